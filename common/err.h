@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * err.h - one error text, no allocation: works in slurmstepd and when memory is gone.
+ *
+ * A function that can fail returns 0 or -errno and may take a struct errbuf last (NULL: the
+ * caller does not want the text). On success the buffer is left as it was. Thread-safe.
+ */
+#ifndef COLOC_COMMON_ERR_H
+#define COLOC_COMMON_ERR_H
+
+struct errbuf {
+	char text[256];
+};
+
+/* Formats the text, returns @rc: `return err_set(err, -EIO, "cgroup '%s': ...", path);` */
+int err_set(struct errbuf *err, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the text that is there, returns @rc. */
+int err_wrap(struct errbuf *err, int rc, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/fsroot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+int fsroot_open(struct fsroot *ret, const char *path, struct errbuf *err)
+{
+	int fd = open(path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path ? path : "/", strerror(errno));
+	ret->fd = fd;
+	return 0;
+}
+
+void fsroot_close(struct fsroot *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+}
+
+/* The path below the root, or NULL when it would leave it. */
+static const char *below(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "..")); p += 2)
+		if ((p == path || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
+			return NULL;
+	while (*path == '/')
+		path++;
+	return *path ? path : ".";
+}
+
+int fsroot_openat(const struct fsroot *r, const char *path, int flags)
+{
+	const char *rel = below(path);
+	int fd;
+
+	if (!rel)
+		return -EINVAL;
+	fd = openat(r->fd, rel, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool fsroot_exists(const struct fsroot *r, const char *path)
+{
+	const char *rel = below(path);
+
+	return rel && faccessat(r->fd, rel, F_OK, 0) == 0;
+}
+
+ino_t fsroot_inode(const struct fsroot *r, const char *path)
+{
+	const char *rel = below(path);
+	struct stat st;
+
+	if (!rel || fstatat(r->fd, rel, &st, 0) < 0)
+		return 0;
+	return st.st_ino;
+}
+
+ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size)
+{
+	cleanup_close int fd = fsroot_openat(r, path, O_RDONLY);
+	size_t len = 0;
+
+	if (fd < 0)
+		return fd;
+	while (len < size) {
+		ssize_t n = read(fd, buf + len, size - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0) {
+			buf[len] = '\0';
+			return (ssize_t)len;
+		}
+		len += (size_t)n;
+	}
+	if (size)
+		buf[size - 1] = '\0';
+	return -EFBIG;
+}
+
+ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)
+{
+	size_t size = 4096;
+
+	for (;;) {
+		cleanup_free char *buf = malloc(size);
+		ssize_t n;
+
+		if (!buf)
+			return -ENOMEM;
+		n = fsroot_read(r, path, buf, size);
+		if (n != -EFBIG) {
+			if (n >= 0)
+				*ret = take_ptr(buf);
+			return n;
+		}
+		if (size > 64u << 20)
+			return -EFBIG;
+		size *= 4;
+	}
+}
+
+int fsroot_write(const struct fsroot *r, const char *path, const char *text)
+{
+	cleanup_close int fd = fsroot_openat(r, path, O_WRONLY);
+	size_t len = strlen(text);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = write(fd, text, len);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}

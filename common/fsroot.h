@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fsroot.h - every read and write of /proc and /sys goes through one root descriptor, so tests
+ * and replay point the same code at a recorded tree.
+ *
+ * Paths are relative to the root ("proc/1/cgroup"); a leading slash is taken. ".." is refused.
+ * Thread-safe once opened.
+ */
+#ifndef COLOC_COMMON_FSROOT_H
+#define COLOC_COMMON_FSROOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+
+struct fsroot {
+	int fd; /* O_PATH|O_DIRECTORY|O_CLOEXEC; -1 closed */
+};
+
+/* @path: NULL or "/" is the machine itself. */
+int fsroot_open(struct fsroot *ret, const char *path, struct errbuf *err);
+void fsroot_close(struct fsroot *r);
+
+/* openat with O_CLOEXEC; returns the descriptor or -errno. */
+int fsroot_openat(const struct fsroot *r, const char *path, int flags);
+bool fsroot_exists(const struct fsroot *r, const char *path);
+/* Inode of a path, to know a cgroup again after a restart; 0 when it is not there. */
+ino_t fsroot_inode(const struct fsroot *r, const char *path);
+
+/*
+ * fsroot_read - reads a whole small file into @buf and ends it with NUL; trailing newlines stay.
+ * Returns the length, or -errno (-EFBIG: did not fit; @buf then holds the cut text).
+ */
+ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size);
+/* Like fsroot_read() into fresh memory (*@ret, free()), for files of any length. */
+ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
+
+/* Writes @text in one write(2); 0 or -errno. The file must exist. */
+int fsroot_write(const struct fsroot *r, const char *path, const char *text);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ipc.h - SOCK_SEQPACKET over a Unix socket with absolute deadlines. libc only: the plugin uses
+ * it inside slurmstepd.
+ *
+ * Deadlines are CLOCK_MONOTONIC nanoseconds. No call blocks past its deadline, also when the
+ * daemon is stopped and its backlog full.
+ */
+#ifndef COLOC_COMMON_IPC_H
+#define COLOC_COMMON_IPC_H
+
+#include <stdint.h>
+
+#include "common/err.h"
+#include "common/msg.h"
+
+int64_t ipc_now_ns(void);
+
+/* Returns a non-blocking, close-on-exec descriptor, or -errno (-ETIMEDOUT at the deadline). */
+int ipc_connect(const char *path, int64_t deadline_ns, struct errbuf *err);
+/* 0 or -errno; -EMSGSIZE when a put overflowed. Never raises SIGPIPE. */
+int ipc_send(int fd, const struct msg *m, int64_t deadline_ns, struct errbuf *err);
+/* 0 with a message that passed msg_check(), -ECONNRESET at end of file, or -errno. */
+int ipc_recv(int fd, struct msg *ret, int64_t deadline_ns, struct errbuf *err);
+
+#endif

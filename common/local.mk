@@ -1,0 +1,12 @@
+# common: what both sides of the socket share; depends on nothing of ours.
+# libcommon is libc only (the plugin compiles the same files); topo.c needs hwloc and stays apart.
+noinst_LTLIBRARIES += libcommon.la
+libcommon_la_SOURCES = \
+	common/cleanup.h \
+	common/coreset.c common/coreset.h \
+	common/err.c common/err.h \
+	common/fsroot.c common/fsroot.h \
+	common/ipc.c common/ipc.h \
+	common/msg.c common/msg.h
+# End of libcommon_la_SOURCES
+EXTRA_DIST += common/topo.h

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * actuate.h - how a plan becomes true, and how it is undone.
+ *
+ * Every original cpuset and thread mask is in the ledger before it is changed; apply reads back
+ * what the kernel took. All paths go through one fsroot. Called from the daemon's loop only.
+ */
+#ifndef COLOC_ACTUATE_ACTUATE_H
+#define COLOC_ACTUATE_ACTUATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/coreset.h"
+#include "common/err.h"
+#include "common/fsroot.h"
+#include "nodesvc/record/ledger.h"
+
+/* Where a step lives, found from /proc/PID/cgroup, never built from ids. */
+struct step_cgroup {
+	char node[64];            /* Slurm node name as in the path; "" when the path has none */
+	uint32_t job_id, step_id; /* as the path says; step: SLURM_BATCH_SCRIPT etc. kept */
+	char job_path[256];       /* below the fsroot: "sys/fs/cgroup/cpuset/slurm_n/uid_0/job_1" */
+	char step_path[256];      /* ".../step_0" */
+	uint64_t step_inode;
+};
+
+struct actuate_result {
+	struct coreset coreset; /* what the kernel took: cpuset.cpus read back */
+	int threads;            /* threads whose mask was set and read back */
+	int foreign;            /* threads left alone: slurmstepd's own */
+};
+
+struct actuate; /* a live backend: fsroot, ledger, node's PUs */
+
+struct actuate_ops {
+	const char *name; /* "cgroup-v1", "cgroup-v2", "none" */
+	/* Is this hierarchy mounted and does cpuset live in it? 0, or -ENOTSUP with the reason. */
+	int (*probe)(const struct fsroot *root, struct errbuf *why);
+	/* -ENOENT: @pid is in no Slurm step of this hierarchy. */
+	int (*locate)(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err);
+	/* All threads in the step, slurmstepd's own left out; *ret malloc'ed. Also says whether the
+	 * step still exists: -ENOENT. */
+	int (*threads)(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n);
+	/* What Slurm gave: the job level's CPUs (the envelope) and the step's. */
+	int (*allocation)(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
+		struct coreset *ret_step, struct errbuf *err);
+	/* Ledger, cpuset, every thread's mask (until no new thread turns up), read back. */
+	int (*apply)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+		struct actuate_result *ret, struct errbuf *err);
+	/* Does the kernel still hold @set (cpuset and masks)? 0 yes, 1 no, <0 error. Cheap:
+	 * reads cpuset.cpus only. */
+	int (*verify)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set);
+	/* Puts back what the ledger holds for the step and forgets it there; nothing recorded or
+	 * step gone: 0. */
+	int (*restore)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+};
+
+extern const struct actuate_ops actuate_cgroup_v1, actuate_none;
+
+/* Chooses by probe (v1 now; v2 by its own file). @root and @ledger outlive it. */
+int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger *ledger,
+	const struct coreset *all_pus, struct errbuf *err);
+void actuate_close(struct actuate *a);
+const struct actuate_ops *actuate_get_ops(const struct actuate *a);
+
+/*
+ * actuate_restore_all - puts back everything in the ledger, whoever wrote it: on stop, release
+ * and at start after a crash. Returns the number of steps restored or dropped as gone, <0 when
+ * some could not be (they stay in the ledger; the text names the first).
+ */
+int actuate_restore_all(struct actuate *a, struct errbuf *err);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * conf.h - coloc.yaml as a checked struct, or a refusal with file:line.
+ *
+ * The table of keys, types, units, defaults and reload behaviour is coloc.yaml(5), generated
+ * knowledge of conf_keys.c. Strings belong to the struct. Not thread-safe.
+ */
+#ifndef COLOC_NODESVC_CONF_H
+#define COLOC_NODESVC_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/coreset.h"
+#include "common/err.h"
+#include "common/topo.h"
+
+#define CONF_LIST_MAX 64
+#define CONF_TEXT_MAX 256
+
+struct conf_list {
+	int n;
+	char item[CONF_LIST_MAX][64];
+};
+
+struct conf_pair {
+	char key[64], value[128];
+	int line;
+};
+
+enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
+enum conf_threads { THREADS_ENVELOPE, THREADS_PLACEMENT, THREADS_LEAVE };
+
+struct conf {
+	char policy[CONF_TEXT_MAX];
+	struct conf_list allow_policies; /* empty: all */
+	bool policy_lock;
+	enum conf_conflict policy_conflict;
+	struct conf_pair policy_option[CONF_LIST_MAX]; /* key "POLICY.option" */
+	int n_policy_options;
+	char fallback[64];
+	bool envelope_node;
+	enum topo_level domain;
+	struct coreset reserve;
+	bool share_smt;
+	bool multi_node_independent;
+	bool respect_user_binding;
+	int interval_ms; /* sampling */
+	int tick_ms;     /* decisions */
+	double profile_interval_s;
+	double min_dwell_s;
+	int max_moves_per_min; /* per step; 0 no limit */
+	bool dry_run;
+	struct {
+		bool enabled, batch;
+		enum conf_threads threads;
+		struct conf_pair openmp[16], openmpi[16]; /* variables of the families */
+		int n_openmp, n_openmpi;
+	} launch_env;
+	struct {
+		char source[64];        /* "auto", or "papi", "perf", "profile", "none" list */
+		char cachegrind_ll[32]; /* "auto" or "BYTES,WAYS,LINE" */
+	} counters;
+	struct conf_list allow_partitions, allow_users, allow_accounts; /* empty: all */
+	char store[CONF_TEXT_MAX];                                      /* directory */
+	char socket[CONF_TEXT_MAX];
+	char log_level[16]; /* error, warning, info, debug */
+};
+
+void conf_defaults(struct conf *c);
+/*
+ * conf_load - reads and checks @path into @ret (defaults first). @check_owner: refuse a file that
+ * is not root's or that others may write. Errors: -EINVAL "coloc.yaml:LINE: key 'x': ..."; @ret
+ * untouched on error.
+ */
+int conf_load(struct conf *ret, const char *path, bool check_owner, struct errbuf *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * counters.h - where signals come from. A backend turns a job step (its threads, its cgroup)
+ * into cumulative counts; rates are made here, from two samples and their own elapsed time.
+ *
+ * Not thread-safe; the daemon's loop calls it. Nothing here blocks.
+ */
+#ifndef COLOC_COUNTERS_COUNTERS_H
+#define COLOC_COUNTERS_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/fsroot.h"
+#include "nodesvc/engine/view.h"
+
+enum counter_id {
+	COUNTER_INSTRUCTIONS,
+	COUNTER_CYCLES,
+	COUNTER_LOADS,
+	COUNTER_LLC_REFS,
+	COUNTER_LLC_MISSES,
+	COUNTER_MEM_BYTES,
+	COUNTER_COUNT,
+};
+#define COUNTER_BIT(id) (UINT32_C(1) << (id))
+
+/* Cumulative, summed over the step's threads; multiplexing already scaled. */
+struct sample {
+	int64_t t_ns;   /* CLOCK_MONOTONIC */
+	uint32_t valid; /* COUNTER_BIT()s */
+	uint64_t count[COUNTER_COUNT];
+	double running_ratio; /* of enabled time the counters really ran: 1 = not multiplexed */
+};
+
+struct counter_target {
+	const pid_t *tid; /* threads now in the step (slurmstepd left out) */
+	int n_tids;
+	const char *cgroup; /* v2 or perf_event directory that holds just the step; NULL none */
+};
+
+struct counters; /* a backend's state for one step */
+
+struct counters_ops {
+	const char *name; /* "papi", "perf", "profile", "replay", "none" */
+	/*
+	 * Tries the real thing (opens, attaches to a child, counts, undoes it). 0: usable, and
+	 * *ret_provides says which COUNTER_BIT()s were seen to count; -ENOTSUP and friends with
+	 * the reason: use the next source.
+	 */
+	int (*probe)(uint32_t *ret_provides, struct errbuf *why);
+	int (*open)(struct counters **ret, const struct counter_target *target, struct errbuf *err);
+	/* Takes up threads that came since; then reads. -ESRCH the step is gone. */
+	int (*read)(struct counters *c, const struct counter_target *target, struct sample *ret,
+		struct errbuf *err);
+	void (*close)(struct counters *c); /* NULL is fine */
+};
+
+extern const struct counters_ops counters_papi, counters_perf, counters_none;
+
+struct counters_choice {
+	const struct counters_ops *ops; /* never NULL: at worst counters_none */
+	uint32_t provides;
+	char report[1024]; /* one line per source tried: "papi: reason" */
+};
+/* Probes in the order of @sources ("papi,perf" ...; NULL: that order) and takes the first. */
+void counters_choose(struct counters_choice *ret, const char *sources);
+
+/* Two samples of one step -> per-thread rates of the SIGNAL_* they hold, provenance hw. Counters
+ * that went backwards, or no time elapsed: that signal stays PROVENANCE_NONE. */
+void counters_rates(const struct sample *before, const struct sample *after, int n_threads,
+	struct signal ret[SIGNAL_COUNT]);
+
+/*
+ * Live utilisation: (run time + run-queue delay) of the step's threads from
+ * /proc/TID/schedstat / (min(threads, cores) * elapsed), clamped to 0..1. Threads that came or
+ * went between two reads count with what was seen of them.
+ */
+struct utilization;
+int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err);
+/* First call after open (or of a new thread) only remembers. 0 with provenance os (or none when
+ * no time elapsed); *ret_runnable: mean number of threads that ran or wanted to. */
+int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_t now_ns, int cores,
+	struct signal *ret, double *ret_runnable, struct errbuf *err);
+void utilization_close(struct utilization *u);
+
+/*
+ * What a solo run of a program measured; rates per thread. Stored per (type, user, width, node
+ * type); see record.h.
+ */
+struct profile {
+	char type[JOB_TYPE_MAX];
+	char user[33];
+	char node_type[64];
+	char source[16];           /* "papi", "perf", "cachegrind" */
+	int threads;               /* width of the run */
+	double solo_s;             /* native wall time, alone; median of the runs */
+	double utilization;        /* native, alone */
+	double rate[SIGNAL_COUNT]; /* per thread per second of the native run; NAN unknown */
+	double ll_bytes;           /* cachegrind's LL size; 0 where hardware counted */
+	int64_t taken_unix_s;
+	int count;     /* runs behind it */
+	double spread; /* (max-min)/median of the native times; NAN with one run */
+};
+/* Scaled signals of a running step: solo per-thread rate * live / solo utilisation. */
+void profile_scale(
+	const struct profile *p, double live_utilization, struct signal ret[SIGNAL_COUNT]);
+
+#endif

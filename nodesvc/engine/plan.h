@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plan.h - the engine's only output, and the one checker of what every plan must hold.
+ *
+ * A plan owns its arrays, sized once by plan_init(); deciding allocates nothing.
+ */
+#ifndef COLOC_ENGINE_PLAN_H
+#define COLOC_ENGINE_PLAN_H
+
+#include "common/coreset.h"
+#include "common/err.h"
+#include "common/topo.h"
+#include "nodesvc/engine/view.h"
+
+#define PLAN_LENT_MAX        8
+#define PLAN_WHY_MAX         160
+#define PLAN_SLICES_MAX      32
+#define PLAN_EXPERIMENTS_MAX 32
+#define PLAN_EXPLAIN_MAX     16384
+
+enum plan_role {
+	ROLE_OWNER,    /* its coreset is its own, or its group's */
+	ROLE_DONEE,    /* also runs on lent_from[] at low weight */
+	ROLE_DONOR,    /* lends its idle time */
+	ROLE_GANG,     /* runs in slices */
+	ROLE_EXCLUDED, /* not moved */
+};
+const char *plan_role_name(enum plan_role r);
+
+struct plan_lent {
+	struct coreset coreset;
+	int donor;  /* index of the donor in the plan (= in the view) */
+	int weight; /* relative to 100 of the owner */
+};
+
+struct plan_job {
+	char id[JOB_ID_MAX];
+	struct coreset coreset; /* where it runs by right */
+	int cores;
+	enum plan_role role;
+	int group; /* jobs of one group share one coreset; -1 alone */
+	int n_lent;
+	struct plan_lent lent[PLAN_LENT_MAX];
+	int place_core, place_width; /* das-*: leader core_lx and width; -1 none */
+	char why[PLAN_WHY_MAX];      /* one sentence for explain */
+};
+
+struct plan_slice {
+	int n_jobs;
+	int *job; /* [max_jobs] indices into job[] */
+	int ms;
+};
+
+struct plan_experiment {
+	int job; /* index */
+	int cores;
+	int ms;
+	struct coreset coreset;
+};
+
+struct plan {
+	int max_jobs;
+	int n_jobs; /* as many, and in the same order, as in the view */
+	struct plan_job *job;
+	bool keep;    /* nothing to change: coresets equal the view's current ones */
+	double score; /* the policy's own objective; NAN none */
+	int moves;    /* jobs whose coreset differs from view_job.current */
+	int n_slices;
+	struct plan_slice slice[PLAN_SLICES_MAX];
+	int n_experiments;
+	struct plan_experiment experiment[PLAN_EXPERIMENTS_MAX];
+	bool want_explain;              /* set by the caller: fill explain */
+	char explain[PLAN_EXPLAIN_MAX]; /* one JSON object, the policy's own figures */
+};
+
+int plan_init(struct plan *p, int max_jobs, struct errbuf *err);
+void plan_done(struct plan *p);
+/* Empties it and takes over ids from the view; every coreset := current (or envelope). */
+int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struct errbuf *err);
+
+/*
+ * plan_check - the invariants every plan must hold, also in production: coresets inside the
+ * envelope and outside reserved PUs, not empty; owners' coresets equal inside a group or
+ * disjoint; capacity; minimum cores; donor xor donee; SMT siblings whole (unless @share_smt);
+ * excluded jobs unmoved. Errors: -EINVAL, the text names the job and the rule.
+ */
+int plan_check(const struct plan *p, const struct view *v, const struct topo *t, bool share_smt,
+	struct errbuf *err);
+
+#endif

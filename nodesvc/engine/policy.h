@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * policy.h - what a policy is: a state machine over views, one file in policies/.
+ *
+ * Adding one touches its file, the registry line in registry.def, the build list and a golden
+ * test. A policy sees only its arguments: no clock, descriptor, log, global or randomness.
+ */
+#ifndef COLOC_ENGINE_POLICY_H
+#define COLOC_ENGINE_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "common/topo.h"
+#include "nodesvc/engine/plan.h"
+#include "nodesvc/engine/view.h"
+
+struct policy_option {
+	const char *key;
+	const char *value;
+};
+
+struct policy_cfg {
+	const struct topo *topo; /* outlives the policy */
+	int max_jobs;
+	bool share_smt;
+	const struct policy_option *option; /* from "NAME,key=value" and policy_options: */
+	int n_options;
+};
+
+struct policy; /* each policy's own state */
+
+struct policy_ops {
+	const char *name;    /* YAML key, option value and record value; never renamed */
+	const char *summary; /* one line for `list` and `colocctl policies` */
+	const char *options; /* "key=a|b key2=N", NULL none; unknown keys are refused by create */
+	uint32_t needs;      /* SIGNAL_BIT()s without which it is refused */
+	bool on_node;        /* false: colocsim only (needs the truth) */
+	/* Allocates all it will ever need (max_jobs). Errors: -EINVAL names option and value. */
+	int (*create)(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err);
+	/*
+	 * @slot[i]: a small number for view job i, stable while it lives, < max_jobs: state is
+	 * kept in arrays by slot. @ret is reset by the engine; fill coresets and why.
+	 * Errors: -ENODATA a signal is missing (text names job and field), -EINVAL.
+	 */
+	int (*decide)(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+		struct errbuf *err);
+	/* Job in @slot is gone; forget it. NULL: stateless. */
+	void (*forget)(struct policy *p, int slot);
+	void (*free)(struct policy *p);
+};
+
+/* All policies, in the order of design.md; NULL-terminated. Names come from registry.def, which
+ * spank/ also reads (as names only). */
+extern const struct policy_ops *const policy_registry[];
+const struct policy_ops *policy_find(const char *name);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * view.h - all that a policy may know: the engine's only input.
+ *
+ * The driver (colocd, colocsim plan/replay/run) owns every array and string in a view; the engine
+ * keeps no pointer into it after engine_decide() returns. Time and randomness come in here, so
+ * node, replay and simulator agree bit for bit.
+ *
+ * "Job" below is what is placed as one: on a node a job step, id "JOB.STEP".
+ */
+#ifndef COLOC_ENGINE_VIEW_H
+#define COLOC_ENGINE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/coreset.h"
+
+#define JOB_ID_MAX   48
+#define JOB_TYPE_MAX 64
+
+enum signal_id {
+	/* per thread, per second */
+	SIGNAL_INSTRUCTIONS,
+	SIGNAL_LOADS,
+	SIGNAL_LLC_REFS,
+	SIGNAL_LLC_MISSES,
+	SIGNAL_MEM_BYTES,
+	/* ratios, 0..1 */
+	SIGNAL_LLC_MISS_RATIO,
+	SIGNAL_UTILIZATION, /* per job: (run + run-queue delay) / (min(threads, cores) * time) */
+	/* per job */
+	SIGNAL_PROGRESS,  /* units/s */
+	SIGNAL_TIME_LEFT, /* s */
+	SIGNAL_COUNT,
+};
+#define SIGNAL_BIT(id) (UINT32_C(1) << (id))
+
+/* Where a figure comes from; shown wherever the figure is shown. */
+enum provenance {
+	PROVENANCE_NONE,    /* unknown: the value means nothing */
+	PROVENANCE_HW,      /* hardware counters of this run */
+	PROVENANCE_APP,     /* published by the program */
+	PROVENANCE_PROFILE, /* stored profile, scaled by live utilisation */
+	PROVENANCE_OS,      /* kernel accounting (schedstat): live utilisation */
+};
+const char *provenance_name(enum provenance p); /* "none" "hw" "app" "profile" "os" */
+const char *signal_name(enum signal_id id);     /* JSON key: "loads_per_s", "utilization", ... */
+
+struct signal {
+	double value;
+	enum provenance provenance;
+};
+
+struct speed_point {
+	int cores;
+	double speed; /* any unit, the same for all points of a job; > 0 */
+};
+
+struct view_job {
+	const char *id;   /* unique among the live jobs, < JOB_ID_MAX; never reused for another */
+	const char *type; /* program name for profiles and the trace table; NULL unknown */
+	int64_t order;    /* order of arrival: smaller came first; unique */
+	int threads;      /* runnable threads wanted; 0 unknown */
+	int cores;        /* core count asked for / fair share; 0: the policy chooses */
+	int min_cores;    /* 0 or 1: no wish */
+	struct coreset envelope; /* PUs it may ever get; empty: the whole node */
+	struct coreset current;  /* PUs it has now; empty: not placed yet */
+	struct signal signal[SIGNAL_COUNT];
+	uint64_t sample_no; /* changes with every new sample of signal[]; smoothing keys on it */
+	const struct speed_point *speed; /* measured scalability, ascending cores; NULL none */
+	int n_speed;
+	int home_numa;    /* -1 unknown */
+	double rss_bytes; /* < 0 unknown */
+	bool has_priority, priority_high;
+	int core;      /* core_lx it runs on (das-*); -1 none */
+	double qos;    /* least fraction of its fair-share speed; 0: policy's default */
+	int nodes;     /* nodes of the step; > 1 keeps its envelope unless independent */
+	bool excluded; /* counted, never moved (--coloc-exclude, user binding) */
+};
+
+enum event_type {
+	EVENT_ARRIVAL,
+	EVENT_END,
+	EVENT_PHASE,
+	EVENT_TICK,
+	EVENT_EXPERIMENT_RESULT,
+	EVENT_TASK_DONE,
+};
+
+struct event {
+	enum event_type type;
+	const char *job;       /* arrival, end, phase, experiment_result; else NULL */
+	int cores;             /* experiment_result */
+	double speed;          /* experiment_result */
+	const char *task_type; /* task_done */
+	int core, width;       /* task_done: core_lx and cores */
+	double seconds;        /* task_done */
+};
+
+struct ptt_entry {
+	const char *type;
+	int core, width;
+	double seconds;
+};
+
+struct view {
+	double now_s; /* monotonic, any origin */
+	uint64_t seed;
+	const struct event *event; /* in order; job events are seen before the decision */
+	int n_events;
+	const struct view_job *job; /* the live jobs (an ended one is only in event[]) */
+	int n_jobs;
+	const int *capacity; /* overrides cores per domain; NULL: the topology's */
+	int n_capacity;
+	const struct coreset *fast_cores; /* das-fa*: statically fast PUs; NULL unknown */
+	const struct coreset *reserved;   /* PUs nobody may get; NULL none */
+	const struct ptt_entry *ptt;      /* first view only: initial trace table */
+	int n_ptt;
+};
+
+#endif

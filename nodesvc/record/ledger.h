@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger.h - what the kernel had before we changed it. Written, and committed, before the change;
+ * a row goes only when the original is back or its owner is gone.
+ *
+ * SQLite (WAL, synchronous=NORMAL: kernel state does not survive a power cut either). Rows of
+ * another boot (/proc/sys/kernel/random/boot_id) are dropped on open.
+ */
+#ifndef COLOC_RECORD_LEDGER_H
+#define COLOC_RECORD_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/coreset.h"
+#include "common/err.h"
+
+struct ledger;
+
+/* One cpuset directory. @path below the fsroot, @inode tells a later namesake apart. */
+struct ledger_cpuset {
+	char path[256];
+	uint64_t inode;
+	char cpus[CORESET_STR_MAX]; /* cpuset.cpus as it read */
+};
+
+/* One thread; @start_ticks (field 22 of /proc/TID/stat) tells a reused tid apart. */
+struct ledger_thread {
+	char path[256]; /* the cpuset it belongs to */
+	pid_t tid;
+	uint64_t start_ticks;
+	struct coreset mask;
+};
+
+/* @path: the database, or ":memory:". @boot_id: of this boot. */
+int ledger_open(struct ledger **ret, const char *path, const char *boot_id, struct errbuf *err);
+void ledger_close(struct ledger *l);
+
+/*
+ * ledger_add - one transaction, committed on return; rows that are already there stay as they
+ * are (the first original is the true one). @cs may be NULL.
+ */
+int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
+	int n_threads, struct errbuf *err);
+
+/* -ENOENT: nothing recorded for @path. */
+int ledger_get_cpuset(
+	struct ledger *l, const char *path, struct ledger_cpuset *ret, struct errbuf *err);
+/* All threads of @path, malloc'ed; *ret_n may be 0. */
+int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err);
+/* Paths that have rows, malloc'ed array of malloc'ed strings. */
+int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err);
+int ledger_forget(struct ledger *l, const char *path, struct errbuf *err);
+int ledger_count(struct ledger *l); /* rows, <0 error */
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record.h - profiles and accounting in SQLite; with ledger.c the only place with SQL.
+ *
+ * The daemon is the only writer; readers (colocacct, colocctl) open read-only. Times are Unix
+ * nanoseconds. Blank (NULL) is unknown, never 0.
+ */
+#ifndef COLOC_RECORD_RECORD_H
+#define COLOC_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "nodesvc/counters/counters.h"
+
+struct record;
+
+enum step_state {
+	STEP_RUNNING,
+	STEP_COMPLETED, /* every task's exit status was 0 */
+	STEP_FAILED,    /* a task exited with another status or by a signal */
+	STEP_UNKNOWN,   /* vanished while nobody looked; its status is not known */
+};
+const char *step_state_name(enum step_state s); /* "RUNNING" "COMPLETED" "FAILED" "UNKNOWN" */
+
+/* One row of accounting. Strings are the caller's; NULL unknown. */
+struct step_row {
+	int64_t row_id;                       /* 0 new */
+	uint32_t job_id, step_id;             /* SLURM_BATCH_SCRIPT = 0xfffffffb */
+	uint32_t array_job_id, array_task_id; /* 0 / 0xfffffffe none */
+	const char *node;
+	const char *name;    /* job name */
+	const char *program; /* argv[0]'s last component, or --coloc-type */
+	uint32_t uid;
+	const char *user, *account, *partition;
+	const char *policy; /* that ruled; "none" when only observed */
+	const char *req_policy;
+	const char *reason;          /* why it was not placed, or as it was; NULL nothing to say */
+	int cores;                   /* of the last coreset; 0 unknown */
+	const char *coreset;         /* last */
+	const char *coreset_history; /* "0-1;0;0-1" */
+	const char *partners;        /* ids of steps it shared the node with, "2.0,3.0" */
+	int64_t start_ns, end_ns;    /* end 0: running */
+	int rebinds;                 /* changes of placement after the first */
+	int tasks;
+	int exit_code; /* highest wait status of its tasks; -1 unknown */
+	enum step_state state;
+	bool dry_run;
+};
+
+int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err);
+void record_close(struct record *r);
+
+/* Inserts (row_id 0: then set) or updates; committed on return. */
+int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
+/* At start: rows still RUNNING of steps not in @alive (job/step pairs) become UNKNOWN with
+ * @end_ns. Returns how many. */
+int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
+	int64_t end_ns, struct errbuf *err);
+/* row_id of a RUNNING row of this step on this node, to adopt it after a restart; 0 none. */
+int64_t record_step_find_running(
+	struct record *r, uint32_t job_id, uint32_t step_id, const char *node);
+
+struct step_filter {
+	const uint32_t (*job_step)[2]; /* step 0xffffffff: all steps of the job */
+	int n_job_steps;
+	int64_t from_ns, to_ns; /* overlap with [from, to]; 0 open */
+	bool has_uid;
+	uint32_t uid;
+};
+/* Calls @fn for each row by start time; a non-zero return ends it and is returned. */
+int record_step_list(struct record *r, const struct step_filter *f,
+	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err);
+
+/* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
+int record_decision_add(
+	struct record *r, int64_t t_ns, const char *event, const char *json, struct errbuf *err);
+
+int record_profile_put(struct record *r, const struct profile *p, struct errbuf *err);
+/* Best match: same type; then same user, width, node type, newest. -ENOENT none. */
+int record_profile_find(struct record *r, const char *type, const char *user, int threads,
+	const char *node_type, struct profile *ret, struct errbuf *err);
+int record_profile_list(struct record *r, int (*fn)(const struct profile *p, void *arg), void *arg,
+	struct errbuf *err);
+/* Removes by type (and user unless NULL); returns how many. */
+int record_profile_rm(struct record *r, const char *type, const char *user, struct errbuf *err);
+
+#endif

@@ -1,0 +1,7 @@
+# tests: each room lists its unit tests in its own local.mk as
+#   check_PROGRAMS += tests/unit/test_x
+#   tests_unit_test_x_SOURCES = tests/unit/test_x.c
+#   tests_unit_test_x_CFLAGS = $(UNIT_CFLAGS)
+#   tests_unit_test_x_LDADD = <its libraries> libcommon.la $(CHECK_LIBS)
+# and adds it to TESTS. Exit 77: skipped, with the reason printed.
+UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

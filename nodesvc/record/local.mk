@@ -1,0 +1,15 @@
+# record: the ledger of originals, accounting and profiles; the only SQL.
+noinst_LTLIBRARIES += librecord.la
+librecord_la_SOURCES = \
+	nodesvc/record/db.c nodesvc/record/db.h \
+	nodesvc/record/ledger.c nodesvc/record/ledger.h \
+	nodesvc/record/record.h
+# End of librecord_la_SOURCES
+librecord_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+librecord_la_LIBADD = libcommon.la $(SQLITE_LIBS)
+
+check_PROGRAMS += tests/unit/test_ledger
+tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c tests/unit/tmpdir.h
+tests_unit_test_ledger_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_ledger_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+TESTS += tests/unit/test_ledger

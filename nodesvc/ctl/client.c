@@ -39,6 +39,7 @@ static int send_request(int fd, const struct ctl_request *rq, int timeout_ms, st
 	msg_init(&m, "ctl");
 	msg_put(&m, "cmd", rq->cmd);
 	msg_put(&m, "job", rq->job);
+	msg_put(&m, "tag", rq->tag);
 	if (rq->all)
 		msg_put(&m, "all", "1");
 	msg_put(&m, "json", rq->json);

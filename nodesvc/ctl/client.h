@@ -18,6 +18,7 @@
 struct ctl_request {
 	const char *cmd;
 	const char *job; /* "JOB" or "JOB.STEP"; NULL none */
+	const char *tag; /* profile's type; NULL none */
 	bool all;
 	const char *json; /* input; NULL none */
 };

@@ -12,7 +12,7 @@
 int acct_source_store(const char *store, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err);
 
-/* ctl cmd=acct json=FILTER; the answer is one row per line. */
+/* ctl cmd=acct json=FILTER; the answer is {"steps": [row, ...]}. */
 int acct_source_daemon(const char *socket_path, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err);
 

@@ -306,14 +306,24 @@ static int run_socket(const char *args)
 
 START_TEST(daemon_gives_rows_in_pieces)
 {
-	pid_t pid = serve(
-		"{\"id\":\"41.0\",\"state\":\"RUN", "NING\"}\n{\"id\":\"42.0\"}\n", "0", NULL);
+	pid_t pid = serve("{\"steps\":[{\"id\":\"41.0\",\"state\":\"RUN",
+		"NING\"},{\"id\":\"42.0\"}]}", "0", NULL);
 	int status;
 
 	ck_assert_msg(run_socket("-j 41 -P -o JobID,State,Cores") == 0, "%s", output);
 	ck_assert_str_eq(output, "JobID|State|Cores\n41.0|RUNNING|\n42.0||\n");
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(daemon_nonsense_is_told)
+{
+	pid_t pid = serve("{\"rows\"", ":[]}", "0", NULL);
+
+	ck_assert_int_eq(run_socket("-j 41 -n"), 1);
+	ck_assert_ptr_nonnull(strstr(output, "/sock: the answer has no 'steps'"));
+	waitpid(pid, NULL, 0);
 }
 END_TEST
 
@@ -355,6 +365,7 @@ int main(void)
 	tcase_add_test(t, version_is_printed);
 	t = tcase(s, "users get their rows from the daemon");
 	tcase_add_test(t, daemon_gives_rows_in_pieces);
+	tcase_add_test(t, daemon_nonsense_is_told);
 	tcase_add_test(t, daemon_refusal_is_told);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

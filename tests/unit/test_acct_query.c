@@ -91,14 +91,14 @@ START_TEST(row_has_every_key)
 	ck_assert_int_eq(
 		acct_query_json(record, 0, "{\"jobs\":[\"7_3\"]}", collect, NULL, &err), 0);
 	ck_assert_str_eq(out,
-		"{\"id\":\"7_3.batch\",\"job_id\":9,\"step_id\":\"batch\", "
-		"\"array_job_id\":7,\"array_task_id\":3,\"node\":\"n1\", "
-		"\"name\":\"a?\\\"b\\n\xc3\xa9\",\"program\":null,\"uid\":10,\"user\":null, "
-		"\"account\":null,\"partition\":null,\"policy\":\"lira\", "
-		"\"req_policy\":null,\"reason\":null,\"cores\":1,\"coreset\":\"0\", "
-		"\"coreset_history\":[\"0-1\",\"0\"],\"partners\":[\"12.0\"], "
-		"\"start_unix_s\":100.001500,\"end_unix_s\":160.000000,\"elapsed_s\":59.998, "
-		"\"rebinds\":1,\"tasks\":null,\"exit_status\":0,\"exit_signal\":9, "
+		"{\"id\":\"7_3.batch\",\"job_id\":9,\"step_id\":\"batch\","
+		"\"array_job_id\":7,\"array_task_id\":3,\"node\":\"n1\","
+		"\"name\":\"a?\\\"b\\n\xc3\xa9\",\"program\":null,\"uid\":10,\"user\":null,"
+		"\"account\":null,\"partition\":null,\"policy\":\"lira\","
+		"\"req_policy\":null,\"reason\":null,\"cores\":1,\"coreset\":\"0\","
+		"\"coreset_history\":[\"0-1\",\"0\"],\"partners\":[\"12.0\"],"
+		"\"start_unix_s\":100.001500,\"end_unix_s\":160.000000,\"elapsed_s\":59.998,"
+		"\"rebinds\":1,\"tasks\":null,\"exit_status\":0,\"exit_signal\":9,"
 		"\"state\":\"FAILED\",\"dry_run\":false}\n");
 }
 END_TEST

@@ -65,7 +65,7 @@ extern const char *const profile_passive_env[];
 
 /*
  * Largest cache of @assoc ways and @line bytes with a power of two of sets that is no bigger than
- * @bytes; 0 when not even one set fits or @assoc or @line is not positive (line: power of two).
+ * @bytes; 0 when not even one set fits @assoc is not positive, or @line no power of two from 16.
  */
 uint64_t profile_ll_round(uint64_t bytes, int assoc, int line);
 

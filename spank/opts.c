@@ -26,7 +26,7 @@ const struct opt_desc opt_descs[OPT_COUNT] = {
 		"priority"},
 	[OPT_TYPE] = {"coloc-type", "TAG",
 		"[coloc] the program's name in profiles and trace tables (default: executable)",
-		"COLOC_TYPE", "type"},
+		"COLOC_TYPE", "tag"},
 	[OPT_QOS] = {"coloc-qos", "FRACTION",
 		"[coloc] keep at least this fraction (0 < x <= 1) of the speed alone", "COLOC_QOS",
 		"qos"},

@@ -92,7 +92,7 @@ static void read_env_options(spank_t sp)
 		struct errbuf err;
 		int rc = step_getenv(sp, name, text, sizeof(text));
 
-		if (rc == -ENOENT || (rc == 0 && !*text))
+		if (from_line.set[id] || rc == -ENOENT || (rc == 0 && !*text))
 			continue;
 		if (rc == 0)
 			rc = opts_set(&from_env, (enum opt_id)id, text, &err);
@@ -165,6 +165,19 @@ static void put_name(spank_t sp)
 		msg_put(&out, "name", argv[0]);
 }
 
+/* The same binding? srun hands "0x3,0xc" on as "3,c" (22.05). */
+static bool same_bind(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += strncmp(a, "0x", 2) ? 0 : 2;
+		b += strncmp(b, "0x", 2) ? 0 : 2;
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
 static void put_bind(spank_t sp)
 {
 	char type[64], now[BIND_LIST_MAX], outer[BIND_LIST_MAX];
@@ -177,8 +190,7 @@ static void put_bind(spank_t sp)
 	memcpy(now, type, len);
 	/* What cannot be read counts as the user's: then nothing is moved. */
 	if (step_getenv(sp, "SLURM_CPU_BIND_LIST", now + len, (int)(sizeof(now) - len)) == 0 &&
-		step_getenv(sp, OUTER_BIND_ENV, outer, sizeof(outer)) == 0 &&
-		strcmp(now, outer) == 0)
+		step_getenv(sp, OUTER_BIND_ENV, outer, sizeof(outer)) == 0 && same_bind(now, outer))
 		msg_put(&out, "bind_inherited", "1");
 }
 
@@ -197,11 +209,14 @@ static void put_options(void)
 
 static void build_step_start(spank_t sp, uid_t uid, const struct launch_io *io)
 {
+	uint32_t nnodes;
+
 	msg_init(&out, "step_start");
 	msg_putf(&out, "job", "%u", step.job);
 	msg_putf(&out, "step", "%u", step.step);
 	msg_putf(&out, "uid", "%u", (unsigned int)uid);
-	put_u32(sp, S_JOB_NNODES, "nnodes");
+	/* Slurm says 0 for a batch script, which runs on one. */
+	msg_putf(&out, "nnodes", "%u", get_u32(sp, S_JOB_NNODES, &nnodes) && nnodes ? nnodes : 1);
 	msg_putf(&out, "nodeid", "%u", step.nodeid);
 	put_u32(sp, S_JOB_LOCAL_TASK_COUNT, "ntasks");
 	put_u32(sp, S_STEP_CPUS_PER_TASK, "cpus_per_task");
@@ -223,6 +238,29 @@ static void build_step_start(spank_t sp, uid_t uid, const struct launch_io *io)
 		put_env(sp, "USER", "user");
 	put_bind(sp);
 	launch_report(io, &out);
+}
+
+/*
+ * sbatch and salloc hand their options down in these variables; srun does not, so that an srun
+ * inside its tasks would not be co-located. The nearest command line replaces what came from
+ * further out.
+ */
+static void hand_down(spank_t sp)
+{
+	for (int id = 0; id < OPT_COUNT; id++) {
+		char name[80], value[OPT_VALUE_MAX + sizeof(",dry_run=yes")];
+
+		if (!from_line.set[id])
+			continue;
+		snprintf(name, sizeof(name), "SLURM_SPANK__SLURM_SPANK_OPTION_coloc_%s",
+			opt_descs[id].name);
+		for (char *p = name; *p; p++)
+			if (*p == '-')
+				*p = '_';
+		snprintf(value, sizeof(value), "%s%s", from_line.value[id],
+			id == OPT_POLICY && from_line.dry_run ? ",dry_run=yes" : "");
+		spank_setenv(sp, name, value, 1);
+	}
 }
 
 /* Once per step, to the user's stderr from the first node, and only if he asked. */
@@ -301,6 +339,7 @@ void ctx_stepd_post_opt(spank_t sp)
 	} else {
 		launch_apply(&io, NULL);
 	}
+	hand_down(sp);
 	/* Between srun and us only. */
 	spank_unsetenv(sp, OUTER_BIND_ENV);
 }

@@ -173,12 +173,12 @@ static int check_policy(const char *text, char *ret, bool *ret_dry_run, struct e
 }
 
 /* on|off, as "1" or "0". */
-static int check_switch(const char *what, const char *text, char *ret, struct errbuf *err)
+static int check_switch(const char *text, char *ret, struct errbuf *err)
 {
 	bool on;
 
 	if (opts_bool(text, &on) < 0)
-		return err_set(err, -EINVAL, "%s '%.60s' is neither on nor off", what, text);
+		return err_set(err, -EINVAL, "'%.60s' is neither on nor off", text);
 	ret[0] = on ? '1' : '0';
 	ret[1] = '\0';
 	return 0;
@@ -189,7 +189,8 @@ int opts_set(struct opts *o, enum opt_id id, const char *text, struct errbuf *er
 	char *value = o->value[id];
 	int rc = 0;
 
-	if (!text)
+	/* An option that takes no value comes without one, or with an empty one from sbatch. */
+	if (!text || (!*text && !opt_descs[id].arginfo))
 		text = opt_descs[id].arginfo ? "" : "on";
 	if (strlen(text) >= OPT_VALUE_MAX)
 		return err_set(err, -EINVAL, "value '%.40s...' is longer than %d characters", text,
@@ -201,7 +202,7 @@ int opts_set(struct opts *o, enum opt_id id, const char *text, struct errbuf *er
 	case OPT_COLOC:
 	case OPT_OMP:
 	case OPT_EXCLUDE:
-		rc = check_switch(opt_descs[id].name, text, value, err);
+		rc = check_switch(text, value, err);
 		break;
 	case OPT_PRIORITY:
 		if (strcmp(text, "high") != 0 && strcmp(text, "low") != 0)

@@ -33,3 +33,29 @@ endif
 # The same files for the unit tests, with the tests' flags.
 check_LTLIBRARIES += libspankplain.la
 libspankplain_la_SOURCES = $(SPANK_PLAIN_SOURCES)
+
+SPANK_UNIT_LIBS = libspankplain.la libcommon.la $(CHECK_LIBS)
+check_PROGRAMS += \
+	tests/unit/test_spank_args \
+	tests/unit/test_spank_client \
+	tests/unit/test_spank_launch \
+	tests/unit/test_spank_opts
+# End of check_PROGRAMS
+TESTS += \
+	tests/unit/test_spank_args \
+	tests/unit/test_spank_client \
+	tests/unit/test_spank_launch \
+	tests/unit/test_spank_opts
+# End of TESTS
+tests_unit_test_spank_args_SOURCES = tests/unit/test_spank_args.c
+tests_unit_test_spank_args_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_spank_args_LDADD = $(SPANK_UNIT_LIBS)
+tests_unit_test_spank_client_SOURCES = tests/unit/test_spank_client.c
+tests_unit_test_spank_client_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_spank_client_LDADD = $(SPANK_UNIT_LIBS)
+tests_unit_test_spank_launch_SOURCES = tests/unit/test_spank_launch.c
+tests_unit_test_spank_launch_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_spank_launch_LDADD = $(SPANK_UNIT_LIBS)
+tests_unit_test_spank_opts_SOURCES = tests/unit/test_spank_opts.c
+tests_unit_test_spank_opts_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_spank_opts_LDADD = $(SPANK_UNIT_LIBS)

@@ -12,7 +12,7 @@
  *   step_start  job step uid nnodes nodeid ntasks (local) cpus_per_task name (argv[0])
  *               job_cores step_cores (Slurm's abstract cpulists) timeout_ms pid (slurmstepd)
  *               batch=1 (batch or interactive shell) array_job array_task
- *               policy (NAME[,k=v...]; empty: the node's default) priority type qos min_cores
+ *               policy (NAME[,k=v...]; empty: the node's default) priority tag (--coloc-type) qos min_cores
  *               omp=1 exclude=1 verbose dry_run=1 ; partition account jobname user
  *               bind_type bind_inherited=1 (SLURM_CPU_BIND_TYPE as the plugin sees it)
  *               set=NAME (repeats: a launch variable that the user set himself)

@@ -1,0 +1,2 @@
+# contrib: nothing depends on it.
+EXTRA_DIST += contrib/cluster/minislurm

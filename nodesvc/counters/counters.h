@@ -32,7 +32,8 @@ struct sample {
 	int64_t t_ns;   /* CLOCK_MONOTONIC */
 	uint32_t valid; /* COUNTER_BIT()s */
 	uint64_t count[COUNTER_COUNT];
-	double running_ratio; /* of enabled time the counters really ran: 1 = not multiplexed */
+	/* of enabled time the counters really ran: 1 = not multiplexed, NAN unknown */
+	double running_ratio;
 };
 
 struct counter_target {
@@ -104,7 +105,8 @@ struct profile {
 	int count;     /* runs behind it */
 	double spread; /* (max-min)/median of the native times; NAN with one run */
 };
-/* Scaled signals of a running step: solo per-thread rate * live / solo utilisation. */
+/* Scaled signals of a running step: solo per-thread rate * live / solo utilisation; the miss ratio
+ * as it was. @live_utilization NAN: none. Writes the same signals as counters_rates(). */
 void profile_scale(
 	const struct profile *p, double live_utilization, struct signal ret[SIGNAL_COUNT]);
 

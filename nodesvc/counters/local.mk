@@ -1,0 +1,58 @@
+# counters: where signals come from. PAPI stays in papi.c.
+noinst_LTLIBRARIES += libcounters.la
+libcounters_la_SOURCES = \
+	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
+	nodesvc/counters/choose.c nodesvc/counters/counters.h \
+	nodesvc/counters/cover.c nodesvc/counters/cover.h \
+	nodesvc/counters/perf.c \
+	nodesvc/counters/probe.c nodesvc/counters/probe.h \
+	nodesvc/counters/profile_json.c nodesvc/counters/profile_json.h \
+	nodesvc/counters/profile_run.c nodesvc/counters/profile_run.h \
+	nodesvc/counters/rates.c \
+	nodesvc/counters/solo.c nodesvc/counters/solo.h \
+	nodesvc/counters/utilization.c
+# End of libcounters_la_SOURCES
+if HAVE_PAPI
+libcounters_la_SOURCES += nodesvc/counters/papi.c
+endif
+libcounters_la_CFLAGS = $(AM_CFLAGS) -pthread $(JSON_CFLAGS)
+libcounters_la_LIBADD = libcommon.la $(JSON_LIBS) $(PAPI_LIBS) -lpthread -lm
+
+check_PROGRAMS += tests/unit/test_utilization
+tests_unit_test_utilization_SOURCES = tests/unit/test_utilization.c
+tests_unit_test_utilization_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_utilization_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_rates
+tests_unit_test_rates_SOURCES = tests/unit/test_rates.c
+tests_unit_test_rates_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_rates_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_choose
+tests_unit_test_choose_SOURCES = tests/unit/test_choose.c
+tests_unit_test_choose_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_choose_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_cachegrind
+tests_unit_test_cachegrind_SOURCES = tests/unit/test_cachegrind.c
+tests_unit_test_cachegrind_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_cachegrind_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_profile_json
+tests_unit_test_profile_json_SOURCES = tests/unit/test_profile_json.c
+tests_unit_test_profile_json_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_profile_json_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_profile_run
+tests_unit_test_profile_run_SOURCES = tests/unit/test_profile_run.c
+tests_unit_test_profile_run_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_profile_run_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+TESTS += \
+	tests/unit/test_cachegrind \
+	tests/unit/test_choose \
+	tests/unit/test_profile_json \
+	tests/unit/test_profile_run \
+	tests/unit/test_rates \
+	tests/unit/test_utilization
+# End of TESTS

@@ -1,0 +1,21 @@
+# Example programs: small, real, and what realmix and the quickstart run. Not installed.
+noinst_PROGRAMS += \
+	contrib/programs/bin/cachehog \
+	contrib/programs/bin/pagerank \
+	contrib/programs/bin/spin \
+	contrib/programs/bin/stencil
+# End of noinst_PROGRAMS
+# No sanitizers: the programs are load, and their time is a measurement.
+PROGRAM_CFLAGS = $(WARN_CFLAGS) -fno-common
+contrib_programs_bin_cachehog_SOURCES = contrib/programs/cachehog.c contrib/programs/program.h
+contrib_programs_bin_cachehog_CFLAGS = $(PROGRAM_CFLAGS)
+contrib_programs_bin_cachehog_LDFLAGS =
+contrib_programs_bin_pagerank_SOURCES = contrib/programs/pagerank.c contrib/programs/program.h
+contrib_programs_bin_pagerank_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
+contrib_programs_bin_pagerank_LDFLAGS =
+contrib_programs_bin_spin_SOURCES = contrib/programs/spin.c contrib/programs/program.h
+contrib_programs_bin_spin_CFLAGS = $(PROGRAM_CFLAGS)
+contrib_programs_bin_spin_LDFLAGS =
+contrib_programs_bin_stencil_SOURCES = contrib/programs/stencil.c contrib/programs/program.h
+contrib_programs_bin_stencil_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
+contrib_programs_bin_stencil_LDFLAGS =

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cachegrind.h - what valgrind's cache simulator says of a program: the command line before it,
+ * and the totals in the files it leaves.
+ */
+#ifndef COLOC_COUNTERS_CACHEGRIND_H
+#define COLOC_COUNTERS_CACHEGRIND_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/err.h"
+
+/* Totals of the run, all threads. */
+struct cachegrind_counts {
+	uint64_t ll_bytes;     /* of the cache that was simulated */
+	uint64_t instructions; /* Ir */
+	uint64_t loads;        /* Dr */
+	uint64_t llc_refs;     /* I1mr + D1mr + D1mw */
+	uint64_t llc_misses;   /* ILmr + DLmr + DLmw */
+};
+
+/*
+ * cachegrind_parse - reads one output file and adds its summary to @ret.
+ * @name: of the file, for errors.
+ * Errors: -EPROTO with "name:line: ...", also when it is of another last level than the files
+ * before it; @ret untouched.
+ */
+int cachegrind_parse(FILE *f, const char *name, struct cachegrind_counts *ret, struct errbuf *err);
+
+/*
+ * Sums all cachegrind.out files of @dir (one per process). -EPROTO: a file is not understood, or
+ * there is none.
+ */
+int cachegrind_sum(const char *dir, struct cachegrind_counts *ret, struct errbuf *err);
+
+/* Calls @line for what valgrind itself had to say. */
+void cachegrind_messages(const char *dir, void (*line)(const char *text, void *arg), void *arg);
+
+/* Removes @dir and the files in it. */
+void cachegrind_clean(const char *dir);
+
+/*
+ * valgrind's command line before @argv, writing into @dir. One block, free() with the vector;
+ * NULL when memory is gone. @argv's strings are not copied.
+ */
+char **cachegrind_argv(
+	char *const argv[], const char *dir, uint64_t ll_bytes, int ll_assoc, int ll_line);
+
+#endif

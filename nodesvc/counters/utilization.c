@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * utilization.c - how much of the cores it could use a step wants, from the scheduler's own
+ * account of each thread (schedstat). It does not count work: a spinning thread runs.
+ *
+ * Times of a thread can only grow. Where one went backwards the number has gone to another
+ * thread, which is then only remembered; with threads that are no longer listed forgotten at every
+ * read, this spares a second file (stat, for the start time) per thread and read.
+ */
+#include "nodesvc/counters/counters.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+struct thread_time {
+	pid_t tid;
+	uint64_t run_ns, wait_ns, slices;
+};
+
+struct utilization {
+	const struct fsroot *root;
+	struct thread_time *prev; /* ascending tid */
+	int n_prev;
+	int64_t prev_ns;
+	bool started;
+};
+
+int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err)
+{
+	struct utilization *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return err_set(err, -ENOMEM, "utilization: out of memory");
+	u->root = root;
+	*ret = u;
+	return 0;
+}
+
+void utilization_close(struct utilization *u)
+{
+	if (!u)
+		return;
+	free(u->prev);
+	free(u);
+}
+
+/* 0, -ESRCH the thread is gone, -EPROTO no schedstat line. */
+static int read_thread(
+	const struct fsroot *root, pid_t tid, struct thread_time *ret, struct errbuf *err)
+{
+	struct thread_time t = {.tid = tid};
+	char path[64], text[128];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "proc/%d/schedstat", (int)tid);
+	n = fsroot_read(root, path, text, sizeof(text));
+	if (n == -ENOENT || n == -ESRCH)
+		return -ESRCH;
+	if (n < 0)
+		return err_set(err, (int)n, "%s: %s", path, strerror((int)-n));
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &t.run_ns, &t.wait_ns, &t.slices) != 3)
+		return err_set(err, -EPROTO, "%s: '%.40s' is not three numbers", path, text);
+	*ret = t;
+	return 0;
+}
+
+static int compare_tid(const void *a, const void *b)
+{
+	pid_t x = ((const struct thread_time *)a)->tid, y = ((const struct thread_time *)b)->tid;
+
+	return (x > y) - (x < y);
+}
+
+/* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. */
+static double wanted_ns(const struct utilization *u, const struct thread_time *now, double elapsed)
+{
+	const struct thread_time *old;
+	double ns;
+
+	if (!u->n_prev)
+		return -1.0;
+	old = bsearch(now, u->prev, (size_t)u->n_prev, sizeof(*old), compare_tid);
+	if (!old || now->run_ns < old->run_ns || now->wait_ns < old->wait_ns ||
+		now->slices < old->slices)
+		return -1.0;
+	ns = (double)(now->run_ns - old->run_ns) + (double)(now->wait_ns - old->wait_ns);
+	/* A delay is booked when it ends, so more than the interval can show at once. */
+	return fmin(ns, elapsed);
+}
+
+int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_t now_ns, int cores,
+	struct signal *ret, double *ret_runnable, struct errbuf *err)
+{
+	cleanup_free struct thread_time *now = NULL;
+	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0;
+	struct signal value = {NAN, PROVENANCE_NONE};
+	int n = 0, n_both = 0;
+	bool ran = false; /* some kernels print "0 0 0" for all: that is no account */
+
+	now = calloc((size_t)(n_tids > 0 ? n_tids : 1), sizeof(*now));
+	if (!now)
+		return err_set(err, -ENOMEM, "utilization: out of memory");
+	for (int i = 0; i < n_tids; i++) {
+		int rc = read_thread(u->root, tid[i], &now[n], err);
+
+		if (rc == -ESRCH)
+			continue;
+		if (rc)
+			return rc;
+		n++;
+	}
+	qsort(now, (size_t)n, sizeof(*now), compare_tid);
+	if (u->started && elapsed > 0)
+		for (int i = 0; i < n; i++) {
+			double ns = wanted_ns(u, &now[i], elapsed);
+
+			if (ns < 0)
+				continue;
+			n_both++;
+			sum += ns;
+			ran |= now[i].slices > 0;
+		}
+	if (n_both > 0 && ran && cores > 0) {
+		value.value = fmin(sum / (elapsed * (n_both < cores ? n_both : cores)), 1.0);
+		value.provenance = PROVENANCE_OS;
+	}
+	*ret = value;
+	if (ret_runnable)
+		*ret_runnable = value.provenance == PROVENANCE_OS ? sum / elapsed : NAN;
+	free(u->prev);
+	u->prev = take_ptr(now);
+	u->n_prev = n;
+	u->prev_ns = now_ns;
+	u->started = true;
+	return 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nodesvc/counters/counters.h"
+
+#define S INT64_C(1000000000)
+
+static char dir[64];
+static struct fsroot root;
+static struct utilization *u;
+static struct errbuf err;
+static struct signal value;
+static double runnable;
+
+static void make(const char *path)
+{
+	char full[256];
+
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	ck_assert_msg(!mkdir(full, 0755) || errno == EEXIST, "mkdir %s", full);
+}
+
+/* A recorded schedstat line for a thread; NULL: the thread is gone. */
+static void put(int tid, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "proc/%d", tid);
+	make(path);
+	snprintf(path, sizeof(path), "%s/proc/%d/schedstat", dir, tid);
+	if (!text) {
+		unlink(path);
+		return;
+	}
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/coloc-utilization.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	make("proc");
+	ck_assert_int_eq(fsroot_open(&root, dir, NULL), 0);
+	ck_assert_int_eq(utilization_open(&u, &root, NULL), 0);
+}
+
+static void teardown(void)
+{
+	char cmd[128];
+
+	utilization_close(u);
+	fsroot_close(&root);
+	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", dir);
+	ck_assert_int_eq(system(cmd), 0);
+}
+
+static int read_at(int64_t now_ns, int n, int cores)
+{
+	static const pid_t tid[] = {7, 9, 8, 10};
+
+	return utilization_read(u, tid, n, now_ns, cores, &value, &runnable, &err);
+}
+
+START_TEST(first_read_is_unknown)
+{
+	put(7, "5000000000 0 10\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	ck_assert_int_eq(value.provenance, PROVENANCE_NONE);
+	ck_assert_double_nan(value.value);
+	ck_assert_double_nan(runnable);
+}
+END_TEST
+
+START_TEST(no_time_elapsed_is_unknown)
+{
+	put(7, "5000000000 0 10\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	put(7, "6000000000 0 11\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	ck_assert_int_eq(value.provenance, PROVENANCE_NONE);
+}
+END_TEST
+
+START_TEST(shared_core_reads_busy)
+{
+	/* Two threads of a job on one core that another job shares: a quarter of the time each,
+	 * the rest in the queue. */
+	put(7, "1000 2000 10\n");
+	put(9, "1000 2000 10\n");
+	ck_assert_int_eq(read_at(S, 2, 2), 0);
+	put(7, "250001000 750002000 60\n");
+	put(9, "250001000 750002000 60\n");
+	ck_assert_int_eq(read_at(2 * S, 2, 2), 0);
+	ck_assert_int_eq(value.provenance, PROVENANCE_OS);
+	ck_assert_double_eq_tol(value.value, 1.0, 1e-9);
+	ck_assert_double_eq_tol(runnable, 2.0, 1e-9);
+}
+END_TEST
+
+START_TEST(half_idle_reads_half)
+{
+	put(7, "0 0 1\n");
+	put(9, "0 0 1\n");
+	ck_assert_int_eq(read_at(S, 2, 4), 0);
+	put(7, "1000000000 0 2\n");
+	ck_assert_int_eq(read_at(2 * S, 2, 4), 0);
+	ck_assert_double_eq_tol(value.value, 0.5, 1e-9); /* of min(2 threads, 4 cores) */
+	ck_assert_double_eq_tol(runnable, 1.0, 1e-9);
+}
+END_TEST
+
+START_TEST(more_threads_than_cores_is_clamped)
+{
+	for (int t = 7; t <= 10; t++)
+		put(t, "0 0 1\n");
+	ck_assert_int_eq(read_at(S, 4, 2), 0);
+	for (int t = 7; t <= 10; t++)
+		put(t, "500000000 900000000 2\n"); /* more than the second: late booking */
+	ck_assert_int_eq(read_at(2 * S, 4, 2), 0);
+	ck_assert_double_eq_tol(value.value, 1.0, 1e-9);
+	ck_assert_double_eq_tol(runnable, 4.0, 1e-9);
+}
+END_TEST
+
+START_TEST(new_thread_only_remembered)
+{
+	put(7, "0 0 1\n");
+	ck_assert_int_eq(read_at(S, 2, 2), 0); /* 9 is not there yet */
+	put(7, "500000000 0 2\n");
+	put(9, "9000000000 0 2\n");
+	ck_assert_int_eq(read_at(2 * S, 2, 2), 0);
+	ck_assert_double_eq_tol(value.value, 0.5, 1e-9);
+}
+END_TEST
+
+START_TEST(gone_thread_left_out)
+{
+	put(7, "0 0 1\n");
+	put(9, "0 0 1\n");
+	ck_assert_int_eq(read_at(S, 2, 2), 0);
+	put(7, "1000000000 0 2\n");
+	put(9, NULL);
+	ck_assert_int_eq(read_at(2 * S, 2, 2), 0);
+	ck_assert_double_eq_tol(value.value, 1.0, 1e-9);
+}
+END_TEST
+
+START_TEST(all_gone_is_unknown)
+{
+	put(7, "0 0 1\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	put(7, NULL);
+	ck_assert_int_eq(read_at(2 * S, 1, 2), 0);
+	ck_assert_int_eq(value.provenance, PROVENANCE_NONE);
+}
+END_TEST
+
+START_TEST(reused_number_only_remembered)
+{
+	put(7, "8000000000 5 100\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	put(7, "700000000 0 3\n");
+	ck_assert_int_eq(read_at(2 * S, 1, 2), 0);
+	ck_assert_int_eq(value.provenance, PROVENANCE_NONE);
+	put(7, "1000000000 0 4\n");
+	ck_assert_int_eq(read_at(3 * S, 1, 2), 0);
+	ck_assert_double_eq_tol(value.value, 0.3, 1e-9);
+}
+END_TEST
+
+START_TEST(kernel_without_account_is_unknown)
+{
+	put(7, "0 0 0\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	ck_assert_int_eq(read_at(2 * S, 1, 2), 0);
+	ck_assert_int_eq(value.provenance, PROVENANCE_NONE);
+}
+END_TEST
+
+START_TEST(garbage_names_file_and_text)
+{
+	value = (struct signal){0.25, PROVENANCE_OS};
+	put(7, "twelve 0 0\n");
+	ck_assert_int_eq(read_at(S, 1, 2), -EPROTO);
+	ck_assert_ptr_nonnull(strstr(err.text, "proc/7/schedstat"));
+	ck_assert_ptr_nonnull(strstr(err.text, "twelve"));
+	ck_assert_double_eq(value.value, 0.25);
+}
+END_TEST
+
+static void add(Suite *s, const char *behaviour, const TTest *const *test, size_t n)
+{
+	TCase *tc = tcase_create(behaviour);
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	for (size_t i = 0; i < n; i++)
+		tcase_add_test(tc, test[i]);
+	suite_add_tcase(s, tc);
+}
+#define ADD(s, behaviour, ...)                                                                     \
+	add(s, behaviour, (const TTest *const[]){__VA_ARGS__},                                     \
+		sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *))
+
+int main(void)
+{
+	Suite *s = suite_create("utilization");
+	SRunner *r;
+	int failed;
+
+	ADD(s, "what cannot be known is none, not 0", first_read_is_unknown,
+		no_time_elapsed_is_unknown, all_gone_is_unknown, kernel_without_account_is_unknown);
+	ADD(s, "wanting to run counts as running", shared_core_reads_busy, half_idle_reads_half,
+		more_threads_than_cores_is_clamped);
+	ADD(s, "threads that come or go count with what was seen of them",
+		new_thread_only_remembered, gone_thread_left_out, reused_number_only_remembered);
+	ADD(s, "a text that is no schedstat is an error", garbage_names_file_and_text);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

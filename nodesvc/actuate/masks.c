@@ -218,7 +218,8 @@ static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 		return REPIN;
 	}
 	if (!on_set)
-		return is_own_pin(m, mask, set, t) ? PINNED : RELEASE;
+		return coreset_is_subset(mask, set) && is_own_pin(m, mask, set, t) ? PINNED
+										   : RELEASE;
 	/* Released once though it shows the set: there may be a memory behind. */
 	return m->is_ours ? AS_WANTED : RELEASE;
 }

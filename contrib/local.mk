@@ -1,2 +1,8 @@
 # contrib: nothing depends on it.
 EXTRA_DIST += contrib/cluster/minislurm
+
+# Benchmarks: each prints JSON.
+EXTRA_DIST += contrib/bench/launch
+noinst_PROGRAMS += contrib/bench/bin/launchpairs
+contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
+contrib_bench_bin_launchpairs_LDADD = -lm

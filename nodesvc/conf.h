@@ -59,7 +59,7 @@ struct conf {
 		int n_openmp, n_openmpi;
 	} launch_env;
 	struct {
-		char source[64];        /* "auto", or "papi", "perf", "profile", "none" list */
+		char source[64];        /* "auto", or a list to try: "perf,papi", "none" */
 		char cachegrind_ll[32]; /* "auto" or "BYTES,WAYS,LINE" */
 	} counters;
 	struct conf_list allow_partitions, allow_users, allow_accounts; /* empty: all */

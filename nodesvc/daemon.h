@@ -21,11 +21,12 @@ struct server;
 struct daemon {
 	struct conf conf;
 	const char *conf_path;
+	bool verbose; /* -v: whatever `log` says */
 	struct loop *loop;
 	struct fsroot root;
 	struct topo *topo;
 	struct coreset usable; /* the node's PUs less reserve: */
-	int lock_fd; /* one daemon per store */
+	int lock_fd;           /* one daemon per store */
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;

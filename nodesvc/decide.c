@@ -24,6 +24,7 @@ static int make_engine(struct daemon *d, const char *spec, struct engine **ret, 
 		.topo = d->topo,
 		.max_jobs = JOBS_MAX,
 		.share_smt = d->conf.share_smt,
+		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,
 		.option = options,
 	};
 	size_t len = strcspn(spec, ",");
@@ -235,8 +236,11 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	struct actuate_result result;
 	int rc;
 
-	if (d->conf.dry_run || s->dry_run) {
+	if (d->conf.dry_run || s->dry_run || actuate_get_ops(d->actuate) == &actuate_none) {
 		s->status = STATUS_OBSERVED;
+		if (actuate_get_ops(d->actuate) == &actuate_none)
+			snprintf(s->reason, sizeof(s->reason), "nothing is moved: %.120s",
+				actuate_why_not(d->actuate));
 		note_coreset(s);
 		return 0;
 	}

@@ -87,6 +87,29 @@ static int split_policy(
 	return 0;
 }
 
+/* Asked for each step, and a directory service may be slow: the last names are kept. */
+static void user_name(uint32_t uid, char *ret, size_t size)
+{
+	static struct {
+		bool known;
+		uint32_t uid;
+		char name[33];
+	} cache[64];
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+	size_t at = uid % 64;
+
+	if (!cache[at].known || cache[at].uid != uid) {
+		if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+			snprintf(cache[at].name, sizeof(cache[at].name), "%s", found->pw_name);
+		else
+			snprintf(cache[at].name, sizeof(cache[at].name), "%u", uid);
+		cache[at].uid = uid;
+		cache[at].known = true;
+	}
+	snprintf(ret, size, "%s", cache[at].name);
+}
+
 int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 {
 	const char *name = msg_get(m, "name"), *text;
@@ -111,7 +134,6 @@ int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 		s->array_task = (uint32_t)id;
 	s->uid = (uint32_t)uid;
 	s->array_job = (uint32_t)array_job;
-	copy_field(m, "user", s->user, sizeof(s->user));
 	copy_field(m, "account", s->account, sizeof(s->account));
 	copy_field(m, "partition", s->partition, sizeof(s->partition));
 	copy_field(m, "jobname", s->job_name, sizeof(s->job_name));
@@ -138,14 +160,8 @@ int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 	rc = split_policy(text ? text : "", s->req_policy, sizeof(s->req_policy), &s->dry_run, err);
 	if (rc == 0 && msg_get(m, "dry_run"))
 		s->dry_run = true;
-	if (!*s->user) {
-		struct passwd pw, *found = NULL;
-		char buf[1024];
-
-		/* Only when Slurm did not say: a directory service may be slow. */
-		if (getpwuid_r(s->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-			snprintf(s->user, sizeof(s->user), "%s", found->pw_name);
-	}
+	/* By uid: the environment, where Slurm has the name too, is the user's to write. */
+	user_name(s->uid, s->user, sizeof(s->user));
 	return rc;
 }
 
@@ -538,20 +554,29 @@ void lifecycle_watch(int fd, uint32_t events, void *daemon)
 	actuate_watch_read(d->actuate, on_rewritten, d);
 }
 
+/* Without a backend that lists a step's threads, its tasks' pids have to tell. */
+static bool tasks_gone(const struct step *s)
+{
+	for (int i = 0; i < s->n_tasks; i++)
+		if (kill(s->task[i].pid, 0) == 0 || errno != ESRCH)
+			return false;
+	return s->n_tasks > 0;
+}
+
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 {
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
 		cleanup_free pid_t *tid = NULL;
-		int n = 0;
+		int n = 0, rc;
 
 		if (!s->located) {
 			if (now_ns - s->start_mono_ns > PENDING_MAX_NS)
 				lifecycle_end(d, s, unix_ns());
 			continue;
 		}
-		if (actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) ==
-			-ENOENT) {
+		rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n);
+		if (rc == -ENOENT || (rc < 0 && tasks_gone(s))) {
 			lifecycle_end(d, s, unix_ns());
 			continue;
 		}

@@ -193,8 +193,9 @@ int main(int argc, char **argv)
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
-	static struct daemon d = {.conf_path = COLOC_SYSCONFDIR "/coloc.yaml", .root.fd = -1, .lock_fd = -1};
-	bool test = false, verbose = false;
+	static struct daemon d = {
+		.conf_path = COLOC_SYSCONFDIR "/coloc.yaml", .root.fd = -1, .lock_fd = -1};
+	bool test = false;
 	enum log_level level = LOG_LEVEL_INFO;
 	struct errbuf err;
 	int opt, rc;
@@ -208,7 +209,7 @@ int main(int argc, char **argv)
 			test = true;
 			break;
 		case 'v':
-			verbose = true;
+			d.verbose = true;
 			break;
 		case 'h':
 			usage(stdout);
@@ -253,7 +254,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	log_level_parse(d.conf.log_level, &level);
-	log_init(verbose ? LOG_LEVEL_DEBUG : level);
+	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
 	d.start_mono_ns = ipc_now_ns();
 	umask(022);
 	rc = daemon_open(&d, &err);

@@ -10,12 +10,24 @@
 /* Policies and their options are checked too: "-t" must find what a start would. */
 int reload_check(struct daemon *d, struct errbuf *err)
 {
+	static const char *const sources[] = {"auto", "papi", "perf", "none"};
 	const struct conf *c = &d->conf;
 
 	for (int i = 0; i < c->allow_policies.n; i++)
 		if (!policy_find(c->allow_policies.item[i]))
 			return err_set(err, -EINVAL, "key 'allow_policies': unknown policy '%s'",
 				c->allow_policies.item[i]);
+	for (const char *p = c->counters.source; *p; p += strcspn(p, ","), p += *p == ',') {
+		size_t len = strcspn(p, ",");
+		bool known = false;
+
+		for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+			known |= strlen(sources[i]) == len && strncmp(sources[i], p, len) == 0;
+		if (!known)
+			return err_set(err, -EINVAL,
+				"key 'counters.source': '%.*s' is none of auto, papi, perf, none",
+				(int)len, p);
+	}
 	for (int i = 0; i < c->n_policy_options; i++) {
 		const struct conf_pair *p = &c->policy_option[i];
 		char spec[256];
@@ -68,7 +80,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 		reload_usable(d, NULL);
 		return rc;
 	}
-	if (log_level_parse(fresh.log_level, &level) == 0)
+	if (!d->verbose && log_level_parse(fresh.log_level, &level) == 0)
 		log_init(level);
 	*ret_old = old;
 	log_info("configuration read again");

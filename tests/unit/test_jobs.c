@@ -113,7 +113,7 @@ START_TEST(full_list_ends_in_dots_and_never_overruns)
 	char list[16] = "";
 
 	for (int i = 0; i < 100; i++) {
-		char one[8];
+		char one[16];
 
 		snprintf(one, sizeof(one), "%d", i);
 		step_note(list, sizeof(list), ";", one, true);

@@ -3,10 +3,10 @@
  * proc.c - threads: who they are, which of them are in a cpuset, and their masks.
  *
  * slurmstepd sits in its step's cpuset with the tasks. Its own threads are told by the *process's*
- * name, as they rename themselves. A child that it has forked and that has not exec'ed yet bears
- * the same name but is a task already: its parent is a slurmstepd in the same cpuset, while the
- * true one's is not. A user's program that calls itself slurmstepd only loses the mask we would
- * set: the cpuset holds it all the same.
+ * name, as they rename themselves ("acctg" and others, seen with 22.05). A child that it has forked
+ * and that has not exec'ed yet bears the same name but is a task already: its parent is a
+ * slurmstepd in the same cpuset, while the true one's is not. A user's program that calls itself
+ * slurmstepd only loses the mask we would set: the cpuset holds it all the same.
  */
 #include "nodesvc/actuate/internal.h"
 

@@ -50,6 +50,7 @@ static void setup(void)
 {
 	ledger_mem_adds_left = -1;
 	err.text[0] = '\0';
+	step_tree_sweep(top); /* a test before may have ended early */
 	step_tree_make(top, "0-1");
 	ck_assert_int_eq(fsroot_open(&root, NULL, &err), 0);
 	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
@@ -221,6 +222,36 @@ START_TEST(apply_leaves_pins_inside_the_set)
 }
 END_TEST
 
+START_TEST(restore_keeps_what_the_program_chose_meanwhile)
+{
+	apply("0-1");
+	set_mask_of(plain.tid[1], "1");
+	set_mask_of(bound0.tid[1], "1");
+	restore();
+	ck_assert_str_eq(mask_of(plain.tid[1]), "1");
+	ck_assert_str_eq(mask_of(bound0.tid[1]), "1");
+	ck_assert_str_eq(mask_of(bound0.tid[0]), "0");
+	ck_assert_str_eq(mask_of(plain.tid[0]), "0-1");
+}
+END_TEST
+
+START_TEST(restore_keeps_a_pin_as_far_as_the_kernel_does)
+{
+	struct worker twin;
+
+	step_tree_mkdir(top, JOB "/step_1", "0-1");
+	twin = worker_start(top, JOB "/step_1", "app", "1", 1, WORKER_IDLE);
+	apply("0-1");
+	set_mask_of(plain.tid[1], "1");
+	apply("1");
+	restore();
+	/* Linux 6.2 and later remember the pin, older ones have wiped it. */
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "1"), 0);
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "0-1"), 0);
+	ck_assert_str_eq(mask_of(plain.tid[1]), mask_of(twin.pid));
+}
+END_TEST
+
 START_TEST(apply_knows_pins_older_than_itself)
 {
 	char *before;
@@ -300,18 +331,44 @@ END_TEST
 
 START_TEST(restore_gives_newcomers_what_they_would_have_had)
 {
-	struct worker w = worker_start(top, STEP, "app", "0", 2, WORKER_PARENT);
-	struct worker late;
+	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
+	pid_t child, other = worker_start(top, STEP, "app", NULL, 1, WORKER_IDLE).pid;
 
 	apply("1");
-	late = worker_start(top, STEP, "app", "1", 2, WORKER_IDLE);
-	set_mask_of(late.tid[0], "1");
+	child = worker_fork(&w);
 	apply("0-1");
-	/* The child's father is gone when it comes to restoring. */
+	ck_assert_str_eq(mask_of(child), "0-1");
+	/* The child's father, whose binding it would have, is gone when it comes to restoring. */
 	worker_stop(&w);
 	restore();
-	ck_assert_str_eq(mask_of(w.tid[1]), "0");
-	kill(w.tid[1], SIGKILL);
+	ck_assert_str_eq(mask_of(child), "0");
+	ck_assert_str_eq(mask_of(other), "0-1");
+	kill(child, SIGKILL);
+}
+END_TEST
+
+START_TEST(restore_finds_the_father_of_a_newcomer_never_applied)
+{
+	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
+	pid_t child;
+
+	apply("1");
+	child = worker_fork(&w);
+	restore();
+	ck_assert_str_eq(mask_of(child), "0");
+	kill(child, SIGKILL);
+}
+END_TEST
+
+START_TEST(threads_follow_the_cpuset_by_themselves)
+{
+	apply("1"); /* displaces what is bound to 0 */
+	ck_assert_int_eq(step_write(top, STEP, "0-1"), 0);
+	all_on(&plain, "0-1");
+	all_on(&bound0, "0-1");
+	all_on(&bound1, "0-1");
+	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
+	all_on(&bound1, "0");
 }
 END_TEST
 
@@ -530,6 +587,9 @@ static Suite *live_suite(void)
 	CASE(s, "a task is one before it execs", apply_counts_a_forked_task_that_has_not_execed);
 	CASE(s, "storms of threads and forks are caught", apply_reaches_threads_born_meanwhile);
 	CASE(s, "own pins inside the set stay", apply_leaves_pins_inside_the_set);
+	CASE(s, "own pins stay after restore", restore_keeps_what_the_program_chose_meanwhile);
+	CASE(s, "own pins stay as the kernel keeps them",
+		restore_keeps_a_pin_as_far_as_the_kernel_does);
 	CASE(s, "own pins older than us stay", apply_knows_pins_older_than_itself);
 	CASE(s, "slurmstepd's mask is never set",
 		slurmstepd_mask_is_left_alone_and_back_at_the_end);
@@ -539,6 +599,9 @@ static Suite *live_suite(void)
 		restore_leaves_threads_that_behave_as_before);
 	CASE(s, "newcomers get what they would have had",
 		restore_gives_newcomers_what_they_would_have_had);
+	CASE(s, "newcomers of no apply get it too",
+		restore_finds_the_father_of_a_newcomer_never_applied);
+	CASE(s, "a released thread follows the cpuset", threads_follow_the_cpuset_by_themselves);
 	CASE(s, "a successor restores after a crash", restore_all_after_a_crash);
 	CASE(s, "a crash in the middle of apply is undone",
 		restore_all_after_a_crash_between_cpuset_and_masks);

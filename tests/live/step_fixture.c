@@ -192,7 +192,16 @@ static void storm_of_forks(void)
 static void work(int n, enum worker_kind kind)
 {
 	tell(getpid());
-	if (kind == WORKER_PARENT) {
+	if (kind == WORKER_LATER) {
+		sigset_t usr1;
+		int sig;
+
+		/* Blocked since before fork(). */
+		sigemptyset(&usr1);
+		sigaddset(&usr1, SIGUSR1);
+		sigwait(&usr1, &sig);
+	}
+	if (kind == WORKER_PARENT || kind == WORKER_LATER) {
 		if (fork() == 0) {
 			prctl(PR_SET_PDEATHSIG, 0);
 			tell(getpid());
@@ -218,8 +227,12 @@ struct worker worker_start(const char *top, const char *sub, const char *comm, c
 {
 	struct worker w = {.n = n};
 	char file[512], text[32];
+	sigset_t usr1;
 	int fd[2];
 
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		die("pipe");
 	w.pid = fork();
@@ -239,8 +252,17 @@ struct worker worker_start(const char *top, const char *sub, const char *comm, c
 	for (int i = 0; i < n; i++)
 		if (read(fd[0], &w.tid[i], sizeof(w.tid[i])) != sizeof(w.tid[i]))
 			die("worker");
-	close(fd[0]);
+	w.fd = fd[0];
 	return w;
+}
+
+pid_t worker_fork(struct worker *w)
+{
+	pid_t pid;
+
+	if (kill(w->pid, SIGUSR1) < 0 || read(w->fd, &pid, sizeof(pid)) != sizeof(pid))
+		die("worker_fork");
+	return pid;
 }
 
 void worker_stop(struct worker *w)

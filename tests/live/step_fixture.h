@@ -33,12 +33,14 @@ enum worker_kind {
 	WORKER_THREADS, /* creates and joins short-lived threads without pause */
 	WORKER_FORKS,   /* forks short-lived children without pause */
 	WORKER_PARENT,  /* one child, its own process (worker.tid[1]), that waits */
+	WORKER_LATER,   /* the same, forked at worker_fork() */
 };
 
 struct worker {
 	pid_t pid;
 	int n;                       /* threads, the leader included */
 	pid_t tid[STEP_THREADS_MAX]; /* tid[0] is pid */
+	int fd;                      /* where it tells of a new one */
 };
 
 /*
@@ -47,6 +49,8 @@ struct worker {
  */
 struct worker worker_start(const char *top, const char *sub, const char *comm, const char *mask,
 	int n, enum worker_kind kind);
+/* WORKER_LATER: its child's pid. */
+pid_t worker_fork(struct worker *w);
 void worker_stop(struct worker *w);
 
 /* A thread's mask as text, "gone" when it is not there; static buffer of 8, so usable in pairs. */

@@ -8,3 +8,4 @@ EXTRA_DIST += contrib/bench/launch
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm
+include contrib/bench/realmix/local.mk

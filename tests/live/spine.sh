@@ -5,8 +5,8 @@
 # spine.sh - for the live tests that need it all: Slurm with the plugin, and the real colocd.
 # Source after lib.sh, then call start_spine.
 
-colocctl=$builddir/nodesvc/ctl/colocctl
-colocacct=$builddir/nodesvc/report/colocacct
+colocctl=$builddir/nodesvc/colocctl
+colocacct=$builddir/nodesvc/colocacct
 socket=$tmp/colocd.sock
 
 # start_spine [line of coloc.yaml...]: colocd and a cluster whose plugin knows it; sets colocd_pid.

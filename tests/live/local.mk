@@ -1,6 +1,8 @@
 # live tests: against a real Slurm of their own, as root; `make check-live' runs them one after
 # another. Exit 77: a prerequisite is missing, and which.
 LIVE_TESTS = \
+	tests/live/cluster.sh \
+	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \
 	tests/live/plugin-no-daemon.sh
 # End of LIVE_TESTS

@@ -5,6 +5,8 @@ live_scripts = \
 	tests/live/restore.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
+	tests/live/cluster.sh \
+	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts

@@ -37,3 +37,15 @@ bin_PROGRAMS += nodesvc/colocctl
 nodesvc_colocctl_SOURCES = nodesvc/ctl/colocctl.c
 nodesvc_colocctl_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocctl_LDADD = libctl.la
+
+check_PROGRAMS += tests/unit/test_check
+tests_unit_test_check_SOURCES = tests/unit/test_check.c tests/unit/tmpdir.h
+tests_unit_test_check_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_check_LDADD = libctl.la libcommon.la $(JSON_LIBS) $(CHECK_LIBS)
+TESTS += tests/unit/test_check
+
+check_PROGRAMS += tests/unit/test_llc
+tests_unit_test_llc_SOURCES = tests/unit/test_llc.c tests/unit/tmpdir.h
+tests_unit_test_llc_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_llc_LDADD = libctl.la libcommon.la $(CHECK_LIBS)
+TESTS += tests/unit/test_llc

@@ -13,7 +13,7 @@
 
 struct tmpdir {
 	char dir[64];
-	char path[160]; /* of the last tmpdir_path() */
+	char path[256]; /* of the last tmpdir_path() */
 };
 
 static inline void tmpdir_create(struct tmpdir *t)

@@ -258,7 +258,7 @@ struct worker worker_start(const char *top, const char *sub, const char *comm, c
 
 pid_t worker_fork(struct worker *w)
 {
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (kill(w->pid, SIGUSR1) < 0 || read(w->fd, &pid, sizeof(pid)) != sizeof(pid))
 		die("worker_fork");

@@ -27,3 +27,4 @@ tests_unit_test_ipc_LDADD = $(common_test_libs)
 tests_unit_test_msg_SOURCES = tests/unit/test_msg.c
 tests_unit_test_msg_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_msg_LDADD = $(common_test_libs)
+include tests/fuzz/fuzz.mk

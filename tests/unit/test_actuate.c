@@ -52,10 +52,9 @@ static void setup(void)
 	fstree_put(&tree, STEP "/tasks", text);
 	fstree_put(&tree, STEP "/cgroup.procs", text);
 	put_text("proc/%d/cgroup", "3:cpuset:/slurm/uid_0/job_1/step_0\n");
-	put_text("proc/%d/task/%d/stat", "");
 	snprintf(text, sizeof(text), "%d (test) R 1 1 1 0 -1 0 0 0 0 0 5 6 0 0 20 0 3 0 55 1 2\n",
 		(int)getpid());
-	put_text("proc/%d/stat", text);
+	put_text("proc/%d/task/%d/stat", text);
 	coreset_add_range(&mask, 0, 9);
 	ck_assert_int_eq(actuate_open(&act, &tree.root, ledger, &mask, &err), 0);
 	ops = actuate_get_ops(act);

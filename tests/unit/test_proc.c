@@ -58,10 +58,10 @@ START_TEST(stat_of_this_process_and_of_none)
 	struct proc_stat st;
 
 	ck_assert_int_eq(fsroot_open(&root, NULL, NULL), 0);
-	ck_assert_int_eq(proc_stat_read(&root, getpid(), &st), 0);
+	ck_assert_int_eq(proc_stat_read(&root, getpid(), getpid(), &st), 0);
 	ck_assert_int_eq(st.ppid, getppid());
 	ck_assert_uint_gt(st.start_ticks, 0);
-	ck_assert_int_eq(proc_stat_read(&root, 0x7ffffffe, &st), -ESRCH);
+	ck_assert_int_eq(proc_stat_read(&root, getpid(), 0x7ffffffe, &st), -ESRCH);
 	fsroot_close(&root);
 }
 END_TEST
@@ -84,14 +84,12 @@ static void put_process(pid_t pid, pid_t ppid, const char *comm, const pid_t *ti
 {
 	char path[64], text[256];
 
-	snprintf(path, sizeof(path), "proc/%d/stat", (int)pid);
 	snprintf(text, sizeof(text),
 		"%d (%s) S %d 1 1 0 -1 0 0 0 0 0 5 6 0 0 20 0 3 0 %d 1000 200\n", (int)pid, comm,
 		(int)ppid, (int)pid * 10);
-	fstree_put(&tree, path, text);
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)pid, (int)tid[i]);
-		fstree_put(&tree, path, "");
+		fstree_put(&tree, path, text);
 	}
 }
 

@@ -78,10 +78,7 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
 	ADD(o, "partners", ctl_json_text(s->partners));
-	ADD(o, "reason",
-		ctl_json_text(*s->reason       ? s->reason
-			      : s->n_decisions ? step_get_decision(s, 0)->why
-					       : ""));
+	ADD(o, "reason", ctl_json_text(*s->reason ? s->reason : s->why));
 	return o;
 }
 

@@ -319,24 +319,19 @@ static void count_move(struct step *s, int64_t now_ns)
 	s->last_move_ns = now_ns;
 }
 
-static void note_decision(struct daemon *d, struct step *s, const struct plan_job *pj,
-	const char *event, const char *policy, const struct coreset *from, bool moved,
-	const char *why_fallback)
+static void note_decision(struct daemon *d, struct step *s, const char *event,
+	const struct coreset *from, bool moved, const char *shares)
 {
 	struct decision *dec = step_new_decision(s);
 
 	dec->event = event;
-	snprintf(dec->policy, sizeof(dec->policy), "%s", policy);
+	snprintf(dec->policy, sizeof(dec->policy), "%s", s->policy);
 	dec->from = *from;
 	dec->to = s->coreset;
 	dec->moved = moved;
 	dec->score = d->plan.score;
-	if (why_fallback)
-		snprintf(dec->why, sizeof(dec->why), "%.80s (fallback: %.60s)", pj->why,
-			why_fallback);
-	else
-		snprintf(dec->why, sizeof(dec->why), "%s", pj->why);
-	list_shares(d, s, dec->shares, sizeof(dec->shares));
+	snprintf(dec->why, sizeof(dec->why), "%s", s->why);
+	snprintf(dec->shares, sizeof(dec->shares), "%s", shares);
 	if (*d->plan.explain)
 		dec->explain = strdup(d->plan.explain);
 }
@@ -450,11 +445,21 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
 		bool first = coreset_is_empty(&jobs[i].current);
 
+		char shares[sizeof(s->decision[0].shares)];
+		const struct decision *last = step_get_decision(s, 0);
+
 		if (!step_is_managed(s))
 			continue;
-		if (changed || (about_id && strcmp(about_id, s->id) == 0))
-			note_decision(d, s, &d->plan.job[i], event_name(type), policy,
-				&jobs[i].current, changed && !first, fallback_why);
+		if (fallback_why)
+			snprintf(s->why, sizeof(s->why), "%.80s (fallback: %.60s)",
+				d->plan.job[i].why, fallback_why);
+		else
+			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
+		/* New company is a decision too, also for one who stays where he is. */
+		list_shares(d, s, shares, sizeof(shares));
+		if (changed || !last || strcmp(last->shares, shares) != 0)
+			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
+				shares);
 		if (!changed)
 			continue;
 		moved++;

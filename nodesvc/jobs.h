@@ -70,7 +70,8 @@ struct step {
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
 	char req_policy[128];       /* what the user asked for; "" the default */
 	char policy[32];            /* that rules it now */
-	char reason[PLAN_WHY_MAX];
+	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
+	char why[PLAN_WHY_MAX];     /* the last plan's sentence */
 	bool has_priority, priority_high, exclude, omp, user_bound, batch, dry_run;
 	double qos;
 	int min_cores, nnodes, ntasks, cpus_per_task; /* cpus_per_task 0: not chosen by the user */

@@ -400,8 +400,7 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	msg_put(reply, "coreset", coreset_format(&s->coreset, cores, sizeof(cores)));
 	msg_putf(reply, "cores", "%d", topo_count_cores(d->topo, &s->coreset));
 	msg_put(reply, "policy", s->policy);
-	msg_put(reply, "reason",
-		*s->reason ? s->reason : (s->n_decisions ? step_get_decision(s, 0)->why : ""));
+	msg_put(reply, "reason", *s->reason ? s->reason : s->why);
 }
 
 static enum step_state final_state(const struct step *s)

@@ -37,6 +37,7 @@ bin_PROGRAMS += nodesvc/colocctl
 nodesvc_colocctl_SOURCES = nodesvc/ctl/colocctl.c
 nodesvc_colocctl_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocctl_LDADD = libctl.la
+dist_man_MANS += nodesvc/ctl/colocctl.1
 
 check_PROGRAMS += tests/unit/test_check
 tests_unit_test_check_SOURCES = tests/unit/test_check.c tests/unit/tmpdir.h

@@ -305,6 +305,49 @@ START_TEST(mistake_is_refused_by_name)
 }
 END_TEST
 
+/* Every option that a help text names stands in the manual page. */
+static void assert_in_manual(const char *page)
+{
+	const char *src = getenv("COLOC_SRCDIR");
+	char path[512], option[64], roff[128];
+	static char man[65536];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/nodesvc/%s", src ? src : ".", page);
+	f = fopen(path, "r");
+	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
+	n = fread(man, 1, sizeof(man) - 1, f);
+	man[n] = '\0';
+	fclose(f);
+	for (const char *p = output; (p = strstr(p, "--")); p += 2) {
+		size_t len = strspn(p + 2, "abcdefghijklmnopqrstuvwxyz0123456789-"), out = 0;
+
+		if (len == 0 || len >= sizeof(option))
+			continue;
+		snprintf(option, sizeof(option), "%.*s", (int)len + 2, p);
+		for (const char *o = option; *o; o++) {
+			if (*o == '-')
+				roff[out++] = '\\';
+			roff[out++] = *o;
+		}
+		roff[out] = '\0';
+		ck_assert_msg(strstr(man, roff) != NULL, "%s lacks %s", page, option);
+	}
+}
+
+START_TEST(manual_has_every_option)
+{
+	static const char *const COMMAND[] = {"", "check", "status", "jobs", "explain", "policies",
+		"counters", "profile", "release", "reload", "drain", "resume", "ping", "bundle"};
+	char args[64];
+
+	snprintf(args, sizeof(args), "%s --help", COMMAND[_i]);
+	ck_assert_int_eq(run(args), 0);
+	assert_in_manual("ctl/colocctl.1");
+}
+END_TEST
+
 START_TEST(hung_daemon_ends_in_time)
 {
 	kill(server, SIGSTOP);
@@ -382,6 +425,8 @@ int main(void)
 	tcase_add_test(t, check_exits_by_its_findings);
 	t = tcase(s, "a mistake is refused by name");
 	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
+	t = tcase(s, "the manual page has every option");
+	tcase_add_loop_test(t, manual_has_every_option, 0, 14);
 	t = tcase(s, "a hung daemon holds nobody up");
 	tcase_add_test(t, hung_daemon_ends_in_time);
 	r = srunner_create(s);

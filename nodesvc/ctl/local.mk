@@ -37,6 +37,7 @@ bin_PROGRAMS += nodesvc/colocctl
 nodesvc_colocctl_SOURCES = nodesvc/ctl/colocctl.c
 nodesvc_colocctl_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocctl_LDADD = libctl.la
+dist_man_MANS += nodesvc/ctl/colocctl.1
 
 check_PROGRAMS += tests/unit/test_check
 tests_unit_test_check_SOURCES = tests/unit/test_check.c tests/unit/tmpdir.h
@@ -49,3 +50,31 @@ tests_unit_test_llc_SOURCES = tests/unit/test_llc.c tests/unit/tmpdir.h
 tests_unit_test_llc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_llc_LDADD = libctl.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_llc
+
+check_PROGRAMS += tests/unit/test_colocctl
+tests_unit_test_colocctl_SOURCES = tests/unit/test_colocctl.c tests/unit/tmpdir.h
+tests_unit_test_colocctl_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_colocctl_LDADD = libcommon.la $(CHECK_LIBS)
+TESTS += tests/unit/test_colocctl
+EXTRA_DIST += \
+	tests/golden/ctl-counters.txt \
+	tests/golden/ctl-drain.txt \
+	tests/golden/ctl-explain-view.txt \
+	tests/golden/ctl-explain.txt \
+	tests/golden/ctl-help-explain.txt \
+	tests/golden/ctl-help-profile.txt \
+	tests/golden/ctl-help.txt \
+	tests/golden/ctl-jobs-json.txt \
+	tests/golden/ctl-jobs.txt \
+	tests/golden/ctl-ping-json.txt \
+	tests/golden/ctl-ping.txt \
+	tests/golden/ctl-policies.txt \
+	tests/golden/ctl-profile-export.txt \
+	tests/golden/ctl-profile-list.txt \
+	tests/golden/ctl-profile-rm.txt \
+	tests/golden/ctl-profile-show.txt \
+	tests/golden/ctl-release-all.txt \
+	tests/golden/ctl-release.txt \
+	tests/golden/ctl-reload.txt \
+	tests/golden/ctl-status.txt
+# End of EXTRA_DIST

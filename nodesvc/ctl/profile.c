@@ -124,8 +124,7 @@ static void show_profile(const struct profile *p)
 
 	fprintf(stderr, "\n");
 	show_line(stdout, "Profile", "%s, %d threads, by %s", p->type, p->threads, p->source);
-	show_line(stdout, "Alone", "%.3g s, median of %d runs%s", p->solo_s, p->count,
-		isnan(p->spread) ? "" : "");
+	show_line(stdout, "Alone", "%.3g s, median of %d", p->solo_s, p->count);
 	if (!isnan(p->spread))
 		show_line(stdout, "Spread", "%.1f%%", p->spread * 100);
 	show_line(stdout, "Busy", "%.0f%%", p->utilization * 100);
@@ -158,9 +157,12 @@ static int store(struct ctl *ctl, struct json_object *o)
 	struct json_object *stored = NULL;
 	int rc = ctl_ask(ctl, &rq, &stored);
 
-	if (rc != EXIT_OK)
-		return ctl_error(
-			rc, "the profile was not stored; --output=FILE keeps it for `import`");
+	if (rc != EXIT_OK) {
+		/* It may have taken an hour: it must not be lost. */
+		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+		return ctl_error(rc, "the profile was not stored: save the line above for "
+				     "`colocctl profile import`");
+	}
 	json_object_put(stored);
 	return EXIT_OK;
 }
@@ -187,6 +189,15 @@ int ctl_profile_run(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char *
 	if (optind == argc) {
 		ctl_error(EXIT_USAGE, "profile: no command given");
 		return ctl_usage(cmd);
+	}
+	if (!o.output) {
+		struct ctl_request ping = {.cmd = "ping"};
+		struct json_object *pong = NULL;
+
+		rc = ctl_ask(ctl, &ping, &pong);
+		json_object_put(pong);
+		if (rc != EXIT_OK)
+			return ctl_error(rc, "nobody to store the profile: --output=FILE keeps it");
 	}
 	/* Only cachegrind needs it; with a PMU nobody asks, so a failure is told where it counts.
 	 */

@@ -61,8 +61,8 @@ static const char *const SQL[N_STMTS] = {
 	[CPUSET_GET] = "SELECT inode, cpus FROM cpuset WHERE path = ?1",
 	[CPUSET_DEL] = "DELETE FROM cpuset WHERE path = ?1",
 	[CPUSET_DEL_ALL] = "DELETE FROM cpuset",
-	[THREAD_ADD] = "INSERT OR IGNORE INTO thread (path, tid, start_ticks, mask) "
-		       "VALUES (?1, ?2, ?3, ?4)",
+	[THREAD_ADD] = ("INSERT OR IGNORE INTO thread (path, tid, start_ticks, mask) "
+			"VALUES (?1, ?2, ?3, ?4)"),
 	[THREAD_GET] = "SELECT tid, start_ticks, mask FROM thread WHERE path = ?1 ORDER BY tid",
 	[THREAD_DEL] = "DELETE FROM thread WHERE path = ?1",
 	[THREAD_DEL_ALL] = "DELETE FROM thread",

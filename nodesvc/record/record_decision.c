@@ -14,7 +14,7 @@ const char RECORD_DECISION_SCHEMA_1[] =
 
 const char *const RECORD_DECISION_SQL[N_DECISION_STMTS] = {
 	[DECISION_INSERT] = "INSERT INTO decision (t_ns, event, json) VALUES (?1, ?2, ?3)",
-	[DECISION_TRIM] = "DELETE FROM decision WHERE id <= last_insert_rowid() - " KEEP,
+	[DECISION_TRIM] = ("DELETE FROM decision WHERE id <= last_insert_rowid() - " KEEP),
 	[DECISION_LIST] = "SELECT t_ns, event, json FROM decision ORDER BY id DESC LIMIT ?1",
 };
 

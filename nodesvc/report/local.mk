@@ -14,6 +14,7 @@ bin_PROGRAMS += nodesvc/colocacct
 nodesvc_colocacct_SOURCES = nodesvc/report/colocacct.c
 nodesvc_colocacct_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocacct_LDADD = libreport.la
+dist_man_MANS += nodesvc/report/colocacct.1
 
 check_PROGRAMS += tests/unit/test_acct_time
 tests_unit_test_acct_time_SOURCES = tests/unit/test_acct_time.c

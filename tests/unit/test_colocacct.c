@@ -255,6 +255,44 @@ START_TEST(environment_sets_the_format)
 }
 END_TEST
 
+/* Every option that a help text names stands in the manual page. */
+static void assert_in_manual(const char *page)
+{
+	const char *src = getenv("COLOC_SRCDIR");
+	char path[512], option[64], roff[128];
+	static char man[65536];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/nodesvc/%s", src ? src : ".", page);
+	f = fopen(path, "r");
+	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
+	n = fread(man, 1, sizeof(man) - 1, f);
+	man[n] = '\0';
+	fclose(f);
+	for (const char *p = output; (p = strstr(p, "--")); p += 2) {
+		size_t len = strspn(p + 2, "abcdefghijklmnopqrstuvwxyz0123456789-"), out = 0;
+
+		if (len == 0 || len >= sizeof(option))
+			continue;
+		snprintf(option, sizeof(option), "%.*s", (int)len + 2, p);
+		for (const char *o = option; *o; o++) {
+			if (*o == '-')
+				roff[out++] = '\\';
+			roff[out++] = *o;
+		}
+		roff[out] = '\0';
+		ck_assert_msg(strstr(man, roff) != NULL, "%s lacks %s", page, option);
+	}
+}
+
+START_TEST(manual_has_every_option)
+{
+	ck_assert_int_eq(run("--help"), 0);
+	assert_in_manual("report/colocacct.1");
+}
+END_TEST
+
 START_TEST(version_is_printed)
 {
 	ck_assert_int_eq(run("-V"), 0);
@@ -363,6 +401,8 @@ int main(void)
 	t = tcase(s, "the environment sets the format");
 	tcase_add_test(t, environment_sets_the_format);
 	tcase_add_test(t, version_is_printed);
+	t = tcase(s, "the manual page has every option");
+	tcase_add_test(t, manual_has_every_option);
 	t = tcase(s, "users get their rows from the daemon");
 	tcase_add_test(t, daemon_gives_rows_in_pieces);
 	tcase_add_test(t, daemon_nonsense_is_told);

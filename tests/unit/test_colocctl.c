@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The program itself against a daemon of paper: it answers each command with a fixed text in two
+ * pieces. Outputs are tests/golden/ctl-NAME.txt, rewritten by UPDATE_GOLDEN=1.
+ */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "common/msg.h"
+#include "tests/unit/tmpdir.h"
+
+static struct tmpdir tmp;
+static pid_t server;
+static char output[65536];
+
+#define STEP                                                                                       \
+	"{\"id\":\"12.0\",\"job\":12,\"step\":0,\"node\":\"n1\",\"user\":\"ada\",\"uid\":1000,"    \
+	"\"name\":\"melt\\n\\u001b[31m\",\"program\":\"lmp\",\"type\":null,\"policy\":\"lira\","   \
+	"\"req_policy\":\"fair\",\"state\":\"placed\",\"cores\":1,\"coreset\":\"0\","              \
+	"\"envelope\":\"0-1\",\"slurm_cpus\":\"0-1\",\"threads\":2,\"tasks\":1,\"signals\":{"      \
+	"\"utilization\":{\"value\":0.98,\"provenance\":\"os\"},"                                  \
+	"\"loads_per_s\":{\"value\":1234567890.0,\"provenance\":\"profile\"}},"                    \
+	"\"rebinds\":1,\"elapsed_s\":90061.5,\"reason\":\"lira rules this node\"}"
+
+static const struct {
+	const char *cmd, *json, *error;
+} ANSWER[] = {
+	{"ping", "{\"version\":\"0.1.0\",\"pid\":4711,\"uptime_s\":3725.5}", NULL},
+	{"status",
+		"{\"version\":\"0.1.0\",\"node\":\"n1\",\"host\":\"vm\",\"pid\":4711,"
+		"\"uptime_s\":3725.5,\"policy\":\"lira\",\"policy_spec\":\"lira,tie=missbal\","
+		"\"ruling_by\":\"12.0\",\"domain\":\"core\",\"n_domains\":2,"
+		"\"envelope\":\"allocation\",\"pus\":\"0-1\",\"reserved\":null,"
+		"\"interval_ms\":1000,\"tick_ms\":1000,\"actuator\":\"v1\",\"signals\":{"
+		"\"source\":\"profile\",\"report\":[\"papi: PAPI_attach fails\",\"perf: no PMU\"]},"
+		"\"steps\":2,\"tasks\":3,\"ledger_rows\":7,\"draining\":true,\"dry_run\":false,"
+		"\"decisions\":19,\"rebinds\":4,\"last_error\":\"step 12.0: gone\","
+		"\"store\":\"/var/lib/coloc\",\"config\":\"/etc/coloc/coloc.yaml\"}",
+		NULL},
+	{"jobs",
+		"{\"steps\":[" STEP ",{\"id\":\"13.batch\",\"user\":\"bob\",\"state\":\"observed\","
+		"\"cores\":null,\"coreset\":null,\"signals\":{},\"rebinds\":0,"
+		"\"elapsed_s\":1.0}]}",
+		NULL},
+	{"explain",
+		"{\"id\":\"12.0\",\"now\":" STEP ",\"decisions\":[{\"t_unix\":1700000000.0,"
+		"\"event\":\"arrival\",\"policy\":\"lira\",\"from\":\"0-1\",\"to\":\"0\","
+		"\"moved\":true,\"score\":11.0,\"why\":\"best pair\",\"explain\":{\"ema\":[1,2]},"
+		"\"shares\":[\"13.0\",\"14.0\"]},{\"t_unix\":1699999999.0,\"event\":\"tick\","
+		"\"policy\":\"lira\",\"from\":null,\"to\":\"0-1\",\"moved\":false,\"score\":null,"
+		"\"why\":null,\"explain\":null,\"shares\":null}],\"launch_env\":[{"
+		"\"name\":\"OMP_NUM_THREADS\",\"value\":\"2\"}],\"not_set\":[{"
+		"\"name\":\"GOMP_SPINCOUNT\",\"value\":\"0\",\"why\":\"the user set "
+		"OMP_WAIT_POLICY\"}],\"view\":{\"now_s\":1}}",
+		NULL},
+	{"policies",
+		"{\"ruling\":\"lira,tie=missbal\",\"policies\":[{\"name\":\"none\","
+		"\"summary\":\"observe only\",\"options\":null,\"needs\":[],\"usable\":true,"
+		"\"reason\":null},{\"name\":\"lira\",\"summary\":\"adaptive\",\"options\":\"tie="
+		"balance|missbal\",\"needs\":[\"loads_per_s\"],\"usable\":true,\"reason\":null},{"
+		"\"name\":\"oracle\",\"summary\":\"knows it all\",\"needs\":[],\"usable\":false,"
+		"\"reason\":\"runs in colocsim only\"}]}",
+		NULL},
+	{"counters",
+		"{\"source\":\"none\",\"report\":[\"papi: no\",\"perf: no\"],\"signals\":[{"
+		"\"name\":\"utilization\",\"source\":\"schedstat\",\"available\":true,"
+		"\"reason\":null},{\"name\":\"loads_per_s\",\"source\":\"profile\","
+		"\"available\":false,\"reason\":\"no hardware counter\"}]}",
+		NULL},
+	{"release", "{\"released\":[\"12.0\",\"13.0\"],\"rows_left\":0}", NULL},
+	{"reload", "{\"changed\":[\"policy\",\"tick_ms\"],\"needs_restart\":[\"domain\"]}", NULL},
+	{"drain", "{\"draining\":true}", NULL},
+	{"resume", "", "resume: only root may"},
+	{"profile_list",
+		"{\"profiles\":[{\"schema\":1,\"type\":\"stencil\",\"user\":\"ada\","
+		"\"node_type\":\"\",\"source\":\"cachegrind\",\"threads\":2,\"solo_s\":0.5,"
+		"\"utilization\":0.98,\"signals\":{\"loads_per_s\":1e8,\"llc_refs_per_s\":2e5,"
+		"\"llc_misses_per_s\":null},\"ll_bytes\":1048576,\"count\":3}]}",
+		NULL},
+	{"profile_rm", "{\"removed\":1}", NULL},
+	{"profile_put", "{\"type\":\"stencil\"}", NULL},
+};
+
+/* What was asked, so that a test sees job=, tag=, all=1 and json= arrive. */
+static void note(const struct msg *m)
+{
+	static const char *const KEY[] = {"cmd", "job", "tag", "all", "json"};
+	FILE *f = fopen(tmpdir_path(&tmp, "asked"), "a");
+
+	for (size_t i = 0; i < sizeof(KEY) / sizeof(KEY[0]); i++) {
+		const char *value = msg_get(m, KEY[i]);
+
+		if (value)
+			fprintf(f, "%s=%s ", KEY[i], value);
+	}
+	fputc('\n', f);
+	fclose(f);
+}
+
+static void answer(int fd, struct msg *m)
+{
+	const char *cmd = msg_get(m, "cmd"), *json = "", *error = "unknown command";
+	size_t half;
+
+	for (size_t i = 0; i < sizeof(ANSWER) / sizeof(ANSWER[0]); i++) {
+		if (strcmp(ANSWER[i].cmd, cmd) == 0) {
+			json = ANSWER[i].json;
+			error = ANSWER[i].error;
+		}
+	}
+	half = strlen(json) / 2;
+	for (int i = 0; i < 2 && *json; i++) {
+		msg_init(m, "ctl_part");
+		msg_putf(m, "json", "%.*s", i ? (int)strlen(json) : (int)half,
+			json + (i ? half : 0));
+		send(fd, m->buf, m->len, 0);
+	}
+	msg_init(m, "ctl_end");
+	msg_put(m, "rc", error ? "1" : "0");
+	msg_put(m, "error", error);
+	send(fd, m->buf, m->len, 0);
+}
+
+static void serve(int fd)
+{
+	for (;;) {
+		int peer = accept(fd, NULL, NULL);
+		struct msg m = {0};
+		ssize_t n = recv(peer, m.buf, sizeof(m.buf), 0);
+
+		m.len = n > 0 ? (size_t)n : 0;
+		if (m.len && msg_check(&m, NULL) == 0) {
+			note(&m);
+			answer(peer, &m);
+		}
+		close(peer);
+	}
+}
+
+static void setup(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	setenv("TZ", "UTC", 1);
+	setenv("LC_ALL", "C.UTF-8", 1);
+	tmpdir_create(&tmp);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/sock", tmp.dir);
+	setenv("COLOC_SOCKET", addr.sun_path, 1);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_assert_int_eq(listen(fd, 5), 0);
+	server = fork();
+	if (server == 0)
+		serve(fd);
+	close(fd);
+}
+
+static void teardown(void)
+{
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	tmpdir_remove(&tmp);
+}
+
+/* Runs colocctl; both its streams are in output[]. Returns its exit status. */
+static int run(const char *args)
+{
+	const char *build = getenv("COLOC_BUILDDIR");
+	char command[1024];
+	FILE *p;
+	size_t n;
+	int status;
+
+	snprintf(command, sizeof(command), "exec %s/nodesvc/colocctl %s 2>&1", build ? build : ".",
+		args);
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	n = fread(output, 1, sizeof(output) - 1, p);
+	output[n] = '\0';
+	status = pclose(p);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static const char *asked(void)
+{
+	static char text[4096];
+	FILE *f = fopen(tmpdir_path(&tmp, "asked"), "r");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	text[n] = '\0';
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static void assert_golden(const char *name)
+{
+	const char *src = getenv("COLOC_SRCDIR");
+	char path[512], want[sizeof(output)];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/golden/ctl-%s.txt", src ? src : ".", name);
+	if (getenv("UPDATE_GOLDEN")) {
+		f = fopen(path, "w");
+		ck_assert_ptr_nonnull(f);
+		fputs(output, f);
+		fclose(f);
+		return;
+	}
+	f = fopen(path, "r");
+	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
+	n = fread(want, 1, sizeof(want) - 1, f);
+	want[n] = '\0';
+	fclose(f);
+	ck_assert_msg(strcmp(want, output) == 0, "%s differs; got:\n%s", path, output);
+}
+
+static const struct {
+	const char *name, *args, *asked;
+} GOLDEN[] = {
+	{"ping", "ping", "cmd=ping \n"},
+	{"ping-json", "--json ping", "cmd=ping \n"},
+	{"status", "status", "cmd=status \n"},
+	{"jobs", "jobs", "cmd=jobs \n"},
+	{"jobs-json", "jobs --json", "cmd=jobs \n"},
+	{"explain", "explain 12.0", "cmd=explain job=12.0 \n"},
+	{"explain-view", "explain 12.0 --save-view", "cmd=explain job=12.0 all=1 \n"},
+	{"policies", "policies", "cmd=policies \n"},
+	{"counters", "counters", "cmd=counters \n"},
+	{"release", "release 12", "cmd=release job=12 \n"},
+	{"release-all", "release --all", "cmd=release all=1 \n"},
+	{"reload", "reload", "cmd=reload \n"},
+	{"drain", "drain", "cmd=drain \n"},
+	{"profile-list", "profile list", "cmd=profile_list \n"},
+	{"profile-show", "profile show stencil", "cmd=profile_list tag=stencil \n"},
+	{"profile-export", "profile export", "cmd=profile_list \n"},
+	{"profile-rm", "profile rm stencil", "cmd=profile_rm tag=stencil \n"},
+	{"help", "--help", ""},
+	{"help-profile", "profile --help", ""},
+	{"help-explain", "explain --help", ""},
+};
+
+START_TEST(output_is_golden)
+{
+	ck_assert_msg(run(GOLDEN[_i].args) == 0, "%s", output);
+	ck_assert_str_eq(asked(), GOLDEN[_i].asked);
+	assert_golden(GOLDEN[_i].name);
+}
+END_TEST
+
+static const struct {
+	const char *args;
+	int rc;
+	const char *text;
+} REFUSED[] = {
+	{"", 2, "no command given (see colocctl --help)"},
+	{"bogus", 2, "unknown command 'bogus' (see colocctl --help)"},
+	{"--bogus ping", 2, "unrecognized option '--bogus'"},
+	{"ping --bogus", 2, "unrecognized option '--bogus'"},
+	{"ping now", 2, "ping: unexpected argument 'now'"},
+	{"--timeout=0 ping", 2, "--timeout: '0' is no number of seconds (up to 3600)"},
+	{"--timeout=x ping", 2, "--timeout: 'x' is no number of seconds (up to 3600)"},
+	{"explain", 2, "explain: exactly one JOB[.STEP] is needed"},
+	{"explain 1 2", 2, "explain: exactly one JOB[.STEP] is needed"},
+	{"explain 1x", 2, "explain: '1x' is no job or step"},
+	{"release", 2, "release: name one JOB[.STEP], or --all"},
+	{"release 12 --all", 2, "release: name one JOB[.STEP], or --all"},
+	{"release 12.x", 2, "release: '12.x' is no job or step"},
+	{"check now", 2, "check: unexpected argument 'now'"},
+	{"bundle now", 2, "bundle: unexpected argument 'now'"},
+	{"bundle --output=/no/such/file", 1, "/no/such/file: No such file or directory"},
+	{"profile", 2, "profile: no command given"},
+	{"profile rm", 2, "profile rm: TYPE is missing"},
+	{"profile rm a b", 2, "profile rm: unexpected argument 'b'"},
+	{"profile --with=magic -- true", 2,
+		"--with: unknown source 'magic' (papi, perf, cachegrind)"},
+	{"profile --ll=big -- true", 2, "--ll: 'big' is no cache (BYTES[,ASSOC,LINE])"},
+	{"profile --runs=0 -- true", 2, "--runs: '0' is no number from 1 to 1000"},
+	{"profile --type= -- true", 2, "--type: '' must be 1 to 63 characters"},
+	{"profile --with=cachegrind --ll=1M -- /no/such/program", 1, "/no/such/program"},
+	{"profile import /no/such/file", 1, "/no/such/file: No such file or directory"},
+	{"resume", 1, "resume: only root may"},
+	{"--socket=/no/such ping", 3,
+		"colocd does not answer: /no/such: No such file or directory"},
+	{"--socket=/no/such status", 1,
+		"colocd does not answer: /no/such: No such file or directory"},
+	{"--socket=/no/such profile --ll=1M -- true", 1,
+		"nobody to store the profile: --output=FILE keeps it"},
+};
+
+START_TEST(mistake_is_refused_by_name)
+{
+	int rc = run(REFUSED[_i].args);
+
+	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, output);
+	ck_assert_msg(strstr(output, REFUSED[_i].text) != NULL, "got: %s", output);
+}
+END_TEST
+
+/* Every option that a help text names stands in the manual page. */
+static void assert_in_manual(const char *page)
+{
+	const char *src = getenv("COLOC_SRCDIR");
+	char path[512], option[64], roff[128];
+	static char man[65536];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/nodesvc/%s", src ? src : ".", page);
+	f = fopen(path, "r");
+	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
+	n = fread(man, 1, sizeof(man) - 1, f);
+	man[n] = '\0';
+	fclose(f);
+	for (const char *p = output; (p = strstr(p, "--")); p += 2) {
+		size_t len = strspn(p + 2, "abcdefghijklmnopqrstuvwxyz0123456789-"), out = 0;
+
+		if (len == 0 || len >= sizeof(option))
+			continue;
+		snprintf(option, sizeof(option), "%.*s", (int)len + 2, p);
+		for (const char *o = option; *o; o++) {
+			if (*o == '-')
+				roff[out++] = '\\';
+			roff[out++] = *o;
+		}
+		roff[out] = '\0';
+		ck_assert_msg(strstr(man, roff) != NULL, "%s lacks %s", page, option);
+	}
+}
+
+START_TEST(manual_has_every_option)
+{
+	static const char *const COMMAND[] = {"", "check", "status", "jobs", "explain", "policies",
+		"counters", "profile", "release", "reload", "drain", "resume", "ping", "bundle"};
+	char args[64];
+
+	snprintf(args, sizeof(args), "%s --help", COMMAND[_i]);
+	ck_assert_int_eq(run(args), 0);
+	assert_in_manual("ctl/colocctl.1");
+}
+END_TEST
+
+START_TEST(hung_daemon_ends_in_time)
+{
+	kill(server, SIGSTOP);
+	ck_assert_int_eq(run("--timeout=0.2 ping"), 3);
+	ck_assert_ptr_nonnull(strstr(output, "Connection timed out"));
+}
+END_TEST
+
+START_TEST(import_stores_each_line)
+{
+	char args[128];
+
+	tmpdir_write(&tmp, "profiles", "{\"type\":\"a\"}\n\n{\"type\":\"b\"}\n");
+	snprintf(args, sizeof(args), "profile import %s/profiles", tmp.dir);
+	ck_assert_int_eq(run(args), 0);
+	ck_assert_str_eq(output, "Stored: 2\n");
+	ck_assert_str_eq(asked(), "cmd=profile_put json={\"type\":\"a\"} \n"
+				  "cmd=profile_put json={\"type\":\"b\"} \n");
+}
+END_TEST
+
+START_TEST(bundle_holds_every_part_and_keeps_files)
+{
+	static const char *const PART[] = {
+		"===== check =====", "===== status =====", "===== jobs =====",
+		"===== policies =====", "===== counters =====", "coloc.yaml ====="};
+	char args[128];
+
+	ck_assert_msg(run("bundle") == 0, "%s", output);
+	for (size_t i = 0; i < sizeof(PART) / sizeof(PART[0]); i++)
+		ck_assert_msg(strstr(output, PART[i]) != NULL, "no '%s'", PART[i]);
+	tmpdir_write(&tmp, "mine", "mine");
+	snprintf(args, sizeof(args), "bundle --output=%s/mine", tmp.dir);
+	ck_assert_int_eq(run(args), 1);
+	ck_assert_ptr_nonnull(strstr(output, "mine: File exists"));
+}
+END_TEST
+
+START_TEST(check_exits_by_its_findings)
+{
+	char args[128];
+
+	snprintf(args, sizeof(args), "check --root=%s", tmp.dir);
+	ck_assert_int_eq(run(args), 1);
+	ck_assert_ptr_nonnull(strstr(output, "FAIL  slurm.conf"));
+	ck_assert_ptr_nonnull(strstr(output, "ok    colocd"));
+	ck_assert_int_eq(run("check --json --root=/no/such"), 1);
+	ck_assert_ptr_nonnull(strstr(output, "\"schema\":\"coloc.check/1\""));
+}
+END_TEST
+
+#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
+
+static TCase *tcase(Suite *s, const char *name)
+{
+	TCase *t = tcase_create(name);
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	suite_add_tcase(s, t);
+	return t;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("colocctl");
+	SRunner *r;
+	TCase *t;
+	int failed;
+
+	t = tcase(s, "every command asks the right thing and shows the answer");
+	tcase_add_loop_test(t, output_is_golden, 0, COUNT(GOLDEN));
+	tcase_add_test(t, import_stores_each_line);
+	tcase_add_test(t, bundle_holds_every_part_and_keeps_files);
+	tcase_add_test(t, check_exits_by_its_findings);
+	t = tcase(s, "a mistake is refused by name");
+	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
+	t = tcase(s, "the manual page has every option");
+	tcase_add_loop_test(t, manual_has_every_option, 0, 14);
+	t = tcase(s, "a hung daemon holds nobody up");
+	tcase_add_test(t, hung_daemon_ends_in_time);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

@@ -17,6 +17,11 @@
 #include "common/fsroot.h"
 #include "nodesvc/record/ledger.h"
 
+/* Step numbers of Slurm's special steps (slurm.h: SLURM_BATCH_SCRIPT and so on). */
+#define ACTUATE_STEP_BATCH       UINT32_C(0xfffffffb)
+#define ACTUATE_STEP_EXTERN      UINT32_C(0xfffffffc)
+#define ACTUATE_STEP_INTERACTIVE UINT32_C(0xfffffffa)
+
 /* Where a step lives, found from /proc/PID/cgroup, never built from ids. */
 struct step_cgroup {
 	char node[64];            /* Slurm node name as in the path; "" when the path has none */
@@ -28,7 +33,8 @@ struct step_cgroup {
 
 struct actuate_result {
 	struct coreset coreset; /* what the kernel took: cpuset.cpus read back */
-	int threads;            /* threads whose mask was set and read back */
+	int threads;            /* threads that have the whole set, read back */
+	int pinned;             /* threads left on a mask that the program itself chose inside it */
 	int foreign;            /* threads left alone: slurmstepd's own */
 };
 
@@ -46,11 +52,23 @@ struct actuate_ops {
 	/* What Slurm gave: the job level's CPUs (the envelope) and the step's. */
 	int (*allocation)(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
 		struct coreset *ret_step, struct errbuf *err);
-	/* Ledger, cpuset, every thread's mask (until no new thread turns up), read back. */
+	/*
+	 * Ledger, cpuset, every thread's mask (until no new thread turns up), read back. Every
+	 * thread of the step gets the whole set: ranks keep no relative binding yet, only threads
+	 * that the program pinned inside the set stay so. On failure all is as before. Errors:
+	 * -EINVAL empty set, -ERANGE not inside the job level (its allocation is the envelope) or
+	 * no such CPU, -EBUSY a level below the step holds more, -ENOENT the step has ended, -EIO
+	 * the kernel took something else, -EAGAIN threads do not settle, or the ledger's.
+	 *
+	 * Not before Slurm has bound *all* local tasks of the step, that is, at task_start of the
+	 * last one: slurmstepd calls sched_setaffinity() on the tasks one after the other, and one
+	 * whose mask is outside a set that is already narrower ends the step ("task_g_set_affinity:
+	 * Invalid argument", then "task 1 launch failed", seen with 22.05).
+	 */
 	int (*apply)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 		struct actuate_result *ret, struct errbuf *err);
-	/* Does the kernel still hold @set (cpuset and masks)? 0 yes, 1 no, <0 error. Cheap:
-	 * reads cpuset.cpus only. */
+	/* Does the kernel still hold @set? 0 yes, 1 no, <0 error (-ENOENT: the step has ended).
+	 * Cheap: reads cpuset.cpus only. */
 	int (*verify)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set);
 	/* Puts back what the ledger holds for the step and forgets it there; nothing recorded or
 	 * step gone: 0. */
@@ -59,11 +77,16 @@ struct actuate_ops {
 
 extern const struct actuate_ops actuate_cgroup_v1, actuate_none;
 
-/* Chooses by probe (v1 now; v2 by its own file). @root and @ledger outlive it. */
+/*
+ * actuate_open - chooses by probe (v1 now; v2 by its own file), else "none", which finds steps but
+ * changes nothing; actuate_why_not() then has the reason. @root and @ledger outlive it.
+ */
 int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger *ledger,
 	const struct coreset *all_pus, struct errbuf *err);
 void actuate_close(struct actuate *a);
 const struct actuate_ops *actuate_get_ops(const struct actuate *a);
+/* Why no cgroup backend was chosen; "" when one was. */
+const char *actuate_why_not(const struct actuate *a);
 
 /*
  * actuate_restore_all - puts back everything in the ledger, whoever wrote it: on stop, release
@@ -71,5 +94,18 @@ const struct actuate_ops *actuate_get_ops(const struct actuate *a);
  * some could not be (they stay in the ledger; the text names the first).
  */
 int actuate_restore_all(struct actuate *a, struct errbuf *err);
+
+/*
+ * actuate_watch_fd - poll for POLLIN: cpuset.cpus of a step that apply() holds, or of its job, has
+ * been written (inotify; tells of v1 files as well). -1 where the kernel gave no descriptor:
+ * verify() at each tick finds the same.
+ */
+int actuate_watch_fd(const struct actuate *a);
+/*
+ * actuate_watch_read - calls @fn for each step whose own cpuset.cpus no longer holds what apply()
+ * wrote, or whose job's has changed since; once per step and call. Our own writes are told from
+ * others' by their value. @fn may apply and restore. Returns the number of calls.
+ */
+int actuate_watch_read(struct actuate *a, void (*fn)(const char *step_path, void *arg), void *arg);
 
 #endif

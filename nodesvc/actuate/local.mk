@@ -1,0 +1,15 @@
+# actuate: how a plan becomes true and how it is undone -> common, the ledger of record
+noinst_LTLIBRARIES += libactuate.la
+libactuate_la_SOURCES = \
+	nodesvc/actuate/actuate.c nodesvc/actuate/actuate.h \
+	nodesvc/actuate/cpus.c \
+	nodesvc/actuate/internal.h \
+	nodesvc/actuate/locate.c \
+	nodesvc/actuate/masks.c \
+	nodesvc/actuate/none.c \
+	nodesvc/actuate/proc.c \
+	nodesvc/actuate/rows.c \
+	nodesvc/actuate/v1.c \
+	nodesvc/actuate/watch.c
+# End of libactuate_la_SOURCES
+include tests/unit/actuate.mk

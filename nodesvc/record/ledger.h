@@ -33,13 +33,14 @@ struct ledger_thread {
 	struct coreset mask;
 };
 
-/* @path: the database, or ":memory:". @boot_id: of this boot. */
+/* @path: the database, or ":memory:". @boot_id: of this boot. Errors as record_open(). */
 int ledger_open(struct ledger **ret, const char *path, const char *boot_id, struct errbuf *err);
 void ledger_close(struct ledger *l);
 
 /*
  * ledger_add - one transaction, committed on return; rows that are already there stay as they
- * are (the first original is the true one). @cs may be NULL.
+ * are (the first original is the true one). @cs may be NULL. A cpuset of the same path but
+ * another inode is another directory: the old one's rows, threads included, make way.
  */
 int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
 	int n_threads, struct errbuf *err);

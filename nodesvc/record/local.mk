@@ -1,0 +1,40 @@
+# record: the ledger of originals, accounting and profiles; the only SQL.
+noinst_LTLIBRARIES += librecord.la
+librecord_la_SOURCES = \
+	nodesvc/record/acct_query.c nodesvc/record/acct_query.h \
+	nodesvc/record/db.c nodesvc/record/db.h \
+	nodesvc/record/ledger.c nodesvc/record/ledger.h \
+	nodesvc/record/record.c nodesvc/record/record.h \
+	nodesvc/record/record_decision.c \
+	nodesvc/record/record_internal.h \
+	nodesvc/record/record_profile.c \
+	nodesvc/record/record_registration.c \
+	nodesvc/record/record_step.c \
+	nodesvc/record/step_id.c nodesvc/record/step_id.h
+# End of librecord_la_SOURCES
+librecord_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(JSON_CFLAGS)
+librecord_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(JSON_LIBS)
+
+check_PROGRAMS += tests/unit/test_ledger
+tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c tests/unit/tmpdir.h
+tests_unit_test_ledger_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_ledger_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+TESTS += tests/unit/test_ledger
+
+check_PROGRAMS += tests/unit/test_record
+tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/tmpdir.h
+tests_unit_test_record_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+TESTS += tests/unit/test_record
+
+check_PROGRAMS += tests/unit/test_step_id
+tests_unit_test_step_id_SOURCES = tests/unit/test_step_id.c
+tests_unit_test_step_id_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_step_id_LDADD = librecord.la libcommon.la $(CHECK_LIBS)
+TESTS += tests/unit/test_step_id
+
+check_PROGRAMS += tests/unit/test_acct_query
+tests_unit_test_acct_query_SOURCES = tests/unit/test_acct_query.c
+tests_unit_test_acct_query_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_acct_query_LDADD = librecord.la libcommon.la $(JSON_LIBS) $(CHECK_LIBS)
+TESTS += tests/unit/test_acct_query

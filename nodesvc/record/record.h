@@ -50,6 +50,11 @@ struct step_row {
 	bool dry_run;
 };
 
+/*
+ * record_open - a new file has mode 0600: users read their own rows through the daemon.
+ * Errors name the file: -ENOENT, -EBADMSG damaged or no database, -EMEDIUMTYPE a database of
+ * someone else, -EPROTONOSUPPORT another schema; such a file is left as it is.
+ */
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err);
 void record_close(struct record *r);
 
@@ -74,10 +79,36 @@ struct step_filter {
 int record_step_list(struct record *r, const struct step_filter *f,
 	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err);
 
+/* Removes ended rows whose end is before @before_ns; returns how many. */
+int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err);
+
+/*
+ * What a live step registered with: its step_start message as it came, and its tasks, for the
+ * daemon that is started next. Pointers are the caller's, in the callback the database's.
+ */
+struct registration {
+	uint32_t job_id, step_id;
+	int64_t row_id, start_ns;
+	pid_t pid;	   /* of a task: finds the cgroup again; 0 none yet */
+	const char *tasks; /* "LID:PID,..."; NULL none */
+	const void *message;
+	size_t message_len;
+};
+int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err);
+int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, struct errbuf *err);
+/* By start time. @fn must not write to @r. */
+int record_registration_list(struct record *r,
+	int (*fn)(const struct registration *reg, void *arg), void *arg, struct errbuf *err);
+
 /* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
 int record_decision_add(
 	struct record *r, int64_t t_ns, const char *event, const char *json, struct errbuf *err);
+/* Newest first, at most @limit (0: all); a non-zero return of @fn ends it and is returned. */
+int record_decision_list(struct record *r, int limit,
+	int (*fn)(int64_t t_ns, const char *event, const char *json, void *arg), void *arg,
+	struct errbuf *err);
 
+/* Replaces the profile of the same (type, user, threads, node_type). NAN fields are blank. */
 int record_profile_put(struct record *r, const struct profile *p, struct errbuf *err);
 /* Best match: same type; then same user, width, node type, newest. -ENOENT none. */
 int record_profile_find(struct record *r, const char *type, const char *user, int threads,

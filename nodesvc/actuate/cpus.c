@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cpus.c - reads and writes cpuset.cpus; every error names the file, the value and what the
+ * kernel's answer means there.
+ */
+#include "nodesvc/actuate/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_t size,
+	struct coreset *ret, struct errbuf *err)
+{
+	char path[FILE_MAX], full[CPUS_TEXT_MAX];
+	struct coreset set;
+	ssize_t n;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/cpuset.cpus", dir);
+	n = fsroot_read(root, path, full, sizeof(full));
+	if (n == -ENODEV)
+		n = -ENOENT; /* the directory went while the file was open */
+	if (n < 0)
+		return err_set(err, (int)n, "%s: %s", path, strerror((int)-n));
+	rc = coreset_parse(&set, full, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", path);
+	if (text)
+		snprintf(text, size, "%.*s", (int)strcspn(full, "\n"), full);
+	if (ret)
+		*ret = set;
+	return 0;
+}
+
+int cpus_read(const struct fsroot *root, const char *dir, struct coreset *ret, struct errbuf *err)
+{
+	return cpus_read_text(root, dir, NULL, 0, ret, err);
+}
+
+int cpus_check(
+	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err)
+{
+	char want[CORESET_STR_MAX], got[CORESET_STR_MAX];
+	struct coreset now;
+	int rc = cpus_read(root, dir, &now, err);
+
+	if (rc < 0 || coreset_is_equal(&now, set))
+		return rc;
+	return err_set(err, -EIO, "%s/cpuset.cpus: wrote '%.40s', reads '%.40s'", dir,
+		coreset_format(set, want, sizeof(want)), coreset_format(&now, got, sizeof(got)));
+}
+
+static const char *meaning(int rc)
+{
+	switch (rc) {
+	case -EACCES:
+		return "not inside the level above";
+	case -EBUSY:
+		return "a level below holds more";
+	case -ERANGE:
+		return "no such CPU";
+	case -ENOSPC:
+		return "it would be left with threads and no CPU";
+	case -ENOENT:
+	case -ENODEV:
+		return "the step has ended";
+	default:
+		return strerror(-rc);
+	}
+}
+
+int cpus_write(
+	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err)
+{
+	char path[FILE_MAX], want[CORESET_STR_MAX];
+	struct coreset now;
+	int rc = cpus_read(root, dir, &now, err);
+
+	if (rc < 0)
+		return rc;
+	if (coreset_is_equal(&now, set))
+		return 0;
+	snprintf(path, sizeof(path), "%s/cpuset.cpus", dir);
+	coreset_format(set, want, sizeof(want));
+	rc = fsroot_write(root, path, want);
+	if (rc == -ENODEV)
+		rc = -ENOENT;
+	if (rc < 0)
+		return err_set(err, rc, "%s: cannot write '%.60s': %s", path, want, meaning(rc));
+	return cpus_check(root, dir, set, err);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * internal.h - what the files of this room share; nobody else includes it.
+ */
+#ifndef COLOC_ACTUATE_INTERNAL_H
+#define COLOC_ACTUATE_INTERNAL_H
+
+#include "nodesvc/actuate/actuate.h"
+
+/* A cpuset file that is longer than this is no cpulist of a machine we can hold. */
+#define CPUS_TEXT_MAX (CORESET_STR_MAX + 2)
+/* "<step path>/cpuset.cpus" */
+#define FILE_MAX 320
+
+/* A step that apply() holds: what it wrote last, and who watches the files. */
+struct held {
+	struct step_cgroup step;
+	struct coreset set;     /* last applied */
+	struct coreset job_set; /* job level at that time */
+	int wd_step, wd_job;    /* inotify; -1 none. Two steps of a job share wd_job. */
+};
+
+struct actuate {
+	const struct actuate_ops *ops;
+	const struct fsroot *root;
+	struct ledger *ledger;
+	struct coreset all_pus;
+	char mount[256];      /* of the cpuset hierarchy, below the fsroot */
+	char mount_root[256]; /* which directory of the hierarchy is mounted there; "" the top */
+	char why_not[256];    /* why no cgroup backend was chosen */
+	struct held *held;
+	int n_held;
+	int watch_fd; /* -1 none */
+};
+
+/* ---- locate.c: texts of /proc, no access to files ------------------------------------------ */
+
+/*
+ * Finds the mount of the v1 cpuset hierarchy in the text of /proc/PID/mountinfo. @mount is below
+ * the fsroot, @root without leading slash ("" the whole hierarchy). -ENOENT: not mounted.
+ */
+int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size);
+/*
+ * Finds the line of /proc/PID/cgroup whose controllers include @controller and copies its path.
+ * -ENOENT no such line.
+ */
+int locate_cgroup_path(const char *cgroup, const char *controller, char *ret, size_t size);
+/*
+ * Reads a Slurm step out of a cgroup path ("/slurm_n/uid_0/job_1/step_0[/task_0]"); fills all but
+ * step_inode, with paths relative to the hierarchy. -ENOENT: not below a Slurm step.
+ */
+int locate_step(const char *path, struct step_cgroup *ret);
+
+/* ---- proc.c -------------------------------------------------------------------------------- */
+
+struct proc_stat {
+	char comm[64];
+	char state;
+	pid_t ppid;
+	uint64_t start_ticks; /* since boot, survives exec, tells a reused tid apart */
+};
+
+struct proc_thread {
+	pid_t tid, tgid;
+	bool foreign; /* slurmstepd's own */
+};
+
+/* Parses the text of /proc/TID/stat; comm may hold anything, also ')' and newlines. -EINVAL. */
+int proc_stat_parse(const char *text, struct proc_stat *ret);
+/* -ESRCH: gone. A process's own: @tid = @tgid. */
+int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
+/*
+ * All threads in cpuset directory @path (below the fsroot), by process, its leader first;
+ * malloc'ed. -ENOENT: no such directory.
+ */
+int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
+int proc_get_mask(pid_t tid, struct coreset *ret);
+int proc_set_mask(pid_t tid, const struct coreset *mask);
+
+/* ---- masks.c: the rules of masks ----------------------------------------------------------- */
+
+/* Rows of one step, sorted by tid: as in the ledger, or as read before a change. */
+struct rows {
+	struct ledger_thread *v;
+	int n, cap;
+};
+
+void rows_free(struct rows *r);
+int rows_put(struct rows *r, const struct ledger_thread *t);
+const struct ledger_thread *rows_find(const struct rows *r, pid_t tid, uint64_t start_ticks);
+/* Whatever its start; for rows that were read a moment ago. */
+const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
+
+struct masks {
+	struct actuate *a;
+	const char *path;
+	struct coreset original; /* cpuset of the step before anything of ours */
+	struct coreset before;   /* cpuset of the step before this change */
+	bool is_ours;            /* the ledger knew the step before this change */
+	struct rows ledger;      /* what is in the ledger */
+	struct rows seen;        /* every thread's mask before this change */
+};
+
+void masks_done(struct masks *m);
+/* Reads every thread's mask into @seen. */
+int masks_look(struct masks *m, struct errbuf *err);
+/* The same, and writes to the ledger what it lacks; @cs NULL when the step is there already. */
+int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err);
+/* After the cpuset holds @set: every thread onto it, until none turns up that is not. */
+int masks_release(
+	struct masks *m, const struct coreset *set, struct actuate_result *ret, struct errbuf *err);
+/* After the cpuset holds @target again: masks back to @rows (the ledger's, or @seen). */
+int masks_put_back(
+	struct masks *m, const struct rows *rows, const struct coreset *target, struct errbuf *err);
+
+/* ---- cpus.c: cpuset.cpus of a directory below the fsroot ------------------------------------ */
+
+int cpus_read(const struct fsroot *root, const char *dir, struct coreset *ret, struct errbuf *err);
+/* The text without trailing newlines; @ret may be NULL. */
+int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_t size,
+	struct coreset *ret, struct errbuf *err);
+/* -EIO: the kernel holds something else than @set; the text has both. */
+int cpus_check(
+	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
+/* Writes unless it reads so already, then checks. */
+int cpus_write(
+	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
+
+/* ---- watch.c ------------------------------------------------------------------------------- */
+
+void watch_open(struct actuate *a);
+/* Notes that @s holds @set (job level @job_set) and watches its files. Never fails: a step that
+ * cannot be watched is still found by verify(). */
+void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+	const struct coreset *job_set);
+void watch_drop(struct actuate *a, const char *step_path);
+void watch_close(struct actuate *a);
+
+#endif

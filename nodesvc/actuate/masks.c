@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * masks.c - what happens to threads' affinity masks when their step's cpuset changes.
+ *
+ * From Linux 6.2 on the kernel remembers what sched_setaffinity() was last called with and shows
+ * memory AND cpuset, or the whole cpuset where the two do not meet. Before, a change of the cpuset
+ * wiped every mask. One recipe serves both: threads are *released*, that is, given all CPUs. They
+ * then follow each write of the cpuset by themselves, threads born later inherit that, and no
+ * thread is ever pinned to a mask that was merely read.
+ *
+ * It also tells our doing from others'. We only ever hand out "all CPUs", so a mask that differs
+ * from the cpuset is remembered from Slurm (the original of the thread's process) or is the
+ * program's own (OMP_PROC_BIND and the like):
+ *   - Slurm's: released;
+ *   - the program's, inside the new set: left alone;
+ *   - the program's, outside: the kernel itself gives it the whole set, and gives the pin back when
+ *     the set covers it again;
+ *   - the program's, partly outside: released, or all threads of a region could end up on one CPU.
+ *
+ * Going back, the cpuset is written first; a thread that then shows the whole original cpuset has
+ * been released and gets its original unless that was the whole cpuset too ("no mask" and "mask =
+ * whole cpuset" look the same from outside; a released thread behaves as the former). A thread that
+ * shows less has a memory of its own, which is what it should have. Not knowable: a program that
+ * asked for all CPUs by itself while its step was ours is put back to Slurm's mask.
+ */
+#include "nodesvc/actuate/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* Threads that appear while others are being released; a round takes
+ * microseconds per thread: what outruns twenty keeps changing masks on purpose. */
+#define ROUNDS_MAX 20
+/* Levels of fork that are followed back to a process of the ledger. */
+#define PARENTS_MAX 16
+
+void masks_done(struct masks *m)
+{
+	rows_free(&m->ledger);
+	rows_free(&m->seen);
+}
+
+static struct coreset all_cpus(void)
+{
+	struct coreset all;
+
+	coreset_zero(&all);
+	coreset_add_range(&all, 0, CORESET_MAX - 1);
+	return all;
+}
+
+static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, struct errbuf *err)
+{
+	int rc = proc_scan(m->a->root, m->path, ret, ret_n);
+
+	if (rc < 0)
+		return err_set(err, rc, "%s: cannot list its threads: %s", m->path,
+			rc == -ENOENT ? "the step has ended" : strerror(-rc));
+	return 0;
+}
+
+/* A thread's start time, read once per change: no tid is given anew within that time. */
+static bool start_of(const struct masks *m, pid_t tgid, pid_t tid, uint64_t *ret)
+{
+	const struct ledger_thread *seen = rows_find_tid(&m->seen, tid);
+	struct proc_stat st;
+
+	if (!seen && proc_stat_read(m->a->root, tgid, tid, &st) < 0)
+		return false;
+	*ret = seen ? seen->start_ticks : st.start_ticks;
+	return true;
+}
+
+/*
+ * The mask that @tid had, or would have had: its own row, its process's, that of the process it
+ * was forked from; NULL: the step's cpuset.
+ */
+static const struct coreset *find_original(
+	const struct masks *m, const struct rows *rows, pid_t tid, pid_t tgid)
+{
+	const struct ledger_thread *row;
+	struct proc_stat st;
+	uint64_t start;
+
+	if (!start_of(m, tgid, tid, &start))
+		return NULL;
+	row = rows_find(rows, tid, start);
+	if (!row && tid != tgid && start_of(m, tgid, tgid, &start))
+		row = rows_find(rows, tgid, start);
+	if (row)
+		return &row->mask;
+	for (int i = 0; i < PARENTS_MAX; i++) {
+		if (proc_stat_read(m->a->root, tgid, tgid, &st) < 0 || st.ppid <= 1)
+			return NULL;
+		tgid = st.ppid;
+		if (proc_stat_read(m->a->root, tgid, tgid, &st) < 0)
+			return NULL;
+		/* A task that slurmstepd forks later is not born with its mask. */
+		if (strcmp(st.comm, "slurmstepd") == 0)
+			return NULL;
+		row = rows_find(rows, tgid, st.start_ticks);
+		if (row)
+			return &row->mask;
+	}
+	return NULL;
+}
+
+/* Is @mask, read under cpuset @cpus, the program's own choice (neither the whole nor Slurm's)? */
+static bool is_own_pin(const struct masks *m, const struct coreset *mask,
+	const struct coreset *cpus, const struct proc_thread *t)
+{
+	const struct coreset *slurm;
+	struct coreset here;
+
+	if (coreset_is_equal(mask, cpus))
+		return false;
+	slurm = find_original(m, &m->ledger, t->tgid, t->tgid);
+	if (!slurm)
+		return true;
+	coreset_and(&here, slurm, cpus);
+	return !coreset_is_equal(mask, &here);
+}
+
+/*
+ * Adds a row to @fresh unless the ledger has the thread, or can tell its original without.
+ * @mask: as read under cpuset @cpus; @as_read: nothing of ours has touched it.
+ */
+static int note(const struct masks *m, const struct proc_thread *t, const struct coreset *mask,
+	const struct coreset *cpus, bool as_read, struct rows *fresh)
+{
+	struct ledger_thread row = {.tid = t->tid};
+	const struct coreset *original;
+
+	if (!start_of(m, t->tgid, t->tid, &row.start_ticks) ||
+		rows_find(&m->ledger, t->tid, row.start_ticks))
+		return 0;
+	if (as_read || is_own_pin(m, mask, cpus, t)) {
+		row.mask = *mask;
+	} else if (t->tid == t->tgid) {
+		original = find_original(m, &m->ledger, t->tid, t->tgid);
+		row.mask = original ? *original : m->original;
+	} else {
+		return 0; /* born under us: as its leader, whose row outlives it */
+	}
+	snprintf(row.path, sizeof(row.path), "%s", m->path);
+	return rows_put(fresh, &row);
+}
+
+/* One transaction, then the copy in memory. */
+static int save(struct masks *m, const struct ledger_cpuset *cs, const struct rows *fresh,
+	struct errbuf *err)
+{
+	int rc;
+
+	if (!cs && !fresh->n)
+		return 0;
+	rc = ledger_add(m->a->ledger, cs, fresh->v, fresh->n, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s: left as it is, no ledger", m->path);
+	for (int i = 0; rc == 0 && i < fresh->n; i++)
+		rc = rows_put(&m->ledger, &fresh->v[i]);
+	return rc;
+}
+
+/* Reads every thread's mask into @seen; with @fresh, notes there what the ledger lacks. */
+static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
+{
+	cleanup_free struct proc_thread *t = NULL;
+	int n, rc = scan(m, &t, &n, err);
+
+	for (int i = 0; rc == 0 && i < n; i++) {
+		struct ledger_thread row = {.tid = t[i].tid};
+		struct proc_stat st;
+
+		if (proc_get_mask(t[i].tid, &row.mask) < 0 ||
+			proc_stat_read(m->a->root, t[i].tgid, t[i].tid, &st) < 0)
+			continue; /* ended meanwhile */
+		row.start_ticks = st.start_ticks;
+		snprintf(row.path, sizeof(row.path), "%s", m->path);
+		rc = rows_put(&m->seen, &row);
+		if (rc == 0 && fresh)
+			rc = note(m, &t[i], &row.mask, &m->before, !m->is_ours, fresh);
+	}
+	return rc;
+}
+
+int masks_look(struct masks *m, struct errbuf *err)
+{
+	return look(m, NULL, err);
+}
+
+int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err)
+{
+	struct rows fresh = {.v = NULL};
+	int rc = look(m, &fresh, err);
+
+	if (rc == 0)
+		rc = save(m, cs, &fresh, err);
+	rows_free(&fresh);
+	return rc;
+}
+
+enum verdict { AS_WANTED, PINNED, RELEASE, REPIN };
+
+struct todo {
+	enum verdict verdict;
+	struct coreset mask; /* REPIN */
+};
+
+/* What is to be done with a thread that shows @mask now that the cpuset is @set. */
+static enum verdict judge(const struct masks *m, const struct proc_thread *t,
+	const struct coreset *mask, const struct coreset *set, bool first, struct coreset *ret_mask)
+{
+	const struct ledger_thread *was;
+	bool on_set = coreset_is_equal(mask, set);
+
+	if (on_set && (!first || (m->is_ours && coreset_is_equal(&m->before, set))))
+		return AS_WANTED;
+	was = first ? rows_find_tid(&m->seen, t->tid) : NULL;
+	if (was && is_own_pin(m, &was->mask, &m->before, t)) {
+		if (!coreset_is_subset(&was->mask, set))
+			return on_set ? AS_WANTED : RELEASE; /* displaced by the kernel, or cut */
+		if (!on_set || coreset_is_equal(&was->mask, set))
+			return PINNED;
+		*ret_mask = was->mask; /* wiped by the move, as kernels before 6.2 do */
+		return REPIN;
+	}
+	if (!on_set)
+		return coreset_is_subset(mask, set) && is_own_pin(m, mask, set, t) ? PINNED
+										   : RELEASE;
+	/* Released once though it shows the set: there may be a memory behind. */
+	return m->is_ours ? AS_WANTED : RELEASE;
+}
+
+/* One pass over all threads; *@ret_changed: how many had to be touched. */
+static int release_round(struct masks *m, const struct coreset *set, bool first, int *ret_changed,
+	struct actuate_result *ret, struct errbuf *err)
+{
+	cleanup_free struct proc_thread *t = NULL;
+	cleanup_free struct todo *todo = NULL;
+	const struct coreset all = all_cpus();
+	struct rows fresh = {.v = NULL};
+	int n, rc = scan(m, &t, &n, err);
+
+	*ret = (struct actuate_result){.coreset = *set};
+	*ret_changed = 0;
+	if (rc == 0 && !(todo = calloc((size_t)n + 1, sizeof(*todo))))
+		rc = -ENOMEM;
+	for (int i = 0; rc == 0 && i < n; i++) {
+		struct coreset mask;
+
+		ret->foreign += t[i].foreign;
+		if (t[i].foreign || proc_get_mask(t[i].tid, &mask) < 0)
+			continue; /* slurmstepd's, or ended */
+		todo[i].verdict = judge(m, &t[i], &mask, set, first, &todo[i].mask);
+		ret->threads += todo[i].verdict == AS_WANTED;
+		ret->pinned += todo[i].verdict == PINNED;
+		rc = note(m, &t[i], &mask, set, false, &fresh);
+	}
+	if (rc == 0)
+		rc = save(m, NULL, &fresh, err);
+	for (int i = 0; rc == 0 && i < n; i++) {
+		if (todo[i].verdict != RELEASE && todo[i].verdict != REPIN)
+			continue;
+		(*ret_changed)++;
+		rc = proc_set_mask(t[i].tid, todo[i].verdict == REPIN ? &todo[i].mask : &all);
+		if (rc == -ESRCH)
+			rc = 0;
+		if (rc < 0)
+			err_set(err, rc, "%s: thread %d: cannot set its mask: %s", m->path,
+				(int)t[i].tid, strerror(-rc));
+	}
+	rows_free(&fresh);
+	return rc;
+}
+
+int masks_release(
+	struct masks *m, const struct coreset *set, struct actuate_result *ret, struct errbuf *err)
+{
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		int changed, rc = release_round(m, set, round == 0, &changed, ret, err);
+
+		/* The round that changes nothing is the one that reads everything back. */
+		if (rc < 0 || changed == 0)
+			return rc;
+	}
+	return err_set(err, -EAGAIN, "%s: its threads still change their masks after %d rounds",
+		m->path, ROUNDS_MAX);
+}
+
+/* The mask @t should have now that the cpuset is @target again; NULL: the one it has. */
+static const struct coreset *wanted_back(const struct masks *m, const struct rows *rows,
+	const struct proc_thread *t, const struct coreset *mask, const struct coreset *target)
+{
+	const struct ledger_thread *was = rows_find_tid(&m->seen, t->tid);
+
+	if (!coreset_is_equal(mask, target))
+		return NULL; /* a memory of its own */
+	/* Pinned by the program under us, and wiped by an older kernel on the way back. */
+	if (was && !coreset_is_equal(&was->mask, &m->before))
+		return &was->mask;
+	return find_original(m, rows, t->tid, t->tgid);
+}
+
+int masks_put_back(
+	struct masks *m, const struct rows *rows, const struct coreset *target, struct errbuf *err)
+{
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		cleanup_free struct proc_thread *t = NULL;
+		int n, changed = 0, rc = scan(m, &t, &n, err);
+
+		for (int i = 0; rc == 0 && i < n; i++) {
+			const struct coreset *want;
+			struct coreset mask, cut;
+
+			if (proc_get_mask(t[i].tid, &mask) < 0)
+				continue; /* ended */
+			want = wanted_back(m, rows, &t[i], &mask, target);
+			if (!want)
+				continue;
+			coreset_and(&cut, want, target);
+			if (coreset_is_empty(&cut) || coreset_is_equal(&cut, &mask))
+				continue;
+			changed++;
+			rc = proc_set_mask(t[i].tid, want);
+			if (rc == -ESRCH)
+				rc = 0;
+			if (rc < 0)
+				err_set(err, rc, "%s: thread %d: cannot put its mask back: %s",
+					m->path, (int)t[i].tid, strerror(-rc));
+		}
+		if (rc < 0 || changed == 0)
+			return rc;
+	}
+	return err_set(err, -EAGAIN, "%s: its threads still change their masks after %d rounds",
+		m->path, ROUNDS_MAX);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * proc.c - threads: who they are, which of them are in a cpuset, and their masks.
+ *
+ * slurmstepd sits in its step's cpuset with the tasks. Its own threads are told by the *process's*
+ * name, as they rename themselves ("acctg" and others, seen with 22.05). A child that it has forked
+ * and that has not exec'ed yet bears the same name but is a task already: its parent is a
+ * slurmstepd in the same cpuset, while the true one's is not. A user's program that calls itself
+ * slurmstepd only loses the mask we would set: the cpuset holds it all the same.
+ */
+#include "nodesvc/actuate/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+_Static_assert(sizeof(struct coreset) == sizeof(cpu_set_t), "a coreset is a cpu_set_t");
+
+int proc_stat_parse(const char *text, struct proc_stat *ret)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	struct proc_stat st = {.state = '?'};
+	unsigned long long start;
+	size_t len;
+	int ppid;
+
+	if (!open || !close || close < open)
+		return -EINVAL;
+	/* Fields 3, 4 and 22: comm is field 2, the last ')' ends it. */
+	if (sscanf(close + 1,
+		    " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		    "%llu",
+		    &st.state, &ppid, &start) != 3)
+		return -EINVAL;
+	len = (size_t)(close - open - 1);
+	if (len >= sizeof(st.comm))
+		len = sizeof(st.comm) - 1;
+	memcpy(st.comm, open + 1, len);
+	st.comm[len] = '\0';
+	st.ppid = ppid;
+	st.start_ticks = start;
+	*ret = st;
+	return 0;
+}
+
+int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret)
+{
+	char path[64], text[1024];
+	ssize_t n;
+
+	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tgid, (int)tid);
+	n = fsroot_read(root, path, text, sizeof(text));
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : (int)n;
+	return proc_stat_parse(text, ret);
+}
+
+int proc_get_mask(pid_t tid, struct coreset *ret)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (sched_getaffinity(tid, sizeof(set), &set) < 0)
+		return -errno;
+	memcpy(ret, &set, sizeof(*ret));
+	return 0;
+}
+
+int proc_set_mask(pid_t tid, const struct coreset *mask)
+{
+	cpu_set_t set;
+
+	memcpy(&set, mask, sizeof(set));
+	return sched_setaffinity(tid, sizeof(set), &set) < 0 ? -errno : 0;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The numbers in a `tasks` or `cgroup.procs` file, sorted and without repeats; malloc'ed. */
+static int read_pids(
+	const struct fsroot *root, const char *dir, const char *file, pid_t **ret, int *ret_n)
+{
+	cleanup_free char *text = NULL;
+	cleanup_free pid_t *pid = NULL;
+	char path[FILE_MAX];
+	size_t lines = 1;
+	int n = 0, kept = 0;
+	ssize_t rc;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	rc = fsroot_read_alloc(root, path, &text);
+	if (rc < 0) /* ENODEV: removed while open */
+		return rc == -ENODEV ? -ENOENT : (int)rc;
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	pid = calloc(lines, sizeof(*pid));
+	if (!pid)
+		return -ENOMEM;
+	for (char *p = text; *p;) {
+		char *end;
+		long v = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		if (v > 0) /* 0: a process of another pid namespace */
+			pid[n++] = (pid_t)v;
+		p = end + (*end == '\n');
+	}
+	qsort(pid, (size_t)n, sizeof(*pid), compare_pids);
+	for (int i = 0; i < n; i++)
+		if (!kept || pid[kept - 1] != pid[i])
+			pid[kept++] = pid[i];
+	*ret = take_ptr(pid);
+	*ret_n = kept;
+	return 0;
+}
+
+static bool has_pid(const pid_t *pid, int n, pid_t which)
+{
+	return n && bsearch(&which, pid, (size_t)n, sizeof(*pid), compare_pids);
+}
+
+static bool is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *procs, int n)
+{
+	struct proc_stat st, parent;
+
+	if (proc_stat_read(root, pid, pid, &st) < 0 || strcmp(st.comm, "slurmstepd") != 0)
+		return false;
+	return !(has_pid(procs, n, st.ppid) &&
+		 proc_stat_read(root, st.ppid, st.ppid, &parent) == 0 &&
+		 strcmp(parent.comm, "slurmstepd") == 0);
+}
+
+/* Appends those threads of @tgid that are in @tasks, its leader first. */
+static void scan_process(const struct fsroot *root, pid_t tgid, bool foreign, const pid_t *tasks,
+	int n_tasks, struct proc_thread *v, int *n)
+{
+	char path[64];
+	int fd, first = *n;
+	cleanup_dir DIR *dir = NULL;
+
+	snprintf(path, sizeof(path), "proc/%d/task", (int)tgid);
+	fd = fsroot_openat(root, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return; /* gone */
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir)) && *n < n_tasks;) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		if (tid <= 0 || !has_pid(tasks, n_tasks, tid))
+			continue;
+		v[*n] = (struct proc_thread){.tid = tid, .tgid = tgid, .foreign = foreign};
+		if (tid == tgid && *n > first) {
+			struct proc_thread swap = v[first];
+
+			v[first] = v[*n];
+			v[*n] = swap;
+		}
+		(*n)++;
+	}
+}
+
+int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	cleanup_free pid_t *tasks = NULL;
+	cleanup_free pid_t *procs = NULL;
+	cleanup_free struct proc_thread *v = NULL;
+	int n_tasks, n_procs, n = 0, rc;
+
+	/* Threads first: a process that ends in between only makes the list shorter. */
+	rc = read_pids(root, path, "tasks", &tasks, &n_tasks);
+	if (rc == 0)
+		rc = read_pids(root, path, "cgroup.procs", &procs, &n_procs);
+	if (rc < 0)
+		return rc;
+	v = calloc((size_t)n_tasks + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	for (int i = 0; i < n_procs; i++)
+		scan_process(root, procs[i], is_slurmstepd(root, procs[i], procs, n_procs), tasks,
+			n_tasks, v, &n);
+	*ret = take_ptr(v);
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check.h - is this node ready for co-location? Findings with their cures; works without the
+ * daemon, without Slurm and on a recorded tree.
+ */
+#ifndef COLOC_CTL_CHECK_H
+#define COLOC_CTL_CHECK_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/fsroot.h"
+#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/slurm_conf.h"
+
+#define CHECK_MAX 64
+
+enum check_level { CHECK_OK, CHECK_WARN, CHECK_FAIL };
+
+struct check_finding {
+	enum check_level level;
+	const char *name; /* what was looked at */
+	char text[320];   /* what was found */
+	char cure[400];   /* "" when ok */
+};
+
+struct check_list {
+	int n;
+	struct check_finding finding[CHECK_MAX];
+};
+
+/* What the checks look at. */
+struct check_env {
+	const struct ctl *ctl;
+	const char *tree;         /* root of a recorded tree; "" this machine */
+	struct fsroot root;       /* the same, open */
+	struct slurm_conf *slurm; /* NULL: none found */
+	char slurm_error[256];
+	struct json_object *status; /* colocd's; NULL it does not answer */
+	char status_error[256];
+};
+
+void check_add(struct check_list *l, enum check_level level, const char *name, const char *cure,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+#define check_ok(l, name, ...) check_add((l), CHECK_OK, (name), "", __VA_ARGS__)
+
+/* All checks; @tree NULL: this machine. */
+void check_run(struct check_list *l, const struct ctl *ctl, const char *tree);
+bool check_has_failed(const struct check_list *l);
+void check_print(const struct check_list *l, FILE *f);
+struct json_object *check_to_json(const struct check_list *l);
+
+/* One file each. */
+void check_slurm(struct check_list *l, const struct check_env *e);   /* slurm.conf, cgroup.conf */
+void check_plugin(struct check_list *l, const struct check_env *e);  /* plugstack.conf */
+void check_service(struct check_list *l, const struct check_env *e); /* colocd, its files */
+void check_node(struct check_list *l, const struct check_env *e);    /* kernel, counters */
+
+#endif

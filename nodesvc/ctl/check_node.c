@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * check_node.c - what the kernel of this node offers, and who else moves processes on it.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "nodesvc/ctl/check.h"
+#include "nodesvc/ctl/show.h"
+
+#define CGROUP "sys/fs/cgroup"
+
+/* Is @word one of the blank-separated words of @text? */
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = text; (p = strstr(p, word)); p += len) {
+		if ((p == text || isspace((unsigned char)p[-1])) &&
+			(p[len] == '\0' || isspace((unsigned char)p[len])))
+			return true;
+	}
+	return false;
+}
+
+static void cgroups(struct check_list *l, const struct check_env *e)
+{
+	char controllers[512];
+
+	if (fsroot_read(&e->root, CGROUP "/cgroup.controllers", controllers, sizeof(controllers)) >=
+		0) {
+		if (has_word(controllers, "cpuset"))
+			check_ok(l, "cgroups", "v2, with cpuset");
+		else
+			check_add(l, CHECK_FAIL, "cgroups",
+				"Boot without a v1 cpuset hierarchy "
+				"(systemd.unified_cgroup_hierarchy=1) "
+				"on a kernel with CONFIG_CPUSETS.",
+				"v2, but its root has no cpuset controller");
+		return;
+	}
+	if (!fsroot_exists(&e->root, CGROUP "/cpuset/cpuset.cpus")) {
+		check_add(l, CHECK_FAIL, "cgroups",
+			"Mount the cpuset controller, or boot with cgroup v2.",
+			"neither v2 nor a v1 cpuset hierarchy at /" CGROUP);
+		return;
+	}
+	check_ok(l, "cgroups", "v1 with cpuset%s%s",
+		fsroot_exists(&e->root, CGROUP "/freezer") ? " and freezer" : "",
+		fsroot_exists(&e->root, CGROUP "/unified/cgroup.procs") ? ", hybrid" : "");
+}
+
+static bool has_pmu(const struct check_env *e)
+{
+	static const char *const PMU[] = {"cpu", "cpu_core", "armv8_pmuv3", "armv8_pmuv3_0"};
+
+	for (size_t i = 0; i < sizeof(PMU) / sizeof(PMU[0]); i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s", PMU[i]);
+		if (fsroot_exists(&e->root, path))
+			return true;
+	}
+	return false;
+}
+
+static bool is_on_path(const struct check_env *e, const char *name)
+{
+	const char *env = *e->tree ? NULL : getenv("PATH");
+	cleanup_free char *copy = strdup(env ? env : "/usr/local/bin:/usr/bin:/bin");
+	char *save = NULL;
+
+	for (char *d = copy ? strtok_r(copy, ":", &save) : NULL; d;
+		d = strtok_r(NULL, ":", &save)) {
+		char path[PATH_MAX];
+
+		if (snprintf(path, sizeof(path), "%s%s/%s", e->tree, d, name) < (int)sizeof(path) &&
+			access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void counters(struct check_list *l, const struct check_env *e)
+{
+	char text[64];
+	int paranoid = 0;
+	bool pmu = has_pmu(e);
+
+	if (pmu)
+		check_ok(l, "counters", "the kernel has a hardware PMU");
+	else
+		check_add(l, CHECK_WARN, "counters",
+			"Store profiles of the programs (colocctl profile --with=cachegrind -- "
+			"COMMAND), "
+			"or give the virtual machine a vPMU.",
+			"no hardware PMU: policies that need counters use stored profiles");
+	if (fsroot_read(&e->root, "proc/sys/kernel/perf_event_paranoid", text, sizeof(text)) > 0)
+		paranoid = atoi(text);
+	/* colocd is root; this is for users' own `colocctl profile`. */
+	if (pmu && paranoid > 2)
+		check_add(l, CHECK_WARN, "perf_event",
+			"sysctl kernel.perf_event_paranoid=2, for users who take profiles.",
+			"perf_event_paranoid is %d: only root counts", paranoid);
+	if (is_on_path(e, "valgrind"))
+		check_ok(l, "valgrind", "there, for profiles by cachegrind");
+	else if (!pmu)
+		check_add(l, CHECK_WARN, "valgrind", "Install the package valgrind.",
+			"not found: without it and without a PMU no profile can be taken");
+	if (e->status)
+		check_ok(l, "signals", "colocd counts by %s",
+			show_text(show_get(e->status, "signals"), "source"));
+}
+
+/* Programs that set affinities or cpusets themselves: two would undo each other. */
+static void rivals(struct check_list *l, const struct check_env *e)
+{
+	static const char *const RIVAL[] = {"numad", "ananicy", "ananicy-cpp", "cpusetd"};
+	int fd = fsroot_openat(&e->root, "proc", O_RDONLY | O_DIRECTORY);
+	cleanup_dir DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	int found = 0;
+
+	while (d && (entry = readdir(d))) {
+		char path[300], comm[64];
+		ssize_t n;
+
+		if (!isdigit((unsigned char)*entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "proc/%s/comm", entry->d_name);
+		n = fsroot_read(&e->root, path, comm, sizeof(comm));
+		if (n <= 0)
+			continue;
+		comm[strcspn(comm, "\n")] = '\0';
+		for (size_t i = 0; i < sizeof(RIVAL) / sizeof(RIVAL[0]); i++) {
+			if (strcmp(comm, RIVAL[i]) != 0)
+				continue;
+			found++;
+			check_add(l, CHECK_WARN, "rivals", "Stop and disable it on this node.",
+				"%s runs (pid %s): it moves processes too, and does not put them "
+				"back",
+				comm, entry->d_name);
+		}
+	}
+	if (!found)
+		check_ok(l, "rivals", "nobody else moves processes");
+}
+
+void check_node(struct check_list *l, const struct check_env *e)
+{
+	cgroups(l, e);
+	counters(l, e);
+	rivals(l, e);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+
+#include "nodesvc/ctl/check.h"
+
+static int take(int c, const char *value, void *arg)
+{
+	(void)c;
+	*(const char **)arg = value;
+	return EXIT_OK;
+}
+
+static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	static const struct option OWN[] = {
+		{"root", required_argument, NULL, 'r'},
+		{NULL, 0, NULL, 0},
+	};
+	const char *tree = NULL;
+	struct check_list *list;
+	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &tree);
+
+	if (rc != EXIT_OK || ctl->help)
+		return rc;
+	if (optind < argc) {
+		ctl_error(EXIT_USAGE, "check: unexpected argument '%s'", argv[optind]);
+		return ctl_usage(cmd);
+	}
+	list = calloc(1, sizeof(*list));
+	if (!list)
+		return ctl_error(EXIT_FAILED, "out of memory");
+	check_run(list, ctl, tree);
+	rc = check_has_failed(list) ? EXIT_FAILED : EXIT_OK;
+	if (!ctl->json)
+		check_print(list, stdout);
+	else if (ctl_print_json(check_to_json(list)) != EXIT_OK)
+		rc = EXIT_FAILED;
+	free(list);
+	return rc;
+}
+
+const struct ctl_cmd cmd_check = {
+	.name = "check",
+	.args = "[--root=DIR]",
+	.summary = "is this node ready? Every finding with its cure",
+	.help = "  --root=DIR  look at a recorded tree instead of this machine\n",
+	.exec = exec,
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <time.h>
+
+#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/show.h"
+
+struct options {
+	bool save_view;
+};
+
+static int take(int c, const char *value, void *arg)
+{
+	struct options *o = arg;
+
+	(void)c;
+	(void)value;
+	o->save_view = true;
+	return EXIT_OK;
+}
+
+static void show_now(struct json_object *now)
+{
+	char elapsed[32];
+
+	show_line(stdout, "Step", "%s of %s, %s", show_text(now, "id"), show_text(now, "user"),
+		show_text(now, "program"));
+	show_line(stdout, "Policy", "%s%s%s", show_text(now, "policy"),
+		*show_text(now, "req_policy") ? ", asked for " : "", show_text(now, "req_policy"));
+	show_line(stdout, "State", "%s for %s, %s rebinds", show_text(now, "state"),
+		show_elapsed(show_double(now, "elapsed_s"), elapsed, sizeof(elapsed)),
+		show_text(now, "rebinds"));
+	show_line(stdout, "Cores", "%s of %s (Slurm gave %s)", show_text(now, "coreset"),
+		show_text(now, "envelope"), show_text(now, "slurm_cpus"));
+	show_line(stdout, "Threads", "%s in %s tasks", show_text(now, "threads"),
+		show_text(now, "tasks"));
+	if (*show_text(now, "reason"))
+		show_line(stdout, "Reason", "%s", show_text(now, "reason"));
+}
+
+static void show_signals(struct json_object *now)
+{
+	struct json_object *signals = show_get(now, "signals");
+	const char *label = "Signals";
+
+	if (!signals)
+		return;
+	json_object_object_foreach(signals, key, value)
+	{
+		char number[32];
+
+		show_line(stdout, label, "%s %s (%s)", key,
+			show_si(show_double(value, "value"), number, sizeof(number)),
+			show_text(value, "provenance"));
+		label = "";
+	}
+}
+
+/* "loads_per_s=1.2e9" pairs of the policy's own figures. */
+static void show_figures(struct json_object *figures)
+{
+	if (!json_object_is_type(figures, json_type_object))
+		return;
+	json_object_object_foreach(figures, key, value)
+	{
+		printf("%-14s   %s = %s\n", "", key,
+			json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+	}
+}
+
+static void show_decision(struct json_object *d)
+{
+	char when[32] = "", shares[256];
+	double t_unix = show_double(d, "t_unix");
+	time_t t = t_unix == t_unix ? (time_t)t_unix : 0;
+	struct tm tm;
+
+	if (t && localtime_r(&t, &tm))
+		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	printf("%-14s %-8s %s: ", when, show_text(d, "event"), show_text(d, "policy"));
+	if (show_bool(d, "moved"))
+		printf("%s -> %s", *show_text(d, "from") ? show_text(d, "from") : "none",
+			show_text(d, "to"));
+	else
+		printf("stays on %s", show_text(d, "to"));
+	if (*show_text(d, "score"))
+		printf(", score %.4g", show_double(d, "score"));
+	if (*show_list(d, "shares", shares, sizeof(shares)))
+		printf(", with %s", shares);
+	printf("%s%s\n", *show_text(d, "why") ? ": " : "", show_text(d, "why"));
+	show_figures(show_get(d, "explain"));
+}
+
+static void show_environment(struct json_object *o)
+{
+	struct json_object *set = show_get(o, "launch_env"), *left = show_get(o, "not_set");
+
+	for (size_t i = 0; set && i < json_object_array_length(set); i++) {
+		struct json_object *v = json_object_array_get_idx(set, i);
+
+		show_line(stdout, i ? "" : "Launch set", "%s=%s", show_text(v, "name"),
+			show_text(v, "value"));
+	}
+	for (size_t i = 0; left && i < json_object_array_length(left); i++) {
+		struct json_object *v = json_object_array_get_idx(left, i);
+
+		show_line(stdout, i ? "" : "Launch left", "%s: %s", show_text(v, "name"),
+			show_text(v, "why"));
+	}
+}
+
+static void show(struct json_object *o)
+{
+	struct json_object *decisions = show_get(o, "decisions");
+
+	show_now(show_get(o, "now"));
+	show_signals(show_get(o, "now"));
+	show_environment(o);
+	printf("\nDecisions, newest first:\n");
+	for (size_t i = 0; decisions && i < json_object_array_length(decisions); i++)
+		show_decision(json_object_array_get_idx(decisions, i));
+}
+
+/* The engine's input alone, as colocsim plan reads it. */
+static int print_view(struct json_object *o)
+{
+	struct json_object *view = show_get(o, "view");
+	int rc;
+
+	if (!view) {
+		json_object_put(o);
+		return ctl_error(EXIT_FAILED, "colocd sent no view of this step's decision");
+	}
+	rc = ctl_print_json(json_object_get(view));
+	json_object_put(o);
+	return rc;
+}
+
+static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	static const struct option OWN[] = {
+		{"save-view", no_argument, NULL, 'v'},
+		{NULL, 0, NULL, 0},
+	};
+	struct options opts = {0};
+	struct ctl_request rq = {.cmd = "explain"};
+	struct json_object *o = NULL;
+	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &opts);
+
+	if (rc != EXIT_OK || ctl->help)
+		return rc;
+	if (argc - optind != 1) {
+		ctl_error(EXIT_USAGE, "explain: exactly one JOB[.STEP] is needed");
+		return ctl_usage(cmd);
+	}
+	rc = ctl_job_argument(cmd, argv[optind]);
+	if (rc != EXIT_OK)
+		return rc;
+	rq.job = argv[optind];
+	rq.all = opts.save_view;
+	rc = ctl_ask(ctl, &rq, &o);
+	if (rc != EXIT_OK)
+		return rc;
+	if (opts.save_view)
+		return print_view(o);
+	if (ctl->json)
+		return ctl_print_json(o);
+	show(o);
+	json_object_put(o);
+	return EXIT_OK;
+}
+
+const struct ctl_cmd cmd_explain = {
+	.name = "explain",
+	.args = "JOB[.STEP] [--save-view]",
+	.summary = "where a step is, why, and what was decided before",
+	.help = "  --save-view  print the engine's input of the last decision, for colocsim plan\n",
+	.exec = exec,
+};

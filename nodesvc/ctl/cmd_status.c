@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+
+#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/show.h"
+
+static void show_signals(struct json_object *o)
+{
+	struct json_object *signals = show_get(o, "signals"), *list = show_get(signals, "report");
+
+	show_line(stdout, "Signals", "%s", show_text(signals, "source"));
+	for (size_t i = 0; list && i < json_object_array_length(list); i++)
+		show_line(stdout, "", "%s",
+			json_object_get_string(json_object_array_get_idx(list, i)));
+}
+
+static void show(struct json_object *o)
+{
+	char up[32];
+	const char *spec = show_text(o, "policy_spec");
+
+	show_line(stdout, "Service", "colocd %s, pid %s, up %s", show_text(o, "version"),
+		show_text(o, "pid"), show_elapsed(show_double(o, "uptime_s"), up, sizeof(up)));
+	show_line(stdout, "Node", "%s (host %s)", show_text(o, "node"), show_text(o, "host"));
+	show_line(stdout, "Policy", "%s, by %s%s%s", *spec ? spec : show_text(o, "policy"),
+		show_text(o, "ruling_by"), show_bool(o, "dry_run") ? ", dry run" : "",
+		show_bool(o, "draining") ? ", draining: no new steps are taken" : "");
+	show_line(stdout, "Domains", "%s x %s, envelope: %s", show_text(o, "n_domains"),
+		show_text(o, "domain"), show_text(o, "envelope"));
+	show_line(stdout, "CPUs", "%s%s%s", show_text(o, "pus"),
+		*show_text(o, "reserved") ? ", reserved " : "", show_text(o, "reserved"));
+	show_line(stdout, "Rebinding", "%s, samples every %s ms, decides every %s ms",
+		show_text(o, "actuator"), show_text(o, "interval_ms"), show_text(o, "tick_ms"));
+	show_signals(o);
+	show_line(stdout, "Now", "%s steps, %s tasks; originals in the ledger: %s",
+		show_text(o, "steps"), show_text(o, "tasks"), show_text(o, "ledger_rows"));
+	show_line(stdout, "So far", "%s decisions, %s rebinds", show_text(o, "decisions"),
+		show_text(o, "rebinds"));
+	if (*show_text(o, "last_error"))
+		show_line(stdout, "Last error", "%s", show_text(o, "last_error"));
+	show_line(stdout, "Configuration", "%s", show_text(o, "config"));
+	show_line(stdout, "Store", "%s", show_text(o, "store"));
+}
+
+static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	struct ctl_request rq = {.cmd = "status"};
+	struct json_object *o = NULL;
+	int rc = ctl_arguments(ctl, cmd, argc, argv, 0, 0);
+
+	if (rc != EXIT_OK || ctl->help)
+		return rc;
+	rc = ctl_ask(ctl, &rq, &o);
+	if (rc != EXIT_OK)
+		return rc;
+	if (ctl->json)
+		return ctl_print_json(o);
+	show(o);
+	json_object_put(o);
+	return EXIT_OK;
+}
+
+const struct ctl_cmd cmd_status = {
+	.name = "status",
+	.args = "",
+	.summary = "the service, its policy and where its signals come from",
+	.exec = exec,
+};

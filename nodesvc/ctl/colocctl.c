@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * colocctl - asks and steers the node service. Each command is a file of its own.
+ */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "nodesvc/ctl/cmd.h"
+
+const struct ctl_cmd *const CTL_COMMANDS[] = {
+	&cmd_check,
+	&cmd_status,
+	&cmd_jobs,
+	&cmd_explain,
+	&cmd_policies,
+	&cmd_counters,
+	&cmd_profile,
+	&cmd_release,
+	&cmd_reload,
+	&cmd_drain,
+	&cmd_resume,
+	&cmd_ping,
+	&cmd_bundle,
+	NULL,
+};
+
+static const char SYNOPSIS[] = "[--socket=PATH] [--json] [--timeout=SECONDS] COMMAND ...";
+
+static void help(void)
+{
+	printf("Usage: colocctl %s\n\nAsks and steers the co-location service of this node.\n\n",
+		SYNOPSIS);
+	for (int i = 0; CTL_COMMANDS[i]; i++)
+		printf("  %-10s %s\n", CTL_COMMANDS[i]->name, CTL_COMMANDS[i]->summary);
+	printf("\nOptions, before the command or after it:\n"
+	       "  --socket=PATH      colocd's socket (default $COLOC_SOCKET, else %s)\n"
+	       "  --json             JSON as colocd answers it\n"
+	       "  --timeout=SECONDS  wait so long for each part of the answer (default 5)\n"
+	       "  -h, --help         this, or of a command: colocctl COMMAND --help\n"
+	       "  -V, --version\n"
+	       "Exit status: 0 done, 1 failed, 2 usage; ping: 3 colocd is down.\n",
+		CTL_SOCKET);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct ctl_cmd SELF = {
+		.name = SYNOPSIS, .args = "", .summary = "", .stops = true};
+	struct ctl ctl = {.timeout_ms = CTL_TIMEOUT_MS};
+	const char *first = argc > 1 ? argv[1] : "";
+	int rc;
+
+	setlocale(LC_ALL, "");
+	if (strcmp(first, "-h") == 0 || strcmp(first, "--help") == 0) {
+		help();
+		return EXIT_OK;
+	}
+	if (strcmp(first, "-V") == 0 || strcmp(first, "--version") == 0) {
+		printf("colocctl (coloc) %s\n", PACKAGE_VERSION);
+		return EXIT_OK;
+	}
+	ctl.socket = ctl_socket_path(NULL);
+	rc = ctl_options(&ctl, &SELF, argc, argv, NULL, NULL, NULL);
+	if (rc != EXIT_OK || ctl.help)
+		return rc;
+	if (optind == argc) {
+		ctl_error(EXIT_USAGE, "no command given (see colocctl --help)");
+		return ctl_usage(&SELF);
+	}
+	for (int i = 0; CTL_COMMANDS[i]; i++) {
+		const char *name = argv[optind];
+
+		if (strcmp(name, CTL_COMMANDS[i]->name) == 0)
+			return CTL_COMMANDS[i]->exec(
+				&ctl, CTL_COMMANDS[i], argc - optind, argv + optind);
+	}
+	ctl_error(EXIT_USAGE, "unknown command '%s' (see colocctl --help)", argv[optind]);
+	return ctl_usage(&SELF);
+}

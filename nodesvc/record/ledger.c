@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/record/ledger.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "nodesvc/record/db.h"
+
+#define LEDGER_APP_ID  0x434c4c47 /* "CLLG" */
+#define LEDGER_VERSION 1
+
+static const char SCHEMA_1[] =
+	"CREATE TABLE boot (id TEXT NOT NULL);"
+	"CREATE TABLE cpuset ("
+	"  path TEXT PRIMARY KEY, inode INTEGER NOT NULL, cpus TEXT NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE thread ("
+	"  path TEXT NOT NULL, tid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
+	"  mask TEXT NOT NULL, PRIMARY KEY (path, tid, start_ticks)) WITHOUT ROWID;";
+
+static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1};
+
+static const struct db_schema SCHEMA = {
+	.what = "ledger",
+	.app_id = LEDGER_APP_ID,
+	.version = LEDGER_VERSION,
+	.upgrade = UPGRADE,
+	.check_pages = true,
+};
+
+enum {
+	BEGIN,
+	COMMIT,
+	ROLLBACK,
+	BOOT_GET,
+	BOOT_DEL,
+	BOOT_SET,
+	CPUSET_ADD,
+	CPUSET_GET,
+	CPUSET_DEL,
+	CPUSET_DEL_ALL,
+	THREAD_ADD,
+	THREAD_GET,
+	THREAD_DEL,
+	THREAD_DEL_ALL,
+	PATHS,
+	COUNT,
+	N_STMTS,
+};
+
+static const char *const SQL[N_STMTS] = {
+	[BEGIN] = "BEGIN IMMEDIATE",
+	[COMMIT] = "COMMIT",
+	[ROLLBACK] = "ROLLBACK",
+	[BOOT_GET] = "SELECT id FROM boot",
+	[BOOT_DEL] = "DELETE FROM boot",
+	[BOOT_SET] = "INSERT INTO boot (id) VALUES (?1)",
+	[CPUSET_ADD] = "INSERT OR IGNORE INTO cpuset (path, inode, cpus) VALUES (?1, ?2, ?3)",
+	[CPUSET_GET] = "SELECT inode, cpus FROM cpuset WHERE path = ?1",
+	[CPUSET_DEL] = "DELETE FROM cpuset WHERE path = ?1",
+	[CPUSET_DEL_ALL] = "DELETE FROM cpuset",
+	[THREAD_ADD] = "INSERT OR IGNORE INTO thread (path, tid, start_ticks, mask) "
+		       "VALUES (?1, ?2, ?3, ?4)",
+	[THREAD_GET] = "SELECT tid, start_ticks, mask FROM thread WHERE path = ?1 ORDER BY tid",
+	[THREAD_DEL] = "DELETE FROM thread WHERE path = ?1",
+	[THREAD_DEL_ALL] = "DELETE FROM thread",
+	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread ORDER BY 1",
+	[COUNT] = "SELECT (SELECT count(*) FROM cpuset) + (SELECT count(*) FROM thread)",
+};
+
+struct ledger {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[N_STMTS];
+};
+
+/* Ends the transaction that BEGIN opened: commits when @rc is 0. */
+static int end(struct ledger *l, int rc, struct errbuf *err)
+{
+	if (rc == 0)
+		rc = db_run(l->db, l->stmt[COMMIT], err, "commit");
+	if (rc < 0 && !sqlite3_get_autocommit(l->db))
+		db_run(l->db, l->stmt[ROLLBACK], NULL, "roll back");
+	return rc;
+}
+
+static int run_path(struct ledger *l, int stmt, const char *path, struct errbuf *err)
+{
+	sqlite3_bind_text(l->stmt[stmt], 1, path, -1, SQLITE_STATIC);
+	return db_run(l->db, l->stmt[stmt], err, "forget");
+}
+
+/* Kernel state does not outlive a boot, so neither do its originals. */
+static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
+{
+	sqlite3_stmt *get = l->stmt[BOOT_GET];
+	bool is_same = false;
+	int rc;
+
+	rc = sqlite3_step(get);
+	if (rc == SQLITE_ROW)
+		is_same = strcmp(db_column_text(get, 0), boot_id) == 0;
+	db_reset(get);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return db_fail(l->db, rc, err, "read the boot id");
+	if (is_same)
+		return 0;
+	rc = db_run(l->db, l->stmt[BEGIN], err, "drop rows of another boot");
+	if (rc < 0)
+		return rc;
+	rc = db_run(l->db, l->stmt[CPUSET_DEL_ALL], err, "drop rows of another boot");
+	if (rc == 0)
+		rc = db_run(l->db, l->stmt[THREAD_DEL_ALL], err, "drop rows of another boot");
+	if (rc == 0)
+		rc = db_run(l->db, l->stmt[BOOT_DEL], err, "drop rows of another boot");
+	if (rc == 0) {
+		sqlite3_bind_text(l->stmt[BOOT_SET], 1, boot_id, -1, SQLITE_STATIC);
+		rc = db_run(l->db, l->stmt[BOOT_SET], err, "note the boot id");
+	}
+	return end(l, rc, err);
+}
+
+int ledger_open(struct ledger **ret, const char *path, const char *boot_id, struct errbuf *err)
+{
+	struct ledger *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return err_set(err, -ENOMEM, "%s: out of memory", path);
+	rc = db_open(&l->db, path, &SCHEMA, false, err);
+	if (rc == 0)
+		rc = db_prepare(l->db, SQL, N_STMTS, l->stmt, err);
+	if (rc == 0)
+		rc = check_boot(l, boot_id, err);
+	if (rc < 0) {
+		ledger_close(l);
+		return rc;
+	}
+	*ret = l;
+	return 0;
+}
+
+void ledger_close(struct ledger *l)
+{
+	if (!l)
+		return;
+	db_finalize(l->stmt, N_STMTS);
+	sqlite3_close(l->db);
+	free(l);
+}
+
+static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct errbuf *err)
+{
+	struct ledger_cpuset old;
+	int rc = ledger_get_cpuset(l, cs->path, &old, NULL);
+
+	/* Another inode: that directory is gone, and with it what was its original. */
+	if (rc == 0 && old.inode != cs->inode) {
+		rc = run_path(l, CPUSET_DEL, cs->path, err);
+		if (rc == 0)
+			rc = run_path(l, THREAD_DEL, cs->path, err);
+		if (rc < 0)
+			return rc;
+	}
+	sqlite3_bind_text(l->stmt[CPUSET_ADD], 1, cs->path, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(l->stmt[CPUSET_ADD], 2, (int64_t)cs->inode);
+	sqlite3_bind_text(l->stmt[CPUSET_ADD], 3, cs->cpus, -1, SQLITE_STATIC);
+	return db_run(l->db, l->stmt[CPUSET_ADD], err, "add a cpuset");
+}
+
+static int add_thread(struct ledger *l, const struct ledger_thread *t, struct errbuf *err)
+{
+	sqlite3_stmt *add = l->stmt[THREAD_ADD];
+	char mask[CORESET_STR_MAX];
+
+	coreset_format(&t->mask, mask, sizeof(mask));
+	sqlite3_bind_text(add, 1, t->path, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(add, 2, t->tid);
+	sqlite3_bind_int64(add, 3, (int64_t)t->start_ticks);
+	sqlite3_bind_text(add, 4, mask, -1, SQLITE_STATIC);
+	return db_run(l->db, add, err, "add a thread");
+}
+
+int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
+	int n_threads, struct errbuf *err)
+{
+	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
+
+	if (rc < 0)
+		return rc;
+	if (cs)
+		rc = add_cpuset(l, cs, err);
+	for (int i = 0; rc == 0 && i < n_threads; i++)
+		rc = add_thread(l, &thread[i], err);
+	return end(l, rc, err);
+}
+
+int ledger_get_cpuset(
+	struct ledger *l, const char *path, struct ledger_cpuset *ret, struct errbuf *err)
+{
+	sqlite3_stmt *get = l->stmt[CPUSET_GET];
+	int rc;
+
+	sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
+	rc = sqlite3_step(get);
+	if (rc == SQLITE_ROW) {
+		memset(ret, 0, sizeof(*ret));
+		snprintf(ret->path, sizeof(ret->path), "%s", path);
+		ret->inode = (uint64_t)sqlite3_column_int64(get, 0);
+		db_column_copy(get, 1, ret->cpus, sizeof(ret->cpus));
+	}
+	db_reset(get);
+	if (rc == SQLITE_ROW)
+		return 0;
+	if (rc == SQLITE_DONE)
+		return err_set(err, -ENOENT, "%s: nothing recorded in the ledger", path);
+	return db_fail(l->db, rc, err, "read a cpuset");
+}
+
+/* Doubles *@items when @n has reached *@cap. */
+static int grow(void *items, int n, int *cap, size_t size)
+{
+	void *bigger;
+	int want = *cap ? *cap * 2 : 16;
+
+	if (n < *cap)
+		return 0;
+	bigger = realloc(*(void **)items, (size_t)want * size);
+	if (!bigger)
+		return -ENOMEM;
+	*(void **)items = bigger;
+	*cap = want;
+	return 0;
+}
+
+int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err)
+{
+	sqlite3_stmt *get = l->stmt[THREAD_GET];
+	cleanup_free struct ledger_thread *list = NULL;
+	int n = 0, cap = 0, rc, bad = 0;
+
+	sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
+	while ((rc = sqlite3_step(get)) == SQLITE_ROW) {
+		struct ledger_thread *t;
+
+		bad = grow(&list, n, &cap, sizeof(*list));
+		if (bad < 0) {
+			err_set(err, bad, "%s: out of memory", path);
+			break;
+		}
+		t = &list[n];
+		memset(t, 0, sizeof(*t));
+		snprintf(t->path, sizeof(t->path), "%s", path);
+		t->tid = (pid_t)sqlite3_column_int64(get, 0);
+		t->start_ticks = (uint64_t)sqlite3_column_int64(get, 1);
+		bad = coreset_parse(&t->mask, db_column_text(get, 2), err);
+		if (bad < 0) {
+			err_wrap(err, bad, "ledger: mask of thread %d", (int)t->tid);
+			break;
+		}
+		n++;
+	}
+	db_reset(get);
+	if (bad < 0)
+		return bad;
+	if (rc != SQLITE_DONE)
+		return db_fail(l->db, rc, err, "read threads");
+	*ret = take_ptr(list);
+	*ret_n = n;
+	return 0;
+}
+
+int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
+{
+	sqlite3_stmt *get = l->stmt[PATHS];
+	char **list = NULL;
+	int n = 0, cap = 0, rc, bad = 0;
+
+	while ((rc = sqlite3_step(get)) == SQLITE_ROW) {
+		bad = grow(&list, n, &cap, sizeof(*list));
+		if (bad == 0) {
+			list[n] = strdup(db_column_text(get, 0));
+			bad = list[n] ? 0 : -ENOMEM;
+		}
+		if (bad < 0)
+			break;
+		n++;
+	}
+	db_reset(get);
+	if (bad == 0 && rc == SQLITE_DONE) {
+		*ret = list;
+		*ret_n = n;
+		return 0;
+	}
+	while (n > 0)
+		free(list[--n]);
+	free(list);
+	return bad < 0 ? err_set(err, bad, "ledger: out of memory")
+		       : db_fail(l->db, rc, err, "list paths");
+}
+
+int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
+{
+	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
+
+	if (rc < 0)
+		return rc;
+	rc = run_path(l, CPUSET_DEL, path, err);
+	if (rc == 0)
+		rc = run_path(l, THREAD_DEL, path, err);
+	return end(l, rc, err);
+}
+
+int ledger_count(struct ledger *l)
+{
+	sqlite3_stmt *get = l->stmt[COUNT];
+	int rc = sqlite3_step(get);
+	int n = rc == SQLITE_ROW ? sqlite3_column_int(get, 0) : db_fail(l->db, rc, NULL, "count");
+
+	db_reset(get);
+	return n;
+}

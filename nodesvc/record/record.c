@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/record/record_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RECORD_APP_ID  0x434c5243 /* "CLRC" */
+#define RECORD_VERSION 1
+
+static int prepare(struct record *r, struct errbuf *err)
+{
+	int rc;
+
+	rc = db_exec(r->db, RECORD_STEP_TEMP, err, "set up");
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_STEP_SQL, N_STEP_STMTS, r->step, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_PROFILE_SQL, N_PROFILE_STMTS, r->profile, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_DECISION_SQL, N_DECISION_STMTS, r->decision, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS,
+			r->registration, err);
+	return rc;
+}
+
+int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err)
+{
+	char schema_1[4096];
+	const char *const upgrade[RECORD_VERSION] = {schema_1};
+	const struct db_schema schema = {
+		.what = "record",
+		.app_id = RECORD_APP_ID,
+		.version = RECORD_VERSION,
+		.upgrade = upgrade,
+	};
+	struct record *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return err_set(err, -ENOMEM, "%s: out of memory", path);
+	snprintf(schema_1, sizeof(schema_1), "%s%s%s%s", RECORD_STEP_SCHEMA_1,
+		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1,
+		RECORD_REGISTRATION_SCHEMA_1);
+	rc = db_open(&r->db, path, &schema, read_only, err);
+	if (rc == 0)
+		rc = prepare(r, err);
+	if (rc < 0) {
+		record_close(r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+void record_close(struct record *r)
+{
+	if (!r)
+		return;
+	db_finalize(r->step, N_STEP_STMTS);
+	db_finalize(r->profile, N_PROFILE_STMTS);
+	db_finalize(r->decision, N_DECISION_STMTS);
+	db_finalize(r->registration, N_REGISTRATION_STMTS);
+	sqlite3_close(r->db);
+	free(r);
+}
+
+int record_begin(struct record *r, struct errbuf *err)
+{
+	return db_exec(r->db, "BEGIN IMMEDIATE", err, "begin");
+}
+
+int record_end(struct record *r, int rc, struct errbuf *err)
+{
+	if (rc == 0)
+		rc = db_exec(r->db, "COMMIT", err, "commit");
+	if (rc < 0 && !sqlite3_get_autocommit(r->db))
+		sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record_internal.h - shared by the record_*.c files only: the connection and its statements.
+ * Each file owns the statements of its verb and their SQL.
+ */
+#ifndef COLOC_RECORD_RECORD_INTERNAL_H
+#define COLOC_RECORD_RECORD_INTERNAL_H
+
+#include "nodesvc/record/db.h"
+#include "nodesvc/record/record.h"
+
+enum {
+	STEP_INSERT,
+	STEP_UPDATE,
+	STEP_RUNNING_LIST,
+	STEP_CLOSE,
+	STEP_FIND,
+	STEP_LIST_WINDOW,
+	STEP_LIST_JOBS,
+	STEP_PRUNE,
+	STEP_WANT_CLEAR,
+	STEP_WANT_ADD,
+	N_STEP_STMTS,
+};
+
+enum {
+	PROFILE_DEL_SAME,
+	PROFILE_INSERT,
+	PROFILE_RATE_INSERT,
+	PROFILE_FIND,
+	PROFILE_LIST,
+	PROFILE_RATES,
+	PROFILE_RM,
+	N_PROFILE_STMTS,
+};
+
+enum {
+	DECISION_INSERT,
+	DECISION_TRIM,
+	DECISION_LIST,
+	N_DECISION_STMTS,
+};
+
+enum {
+	REGISTRATION_PUT,
+	REGISTRATION_RM,
+	REGISTRATION_LIST,
+	N_REGISTRATION_STMTS,
+};
+
+struct record {
+	sqlite3 *db;
+	sqlite3_stmt *step[N_STEP_STMTS];
+	sqlite3_stmt *profile[N_PROFILE_STMTS];
+	sqlite3_stmt *decision[N_DECISION_STMTS];
+	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
+};
+
+extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
+extern const char RECORD_REGISTRATION_SCHEMA_1[];
+/* Made in every connection before its statements are prepared. */
+extern const char RECORD_STEP_TEMP[];
+extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
+extern const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS];
+extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
+extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
+
+int record_begin(struct record *r, struct errbuf *err);
+/* Commits when @rc is 0, else rolls back; returns the first error. */
+int record_end(struct record *r, int rc, struct errbuf *err);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record_step.c - accounting rows of job steps.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "nodesvc/record/record_internal.h"
+
+#define NO_ARRAY_TASK UINT32_C(0xfffffffe)
+#define ALL_STEPS     UINT32_C(0xffffffff)
+
+/* Blank is NULL; see COLUMNS for the order that bind_row() and read_row() keep. */
+const char RECORD_STEP_SCHEMA_1[] =
+	"CREATE TABLE step ("
+	"  row_id INTEGER PRIMARY KEY,"
+	"  job_id INTEGER NOT NULL, step_id INTEGER NOT NULL,"
+	"  array_job_id INTEGER, array_task_id INTEGER,"
+	"  node TEXT, name TEXT, program TEXT,"
+	"  uid INTEGER NOT NULL, user TEXT, account TEXT, partition TEXT,"
+	"  policy TEXT, req_policy TEXT, reason TEXT,"
+	"  cores INTEGER, coreset TEXT, coreset_history TEXT, partners TEXT,"
+	"  start_ns INTEGER NOT NULL, end_ns INTEGER,"
+	"  rebinds INTEGER NOT NULL, tasks INTEGER, exit_code INTEGER,"
+	"  state TEXT NOT NULL, dry_run INTEGER NOT NULL);"
+	"CREATE INDEX step_job ON step (job_id, step_id);"
+	"CREATE INDEX step_array ON step (array_job_id);"
+	"CREATE INDEX step_end ON step (end_ns);";
+
+/* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
+const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
+
+#define COLUMNS                                                                                    \
+	"job_id, step_id, array_job_id, array_task_id, node, name, program, uid, user, account, "  \
+	"partition, policy, req_policy, reason, cores, coreset, coreset_history, partners, "       \
+	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run"
+
+/* ?1, ?2 the window (NULL open), ?3 uid (NULL all). */
+#define WINDOW                                                                                     \
+	"(?2 IS NULL OR start_ns <= ?2) AND (?1 IS NULL OR end_ns IS NULL OR end_ns >= ?1) "       \
+	"AND (?3 IS NULL OR uid = ?3) "
+#define ORDER "ORDER BY start_ns, row_id"
+
+const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
+	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
+			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
+			"?23, ?24, ?25)",
+	[STEP_UPDATE] =
+		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
+		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
+		"partition = ?11, policy = ?12, req_policy = ?13, reason = ?14, cores = ?15, "
+		"coreset = ?16, coreset_history = ?17, partners = ?18, start_ns = ?19, "
+		"end_ns = ?20, rebinds = ?21, tasks = ?22, exit_code = ?23, state = ?24, "
+		"dry_run = ?25 WHERE row_id = ?26",
+	[STEP_RUNNING_LIST] = "SELECT row_id, job_id, step_id FROM step WHERE end_ns IS NULL AND "
+			      "state = 'RUNNING'",
+	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
+	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
+		      "AND state = 'RUNNING' ORDER BY start_ns DESC LIMIT 1",
+	[STEP_LIST_WINDOW] = "SELECT row_id, " COLUMNS " FROM step WHERE " WINDOW ORDER,
+	[STEP_LIST_JOBS] = "SELECT row_id, " COLUMNS " FROM step WHERE row_id IN ("
+			   "  SELECT s.row_id FROM want w JOIN step s ON s.job_id = w.job"
+			   "  WHERE w.step IS NULL OR s.step_id = w.step"
+			   "  UNION"
+			   "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
+			   "  WHERE w.step IS NULL OR s.step_id = w.step) AND " WINDOW ORDER,
+	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
+	[STEP_WANT_CLEAR] = "DELETE FROM want",
+	[STEP_WANT_ADD] = "INSERT INTO want (job, step) VALUES (?1, ?2)",
+};
+
+static const char *const STATE_NAME[] = {
+	[STEP_RUNNING] = "RUNNING",
+	[STEP_COMPLETED] = "COMPLETED",
+	[STEP_FAILED] = "FAILED",
+	[STEP_UNKNOWN] = "UNKNOWN",
+};
+
+const char *step_state_name(enum step_state s)
+{
+	return (unsigned int)s <= STEP_UNKNOWN ? STATE_NAME[s] : "UNKNOWN";
+}
+
+static enum step_state parse_state(const char *name)
+{
+	for (int i = 0; i <= STEP_UNKNOWN; i++) {
+		if (name && strcmp(name, STATE_NAME[i]) == 0)
+			return (enum step_state)i;
+	}
+	return STEP_UNKNOWN;
+}
+
+static void bind_row(sqlite3_stmt *s, const struct step_row *row)
+{
+	int i = 0;
+
+	sqlite3_bind_int64(s, ++i, row->job_id);
+	sqlite3_bind_int64(s, ++i, row->step_id);
+	db_bind_int(s, ++i, row->array_job_id, 0);
+	if (row->array_job_id == 0)
+		sqlite3_bind_null(s, ++i);
+	else
+		db_bind_int(s, ++i, row->array_task_id, NO_ARRAY_TASK);
+	db_bind_text(s, ++i, row->node);
+	db_bind_text(s, ++i, row->name);
+	db_bind_text(s, ++i, row->program);
+	sqlite3_bind_int64(s, ++i, row->uid);
+	db_bind_text(s, ++i, row->user);
+	db_bind_text(s, ++i, row->account);
+	db_bind_text(s, ++i, row->partition);
+	db_bind_text(s, ++i, row->policy);
+	db_bind_text(s, ++i, row->req_policy);
+	db_bind_text(s, ++i, row->reason);
+	db_bind_int(s, ++i, row->cores, 0);
+	db_bind_text(s, ++i, row->coreset);
+	db_bind_text(s, ++i, row->coreset_history);
+	db_bind_text(s, ++i, row->partners);
+	sqlite3_bind_int64(s, ++i, row->start_ns);
+	db_bind_int(s, ++i, row->end_ns, 0);
+	sqlite3_bind_int64(s, ++i, row->rebinds);
+	db_bind_int(s, ++i, row->tasks, 0);
+	db_bind_int(s, ++i, row->exit_code, -1);
+	sqlite3_bind_text(s, ++i, step_state_name(row->state), -1, SQLITE_STATIC);
+	sqlite3_bind_int(s, ++i, row->dry_run);
+}
+
+static void read_row(sqlite3_stmt *s, struct step_row *row)
+{
+	int i = 0;
+
+	row->row_id = sqlite3_column_int64(s, i++);
+	row->job_id = (uint32_t)sqlite3_column_int64(s, i++);
+	row->step_id = (uint32_t)sqlite3_column_int64(s, i++);
+	row->array_job_id = (uint32_t)db_column_int(s, i++, 0);
+	row->array_task_id = (uint32_t)db_column_int(s, i++, NO_ARRAY_TASK);
+	row->node = db_column_text(s, i++);
+	row->name = db_column_text(s, i++);
+	row->program = db_column_text(s, i++);
+	row->uid = (uint32_t)sqlite3_column_int64(s, i++);
+	row->user = db_column_text(s, i++);
+	row->account = db_column_text(s, i++);
+	row->partition = db_column_text(s, i++);
+	row->policy = db_column_text(s, i++);
+	row->req_policy = db_column_text(s, i++);
+	row->reason = db_column_text(s, i++);
+	row->cores = (int)db_column_int(s, i++, 0);
+	row->coreset = db_column_text(s, i++);
+	row->coreset_history = db_column_text(s, i++);
+	row->partners = db_column_text(s, i++);
+	row->start_ns = sqlite3_column_int64(s, i++);
+	row->end_ns = db_column_int(s, i++, 0);
+	row->rebinds = sqlite3_column_int(s, i++);
+	row->tasks = (int)db_column_int(s, i++, 0);
+	row->exit_code = (int)db_column_int(s, i++, -1);
+	row->state = parse_state(db_column_text(s, i++));
+	row->dry_run = sqlite3_column_int(s, i++) != 0;
+}
+
+int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
+{
+	sqlite3_stmt *s = r->step[row->row_id ? STEP_UPDATE : STEP_INSERT];
+	int rc;
+
+	bind_row(s, row);
+	if (row->row_id)
+		sqlite3_bind_int64(s, 26, row->row_id);
+	rc = db_run(r->db, s, err, "write a step");
+	if (rc < 0)
+		return rc;
+	if (row->row_id == 0)
+		row->row_id = sqlite3_last_insert_rowid(r->db);
+	else if (sqlite3_changes(r->db) == 0)
+		return err_set(err, -ENOENT, "step %u.%u: no row %lld to update", row->job_id,
+			row->step_id, (long long)row->row_id);
+	return 0;
+}
+
+static bool is_alive(uint32_t job, uint32_t step, const uint32_t (*alive)[2], int n_alive)
+{
+	for (int i = 0; i < n_alive; i++) {
+		if (alive[i][0] == job && alive[i][1] == step)
+			return true;
+	}
+	return false;
+}
+
+int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
+	int64_t end_ns, struct errbuf *err)
+{
+	sqlite3_stmt *list = r->step[STEP_RUNNING_LIST], *close = r->step[STEP_CLOSE];
+	int rc, closed = 0, bad = 0;
+
+	rc = record_begin(r, err);
+	if (rc < 0)
+		return rc;
+	while (bad == 0 && (rc = sqlite3_step(list)) == SQLITE_ROW) {
+		if (is_alive((uint32_t)sqlite3_column_int64(list, 1),
+			    (uint32_t)sqlite3_column_int64(list, 2), alive, n_alive))
+			continue;
+		sqlite3_bind_int64(close, 1, sqlite3_column_int64(list, 0));
+		sqlite3_bind_int64(close, 2, end_ns);
+		bad = db_run(r->db, close, err, "close a lost step");
+		closed++;
+	}
+	if (bad == 0 && rc != SQLITE_DONE)
+		bad = db_fail(r->db, rc, err, "list running steps");
+	db_reset(list);
+	bad = record_end(r, bad, err);
+	return bad < 0 ? bad : closed;
+}
+
+int64_t record_step_find_running(
+	struct record *r, uint32_t job_id, uint32_t step_id, const char *node)
+{
+	sqlite3_stmt *s = r->step[STEP_FIND];
+	int64_t row_id = 0;
+
+	sqlite3_bind_int64(s, 1, job_id);
+	sqlite3_bind_int64(s, 2, step_id);
+	db_bind_text(s, 3, node);
+	if (sqlite3_step(s) == SQLITE_ROW)
+		row_id = sqlite3_column_int64(s, 0);
+	db_reset(s);
+	return row_id;
+}
+
+int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err)
+{
+	int rc;
+
+	sqlite3_bind_int64(r->step[STEP_PRUNE], 1, before_ns);
+	rc = db_run(r->db, r->step[STEP_PRUNE], err, "prune steps");
+	return rc < 0 ? rc : sqlite3_changes(r->db);
+}
+
+static int set_wanted(struct record *r, const struct step_filter *f, struct errbuf *err)
+{
+	sqlite3_stmt *add = r->step[STEP_WANT_ADD];
+	int rc = db_run(r->db, r->step[STEP_WANT_CLEAR], err, "set the filter");
+
+	for (int i = 0; rc == 0 && i < f->n_job_steps; i++) {
+		sqlite3_bind_int64(add, 1, f->job_step[i][0]);
+		db_bind_int(add, 2, f->job_step[i][1], ALL_STEPS);
+		rc = db_run(r->db, add, err, "set the filter");
+	}
+	return rc;
+}
+
+int record_step_list(struct record *r, const struct step_filter *f,
+	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
+{
+	sqlite3_stmt *s = r->step[f->n_job_steps > 0 ? STEP_LIST_JOBS : STEP_LIST_WINDOW];
+	int rc, stop = 0;
+
+	if (f->n_job_steps > 0) {
+		rc = set_wanted(r, f, err);
+		if (rc < 0)
+			return rc;
+	}
+	db_bind_int(s, 1, f->from_ns, 0);
+	db_bind_int(s, 2, f->to_ns, 0);
+	if (f->has_uid)
+		sqlite3_bind_int64(s, 3, f->uid);
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		struct step_row row;
+
+		read_row(s, &row);
+		stop = fn(&row, arg);
+		if (stop)
+			break;
+	}
+	if (!stop && rc != SQLITE_DONE)
+		stop = db_fail(r->db, rc, err, "list steps");
+	db_reset(s);
+	return stop;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/report/acct_field.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <wchar.h>
+
+#include "nodesvc/report/acct_time.h"
+
+#define WIDTH_MAX 4096
+
+static struct json_object *get(struct json_object *row, const char *key)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(row, key, &value);
+	return value;
+}
+
+static void cell_text(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key);
+
+	if (value)
+		snprintf(buf, size, "%s", json_object_get_string(value));
+}
+
+/* "7_3.0" is the array's name for it; raw is Slurm's own job id. */
+static void cell_raw_id(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *job = get(row, key), *step = get(row, "step_id");
+
+	if (job && step)
+		snprintf(buf, size, "%s.%s", json_object_get_string(job),
+			json_object_get_string(step));
+}
+
+/* A list, joined as the record joins it: placements by ';', since a coreset holds ','. */
+static void cell_list(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *list = get(row, key);
+	char separator = strcmp(key, "coreset_history") == 0 ? ';' : ',';
+	size_t len = 0;
+
+	if (!json_object_is_type(list, json_type_array))
+		return;
+	for (size_t i = 0; i < json_object_array_length(list) && len < size; i++) {
+		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+
+		if (i > 0 && len + 1 < size)
+			buf[len++] = separator;
+		len += (size_t)snprintf(buf + len, size - len, "%s", text ? text : "");
+	}
+}
+
+static void cell_elapsed(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key);
+
+	if (value)
+		acct_time_elapsed((int64_t)json_object_get_double(value), buf, size);
+}
+
+static void cell_seconds(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key);
+
+	if (value)
+		snprintf(buf, size, "%lld", (long long)json_object_get_double(value));
+}
+
+static void cell_time(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key);
+	struct tm tm;
+	time_t t;
+
+	if (!value)
+		return;
+	t = (time_t)json_object_get_double(value);
+	localtime_r(&t, &tm);
+	if (strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		*buf = '\0';
+}
+
+static void cell_exit(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *status = get(row, key), *sig = get(row, "exit_signal");
+
+	if (status)
+		snprintf(buf, size, "%d:%d", json_object_get_int(status), json_object_get_int(sig));
+}
+
+static void cell_bool(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key);
+
+	if (value)
+		snprintf(buf, size, "%s", json_object_get_boolean(value) ? "yes" : "no");
+}
+
+const struct acct_field ACCT_FIELDS[] = {
+	{"JobID", false, cell_text, "id", "job and step, in an array ARRAYJOB_TASK.STEP"},
+	{"JobIDRaw", false, cell_raw_id, "job_id", "job and step by Slurm's own job id"},
+	{"JobName", false, cell_text, "name", "name of the job"},
+	{"Program", false, cell_text, "program", "what ran, or --coloc-type"},
+	{"User", false, cell_text, "user", "user name"},
+	{"UID", true, cell_text, "uid", "user id"},
+	{"Account", false, cell_text, "account", "account charged"},
+	{"Partition", false, cell_text, "partition", "Slurm's partition"},
+	{"NodeList", false, cell_text, "node", "node it ran on"},
+	{"Policy", false, cell_text, "policy", "policy that ruled"},
+	{"ReqPolicy", false, cell_text, "req_policy", "policy that was asked for"},
+	{"Cores", true, cell_text, "cores", "cores of the last coreset"},
+	{"Coreset", false, cell_text, "coreset", "cores it had last"},
+	{"CoresetHistory", false, cell_list, "coreset_history", "every coreset, in order"},
+	{"Partners", false, cell_list, "partners", "steps it shared the node with"},
+	{"NTasks", true, cell_text, "tasks", "tasks on this node"},
+	{"Start", false, cell_time, "start_unix_s", "when it started"},
+	{"End", false, cell_time, "end_unix_s", "when it ended"},
+	{"Elapsed", true, cell_elapsed, "elapsed_s", "[DD-]HH:MM:SS"},
+	{"ElapsedRaw", true, cell_seconds, "elapsed_s", "seconds"},
+	{"Rebinds", true, cell_text, "rebinds", "changes of placement after the first"},
+	{"State", false, cell_text, "state", "RUNNING, COMPLETED, FAILED or UNKNOWN"},
+	{"ExitCode", true, cell_exit, "exit_status", "STATUS:SIGNAL, the highest of its tasks"},
+	{"DryRun", false, cell_bool, "dry_run", "decided and recorded, but not touched"},
+	{"Reason", false, cell_text, "reason", "why it was not placed, or placed so"},
+	{NULL, false, NULL, NULL, NULL},
+};
+
+static const struct acct_field *find(const char *name, size_t len)
+{
+	const struct acct_field *f;
+
+	for (f = ACCT_FIELDS; f->name; f++) {
+		if (strlen(f->name) == len && strncasecmp(f->name, name, len) == 0)
+			return f;
+	}
+	for (f = ACCT_FIELDS; f->name; f++) {
+		if (strncasecmp(f->name, name, len) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+static int add(struct acct_format *f, const struct acct_field *field, int width, bool right,
+	struct errbuf *err)
+{
+	if (f->n == ACCT_COLUMNS_MAX)
+		return err_set(err, -E2BIG, "more than %d fields", ACCT_COLUMNS_MAX);
+	f->column[f->n++] = (struct acct_column){.field = field, .width = width, .right = right};
+	return 0;
+}
+
+static int parse_one(const char *text, size_t len, struct acct_format *f, struct errbuf *err)
+{
+	const char *percent = memchr(text, '%', len);
+	size_t name_len = percent ? (size_t)(percent - text) : len;
+	const struct acct_field *field;
+	bool right;
+	long width = 0;
+
+	if (name_len == 3 && strncasecmp(text, "all", 3) == 0 && !percent) {
+		int rc = 0;
+
+		for (field = ACCT_FIELDS; rc == 0 && field->name; field++)
+			rc = add(f, field, 0, field->right, err);
+		return rc;
+	}
+	field = name_len ? find(text, name_len) : NULL;
+	if (!field)
+		return err_set(err, -EINVAL, "unknown field '%.*s' (see --helpformat)",
+			(int)name_len, text);
+	right = field->right;
+	if (percent) {
+		const char *p = percent + 1;
+		char *end;
+
+		right = *p != '-';
+		if (*p == '-')
+			p++;
+		width = isdigit((unsigned char)*p) ? strtol(p, &end, 10) : 0;
+		if (width < 1 || width > WIDTH_MAX || end != text + len)
+			return err_set(err, -EINVAL, "field '%.*s': bad width '%.*s' (1 to %d)",
+				(int)name_len, text, (int)(text + len - percent - 1), percent + 1,
+				WIDTH_MAX);
+	}
+	return add(f, field, (int)width, right, err);
+}
+
+int acct_format_parse(const char *text, struct acct_format *ret, struct errbuf *err)
+{
+	struct acct_format f = {0};
+
+	while (*text) {
+		size_t len = strcspn(text, ",");
+
+		if (len > 0) {
+			int rc = parse_one(text, len, &f, err);
+
+			if (rc < 0)
+				return rc;
+		}
+		text += len;
+		text += *text == ',';
+	}
+	if (f.n == 0)
+		return err_set(err, -EINVAL, "no field given");
+	*ret = f;
+	return 0;
+}
+
+char *acct_cell(const struct acct_column *c, struct json_object *row, char *buf, size_t size)
+{
+	*buf = '\0';
+	c->field->cell(row, c->field->key, buf, size);
+	/* Users choose job names: no line feeds into -P, no escape sequences into a terminal. */
+	for (char *p = buf; *p; p++) {
+		if (iscntrl((unsigned char)*p))
+			*p = '?';
+	}
+	return buf;
+}
+
+/* Bytes and columns of the character at @text; an invalid byte counts as one column. */
+static int next_char(const char *text, int *ret_columns)
+{
+	mbstate_t state = {0};
+	wchar_t wc;
+	size_t n = mbrtowc(&wc, text, strlen(text), &state);
+	int columns;
+
+	if (n == 0 || n == (size_t)-1 || n == (size_t)-2) {
+		*ret_columns = 1;
+		return 1;
+	}
+	columns = wcwidth(wc);
+	*ret_columns = columns < 0 ? 1 : columns;
+	return (int)n;
+}
+
+int acct_text_width(const char *text)
+{
+	int width = 0, columns;
+
+	while (*text) {
+		text += next_char(text, &columns);
+		width += columns;
+	}
+	return width;
+}
+
+void acct_cut(char *text, int width)
+{
+	char *p = text;
+	int used = 0, columns;
+
+	if (acct_text_width(text) <= width)
+		return;
+	while (*p) {
+		int n = next_char(p, &columns);
+
+		if (used + columns > width - 1)
+			break;
+		used += columns;
+		p += n;
+	}
+	p[0] = '+';
+	p[1] = '\0';
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/report/acct_out.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+/* Longest cell; a coreset history may be long, a row stays on one line. */
+#define CELL_MAX 16384
+
+struct acct_out {
+	const struct acct_opts *opts;
+	FILE *f;
+	struct libscols_table *table; /* NULL unless ACCT_TABLE */
+	struct libscols_line *dashes; /* under the heading; filled when widths are known */
+	int width[ACCT_COLUMNS_MAX];
+	int n_rows;
+	int error; /* -errno that ended the rows */
+};
+
+static void heading(const struct acct_column *c, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", c->field->name);
+}
+
+static int table_open(struct acct_out *out)
+{
+	const struct acct_format *fmt = &out->opts->format;
+
+	out->table = scols_new_table();
+	if (!out->table)
+		return -ENOMEM;
+	scols_table_set_stream(out->table, out->f);
+	/* Our own widths hold, whatever the terminal's: nothing is cut unless asked for. */
+	scols_table_set_termforce(out->table, SCOLS_TERMFORCE_NEVER);
+	scols_table_enable_noheadings(out->table, out->opts->no_header);
+	scols_table_set_column_separator(out->table, " ");
+	for (int i = 0; i < fmt->n; i++) {
+		const struct acct_column *c = &fmt->column[i];
+		char name[64];
+
+		heading(c, name, sizeof(name));
+		if (c->width && (size_t)c->width < strlen(name))
+			name[c->width] = '\0'; /* as sacct: without a '+' */
+		out->width[i] = out->opts->no_header ? 0 : acct_text_width(name);
+		if (c->width)
+			out->width[i] = c->width;
+		if (!scols_table_new_column(out->table, name, c->width,
+			    (c->right ? SCOLS_FL_RIGHT : 0) |
+				    (c->width ? SCOLS_FL_STRICTWIDTH : 0)))
+			return -ENOMEM;
+	}
+	if (!out->opts->no_header) {
+		out->dashes = scols_table_new_line(out->table, NULL);
+		if (!out->dashes)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int table_row(struct acct_out *out, struct json_object *row)
+{
+	const struct acct_format *fmt = &out->opts->format;
+	struct libscols_line *line = scols_table_new_line(out->table, NULL);
+
+	if (!line)
+		return -ENOMEM;
+	for (int i = 0; i < fmt->n; i++) {
+		const struct acct_column *c = &fmt->column[i];
+		char cell[CELL_MAX];
+		int width;
+
+		acct_cell(c, row, cell, sizeof(cell));
+		if (c->width)
+			acct_cut(cell, c->width);
+		width = acct_text_width(cell);
+		if (width > out->width[i])
+			out->width[i] = width;
+		if (scols_line_set_data(line, (size_t)i, cell) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int table_finish(struct acct_out *out)
+{
+	const struct acct_format *fmt = &out->opts->format;
+	char dashes[CELL_MAX];
+
+	for (int i = 0; out->dashes && i < fmt->n; i++) {
+		int n = out->width[i] < CELL_MAX ? out->width[i] : CELL_MAX - 1;
+
+		memset(dashes, '-', (size_t)n);
+		dashes[n] = '\0';
+		if (scols_line_set_data(out->dashes, (size_t)i, dashes) < 0)
+			return -ENOMEM;
+	}
+	if (out->n_rows == 0 && out->opts->no_header)
+		return 0;
+	return scols_print_table(out->table);
+}
+
+static void parsable_line_end(struct acct_out *out)
+{
+	fprintf(out->f, "%s\n", out->opts->output == ACCT_PARSABLE ? out->opts->delimiter : "");
+}
+
+static void parsable_head(struct acct_out *out)
+{
+	const struct acct_format *fmt = &out->opts->format;
+
+	for (int i = 0; i < fmt->n; i++)
+		fprintf(out->f, "%s%s", i ? out->opts->delimiter : "", fmt->column[i].field->name);
+	parsable_line_end(out);
+}
+
+static void parsable_row(struct acct_out *out, struct json_object *row)
+{
+	const struct acct_format *fmt = &out->opts->format;
+	char cell[CELL_MAX];
+
+	for (int i = 0; i < fmt->n; i++)
+		fprintf(out->f, "%s%s", i ? out->opts->delimiter : "",
+			acct_cell(&fmt->column[i], row, cell, sizeof(cell)));
+	parsable_line_end(out);
+}
+
+int acct_out_open(struct acct_out **ret, const struct acct_opts *o, FILE *f, struct errbuf *err)
+{
+	struct acct_out *out = calloc(1, sizeof(*out));
+
+	if (!out)
+		return err_set(err, -ENOMEM, "out of memory");
+	out->opts = o;
+	out->f = f;
+	if (o->output == ACCT_TABLE && table_open(out) < 0) {
+		acct_out_free(out);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	if (o->output == ACCT_JSON)
+		fprintf(f,
+			"{\"meta\":{\"schema\":\"coloc.acct/1\",\"program\":\"colocacct\","
+			"\"version\":\"%s\"},\n\"steps\":[",
+			PACKAGE_VERSION);
+	else if (o->output != ACCT_TABLE && !o->no_header)
+		parsable_head(out);
+	*ret = out;
+	return 0;
+}
+
+int acct_out_row(const char *json_row, void *arg)
+{
+	struct acct_out *out = arg;
+	struct json_object *row;
+
+	if (out->opts->output == ACCT_JSON) {
+		fprintf(out->f, "%s\n%s", out->n_rows ? "," : "", json_row);
+		out->n_rows++;
+		return out->error = ferror(out->f) ? -EIO : 0;
+	}
+	row = json_tokener_parse(json_row);
+	if (!row)
+		return out->error = -EPROTO;
+	if (out->opts->output == ACCT_TABLE)
+		out->error = table_row(out, row);
+	else
+		parsable_row(out, row);
+	out->n_rows++;
+	json_object_put(row);
+	if (!out->error && ferror(out->f))
+		out->error = -EIO; /* a closed pipe: no use in going on */
+	return out->error;
+}
+
+int acct_out_finish(struct acct_out *out, struct errbuf *err)
+{
+	int rc = out->error;
+
+	if (rc == 0 && out->opts->output == ACCT_TABLE)
+		rc = table_finish(out);
+	if (rc == 0 && out->opts->output == ACCT_JSON)
+		fprintf(out->f, "%s]}\n", out->n_rows ? "\n" : "");
+	if (rc == 0 && (fflush(out->f) != 0 || ferror(out->f)))
+		rc = -EIO;
+	return rc < 0 ? err_set(err, rc, "cannot write the report: %s", strerror(-rc)) : 0;
+}
+
+void acct_out_free(struct acct_out *out)
+{
+	if (!out)
+		return;
+	scols_unref_table(out->table);
+	free(out);
+}

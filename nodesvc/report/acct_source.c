@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/report/acct_source.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "common/cleanup.h"
+#include "nodesvc/ctl/client.h"
+#include "nodesvc/record/acct_query.h"
+
+int acct_source_store(const char *store, const char *filter,
+	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err)
+{
+	struct record *r = NULL;
+	char path[PATH_MAX];
+	int rc;
+
+	if (snprintf(path, sizeof(path), "%s/coloc.db", store) >= (int)sizeof(path))
+		return err_set(err, -ENAMETOOLONG, "--store: '%.80s...' is too long", store);
+	rc = record_open(&r, path, true, err);
+	if (rc == 0)
+		rc = acct_query_json(r, 0, filter, row, arg, err);
+	record_close(r);
+	return rc;
+}
+
+int acct_source_daemon(const char *socket_path, const char *filter,
+	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err)
+{
+	struct ctl_request rq = {.cmd = "acct", .json = filter};
+	cleanup_free char *text = NULL;
+	struct json_object *root, *steps = NULL;
+	int rc = ctl_call_text(socket_path, CTL_TIMEOUT_MS, &rq, &text, err);
+
+	if (ctl_is_down(rc))
+		err_wrap(err, rc, "colocd does not answer (users read their rows through it)");
+	if (rc < 0)
+		return rc;
+	root = json_tokener_parse(text);
+	if (!json_object_is_type(root, json_type_object) ||
+		!json_object_object_get_ex(root, "steps", &steps) ||
+		!json_object_is_type(steps, json_type_array))
+		rc = err_set(err, -EPROTO, "%s: the answer has no 'steps'", socket_path);
+	for (size_t i = 0; rc == 0 && i < json_object_array_length(steps); i++)
+		rc = row(json_object_to_json_string_ext(json_object_array_get_idx(steps, i),
+				 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+			arg);
+	json_object_put(root);
+	return rc;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * colocacct - what co-location did with job steps, in sacct's grammar.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "nodesvc/report/acct_opts.h"
+#include "nodesvc/report/acct_out.h"
+#include "nodesvc/report/acct_source.h"
+
+#define EXIT_FAILED 1
+#define EXIT_USAGE  2
+
+static const char USAGE[] = "Usage: colocacct [-j JOB[.STEP],...] [-S TIME] [-E TIME] "
+			    "[-o FIELD[%[-]WIDTH],...] [OPTION...]\n";
+
+static const char HELP[] =
+	"What co-location did with job steps on this node.\n\n"
+	"Which steps:\n"
+	"  -j, --jobs=JOB[.STEP],...     these; arrays as ARRAYJOB[_TASK]\n"
+	"  -S, --starttime=TIME          that ran at or after TIME (default: midnight; with -j: "
+	"all;\n"
+	"                                with -s: now)\n"
+	"  -E, --endtime=TIME            that ran at or before TIME (default: now)\n"
+	"  -s, --state=STATE,...         RUNNING (R), COMPLETED (CD), FAILED (F), UNKNOWN (UN)\n"
+	"  -u, --user=USER,...           of these users (root; others see their own)\n"
+	"  -a, --allusers                of all users (root's default)\n"
+	"TIME is HH:MM[:SS][AM|PM], MMDD[YY][-HH:MM], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]],\n"
+	"today, midnight, noon, yesterday or now[{+|-}COUNT[seconds|minutes|hours|days|weeks]].\n\n"
+	"What to print:\n"
+	"  -o, --format=FIELD[%[-]WIDTH],...  these fields; ALL stands for all of them\n"
+	"  -l, --long                    most fields\n"
+	"  -e, --helpformat              list the fields\n"
+	"  -n, --noheader                no heading\n"
+	"  -p, --parsable                fields ended by '|'\n"
+	"  -P, --parsable2               fields separated by '|'\n"
+	"      --delimiter=TEXT          instead of '|'\n"
+	"      --json                    JSON, schema coloc.acct/1\n\n"
+	"Where from:\n"
+	"      --store=DIR               the store (root's default: " ACCT_STORE ")\n"
+	"      --socket=PATH             ask colocd, as users do (also $COLOC_SOCKET)\n\n"
+	"  -h, --help  --usage  -V, --version\n"
+	"Environment: COLOCACCT_FORMAT is the format when -o and -l are not given.\n";
+
+static int help_format(void)
+{
+	for (const struct acct_field *f = ACCT_FIELDS; f->name; f++)
+		printf("%-15s %s\n", f->name, f->help);
+	return 0;
+}
+
+static int report(const struct acct_opts *o)
+{
+	struct errbuf err = {""};
+	struct acct_out *out = NULL;
+	int rc;
+
+	rc = acct_out_open(&out, o, stdout, &err);
+	if (rc == 0) {
+		struct errbuf why = {""};
+
+		rc = o->store ? acct_source_store(o->store, o->filter, acct_out_row, out, &err)
+			      : acct_source_daemon(o->socket, o->filter, acct_out_row, out, &err);
+		/* The writer's own error says more than the source that it ended. */
+		if (rc == 0 || !*err.text) {
+			int end = acct_out_finish(out, &why);
+
+			if (end < 0) {
+				rc = end;
+				err = why;
+			}
+		}
+	}
+	acct_out_free(out);
+	if (rc == 0)
+		return 0;
+	fprintf(stderr, "colocacct: error: %s\n", *err.text ? err.text : strerror(-rc));
+	return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct acct_opts o;
+	struct errbuf err = {""};
+	int rc;
+
+	setlocale(LC_ALL, "");
+	signal(SIGPIPE, SIG_DFL); /* `colocacct | head` ends quietly */
+	rc = acct_opts_parse(&o, argc, argv, geteuid(), time(NULL), &err);
+	if (rc < 0) {
+		if (*err.text)
+			fprintf(stderr, "colocacct: error: %s\n", err.text);
+		fprintf(stderr, "Try 'colocacct --help' for more information.\n");
+		return rc == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+	}
+	switch (o.action) {
+	case ACCT_HELP:
+		printf("%s%s", USAGE, HELP);
+		break;
+	case ACCT_USAGE:
+		printf("%s", USAGE);
+		break;
+	case ACCT_VERSION:
+		printf("colocacct (coloc) %s\n", PACKAGE_VERSION);
+		break;
+	case ACCT_HELPFORMAT:
+		help_format();
+		break;
+	case ACCT_REPORT:
+		rc = report(&o);
+		break;
+	}
+	acct_opts_done(&o);
+	return rc;
+}

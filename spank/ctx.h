@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ctx.h - what plugin.c calls in each of Slurm's processes. ctx_local.c: srun, sbatch, salloc, as
+ * the user. ctx_stepd.c: slurmstepd, as root.
+ */
+#ifndef COLOC_SPANK_CTX_H
+#define COLOC_SPANK_CTX_H
+
+/* spank.h needs both and includes neither. */
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <slurm/spank.h>
+
+#include "spank/args.h"
+#include "spank/opts.h"
+
+/* In place of SPANK's own bind variables: what an enclosing task had (ctx_local.c). */
+#define OUTER_BIND_ENV "COLOC_OUTER_BIND"
+
+/* Ends srun if the line in plugstack.conf is wrong. */
+void ctx_local_init(int ac, char **av);
+/* An option on the command line, or handed down; ESPANK_SUCCESS or -1, error printed. */
+int ctx_local_option(enum opt_id id, const char *text);
+/* All options are known. Ends srun if the environment has a bad value. */
+void ctx_local_post_opt(void);
+
+void ctx_stepd_init(spank_t sp, const struct args *args);
+void ctx_stepd_option(enum opt_id id, const char *text);
+void ctx_stepd_post_opt(spank_t sp);
+void ctx_stepd_task_post_fork(spank_t sp);
+void ctx_stepd_task_exit(spank_t sp);
+void ctx_stepd_exit(void);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Trees are made here file by file: each test names exactly what its finding rests on.
+ */
+#include <check.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "nodesvc/ctl/check.h"
+#include "tests/unit/tmpdir.h"
+
+#define SLURM_CONF                                                                                 \
+	"# a site's file\n"                                                                        \
+	"ClusterName=mini\n"                                                                       \
+	"taskplugin=task/cgroup,task/affinity ProctrackType=proctrack/cgroup\n"                    \
+	"SelectType=select/linear\n"                                                               \
+	"SelectTypeParameters=CR_Memory\n"                                                         \
+	"NodeName=n1 CPUs=2 TaskPlugin=no\n"                                                       \
+	"Include parts.conf\n"
+#define PARTS_CONF                                                                                 \
+	"PartitionName=main Nodes=ALL \\\n"                                                        \
+	"  Default=YES OverSubscribe=FORCE:4 # shared\n"                                           \
+	"PartitionName=big Nodes=ALL OverSubscribe=NO\n"
+#define CGROUP_CONF "ConstrainCores=yes\nConstrainRAMSpace=yes\n"
+
+static struct tmpdir tmp;
+static struct ctl ctl = {.timeout_ms = 200};
+static struct check_list list;
+static char socket_path[160];
+
+/* A file below the tree, directories made on the way. */
+static void put(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", tmp.dir, name);
+	for (char *p = path + strlen(tmp.dir) + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		mkdir(path, 0755);
+		*p = '/';
+	}
+	tmpdir_write(&tmp, name, text);
+}
+
+/* A node on which nothing is missing but the daemon. */
+static void setup(void)
+{
+	unsetenv("SLURM_CONF");
+	tmpdir_create(&tmp);
+	snprintf(socket_path, sizeof(socket_path), "%s/none.sock", tmp.dir);
+	ctl.socket = CTL_SOCKET;
+	put("etc/slurm/slurm.conf", SLURM_CONF);
+	put("etc/slurm/parts.conf", PARTS_CONF);
+	put("etc/slurm/cgroup.conf", CGROUP_CONF);
+	put("etc/slurm/plugstack.conf", "include plugstack.conf.d/*.conf\n");
+	put("etc/slurm/plugstack.conf.d/coloc.conf",
+		"# co-location\noptional /usr/lib64/slurm/spank_coloc.so default=off "
+		"socket=/run/coloc/colocd.sock\n");
+	put("usr/lib64/slurm/spank_coloc.so", "elf");
+	put("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
+	put("sys/fs/cgroup/freezer/tasks", "");
+	put("sys/bus/event_source/devices/cpu/type", "4\n");
+	put("proc/sys/kernel/perf_event_paranoid", "2\n");
+	put("proc/1/comm", "systemd\n");
+	put("var/lib/coloc/coloc.db", "");
+	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0700);
+	memset(&list, 0, sizeof(list));
+}
+
+static void teardown(void)
+{
+	tmpdir_remove(&tmp);
+}
+
+/* What is found of @name, "LEVEL: text -> cure"; several joined by a line feed. */
+static const char *finding(const char *name)
+{
+	static const char *const LEVEL[] = {"ok", "warn", "FAIL"};
+	static char text[4096];
+
+	check_run(&list, &ctl, tmp.dir);
+	*text = '\0';
+	for (int i = 0; i < list.n; i++) {
+		const struct check_finding *f = &list.finding[i];
+
+		if (strcmp(f->name, name) == 0)
+			sprintf(text + strlen(text), "%s%s: %s%s%s", *text ? "\n" : "",
+				LEVEL[f->level], f->text, *f->cure ? " -> " : "", f->cure);
+	}
+	return text;
+}
+
+START_TEST(good_tree_fails_for_the_daemon_only)
+{
+	check_run(&list, &ctl, tmp.dir);
+	for (int i = 0; i < list.n; i++) {
+		const struct check_finding *f = &list.finding[i];
+
+		/* Under a test that is not run by root the tree is not root's. */
+		if (f->level == CHECK_FAIL && strcmp(f->name, "colocd") != 0 &&
+			!(geteuid() != 0 && strcmp(f->name, "store") == 0))
+			ck_abort_msg("%s: %s", f->name, f->text);
+	}
+	ck_assert(check_has_failed(&list));
+}
+END_TEST
+
+static const struct {
+	const char *path, *text; /* what is written over the good tree; NULL removed */
+	const char *name, *want;
+} TREE[] = {
+	{"etc/slurm/none", "", "slurm.conf", "ok: read from /etc/slurm/slurm.conf"},
+	{"etc/slurm/slurm.conf", NULL, "slurm.conf",
+		"FAIL: no slurm.conf found and scontrol does not answer (SLURM_CONF may name it) "
+		"-> "
+		"Set SLURM_CONF, or run this where slurmd runs."},
+	{"etc/slurm/none", "", "TaskPlugin", "ok: task/cgroup,task/affinity"},
+	{"etc/slurm/slurm.conf", "TaskPlugin=task/affinity\n", "TaskPlugin",
+		"FAIL: 'task/affinity' has no task/cgroup: steps get no cpuset of their own -> "
+		"slurm.conf: TaskPlugin=task/cgroup,task/affinity; restart slurmctld and slurmd."},
+	{"etc/slurm/slurm.conf", "TaskPlugin=task/cgroup\n", "TaskPlugin",
+		"warn: 'task/cgroup' has no task/affinity -> slurm.conf: "
+		"TaskPlugin=task/cgroup,task/affinity, so that --cpu-bind works for those who want "
+		"to bind themselves."},
+	{"etc/slurm/slurm.conf", "ClusterName=x\n", "ProctrackType",
+		"ok: proctrack/cgroup (default)"},
+	{"etc/slurm/slurm.conf", "ProctrackType=proctrack/linuxproc\n", "ProctrackType",
+		"FAIL: 'proctrack/linuxproc': a step's processes cannot be told by their cgroup -> "
+		"slurm.conf: ProctrackType=proctrack/cgroup; restart slurmctld and slurmd when no "
+		"job runs."},
+	{"etc/slurm/cgroup.conf", NULL, "ConstrainCores",
+		"FAIL: 'no (default)': Slurm makes no cpusets, so there is nothing to rebind -> "
+		"cgroup.conf: ConstrainCores=yes; restart slurmd."},
+	{"etc/slurm/cgroup.conf", "ConstrainCores=Yes", "ConstrainCores", "ok: yes"},
+	{"etc/slurm/none", "", "partition",
+		"ok: main: OverSubscribe=FORCE:4, up to 4 jobs share a CPU"},
+	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=YES:4\n", "partition",
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
+		"OverSubscribe=FORCE:4"},
+	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=FORCE:1\n", "partition",
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
+		"OverSubscribe=FORCE:4"},
+	{"etc/slurm/none", "", "SelectType", "ok: select/linear: jobs share whole nodes"},
+	{"etc/slurm/slurm.conf", "SelectType=select/cons_tres\n", "SelectType",
+		"warn: 'select/cons_tres': a step is placed within its job's own CPUs, and never "
+		"wider -> SelectType=select/linear with OverSubscribe=FORCE:N lets every job use "
+		"every core of its node; otherwise ask for whole nodes (--exclusive=user, or -c)."},
+	{"etc/slurm/none", "", "memory", "ok: SelectTypeParameters=CR_Memory"},
+	{"etc/slurm/slurm.conf", "SelectTypeParameters=CR_CPU\n", "memory",
+		"warn: 'CR_CPU' does not count memory: jobs that share a node may ask for more "
+		"than "
+		"it has -> slurm.conf: SelectTypeParameters=CR_Memory (select/linear) or "
+		"CR_Core_Memory, and DefMemPerNode or DefMemPerCPU."},
+	{"etc/slurm/cgroup.conf", "ConstrainRAMSpace=no", "memory limit",
+		"warn: ConstrainRAMSpace is 'no': one job can use up the memory of its neighbours "
+		"-> "
+		"cgroup.conf: ConstrainRAMSpace=yes."},
+	{"etc/slurm/none", "", "billing", ""},
+	{"etc/slurm/slurm.conf",
+		"AccountingStorageType=accounting_storage/slurmdbd\nInclude parts.conf\n",
+		"billing",
+		"warn: partition main: every job is charged all that it is allocated, though it "
+		"shares it -> Give the partition TRESBillingWeights that divide by the number of "
+		"jobs that share a node (\"CPU=0.25\" with FORCE:4)."},
+	{"etc/slurm/none", "", "plugstack.conf",
+		"ok: /etc/slurm/plugstack.conf.d/coloc.conf:2: optional"},
+	{"etc/slurm/plugstack.conf", "required spank_coloc.so\n", "plugstack.conf",
+		"warn: /etc/slurm/plugstack.conf:1: the plugin is 'required' -> Write 'optional': "
+		"if "
+		"the file is ever missing, 'required' fails every job and keeps slurmd from "
+		"starting."},
+	{"etc/slurm/plugstack.conf", "optional other.so\n", "plugstack.conf",
+		"FAIL: /etc/slurm/plugstack.conf and what it includes have no line for "
+		"spank_coloc.so -> Add the line: optional spank_coloc.so default=off (on every "
+		"node, and where users submit)."},
+	{"etc/slurm/plugstack.conf", "# optional spank_coloc.so\n", "plugstack.conf",
+		"FAIL: /etc/slurm/plugstack.conf and what it includes have no line for "
+		"spank_coloc.so -> Add the line: optional spank_coloc.so default=off (on every "
+		"node, and where users submit)."},
+	{"etc/slurm/plugstack.conf", NULL, "plugstack.conf",
+		"FAIL: /etc/slurm/plugstack.conf: No such file or directory -> Make it with the "
+		"line: optional spank_coloc.so default=off"},
+	{"etc/slurm/plugstack.conf", "optional /a/spank_coloc.so socket=/x\n", "plugin socket",
+		"warn: the plugin talks to /x, this program to /run/coloc/colocd.sock -> Give "
+		"colocd, plugstack.conf (socket=) and COLOC_SOCKET the same path."},
+	{"etc/slurm/none", "", "plugin socket", ""},
+	{"etc/slurm/none", "", "cgroups", "ok: v1 with cpuset and freezer"},
+	{"sys/fs/cgroup/unified/cgroup.procs", "", "cgroups",
+		"ok: v1 with cpuset and freezer, hybrid"},
+	{"sys/fs/cgroup/cpuset/cpuset.cpus", NULL, "cgroups",
+		"FAIL: neither v2 nor a v1 cpuset hierarchy at /sys/fs/cgroup -> Mount the cpuset "
+		"controller, or boot with cgroup v2."},
+	{"sys/fs/cgroup/cgroup.controllers", "cpuset cpu io\n", "cgroups", "ok: v2, with cpuset"},
+	{"sys/fs/cgroup/cgroup.controllers", "cpusets cpu io\n", "cgroups",
+		"FAIL: v2, but its root has no cpuset controller -> Boot without a v1 cpuset "
+		"hierarchy (systemd.unified_cgroup_hierarchy=1) on a kernel with CONFIG_CPUSETS."},
+	{"etc/slurm/none", "", "counters", "ok: the kernel has a hardware PMU"},
+	{"proc/sys/kernel/perf_event_paranoid", "4\n", "perf_event",
+		"warn: perf_event_paranoid is 4: only root counts -> sysctl "
+		"kernel.perf_event_paranoid=2, for users who take profiles."},
+	{"etc/slurm/none", "", "rivals", "ok: nobody else moves processes"},
+	{"proc/77/comm", "numad\n", "rivals",
+		"warn: numad runs (pid 77): it moves processes too, and does not put them back -> "
+		"Stop and disable it on this node."},
+};
+
+START_TEST(tree_gives_finding_and_cure)
+{
+	if (TREE[_i].text)
+		put(TREE[_i].path, TREE[_i].text);
+	else
+		ck_assert_int_eq(unlink(tmpdir_path(&tmp, TREE[_i].path)), 0);
+	ck_assert_str_eq(finding(TREE[_i].name), TREE[_i].want);
+}
+END_TEST
+
+START_TEST(missing_plugin_file_is_named)
+{
+	char want[400];
+
+	ck_assert_int_eq(unlink(tmpdir_path(&tmp, "usr/lib64/slurm/spank_coloc.so")), 0);
+	snprintf(want, sizeof(want),
+		"FAIL: %s/usr/lib64/slurm/spank_coloc.so: No such file or directory -> Install the "
+		"plugin there, or correct the path in plugstack.conf.",
+		tmp.dir);
+	ck_assert_str_eq(finding("plugin"), want);
+}
+END_TEST
+
+START_TEST(missing_pmu_asks_for_profiles)
+{
+	unlink(tmpdir_path(&tmp, "sys/bus/event_source/devices/cpu/type"));
+	rmdir(tmpdir_path(&tmp, "sys/bus/event_source/devices/cpu"));
+	ck_assert_ptr_nonnull(strstr(finding("counters"), "warn: no hardware PMU"));
+	memset(&list, 0, sizeof(list));
+	ck_assert_str_eq(finding("valgrind"),
+		"warn: not found: without it and without a PMU no profile can be taken -> Install "
+		"the package valgrind.");
+}
+END_TEST
+
+START_TEST(silent_daemon_is_told)
+{
+	char want[400];
+
+	ctl.socket = socket_path;
+	snprintf(want, sizeof(want),
+		"FAIL: does not answer: %s: No such file or directory -> systemctl enable --now "
+		"colocd; then journalctl -u colocd if it does not stay.",
+		socket_path);
+	ck_assert_str_eq(finding("colocd"), want);
+}
+END_TEST
+
+START_TEST(store_open_to_others_is_told)
+{
+	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0755);
+	ck_assert_str_eq(finding("store"),
+		geteuid() ? ""
+			  : "warn: /var/lib/coloc has mode 0755: it names users and their "
+			    "jobs -> chmod 0700 it.");
+	memset(&list, 0, sizeof(list));
+	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0777);
+	ck_assert_str_eq(finding("store"),
+		geteuid() ? ""
+			  : "FAIL: /var/lib/coloc has mode 0777: others than root may write "
+			    "it -> chmod go-w it.");
+}
+END_TEST
+
+START_TEST(json_has_every_finding)
+{
+	struct json_object *o, *findings = NULL, *ready = NULL;
+
+	check_run(&list, &ctl, tmp.dir);
+	o = check_to_json(&list);
+	ck_assert(json_object_object_get_ex(o, "findings", &findings));
+	ck_assert_int_eq((int)json_object_array_length(findings), list.n);
+	ck_assert(json_object_object_get_ex(o, "ready", &ready));
+	ck_assert(!json_object_get_boolean(ready));
+	json_object_put(o);
+}
+END_TEST
+
+#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
+
+static TCase *tcase(Suite *s, const char *name)
+{
+	TCase *t = tcase_create(name);
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	suite_add_tcase(s, t);
+	return t;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("check");
+	SRunner *r;
+	TCase *t;
+	int failed;
+
+	t = tcase(s, "a good node fails for nothing but what is missing");
+	tcase_add_test(t, good_tree_fails_for_the_daemon_only);
+	tcase_add_test(t, json_has_every_finding);
+	t = tcase(s, "every finding comes with its cure");
+	tcase_add_loop_test(t, tree_gives_finding_and_cure, 0, COUNT(TREE));
+	tcase_add_test(t, missing_plugin_file_is_named);
+	tcase_add_test(t, missing_pmu_asks_for_profiles);
+	tcase_add_test(t, silent_daemon_is_told);
+	tcase_add_test(t, store_open_to_others_is_told);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The program itself over a store made here; outputs are tests/golden/acct-NAME.txt, rewritten by
+ * UPDATE_GOLDEN=1 and reviewed as code.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "common/msg.h"
+#include "nodesvc/record/record.h"
+#include "tests/unit/tmpdir.h"
+
+#define S     INT64_C(1000000000)
+#define START (INT64_C(1700000000) * S) /* 2023-11-14T22:13:20Z */
+#define NONE  UINT32_C(0xfffffffe)
+
+static struct tmpdir tmp;
+static char output[65536];
+
+static void fill(void)
+{
+	struct step_row row[] = {
+		{.job_id = 41,
+			.array_task_id = NONE,
+			.node = "n1",
+			.name = "stencil",
+			.program = "stencil",
+			.uid = 1000,
+			.user = "ada",
+			.account = "phys",
+			.partition = "coloc",
+			.policy = "lira",
+			.cores = 1,
+			.coreset = "0",
+			.coreset_history = "0-1;0",
+			.partners = "42.0",
+			.start_ns = START,
+			.end_ns = START + 75 * S,
+			.rebinds = 1,
+			.tasks = 1,
+			.exit_code = 0,
+			.state = STEP_COMPLETED},
+		{.job_id = 42,
+			.array_task_id = NONE,
+			.node = "n1",
+			.name = "a-name-that-is-rather-long",
+			.program = "hog",
+			.uid = 1001,
+			.user = "bob",
+			.account = "chem",
+			.partition = "coloc",
+			.policy = "lira",
+			.req_policy = "fair",
+			.reason = "lira rules this node",
+			.cores = 1,
+			.coreset = "1",
+			.coreset_history = "1",
+			.partners = "41.0",
+			.start_ns = START + 10 * S,
+			.end_ns = START + 90070 * S,
+			.tasks = 2,
+			.exit_code = 2 << 8,
+			.state = STEP_FAILED},
+		{.job_id = 44,
+			.step_id = 0xfffffffb,
+			.array_job_id = 43,
+			.array_task_id = 7,
+			.node = "n1",
+			.name = "bad\nname\033[31m|\xc3\xa9",
+			.uid = 1000,
+			.user = "ada",
+			.policy = "none",
+			.reason = "bound by the user",
+			.start_ns = START + 20 * S,
+			.end_ns = START + 21 * S,
+			.exit_code = 9,
+			.state = STEP_FAILED,
+			.dry_run = true},
+		{.job_id = 45,
+			.array_task_id = NONE,
+			.node = "n1",
+			.name = "lost",
+			.uid = 1000,
+			.user = "ada",
+			.policy = "lira",
+			.start_ns = START + 30 * S,
+			.end_ns = START + 40 * S,
+			.exit_code = -1,
+			.state = STEP_UNKNOWN},
+	};
+	struct record *r = NULL;
+	struct errbuf err = {""};
+
+	ck_assert_msg(
+		record_open(&r, tmpdir_path(&tmp, "coloc.db"), false, &err) == 0, "%s", err.text);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		ck_assert_msg(record_step_put(r, &row[i], &err) == 0, "%s", err.text);
+	record_close(r);
+}
+
+static void setup(void)
+{
+	setenv("TZ", "UTC", 1);
+	setenv("LC_ALL", "C.UTF-8", 1);
+	unsetenv("COLOCACCT_FORMAT");
+	unsetenv("COLOC_SOCKET");
+	tmpdir_create(&tmp);
+	fill();
+}
+
+static void teardown(void)
+{
+	tmpdir_remove(&tmp);
+}
+
+/* Runs colocacct; its output (both streams) is in output[]. Returns its exit status. */
+static int run(const char *args)
+{
+	const char *build = getenv("COLOC_BUILDDIR");
+	char command[1024];
+	FILE *p;
+	size_t n;
+	int status;
+
+	snprintf(command, sizeof(command), "exec %s/nodesvc/colocacct %s 2>&1", build ? build : ".",
+		args);
+	p = popen(command, "r");
+	ck_assert_ptr_nonnull(p);
+	n = fread(output, 1, sizeof(output) - 1, p);
+	output[n] = '\0';
+	status = pclose(p);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int run_store(const char *args)
+{
+	char all[800];
+
+	snprintf(all, sizeof(all), "--store=%s %s", tmp.dir, args);
+	return run(all);
+}
+
+static void assert_golden(const char *name)
+{
+	const char *src = getenv("COLOC_SRCDIR");
+	char path[512], want[sizeof(output)];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/golden/acct-%s.txt", src ? src : ".", name);
+	if (getenv("UPDATE_GOLDEN")) {
+		f = fopen(path, "w");
+		ck_assert_ptr_nonnull(f);
+		fputs(output, f);
+		fclose(f);
+		return;
+	}
+	f = fopen(path, "r");
+	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
+	n = fread(want, 1, sizeof(want) - 1, f);
+	want[n] = '\0';
+	fclose(f);
+	ck_assert_msg(strcmp(want, output) == 0, "%s differs; got:\n%s", path, output);
+}
+
+static const struct {
+	const char *name, *args;
+} GOLDEN[] = {
+	{"default", "-S 2023-11-14"},
+	{"noheader", "-n -j 41"},
+	{"none", "-j 99"},
+	{"widths", "-j 41,42 -o jobid%4,jobname%10,JobName%-8,user%1"},
+	{"long", "-S 2023-11-14 -l"},
+	{"all", "-S 2023-11-14 -P -o ALL"},
+	{"parsable", "-S 2023-11-14 -p"},
+	{"parsable2", "-S 2023-11-14 -P --delimiter=,, -n -o JobID,State,ExitCode,Elapsed,End"},
+	{"array", "-j 43_7.batch -P -o JobID,JobIDRaw,Reason,DryRun"},
+	{"window", "-S 2023-11-14T22:15:00 -E 2023-11-15 -P"},
+	{"state", "-j 41,42,43,45 -s F,un -S 11/14/23 -E now -P"},
+	{"user", "-S 2023-11-14 -u 1001 -P"},
+	{"json", "-S 2023-11-14 --json"},
+	{"json-none", "-j 99 --json"},
+	{"helpformat", "--helpformat"},
+	{"help", "--help"},
+	{"usage", "--usage"},
+};
+
+START_TEST(output_is_golden)
+{
+	ck_assert_msg(run_store(GOLDEN[_i].args) == 0, "%s", output);
+	assert_golden(GOLDEN[_i].name);
+}
+END_TEST
+
+static const struct {
+	const char *args, *text;
+	int rc;
+} REFUSED[] = {
+	{"-j 1x", "--jobs: '1x' is no job or step (JOB, JOB.STEP, ARRAYJOB_TASK[.STEP])", 2},
+	{"-j ,", "--jobs: ',' names none", 2},
+	{"-o JobID,Bogus", "--format: unknown field 'Bogus' (see --helpformat)", 2},
+	{"-o JobID%x", "--format: field 'JobID': bad width 'x' (1 to 4096)", 2},
+	{"-o JobID%0", "--format: field 'JobID': bad width '0' (1 to 4096)", 2},
+	{"-o ,", "--format: no field given", 2},
+	{"-S 25:00",
+		"--starttime: '25:00' is no time (HH:MM[:SS], MMDD[YY], MM/DD[/YY], "
+		"YYYY-MM-DD[THH:MM[:SS]], today, noon, now[{+|-}COUNT[UNIT]])",
+		2},
+	{"-E soon",
+		"--endtime: 'soon' is no time (HH:MM[:SS], MMDD[YY], MM/DD[/YY], "
+		"YYYY-MM-DD[THH:MM[:SS]], today, noon, now[{+|-}COUNT[UNIT]])",
+		2},
+	{"-S now -E now-1hour", "--starttime is later than --endtime", 2},
+	{"-s GONE",
+		"--state: unknown state 'GONE' (RUNNING R, COMPLETED CD, FAILED F, "
+		"UNKNOWN UN)",
+		2},
+	{"-u no-such-user", "--user: unknown user 'no-such-user'", 2},
+	{"--delimiter=", "--delimiter: '' must be 1 to 15 characters", 2},
+	{"12", "unexpected argument '12'", 2},
+	{"--bogus", "unrecognized option '--bogus'", 2},
+	{"--store=/no/such", "/no/such/coloc.db: cannot open: No such file or directory", 1},
+	{"--socket=/no/such",
+		"colocd does not answer (users read their rows through it): /no/such: No such "
+		"file or directory",
+		1},
+};
+
+START_TEST(mistake_is_refused_by_name)
+{
+	bool has_source = strncmp(REFUSED[_i].args, "--s", 3) == 0;
+	int rc = has_source ? run(REFUSED[_i].args) : run_store(REFUSED[_i].args);
+
+	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, output);
+	ck_assert_msg(strstr(output, REFUSED[_i].text) != NULL, "got: %s", output);
+}
+END_TEST
+
+START_TEST(environment_sets_the_format)
+{
+	setenv("COLOCACCT_FORMAT", "State,JobID", 1);
+	ck_assert_int_eq(run_store("-j 41 -P"), 0);
+	ck_assert_str_eq(output, "State|JobID\nCOMPLETED|41.0\n");
+	ck_assert_int_eq(run_store("-j 41 -P -o User"), 0);
+	ck_assert_str_eq(output, "User\nada\n");
+	setenv("COLOCACCT_FORMAT", "Bogus", 1);
+	ck_assert_int_eq(run_store("-j 41 -P"), 2);
+	ck_assert_ptr_nonnull(strstr(output, "COLOCACCT_FORMAT: unknown field 'Bogus'"));
+}
+END_TEST
+
+START_TEST(version_is_printed)
+{
+	ck_assert_int_eq(run("-V"), 0);
+	ck_assert_ptr_nonnull(strstr(output, "colocacct (coloc) "));
+}
+END_TEST
+
+/* Answers one request with @part and then an end; notes the filter it got. */
+static pid_t serve(const char *part, const char *more, const char *rc, const char *error)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	pid_t pid;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/sock", tmp.dir);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_assert_int_eq(listen(fd, 1), 0);
+	pid = fork();
+	if (pid == 0) {
+		int peer = accept(fd, NULL, NULL);
+		struct msg m;
+
+		m.len = (size_t)recv(peer, m.buf, sizeof(m.buf), 0);
+		if (msg_check(&m, NULL) < 0 || strcmp(msg_get(&m, "cmd"), "acct") != 0 ||
+			!strstr(msg_get(&m, "json"), "\"jobs\":[\"41\"]"))
+			_exit(9);
+		for (int i = 0; i < 2; i++) {
+			msg_init(&m, "ctl_part");
+			msg_put(&m, "json", i ? more : part);
+			send(peer, m.buf, m.len, 0);
+		}
+		msg_init(&m, "ctl_end");
+		msg_put(&m, "rc", rc);
+		msg_put(&m, "error", error);
+		send(peer, m.buf, m.len, 0);
+		_exit(0);
+	}
+	close(fd);
+	return pid;
+}
+
+static int run_socket(const char *args)
+{
+	char all[256];
+
+	snprintf(all, sizeof(all), "--socket=%s/sock %s", tmp.dir, args);
+	return run(all);
+}
+
+START_TEST(daemon_gives_rows_in_pieces)
+{
+	pid_t pid = serve("{\"steps\":[{\"id\":\"41.0\",\"state\":\"RUN",
+		"NING\"},{\"id\":\"42.0\"}]}", "0", NULL);
+	int status;
+
+	ck_assert_msg(run_socket("-j 41 -P -o JobID,State,Cores") == 0, "%s", output);
+	ck_assert_str_eq(output, "JobID|State|Cores\n41.0|RUNNING|\n42.0||\n");
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(daemon_nonsense_is_told)
+{
+	pid_t pid = serve("{\"rows\"", ":[]}", "0", NULL);
+
+	ck_assert_int_eq(run_socket("-j 41 -n"), 1);
+	ck_assert_ptr_nonnull(strstr(output, "/sock: the answer has no 'steps'"));
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
+START_TEST(daemon_refusal_is_told)
+{
+	pid_t pid = serve("", "", "1", "accounting is off");
+
+	ck_assert_int_eq(run_socket("-j 41 -n"), 1);
+	ck_assert_str_eq(output, "colocacct: error: accounting is off\n");
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
+#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
+
+static TCase *tcase(Suite *s, const char *name)
+{
+	TCase *t = tcase_create(name);
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	suite_add_tcase(s, t);
+	return t;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("colocacct");
+	SRunner *r;
+	TCase *t;
+	int failed;
+
+	t = tcase(s, "output is what it was when it was reviewed");
+	tcase_add_loop_test(t, output_is_golden, 0, COUNT(GOLDEN));
+	t = tcase(s, "a mistake is refused by name");
+	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
+	t = tcase(s, "the environment sets the format");
+	tcase_add_test(t, environment_sets_the_format);
+	tcase_add_test(t, version_is_printed);
+	t = tcase(s, "users get their rows from the daemon");
+	tcase_add_test(t, daemon_gives_rows_in_pieces);
+	tcase_add_test(t, daemon_nonsense_is_told);
+	tcase_add_test(t, daemon_refusal_is_told);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "nodesvc/record/record.h"
+#include "tests/unit/tmpdir.h"
+
+#define S INT64_C(1000000000)
+
+static struct tmpdir tmp;
+static struct record *record;
+static struct errbuf err;
+
+static void setup(void)
+{
+	memset(&err, 0, sizeof(err));
+	tmpdir_create(&tmp);
+	ck_assert_msg(record_open(&record, tmpdir_path(&tmp, "coloc.db"), false, &err) == 0, "%s",
+		err.text);
+}
+
+static void teardown(void)
+{
+	record_close(record);
+	record = NULL;
+	tmpdir_remove(&tmp);
+}
+
+/* A step whose every field is set. */
+static struct step_row full_row(void)
+{
+	return (struct step_row){
+		.job_id = 12,
+		.step_id = 0xfffffffb,
+		.array_job_id = 7,
+		.array_task_id = 0,
+		.node = "n1",
+		.name = "job \"one\"",
+		.program = "lmp",
+		.uid = 1000,
+		.user = "ada",
+		.account = "phys",
+		.partition = "coloc",
+		.policy = "lira",
+		.req_policy = "fair",
+		.reason = "lira rules",
+		.cores = 2,
+		.coreset = "0-1",
+		.coreset_history = "0-1;0;0-1",
+		.partners = "13.0,14.0",
+		.start_ns = 100 * S + 5,
+		.end_ns = 160 * S,
+		.rebinds = 2,
+		.tasks = 4,
+		.exit_code = 256,
+		.state = STEP_FAILED,
+		.dry_run = true,
+	};
+}
+
+static int64_t put(uint32_t job, uint32_t step, uint32_t uid, int64_t start_s, int64_t end_s)
+{
+	struct step_row row = {
+		.job_id = job,
+		.step_id = step,
+		.array_task_id = 0xfffffffe,
+		.node = "n1",
+		.uid = uid,
+		.start_ns = start_s * S,
+		.end_ns = end_s * S,
+		.exit_code = end_s ? 0 : -1,
+		.state = end_s ? STEP_COMPLETED : STEP_RUNNING,
+	};
+
+	ck_assert_msg(record_step_put(record, &row, &err) == 0, "%s", err.text);
+	ck_assert_int_gt(row.row_id, 0);
+	return row.row_id;
+}
+
+/* The listed steps as "job.step " in order. */
+static int note(const struct step_row *row, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%u.%u ", row->job_id, row->step_id);
+	return 0;
+}
+
+static const char *list(const struct step_filter *f)
+{
+	static char text[512];
+
+	*text = '\0';
+	ck_assert_msg(record_step_list(record, f, note, text, &err) == 0, "%s", err.text);
+	return text;
+}
+
+static int same_as(const struct step_row *row, void *arg)
+{
+	const struct step_row *want = arg;
+
+	ck_assert_int_eq(row->row_id, want->row_id);
+	ck_assert_uint_eq(row->job_id, want->job_id);
+	ck_assert_uint_eq(row->step_id, want->step_id);
+	ck_assert_uint_eq(row->array_job_id, want->array_job_id);
+	ck_assert_uint_eq(row->array_task_id, want->array_task_id);
+	ck_assert_pstr_eq(row->node, want->node);
+	ck_assert_pstr_eq(row->name, want->name);
+	ck_assert_pstr_eq(row->program, want->program);
+	ck_assert_uint_eq(row->uid, want->uid);
+	ck_assert_pstr_eq(row->user, want->user);
+	ck_assert_pstr_eq(row->account, want->account);
+	ck_assert_pstr_eq(row->partition, want->partition);
+	ck_assert_pstr_eq(row->policy, want->policy);
+	ck_assert_pstr_eq(row->req_policy, want->req_policy);
+	ck_assert_pstr_eq(row->reason, want->reason);
+	ck_assert_int_eq(row->cores, want->cores);
+	ck_assert_pstr_eq(row->coreset, want->coreset);
+	ck_assert_pstr_eq(row->coreset_history, want->coreset_history);
+	ck_assert_pstr_eq(row->partners, want->partners);
+	ck_assert_int_eq(row->start_ns, want->start_ns);
+	ck_assert_int_eq(row->end_ns, want->end_ns);
+	ck_assert_int_eq(row->rebinds, want->rebinds);
+	ck_assert_int_eq(row->tasks, want->tasks);
+	ck_assert_int_eq(row->exit_code, want->exit_code);
+	ck_assert_int_eq(row->state, want->state);
+	ck_assert_int_eq(row->dry_run, want->dry_run);
+	return 77;
+}
+
+START_TEST(full_row_reads_back)
+{
+	struct step_row row = full_row();
+	struct step_filter all = {0};
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, same_as, &row, &err), 77);
+}
+END_TEST
+
+START_TEST(blank_row_reads_back_blank)
+{
+	struct step_row row = {.job_id = 1, .array_task_id = 0xfffffffe, .exit_code = -1};
+	struct step_filter all = {0};
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, same_as, &row, &err), 77);
+}
+END_TEST
+
+START_TEST(second_put_updates)
+{
+	struct step_row row = full_row();
+	struct step_filter all = {0};
+
+	row.state = STEP_RUNNING;
+	row.end_ns = 0;
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	row.state = STEP_COMPLETED;
+	row.end_ns = 170 * S;
+	row.exit_code = 0;
+	row.coreset = "1";
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_str_eq(list(&all), "12.4294967291 ");
+	ck_assert_int_eq(record_step_list(record, &all, same_as, &row, &err), 77);
+}
+END_TEST
+
+START_TEST(update_of_no_row_is_enoent)
+{
+	struct step_row row = full_row();
+
+	row.row_id = 99;
+	ck_assert_int_eq(record_step_put(record, &row, &err), -ENOENT);
+	ck_assert_str_eq(err.text, "step 12.4294967291: no row 99 to update");
+}
+END_TEST
+
+START_TEST(state_names_are_the_documented_ones)
+{
+	ck_assert_str_eq(step_state_name(STEP_RUNNING), "RUNNING");
+	ck_assert_str_eq(step_state_name(STEP_COMPLETED), "COMPLETED");
+	ck_assert_str_eq(step_state_name(STEP_FAILED), "FAILED");
+	ck_assert_str_eq(step_state_name(STEP_UNKNOWN), "UNKNOWN");
+}
+END_TEST
+
+START_TEST(put_is_seen_by_a_reader)
+{
+	struct record *reader = NULL;
+	struct step_filter all = {0};
+	char text[64] = "";
+
+	put(5, 0, 0, 10, 0);
+	ck_assert_msg(record_open(&reader, tmpdir_path(&tmp, "coloc.db"), true, &err) == 0, "%s",
+		err.text);
+	ck_assert_int_eq(record_step_list(reader, &all, note, text, &err), 0);
+	ck_assert_str_eq(text, "5.0 ");
+	put(6, 0, 0, 11, 0);
+	*text = '\0';
+	ck_assert_int_eq(record_step_list(reader, &all, note, text, &err), 0);
+	ck_assert_str_eq(text, "5.0 6.0 ");
+	record_close(reader);
+}
+END_TEST
+
+START_TEST(reader_cannot_write)
+{
+	struct record *reader = NULL;
+	struct step_row row = full_row();
+
+	ck_assert_int_eq(record_open(&reader, tmpdir_path(&tmp, "coloc.db"), true, &err), 0);
+	ck_assert_int_eq(record_step_put(reader, &row, &err), -EROFS);
+	record_close(reader);
+	record_close(NULL);
+}
+END_TEST
+
+/* Rows at [10,20], [15,running], [30,40] with uids 1, 2, 1. */
+static void three_rows(void)
+{
+	put(1, 0, 1, 10, 20);
+	put(2, 0, 2, 15, 0);
+	put(2, 1, 1, 30, 40);
+}
+
+static const struct {
+	int64_t from_s, to_s;
+	const char *want;
+} WINDOW[] = {
+	{0, 0, "1.0 2.0 2.1 "},
+	{0, 9, ""},
+	{0, 10, "1.0 "},
+	{20, 25, "1.0 2.0 "},
+	{21, 25, "2.0 "},
+	{21, 0, "2.0 2.1 "},
+	{50, 60, "2.0 "},
+};
+
+START_TEST(window_lists_overlapping_rows)
+{
+	struct step_filter f = {.from_ns = WINDOW[_i].from_s * S, .to_ns = WINDOW[_i].to_s * S};
+
+	three_rows();
+	ck_assert_str_eq(list(&f), WINDOW[_i].want);
+}
+END_TEST
+
+START_TEST(uid_lists_own_rows)
+{
+	struct step_filter f = {.has_uid = true, .uid = 1};
+
+	three_rows();
+	ck_assert_str_eq(list(&f), "1.0 2.1 ");
+	f.uid = 0;
+	ck_assert_str_eq(list(&f), "");
+}
+END_TEST
+
+START_TEST(jobs_list_their_steps_once)
+{
+	const uint32_t jobs[][2] = {{2, 1}, {2, 0xffffffff}, {9, 0}};
+	struct step_filter f = {.job_step = jobs, .n_job_steps = 3};
+
+	three_rows();
+	ck_assert_str_eq(list(&f), "2.0 2.1 ");
+	f.n_job_steps = 1;
+	ck_assert_str_eq(list(&f), "2.1 ");
+	f.to_ns = 12 * S;
+	ck_assert_str_eq(list(&f), "");
+}
+END_TEST
+
+START_TEST(array_job_lists_its_tasks)
+{
+	const uint32_t jobs[][2] = {{7, 0xffffffff}};
+	struct step_filter f = {.job_step = jobs, .n_job_steps = 1};
+	struct step_row row = full_row();
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	three_rows();
+	ck_assert_str_eq(list(&f), "12.4294967291 ");
+}
+END_TEST
+
+static int stop_at_second(const struct step_row *row, void *arg)
+{
+	(void)row;
+	return ++*(int *)arg == 2 ? -5 : 0;
+}
+
+START_TEST(callback_ends_the_list)
+{
+	struct step_filter all = {0};
+	int n = 0;
+
+	three_rows();
+	ck_assert_int_eq(record_step_list(record, &all, stop_at_second, &n, &err), -5);
+	ck_assert_int_eq(n, 2);
+	ck_assert_str_eq(list(&all), "1.0 2.0 2.1 ");
+}
+END_TEST
+
+static int state_of(const struct step_row *row, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%u.%u=%s,%lld ", row->job_id, row->step_id,
+		step_state_name(row->state), (long long)(row->end_ns / S));
+	return 0;
+}
+
+START_TEST(lost_steps_become_unknown)
+{
+	const uint32_t alive[][2] = {{3, 0}};
+	struct step_filter all = {0};
+	char text[256] = "";
+
+	put(1, 0, 0, 1, 2);
+	put(2, 0, 0, 3, 0);
+	put(3, 0, 0, 4, 0);
+	put(3, 1, 0, 5, 0);
+	ck_assert_int_eq(record_step_close_lost(record, alive, 1, 9 * S, &err), 2);
+	ck_assert_int_eq(record_step_list(record, &all, state_of, text, &err), 0);
+	ck_assert_str_eq(text, "1.0=COMPLETED,2 2.0=UNKNOWN,9 3.0=RUNNING,0 3.1=UNKNOWN,9 ");
+	ck_assert_int_eq(record_step_close_lost(record, alive, 1, 10 * S, &err), 0);
+	ck_assert_int_eq(record_step_close_lost(record, NULL, 0, 10 * S, &err), 1);
+}
+END_TEST
+
+START_TEST(running_row_is_found_again)
+{
+	int64_t id = put(2, 0, 0, 3, 0);
+
+	put(2, 1, 0, 3, 4);
+	ck_assert_int_eq(record_step_find_running(record, 2, 0, "n1"), id);
+	ck_assert_int_eq(record_step_find_running(record, 2, 0, "n2"), 0);
+	ck_assert_int_eq(record_step_find_running(record, 2, 1, "n1"), 0);
+	ck_assert_int_eq(record_step_find_running(record, 3, 0, "n1"), 0);
+}
+END_TEST
+
+START_TEST(prune_keeps_running_and_recent)
+{
+	struct step_filter all = {0};
+
+	three_rows();
+	ck_assert_int_eq(record_step_prune(record, 30 * S, &err), 1);
+	ck_assert_str_eq(list(&all), "2.0 2.1 ");
+}
+END_TEST
+
+static int last_decision(int64_t t_ns, const char *event, const char *json, void *arg)
+{
+	sprintf(arg, "%lld %s %s", (long long)t_ns, event, json);
+	return 1;
+}
+
+static int count_decision(int64_t t_ns, const char *event, const char *json, void *arg)
+{
+	(void)t_ns;
+	(void)event;
+	(void)json;
+	++*(int *)arg;
+	return 0;
+}
+
+START_TEST(decisions_are_kept_to_a_bound)
+{
+	int n = 0;
+	char text[64];
+
+	for (int i = 1; i <= 10020; i++)
+		ck_assert_int_eq(record_decision_add(record, i, "tick", "{}", &err), 0);
+	ck_assert_int_eq(record_decision_list(record, 0, count_decision, &n, &err), 0);
+	ck_assert_int_eq(n, 10000);
+	ck_assert_int_eq(record_decision_list(record, 3, last_decision, text, &err), 1);
+	ck_assert_str_eq(text, "10020 tick {}");
+}
+END_TEST
+
+static struct profile profile(const char *type, const char *user, int threads, const char *node)
+{
+	struct profile p = {
+		.threads = threads,
+		.solo_s = 1.5,
+		.utilization = 0.9,
+		.taken_unix_s = 1000,
+		.count = 3,
+		.spread = 0.01,
+	};
+
+	snprintf(p.type, sizeof(p.type), "%s", type);
+	snprintf(p.user, sizeof(p.user), "%s", user);
+	snprintf(p.node_type, sizeof(p.node_type), "%s", node);
+	snprintf(p.source, sizeof(p.source), "papi");
+	for (int i = 0; i < SIGNAL_COUNT; i++)
+		p.rate[i] = NAN;
+	p.rate[SIGNAL_LOADS] = 1e9;
+	p.rate[SIGNAL_TIME_LEFT] = 0.25;
+	return p;
+}
+
+static void put_profile(const char *type, const char *user, int threads, const char *node)
+{
+	struct profile p = profile(type, user, threads, node);
+
+	ck_assert_msg(record_profile_put(record, &p, &err) == 0, "%s", err.text);
+}
+
+START_TEST(profile_reads_back_with_unknown_rates)
+{
+	struct profile p = profile("lmp", "ada", 2, "2core"), got;
+
+	p.spread = NAN;
+	p.ll_bytes = 32e6;
+	ck_assert_int_eq(record_profile_put(record, &p, &err), 0);
+	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "2core", &got, &err), 0);
+	ck_assert_str_eq(got.type, "lmp");
+	ck_assert_str_eq(got.user, "ada");
+	ck_assert_str_eq(got.node_type, "2core");
+	ck_assert_str_eq(got.source, "papi");
+	ck_assert_int_eq(got.threads, 2);
+	ck_assert_int_eq(got.count, 3);
+	ck_assert_int_eq(got.taken_unix_s, 1000);
+	ck_assert(got.solo_s == 1.5 && got.utilization == 0.9 && got.ll_bytes == 32e6);
+	ck_assert(isnan(got.spread));
+	ck_assert(got.rate[SIGNAL_LOADS] == 1e9 && got.rate[SIGNAL_TIME_LEFT] == 0.25);
+	ck_assert(isnan(got.rate[SIGNAL_INSTRUCTIONS]) && isnan(got.rate[SIGNAL_UTILIZATION]));
+}
+END_TEST
+
+START_TEST(same_key_replaces)
+{
+	struct profile p = profile("lmp", "ada", 2, "2core"), got;
+
+	put_profile("lmp", "ada", 2, "2core");
+	p.solo_s = 9;
+	p.rate[SIGNAL_LOADS] = NAN;
+	ck_assert_int_eq(record_profile_put(record, &p, &err), 0);
+	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "2core", &got, &err), 0);
+	ck_assert(got.solo_s == 9 && isnan(got.rate[SIGNAL_LOADS]));
+	ck_assert_int_eq(record_profile_rm(record, "lmp", NULL, &err), 1);
+}
+END_TEST
+
+static const struct {
+	const char *user;
+	int threads;
+	const char *node, *want;
+} BEST[] = {
+	{"ada", 2, "a", "ada/2/a"},
+	{"ada", 4, "a", "ada/4/b"},
+	{"ada", 8, "b", "ada/4/b"},
+	{"bob", 2, "a", "bob/2/b"},
+	{"eve", 4, "x", "ada/4/b"},
+	{"eve", 2, "b", "bob/2/b"},
+};
+
+START_TEST(best_match_is_user_then_width_then_node)
+{
+	struct profile got;
+	char text[160];
+
+	put_profile("lmp", "ada", 2, "a");
+	put_profile("lmp", "ada", 4, "b");
+	put_profile("lmp", "bob", 2, "b");
+	put_profile("xhpl", "eve", 2, "a");
+	ck_assert_int_eq(record_profile_find(record, "lmp", BEST[_i].user, BEST[_i].threads,
+				 BEST[_i].node, &got, &err),
+		0);
+	snprintf(text, sizeof(text), "%s/%d/%s", got.user, got.threads, got.node_type);
+	ck_assert_str_eq(text, BEST[_i].want);
+}
+END_TEST
+
+START_TEST(unknown_type_is_enoent)
+{
+	struct profile got = {.threads = 5};
+
+	ck_assert_int_eq(record_profile_find(record, "nope", "ada", 2, "a", &got, &err), -ENOENT);
+	ck_assert_str_eq(err.text, "no stored profile of 'nope'");
+	ck_assert_int_eq(got.threads, 5);
+}
+END_TEST
+
+START_TEST(profile_without_type_is_refused)
+{
+	struct profile p = profile("", "ada", 2, "a");
+
+	ck_assert_int_eq(record_profile_put(record, &p, &err), -EINVAL);
+	ck_assert_str_eq(err.text, "profile: 'type' is empty");
+}
+END_TEST
+
+static int note_profile(const struct profile *p, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%s/%s ", p->type, p->user);
+	return 0;
+}
+
+START_TEST(list_and_remove_by_type_and_user)
+{
+	char text[256] = "";
+
+	put_profile("b", "ada", 2, "a");
+	put_profile("a", "bob", 2, "a");
+	put_profile("a", "ada", 2, "a");
+	ck_assert_int_eq(record_profile_list(record, note_profile, text, &err), 0);
+	ck_assert_str_eq(text, "a/ada a/bob b/ada ");
+	ck_assert_int_eq(record_profile_rm(record, "a", "bob", &err), 1);
+	ck_assert_int_eq(record_profile_rm(record, "a", NULL, &err), 1);
+	ck_assert_int_eq(record_profile_rm(record, "a", NULL, &err), 0);
+}
+END_TEST
+
+static void assert_refused(const char *name, bool read_only, int rc, const char *text)
+{
+	struct record *r = NULL;
+	char want[400];
+
+	ck_assert_int_eq(record_open(&r, tmpdir_path(&tmp, name), read_only, &err), rc);
+	ck_assert_ptr_null(r);
+	snprintf(want, sizeof(want), "%s: %s", tmp.path, text);
+	ck_assert_str_eq(err.text, want);
+}
+
+START_TEST(bad_files_are_refused_by_name)
+{
+	sqlite3 *db = NULL;
+
+	assert_refused("none.db", true, -ENOENT, "cannot open: No such file or directory");
+	ck_assert_int_ne(access(tmp.path, F_OK), 0);
+	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
+	tmpdir_write(&tmp, "empty.db", "");
+	assert_refused("empty.db", true, -EPROTONOSUPPORT,
+		"record schema 0 is older than this program's 1: colocd upgrades it when it "
+		"starts");
+	/* A ledger is a database of ours, but not this one. */
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(
+		sqlite3_exec(db, "PRAGMA application_id=1129073735", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused("ledger.db", false, -EMEDIUMTYPE,
+		"a database, but not Coloc's record; left as it is");
+}
+END_TEST
+
+START_TEST(newer_schema_is_refused_for_readers_too)
+{
+	sqlite3 *db = NULL;
+
+	record_close(record);
+	record = NULL;
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
+		"record schema 9 is newer than this program's 1: a newer Coloc wrote it");
+	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
+		"record schema 9 is newer than this program's 1: a newer Coloc wrote it");
+}
+END_TEST
+
+static TCase *tcase(Suite *s, const char *name)
+{
+	TCase *t = tcase_create(name);
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	suite_add_tcase(s, t);
+	return t;
+}
+#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
+
+int main(void)
+{
+	Suite *s = suite_create("record");
+	SRunner *r;
+	TCase *t;
+	int failed;
+
+	t = tcase(s, "a step's row reads back, blank where blank");
+	tcase_add_test(t, full_row_reads_back);
+	tcase_add_test(t, blank_row_reads_back_blank);
+	tcase_add_test(t, second_put_updates);
+	tcase_add_test(t, update_of_no_row_is_enoent);
+	tcase_add_test(t, state_names_are_the_documented_ones);
+	t = tcase(s, "a put is committed and readers only read");
+	tcase_add_test(t, put_is_seen_by_a_reader);
+	tcase_add_test(t, reader_cannot_write);
+	t = tcase(s, "the filter picks window, owner and jobs");
+	tcase_add_loop_test(t, window_lists_overlapping_rows, 0, COUNT(WINDOW));
+	tcase_add_test(t, uid_lists_own_rows);
+	tcase_add_test(t, jobs_list_their_steps_once);
+	tcase_add_test(t, array_job_lists_its_tasks);
+	tcase_add_test(t, callback_ends_the_list);
+	t = tcase(s, "rows of steps that vanished become unknown");
+	tcase_add_test(t, lost_steps_become_unknown);
+	tcase_add_test(t, running_row_is_found_again);
+	tcase_add_test(t, prune_keeps_running_and_recent);
+	t = tcase(s, "decisions are kept to a bound");
+	tcase_add_test(t, decisions_are_kept_to_a_bound);
+	t = tcase(s, "the best matching profile is found");
+	tcase_add_test(t, profile_reads_back_with_unknown_rates);
+	tcase_add_test(t, same_key_replaces);
+	tcase_add_loop_test(t, best_match_is_user_then_width_then_node, 0, COUNT(BEST));
+	tcase_add_test(t, unknown_type_is_enoent);
+	tcase_add_test(t, profile_without_type_is_refused);
+	tcase_add_test(t, list_and_remove_by_type_and_user);
+	t = tcase(s, "a file that is not ours is refused by name");
+	tcase_add_test(t, bad_files_are_refused_by_name);
+	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

@@ -86,7 +86,19 @@ static struct process *find(const struct look *l, pid_t pid)
 	return l->n ? bsearch(&key, l->p, (size_t)l->n, sizeof(key), compare_pid) : NULL;
 }
 
-/* Steps run in cgroups named after the node; the daemons are known by their name. */
+/* Is this text of /proc/PID/cgroup a step of the node? With several slurmd on a host their trees
+ * carry the node's name (Debian's build); else there is but one. */
+static bool is_step_cgroup(const char *text, const char *node)
+{
+	char v1[96], v2[96];
+
+	snprintf(v1, sizeof(v1), "/slurm_%s/", node);
+	snprintf(v2, sizeof(v2), "/%s_slurmstepd.scope/", node);
+	return strstr(text, v1) || strstr(text, v2) || strstr(text, "/slurmstepd.scope/") ||
+	       strstr(text, "/slurm/uid_");
+}
+
+/* The daemons are known by their name. */
 static bool is_root_of_ours(const struct process *p, const char *node)
 {
 	static const char *const daemon[] = {"slurmctld", "slurmd", "munged", "colocd"};
@@ -98,7 +110,7 @@ static bool is_root_of_ours(const struct process *p, const char *node)
 		if (!strncmp(p->comm, daemon[i], strlen(daemon[i])))
 			return true;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)p->pid);
-	return read_file(path, text, sizeof(text)) && strstr(text, node);
+	return read_file(path, text, sizeof(text)) && is_step_cgroup(text, node);
 }
 
 static void classify(struct look *l, const char *node)

@@ -93,7 +93,15 @@ static int do_explain(struct request *r)
 {
 	struct step *s = named_step(r);
 
-	return s ? replace(r, ctl_json_explain(r->d, s)) : -ENOENT;
+	if (!s)
+		return -ENOENT;
+	replace(r, ctl_json_explain(r->d, s));
+	/* The view names others' steps: root's to save. */
+	if (msg_get(r->m, "all") && r->uid != 0)
+		return err_set(r->err, -EPERM, "the view has other users' steps: only root may");
+	if (msg_get(r->m, "all"))
+		json_object_object_add(r->ret, "view", ctl_json_view(r->d));
+	return 0;
 }
 
 static int do_release(struct request *r)

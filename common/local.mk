@@ -9,4 +9,7 @@ libcommon_la_SOURCES = \
 	common/ipc.c common/ipc.h \
 	common/msg.c common/msg.h
 # End of libcommon_la_SOURCES
-EXTRA_DIST += common/topo.h
+noinst_LTLIBRARIES += libtopo.la
+libtopo_la_SOURCES = common/topo.c common/topo.h
+libtopo_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+libtopo_la_LIBADD = libcommon.la $(HWLOC_LIBS)

@@ -9,11 +9,13 @@
  * Unknown keys are skipped by the receiver; an unknown type or version is refused.
  *
  * From the plugin (root only; the daemon checks SO_PEERCRED):
- *   step_start  job step uid nnodes nodeid ntasks (local) cpus_per_task name (argv[0])
+ *   step_start  job step uid nnodes nodeid ntasks (local) cpus_per_task (Slurm's count)
+ *               cpus_asked (SLURM_CPUS_PER_TASK: -c, if it was given) name (argv[0])
  *               job_cores step_cores (Slurm's abstract cpulists) timeout_ms pid (slurmstepd)
  *               batch=1 (batch or interactive shell) array_job array_task
- *               policy (NAME[,k=v...]; empty: the node's default) priority tag (--coloc-type) qos min_cores
- *               omp=1 exclude=1 verbose dry_run=1 ; partition account jobname user
+ *               policy (NAME[,k=v...]; none sent: the node's default) priority
+ *               tag (--coloc-type) qos min_cores omp=1 exclude=1 verbose
+ *               dry_run=1 (taken out of policy) ; partition account jobname user
  *               bind_type bind_inherited=1 (SLURM_CPU_BIND_TYPE as the plugin sees it)
  *               set=NAME (repeats: a launch variable that the user set himself)
  *     reply     type=step_ok  policy (the ruling one) req_policy reason
@@ -21,7 +23,7 @@
  *               type=step_refused reason   (the step runs as without us)
  *   task_start  job step task (local id) pid
  *     reply     type=task_ok  coreset cores reason | type=task_refused reason
- *   task_exit   job step task pid status        no reply
+ *   task_exit   job step task pid status (as wait(2) gives it)   no reply
  *   step_end    job step                        no reply
  *
  * From colocctl and friends (uid checked by the daemon):

@@ -1,0 +1,25 @@
+# etc: what an administrator installs and edits
+colocsharedir = $(datadir)/coloc
+dist_colocshare_DATA = etc/coloc.yaml
+nodist_colocshare_DATA = etc/coloc-plugstack.conf
+systemdsystemunit_DATA = etc/colocd.service
+EXTRA_DIST += etc/coloc-plugstack.conf.in etc/colocd.service.in
+CLEANFILES += etc/coloc-plugstack.conf etc/colocd.service
+
+etc_subst = $(MKDIR_P) etc && $(SED) -e 's|@slurm_plugindir[@]|$(slurm_plugindir)|g' \
+	-e 's|@sbindir[@]|$(sbindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g'
+
+etc/coloc-plugstack.conf: etc/coloc-plugstack.conf.in Makefile
+	$(AM_V_GEN)$(etc_subst) $(srcdir)/etc/coloc-plugstack.conf.in > $@
+etc/colocd.service: etc/colocd.service.in Makefile
+	$(AM_V_GEN)$(etc_subst) $(srcdir)/etc/colocd.service.in > $@
+
+# An edited configuration is never overwritten.
+install-data-local:
+	$(MKDIR_P) '$(DESTDIR)$(sysconfdir)/coloc'
+	test -e '$(DESTDIR)$(sysconfdir)/coloc/coloc.yaml' || \
+		$(INSTALL_DATA) $(srcdir)/etc/coloc.yaml '$(DESTDIR)$(sysconfdir)/coloc/coloc.yaml'
+uninstall-local:
+	if cmp -s $(srcdir)/etc/coloc.yaml '$(DESTDIR)$(sysconfdir)/coloc/coloc.yaml'; then \
+		rm -f '$(DESTDIR)$(sysconfdir)/coloc/coloc.yaml'; fi
+	-rmdir '$(DESTDIR)$(sysconfdir)/coloc' 2>/dev/null

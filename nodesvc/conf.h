@@ -2,8 +2,8 @@
 /*
  * conf.h - coloc.yaml as a checked struct, or a refusal with file:line.
  *
- * The table of keys, types, units, defaults and reload behaviour is coloc.yaml(5), generated
- * knowledge of conf_keys.c. Strings belong to the struct. Not thread-safe.
+ * conf_keys.c has the table of keys, types, ranges and defaults; coloc.yaml(5) explains them.
+ * Strings belong to the struct. Not thread-safe.
  */
 #ifndef COLOC_NODESVC_CONF_H
 #define COLOC_NODESVC_CONF_H
@@ -28,6 +28,8 @@ struct conf_pair {
 	int line;
 };
 
+enum conf_envelope { ENVELOPE_ALLOCATION, ENVELOPE_NODE };
+enum conf_multi_node { MULTI_NODE_ENVELOPE, MULTI_NODE_INDEPENDENT };
 enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
 enum conf_threads { THREADS_ENVELOPE, THREADS_PLACEMENT, THREADS_LEAVE };
 
@@ -39,15 +41,14 @@ struct conf {
 	struct conf_pair policy_option[CONF_LIST_MAX]; /* key "POLICY.option" */
 	int n_policy_options;
 	char fallback[64];
-	bool envelope_node;
+	enum conf_envelope envelope;
 	enum topo_level domain;
 	struct coreset reserve;
 	bool share_smt;
-	bool multi_node_independent;
+	enum conf_multi_node multi_node;
 	bool respect_user_binding;
 	int interval_ms; /* sampling */
 	int tick_ms;     /* decisions */
-	double profile_interval_s;
 	double min_dwell_s;
 	int max_moves_per_min; /* per step; 0 no limit */
 	bool dry_run;
@@ -58,7 +59,7 @@ struct conf {
 		int n_openmp, n_openmpi;
 	} launch_env;
 	struct {
-		char source[64];        /* "auto", or "papi", "perf", "profile", "none" list */
+		char source[64];        /* "auto", or a list to try: "perf,papi", "none" */
 		char cachegrind_ll[32]; /* "auto" or "BYTES,WAYS,LINE" */
 	} counters;
 	struct conf_list allow_partitions, allow_users, allow_accounts; /* empty: all */

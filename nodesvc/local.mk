@@ -1,0 +1,44 @@
+# colocd, the node service; all but main.c also serves the unit tests
+noinst_LTLIBRARIES += libnodesvc.la
+libnodesvc_la_SOURCES = \
+	nodesvc/adopt.c \
+	nodesvc/conf.c nodesvc/conf.h \
+	nodesvc/conf_keys.c nodesvc/conf_keys.h \
+	nodesvc/ctl.c \
+	nodesvc/ctl_json.c nodesvc/ctl_json.h \
+	nodesvc/daemon.h \
+	nodesvc/decide.c \
+	nodesvc/jobs.c nodesvc/jobs.h \
+	nodesvc/launch.c nodesvc/launch_family.h \
+	nodesvc/lifecycle.c \
+	nodesvc/log.c nodesvc/log.h \
+	nodesvc/loop.c nodesvc/loop.h \
+	nodesvc/notify.c nodesvc/notify.h \
+	nodesvc/reload.c \
+	nodesvc/sample.c \
+	nodesvc/server.c
+# End of libnodesvc_la_SOURCES
+libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
+NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \
+	libcommon.la $(YAML_LIBS) $(JSON_LIBS) -lm
+
+sbin_PROGRAMS += nodesvc/colocd
+nodesvc_colocd_SOURCES = nodesvc/main.c
+nodesvc_colocd_LDADD = $(NODESVC_LIBS)
+
+check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch \
+	tests/unit/test_loop
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_loop
+tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
+tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_jobs_SOURCES = tests/unit/test_jobs.c
+tests_unit_test_jobs_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_jobs_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_launch_SOURCES = tests/unit/test_launch.c
+tests_unit_test_launch_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
+tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+EXTRA_DIST += nodesvc/engine/registry.def

@@ -43,15 +43,18 @@ static void register_options(spank_t sp)
 	}
 }
 
-/* In daemons a wrong line in plugstack.conf is logged and passed over. */
+/* In daemons a wrong line in plugstack.conf is logged and passed over: as an error by slurmd, once
+ * when it starts, and quietly by the slurmstepd of every step. */
 static void read_args(struct args *ret, int ac, char **av)
 {
+	void (*log)(const char *, ...) = spank_context() == S_CTX_SLURMD ? slurm_error : slurm_info;
+
 	args_init(ret);
 	for (int i = 0; i < ac; i++) {
 		struct errbuf err;
 
 		if (args_set(ret, av[i], &err) < 0)
-			slurm_error("coloc: plugstack: %s, ignoring", err.text);
+			log("coloc: plugstack: %s, ignoring", err.text);
 	}
 }
 

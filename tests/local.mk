@@ -5,4 +5,6 @@
 #   tests_unit_test_x_LDADD = <its libraries> libcommon.la $(CHECK_LIBS)
 # and adds it to TESTS. Exit 77: skipped, with the reason printed.
 UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
 include tests/live/local.mk
+include tests/unit/common.mk

@@ -19,3 +19,6 @@ contrib_programs_bin_spin_LDFLAGS =
 contrib_programs_bin_stencil_SOURCES = contrib/programs/stencil.c contrib/programs/program.h
 contrib_programs_bin_stencil_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
 contrib_programs_bin_stencil_LDFLAGS =
+
+dist_check_SCRIPTS += contrib/programs/test_programs.sh
+TESTS += contrib/programs/test_programs.sh

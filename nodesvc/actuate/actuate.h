@@ -57,12 +57,13 @@ struct actuate_ops {
 	 * thread of the step gets the whole set: ranks keep no relative binding yet, only threads
 	 * that the program pinned inside the set stay so. On failure all is as before. Errors:
 	 * -EINVAL empty set, -ERANGE not inside the job level (its allocation is the envelope) or
-	 * no such CPU, -ENOENT the step has ended, -EIO the kernel took something else, or the
-	 * ledger's.
+	 * no such CPU, -EBUSY a level below the step holds more, -ENOENT the step has ended, -EIO
+	 * the kernel took something else, -EAGAIN threads do not settle, or the ledger's.
 	 *
 	 * Not before Slurm has bound *all* local tasks of the step, that is, at task_start of the
 	 * last one: slurmstepd calls sched_setaffinity() on the tasks one after the other, and one
-	 * whose mask is outside a set that is already narrower fails to launch.
+	 * whose mask is outside a set that is already narrower ends the step ("task_g_set_affinity:
+	 * Invalid argument", then "task 1 launch failed", seen with 22.05).
 	 */
 	int (*apply)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 		struct actuate_result *ret, struct errbuf *err);

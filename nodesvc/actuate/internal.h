@@ -67,8 +67,8 @@ struct proc_thread {
 
 /* Parses the text of /proc/TID/stat; comm may hold anything, also ')' and newlines. -EINVAL. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
-/* -ESRCH: gone. */
-int proc_stat_read(const struct fsroot *root, pid_t tid, struct proc_stat *ret);
+/* -ESRCH: gone. A process's own: @tid = @tgid. */
+int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
 /*
  * All threads in cpuset directory @path (below the fsroot), by process, its leader first;
  * malloc'ed. -ENOENT: no such directory.
@@ -89,6 +89,8 @@ struct rows {
 void rows_free(struct rows *r);
 int rows_put(struct rows *r, const struct ledger_thread *t);
 const struct ledger_thread *rows_find(const struct rows *r, pid_t tid, uint64_t start_ticks);
+/* Whatever its start; for rows that were read a moment ago. */
+const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
 
 struct masks {
 	struct actuate *a;

@@ -12,3 +12,4 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/v1.c \
 	nodesvc/actuate/watch.c
 # End of libactuate_la_SOURCES
+include tests/unit/actuate.mk

@@ -84,8 +84,8 @@ int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
 		n = dash ? (size_t)(line + len - dash - 3) : 0;
 		type = dash ? field(dash + 3, n, 0, &type_len) : NULL;
 		opts = dash ? field(dash + 3, n, 2, &opt_len) : NULL;
-		r = field(line, len, 3, &root_len);
-		at = field(line, len, 4, &at_len);
+		r = dash ? field(line, (size_t)(dash - line), 3, &root_len) : NULL;
+		at = dash ? field(line, (size_t)(dash - line), 4, &at_len) : NULL;
 		if (type && opts && r && at && type_len == 6 && memcmp(type, "cgroup", 6) == 0 &&
 			has_word(opts, opt_len, "cpuset")) {
 			int rc = copy_unescaped(mount, size, at, at_len);

@@ -63,6 +63,18 @@ static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, str
 	return 0;
 }
 
+/* A thread's start time, read once per change: no tid is given anew within that time. */
+static bool start_of(const struct masks *m, pid_t tgid, pid_t tid, uint64_t *ret)
+{
+	const struct ledger_thread *seen = rows_find_tid(&m->seen, tid);
+	struct proc_stat st;
+
+	if (!seen && proc_stat_read(m->a->root, tgid, tid, &st) < 0)
+		return false;
+	*ret = seen ? seen->start_ticks : st.start_ticks;
+	return true;
+}
+
 /*
  * The mask that @tid had, or would have had: its own row, its process's, that of the process it
  * was forked from; NULL: the step's cpuset.
@@ -70,25 +82,29 @@ static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, str
 static const struct coreset *find_original(
 	const struct masks *m, const struct rows *rows, pid_t tid, pid_t tgid)
 {
-	const struct fsroot *root = m->a->root;
 	const struct ledger_thread *row;
 	struct proc_stat st;
+	uint64_t start;
 
-	if (proc_stat_read(root, tid, &st) < 0)
+	if (!start_of(m, tgid, tid, &start))
 		return NULL;
-	row = rows_find(rows, tid, st.start_ticks);
+	row = rows_find(rows, tid, start);
+	if (!row && tid != tgid && start_of(m, tgid, tgid, &start))
+		row = rows_find(rows, tgid, start);
 	if (row)
 		return &row->mask;
 	for (int i = 0; i < PARENTS_MAX; i++) {
-		if (proc_stat_read(root, tgid, &st) < 0)
+		if (proc_stat_read(m->a->root, tgid, tgid, &st) < 0 || st.ppid <= 1)
+			return NULL;
+		tgid = st.ppid;
+		if (proc_stat_read(m->a->root, tgid, tgid, &st) < 0)
+			return NULL;
+		/* A task that slurmstepd forks later is not born with its mask. */
+		if (strcmp(st.comm, "slurmstepd") == 0)
 			return NULL;
 		row = rows_find(rows, tgid, st.start_ticks);
 		if (row)
-			/* A task that slurmstepd forks later is not born with its mask. */
-			return i && strcmp(st.comm, "slurmstepd") == 0 ? NULL : &row->mask;
-		tgid = st.ppid;
-		if (tgid <= 1)
-			return NULL;
+			return &row->mask;
 	}
 	return NULL;
 }
@@ -118,10 +134,9 @@ static int note(const struct masks *m, const struct proc_thread *t, const struct
 {
 	struct ledger_thread row = {.tid = t->tid};
 	const struct coreset *original;
-	struct proc_stat st;
 
-	if (proc_stat_read(m->a->root, t->tid, &st) < 0 ||
-		rows_find(&m->ledger, t->tid, st.start_ticks))
+	if (!start_of(m, t->tgid, t->tid, &row.start_ticks) ||
+		rows_find(&m->ledger, t->tid, row.start_ticks))
 		return 0;
 	if (as_read || is_own_pin(m, mask, cpus, t)) {
 		row.mask = *mask;
@@ -131,7 +146,6 @@ static int note(const struct masks *m, const struct proc_thread *t, const struct
 	} else {
 		return 0; /* born under us: as its leader, whose row outlives it */
 	}
-	row.start_ticks = st.start_ticks;
 	snprintf(row.path, sizeof(row.path), "%s", m->path);
 	return rows_put(fresh, &row);
 }
@@ -163,7 +177,7 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 		struct proc_stat st;
 
 		if (proc_get_mask(t[i].tid, &row.mask) < 0 ||
-			proc_stat_read(m->a->root, t[i].tid, &st) < 0)
+			proc_stat_read(m->a->root, t[i].tgid, t[i].tid, &st) < 0)
 			continue; /* ended meanwhile */
 		row.start_ticks = st.start_ticks;
 		snprintf(row.path, sizeof(row.path), "%s", m->path);
@@ -201,14 +215,12 @@ struct todo {
 static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 	const struct coreset *mask, const struct coreset *set, bool first, struct coreset *ret_mask)
 {
-	const struct ledger_thread *was = NULL;
+	const struct ledger_thread *was;
 	bool on_set = coreset_is_equal(mask, set);
-	struct proc_stat st;
 
 	if (on_set && (!first || (m->is_ours && coreset_is_equal(&m->before, set))))
 		return AS_WANTED;
-	if (first && proc_stat_read(m->a->root, t->tid, &st) == 0)
-		was = rows_find(&m->seen, t->tid, st.start_ticks);
+	was = first ? rows_find_tid(&m->seen, t->tid) : NULL;
 	if (was && is_own_pin(m, &was->mask, &m->before, t)) {
 		if (!coreset_is_subset(&was->mask, set))
 			return on_set ? AS_WANTED : RELEASE; /* displaced by the kernel, or cut */
@@ -218,7 +230,8 @@ static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 		return REPIN;
 	}
 	if (!on_set)
-		return is_own_pin(m, mask, set, t) ? PINNED : RELEASE;
+		return coreset_is_subset(mask, set) && is_own_pin(m, mask, set, t) ? PINNED
+										   : RELEASE;
 	/* Released once though it shows the set: there may be a memory behind. */
 	return m->is_ours ? AS_WANTED : RELEASE;
 }
@@ -283,13 +296,10 @@ int masks_release(
 static const struct coreset *wanted_back(const struct masks *m, const struct rows *rows,
 	const struct proc_thread *t, const struct coreset *mask, const struct coreset *target)
 {
-	const struct ledger_thread *was = NULL;
-	struct proc_stat st;
+	const struct ledger_thread *was = rows_find_tid(&m->seen, t->tid);
 
 	if (!coreset_is_equal(mask, target))
 		return NULL; /* a memory of its own */
-	if (proc_stat_read(m->a->root, t->tid, &st) == 0)
-		was = rows_find(&m->seen, t->tid, st.start_ticks);
 	/* Pinned by the program under us, and wiped by an older kernel on the way back. */
 	if (was && !coreset_is_equal(&was->mask, &m->before))
 		return &was->mask;

@@ -3,10 +3,10 @@
  * proc.c - threads: who they are, which of them are in a cpuset, and their masks.
  *
  * slurmstepd sits in its step's cpuset with the tasks. Its own threads are told by the *process's*
- * name, as they rename themselves. A child that it has forked and that has not exec'ed yet bears
- * the same name but is a task already: its parent is a slurmstepd in the same cpuset, while the
- * true one's is not. A user's program that calls itself slurmstepd only loses the mask we would
- * set: the cpuset holds it all the same.
+ * name, as they rename themselves ("acctg" and others, seen with 22.05). A child that it has forked
+ * and that has not exec'ed yet bears the same name but is a task already: its parent is a
+ * slurmstepd in the same cpuset, while the true one's is not. A user's program that calls itself
+ * slurmstepd only loses the mask we would set: the cpuset holds it all the same.
  */
 #include "nodesvc/actuate/internal.h"
 
@@ -50,12 +50,13 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 	return 0;
 }
 
-int proc_stat_read(const struct fsroot *root, pid_t tid, struct proc_stat *ret)
+int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret)
 {
 	char path[64], text[1024];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
+	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tgid, (int)tid);
 	n = fsroot_read(root, path, text, sizeof(text));
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
@@ -136,9 +137,10 @@ static bool is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *pro
 {
 	struct proc_stat st, parent;
 
-	if (proc_stat_read(root, pid, &st) < 0 || strcmp(st.comm, "slurmstepd") != 0)
+	if (proc_stat_read(root, pid, pid, &st) < 0 || strcmp(st.comm, "slurmstepd") != 0)
 		return false;
-	return !(has_pid(procs, n, st.ppid) && proc_stat_read(root, st.ppid, &parent) == 0 &&
+	return !(has_pid(procs, n, st.ppid) &&
+		 proc_stat_read(root, st.ppid, st.ppid, &parent) == 0 &&
 		 strcmp(parent.comm, "slurmstepd") == 0);
 }
 

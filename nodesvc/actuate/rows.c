@@ -39,6 +39,13 @@ const struct ledger_thread *rows_find(const struct rows *r, pid_t tid, uint64_t 
 	return NULL;
 }
 
+const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid)
+{
+	int i = lower_bound(r, tid);
+
+	return i < r->n && r->v[i].tid == tid ? &r->v[i] : NULL;
+}
+
 int rows_put(struct rows *r, const struct ledger_thread *t)
 {
 	int at;

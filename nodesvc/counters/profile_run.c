@@ -231,10 +231,12 @@ static int run_cachegrind(
 	char dir[256];
 	int rc;
 
-	if (snprintf(dir, sizeof(dir), "%s/coloc-profile.XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
-			(int)sizeof(dir) ||
-		!mkdtemp(dir))
-		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	tmp = tmp && *tmp ? tmp : "/tmp";
+	if (snprintf(dir, sizeof(dir), "%s/coloc-profile.XXXXXX", tmp) >= (int)sizeof(dir))
+		return err_set(err, -ENAMETOOLONG, "TMPDIR '%.100s...' is too long", tmp);
+	if (!mkdtemp(dir))
+		return err_set(
+			err, -errno, "no temporary directory in %s: %s", tmp, strerror(errno));
 	wrapped = cachegrind_argv(argv, dir, ll_bytes, assoc, line);
 	if (!wrapped) {
 		rmdir(dir);

@@ -25,10 +25,12 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (argc - optind + (rq.all ? 1 : 0) != 1) {
-		ctl_error(EXIT_USAGE, "release: name one JOB[.STEP], or --all");
+	if (argc - optind > (rq.all ? 0 : 1)) {
+		ctl_error(EXIT_USAGE, "release: name one JOB[.STEP], or none for all");
 		return ctl_usage(cmd);
 	}
+	/* In a hurry nobody wants to look up an option: alone it means everything. */
+	rq.all = rq.all || argc == optind;
 	if (!rq.all) {
 		rc = ctl_job_argument(cmd, argv[optind]);
 		if (rc != EXIT_OK)
@@ -49,8 +51,8 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 const struct ctl_cmd cmd_release = {
 	.name = "release",
-	.args = "JOB[.STEP] | --all",
+	.args = "[JOB[.STEP] | --all]",
 	.summary = "put Slurm's own placement back and leave the step alone",
-	.help = "  --all  every step, and whatever the ledger still holds\n",
+	.help = "  --all  every step, and whatever the ledger still holds; the same as naming none\n",
 	.exec = exec,
 };

@@ -17,6 +17,7 @@
 #define PLAN_SLICES_MAX      32
 #define PLAN_EXPERIMENTS_MAX 32
 #define PLAN_EXPLAIN_MAX     16384
+#define CHECK_JOBS_MAX       1024 /* more live jobs than one node ever has cores for */
 
 enum plan_role {
 	ROLE_OWNER,    /* its coreset is its own, or its group's */
@@ -63,13 +64,14 @@ struct plan {
 	int n_jobs; /* as many, and in the same order, as in the view */
 	struct plan_job *job;
 	bool keep;    /* nothing to change: coresets equal the view's current ones */
+	bool observe; /* nobody is moved; overlaps are not ours (policy none) */
 	double score; /* the policy's own objective; NAN none */
 	int moves;    /* jobs whose coreset differs from view_job.current */
 	int n_slices;
 	struct plan_slice slice[PLAN_SLICES_MAX];
 	int n_experiments;
 	struct plan_experiment experiment[PLAN_EXPERIMENTS_MAX];
-	bool want_explain;              /* set by the caller: fill explain */
+	bool want_explain;              /* set by the caller: fill explain and every why */
 	char explain[PLAN_EXPLAIN_MAX]; /* one JSON object, the policy's own figures */
 };
 
@@ -77,6 +79,10 @@ int plan_init(struct plan *p, int max_jobs, struct errbuf *err);
 void plan_done(struct plan *p);
 /* Empties it and takes over ids from the view; every coreset := current (or envelope). */
 int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struct errbuf *err);
+
+/* What a job may ever get: its envelope (empty: the node) without the reserved PUs. */
+void plan_base_coreset(
+	struct coreset *ret, const struct view *v, const struct topo *t, const struct view_job *j);
 
 /*
  * plan_check - the invariants every plan must hold, also in production: coresets inside the

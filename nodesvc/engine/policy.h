@@ -25,6 +25,7 @@ struct policy_cfg {
 	const struct topo *topo; /* outlives the policy */
 	int max_jobs;
 	bool share_smt;
+	bool multi_node_independent;        /* a step of several nodes is placed like any other */
 	const struct policy_option *option; /* from "NAME,key=value" and policy_options: */
 	int n_options;
 };
@@ -36,7 +37,9 @@ struct policy_ops {
 	const char *summary; /* one line for `list` and `colocctl policies` */
 	const char *options; /* "key=a|b key2=N", NULL none; unknown keys are refused by create */
 	uint32_t needs;      /* SIGNAL_BIT()s without which it is refused */
-	bool on_node;        /* false: colocsim only (needs the truth) */
+	/* Where an option changes what is needed (lira,metric=...); NULL: needs holds. */
+	uint32_t (*needs_now)(const struct policy *p);
+	bool on_node; /* false: colocsim only (needs the truth) */
 	/* Allocates all it will ever need (max_jobs). Errors: -EINVAL names option and value. */
 	int (*create)(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err);
 	/*
@@ -55,5 +58,11 @@ struct policy_ops {
  * spank/ also reads (as names only). */
 extern const struct policy_ops *const policy_registry[];
 const struct policy_ops *policy_find(const char *name);
+
+/* Index of live job @id in @v, -1 when it is not there. */
+int view_job_index(const struct view *v, const char *id);
+/* -ENODATA with "job A: loads_per_s is missing, policy 'lira' needs it". */
+int policy_no_signal(
+	struct errbuf *err, const char *policy, const struct view_job *j, enum signal_id id);
 
 #endif

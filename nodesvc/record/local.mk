@@ -8,6 +8,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_decision.c \
 	nodesvc/record/record_internal.h \
 	nodesvc/record/record_profile.c \
+	nodesvc/record/record_registration.c \
 	nodesvc/record/record_step.c \
 	nodesvc/record/step_id.c nodesvc/record/step_id.h
 # End of librecord_la_SOURCES

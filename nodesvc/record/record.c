@@ -19,6 +19,9 @@ static int prepare(struct record *r, struct errbuf *err)
 		rc = db_prepare(r->db, RECORD_PROFILE_SQL, N_PROFILE_STMTS, r->profile, err);
 	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_DECISION_SQL, N_DECISION_STMTS, r->decision, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS,
+			r->registration, err);
 	return rc;
 }
 
@@ -37,8 +40,9 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 
 	if (!r)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
-	snprintf(schema_1, sizeof(schema_1), "%s%s%s", RECORD_STEP_SCHEMA_1,
-		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1);
+	snprintf(schema_1, sizeof(schema_1), "%s%s%s%s", RECORD_STEP_SCHEMA_1,
+		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1,
+		RECORD_REGISTRATION_SCHEMA_1);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);
@@ -57,6 +61,7 @@ void record_close(struct record *r)
 	db_finalize(r->step, N_STEP_STMTS);
 	db_finalize(r->profile, N_PROFILE_STMTS);
 	db_finalize(r->decision, N_DECISION_STMTS);
+	db_finalize(r->registration, N_REGISTRATION_STMTS);
 	sqlite3_close(r->db);
 	free(r);
 }

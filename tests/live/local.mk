@@ -1,11 +1,19 @@
 # live tests: against a real Slurm of their own, as root; `make check-live' runs them one after
 # another. Exit 77: a prerequisite is missing, and which.
-LIVE_TESTS = \
+live_scripts = \
+	tests/live/placement.sh \
+	tests/live/restore.sh \
+	tests/live/daemon-away.sh \
+	tests/live/churn.sh \
+	tests/live/cluster.sh \
+	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \
 	tests/live/plugin-no-daemon.sh
-# End of LIVE_TESTS
-dist_check_SCRIPTS += $(LIVE_TESTS)
-EXTRA_DIST += tests/live/lib.sh .shellcheckrc
+# End of live_scripts
+LIVE_TESTS = $(live_scripts)
+dist_check_SCRIPTS += $(live_scripts)
+include tests/live/actuate.mk
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump
@@ -14,13 +22,14 @@ tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
 
 .PHONY: check-live
-check-live: all $(LIVE_HELPERS)
+check-live: all $(check_PROGRAMS)
 	@COLOC_SRCDIR='$(abs_top_srcdir)'; COLOC_BUILDDIR='$(abs_top_builddir)'; \
 	export COLOC_SRCDIR COLOC_BUILDDIR; \
 	pass=0; fail=0; skip=0; \
 	for t in $(LIVE_TESTS); do \
 	  log=$$(echo "$$t" | sed 's,.*/,,; s,\.sh$$,,').live.log; \
-	  "$(srcdir)/$$t" >"$$log" 2>&1; rc=$$?; \
+	  if test -x "./$$t"; then run="./$$t"; else run="$(srcdir)/$$t"; fi; \
+	  "$$run" >"$$log" 2>&1; rc=$$?; \
 	  case $$rc in \
 	  0) pass=$$((pass + 1)); echo "PASS: $$t ($$(grep -c '^ok' "$$log") checks)";; \
 	  77) skip=$$((skip + 1)); echo "SKIP: $$t $$(sed -n 's/^1\.\.0 # SKIP//p' "$$log")";; \

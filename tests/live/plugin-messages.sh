@@ -40,7 +40,7 @@ is "$(cut -d' ' -f1 <<<"$dumped" | sort -u)" 1 "all over one connection"
 unlike "$dumped" 'peer=[1-9]' "all from root"
 for field in 'job=[0-9]+' step=0 uid=0 nnodes=1 nodeid=0 ntasks=2 cpus_per_task=1 name=bash \
   "job_cores=0-$(($(nproc) - 1))" 'step_cores=[0-9,-]+' timeout_ms=2000 'pid=[0-9]+' \
-  policy=lira,tie=missbal priority=high type=my.app-1 qos=0.85 min_cores=1 omp=1 exclude=1 \
+  policy=lira,tie=missbal priority=high tag=my.app-1 qos=0.85 min_cores=1 omp=1 exclude=1 \
   verbose=1 dry_run=1 partition=main jobname=spank_test; do
   like "$(starts)" " $field( |$)" "step_start has $field"
 done
@@ -70,7 +70,7 @@ like "$(starts)" 'policy=fair' "an option on the command line wins over COLOC=of
 run env COLOC_POLICY=fair COLOC_PRIORITY=low COLOC_TYPE=env COLOC_QOS=.5 COLOC_MIN_CORES=2 \
   COLOC_OMP=yes COLOC_EXCLUDE=1 COLOC_VERBOSE=0 srun --coloc-type=line true
 messages 1
-like "$(starts)" 'policy=fair priority=low type=line qos=.5 min_cores=2 omp=1 exclude=1 verbose=0 ' \
+like "$(starts)" 'policy=fair priority=low tag=line qos=.5 min_cores=2 omp=1 exclude=1 verbose=0 ' \
   "the environment's values, the command line first"
 run env COLOC_OMP=0 srun true
 run env COLOC=1 srun true

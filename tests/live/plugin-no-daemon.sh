@@ -135,8 +135,11 @@ sed "s|^PlugStackConfig=.*|PlugStackConfig=$tmp/plugstack.conf|" "$SLURM_CONF" >
 cp "$cluster/etc/cgroup.conf" "$tmp/"
 run env SLURM_CONF="$tmp/slurm.conf" srun --coloc-policy=lira true
 is "$rc" 0 "wrong line on the node only: the step runs"
-like "$(slurmd_log)" "coloc: plugstack: unknown key 'colour'.*, ignoring" \
-  "wrong line on the node: logged"
+is "$err" "" "wrong line on the node only: the user hears nothing"
+like "$(slurmd_log)" "\[[0-9]+\.0\] coloc: plugstack: unknown key 'colour'.*, ignoring" \
+  "wrong line on the node: logged by slurmstepd"
+is "$(slurmd_log | grep -c "error: coloc: plugstack: unknown key 'colour'")" 1 \
+  "wrong line on the node: one error, by slurmd"
 like "$(slurmd_log)" "'timeout_ms=soon'.*, ignoring" "wrong value on the node: logged"
 ok "wrong line on the node: idle" wait_for 10 node_is_idle
 

@@ -105,7 +105,7 @@ START_TEST(silent_server_costs_the_budget_once)
 	client_init(&client, path, 100);
 	ms = ask_ms(&rc);
 	ck_assert_int_eq(rc, -ETIMEDOUT);
-	ck_assert_int_ge(ms, 99);
+	ck_assert_int_ge(ms, 90); /* all but what is kept for the rest of the delay */
 	ck_assert_int_le(ms, 100 + SLACK_MS);
 	ck_assert_int_eq(client.budget_ns, 0);
 	/* Nothing is left for a second one. */

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * topo.c - hwloc to plain arrays. The only file that includes hwloc.h.
+ *
+ * Locality counts, not object kinds: two NUMA nodes with the same CPUs (KNL's DDR and MCDRAM)
+ * are one index, a NUMA node without CPUs is none.
+ */
+#include "common/topo.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+static const char *const level_name[] = {
+	[TOPO_AUTO] = "auto",
+	[TOPO_PACKAGE] = "package",
+	[TOPO_NUMA] = "numa",
+	[TOPO_L3] = "l3",
+	[TOPO_L2] = "l2",
+	[TOPO_CORE] = "core",
+};
+
+static void topology_destroy_p(hwloc_topology_t *h)
+{
+	if (*h)
+		hwloc_topology_destroy(*h);
+}
+#define cleanup_topology __attribute__((cleanup(topology_destroy_p)))
+
+static void topo_free_p(struct topo **t)
+{
+	topo_free(*t);
+}
+#define cleanup_topo __attribute__((cleanup(topo_free_p)))
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && strcmp(s + n - m, suffix) == 0;
+}
+
+static int load_once(hwloc_topology_t *ret, const char *xml, const char *synthetic)
+{
+	cleanup_topology hwloc_topology_t h = NULL;
+
+	if (hwloc_topology_init(&h) < 0)
+		return -ENOMEM;
+	/* Inputs are shape only; I/O devices cost time and tell the engine nothing. */
+	hwloc_topology_set_io_types_filter(h, HWLOC_TYPE_FILTER_KEEP_NONE);
+	if (xml && hwloc_topology_set_xml(h, xml) < 0)
+		return -EINVAL;
+	if (synthetic && hwloc_topology_set_synthetic(h, synthetic) < 0)
+		return -EINVAL;
+	if (hwloc_topology_load(h) < 0)
+		return -EINVAL;
+	*ret = take_ptr(h);
+	return 0;
+}
+
+static int load_hwloc(hwloc_topology_t *ret, const char *source, struct errbuf *err)
+{
+	char longer[512];
+	int rc;
+
+	if (!source) {
+		rc = load_once(ret, NULL, NULL);
+		return rc ? err_set(err, rc, "hwloc cannot read this machine") : 0;
+	}
+	if (has_suffix(source, ".xml")) {
+		if (access(source, R_OK) < 0)
+			return err_set(
+				err, -errno, "topology '%.160s': %s", source, strerror(errno));
+		rc = load_once(ret, source, NULL);
+		return rc ? err_set(err, rc, "topology '%.160s': not an hwloc XML file", source)
+			  : 0;
+	}
+	rc = load_once(ret, NULL, source);
+	if (rc == -EINVAL && strlen(source) < sizeof(longer) - 8) {
+		/* "pack:2 core:4" is what people write; hwloc wants the last level to be PUs. */
+		snprintf(longer, sizeof(longer), "%s pu:1", source);
+		rc = load_once(ret, NULL, longer);
+	}
+	return rc ? err_set(err, rc,
+			    "topology '%.160s': neither a synthetic description "
+			    "(\"pack:2 core:4 pu:1\") nor a file ending in .xml",
+			    source)
+		  : 0;
+}
+
+static int set_from_bitmap(struct coreset *ret, hwloc_const_bitmap_t b)
+{
+	int pu;
+
+	coreset_zero(ret);
+	if (!b)
+		return 0;
+	for (pu = hwloc_bitmap_first(b); pu >= 0; pu = hwloc_bitmap_next(b, pu)) {
+		if (pu >= CORESET_MAX)
+			return -E2BIG;
+		coreset_add(ret, (unsigned int)pu);
+	}
+	return 0;
+}
+
+/* Copies the cores; on machines where hwloc knows none, every PU is one. */
+static int copy_cores(struct topo *t, hwloc_topology_t h, struct errbuf *err)
+{
+	int depth = hwloc_get_type_depth(h, HWLOC_OBJ_CORE);
+	hwloc_obj_t o = NULL;
+	int n;
+
+	if (depth < 0)
+		depth = hwloc_get_type_depth(h, HWLOC_OBJ_PU);
+	n = (int)hwloc_get_nbobjs_by_depth(h, depth);
+	if (n <= 0)
+		return err_set(err, -EINVAL, "topology has no cores");
+	t->core = calloc((size_t)n, sizeof(*t->core));
+	t->domain_core = calloc((size_t)n, sizeof(*t->domain_core));
+	if (!t->core || !t->domain_core)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int pu = 0; pu < CORESET_MAX; pu++)
+		t->pu_core[pu] = -1;
+	while ((o = hwloc_get_next_obj_by_depth(h, depth, o))) {
+		struct topo_core *c = &t->core[t->n_cores];
+
+		if (set_from_bitmap(&c->pus, o->cpuset))
+			return err_set(err, -E2BIG, "topology has a PU above %d", CORESET_MAX - 1);
+		if (coreset_is_empty(&c->pus))
+			continue;
+		c->package = c->numa = c->l3 = c->l2 = c->domain = -1;
+		coreset_for_each (pu, &c->pus)
+			t->pu_core[pu] = (int16_t)t->n_cores;
+		coreset_or(&t->all, &t->all, &c->pus);
+		t->n_cores++;
+	}
+	t->n_pus = coreset_count(&t->all);
+	return 0;
+}
+
+static int *level_field(struct topo_core *c, enum topo_level level)
+{
+	switch (level) {
+	case TOPO_PACKAGE:
+		return &c->package;
+	case TOPO_NUMA:
+		return &c->numa;
+	case TOPO_L3:
+		return &c->l3;
+	case TOPO_L2:
+		return &c->l2;
+	default:
+		return NULL;
+	}
+}
+
+/* Numbers the objects of one type that have cores nobody numbered yet; returns how many. */
+static int number_level(struct topo *t, hwloc_topology_t h, hwloc_obj_type_t type,
+	enum topo_level level, uint64_t *max_bytes)
+{
+	hwloc_obj_t o = NULL;
+	int n = 0;
+
+	while ((o = hwloc_get_next_obj_by_type(h, type, o))) {
+		struct coreset pus;
+		bool used = false;
+
+		if (set_from_bitmap(&pus, o->cpuset))
+			continue;
+		for (int i = 0; i < t->n_cores; i++) {
+			int *field = level_field(&t->core[i], level);
+
+			if (*field < 0 && coreset_intersects(&t->core[i].pus, &pus)) {
+				*field = n;
+				used = true;
+			}
+		}
+		if (used)
+			n++;
+		if (max_bytes && o->attr && o->attr->cache.size > *max_bytes)
+			*max_bytes = o->attr->cache.size;
+	}
+	return n;
+}
+
+static int level_count(const struct topo *t, enum topo_level level)
+{
+	switch (level) {
+	case TOPO_PACKAGE:
+		return t->n_packages;
+	case TOPO_NUMA:
+		return t->n_numa;
+	case TOPO_L3:
+		return t->n_l3;
+	case TOPO_L2:
+		return t->n_l2;
+	default:
+		return t->n_cores;
+	}
+}
+
+/* At least two members with more than one core, and every core in one. */
+static bool level_groups(struct topo *t, enum topo_level level)
+{
+	int big = 0;
+
+	for (int d = 0; d < level_count(t, level); d++) {
+		int n = 0;
+
+		for (int i = 0; i < t->n_cores; i++)
+			n += *level_field(&t->core[i], level) == d;
+		big += n > 1;
+	}
+	for (int i = 0; i < t->n_cores; i++)
+		if (*level_field(&t->core[i], level) < 0)
+			return false;
+	return big >= 2;
+}
+
+/* Last-level caches inside a domain; 1 where the cache is around it or unknown. */
+static int count_l3(const struct topo *t, const struct topo_domain *d)
+{
+	int n = 0;
+
+	for (int l3 = 0; l3 < t->n_l3; l3++)
+		for (int i = 0; i < d->n_cores; i++)
+			if (t->core[t->domain_core[d->first_core + i]].l3 == l3) {
+				n++;
+				break;
+			}
+	return n ? n : 1;
+}
+
+int topo_set_domains(struct topo *t, enum topo_level level, struct errbuf *err)
+{
+	struct topo_domain *domain;
+	int n, filled = 0;
+
+	if (level == TOPO_AUTO) {
+		level = TOPO_PACKAGE;
+		while (level < TOPO_CORE && !level_groups(t, level))
+			level++;
+	}
+	n = level_count(t, level);
+	for (int i = 0; i < t->n_cores && level < TOPO_CORE; i++)
+		if (*level_field(&t->core[i], level) < 0)
+			n = 0;
+	if (n == 0)
+		return err_set(err, -EINVAL, "this node has no level '%s' that holds every core",
+			topo_level_name(level));
+	domain = calloc((size_t)n, sizeof(*domain));
+	if (!domain)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int d = 0; d < n; d++) {
+		domain[d].first_core = filled;
+		for (int i = 0; i < t->n_cores; i++) {
+			struct topo_core *c = &t->core[i];
+
+			if ((level == TOPO_CORE ? i : *level_field(c, level)) != d)
+				continue;
+			c->domain = d;
+			t->domain_core[filled++] = i;
+			coreset_or(&domain[d].pus, &domain[d].pus, &c->pus);
+		}
+		domain[d].n_cores = filled - domain[d].first_core;
+		domain[d].numa = t->core[t->domain_core[domain[d].first_core]].numa;
+		domain[d].l3_bytes = t->llc_bytes * (uint64_t)count_l3(t, &domain[d]);
+	}
+	free(t->domain);
+	t->domain = domain;
+	t->n_domains = n;
+	t->domain_level = level;
+	return 0;
+}
+
+int topo_load(struct topo **ret, const char *source, struct errbuf *err)
+{
+	cleanup_topology hwloc_topology_t h = NULL;
+	cleanup_topo struct topo *t = NULL;
+	uint64_t l2_bytes = 0, l3_bytes = 0;
+	int rc = load_hwloc(&h, source, err);
+
+	if (rc)
+		return rc;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = copy_cores(t, h, err);
+	if (rc)
+		return rc;
+	t->n_packages = number_level(t, h, HWLOC_OBJ_PACKAGE, TOPO_PACKAGE, NULL);
+	t->n_numa = number_level(t, h, HWLOC_OBJ_NUMANODE, TOPO_NUMA, NULL);
+	t->n_l3 = number_level(t, h, HWLOC_OBJ_L3CACHE, TOPO_L3, &l3_bytes);
+	t->n_l2 = number_level(t, h, HWLOC_OBJ_L2CACHE, TOPO_L2, &l2_bytes);
+	t->llc_bytes = l3_bytes ? l3_bytes : l2_bytes;
+	rc = topo_set_domains(t, TOPO_AUTO, err);
+	if (rc)
+		return rc;
+	*ret = take_ptr(t);
+	return 0;
+}
+
+void topo_free(struct topo *t)
+{
+	if (!t)
+		return;
+	free(t->core);
+	free(t->domain);
+	free(t->domain_core);
+	free(t);
+}
+
+int topo_level_parse(const char *name, enum topo_level *ret)
+{
+	for (int i = 0; i < (int)(sizeof(level_name) / sizeof(level_name[0])); i++)
+		if (strcmp(name, level_name[i]) == 0) {
+			*ret = (enum topo_level)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const char *topo_level_name(enum topo_level level)
+{
+	return level_name[level];
+}
+
+void topo_whole_cores(const struct topo *t, const struct coreset *pus, struct coreset *ret)
+{
+	struct coreset out;
+
+	coreset_zero(&out);
+	coreset_for_each (pu, pus)
+		if (t->pu_core[pu] >= 0)
+			coreset_or(&out, &out, &t->core[t->pu_core[pu]].pus);
+	*ret = out;
+}
+
+int topo_count_cores(const struct topo *t, const struct coreset *pus)
+{
+	uint64_t seen[CORESET_WORDS] = {0};
+	int n = 0;
+
+	coreset_for_each (pu, pus) {
+		int c = t->pu_core[pu];
+
+		if (c >= 0 && !(seen[c / 64] >> (c % 64) & 1)) {
+			seen[c / 64] |= UINT64_C(1) << (c % 64);
+			n++;
+		}
+	}
+	return n;
+}

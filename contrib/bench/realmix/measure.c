@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "contrib/bench/realmix/measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "contrib/bench/realmix/disturb.h"
+
+struct instance {
+	const struct program *program;
+	uint32_t job;
+	pid_t pid; /* of srun; 0 not running */
+	double start_s;
+	struct times *times;
+};
+
+struct run {
+	const struct setting *s;
+	const struct arm *arm;
+	struct instance instance[PROGRAMS_MAX];
+	int n;
+	bool restart;
+	double first_start_s, last_end_s;
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void measured_free(struct measured *m)
+{
+	for (int i = 0; i < PROGRAMS_MAX; i++)
+		free(m->times[i].s);
+	memset(m, 0, sizeof(*m));
+}
+
+static int start(struct run *r, struct instance *in, struct errbuf *err)
+{
+	pid_t pid;
+
+	in->start_s = now_s();
+	pid = slurm_step(
+		in->job, &r->s->node, r->arm->option, in->program->argv, r->s->log_fd, err);
+	if (pid < 0)
+		return pid;
+	in->pid = pid;
+	return 0;
+}
+
+static bool is_complete(const struct run *r)
+{
+	for (int i = 0; i < r->n; i++)
+		if (r->instance[i].times->n < r->s->min_runs)
+			return false;
+	return true;
+}
+
+static bool is_running(const struct run *r)
+{
+	for (int i = 0; i < r->n; i++)
+		if (r->instance[i].pid)
+			return true;
+	return false;
+}
+
+static void show(const struct run *r)
+{
+	char text[128] = "";
+
+	for (int i = 0; i < r->n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %d",
+			r->instance[i].times->n);
+	fprintf(stderr, "realmix: %s, %s: runs completed:%s\n", r->s->label, r->arm->name, text);
+}
+
+/* One srun has ended: takes its time, starts the program again where it is to go on. */
+static int ended(struct run *r, pid_t pid, int status, struct errbuf *err)
+{
+	double end_s = now_s();
+
+	for (int i = 0; i < r->n; i++) {
+		struct instance *in = &r->instance[i];
+
+		if (in->pid != pid)
+			continue;
+		in->pid = 0;
+		if (status)
+			return err_set(err, -ECHILD, "srun %s failed (wait status 0x%x)",
+				in->program->name, (unsigned int)status);
+		r->last_end_s = end_s;
+		if (in->times->n < RUNS_MAX)
+			in->times->s[in->times->n++] = end_s - in->start_s;
+		return r->restart && !is_complete(r) ? start(r, in, err) : 0;
+	}
+	return 0;
+}
+
+/* Until all is done; with SIGCHLD blocked, so that the wait ends at a child's end or a look. */
+static int follow(struct run *r, struct disturb *d, struct errbuf *err)
+{
+	struct timespec wait = {.tv_nsec = DISTURB_LOOK_MS * 1000000L};
+	sigset_t child;
+	double shown_s = now_s(), looked_s = shown_s;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	while (!(r->restart ? is_complete(r) : !is_running(r))) {
+		int status, rc;
+		pid_t pid;
+
+		if (*r->s->stop)
+			return err_set(err, -EINTR, "stopped by a signal");
+		sigtimedwait(&child, NULL, &wait);
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			rc = ended(r, pid, status, err);
+			if (rc)
+				return rc;
+		}
+		if (now_s() - looked_s >= DISTURB_LOOK_MS / 1000.0) {
+			disturb_look(d);
+			looked_s = now_s();
+		}
+		if (r->n > 1 && now_s() - shown_s >= 5.0) {
+			show(r);
+			shown_s = now_s();
+		}
+	}
+	return 0;
+}
+
+static void apply_env(const struct arm *arm, bool on)
+{
+	for (int i = 0; i < 4 && arm->env[i]; i++) {
+		char name[64];
+		const char *eq = strchr(arm->env[i], '=');
+
+		snprintf(name, sizeof(name), "%.*s", (int)(eq - arm->env[i]), arm->env[i]);
+		if (on)
+			setenv(name, eq + 1, 1);
+		else
+			unsetenv(name);
+	}
+}
+
+/* One try, in fresh allocations that are gone afterwards. */
+static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
+{
+	uint32_t job[PROGRAMS_MAX];
+	struct errbuf end_err;
+	struct disturb *d;
+	int held, rc = 0, end_rc;
+
+	for (held = 0; held < r->n; held++) {
+		rc = slurm_hold(&job[held], &r->s->node, err);
+		if (rc)
+			break;
+		r->instance[held].job = job[held];
+	}
+	if (ftruncate(r->s->log_fd, 0)) /* only this try's messages explain its failure */
+		rc = err_set(err, -errno, "log: %s", strerror(errno));
+	d = disturb_start(r->s->node.name);
+	if (!rc && !d)
+		rc = err_set(err, -ENOMEM, "out of memory");
+	apply_env(r->arm, true);
+	r->first_start_s = now_s();
+	for (int i = 0; i < r->n && !rc; i++)
+		rc = start(r, &r->instance[i], err);
+	if (!rc)
+		rc = follow(r, d, err);
+	apply_env(r->arm, false);
+	if (!rc) {
+		ret->foreign_ratio = disturb_ratio(d);
+		ret->makespan_s = r->last_end_s - r->first_start_s;
+		ret->disturbed = ret->foreign_ratio > r->s->foreign_limit;
+		if (ret->disturbed)
+			fprintf(stderr,
+				"realmix: %s, %s: others used %.1f %% of the machine (%s)\n",
+				r->s->label, r->arm->name, 100 * ret->foreign_ratio,
+				disturb_worst(d));
+	}
+	disturb_free(d);
+	end_rc = held ? slurm_release(job, held, &end_err) : 0;
+	for (int i = 0; i < r->n; i++)
+		if (r->instance[i].pid)
+			waitpid(r->instance[i].pid, NULL, 0);
+	if (!rc && end_rc) {
+		*err = end_err;
+		rc = end_rc;
+	}
+	return rc;
+}
+
+static int measure(const struct setting *s, const struct program *program, int n,
+	const struct arm *arm, bool restart, int runs, struct measured *ret, struct errbuf *err)
+{
+	struct setting setting = *s;
+	struct measured m = {.disturbed = true};
+	int rc = 0;
+
+	setting.min_runs = runs;
+	for (int i = 0; i < n && !rc; i++) {
+		m.times[i].s = calloc(RUNS_MAX, sizeof(double));
+		if (!m.times[i].s)
+			rc = err_set(err, -ENOMEM, "out of memory");
+	}
+	for (int t = 0; t < s->tries && m.disturbed && !rc; t++) {
+		struct run r = {.s = &setting, .arm = arm, .n = n, .restart = restart};
+
+		for (int i = 0; i < n; i++) {
+			r.instance[i] =
+				(struct instance){.program = &program[i], .times = &m.times[i]};
+			m.times[i].n = 0;
+		}
+		rc = try_once(&r, &m, err);
+	}
+	if (rc)
+		measured_free(&m);
+	else
+		*ret = m;
+	return rc;
+}
+
+int measure_solo(const struct setting *s, const struct program *p, const struct arm *arm,
+	struct measured *ret, struct errbuf *err)
+{
+	return measure(s, p, 1, arm, true, s->min_runs, ret, err);
+}
+
+int measure_batch(const struct setting *s, const struct mix *mix, const struct arm *arm,
+	struct measured *ret, struct errbuf *err)
+{
+	return measure(s, mix->program, mix->n, arm, false, 1, ret, err);
+}
+
+int measure_sustained(const struct setting *s, const struct mix *mix, const struct arm *arm,
+	struct measured *ret, struct errbuf *err)
+{
+	return measure(s, mix->program, mix->n, arm, true, s->min_runs, ret, err);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * measure.h - programs under Slurm: one alone, several submitted at once, several restarted until
+ * each has run often enough.
+ */
+#ifndef COLOC_REALMIX_MEASURE_H
+#define COLOC_REALMIX_MEASURE_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "common/err.h"
+#include "contrib/bench/realmix/slurm.h"
+#include "contrib/bench/realmix/stats.h"
+
+#define PROGRAMS_MAX 8
+#define RUNS_MAX     256
+
+struct program {
+	const char *name;
+	const char *argv[8]; /* [0] is filled with the path */
+};
+
+struct mix {
+	const char *name;
+	struct program program[PROGRAMS_MAX];
+	int n;
+};
+
+struct arm {
+	const char *name;
+	const char *env[4];    /* "NAME=VALUE" */
+	const char *option[4]; /* of srun */
+};
+
+struct setting {
+	struct slurm_node node;
+	int min_runs, tries;
+	double foreign_limit;        /* ratio of the machine's cpu time */
+	int log_fd;                  /* of what srun and programs say */
+	volatile sig_atomic_t *stop; /* set by a signal */
+	const char *label;           /* for progress */
+};
+
+struct measured {
+	struct times times[PROGRAMS_MAX]; /* .s: measured_free() */
+	double makespan_s;                /* measure_batch() */
+	double foreign_ratio;             /* of the try that counts, or of the last */
+	bool disturbed;                   /* every try was */
+};
+void measured_free(struct measured *m);
+
+/*
+ * All of these repeat a measurement during which others took more than the limit of the
+ * machine, up to setting.tries times in all; 0 also when all were disturbed. -EINTR: told to stop.
+ */
+
+/* Program alone on the whole node, setting.min_runs times, into ret->times[0]. */
+int measure_solo(const struct setting *s, const struct program *p, const struct arm *arm,
+	struct measured *ret, struct errbuf *err);
+/* All programs once, submitted at the same moment: ret->makespan_s. */
+int measure_batch(const struct setting *s, const struct mix *mix, const struct arm *arm,
+	struct measured *ret, struct errbuf *err);
+/* All programs, each started again when it ends, until each has completed min_runs. */
+int measure_sustained(const struct setting *s, const struct mix *mix, const struct arm *arm,
+	struct measured *ret, struct errbuf *err);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "contrib/bench/realmix/slurm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+#define ARGS_MAX 64
+
+/* Starts @argv with standard output and error to @fd, out of reach of the terminal's ^C: the
+ * caller decides when its steps end. */
+static pid_t spawn(char *const argv[], int fd, struct errbuf *err)
+{
+	sigset_t none;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return err_set(err, -errno, "fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0);
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+	fd = open("/dev/null", O_RDONLY);
+	if (fd >= 0)
+		dup2(fd, STDIN_FILENO);
+	execvp(argv[0], argv);
+	dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* Runs @argv and reads what it says (cut to @size); 0, or its failure with the first line. */
+static int ask(char *const argv[], char *buf, size_t size, struct errbuf *err)
+{
+	int fd[2], status = 0;
+	size_t n = 0;
+	ssize_t got;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return err_set(err, -errno, "pipe: %s", strerror(errno));
+	pid = spawn(argv, fd[1], err);
+	close(fd[1]);
+	while (pid > 0 && n + 1 < size) {
+		got = read(fd[0], buf + n, size - 1 - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	buf[n] = '\0';
+	close(fd[0]);
+	if (pid < 0)
+		return pid;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status)
+		return err_set(err, -EIO, "%s: %.*s", argv[0], (int)strcspn(buf, "\n"), buf);
+	return 0;
+}
+
+int slurm_find_node(struct slurm_node *ret, struct errbuf *err)
+{
+	char *const argv[] = {"sinfo", "-h", "-N", "-o", "%c %N", NULL};
+	char text[4096];
+	int rc = ask(argv, text, sizeof(text), err);
+
+	if (rc)
+		return rc;
+	if (sscanf(text, "%d %63s", &ret->cpus, ret->name) != 2 || ret->cpus < 1)
+		return err_set(err, -EPROTO, "sinfo: '%.80s' is no node", text);
+	return 0;
+}
+
+int slurm_hold(uint32_t *ret_job, const struct slurm_node *node, struct errbuf *err)
+{
+	char cpus[32], *at, text[4096];
+	char *const argv[] = {"salloc", "--no-shell", "-N1", "-n1", cpus, "-w", (char *)node->name,
+		"-J", "realmix", "--immediate=30", NULL};
+	unsigned int job;
+	int rc;
+
+	snprintf(cpus, sizeof(cpus), "-c%d", node->cpus);
+	rc = ask(argv, text, sizeof(text), err);
+	if (rc)
+		return rc;
+	at = strstr(text, "Granted job allocation ");
+	if (!at || sscanf(at, "Granted job allocation %u", &job) != 1)
+		return err_set(err, -EPROTO, "salloc: '%.80s' names no job", text);
+	*ret_job = job;
+	return 0;
+}
+
+int slurm_release(const uint32_t *job, int n, struct errbuf *err)
+{
+	char list[512] = "", text[4096];
+	char *const cancel[] = {"scancel", "-Q", NULL, NULL};
+	char *const left[] = {"squeue", "-h", "-o", "%A", "-j", list, NULL};
+	char *argv[4];
+	int rc = 0;
+
+	for (int i = 0; i < n; i++) {
+		char one[16];
+
+		snprintf(one, sizeof(one), "%u", job[i]);
+		memcpy(argv, cancel, sizeof(cancel));
+		argv[2] = one;
+		rc = ask(argv, text, sizeof(text), err);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "",
+			one);
+	}
+	for (int i = 0; i < 200; i++) {
+		/* squeue fails once Slurm has forgotten them. */
+		if (ask(left, text, sizeof(text), NULL) || !text[0])
+			return rc;
+		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	}
+	return err_set(err, -ETIMEDOUT, "jobs %.100s do not end", list);
+}
+
+pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
+	const char *const *argv, int log_fd, struct errbuf *err)
+{
+	char jobid[32], cpus[32];
+	/* --overlap: the step before may still be on its way out; it is not waited for. */
+	const char *all[ARGS_MAX] = {
+		"srun", jobid, "--overlap", "-N1", "-n1", cpus, "--mpi=none", "-Q"};
+	int n = 8;
+
+	snprintf(jobid, sizeof(jobid), "--jobid=%u", job);
+	snprintf(cpus, sizeof(cpus), "-c%d", node->cpus);
+	for (int i = 0; options && options[i] && n < ARGS_MAX - 1; i++)
+		all[n++] = options[i];
+	for (int i = 0; argv[i] && n < ARGS_MAX - 1; i++)
+		all[n++] = argv[i];
+	all[n] = NULL;
+	return spawn((char *const *)all, log_fd, err);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurm.h - the little of Slurm that realmix needs, through its commands: held allocations, and
+ * steps in them. SLURM_CONF comes from the environment.
+ */
+#ifndef COLOC_REALMIX_SLURM_H
+#define COLOC_REALMIX_SLURM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+
+struct slurm_node {
+	char name[64];
+	int cpus;
+};
+
+/* The node that jobs will go to: realmix is for one. */
+int slurm_find_node(struct slurm_node *ret, struct errbuf *err);
+
+/* An allocation of the whole node with nothing running in it. */
+int slurm_hold(uint32_t *ret_job, const struct slurm_node *node, struct errbuf *err);
+/* Ends the allocations and all that runs in them, and waits until they are gone (20 s). */
+int slurm_release(const uint32_t *job, int n, struct errbuf *err);
+
+/*
+ * Starts srun for one step of one task on all CPUs of @job: @options (NULL-terminated, may be
+ * NULL), then @argv. Its output goes to @log_fd. Returns srun's pid or -errno.
+ */
+pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
+	const char *const *argv, int log_fd, struct errbuf *err);
+
+#endif

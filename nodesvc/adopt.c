@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * adopt.c - a daemon that is started anew goes on with the steps that still run: what they
+ * registered with is kept beside the accounting, what Slurm gave them is in the ledger, where
+ * they are now the kernel knows. Whatever belongs to no living step is put back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/ipc.h"
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+void adopt_keep(struct daemon *d, struct step *s)
+{
+	char tasks[4096] = "", one[32];
+	struct registration reg = {
+		.job_id = s->job_id,
+		.step_id = s->step_id,
+		.row_id = s->row_id,
+		.start_ns = s->start_unix_ns,
+		.tasks = tasks,
+		.message = s->message,
+		.message_len = s->message_len,
+	};
+	struct errbuf err;
+
+	if (!s->message)
+		return;
+	for (int i = 0; i < s->n_tasks; i++) {
+		if (s->task[i].ended)
+			continue;
+		if (!reg.pid)
+			reg.pid = s->task[i].pid;
+		snprintf(one, sizeof(one), "%u:%d", s->task[i].lid, (int)s->task[i].pid);
+		step_note(tasks, sizeof(tasks), ",", one, false);
+	}
+	if (record_registration_put(d->record, &reg, &err) < 0)
+		log_warning("step %s: a restart would not know it: %s", s->id, err.text);
+}
+
+void adopt_mark_released(struct daemon *d, struct step *s)
+{
+	static const char mark[] = "released=1";
+	char *longer = s->message ? realloc(s->message, s->message_len + sizeof(mark)) : NULL;
+
+	if (!longer)
+		return;
+	memcpy(longer + s->message_len, mark, sizeof(mark));
+	s->message = longer;
+	s->message_len += sizeof(mark);
+	adopt_keep(d, s);
+}
+
+void adopt_forget(struct daemon *d, const struct step *s)
+{
+	struct errbuf err;
+
+	if (record_registration_rm(d->record, s->job_id, s->step_id, &err) < 0)
+		log_warning("step %s: %s", s->id, err.text);
+}
+
+struct kept {
+	struct registration reg;
+	char tasks[4096];
+	struct msg msg;
+};
+
+struct kept_list {
+	struct kept **item;
+	int n;
+};
+
+static int copy_kept(const struct registration *reg, void *arg)
+{
+	struct kept_list *l = arg;
+	struct kept *k, **items;
+
+	if (l->n == JOBS_MAX || reg->message_len > sizeof(k->msg.buf))
+		return 0;
+	items = realloc(l->item, (size_t)(l->n + 1) * sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	l->item = items;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->reg = *reg;
+	snprintf(k->tasks, sizeof(k->tasks), "%s", reg->tasks ? reg->tasks : "");
+	memcpy(k->msg.buf, reg->message, reg->message_len);
+	k->msg.len = reg->message_len;
+	l->item[l->n++] = k;
+	return 0;
+}
+
+static void add_tasks(struct step *s, const char *text)
+{
+	unsigned int lid;
+	int pid, used;
+
+	while (sscanf(text, "%u:%d%n", &lid, &pid, &used) == 2) {
+		step_add_task(s, lid, pid);
+		text += used;
+		if (*text++ != ',')
+			break;
+	}
+	/* Those that ended unseen leave the step's status unknown. */
+	if (s->n_tasks < s->ntasks)
+		s->exit_unknown = true;
+}
+
+/* Where it is, and what Slurm gave it: the kernel's and the ledger's word. */
+static int find_placement(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
+{
+	struct ledger_cpuset original;
+	int rc = lifecycle_locate(d, s, pid, err);
+
+	if (rc < 0)
+		return rc;
+	if (ledger_get_cpuset(d->ledger, s->cgroup.step_path, &original, err) == 0 &&
+		original.inode == s->cgroup.step_inode) {
+		s->coreset = s->slurm_step;
+		coreset_parse(&s->slurm_step, original.cpus, NULL);
+		s->was_placed = true;
+	}
+	return 0;
+}
+
+static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
+{
+	struct step *s;
+	struct timespec ts;
+	int rc = msg_check(&k->msg, err);
+
+	if (rc < 0)
+		return rc;
+	s = jobs_add(&d->jobs, k->reg.job_id, k->reg.step_id);
+	if (!s)
+		return err_set(err, -ENOMEM, "the table of steps is full");
+	rc = lifecycle_read_step(&k->msg, s, err);
+	if (rc == 0)
+		rc = find_placement(d, s, k->reg.pid, err);
+	if (rc == 0)
+		rc = lifecycle_admit(d, s, &k->msg, err);
+	if (rc < 0) {
+		jobs_remove(&d->jobs, s);
+		return rc;
+	}
+	/* The allocation as the kernel has it, not as the message's abstract cores say. */
+	s->envelope = s->slurm_job;
+	add_tasks(s, k->tasks);
+	s->row_id = k->reg.row_id;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	s->start_mono_ns -= ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - k->reg.start_ns;
+	s->start_unix_ns = k->reg.start_ns;
+	if (s->status == STATUS_PENDING && s->was_placed)
+		s->status = STATUS_PLACED;
+	sample_open_step(d, s);
+	log_info("step %s: adopted", s->id);
+	return 0;
+}
+
+static bool is_adopted(const struct daemon *d, const char *path)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		if (step_is_managed(d->jobs.step[i]) &&
+			strcmp(d->jobs.step[i]->cgroup.step_path, path) == 0)
+			return true;
+	return false;
+}
+
+/* Ledger rows of steps that nobody registered, or that are not to be moved any more. */
+static void restore_orphans(struct daemon *d)
+{
+	struct errbuf err;
+	char **path = NULL;
+	int n = 0;
+
+	if (ledger_paths(d->ledger, &path, &n, &err) < 0) {
+		log_error("%s", err.text);
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		struct step_cgroup cg = {.step_inode = 0};
+		struct ledger_cpuset original;
+
+		snprintf(cg.step_path, sizeof(cg.step_path), "%s", path[i]);
+		if (!is_adopted(d, path[i]) &&
+			ledger_get_cpuset(d->ledger, path[i], &original, &err) == 0) {
+			cg.step_inode = original.inode;
+			if (actuate_get_ops(d->actuate)->restore(d->actuate, &cg, &err) < 0)
+				log_error("restoring what a former colocd left: %s", err.text);
+			else
+				log_info("put back %s, left by a former colocd", path[i]);
+		}
+		free(path[i]);
+	}
+	free(path);
+}
+
+void adopt_all(struct daemon *d)
+{
+	static uint32_t alive[JOBS_MAX][2];
+	struct kept_list list = {NULL, 0};
+	struct errbuf err;
+	struct timespec ts;
+	int n;
+
+	if (record_registration_list(d->record, copy_kept, &list, &err) < 0)
+		log_error("steps of a former colocd are not adopted: %s", err.text);
+	for (int i = 0; i < list.n; i++) {
+		struct registration *reg = &list.item[i]->reg;
+
+		if (adopt_one(d, list.item[i], &err) < 0) {
+			log_info("step %u.%u is gone: %s", reg->job_id, reg->step_id, err.text);
+			record_registration_rm(d->record, reg->job_id, reg->step_id, NULL);
+		}
+		free(list.item[i]);
+	}
+	free(list.item);
+	restore_orphans(d);
+	for (int i = 0; i < d->jobs.n; i++) {
+		alive[i][0] = d->jobs.step[i]->job_id;
+		alive[i][1] = d->jobs.step[i]->step_id;
+	}
+	clock_gettime(CLOCK_REALTIME, &ts);
+	n = record_step_close_lost(
+		d->record, alive, d->jobs.n, ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec, &err);
+	if (n > 0)
+		log_info("%d steps ended while no colocd ran: their state is unknown", n);
+	if (d->jobs.n) {
+		decide_run(d, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
+		decide_start_ticking(d);
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* conf_keys.h - the one table of coloc.yaml's keys; coloc.yaml(5) is tested against it. */
+#ifndef COLOC_NODESVC_CONF_KEYS_H
+#define COLOC_NODESVC_CONF_KEYS_H
+
+#include <stddef.h>
+
+#include "nodesvc/conf.h"
+
+enum conf_type {
+	CONF_TEXT, /* char[size] */
+	CONF_PATH, /* absolute, char[size] */
+	CONF_BOOL,
+	CONF_INT,
+	CONF_DOUBLE,
+	CONF_CHOICE,  /* int-sized enum; values: "a|b" in the order of the enum */
+	CONF_LIST,    /* struct conf_list */
+	CONF_CPULIST, /* struct coreset */
+	CONF_DOMAIN,  /* enum topo_level */
+	CONF_LOG,     /* log level, char[size] */
+	CONF_OPTIONS, /* policy_options: POLICY: {key: value} */
+	CONF_OPENMP,  /* launch variables of a family: {NAME: value} */
+	CONF_OPENMPI,
+};
+
+struct conf_key {
+	const char *name; /* dotted */
+	enum conf_type type;
+	size_t offset, size;
+	double min, max;    /* CONF_INT, CONF_DOUBLE */
+	const char *values; /* CONF_CHOICE */
+	bool reload;        /* taken by `colocctl reload`; else it needs a restart */
+};
+
+extern const struct conf_key conf_keys[];
+extern const size_t conf_n_keys;
+
+/* Index into "a|b|c", or -1. */
+int conf_choice(const char *values, const char *text);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ctl.c - what colocctl and colocacct ask the daemon; one handler per command.
+ *
+ * Everybody may ask; a user sees his own steps and profiles only. Commands that change something
+ * on the node are root's.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc.h"
+#include "common/msg.h"
+#include "config.h"
+#include "nodesvc/conf_keys.h"
+#include "nodesvc/counters/profile_json.h"
+#include "nodesvc/ctl_json.h"
+#include "nodesvc/log.h"
+#include "nodesvc/record/acct_query.h"
+
+struct request {
+	struct daemon *d;
+	uint32_t uid;
+	const struct msg *m;
+	struct errbuf *err;
+	struct json_object *ret; /* the answer; the caller's */
+};
+
+static bool may_see(const struct request *r, const struct step *s)
+{
+	return r->uid == 0 || r->uid == s->uid;
+}
+
+static int do_ping(struct request *r)
+{
+	json_object_object_add(r->ret, "version", json_object_new_string(PACKAGE_VERSION));
+	json_object_object_add(r->ret, "pid", json_object_new_int(getpid()));
+	json_object_object_add(r->ret, "uptime_s",
+		json_object_new_double((double)(ipc_now_ns() - r->d->start_mono_ns) / 1e9));
+	return 0;
+}
+
+static int replace(struct request *r, struct json_object *o)
+{
+	json_object_put(r->ret);
+	r->ret = o;
+	return o ? 0 : err_set(r->err, -ENOMEM, "out of memory");
+}
+
+static int do_status(struct request *r)
+{
+	return replace(r, ctl_json_status(r->d));
+}
+
+static int do_policies(struct request *r)
+{
+	return replace(r, ctl_json_policies(r->d));
+}
+
+static int do_counters(struct request *r)
+{
+	return replace(r, ctl_json_counters(r->d));
+}
+
+static int do_jobs(struct request *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	sample_run(r->d, ipc_now_ns(), false);
+	for (int i = 0; i < r->d->jobs.n; i++)
+		if (may_see(r, r->d->jobs.step[i]))
+			json_object_array_add(list, ctl_json_step(r->d, r->d->jobs.step[i]));
+	json_object_object_add(r->ret, "steps", list);
+	return 0;
+}
+
+/* The step named by job=; the text of the error does not tell strangers' steps from none. */
+static struct step *named_step(struct request *r)
+{
+	const char *id = msg_get(r->m, "job");
+	struct step *s = id ? jobs_find_id(&r->d->jobs, id) : NULL;
+
+	if (!id)
+		err_set(r->err, -EINVAL, "no job named");
+	else if (!s || !may_see(r, s))
+		err_set(r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
+	return s && may_see(r, s) ? s : NULL;
+}
+
+static int do_explain(struct request *r)
+{
+	struct step *s = named_step(r);
+
+	if (!s)
+		return -ENOENT;
+	replace(r, ctl_json_explain(r->d, s));
+	/* The view names others' steps: root's to save. */
+	if (msg_get(r->m, "all") && r->uid != 0)
+		return err_set(r->err, -EPERM, "the view has other users' steps: only root may");
+	if (msg_get(r->m, "all"))
+		json_object_object_add(r->ret, "view", ctl_json_view(r->d));
+	return 0;
+}
+
+static int do_release(struct request *r)
+{
+	const char *id = msg_get(r->m, "job");
+	struct json_object *list = json_object_new_array();
+	int rc = 0, matched = 0;
+
+	json_object_object_add(r->ret, "released", list);
+	for (int i = 0; i < r->d->jobs.n; i++) {
+		struct step *s = r->d->jobs.step[i];
+		char job[16];
+
+		snprintf(job, sizeof(job), "%u", s->job_id);
+		if (id && strcmp(id, s->id) != 0 && strcmp(id, job) != 0)
+			continue;
+		matched++;
+		if (!step_is_managed(s) && s->status != STATUS_ASIDE)
+			continue;
+		if (decide_restore(r->d, s, STATUS_RELEASED, "colocctl release") < 0)
+			rc = err_set(r->err, -EIO, "%s", r->d->last_error);
+		adopt_mark_released(r->d, s);
+		json_object_array_add(list, json_object_new_string(s->id));
+		lifecycle_put_row(r->d, s, STEP_RUNNING, 0);
+	}
+	if (id && !matched)
+		return err_set(
+			r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
+	if (!id && actuate_restore_all(r->d->actuate, r->err) < 0)
+		rc = -EIO;
+	json_object_object_add(
+		r->ret, "rows_left", json_object_new_int(ledger_count(r->d->ledger)));
+	log_info("release %s: %zu steps left to Slurm's placement", id ? id : "all",
+		json_object_array_length(list));
+	if (id)
+		decide_run(r->d, EVENT_END, id, NULL);
+	return rc;
+}
+
+static int do_reload(struct request *r)
+{
+	struct json_object *changed = json_object_new_array(), *restart = json_object_new_array();
+	struct conf old, asked;
+	int rc;
+
+	json_object_object_add(r->ret, "changed", changed);
+	json_object_object_add(r->ret, "needs_restart", restart);
+	rc = daemon_reload(r->d, &old, r->err);
+	if (rc < 0)
+		return rc;
+	rc = conf_load(&asked, r->d->conf_path, true, r->err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < conf_n_keys; i++) {
+		const struct conf_key *k = &conf_keys[i];
+
+		if (memcmp((char *)&old + k->offset, (char *)&asked + k->offset, k->size) != 0)
+			json_object_array_add(
+				k->reload ? changed : restart, json_object_new_string(k->name));
+	}
+	return 0;
+}
+
+static int set_draining(struct request *r, bool draining)
+{
+	r->d->draining = draining;
+	json_object_object_add(r->ret, "draining", json_object_new_boolean(draining));
+	log_info("%s", draining ? "draining: no new steps are taken" : "taking new steps again");
+	return 0;
+}
+
+static int do_drain(struct request *r)
+{
+	return set_draining(r, true);
+}
+
+static int do_resume(struct request *r)
+{
+	return set_draining(r, false);
+}
+
+static void user_name(uint32_t uid, char *buf, size_t size)
+{
+	struct passwd pw, *found = NULL;
+	char mem[1024];
+
+	if (getpwuid_r(uid, &pw, mem, sizeof(mem), &found) == 0 && found)
+		snprintf(buf, size, "%s", found->pw_name);
+	else
+		snprintf(buf, size, "%u", uid);
+}
+
+static int do_profile_put(struct request *r)
+{
+	const char *json = msg_get(r->m, "json");
+	struct profile p;
+	int rc;
+
+	if (!json)
+		return err_set(r->err, -EINVAL, "no profile sent");
+	rc = profile_from_text(json, &p, r->err);
+	if (rc < 0)
+		return rc;
+	/* Users speak for themselves, and of this node. Root may import others'. */
+	if (r->uid != 0 || !*p.user)
+		user_name(r->uid, p.user, sizeof(p.user));
+	if (!*p.node_type)
+		snprintf(p.node_type, sizeof(p.node_type), "%s", r->d->node_type);
+	rc = record_profile_put(r->d->record, &p, r->err);
+	if (rc < 0)
+		return rc;
+	return replace(r, profile_to_json(&p));
+}
+
+struct profile_walk {
+	struct json_object *list;
+	const char *type, *user;
+};
+
+static int add_profile(const struct profile *p, void *arg)
+{
+	struct profile_walk *w = arg;
+
+	if ((!w->type || strcmp(w->type, p->type) == 0) &&
+		(!w->user || strcmp(w->user, p->user) == 0))
+		json_object_array_add(w->list, profile_to_json(p));
+	return 0;
+}
+
+static int do_profile_list(struct request *r)
+{
+	char user[33];
+	struct profile_walk w = {
+		.list = json_object_new_array(),
+		.type = msg_get(r->m, "tag"),
+	};
+
+	json_object_object_add(r->ret, "profiles", w.list);
+	if (r->uid != 0) {
+		user_name(r->uid, user, sizeof(user));
+		w.user = user;
+	}
+	return record_profile_list(r->d->record, add_profile, &w, r->err);
+}
+
+static int do_profile_rm(struct request *r)
+{
+	const char *type = msg_get(r->m, "tag");
+	char user[33];
+	int n;
+
+	if (!type)
+		return err_set(r->err, -EINVAL, "no profile named");
+	user_name(r->uid, user, sizeof(user));
+	n = record_profile_rm(r->d->record, type, r->uid ? user : NULL, r->err);
+	if (n < 0)
+		return n;
+	if (n == 0)
+		return err_set(r->err, -ENOENT, "no profile '%.60s'", type);
+	json_object_object_add(r->ret, "removed", json_object_new_int(n));
+	return 0;
+}
+
+static int add_row(const char *json_row, void *arg)
+{
+	struct json_object *row = json_tokener_parse(json_row);
+
+	if (row)
+		json_object_array_add(arg, row);
+	return 0;
+}
+
+static int do_acct(struct request *r)
+{
+	struct json_object *list = json_object_new_array();
+
+	json_object_object_add(r->ret, "steps", list);
+	return acct_query_json(r->d->record, r->uid, msg_get(r->m, "json"), add_row, list, r->err);
+}
+
+static const struct {
+	const char *name;
+	bool root;
+	int (*run)(struct request *r);
+} commands[] = {
+	{"ping", false, do_ping},
+	{"status", false, do_status},
+	{"jobs", false, do_jobs},
+	{"explain", false, do_explain},
+	{"policies", false, do_policies},
+	{"counters", false, do_counters},
+	{"acct", false, do_acct},
+	{"profile_put", false, do_profile_put},
+	{"profile_list", false, do_profile_list},
+	{"profile_rm", false, do_profile_rm},
+	{"release", true, do_release},
+	{"reload", true, do_reload},
+	{"drain", true, do_drain},
+	{"resume", true, do_resume},
+};
+
+int ctl_run(
+	struct daemon *d, uint32_t uid, const struct msg *m, char **ret_json, struct errbuf *err)
+{
+	struct request r = {.d = d, .uid = uid, .m = m, .err = err};
+	const char *cmd = msg_get(m, "cmd");
+	int rc = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!cmd || strcmp(commands[i].name, cmd) != 0)
+			continue;
+		if (commands[i].root && uid != 0)
+			return err_set(err, -EPERM, "%s: only root may", cmd);
+		r.ret = json_object_new_object();
+		rc = r.ret ? commands[i].run(&r) : err_set(err, -ENOMEM, "out of memory");
+		if (r.ret)
+			*ret_json = strdup(
+				json_object_to_json_string_ext(r.ret, JSON_C_TO_STRING_PLAIN));
+		json_object_put(r.ret);
+		return rc;
+	}
+	return err_set(err, rc, "unknown command '%.40s'", cmd ? cmd : "");
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/ctl_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "config.h"
+
+#define ADD(o, key, value) json_object_object_add((o), (key), (value))
+
+struct json_object *ctl_json_text(const char *text)
+{
+	return text && *text ? json_object_new_string(text) : NULL;
+}
+
+struct json_object *ctl_json_coreset(const struct coreset *s)
+{
+	char text[CORESET_STR_MAX];
+
+	return ctl_json_text(coreset_format(s, text, sizeof(text)));
+}
+
+static struct json_object *number(double v)
+{
+	return isfinite(v) ? json_object_new_double(v) : NULL;
+}
+
+/* Only what is known: a signal without provenance is left out. */
+static struct json_object *signals(const struct step *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	for (int i = 0; i < SIGNAL_COUNT; i++) {
+		const struct signal *sig = &s->signal[i];
+		struct json_object *one;
+
+		if (sig->provenance == PROVENANCE_NONE)
+			continue;
+		one = json_object_new_object();
+		ADD(one, "value", number(sig->value));
+		ADD(one, "provenance", json_object_new_string(provenance_name(sig->provenance)));
+		ADD(o, signal_name((enum signal_id)i), one);
+	}
+	return o;
+}
+
+struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
+{
+	struct json_object *o = json_object_new_object();
+	double elapsed_s = (double)(ipc_now_ns() - s->start_mono_ns) / 1e9;
+	bool placed = !coreset_is_empty(&s->coreset);
+
+	ADD(o, "id", json_object_new_string(s->id));
+	ADD(o, "job", json_object_new_int64(s->job_id));
+	ADD(o, "step", json_object_new_int64(s->step_id));
+	ADD(o, "node", ctl_json_text(s->cgroup.node));
+	ADD(o, "user", ctl_json_text(s->user));
+	ADD(o, "uid", json_object_new_int64(s->uid));
+	ADD(o, "name", ctl_json_text(s->job_name));
+	ADD(o, "program", ctl_json_text(s->program));
+	ADD(o, "type", ctl_json_text(s->type));
+	ADD(o, "policy", ctl_json_text(s->policy));
+	ADD(o, "req_policy", ctl_json_text(s->req_policy));
+	ADD(o, "state", json_object_new_string(step_status_name(s->status)));
+	ADD(o, "dry_run", json_object_new_boolean(s->dry_run || d->conf.dry_run));
+	ADD(o, "cores",
+		placed ? json_object_new_int(topo_count_cores(d->topo, &s->coreset)) : NULL);
+	ADD(o, "coreset", ctl_json_coreset(&s->coreset));
+	ADD(o, "envelope", ctl_json_coreset(&s->envelope));
+	ADD(o, "slurm_cpus", ctl_json_coreset(&s->slurm_step));
+	ADD(o, "threads", s->threads ? json_object_new_int(s->threads) : NULL);
+	ADD(o, "tasks", json_object_new_int(s->n_tasks));
+	ADD(o, "signals", signals(s));
+	ADD(o, "rebinds", json_object_new_int(s->rebinds));
+	ADD(o, "reapplied", json_object_new_int(s->reapplied));
+	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
+	ADD(o, "partners", ctl_json_text(s->partners));
+	ADD(o, "reason", ctl_json_text(*s->reason ? s->reason : s->why));
+	return o;
+}
+
+static struct json_object *decision(const struct decision *dec)
+{
+	struct json_object *o = json_object_new_object();
+
+	ADD(o, "t_unix", json_object_new_double(dec->t_unix));
+	ADD(o, "event", json_object_new_string(dec->event));
+	ADD(o, "policy", json_object_new_string(dec->policy));
+	ADD(o, "from", ctl_json_coreset(&dec->from));
+	ADD(o, "to", ctl_json_coreset(&dec->to));
+	ADD(o, "moved", json_object_new_boolean(dec->moved));
+	ADD(o, "score", number(dec->score));
+	ADD(o, "why", ctl_json_text(dec->why));
+	ADD(o, "shares", ctl_json_text(dec->shares));
+	ADD(o, "explain", dec->explain ? json_tokener_parse(dec->explain) : NULL);
+	return o;
+}
+
+struct json_object *ctl_json_explain(struct daemon *d, const struct step *s)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *decisions = json_object_new_array();
+	struct json_object *set = json_object_new_array(), *not_set = json_object_new_array();
+	const struct decision *dec;
+
+	ADD(o, "id", json_object_new_string(s->id));
+	ADD(o, "now", ctl_json_step(d, s));
+	for (int k = 0; (dec = step_get_decision(s, k)); k++)
+		json_object_array_add(decisions, decision(dec));
+	ADD(o, "decisions", decisions);
+	for (int i = 0; i < s->n_env; i++) {
+		struct json_object *v = json_object_new_object();
+
+		ADD(v, "name", json_object_new_string(s->env[i].name));
+		ADD(v, "value", json_object_new_string(s->env[i].value));
+		if (*s->env[i].why)
+			ADD(v, "why", json_object_new_string(s->env[i].why));
+		json_object_array_add(*s->env[i].why ? not_set : set, v);
+	}
+	ADD(o, "launch_env", set);
+	ADD(o, "not_set", not_set);
+	return o;
+}
+
+/* Does any counter the node has, or any live step's profile, give what the policy needs? */
+static const char *missing_signal(const struct daemon *d, uint32_t needs)
+{
+	for (int i = 0; i < SIGNAL_COUNT; i++) {
+		bool there = i == SIGNAL_UTILIZATION;
+
+		if (!(needs & SIGNAL_BIT(i)))
+			continue;
+		there |= (i == SIGNAL_LOADS && d->counters.provides & COUNTER_BIT(COUNTER_LOADS)) ||
+			 (i == SIGNAL_INSTRUCTIONS &&
+				 d->counters.provides & COUNTER_BIT(COUNTER_INSTRUCTIONS)) ||
+			 (i == SIGNAL_LLC_REFS &&
+				 d->counters.provides & COUNTER_BIT(COUNTER_LLC_REFS)) ||
+			 (i == SIGNAL_LLC_MISSES &&
+				 d->counters.provides & COUNTER_BIT(COUNTER_LLC_MISSES));
+		if (!there)
+			return signal_name((enum signal_id)i);
+	}
+	return NULL;
+}
+
+struct json_object *ctl_json_policies(struct daemon *d)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	ADD(o, "ruling", json_object_new_string(d->ruling));
+	for (int i = 0; policy_registry[i]; i++) {
+		const struct policy_ops *ops = policy_registry[i];
+		struct json_object *p = json_object_new_object(), *needs = json_object_new_array();
+		const char *missing = missing_signal(d, ops->needs);
+		char reason[160] = "";
+
+		for (int k = 0; k < SIGNAL_COUNT; k++)
+			if (ops->needs & SIGNAL_BIT(k))
+				json_object_array_add(needs,
+					json_object_new_string(signal_name((enum signal_id)k)));
+		if (!ops->on_node)
+			snprintf(reason, sizeof(reason), "runs in colocsim only");
+		else if (missing)
+			snprintf(reason, sizeof(reason),
+				"no counter gives %s here: each program needs a stored profile, "
+				"else %s decides",
+				missing, d->conf.fallback);
+		ADD(p, "name", json_object_new_string(ops->name));
+		ADD(p, "summary", ctl_json_text(ops->summary));
+		ADD(p, "options", ctl_json_text(ops->options));
+		ADD(p, "needs", needs);
+		ADD(p, "usable", json_object_new_boolean(ops->on_node));
+		ADD(p, "reason", ctl_json_text(reason));
+		json_object_array_add(list, p);
+	}
+	ADD(o, "policies", list);
+	return o;
+}
+
+static struct json_object *report_lines(const char *report)
+{
+	struct json_object *list = json_object_new_array();
+
+	while (*report) {
+		size_t len = strcspn(report, "\n");
+
+		if (len)
+			json_object_array_add(list, json_object_new_string_len(report, (int)len));
+		report += len + (report[len] == '\n');
+	}
+	return list;
+}
+
+struct json_object *ctl_json_counters(struct daemon *d)
+{
+	static const struct {
+		enum signal_id signal;
+		uint32_t counter;
+	} map[] = {
+		{SIGNAL_INSTRUCTIONS, COUNTER_BIT(COUNTER_INSTRUCTIONS)},
+		{SIGNAL_LOADS, COUNTER_BIT(COUNTER_LOADS)},
+		{SIGNAL_LLC_REFS, COUNTER_BIT(COUNTER_LLC_REFS)},
+		{SIGNAL_LLC_MISSES, COUNTER_BIT(COUNTER_LLC_MISSES)},
+		{SIGNAL_MEM_BYTES, COUNTER_BIT(COUNTER_MEM_BYTES)},
+	};
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *util = json_object_new_object();
+
+	ADD(o, "source", json_object_new_string(d->counters.ops->name));
+	ADD(o, "report", report_lines(d->counters.report));
+	ADD(util, "name", json_object_new_string(signal_name(SIGNAL_UTILIZATION)));
+	ADD(util, "source", json_object_new_string("schedstat"));
+	ADD(util, "available", json_object_new_boolean(true));
+	ADD(util, "reason", NULL);
+	json_object_array_add(list, util);
+	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
+		struct json_object *s = json_object_new_object();
+		bool hw = d->counters.provides & map[i].counter;
+
+		ADD(s, "name", json_object_new_string(signal_name(map[i].signal)));
+		ADD(s, "source", json_object_new_string(hw ? d->counters.ops->name : "profile"));
+		ADD(s, "available", json_object_new_boolean(hw));
+		ADD(s, "reason",
+			hw ? NULL
+			   : json_object_new_string(
+				     "no hardware counter; from the program's stored profile"));
+		json_object_array_add(list, s);
+	}
+	ADD(o, "signals", list);
+	return o;
+}
+
+struct json_object *ctl_json_status(struct daemon *d)
+{
+	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
+	char host[64] = "";
+	int tasks = 0;
+
+	gethostname(host, sizeof(host) - 1);
+	for (int i = 0; i < d->jobs.n; i++)
+		tasks += d->jobs.step[i]->n_alive;
+	ADD(o, "version", json_object_new_string(PACKAGE_VERSION));
+	ADD(o, "host", json_object_new_string(host));
+	ADD(o, "node",
+		ctl_json_text(d->jobs.n && *d->jobs.step[0]->cgroup.node
+				      ? d->jobs.step[0]->cgroup.node
+				      : ""));
+	ADD(o, "pid", json_object_new_int(getpid()));
+	ADD(o, "uptime_s", json_object_new_double((double)(ipc_now_ns() - d->start_mono_ns) / 1e9));
+	ADD(o, "policy", json_object_new_string(engine_policy(d->engine)->name));
+	ADD(o, "policy_spec", json_object_new_string(d->ruling));
+	ADD(o, "ruling_by", json_object_new_string(*d->ruling_by ? d->ruling_by : "configuration"));
+	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
+	ADD(o, "domain", json_object_new_string(topo_level_name(d->topo->domain_level)));
+	ADD(o, "n_domains", json_object_new_int(d->topo->n_domains));
+	ADD(o, "envelope", json_object_new_string("allocation"));
+	ADD(o, "pus", ctl_json_coreset(&d->topo->all));
+	ADD(o, "reserved", ctl_json_coreset(&d->conf.reserve));
+	ADD(o, "node_type", ctl_json_text(d->node_type));
+	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
+	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
+	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
+	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
+	ADD(sig, "report", report_lines(d->counters.report));
+	ADD(o, "signals", sig);
+	ADD(o, "steps", json_object_new_int(d->jobs.n));
+	ADD(o, "tasks", json_object_new_int(tasks));
+	ADD(o, "ledger_rows", json_object_new_int(ledger_count(d->ledger)));
+	ADD(o, "draining", json_object_new_boolean(d->draining));
+	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
+	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));
+	ADD(o, "rebinds", json_object_new_int64((int64_t)d->n_rebinds));
+	ADD(o, "last_error", ctl_json_text(d->last_error));
+	ADD(o, "store", json_object_new_string(d->conf.store));
+	ADD(o, "config", json_object_new_string(d->conf_path));
+	return o;
+}
+
+static struct json_object *view_job(struct daemon *d, const struct step *s)
+{
+	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
+	struct json_object *current = json_object_new_object();
+	struct coreset envelope;
+
+	coreset_and(&envelope, &s->envelope, &d->usable);
+	ADD(o, "id", json_object_new_string(s->id));
+	ADD(o, "order", json_object_new_int64(s->order));
+	if (*s->type)
+		ADD(o, "type", json_object_new_string(s->type));
+	if (s->threads)
+		ADD(o, "threads", json_object_new_int(s->threads));
+	if (s->min_cores)
+		ADD(o, "min_cores", json_object_new_int(s->min_cores));
+	ADD(o, "envelope", ctl_json_coreset(&envelope));
+	if (s->nnodes > 1)
+		ADD(o, "nodes", json_object_new_int(s->nnodes));
+	if (s->has_priority)
+		ADD(o, "priority", json_object_new_string(s->priority_high ? "high" : "low"));
+	if (s->qos > 0)
+		ADD(o, "qos", json_object_new_double(s->qos));
+	for (int i = 0; i < SIGNAL_COUNT; i++) {
+		if (s->signal[i].provenance == PROVENANCE_NONE)
+			continue;
+		if (i == SIGNAL_UTILIZATION)
+			ADD(o, "utilization", number(s->signal[i].value));
+		else if (i <= SIGNAL_LLC_MISS_RATIO)
+			ADD(sig, signal_name((enum signal_id)i), number(s->signal[i].value));
+	}
+	ADD(o, "signals", sig);
+	if (coreset_is_empty(&s->coreset)) {
+		json_object_put(current);
+	} else {
+		ADD(current, "coreset", ctl_json_coreset(&s->coreset));
+		ADD(o, "current", current);
+	}
+	return o;
+}
+
+struct json_object *ctl_json_view(struct daemon *d)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	ADD(o, "now_s", json_object_new_double((double)ipc_now_ns() / 1e9));
+	ADD(o, "seed", json_object_new_int(1));
+	for (int i = 0; i < d->jobs.n; i++)
+		if (step_is_managed(d->jobs.step[i]))
+			json_object_array_add(list, view_job(d, d->jobs.step[i]));
+	ADD(o, "jobs", list);
+	return o;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * daemon.h - what the parts of colocd share. One thread, one loop; main.c creates and destroys.
+ */
+#ifndef COLOC_NODESVC_DAEMON_H
+#define COLOC_NODESVC_DAEMON_H
+
+#include "common/fsroot.h"
+#include "common/topo.h"
+#include "nodesvc/actuate/actuate.h"
+#include "nodesvc/conf.h"
+#include "nodesvc/counters/counters.h"
+#include "nodesvc/engine/engine.h"
+#include "nodesvc/jobs.h"
+#include "nodesvc/loop.h"
+#include "nodesvc/record/ledger.h"
+#include "nodesvc/record/record.h"
+
+struct server;
+
+struct daemon {
+	struct conf conf;
+	const char *conf_path;
+	bool verbose; /* -v: whatever `log` says */
+	struct loop *loop;
+	struct fsroot root;
+	struct topo *topo;
+	struct coreset usable; /* the node's PUs less reserve: */
+	int lock_fd;           /* one daemon per store */
+	struct ledger *ledger;
+	struct actuate *actuate;
+	struct record *record;
+	struct counters_choice counters;
+	struct server *server;
+	struct jobs jobs;
+
+	/* decide.c */
+	struct engine *engine, *fallback;
+	char ruling[128];           /* spec of the ruling policy */
+	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
+	struct plan plan;
+	struct loop_source *tick;
+	bool ticking;
+	int64_t last_sample_ns, last_reconcile_ns;
+	bool draining;
+
+	int64_t start_mono_ns;
+	uint64_t n_decisions, n_rebinds;
+	char node_type[64]; /* CPU model and core count: profiles are kept per node type */
+	char last_error[256];
+};
+
+/* decide.c: policies, plans and their execution */
+int decide_open(struct daemon *d, struct errbuf *err);
+void decide_close(struct daemon *d);
+/* Starts the ruling policy for a step that asks for @spec ("": the default). 0: it rules or may
+ * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
+int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
+	size_t size, struct errbuf *err);
+/* Rebuilds the default after the configuration changed. */
+int decide_reconfigure(struct daemon *d, struct errbuf *err);
+/*
+ * decide_run - view, engine, plan, and the plan made true for all steps but @later (its tasks
+ * have not started: its part is made true by decide_place()).
+ */
+void decide_run(struct daemon *d, enum event_type event, const char *about_id, struct step *later);
+/* Makes the last plan true for a step whose first task just started. */
+int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
+/* Back to Slurm's placement; the step goes on with @status. */
+int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
+void decide_tick(void *daemon);
+void decide_start_ticking(struct daemon *d);
+
+/* sample.c: signals of the live steps */
+void sample_open_step(struct daemon *d, struct step *s);
+/* Reads all steps when interval_ms has passed (or @force); true: new samples are there. */
+bool sample_run(struct daemon *d, int64_t now_ns, bool force);
+void sample_close_step(struct daemon *d, struct step *s);
+
+/* lifecycle.c: steps come and go */
+struct msg;
+void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);
+void lifecycle_after_answer(struct daemon *d); /* what need not hold up the step */
+void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply);
+void lifecycle_task_exit(struct daemon *d, const struct msg *m);
+void lifecycle_step_end(struct daemon *d, const struct msg *m);
+/* Parts of the above, for adopt.c. */
+int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err);
+int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err);
+int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err);
+/* Looks at /proc and the cgroups: what ended unseen, what Slurm rewrote. */
+void lifecycle_reconcile(struct daemon *d, int64_t now_ns);
+/* Descriptor callback: somebody wrote to a cpuset that we hold (Slurm does at a new step). */
+void lifecycle_watch(int fd, uint32_t events, void *daemon);
+void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns);
+void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns);
+
+/* adopt.c: living through a restart of the daemon */
+void adopt_keep(struct daemon *d, struct step *s);
+/* Also the next daemon leaves it to Slurm's placement. */
+void adopt_mark_released(struct daemon *d, struct step *s);
+void adopt_forget(struct daemon *d, const struct step *s);
+/* At start: takes over the steps that still run; puts back what belongs to none. */
+void adopt_all(struct daemon *d);
+
+/* launch.c: the launch environment of a step */
+void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
+	int placed_cores);
+
+/* ctl.c: what colocctl asks; appends to @ret_json (malloc'ed), 0 or 1 as exit status */
+int ctl_run(
+	struct daemon *d, uint32_t uid, const struct msg *m, char **ret_json, struct errbuf *err);
+/* reload.c */
+/* Policies and their options are checked too: "colocd -t" must find what a start would. */
+int reload_check(struct daemon *d, struct errbuf *err);
+/* The node's PUs less reserve:; -EINVAL none is left. */
+int reload_usable(struct daemon *d, struct errbuf *err);
+/* Reads the file again; *ret_old is what held before. On an error nothing changed. */
+int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err);
+
+/* server.c */
+int server_create(struct server **ret, struct daemon *d, struct errbuf *err);
+void server_free(struct server *s);
+
+#endif

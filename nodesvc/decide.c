@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * decide.c - from the live table to a view, through the engine, to the kernel.
+ *
+ * One policy rules the node's co-located set at a time. When a signal it needs is missing, the
+ * configured fallback decides, and every step it placed says so.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/ipc.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+static int make_engine(struct daemon *d, const char *spec, struct engine **ret, struct errbuf *err)
+{
+	struct policy_option options[CONF_LIST_MAX];
+	struct policy_cfg cfg = {
+		.topo = d->topo,
+		.max_jobs = JOBS_MAX,
+		.share_smt = d->conf.share_smt,
+		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,
+		.option = options,
+	};
+	size_t len = strcspn(spec, ",");
+
+	for (int i = 0; i < d->conf.n_policy_options; i++) {
+		const struct conf_pair *p = &d->conf.policy_option[i];
+
+		if (strncmp(p->key, spec, len) == 0 && p->key[len] == '.')
+			options[cfg.n_options++] =
+				(struct policy_option){p->key + len + 1, p->value};
+	}
+	return engine_create(ret, spec, &cfg, err);
+}
+
+static int set_ruling(struct daemon *d, const char *spec, const char *by, struct errbuf *err)
+{
+	struct engine *e;
+	int rc = make_engine(d, spec, &e, err);
+
+	if (rc < 0)
+		return rc;
+	engine_free(d->engine);
+	d->engine = e;
+	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
+	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
+	return 0;
+}
+
+int decide_open(struct daemon *d, struct errbuf *err)
+{
+	int rc = plan_init(&d->plan, JOBS_MAX, err);
+
+	if (rc < 0)
+		return rc;
+	d->plan.want_explain = true;
+	rc = make_engine(d, d->conf.fallback, &d->fallback, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "key 'fallback'");
+	rc = set_ruling(d, d->conf.policy, "", err);
+	if (rc < 0)
+		return err_wrap(err, rc, "key 'policy'");
+	return loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
+}
+
+void decide_close(struct daemon *d)
+{
+	engine_free(d->engine);
+	engine_free(d->fallback);
+	d->engine = d->fallback = NULL;
+	plan_done(&d->plan);
+	if (d->tick)
+		loop_remove(d->loop, d->tick);
+	d->tick = NULL;
+}
+
+int decide_reconfigure(struct daemon *d, struct errbuf *err)
+{
+	struct engine *fallback;
+	int rc = make_engine(d, d->conf.fallback, &fallback, err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "key 'fallback'");
+	/* A policy that a user's step brought in goes on ruling until the set is empty. */
+	rc = *d->ruling_by ? 0 : set_ruling(d, d->conf.policy, "", err);
+	if (rc < 0) {
+		engine_free(fallback);
+		return err_wrap(err, rc, "key 'policy'");
+	}
+	engine_free(d->fallback);
+	d->fallback = fallback;
+	if (d->ticking) {
+		d->ticking = false;
+		decide_start_ticking(d);
+	}
+	return 0;
+}
+
+static int count_managed(const struct daemon *d)
+{
+	int n = 0;
+
+	for (int i = 0; i < d->jobs.n; i++)
+		n += step_is_managed(d->jobs.step[i]);
+	return n;
+}
+
+static bool listed(const struct conf_list *l, const char *item, size_t len)
+{
+	for (int i = 0; i < l->n; i++)
+		if (strncmp(l->item[i], item, len) == 0 && l->item[i][len] == '\0')
+			return true;
+	return l->n == 0;
+}
+
+int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
+	size_t size, struct errbuf *err)
+{
+	const char *want = *spec ? spec : d->conf.policy;
+	size_t len = strcspn(want, ",");
+	bool empty = count_managed(d) == 0;
+	char name[64];
+
+	*ret_reason = '\0';
+	snprintf(name, sizeof(name), "%.*s", (int)len, want);
+	if (*spec) {
+		const struct policy_ops *ops = policy_find(name);
+
+		if (!ops || !ops->on_node)
+			return err_set(err, -EINVAL, "policy '%s' does not run on a node", name);
+		if (!listed(&d->conf.allow_policies, name, len))
+			return err_set(err, -EPERM, "policy '%s' is not in allow_policies", name);
+	}
+	if (empty && (!*spec || d->conf.policy_lock)) {
+		if (strcmp(d->ruling, d->conf.policy) != 0 || *d->ruling_by) {
+			int rc = set_ruling(d, d->conf.policy, "", err);
+
+			if (rc < 0)
+				return rc;
+		}
+	} else if (empty) {
+		int rc = set_ruling(d, want, step_id, err);
+
+		if (rc < 0)
+			return rc;
+		log_info("policy %s rules: step %s asked for it", d->ruling, step_id);
+	}
+	if (*spec && strcmp(d->ruling, want) != 0) {
+		const char *why = d->conf.policy_lock ? "policy_lock" : "the running set has it";
+
+		if (d->conf.policy_conflict == CONFLICT_REFUSE)
+			return err_set(err, -EPERM,
+				"policy '%s' asked for, '%s' rules (%s), and policy_conflict is "
+				"refuse",
+				want, d->ruling, why);
+		snprintf(ret_reason, size, "asked for %s; %s rules (%s)", want, d->ruling, why);
+	}
+	return 0;
+}
+
+/* ---- view ---- */
+
+static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
+{
+	int n = 0;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+		struct view_job *j = &jobs[n];
+
+		if (!step_is_managed(s) && s->status != STATUS_EXCLUDED)
+			continue;
+		memset(j, 0, sizeof(*j));
+		j->id = s->id;
+		j->type = s->type;
+		j->order = s->order;
+		j->threads = s->threads;
+		j->min_cores = s->min_cores;
+		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		if (s->status == STATUS_EXCLUDED) {
+			j->excluded = true;
+			j->envelope = s->slurm_step;
+			j->current = s->slurm_step;
+		} else if (!coreset_is_empty(&s->coreset)) {
+			j->current = s->coreset;
+		}
+		memcpy(j->signal, s->signal, sizeof(j->signal));
+		j->sample_no = s->sample_no;
+		j->home_numa = -1;
+		j->rss_bytes = -1;
+		j->core = -1;
+		j->has_priority = s->has_priority;
+		j->priority_high = s->priority_high;
+		j->qos = s->qos;
+		j->nodes = s->nnodes;
+		steps[n++] = s;
+	}
+	v->now_s = (double)ipc_now_ns() / 1e9;
+	v->seed = 1;
+	v->job = jobs;
+	v->n_jobs = n;
+	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
+	return n;
+}
+
+static void list_shares(struct daemon *d, const struct step *s, char *buf, size_t size)
+{
+	*buf = '\0';
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *o = d->jobs.step[i];
+
+		if (o != s && step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset))
+			step_note(buf, size, ",", o->id, false);
+	}
+}
+
+/* ---- making it true ---- */
+
+static void note_coreset(struct step *s)
+{
+	char text[CORESET_STR_MAX];
+
+	step_note(s->history, sizeof(s->history), ";",
+		coreset_format(&s->coreset, text, sizeof(text)), true);
+}
+
+/* Writes one step's coreset into the kernel (unless dry). On failure Slurm's placement stands. */
+static int apply(struct daemon *d, struct step *s, struct errbuf *err)
+{
+	struct actuate_result result;
+	int rc;
+
+	if (d->conf.dry_run || s->dry_run || actuate_get_ops(d->actuate) == &actuate_none) {
+		s->status = STATUS_OBSERVED;
+		if (actuate_get_ops(d->actuate) == &actuate_none)
+			snprintf(s->reason, sizeof(s->reason), "nothing is moved: %.120s",
+				actuate_why_not(d->actuate));
+		note_coreset(s);
+		return 0;
+	}
+	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
+	if (rc < 0) {
+		/* It would fail at every tick: leave the step alone from now on. */
+		if (rc != -ENOENT && rc != -ESRCH) {
+			log_warning("step %s: %s, left to Slurm's placement", s->id, err->text);
+			snprintf(
+				s->reason, sizeof(s->reason), "cannot be moved: %.120s", err->text);
+			s->status = STATUS_EXCLUDED;
+			coreset_zero(&s->coreset);
+		}
+		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
+		return rc;
+	}
+	s->coreset = result.coreset;
+	s->status = STATUS_PLACED;
+	note_coreset(s);
+	return 0;
+}
+
+int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
+{
+	if (!step_is_managed(s))
+		return 0;
+	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &s->envelope)) {
+		/* The allocation is not what Slurm's item said: decide again with the truth. */
+		coreset_zero(&s->coreset);
+		decide_run(d, EVENT_ARRIVAL, s->id, s);
+	}
+	if (coreset_is_empty(&s->coreset) || strcmp(s->policy, "none") == 0) {
+		s->status = STATUS_OBSERVED;
+		return 0;
+	}
+	return apply(d, s, err);
+}
+
+int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why)
+{
+	struct errbuf err;
+	int rc = 0;
+
+	if (s->located)
+		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
+	if (rc < 0) {
+		log_error("step %s: restore: %s", s->id, err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
+			err.text);
+	}
+	s->status = status;
+	coreset_zero(&s->coreset);
+	if (why)
+		snprintf(s->reason, sizeof(s->reason), "%s", why);
+	return rc;
+}
+
+/* A tick may wait: no step is moved again within its dwell, nor more often than configured. */
+static bool must_wait(const struct daemon *d, const struct step *s, int64_t now_ns)
+{
+	if (s->status != STATUS_PLACED)
+		return false;
+	if (now_ns - s->last_move_ns < (int64_t)(d->conf.min_dwell_s * 1e9))
+		return true;
+	return d->conf.max_moves_per_min && s->moves_in_window >= d->conf.max_moves_per_min &&
+	       now_ns - s->move_window_ns < INT64_C(60000000000);
+}
+
+static void count_move(struct step *s, int64_t now_ns)
+{
+	if (now_ns - s->move_window_ns >= INT64_C(60000000000)) {
+		s->move_window_ns = now_ns;
+		s->moves_in_window = 0;
+	}
+	s->moves_in_window++;
+	s->last_move_ns = now_ns;
+}
+
+static void note_decision(struct daemon *d, struct step *s, const char *event,
+	const struct coreset *from, bool moved, const char *shares)
+{
+	struct decision *dec = step_new_decision(s);
+
+	dec->event = event;
+	snprintf(dec->policy, sizeof(dec->policy), "%s", s->policy);
+	dec->from = *from;
+	dec->to = s->coreset;
+	dec->moved = moved;
+	dec->score = d->plan.score;
+	snprintf(dec->why, sizeof(dec->why), "%s", s->why);
+	snprintf(dec->shares, sizeof(dec->shares), "%s", shares);
+	if (*d->plan.explain)
+		dec->explain = strdup(d->plan.explain);
+}
+
+static const char *event_name(enum event_type e)
+{
+	static const char *const names[] = {
+		[EVENT_ARRIVAL] = "arrival",
+		[EVENT_END] = "end",
+		[EVENT_PHASE] = "phase",
+		[EVENT_TICK] = "tick",
+		[EVENT_EXPERIMENT_RESULT] = "experiment_result",
+		[EVENT_TASK_DONE] = "task_done",
+	};
+
+	return names[e];
+}
+
+static int64_t unix_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* Keeps the decision for explain after the fact. */
+static void record_decision(struct daemon *d, const char *event, const char *policy)
+{
+	struct json_object *root = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+	struct errbuf err;
+
+	if (!root || !list) {
+		json_object_put(root);
+		json_object_put(list);
+		return;
+	}
+	json_object_object_add(root, "policy", json_object_new_string(policy));
+	for (int i = 0; i < d->plan.n_jobs; i++) {
+		struct json_object *o = json_object_new_object();
+		char text[CORESET_STR_MAX];
+
+		json_object_object_add(o, "id", json_object_new_string(d->plan.job[i].id));
+		json_object_object_add(o, "coreset",
+			json_object_new_string(
+				coreset_format(&d->plan.job[i].coreset, text, sizeof(text))));
+		json_object_array_add(list, o);
+	}
+	json_object_object_add(root, "jobs", list);
+	if (record_decision_add(d->record, unix_ns(), event,
+		    json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN), &err) < 0)
+		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+	json_object_put(root);
+}
+
+void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
+{
+	/* Static: too large for the stack, and one thread decides. */
+	static struct view_job jobs[JOBS_MAX];
+	static struct step *steps[JOBS_MAX];
+	struct event event = {.type = type, .job = about_id};
+	struct view v = {.event = &event, .n_events = 1};
+	struct errbuf err, why = {.text = ""};
+	const char *fallback_why = NULL, *policy;
+	int64_t now_ns = ipc_now_ns();
+	int rc, moved = 0;
+
+	if (build_view(d, &v, jobs, steps) == 0) {
+		/* The policies still have to hear of an end. */
+		engine_decide(d->engine, &v, &d->plan, &err);
+		engine_decide(d->fallback, &v, &d->plan, &err);
+		return;
+	}
+	policy = engine_policy(d->engine)->name;
+	rc = engine_decide(d->engine, &v, &d->plan, &why);
+	if (rc < 0 && rc != -EPROTO) {
+		fallback_why = why.text;
+		policy = engine_policy(d->fallback)->name;
+		rc = engine_decide(d->fallback, &v, &d->plan, &err);
+	} else if (rc < 0) {
+		err = why;
+	}
+	d->n_decisions++;
+	if (rc < 0) {
+		log_error("policy %s: %s; placements stay", policy, err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "policy %s: %.200s", policy,
+			err.text);
+		return;
+	}
+	if (type == EVENT_TICK)
+		for (int i = 0; i < v.n_jobs; i++)
+			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
+				must_wait(d, steps[i], now_ns))
+				return;
+	for (int i = 0; i < v.n_jobs; i++)
+		if (step_is_managed(steps[i]))
+			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
+	if (strcmp(policy, "none") == 0)
+		return;
+	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
+	for (int i = 0; i < v.n_jobs; i++) {
+		struct step *s = steps[i];
+
+		jobs[i].current = s->coreset;
+		if (step_is_managed(s))
+			s->coreset = d->plan.job[i].coreset;
+	}
+	for (int i = 0; i < v.n_jobs; i++) {
+		struct step *s = steps[i];
+		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
+		bool first = coreset_is_empty(&jobs[i].current);
+
+		char shares[sizeof(s->decision[0].shares)];
+		const struct decision *last = step_get_decision(s, 0);
+
+		if (!step_is_managed(s))
+			continue;
+		if (fallback_why)
+			snprintf(s->why, sizeof(s->why), "%.80s (fallback: %.60s)",
+				d->plan.job[i].why, fallback_why);
+		else
+			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
+		/* New company is a decision too, also for one who stays where he is. */
+		list_shares(d, s, shares, sizeof(shares));
+		if (changed || !last || strcmp(last->shares, shares) != 0)
+			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
+				shares);
+		if (!changed)
+			continue;
+		moved++;
+		if (first || s == later || !s->located || s->status == STATUS_PENDING)
+			continue; /* its tasks have not started: decide_place() */
+		if (apply(d, s, &err) == 0) {
+			s->rebinds++;
+			d->n_rebinds++;
+			count_move(s, now_ns);
+			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+		}
+	}
+	/* A step that was left out for a while (dry run, batch shell) comes in here. */
+	for (int i = 0; i < v.n_jobs; i++) {
+		struct step *s = steps[i];
+
+		if (s != later && s->located && s->status == STATUS_PENDING &&
+			s->n_tasks >= s->ntasks && !coreset_is_empty(&s->coreset))
+			apply(d, s, &err);
+	}
+	if (moved)
+		record_decision(d, event_name(type), policy);
+}
+
+/* ---- the tick ---- */
+
+void decide_start_ticking(struct daemon *d)
+{
+	if (!d->ticking)
+		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+	d->ticking = true;
+}
+
+void decide_tick(void *daemon)
+{
+	struct daemon *d = daemon;
+	int64_t now_ns = ipc_now_ns();
+
+	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
+		d->last_reconcile_ns = now_ns;
+		lifecycle_reconcile(d, now_ns);
+	}
+	if (d->jobs.n == 0) {
+		/* Nothing to watch: an idle node costs no wake-ups. */
+		loop_set_timer(d->tick, 0, 0);
+		d->ticking = false;
+		return;
+	}
+	sample_run(d, now_ns, false);
+	if (count_managed(d))
+		decide_run(d, EVENT_TICK, NULL, NULL);
+}

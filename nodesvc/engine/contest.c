@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * contest.c - reads a view: competitors, domains, sizes.
+ */
+#include "nodesvc/engine/contest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/explain.h"
+
+int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	size_t jobs = (size_t)cfg->max_jobs, cores = (size_t)cfg->topo->n_cores;
+	size_t domains = (size_t)cfg->topo->n_domains, most = jobs > cores ? jobs : cores;
+
+	memset(c, 0, sizeof(*c));
+	c->t = cfg->topo;
+	c->max_jobs = cfg->max_jobs;
+	c->independent = cfg->multi_node_independent;
+	c->job = calloc(jobs, sizeof(int));
+	c->size = calloc(jobs, sizeof(int));
+	c->domain = calloc(domains, sizeof(int));
+	c->capacity = calloc(domains, sizeof(int));
+	c->first_core = calloc(domains, sizeof(int));
+	c->core = calloc(cores, sizeof(int));
+	c->core_domain = calloc(cores, sizeof(int));
+	c->owner = calloc(cores, sizeof(int));
+	c->scratch = calloc(4 * most, sizeof(int));
+	c->envelope = calloc(jobs, sizeof(struct coreset));
+	c->allowed = calloc(jobs * domains, 1);
+	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
+		!c->core_domain || !c->owner || !c->scratch || !c->envelope || !c->allowed) {
+		contest_done(c);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void contest_done(struct contest *c)
+{
+	free(c->job);
+	free(c->size);
+	free(c->domain);
+	free(c->capacity);
+	free(c->first_core);
+	free(c->core);
+	free(c->core_domain);
+	free(c->owner);
+	free(c->scratch);
+	free(c->envelope);
+	free(c->allowed);
+	memset(c, 0, sizeof(*c));
+}
+
+static bool earlier(const struct view *v, int a, int b)
+{
+	if (v->job[a].order != v->job[b].order)
+		return v->job[a].order < v->job[b].order;
+	return strcmp(v->job[a].id, v->job[b].id) < 0;
+}
+
+/* Competitors by arrival; the others are placed. Insertion: views mostly come in order. */
+static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
+{
+	const struct view *v = c->v;
+
+	c->n = 0;
+	for (int i = 0; i < v->n_jobs; i++) {
+		struct coreset base;
+		int k;
+
+		if (v->job[i].excluded) {
+			plan_why(p, i, "excluded: stays where it is");
+			continue;
+		}
+		plan_base_coreset(&base, v, c->t, &v->job[i]);
+		if (coreset_is_empty(&base))
+			return err_set(err, -EINVAL,
+				"job %s: envelope: no CPU is left in it (reserved?)", v->job[i].id);
+		if (v->job[i].cores > 0 && v->job[i].cores > topo_count_cores(c->t, &base))
+			return err_set(err, -EINVAL, "job %s: cores: %d, but its envelope has %d",
+				v->job[i].id, v->job[i].cores, topo_count_cores(c->t, &base));
+		if (v->job[i].nodes > 1 && !c->independent) {
+			p->job[i].coreset = base;
+			plan_why(p, i, "step of %d nodes: keeps its whole envelope",
+				v->job[i].nodes);
+			continue;
+		}
+		for (k = c->n++; k > 0 && earlier(v, i, c->job[k - 1]); k--) {
+			c->job[k] = c->job[k - 1];
+			c->envelope[k] = c->envelope[k - 1];
+		}
+		c->job[k] = i;
+		c->envelope[k] = base;
+	}
+	return 0;
+}
+
+static void drop_job(struct contest *c, int k)
+{
+	c->n--;
+	for (; k < c->n; k++) {
+		c->job[k] = c->job[k + 1];
+		c->size[k] = c->size[k + 1];
+		c->envelope[k] = c->envelope[k + 1];
+	}
+}
+
+/* Jobs whose cores nobody else may have get them all and leave the contest. */
+static void settle_loners(struct contest *c, struct plan *p)
+{
+	bool all_same = true;
+
+	/* A single job stays in: policies have figures to tell about it. */
+	for (int k = 1; k < c->n && all_same; k++)
+		all_same = coreset_is_equal(&c->envelope[0], &c->envelope[k]);
+	if (all_same)
+		return;
+	for (int k = 0; k < c->n;) {
+		struct coreset mine;
+		bool alone = true;
+
+		topo_whole_cores(c->t, &c->envelope[k], &mine);
+		for (int l = 0; l < c->n && alone; l++)
+			alone = l == k || !coreset_intersects(&mine, &c->envelope[l]);
+		if (!alone) {
+			k++;
+			continue;
+		}
+		p->job[c->job[k]].coreset = c->envelope[k];
+		plan_why(p, c->job[k], "alone in its envelope: all of it");
+		drop_job(c, k);
+	}
+}
+
+static void collect_cores(struct contest *c)
+{
+	struct coreset usable;
+
+	coreset_zero(&usable);
+	for (int k = 0; k < c->n; k++)
+		coreset_or(&usable, &usable, &c->envelope[k]);
+	c->n_domains = 0;
+	c->total = 0;
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->core_domain[i] = -1;
+	for (int d = 0; d < c->t->n_domains; d++) {
+		const struct topo_domain *td = &c->t->domain[d];
+		int limit =
+			c->v->capacity && d < c->v->n_capacity ? c->v->capacity[d] : td->n_cores;
+		int n = 0;
+
+		c->first_core[c->n_domains] = c->total;
+		for (int i = 0; i < td->n_cores && n < limit; i++) {
+			int core = c->t->domain_core[td->first_core + i];
+
+			if (!coreset_intersects(&c->t->core[core].pus, &usable))
+				continue;
+			c->core_domain[core] = c->n_domains;
+			c->core[c->total++] = core;
+			n++;
+		}
+		if (n == 0)
+			continue;
+		c->domain[c->n_domains] = d;
+		c->capacity[c->n_domains++] = n;
+	}
+}
+
+static bool may_use(const struct contest *c, int k, int core)
+{
+	return c->uniform || coreset_intersects(&c->t->core[core].pus, &c->envelope[k]);
+}
+
+static int usable_cores(const struct contest *c, int k)
+{
+	int n = 0;
+
+	if (c->uniform)
+		return c->total;
+	for (int i = 0; i < c->total; i++)
+		n += may_use(c, k, c->core[i]);
+	return n;
+}
+
+static void fill_allowed(struct contest *c)
+{
+	size_t stride = (size_t)c->t->n_domains;
+
+	c->uniform = true;
+	for (int k = 1; k < c->n && c->uniform; k++)
+		c->uniform = coreset_is_equal(&c->envelope[0], &c->envelope[k]);
+	if (c->uniform)
+		return;
+	memset(c->allowed, 0, (size_t)c->n * stride);
+	for (int k = 0; k < c->n; k++)
+		for (int i = 0; i < c->total; i++)
+			if (may_use(c, k, c->core[i]))
+				c->allowed[(size_t)k * stride +
+					   (size_t)c->core_domain[c->core[i]]] = 1;
+}
+
+/* Fair share max(1, C/N) of @cores among the jobs without a size; the earliest get the rest. */
+static void deal_equally(struct contest *c, int cores, int n_without)
+{
+	int base = cores / n_without, rest = cores % n_without;
+
+	if (base == 0) {
+		base = 1;
+		rest = 0;
+	}
+	for (int k = 0; k < c->n; k++)
+		if (c->size[k] == 0) {
+			c->size[k] = base + (rest > 0);
+			rest--;
+		}
+}
+
+/*
+ * Overlapping but different envelopes: a core counts for 1/(jobs that may use it) to each of them;
+ * with equal envelopes this is C/N, with disjoint ones the allocation.
+ */
+static void deal_by_core(struct contest *c)
+{
+	for (int k = 0; k < c->n; k++) {
+		double share = 0;
+
+		for (int i = 0; i < c->total; i++) {
+			int users = 0;
+
+			if (!may_use(c, k, c->core[i]))
+				continue;
+			for (int l = 0; l < c->n; l++)
+				users += may_use(c, l, c->core[i]);
+			share += 1.0 / users;
+		}
+		c->size[k] = share < 1 ? 1 : (int)(share + 1e-9);
+	}
+}
+
+/* Lifts sizes below a job's minimum at the cost of the largest that can spare a core. */
+static void lift_to_minimum(struct contest *c)
+{
+	int need = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		int min = c->v->job[c->job[k]].min_cores;
+
+		need += min > 1 ? min : 1;
+	}
+	if (c->shared || need > c->total)
+		return;
+	for (int k = 0; k < c->n; k++) {
+		int want = c->v->job[c->job[k]].min_cores;
+
+		while (c->size[k] < want) {
+			int rich = -1;
+
+			for (int l = c->n - 1; l >= 0; l--) {
+				int min = c->v->job[c->job[l]].min_cores;
+
+				if (l != k && c->size[l] > (min > 1 ? min : 1) &&
+					(rich < 0 || c->size[l] > c->size[rich]))
+					rich = l;
+			}
+			if (rich < 0)
+				break;
+			c->size[rich]--;
+			c->size[k]++;
+		}
+	}
+}
+
+static void set_sizes(struct contest *c)
+{
+	int given = 0, sum = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		c->size[k] = j->cores > 0 ? j->cores : 0;
+		given += c->size[k] > 0;
+		sum += c->size[k];
+	}
+	c->shared = c->n > c->total;
+	c->given = given == c->n && sum <= c->total;
+	if (!c->given) {
+		int without = c->n - given;
+
+		/* Sizes count only where they fit beside one core for each of the others. */
+		if (given == c->n || sum + without > c->total) {
+			for (int k = 0; k < c->n; k++)
+				c->size[k] = 0;
+			without = c->n;
+			sum = 0;
+		}
+		if (c->uniform)
+			deal_equally(c, c->total - sum, without);
+		else
+			deal_by_core(c);
+		lift_to_minimum(c);
+	}
+}
+
+/* Drops the cores that carving took from the domains. */
+static void compact_cores(struct contest *c)
+{
+	int n_domains = 0, total = 0;
+
+	for (int d = 0; d < c->n_domains; d++) {
+		int first = total;
+
+		for (int i = 0; i < c->capacity[d]; i++) {
+			int core = c->core[c->first_core[d] + i];
+
+			if (c->core_domain[core] < 0)
+				continue;
+			c->core_domain[core] = n_domains;
+			c->core[total++] = core;
+		}
+		if (total == first)
+			continue;
+		c->domain[n_domains] = c->domain[d];
+		c->first_core[n_domains] = first;
+		c->capacity[n_domains++] = total - first;
+	}
+	c->n_domains = n_domains;
+	c->total = total;
+}
+
+/* A job larger than any domain gets whole domains and the rest of it from one more. */
+static bool carve_one(struct contest *c, struct plan *p)
+{
+	int most = 0, n = 0, *list = c->scratch;
+
+	for (int d = 0; d < c->n_domains; d++)
+		most = c->capacity[d] > most ? c->capacity[d] : most;
+	for (int k = 0; k < c->n; k++) {
+		int left = c->size[k];
+
+		if (left <= most)
+			continue;
+		for (int whole = 1; whole >= 0; whole--)
+			for (int d = 0; d < c->n_domains && left > 0; d++) {
+				const int *core = c->core + c->first_core[d];
+
+				if (whole && c->capacity[d] > left)
+					continue;
+				for (int i = 0; i < c->capacity[d] && left > 0; i++) {
+					if (c->core_domain[core[i]] < 0)
+						continue;
+					c->core_domain[core[i]] = -1;
+					list[n++] = core[i];
+					left--;
+				}
+			}
+		contest_give(c, k, list, n, p);
+		plan_why(p, c->job[k], "%d cores, more than any domain: whole domains first", n);
+		drop_job(c, k);
+		compact_cores(c);
+		return true;
+	}
+	return false;
+}
+
+static void carve(struct contest *c, struct plan *p)
+{
+	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
+		;
+	c->equal = true;
+	for (int k = 1; k < c->n; k++)
+		c->equal = c->equal && c->size[k] == c->size[0];
+}
+
+int contest_build(struct contest *c, const struct view *v, struct plan *p, struct errbuf *err)
+{
+	int rc;
+
+	c->v = v;
+	rc = collect_jobs(c, p, err);
+	if (rc)
+		return rc;
+	settle_loners(c, p);
+	c->n_domains = c->total = 0;
+	c->equal = c->uniform = true;
+	c->shared = c->given = false;
+	if (c->n == 0)
+		return 0;
+	collect_cores(c);
+	if (c->total == 0)
+		return err_set(err, -EINVAL, "capacity leaves no core");
+	fill_allowed(c);
+	for (int k = 0; k < c->n; k++)
+		if (usable_cores(c, k) == 0)
+			return err_set(err, -EINVAL,
+				"job %s: capacity leaves no core of its envelope",
+				v->job[c->job[k]].id);
+	set_sizes(c);
+	if (c->given || c->n > c->n_domains)
+		carve(c, p);
+	return 0;
+}
+
+uint64_t contest_set(const struct contest *c, const int *slot)
+{
+	uint64_t h = 14695981039346656037u + (uint64_t)c->total; /* FNV-1a over slots */
+
+	for (int k = 0; k < c->n; k++)
+		h = (h ^ (uint64_t)(slot[c->job[k]] + 1)) * 1099511628211u;
+	return h;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * contest.h - who competes for which cores, how many each gets by right, and how a grouping by
+ * domains becomes coresets. The rules of placement that hold for every policy live here; what
+ * stays with a policy is who goes with whom.
+ *
+ * Jobs of a contest are numbered 0..n-1 by order of arrival (then id), its domains 0..n_domains-1
+ * in the order of the topology. Cores, not PUs, are dealt out: an SMT pair is never split.
+ *
+ * Not in a contest: excluded jobs, steps of several nodes (they keep their envelope), and jobs
+ * whose envelope nobody else touches (they get all of it).
+ */
+#ifndef COLOC_ENGINE_CONTEST_H
+#define COLOC_ENGINE_CONTEST_H
+
+#include "nodesvc/engine/plan.h"
+#include "nodesvc/engine/policy.h"
+
+struct contest {
+	const struct topo *t;
+	const struct view *v;
+	int max_jobs;
+	bool independent; /* multi-node steps take part */
+
+	int n;            /* competing jobs */
+	int *job;         /* [n] index in the view */
+	int *size;        /* [n] cores by right (c_i) */
+	bool given;       /* every size was asked for */
+	bool equal;       /* all sizes are the same */
+	bool shared;      /* more jobs than cores: a domain's members share it */
+	bool uniform;     /* all envelopes hold all usable cores */
+	int n_domains;    /* domains with a usable core */
+	int *domain;      /* [n_domains] index in the topology */
+	int *capacity;    /* [n_domains] usable cores */
+	int *first_core;  /* [n_domains] into core[] */
+	int *core;        /* [total] core_lx by domain */
+	int total;        /* cores to be had */
+	int *core_domain; /* [topo.n_cores] contest domain of a core, -1 not usable */
+
+	/* room for contest.c */
+	struct coreset *envelope; /* [max_jobs] base coreset by contest job */
+	unsigned char *allowed;   /* [max_jobs * topo.n_domains] */
+	int *owner;               /* [n_cores] */
+	int *scratch;             /* [4 * max(max_jobs, n_cores)] */
+};
+
+int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err);
+void contest_done(struct contest *c);
+
+/*
+ * contest_build - reads a view. Jobs outside the contest are placed in @p at once; the others keep
+ * the coreset they have in @p (the current one) until contest_apply().
+ * Errors: -EINVAL a job whose envelope leaves it no CPU, or asks for more cores than that has.
+ */
+int contest_build(struct contest *c, const struct view *v, struct plan *p, struct errbuf *err);
+
+/* May job @k run in domain @d at all? */
+static inline bool contest_allowed(const struct contest *c, int k, int d)
+{
+	return c->uniform || c->allowed[(size_t)k * (size_t)c->t->n_domains + (size_t)d];
+}
+
+/*
+ * contest_counts - how many jobs each domain takes when sizes do not decide: shares of n by
+ * capacity, largest remainder, ties to the lower domain; floor/ceil(N/S) on equal domains.
+ */
+void contest_counts(const struct contest *c, int *ret_count);
+
+/* Least and most cores a domain may hold for a grouping to count as balanced by cores. */
+void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max);
+
+/* True when the sizes fit the domains under @domain_of[k]. */
+bool contest_fits(const struct contest *c, const int *domain_of);
+
+/*
+ * contest_blocks - the rule for no more jobs than domains and no sizes asked for: a block of
+ * domains each, equal but for the remainder, keeping what jobs have. Places them; false where
+ * the rule does not apply (then nothing was done).
+ */
+bool contest_blocks(struct contest *c, struct plan *p);
+
+/*
+ * contest_incumbent - the grouping that runs now, when it is one this contest could choose:
+ * every job placed inside one domain, alone or with its group, sizes and balance kept.
+ */
+bool contest_incumbent(struct contest *c, int *ret_domain_of);
+
+/*
+ * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;
+ * where nothing runs yet, the group of the earliest job gets the first domain.
+ */
+void contest_relabel(struct contest *c, int *domain_of);
+
+/* Turns a grouping into coresets: current cores first, then the lowest free ones. */
+void contest_apply(struct contest *c, const int *domain_of, struct plan *p);
+
+/* Deals the cores of all domains in one row, by size: exact shares that may straddle domains. */
+void contest_deal_row(struct contest *c, struct plan *p);
+
+/* A number that changes with the set of competing jobs; @slot as in policy_ops.decide. */
+uint64_t contest_set(const struct contest *c, const int *slot);
+
+/* A grouping by arrival that keeps jobs where they are if balance allows: fair's. */
+void contest_by_arrival(struct contest *c, int *ret_domain_of);
+
+/* Gives job @k exactly the listed cores (its PUs of them). */
+void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p);
+
+#endif

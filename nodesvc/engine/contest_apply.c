@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * contest_apply.c - from groupings by domain to coresets, and back from what runs now.
+ */
+#include <string.h>
+
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/explain.h"
+
+static const struct coreset *current_of(const struct contest *c, int k)
+{
+	return &c->v->job[c->job[k]].current;
+}
+
+static bool may_use(const struct contest *c, int k, int core)
+{
+	return c->uniform || coreset_intersects(&c->t->core[core].pus, &c->envelope[k]);
+}
+
+static bool runs_on(const struct contest *c, int k, int core)
+{
+	return coreset_intersects(&c->t->core[core].pus, current_of(c, k));
+}
+
+void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p)
+{
+	struct coreset set;
+
+	coreset_zero(&set);
+	for (int i = 0; i < n; i++)
+		coreset_or(&set, &set, &c->t->core[core[i]].pus);
+	coreset_and(&p->job[c->job[k]].coreset, &set, &c->envelope[k]);
+}
+
+void contest_counts(const struct contest *c, int *ret_count)
+{
+	int left = c->n;
+
+	for (int d = 0; d < c->n_domains; d++) {
+		ret_count[d] = c->n * c->capacity[d] / c->total;
+		left -= ret_count[d];
+	}
+	for (; left > 0; left--) {
+		int best = -1;
+		long best_rest = -1;
+
+		for (int d = 0; d < c->n_domains; d++) {
+			/* Remainder of n*capacity/total after what it has; in units of 1/total. */
+			long rest = (long)c->n * c->capacity[d] - (long)ret_count[d] * c->total;
+
+			if (!c->shared && ret_count[d] >= c->capacity[d])
+				continue;
+			if (best < 0 || rest > best_rest) {
+				best = d;
+				best_rest = rest;
+			}
+		}
+		if (best < 0)
+			best = 0;
+		ret_count[best]++;
+	}
+}
+
+void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max)
+{
+	int sum = 0, biggest = 1, max, min;
+
+	for (int k = 0; k < c->n; k++) {
+		sum += c->size[k];
+		if (c->size[k] > biggest)
+			biggest = c->size[k];
+	}
+	/* For equal sizes this is floor/ceil of the domain's share of the jobs. */
+	max = (sum * c->capacity[d] + c->total - 1) / c->total + biggest - 1;
+	min = sum * c->capacity[d] / c->total - (biggest - 1);
+	*ret_max = !c->shared && max > c->capacity[d] ? c->capacity[d] : max;
+	*ret_min = min > 0 ? min : 0;
+}
+
+bool contest_fits(const struct contest *c, const int *domain_of)
+{
+	int *load = c->scratch;
+
+	memset(load, 0, (size_t)c->n_domains * sizeof(int));
+	for (int k = 0; k < c->n; k++)
+		load[domain_of[k]] += c->size[k];
+	for (int d = 0; d < c->n_domains; d++)
+		if (load[d] > c->capacity[d])
+			return false;
+	return true;
+}
+
+bool contest_blocks(struct contest *c, struct plan *p)
+{
+	int *block_of = c->scratch, first = 0;
+
+	for (int k = 0; k < c->n && c->n > 1; k++)
+		if (c->v->job[c->job[k]].cores > 0 || c->v->job[c->job[k]].min_cores > 1)
+			return false;
+	if (c->n > c->n_domains || !c->uniform || c->n == 0)
+		return false;
+	/* Block b goes to the job that has most of it now, else to the earliest without one. */
+	for (int k = 0; k < c->n; k++)
+		block_of[k] = -1;
+	for (int b = 0; b < c->n; b++) {
+		int width = c->n_domains / c->n + (b < c->n_domains % c->n);
+		int n_cores = 0, best = -1, best_overlap = -1;
+
+		for (int d = first; d < first + width; d++)
+			n_cores += c->capacity[d];
+		for (int k = 0; k < c->n; k++) {
+			int overlap = 0;
+
+			if (block_of[k] >= 0)
+				continue;
+			for (int i = 0; i < n_cores; i++)
+				overlap += runs_on(c, k, c->core[c->first_core[first] + i]);
+			if (overlap > best_overlap) {
+				best = k;
+				best_overlap = overlap;
+			}
+		}
+		block_of[best] = b;
+		c->size[best] = n_cores;
+		contest_give(c, best, c->core + c->first_core[first], n_cores, p);
+		if (c->n == 1)
+			plan_why(p, c->job[best], "alone: its whole envelope");
+		else
+			plan_why(
+				p, c->job[best], "no more jobs than domains: a block of %d", width);
+		first += width;
+	}
+	return true;
+}
+
+/* Cores of each job in domain @d when sizes do not fit it: equal, the earliest get the rest. */
+static void share_domain(const struct contest *c, const int *domain_of, int d, int *want)
+{
+	int members = 0, at = 0;
+
+	for (int k = 0; k < c->n; k++)
+		members += domain_of[k] == d;
+	for (int k = 0; k < c->n; k++)
+		if (domain_of[k] == d) {
+			want[k] = c->capacity[d] / members + (at < c->capacity[d] % members);
+			at++;
+		}
+}
+
+static void give_whole_domain(struct contest *c, const int *domain_of, int d, struct plan *p)
+{
+	for (int k = 0; k < c->n; k++) {
+		if (domain_of[k] != d)
+			continue;
+		contest_give(c, k, c->core + c->first_core[d], c->capacity[d], p);
+		p->job[c->job[k]].group = d;
+		plan_why(p, c->job[k], "more jobs than cores: shares domain %d with its group",
+			c->domain[d]);
+	}
+}
+
+/*
+ * Owners of a row of cores among the members of domain @d (@domain_of NULL: all jobs): current
+ * cores first, then the lowest free.
+ */
+static void deal_row(
+	struct contest *c, const int *domain_of, int d, const int *core, int n, int *want)
+{
+	for (int i = 0; i < n; i++)
+		c->owner[core[i]] = -1;
+	for (int k = 0; k < c->n; k++) {
+		if ((domain_of && domain_of[k] != d) || coreset_is_empty(current_of(c, k)))
+			continue;
+		for (int i = 0; i < n && want[k] > 0; i++)
+			if (c->owner[core[i]] < 0 && runs_on(c, k, core[i])) {
+				c->owner[core[i]] = k;
+				want[k]--;
+			}
+	}
+	for (int k = 0; k < c->n; k++)
+		for (int i = 0; (!domain_of || domain_of[k] == d) && i < n && want[k] > 0; i++)
+			if (c->owner[core[i]] < 0) {
+				c->owner[core[i]] = k;
+				want[k]--;
+			}
+}
+
+/* The cores of a row that @k owns become its coreset; returns how many. */
+static int give_owned(struct contest *c, int k, const int *core, int n, struct plan *p)
+{
+	int *list = c->scratch + c->max_jobs, m = 0;
+
+	for (int i = 0; i < n; i++)
+		if (c->owner[core[i]] == k)
+			list[m++] = core[i];
+	contest_give(c, k, list, m, p);
+	return m;
+}
+
+void contest_deal_row(struct contest *c, struct plan *p)
+{
+	int *want = c->scratch;
+
+	memcpy(want, c->size, (size_t)c->n * sizeof(int));
+	deal_row(c, NULL, 0, c->core, c->total, want);
+	for (int k = 0; k < c->n; k++)
+		plan_why(p, c->job[k], "fair share of %d among %d jobs: %d cores", c->total, c->n,
+			give_owned(c, k, c->core, c->total, p));
+}
+
+/* Finds a core for job @k by an augmenting path (Kuhn); its current cores, then those of its
+ * domain, first. */
+static bool find_core(struct contest *c, int k, const int *domain_of, int *seen, int mark)
+{
+	for (int pass = 0; pass < 3; pass++)
+		for (int i = 0; i < c->total; i++) {
+			int core = c->core[i];
+
+			if (seen[core] == mark || !may_use(c, k, core))
+				continue;
+			if (pass < 2 && c->core_domain[core] != domain_of[k])
+				continue;
+			if (pass == 0 && !runs_on(c, k, core))
+				continue;
+			seen[core] = mark;
+			if (c->owner[core] < 0 ||
+				find_core(c, c->owner[core], domain_of, seen, mark)) {
+				c->owner[core] = k;
+				return true;
+			}
+		}
+	return false;
+}
+
+/* A job no core is left for shares one core with the job that has it. */
+static void squeeze_in(struct contest *c, int k, struct plan *p)
+{
+	for (int i = 0; i < c->total; i++) {
+		int core = c->core[i], o = c->owner[core];
+
+		if (!may_use(c, k, core))
+			continue;
+		if (o < 0) { /* given back by an earlier squeeze */
+			c->owner[core] = k;
+			contest_give(c, k, &core, 1, p);
+			return;
+		}
+		for (int l = 0; l < c->total; l++)
+			if (c->owner[c->core[l]] == o && c->core[l] != core)
+				c->owner[c->core[l]] = -1;
+		contest_give(c, o, &core, 1, p);
+		p->job[c->job[k]].coreset = p->job[c->job[o]].coreset;
+		p->job[c->job[o]].group = p->job[c->job[k]].group = core;
+		plan_why(p, c->job[k], "no core of its envelope is free: shares core %d", core);
+		return;
+	}
+}
+
+/* Envelopes differ: one core each by matching, then growth inside the wished domain. */
+static void apply_mixed(struct contest *c, const int *domain_of, int *want, struct plan *p)
+{
+	int *seen = c->scratch + c->max_jobs, *list = seen + c->t->n_cores;
+	bool grew = true;
+
+	for (int i = 0; i < c->t->n_cores; i++) {
+		c->owner[i] = -1;
+		seen[i] = -1;
+	}
+	for (int k = 0; k < c->n; k++)
+		want[k] = find_core(c, k, domain_of, seen, k) ? c->size[k] - 1 : -1;
+	while (grew) {
+		grew = false;
+		for (int k = 0; k < c->n; k++) {
+			int best = -1, best_rank = 0;
+
+			for (int i = 0; i < c->total && want[k] > 0; i++) {
+				int core = c->core[i], rank;
+
+				if (c->owner[core] >= 0 || !may_use(c, k, core))
+					continue;
+				rank = 1 + 2 * (c->core_domain[core] == domain_of[k]) +
+				       runs_on(c, k, core);
+				if (rank > best_rank) {
+					best = core;
+					best_rank = rank;
+				}
+			}
+			if (best >= 0) {
+				c->owner[best] = k;
+				want[k]--;
+				grew = true;
+			}
+		}
+	}
+	for (int k = 0; k < c->n; k++) {
+		int n = 0;
+
+		for (int i = 0; i < c->total; i++)
+			if (c->owner[c->core[i]] == k)
+				list[n++] = c->core[i];
+		if (n)
+			contest_give(c, k, list, n, p);
+	}
+	for (int k = 0; k < c->n; k++)
+		if (want[k] < 0)
+			squeeze_in(c, k, p);
+}
+
+void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
+{
+	bool fits = c->uniform && contest_fits(c, domain_of);
+	int *want = c->scratch;
+
+	if (!c->uniform) {
+		apply_mixed(c, domain_of, want, p);
+		return;
+	}
+	memcpy(want, c->size, (size_t)c->n * sizeof(int));
+	for (int d = 0; d < c->n_domains; d++) {
+		int members = 0;
+
+		for (int k = 0; k < c->n; k++)
+			members += domain_of[k] == d;
+		if (members > c->capacity[d]) {
+			give_whole_domain(c, domain_of, d, p);
+			continue;
+		}
+		if (members == 0)
+			continue;
+		if (!fits)
+			share_domain(c, domain_of, d, want);
+		deal_row(c, domain_of, d, c->core + c->first_core[d], c->capacity[d], want);
+		for (int k = 0; k < c->n; k++)
+			if (domain_of[k] == d)
+				plan_why(p, c->job[k], "%d cores of domain %d, beside %d others",
+					give_owned(c, k, c->core + c->first_core[d], c->capacity[d],
+						p),
+					c->domain[d], members - 1);
+	}
+}
+
+/* Domain that holds all of the current coreset of @k, -1 none. */
+static int current_domain(const struct contest *c, int k)
+{
+	int domain = -1;
+
+	coreset_for_each (pu, current_of(c, k)) {
+		int core = c->t->pu_core[pu];
+		int d = core >= 0 ? c->core_domain[core] : -1;
+
+		if (d < 0 || (domain >= 0 && d != domain))
+			return -1;
+		domain = d;
+	}
+	return domain;
+}
+
+/* Do the current cores of all jobs of @d make a share this contest could have dealt? */
+static bool domain_is_dealt(struct contest *c, const int *domain_of, int d)
+{
+	int members = 0, sum = 0, least = c->total, most = 0;
+	bool whole = true;
+
+	for (int i = 0; i < c->capacity[d]; i++)
+		c->owner[c->core[c->first_core[d] + i]] = -1;
+	for (int k = 0; k < c->n; k++) {
+		int cores = 0;
+
+		if (domain_of[k] != d)
+			continue;
+		members++;
+		for (int i = 0; i < c->capacity[d]; i++) {
+			int core = c->core[c->first_core[d] + i];
+
+			if (!runs_on(c, k, core))
+				continue;
+			cores++;
+			whole = whole && c->owner[core] < 0;
+			c->owner[core] = k;
+		}
+		if (c->given && cores != c->size[k])
+			return false;
+		sum += cores;
+		least = cores < least ? cores : least;
+		most = cores > most ? cores : most;
+	}
+	if (members > c->capacity[d])
+		return least == c->capacity[d]; /* all share all */
+	/* Disjoint (each core had no owner before), and all dealt out as evenly as sizes are. */
+	if (!whole || sum > c->capacity[d])
+		return false;
+	return members == 0 || c->given ||
+	       (sum == c->capacity[d] && (!c->equal || most - least <= 1));
+}
+
+/* Every domain within floor/ceil of its share of the jobs, or of the cores. */
+static bool is_balanced(const struct contest *c, const int *domain_of)
+{
+	bool by_count = true, by_size = true;
+
+	for (int d = 0; d < c->n_domains; d++) {
+		int min, max, load = 0, count = 0;
+
+		for (int k = 0; k < c->n; k++)
+			if (domain_of[k] == d) {
+				load += c->size[k];
+				count++;
+			}
+		contest_window(c, d, &min, &max);
+		by_size = by_size && load <= max && load >= min;
+		by_count = by_count && count >= c->n * c->capacity[d] / c->total &&
+			   count <= (c->n * c->capacity[d] + c->total - 1) / c->total;
+	}
+	return by_count || by_size;
+}
+
+bool contest_incumbent(struct contest *c, int *ret_domain_of)
+{
+	for (int k = 0; k < c->n; k++) {
+		ret_domain_of[k] = current_domain(c, k);
+		if (ret_domain_of[k] < 0 || !coreset_is_subset(current_of(c, k), &c->envelope[k]))
+			return false;
+	}
+	for (int d = 0; d < c->n_domains; d++)
+		if (!domain_is_dealt(c, ret_domain_of, d))
+			return false;
+	return is_balanced(c, ret_domain_of);
+}
+
+void contest_relabel(struct contest *c, int *domain_of)
+{
+	int *label = c->scratch, *taken = label + c->n_domains, *overlap = taken + c->n_domains;
+
+	if (!c->uniform)
+		return;
+	for (int d = 0; d < c->n_domains; d++)
+		label[d] = taken[d] = -1;
+	for (int k = 0; k < c->n; k++) {
+		int g = domain_of[k], best = -1;
+
+		if (label[g] >= 0)
+			continue;
+		/* Where most of the group's cores are now, among domains of the same size. */
+		memset(overlap, 0, (size_t)c->n_domains * sizeof(int));
+		for (int l = k; l < c->n; l++) {
+			if (domain_of[l] != g)
+				continue;
+			coreset_for_each (pu, current_of(c, l)) {
+				int core = c->t->pu_core[pu];
+
+				if (core >= 0 && c->core_domain[core] >= 0)
+					overlap[c->core_domain[core]]++;
+			}
+		}
+		for (int d = 0; d < c->n_domains; d++)
+			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
+				(best < 0 || overlap[d] > overlap[best]))
+				best = d;
+		label[g] = best;
+		taken[best] = g;
+	}
+	for (int k = 0; k < c->n; k++)
+		domain_of[k] = label[domain_of[k]];
+}
+
+void contest_by_arrival(struct contest *c, int *ret_domain_of)
+{
+	int *room = c->scratch, *count = room + c->n_domains;
+	bool by_size = !c->shared;
+
+	for (int pass = by_size ? 0 : 1; pass < 2; pass++) {
+		bool placed_all = true;
+
+		contest_counts(c, count);
+		for (int d = 0; d < c->n_domains; d++)
+			room[d] = pass == 0 ? c->capacity[d] : count[d];
+		for (int k = 0; k < c->n; k++) {
+			int now = current_domain(c, k), need = pass == 0 ? c->size[k] : 1;
+
+			ret_domain_of[k] = -1;
+			if (now >= 0 && room[now] >= need && contest_allowed(c, k, now)) {
+				ret_domain_of[k] = now;
+				room[now] -= need;
+			}
+		}
+		for (int k = 0; k < c->n; k++) {
+			int need = pass == 0 ? c->size[k] : 1;
+
+			for (int d = 0; d < c->n_domains && ret_domain_of[k] < 0; d++)
+				if (room[d] >= need && contest_allowed(c, k, d)) {
+					ret_domain_of[k] = d;
+					room[d] -= need;
+				}
+			for (int d = 0; d < c->n_domains && ret_domain_of[k] < 0 && pass == 1; d++)
+				if (contest_allowed(c, k, d))
+					ret_domain_of[k] = d;
+			placed_all = placed_all && ret_domain_of[k] >= 0;
+		}
+		if (placed_all)
+			return;
+	}
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * engine.c - knows jobs by small slot numbers, asks the policy, checks what it says.
+ */
+#include "nodesvc/engine/engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+#define OPTIONS_MAX 32
+#define SPEC_MAX    512
+
+struct slot {
+	char id[JOB_ID_MAX];
+	bool used;
+	uint64_t seen; /* round in which the job was last in the view */
+};
+
+struct engine {
+	const struct policy_ops *ops;
+	struct policy *policy;
+	struct policy_cfg cfg;
+	struct slot *slot; /* [max_jobs] */
+	int *bucket;       /* [n_buckets] slot + 1, open addressing; rebuilt every round */
+	int n_buckets;     /* a power of two, at least twice max_jobs */
+	int *slot_of;      /* [max_jobs] view index -> slot */
+	uint64_t round;
+};
+
+static void engine_free_p(struct engine **e)
+{
+	engine_free(*e);
+}
+
+/* Options: those of the configuration for this policy, then those of the spec. */
+struct option_list {
+	char text[SPEC_MAX];
+	struct policy_option option[OPTIONS_MAX];
+	int n;
+};
+
+static int add_option(struct option_list *l, const char *key, const char *value, struct errbuf *err)
+{
+	for (int i = 0; i < l->n; i++)
+		if (strcmp(l->option[i].key, key) == 0) {
+			l->option[i].value = value;
+			return 0;
+		}
+	if (l->n == OPTIONS_MAX)
+		return err_set(err, -EINVAL, "more than %d policy options", OPTIONS_MAX);
+	l->option[l->n++] = (struct policy_option){.key = key, .value = value};
+	return 0;
+}
+
+/* "fair.key" belongs to fair only; a bare key to any policy. */
+static int add_config_options(
+	struct option_list *l, const struct policy_cfg *cfg, const char *policy, struct errbuf *err)
+{
+	for (int i = 0; i < cfg->n_options; i++) {
+		const char *key = cfg->option[i].key;
+		const char *dot = strchr(key, '.');
+		size_t n = dot ? (size_t)(dot - key) : 0;
+		int rc;
+
+		if (dot && (strlen(policy) != n || memcmp(policy, key, n) != 0))
+			continue;
+		rc = add_option(l, dot ? dot + 1 : key, cfg->option[i].value, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_spec(struct option_list *l, const char *spec, const struct policy_cfg *cfg,
+	const struct policy_ops **ret, struct errbuf *err)
+{
+	char *item, *rest = l->text;
+	int rc;
+
+	if (strlen(spec) >= sizeof(l->text))
+		return err_set(err, -EINVAL, "policy '%.40s...': too long", spec);
+	strcpy(l->text, spec);
+	item = strsep(&rest, ",");
+	*ret = policy_find(item);
+	if (!*ret) {
+		char known[192] = "";
+		size_t len = 0;
+
+		for (int i = 0; policy_registry[i] && len < sizeof(known); i++)
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
+				i ? " " : "", policy_registry[i]->name);
+		return err_set(err, -ENOENT, "unknown policy '%.30s'; known: %s", item, known);
+	}
+	rc = add_config_options(l, cfg, item, err);
+	while (!rc && (item = strsep(&rest, ","))) {
+		char *value = strchr(item, '=');
+
+		if (!value)
+			return err_set(err, -EINVAL,
+				"policy '%s': option '%.40s': key=value expected", (*ret)->name,
+				item);
+		*value++ = '\0';
+		/* "sbmp.search=paper" in a spec is "search=paper": the policy is named already. */
+		if (strrchr(item, '.'))
+			item = strrchr(item, '.') + 1;
+		rc = add_option(l, item, value, err);
+	}
+	return rc;
+}
+
+int engine_create(
+	struct engine **ret, const char *spec, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	__attribute__((cleanup(engine_free_p))) struct engine *e = NULL;
+	struct option_list options = {.n = 0};
+	struct policy_cfg with_options = *cfg;
+	const struct policy_ops *ops = NULL;
+	size_t max = (size_t)cfg->max_jobs;
+	int rc = read_spec(&options, spec, cfg, &ops, err);
+
+	if (rc)
+		return rc;
+	if (!cfg->topo || cfg->max_jobs < 1 || cfg->max_jobs > CHECK_JOBS_MAX)
+		return err_set(err, -EINVAL, "an engine for %d jobs", cfg->max_jobs);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return err_set(err, -ENOMEM, "out of memory");
+	e->ops = ops;
+	for (e->n_buckets = 4; e->n_buckets < 2 * cfg->max_jobs;)
+		e->n_buckets *= 2;
+	e->slot = calloc(max, sizeof(*e->slot));
+	e->slot_of = calloc(max, sizeof(*e->slot_of));
+	e->bucket = calloc((size_t)e->n_buckets, sizeof(*e->bucket));
+	if (!e->slot || !e->slot_of || !e->bucket)
+		return err_set(err, -ENOMEM, "out of memory");
+	with_options.option = options.option;
+	with_options.n_options = options.n;
+	rc = ops->create(&e->policy, &with_options, err);
+	if (rc)
+		return rc;
+	e->cfg = *cfg;
+	e->cfg.option = NULL; /* the caller's strings are not kept */
+	e->cfg.n_options = 0;
+	*ret = take_ptr(e);
+	return 0;
+}
+
+void engine_free(struct engine *e)
+{
+	if (!e)
+		return;
+	if (e->policy && e->ops->free)
+		e->ops->free(e->policy);
+	free(e->slot);
+	free(e->slot_of);
+	free(e->bucket);
+	free(e);
+}
+
+const struct policy_ops *engine_policy(const struct engine *e)
+{
+	return e->ops;
+}
+
+static unsigned int hash_id(const char *id)
+{
+	unsigned int h = 2166136261u; /* FNV-1a */
+
+	for (; *id; id++)
+		h = (h ^ (unsigned char)*id) * 16777619u;
+	return h;
+}
+
+/* Bucket of @id, or the empty one where it would go. */
+static int find_bucket(const struct engine *e, const char *id)
+{
+	unsigned int mask = (unsigned int)e->n_buckets - 1;
+	unsigned int b = hash_id(id) & mask;
+
+	while (e->bucket[b] && strcmp(e->slot[e->bucket[b] - 1].id, id) != 0)
+		b = (b + 1) & mask;
+	return (int)b;
+}
+
+static void fill_buckets(struct engine *e)
+{
+	memset(e->bucket, 0, (size_t)e->n_buckets * sizeof(*e->bucket));
+	for (int s = 0; s < e->cfg.max_jobs; s++)
+		if (e->slot[s].used)
+			e->bucket[find_bucket(e, e->slot[s].id)] = s + 1;
+}
+
+/* Forgets the jobs that are gone. */
+static void drop_gone(struct engine *e)
+{
+	for (int s = 0; s < e->cfg.max_jobs; s++)
+		if (e->slot[s].used && e->slot[s].seen != e->round) {
+			e->slot[s].used = false;
+			if (e->ops->forget)
+				e->ops->forget(e->policy, s);
+		}
+}
+
+static int check_view_job(const struct engine *e, const struct view_job *j, struct errbuf *err)
+{
+	size_t len = j->id ? strnlen(j->id, JOB_ID_MAX) : 0;
+
+	if (len == 0 || len >= JOB_ID_MAX)
+		return err_set(err, -EINVAL, "job id '%.60s': 1 to %d characters expected",
+			j->id ? j->id : "", JOB_ID_MAX - 1);
+	if (!coreset_is_subset(&j->envelope, &e->cfg.topo->all))
+		return err_set(err, -EINVAL, "job %s: envelope has CPUs the node has not", j->id);
+	for (int s = 0; s < SIGNAL_COUNT; s++)
+		if (j->signal[s].provenance != PROVENANCE_NONE &&
+			!(isfinite(j->signal[s].value) && j->signal[s].value >= 0))
+			return err_set(err, -EINVAL, "job %s: %s is %g", j->id,
+				signal_name((enum signal_id)s), j->signal[s].value);
+	return 0;
+}
+
+static int match_slots(struct engine *e, const struct view *v, struct errbuf *err)
+{
+	int free_slot = 0;
+
+	e->round++;
+	for (int i = 0; i < v->n_jobs; i++) {
+		int rc = check_view_job(e, &v->job[i], err), b;
+
+		if (rc)
+			return rc;
+		b = find_bucket(e, v->job[i].id);
+		e->slot_of[i] = e->bucket[b] - 1;
+		if (e->slot_of[i] < 0)
+			continue;
+		if (e->slot[e->slot_of[i]].seen == e->round)
+			return err_set(err, -EINVAL, "job %s: twice in one view", v->job[i].id);
+		e->slot[e->slot_of[i]].seen = e->round;
+	}
+	drop_gone(e);
+	for (int i = 0; i < v->n_jobs; i++) {
+		struct slot *s;
+
+		if (e->slot_of[i] >= 0)
+			continue;
+		while (e->slot[free_slot].used)
+			free_slot++;
+		s = &e->slot[free_slot];
+		strcpy(s->id, v->job[i].id);
+		s->used = true;
+		s->seen = e->round;
+		e->slot_of[i] = free_slot;
+	}
+	fill_buckets(e);
+	for (int i = 0; i < v->n_jobs; i++)
+		if (e->bucket[find_bucket(e, v->job[i].id)] - 1 != e->slot_of[i])
+			return err_set(err, -EINVAL, "job %s: twice in one view", v->job[i].id);
+	return 0;
+}
+
+uint32_t engine_missing(const struct engine *e, const struct view *v, int i)
+{
+	uint32_t needs = e->ops->needs_now ? e->ops->needs_now(e->policy) : e->ops->needs;
+	uint32_t missing = 0;
+
+	for (int s = 0; s < SIGNAL_COUNT; s++)
+		if (needs & SIGNAL_BIT(s) && v->job[i].signal[s].provenance == PROVENANCE_NONE)
+			missing |= SIGNAL_BIT(s);
+	return missing;
+}
+
+static int check_signals(const struct engine *e, const struct view *v, struct errbuf *err)
+{
+	for (int i = 0; i < v->n_jobs; i++) {
+		bool placed = !v->job[i].excluded &&
+			      (v->job[i].nodes <= 1 || e->cfg.multi_node_independent);
+		uint32_t missing = placed ? engine_missing(e, v, i) : 0;
+
+		if (missing)
+			return policy_no_signal(err, e->ops->name, &v->job[i],
+				(enum signal_id)__builtin_ctz(missing));
+	}
+	return 0;
+}
+
+static void finish(const struct engine *e, const struct view *v, struct plan *p)
+{
+	p->moves = 0;
+	for (int i = 0; i < p->n_jobs; i++) {
+		p->job[i].cores = topo_count_cores(e->cfg.topo, &p->job[i].coreset);
+		if (!coreset_is_equal(&p->job[i].coreset, &v->job[i].current) &&
+			p->job[i].role != ROLE_EXCLUDED && !p->observe)
+			p->moves++;
+	}
+	p->keep = p->moves == 0;
+}
+
+int engine_decide(struct engine *e, const struct view *v, struct plan *ret, struct errbuf *err)
+{
+	int rc;
+
+	if (v->n_jobs > e->cfg.max_jobs)
+		return err_set(err, -EINVAL, "%d jobs: the engine was made for %d", v->n_jobs,
+			e->cfg.max_jobs);
+	rc = match_slots(e, v, err);
+	if (!rc)
+		rc = check_signals(e, v, err);
+	if (!rc)
+		rc = plan_reset(ret, v, e->cfg.topo, err);
+	if (!rc)
+		rc = e->ops->decide(e->policy, v, e->slot_of, ret, err);
+	if (rc)
+		return rc;
+	finish(e, v, ret);
+	rc = plan_check(ret, v, e->cfg.topo, e->cfg.share_smt, err);
+	return rc ? err_wrap(err, -EPROTO, "policy '%s'", e->ops->name) : 0;
+}

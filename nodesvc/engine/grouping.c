@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * grouping.c - the exact grouping for equal sizes.
+ *
+ * In a domain of k jobs sorted by R, the sum of |R_i - R_j| over pairs is the sum of
+ * (2j - k - 1) * R_(j). All domains together hand out a multiset of such coefficients; matching
+ * them sorted with R sorted is optimal (rearrangement inequality), and reachable because the
+ * order inside each domain agrees. Equal coefficients form a tier; how a tier's jobs spread over
+ * its domains does not change the score: that is where ties are broken.
+ */
+#include "nodesvc/engine/grouping.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
+
+	memset(g, 0, sizeof(*g));
+	g->max_jobs = cfg->max_jobs;
+	g->max_domains = cfg->topo->n_domains;
+	g->weight = calloc(n * n, sizeof(double));
+	g->gain = calloc(n * s, sizeof(double));
+	g->sum = calloc(s, sizeof(double));
+	g->sorted = calloc(n, sizeof(int));
+	g->tier_of = calloc(n, sizeof(int));
+	g->count = calloc(s, sizeof(int));
+	g->load = calloc(s, sizeof(int));
+	g->min = calloc(s, sizeof(int));
+	g->max = calloc(s, sizeof(int));
+	g->label = calloc(s, sizeof(int));
+	g->trial = calloc(n, sizeof(int));
+	g->best = calloc(n, sizeof(int));
+	g->free_slot = calloc(2 * n * s, 1);
+	if (!g->weight || !g->gain || !g->sum || !g->sorted || !g->tier_of || !g->count ||
+		!g->load || !g->min || !g->max || !g->label || !g->trial || !g->best ||
+		!g->free_slot) {
+		grouping_done(g);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void grouping_done(struct grouping *g)
+{
+	free(g->weight);
+	free(g->gain);
+	free(g->sum);
+	free(g->sorted);
+	free(g->tier_of);
+	free(g->count);
+	free(g->load);
+	free(g->min);
+	free(g->max);
+	free(g->label);
+	free(g->trial);
+	free(g->best);
+	free(g->free_slot);
+	memset(g, 0, sizeof(*g));
+}
+
+/* Ascending by value, then arrival. Shell sort: qsort() may allocate. */
+void grouping_sort(int *idx, int n, const double *value)
+{
+	static const int gaps[] = {132, 57, 23, 10, 4, 1};
+
+	for (int i = 0; i < n; i++)
+		idx[i] = i;
+	for (size_t gi = 0; gi < sizeof(gaps) / sizeof(gaps[0]); gi++) {
+		int gap = gaps[gi];
+
+		for (int i = gap; i < n; i++) {
+			int x = idx[i], j = i;
+
+			for (; j >= gap; j -= gap) {
+				int y = idx[j - gap];
+
+				if (value[y] < value[x] || (value[y] == value[x] && y < x))
+					break;
+				idx[j] = y;
+			}
+			idx[j] = x;
+		}
+	}
+}
+
+static bool has_coef(int count, int coef)
+{
+	return abs(coef) <= count - 1 && ((coef + count + 1) & 1) == 0;
+}
+
+/* One tier: its jobs, largest @second first, each to the domain with the least sum so far. */
+static void deal_tier(struct grouping *g, int n_domains, int coef, int *job, int n,
+	const double *second, int *ret_domain_of)
+{
+	for (int d = 0; d < n_domains; d++)
+		g->load[d] = has_coef(g->count[d], coef);
+	for (int i = 0; i < n; i++) {
+		int pick = i, to = -1, k;
+
+		for (int l = i + 1; l < n; l++)
+			if (second[job[l]] > second[job[pick]])
+				pick = l;
+		k = job[pick];
+		memmove(job + i + 1, job + i, (size_t)(pick - i) * sizeof(int));
+		job[i] = k;
+		for (int d = 0; d < n_domains; d++)
+			if (g->load[d] && (to < 0 || g->sum[d] < g->sum[to]))
+				to = d;
+		g->load[to] = 0;
+		g->sum[to] += second[k];
+		ret_domain_of[k] = to;
+	}
+}
+
+static void deal_balanced(
+	struct grouping *g, int n, int n_domains, const double *second, int *ret_domain_of)
+{
+	int coef = 0, left = n;
+
+	for (int d = 0; d < n_domains; d++) {
+		coef = g->count[d] > coef ? g->count[d] : coef;
+		g->sum[d] = 0;
+	}
+	for (; left > 0; coef--) {
+		int size = 0;
+
+		for (int d = 0; d < n_domains; d++)
+			size += has_coef(g->count[d], coef);
+		/* Descending, equal values: the later arrival first. */
+		for (int i = 0; i < size; i++)
+			g->trial[i] = g->sorted[left - 1 - i];
+		deal_tier(g, n_domains, coef, g->trial, size, second, ret_domain_of);
+		left -= size;
+	}
+}
+
+/* Jobs in order of arrival, each to the first domain with room in its tier. */
+static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain_of)
+{
+	int coef = 0, left = n, tier = 0;
+	size_t stride = (size_t)n_domains;
+
+	for (int d = 0; d < n_domains; d++)
+		coef = g->count[d] > coef ? g->count[d] : coef;
+	for (; left > 0; coef--, tier++)
+		for (int d = 0; d < n_domains; d++) {
+			bool has = has_coef(g->count[d], coef);
+
+			g->free_slot[(size_t)tier * stride + (size_t)d] = has;
+			if (has)
+				g->tier_of[g->sorted[--left]] = tier;
+		}
+	for (int k = 0; k < n; k++) {
+		unsigned char *slot = g->free_slot + (size_t)g->tier_of[k] * stride;
+		int d = 0;
+
+		while (!slot[d])
+			d++;
+		slot[d] = 0;
+		ret_domain_of[k] = d;
+	}
+}
+
+/*
+ * Jobs that look alike may be exchanged at no cost: do so until the grouping is the first in
+ * order of arrival.
+ */
+static void order_alike(struct grouping *g, int n, int n_domains, const double *value,
+	const double *second, int *domain_of)
+{
+	int n_labels = 0;
+	bool alike = false;
+
+	for (int i = 1; i < n && !alike; i++)
+		alike = value[g->sorted[i]] == value[g->sorted[i - 1]];
+	if (!alike)
+		return;
+	for (int d = 0; d < n_domains; d++) {
+		g->label[d] = -1;
+		g->load[d] = n; /* earliest member that has no double */
+	}
+	for (int k = n - 1; k >= 0; k--) {
+		bool fixed = true;
+
+		for (int l = 0; l < n && fixed; l++)
+			fixed = l == k || value[l] != value[k] || second[l] != second[k];
+		if (fixed)
+			g->load[domain_of[k]] = k;
+	}
+	for (int k = 0; k < n; k++) {
+		int pick = k, best_rank = 0, d;
+
+		for (int l = k; l < n; l++) {
+			int at = domain_of[l], rank;
+
+			if (value[l] != value[k] || second[l] != second[k])
+				continue;
+			rank = g->label[at] >= 0 ? g->label[at] : n_domains + g->load[at];
+			if (l == k || rank < best_rank) {
+				pick = l;
+				best_rank = rank;
+			}
+		}
+		d = domain_of[pick];
+		domain_of[pick] = domain_of[k];
+		domain_of[k] = d;
+		if (g->label[d] < 0)
+			g->label[d] = n_labels++;
+	}
+}
+
+double grouping_score(
+	struct grouping *g, const struct contest *c, const double *value, const int *domain_of)
+{
+	double score = 0, smallest = c->n ? c->size[0] : 1;
+
+	for (int k = 1; k < c->n; k++)
+		smallest = c->size[k] < smallest ? c->size[k] : smallest;
+	for (int i = 0; i < c->n; i++)
+		for (int j = i + 1; j < c->n; j++)
+			if (domain_of[i] == domain_of[j])
+				score += fabs(value[i] - value[j]) *
+					 (g->weighted ? c->size[i] * c->size[j] /
+								 (smallest * smallest)
+						      : 1);
+	return score;
+}
+
+double grouping_best(struct grouping *g, struct contest *c, const double *value,
+	const double *second, enum grouping_tie tie, int *ret_domain_of)
+{
+	g->weighted = !c->equal;
+	if (!c->equal || !c->uniform) {
+		if (grouping_search(g, c, value, second, ret_domain_of))
+			return grouping_score(g, c, value, ret_domain_of);
+		/* Sizes fit no grouping: by number of jobs, cores are shared out inside. */
+		g->weighted = false;
+		if (!c->uniform) {
+			contest_by_arrival(c, ret_domain_of);
+			return grouping_score(g, c, value, ret_domain_of);
+		}
+	}
+	contest_counts(c, g->count);
+	grouping_sort(g->sorted, c->n, value);
+	if (tie == TIE_FIRST) {
+		deal_first(g, c->n, c->n_domains, ret_domain_of);
+	} else {
+		deal_balanced(g, c->n, c->n_domains, second, ret_domain_of);
+		order_alike(g, c->n, c->n_domains, value, second, ret_domain_of);
+	}
+	return grouping_score(g, c, value, ret_domain_of);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * grouping_search.c - jobs of different sizes, or with different envelopes: first fit by size,
+ * two rounds of moves and swaps; with few jobs every grouping is tried as well.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "nodesvc/engine/grouping.h"
+
+#define EXHAUSTIVE_JOBS  8
+#define EXHAUSTIVE_NODES 20000 /* groupings of 8 jobs in 4 domains: 2 795; bounds odd envelopes */
+#define ROUNDS           2
+#define BETTER           1e-9 /* below: rounding of sums taken in another order */
+
+struct search {
+	struct grouping *g;
+	struct contest *c;
+	const double *second;
+	double best_score, best_spread;
+	long nodes;
+	bool found;
+};
+
+static double pair(const struct grouping *g, int i, int j)
+{
+	return g->weight[(size_t)i * (size_t)g->max_jobs + (size_t)j];
+}
+
+static double *gain_at(const struct grouping *g, int k, int d)
+{
+	return &g->gain[(size_t)k * (size_t)g->max_domains + (size_t)d];
+}
+
+static void fill_weights(struct grouping *g, const struct contest *c, const double *value)
+{
+	double smallest = c->size[0];
+
+	for (int k = 1; k < c->n; k++)
+		smallest = c->size[k] < smallest ? c->size[k] : smallest;
+	for (int i = 0; i < c->n; i++)
+		for (int j = 0; j < c->n; j++)
+			g->weight[(size_t)i * (size_t)g->max_jobs + (size_t)j] =
+				fabs(value[i] - value[j]) *
+				(c->equal ? 1 : c->size[i] * c->size[j] / (smallest * smallest));
+}
+
+/* Largest first, each to the domain with most room left. */
+static bool first_fit(struct grouping *g, struct contest *c, int *domain_of)
+{
+	for (int k = 0; k < c->n; k++) {
+		int j = k;
+
+		for (; j > 0 && c->size[g->sorted[j - 1]] < c->size[k]; j--)
+			g->sorted[j] = g->sorted[j - 1];
+		g->sorted[j] = k;
+	}
+	memset(g->load, 0, (size_t)c->n_domains * sizeof(int));
+	for (int i = 0; i < c->n; i++) {
+		int k = g->sorted[i], to = -1;
+
+		for (int d = 0; d < c->n_domains; d++)
+			if (contest_allowed(c, k, d) && g->load[d] + c->size[k] <= g->max[d] &&
+				(to < 0 || g->max[d] - g->load[d] > g->max[to] - g->load[to]))
+				to = d;
+		if (to < 0)
+			return false;
+		domain_of[k] = to;
+		g->load[to] += c->size[k];
+	}
+	return true;
+}
+
+static bool load_ok(const struct grouping *g, int d, int load)
+{
+	return load <= g->max[d] && (load >= g->min[d] || load >= g->load[d]);
+}
+
+static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, int to)
+{
+	int from = domain_of[k];
+
+	for (int l = 0; l < c->n; l++) {
+		*gain_at(g, l, from) -= pair(g, k, l);
+		*gain_at(g, l, to) += pair(g, k, l);
+	}
+	g->load[from] -= c->size[k];
+	g->load[to] += c->size[k];
+	domain_of[k] = to;
+}
+
+static bool try_moves(struct grouping *g, struct contest *c, int *domain_of, int k)
+{
+	int from = domain_of[k], best = -1;
+	double best_gain = BETTER;
+
+	for (int d = 0; d < c->n_domains; d++) {
+		double gain = *gain_at(g, k, d) - *gain_at(g, k, from);
+
+		if (d != from && contest_allowed(c, k, d) && gain > best_gain &&
+			load_ok(g, d, g->load[d] + c->size[k]) &&
+			load_ok(g, from, g->load[from] - c->size[k])) {
+			best = d;
+			best_gain = gain;
+		}
+	}
+	if (best < 0)
+		return false;
+	shift(g, c, domain_of, k, best);
+	return true;
+}
+
+static bool try_swaps(struct grouping *g, struct contest *c, int *domain_of, int i)
+{
+	int best = -1;
+	double best_gain = BETTER;
+
+	for (int j = i + 1; j < c->n; j++) {
+		int a = domain_of[i], b = domain_of[j], by = c->size[j] - c->size[i];
+		double gain = *gain_at(g, i, b) - *gain_at(g, i, a) + *gain_at(g, j, a) -
+			      *gain_at(g, j, b) - 2 * pair(g, i, j);
+
+		if (a != b && gain > best_gain && contest_allowed(c, i, b) &&
+			contest_allowed(c, j, a) && load_ok(g, a, g->load[a] + by) &&
+			load_ok(g, b, g->load[b] - by)) {
+			best = j;
+			best_gain = gain;
+		}
+	}
+	if (best < 0)
+		return false;
+	{
+		int a = domain_of[i], b = domain_of[best];
+
+		shift(g, c, domain_of, i, b);
+		shift(g, c, domain_of, best, a);
+	}
+	return true;
+}
+
+static void improve(struct grouping *g, struct contest *c, int *domain_of)
+{
+	for (int k = 0; k < c->n; k++)
+		for (int d = 0; d < c->n_domains; d++)
+			*gain_at(g, k, d) = 0;
+	for (int k = 0; k < c->n; k++)
+		for (int l = 0; l < c->n; l++)
+			*gain_at(g, k, domain_of[l]) += pair(g, k, l);
+	for (int round = 0; round < ROUNDS; round++) {
+		bool any = false;
+
+		for (int k = 0; k < c->n; k++) {
+			any |= try_moves(g, c, domain_of, k);
+			any |= try_swaps(g, c, domain_of, k);
+		}
+		if (!any)
+			break;
+	}
+}
+
+static bool balanced(const struct search *s, const int *domain_of)
+{
+	struct grouping *g = s->g;
+
+	memset(g->label, 0, (size_t)s->c->n_domains * sizeof(int));
+	for (int k = 0; k < s->c->n; k++)
+		g->label[domain_of[k]] += s->c->size[k];
+	for (int d = 0; d < s->c->n_domains; d++)
+		if (g->label[d] < g->min[d] || g->label[d] > g->max[d])
+			return false;
+	return true;
+}
+
+/* Largest minus smallest sum of @second (by core) over the domains: what a tie is broken by. */
+static double spread(const struct search *s, const int *domain_of)
+{
+	double least = INFINITY, most = -INFINITY;
+
+	for (int d = 0; d < s->c->n_domains; d++) {
+		double sum = 0;
+
+		for (int k = 0; k < s->c->n; k++)
+			if (domain_of[k] == d)
+				sum += s->second[k] * s->c->size[k];
+		least = sum < least ? sum : least;
+		most = sum > most ? sum : most;
+	}
+	return most - least;
+}
+
+static void consider(struct search *s, const int *domain_of, double score)
+{
+	double sp;
+
+	if (!balanced(s, domain_of) || (s->found && score < s->best_score - BETTER))
+		return;
+	sp = spread(s, domain_of);
+	if (s->found && score <= s->best_score + BETTER && sp >= s->best_spread - BETTER)
+		return;
+	s->found = true;
+	s->best_score = score;
+	s->best_spread = sp;
+	memcpy(s->g->best, domain_of, (size_t)s->c->n * sizeof(int));
+}
+
+/* Is there an earlier empty domain of the same capacity? Then @d would only repeat it. */
+static bool is_mirror(const struct search *s, int d)
+{
+	const struct contest *c = s->c;
+
+	if (!c->uniform || s->g->load[d])
+		return false;
+	for (int e = 0; e < d; e++)
+		if (!s->g->load[e] && c->capacity[e] == c->capacity[d])
+			return true;
+	return false;
+}
+
+static void try_all(struct search *s, int k, double score)
+{
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
+
+	if (++s->nodes > EXHAUSTIVE_NODES)
+		return;
+	if (k == c->n) {
+		consider(s, g->trial, score);
+		return;
+	}
+	for (int d = 0; d < c->n_domains; d++) {
+		double add = 0;
+
+		if (!contest_allowed(c, k, d) || g->load[d] + c->size[k] > g->max[d] ||
+			is_mirror(s, d))
+			continue;
+		for (int l = 0; l < k; l++)
+			if (g->trial[l] == d)
+				add += pair(g, k, l);
+		g->trial[k] = d;
+		g->load[d] += c->size[k];
+		try_all(s, k + 1, score + add);
+		g->load[d] -= c->size[k];
+	}
+}
+
+bool grouping_search(struct grouping *g, struct contest *c, const double *value,
+	const double *second, int *ret_domain_of)
+{
+	struct search s = {.g = g, .c = c, .second = second};
+
+	fill_weights(g, c, value);
+	for (int d = 0; d < c->n_domains; d++)
+		contest_window(c, d, &g->min[d], &g->max[d]);
+	/* First inside the window that is balanced by cores, then wherever there is room. */
+	for (int pass = 0; pass < 2 && !s.found; pass++) {
+		for (int d = 0; pass && d < c->n_domains; d++) {
+			g->min[d] = 0;
+			g->max[d] = c->shared ? c->n : c->capacity[d];
+		}
+		if (c->n <= EXHAUSTIVE_JOBS) {
+			s.nodes = 0;
+			memset(g->load, 0, (size_t)c->n_domains * sizeof(int));
+			try_all(&s, 0, 0);
+		}
+		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES) &&
+			first_fit(g, c, g->trial)) {
+			improve(g, c, g->trial);
+			consider(&s, g->trial, grouping_score(g, c, value, g->trial));
+		}
+	}
+	if (s.found)
+		memcpy(ret_domain_of, g->best, (size_t)c->n * sizeof(int));
+	return s.found;
+}

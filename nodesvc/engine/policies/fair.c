@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fair - an equal part of the cores for each job, inside one domain where shares fit domains.
+ * Needs no signal; what every other policy falls back to. Jobs keep the cores they have.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+
+struct policy {
+	struct contest contest;
+	int *domain_of;
+};
+
+static void fair_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	free(p->domain_of);
+	free(p);
+}
+
+static int fair_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct policy *p;
+	int rc = option_read(cfg, "fair", NULL, NULL, err);
+
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = contest_init(&p->contest, cfg, err);
+	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
+	if (!rc && !p->domain_of)
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		fair_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+static int fair_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+
+	(void)slot;
+	if (rc || c->n == 0)
+		return rc;
+	if (c->n_domains % c->n == 0 && contest_blocks(c, ret))
+		return 0;
+	contest_by_arrival(c, p->domain_of);
+	/* Shares that fit no domain are dealt in a row: exactness before locality. */
+	if (c->uniform && !c->shared && !contest_fits(c, p->domain_of))
+		contest_deal_row(c, ret);
+	else
+		contest_apply(c, p->domain_of, ret);
+	return 0;
+}
+
+const struct policy_ops policy_fair = {
+	.name = "fair",
+	.summary = "an equal part of the cores for each job",
+	.options = NULL,
+	.needs = 0,
+	.on_node = true,
+	.create = fair_create,
+	.decide = fair_decide,
+	.forget = NULL,
+	.free = fair_free,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * view.c - names of signals and of where they come from, and look-ups in a view.
+ */
+#include "nodesvc/engine/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "nodesvc/engine/policy.h"
+
+static const char *const provenance_text[] = {
+	[PROVENANCE_NONE] = "none",
+	[PROVENANCE_HW] = "hw",
+	[PROVENANCE_APP] = "app",
+	[PROVENANCE_PROFILE] = "profile",
+	[PROVENANCE_OS] = "os",
+};
+
+static const char *const signal_text[SIGNAL_COUNT] = {
+	[SIGNAL_INSTRUCTIONS] = "instructions_per_s",
+	[SIGNAL_LOADS] = "loads_per_s",
+	[SIGNAL_LLC_REFS] = "llc_refs_per_s",
+	[SIGNAL_LLC_MISSES] = "llc_misses_per_s",
+	[SIGNAL_MEM_BYTES] = "mem_bytes_per_s",
+	[SIGNAL_LLC_MISS_RATIO] = "llc_miss_ratio",
+	[SIGNAL_UTILIZATION] = "utilization",
+	[SIGNAL_PROGRESS] = "progress_per_s",
+	[SIGNAL_TIME_LEFT] = "remaining_s",
+};
+
+const char *provenance_name(enum provenance p)
+{
+	return provenance_text[p];
+}
+
+const char *signal_name(enum signal_id id)
+{
+	return signal_text[id];
+}
+
+int view_job_index(const struct view *v, const char *id)
+{
+	for (int i = 0; id && i < v->n_jobs; i++)
+		if (strcmp(v->job[i].id, id) == 0)
+			return i;
+	return -1;
+}
+
+int policy_no_signal(
+	struct errbuf *err, const char *policy, const struct view_job *j, enum signal_id id)
+{
+	return err_set(err, -ENODATA, "job %s: %s is missing, policy '%s' needs it", j->id,
+		signal_name(id), policy);
+}

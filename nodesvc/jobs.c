@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/jobs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+const char *step_status_name(enum step_status s)
+{
+	static const char *const names[] = {
+		[STATUS_PENDING] = "pending",
+		[STATUS_PLACED] = "placed",
+		[STATUS_OBSERVED] = "observed",
+		[STATUS_EXCLUDED] = "excluded",
+		[STATUS_ASIDE] = "aside",
+		[STATUS_RELEASED] = "released",
+	};
+
+	return names[s];
+}
+
+void step_format_id(uint32_t job_id, uint32_t step_id, char *buf, size_t size)
+{
+	if (step_id == STEP_BATCH)
+		snprintf(buf, size, "%u.batch", job_id);
+	else if (step_id == STEP_EXTERN)
+		snprintf(buf, size, "%u.extern", job_id);
+	else if (step_id == STEP_INTERACTIVE)
+		snprintf(buf, size, "%u.interactive", job_id);
+	else
+		snprintf(buf, size, "%u.%u", job_id, step_id);
+}
+
+struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id)
+{
+	for (int i = 0; i < j->n; i++)
+		if (j->step[i]->job_id == job_id && j->step[i]->step_id == step_id)
+			return j->step[i];
+	return NULL;
+}
+
+struct step *jobs_find_id(struct jobs *j, const char *id)
+{
+	for (int i = 0; i < j->n; i++) {
+		char job[16];
+
+		snprintf(job, sizeof(job), "%u", j->step[i]->job_id);
+		if (strcmp(j->step[i]->id, id) == 0 || strcmp(job, id) == 0)
+			return j->step[i];
+	}
+	return NULL;
+}
+
+struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id)
+{
+	struct step *s;
+
+	if (j->n == JOBS_MAX)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->job_id = job_id;
+	s->step_id = step_id;
+	s->array_task = 0xfffffffeu;
+	s->order = j->next_order++;
+	s->exit_status = -1;
+	s->nnodes = 1;
+	s->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->start_unix_ns = clock_ns(CLOCK_REALTIME);
+	step_format_id(job_id, step_id, s->id, sizeof(s->id));
+	j->step[j->n++] = s;
+	return s;
+}
+
+static void step_free(struct step *s)
+{
+	for (int i = 0; i < STEP_DECISIONS_MAX; i++)
+		free(s->decision[i].explain);
+	utilization_close(s->util);
+	free(s->task);
+	free(s->message);
+	free(s);
+}
+
+void jobs_remove(struct jobs *j, struct step *s)
+{
+	for (int i = 0; i < j->n; i++) {
+		if (j->step[i] != s)
+			continue;
+		memmove(&j->step[i], &j->step[i + 1], (size_t)(j->n - i - 1) * sizeof(j->step[0]));
+		j->n--;
+		break;
+	}
+	step_free(s);
+}
+
+void jobs_done(struct jobs *j)
+{
+	while (j->n)
+		jobs_remove(j, j->step[j->n - 1]);
+}
+
+struct decision *step_new_decision(struct step *s)
+{
+	struct decision *d = &s->decision[s->n_decisions++ % STEP_DECISIONS_MAX];
+
+	free(d->explain);
+	memset(d, 0, sizeof(*d));
+	d->t_unix = (double)clock_ns(CLOCK_REALTIME) / 1e9;
+	d->score = NAN;
+	return d;
+}
+
+const struct decision *step_get_decision(const struct step *s, int k)
+{
+	if (k < 0 || k >= s->n_decisions || k >= STEP_DECISIONS_MAX)
+		return NULL;
+	return &s->decision[(s->n_decisions - 1 - k) % STEP_DECISIONS_MAX];
+}
+
+struct task *step_find_task(struct step *s, uint32_t lid)
+{
+	for (int i = 0; i < s->n_tasks; i++)
+		if (s->task[i].lid == lid)
+			return &s->task[i];
+	return NULL;
+}
+
+int step_add_task(struct step *s, uint32_t lid, pid_t pid)
+{
+	struct task *t;
+
+	if (s->n_tasks >= STEP_TASKS_MAX)
+		return -E2BIG;
+	t = realloc(s->task, (size_t)(s->n_tasks + 1) * sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	s->task = t;
+	s->task[s->n_tasks++] = (struct task){.lid = lid, .pid = pid, .status = -1};
+	s->n_alive++;
+	return 0;
+}
+
+void step_note(char *list, size_t size, const char *sep, const char *text, bool last)
+{
+	size_t len = strlen(list), tlen = strlen(text);
+
+	for (const char *p = list; *p;) {
+		const char *end = strstr(p, sep);
+		size_t n = end ? (size_t)(end - p) : strlen(p);
+
+		if (n == tlen && memcmp(p, text, n) == 0 && (!last || !end))
+			return;
+		if (!end)
+			break;
+		p = end + strlen(sep);
+	}
+	/* A full list keeps its beginning and ends in "...": history is for reading. */
+	if (len + strlen(sep) + tlen + 5 >= size) {
+		if (len < 3 || strcmp(list + len - 3, "...") != 0)
+			snprintf(list + len, size - len, "%s...", sep);
+		return;
+	}
+	snprintf(list + len, size - len, "%s%s", len ? sep : "", text);
+}
+
+bool step_is_managed(const struct step *s)
+{
+	return s->status == STATUS_PENDING || s->status == STATUS_PLACED ||
+	       s->status == STATUS_OBSERVED;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobs.h - the live table: the job steps of this node that registered, and their tasks.
+ *
+ * Only knows; deciding is decide.c's, kernel state actuate's. Bounded: JOBS_MAX steps. A step is
+ * born with step_start and leaves when its cgroup is gone or its last task ended.
+ */
+#ifndef COLOC_NODESVC_JOBS_H
+#define COLOC_NODESVC_JOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/coreset.h"
+#include "nodesvc/actuate/actuate.h"
+#include "nodesvc/counters/counters.h"
+#include "nodesvc/engine/plan.h"
+#include "nodesvc/engine/view.h"
+
+#define JOBS_MAX           1024
+#define STEP_TASKS_MAX     4096
+#define STEP_DECISIONS_MAX 32
+#define STEP_ENV_MAX       16
+#define STEP_BATCH         0xfffffffbu
+#define STEP_EXTERN        0xfffffffcu
+#define STEP_INTERACTIVE   0xfffffffau
+
+enum step_status {
+	STATUS_PENDING,  /* registered; no task yet */
+	STATUS_PLACED,   /* has a coreset of ours */
+	STATUS_OBSERVED, /* under us, but Slurm's placement stands (policy none, dry run, error) */
+	STATUS_EXCLUDED, /* never to be moved: its user bound it, --coloc-exclude */
+	STATUS_ASIDE,    /* a batch shell whose job has steps running: Slurm's placement */
+	STATUS_RELEASED, /* colocctl release: Slurm's placement until it ends */
+};
+const char *step_status_name(enum step_status s);
+
+struct task {
+	uint32_t lid;
+	pid_t pid;
+	bool ended;
+	int status; /* wait status; -1 unknown */
+};
+
+struct decision {
+	double t_unix;
+	const char *event; /* static text */
+	char policy[32];
+	struct coreset from, to;
+	bool moved;
+	double score; /* NAN none */
+	char why[PLAN_WHY_MAX];
+	char shares[128]; /* ids of steps on the same coreset */
+	char *explain;    /* JSON object or NULL */
+};
+
+struct launch_var {
+	char name[64], value[128];
+	char why[96]; /* why it was not set; "" set */
+};
+
+struct step {
+	uint32_t job_id, step_id;
+	char id[JOB_ID_MAX]; /* "12.0", "12.batch" */
+	uint32_t array_job, array_task;
+	uint32_t uid;
+	char user[33], account[64], partition[64], job_name[128];
+	char program[JOB_TYPE_MAX]; /* argv[0]'s last component */
+	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
+	char req_policy[128];       /* what the user asked for; "" the default */
+	char policy[32];            /* that rules it now */
+	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
+	char why[PLAN_WHY_MAX];     /* the last plan's sentence */
+	bool has_priority, priority_high, exclude, omp, user_bound, batch, dry_run;
+	double qos;
+	int min_cores, nnodes, ntasks, cpus_per_task; /* cpus_per_task 0: not chosen by the user */
+	enum step_status status;
+	int64_t order;
+	int64_t start_mono_ns, start_unix_ns;
+
+	bool located;
+	struct step_cgroup cgroup;
+	struct coreset slurm_job, slurm_step; /* what Slurm gave, read before we changed it */
+	struct coreset envelope;
+	struct coreset coreset; /* where it is; empty: nowhere yet */
+
+	struct task *task;
+	int n_tasks, n_alive;
+	int exit_status;   /* highest wait status; -1 none known */
+	bool exit_unknown; /* a task ended while no daemon ran */
+
+	char *message; /* step_start as it came, for the next daemon */
+	size_t message_len;
+	bool kept;       /* it is in the store */
+	bool was_placed; /* adopted with a placement of ours */
+
+	struct utilization *util;
+	struct counters *counters;
+	struct sample last_sample;
+	bool has_sample, has_profile;
+	struct profile profile;
+	struct signal signal[SIGNAL_COUNT];
+	uint64_t sample_no;
+	int threads;
+
+	struct launch_var env[STEP_ENV_MAX];
+	int n_env;
+
+	int rebinds, reapplied;
+	int64_t last_move_ns;
+	int64_t move_window_ns; /* start of the minute in which moves are counted */
+	int moves_in_window;
+	char history[512];                            /* "0-1;0" */
+	char partners[256];                           /* "2.0,3.0" */
+	struct decision decision[STEP_DECISIONS_MAX]; /* ring */
+	int n_decisions;
+	int64_t row_id;
+};
+
+struct jobs {
+	struct step *step[JOBS_MAX]; /* by order of arrival */
+	int n;
+	int64_t next_order;
+};
+
+struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id);
+/* By "12", "12.0", "12.batch"; the first of a job. NULL none. */
+struct step *jobs_find_id(struct jobs *j, const char *id);
+/* New, zeroed, with id, order and start times; NULL: full or out of memory. */
+struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id);
+/* Takes it out and frees it (counters and tables too). */
+void jobs_remove(struct jobs *j, struct step *s);
+void jobs_done(struct jobs *j);
+
+/* Writes Slurm's name of a step: "12.0", "12.batch", "12.interactive". */
+void step_format_id(uint32_t job_id, uint32_t step_id, char *buf, size_t size);
+/* The slot for a new decision; the oldest is dropped. */
+struct decision *step_new_decision(struct step *s);
+/* k-th newest decision, 0 the last; NULL none. */
+const struct decision *step_get_decision(const struct step *s, int k);
+/* A live task with this pid or local id, or NULL. */
+struct task *step_find_task(struct step *s, uint32_t lid);
+/* -ENOMEM, -E2BIG. */
+int step_add_task(struct step *s, uint32_t lid, pid_t pid);
+/* Adds "text" to a separated list unless it is (last: the end; else anywhere) there. */
+void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
+/* May the engine place it? (not excluded, aside, released) */
+bool step_is_managed(const struct step *s);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * launch.c - the launch environment: short spins and yielding, set before exec.
+ *
+ * One family per runtime; if the user set one member, none of that family is set. The plugin
+ * reports the user's own settings as "set=NAME" records.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "nodesvc/launch_family.h"
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+
+static const char *users_own(const struct msg *m, enum launch_family family)
+{
+	for (const char *name = msg_get(m, "set"); name; name = msg_get_next(m, "set", name))
+		if (launch_family(name) == family)
+			return name;
+	return NULL;
+}
+
+static struct launch_var *add(struct step *s, const char *name, const char *value)
+{
+	struct launch_var *v;
+
+	if (s->n_env == STEP_ENV_MAX)
+		return NULL;
+	v = &s->env[s->n_env++];
+	memset(v, 0, sizeof(*v));
+	snprintf(v->name, sizeof(v->name), "%s", name);
+	snprintf(v->value, sizeof(v->value), "%s", value);
+	return v;
+}
+
+static void add_family(struct step *s, const struct msg *m, enum launch_family family,
+	const struct conf_pair *pair, int n_pairs)
+{
+	const char *own = users_own(m, family);
+
+	for (int i = 0; i < n_pairs; i++) {
+		struct launch_var *v = add(s, pair[i].key, pair[i].value);
+
+		if (v && own)
+			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+	}
+}
+
+static bool has_pair(const struct conf_pair *pair, int n_pairs, const char *name)
+{
+	for (int i = 0; i < n_pairs; i++)
+		if (strcmp(pair[i].key, name) == 0)
+			return true;
+	return false;
+}
+
+void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
+	int placed_cores)
+{
+	int ranks = s->ntasks > 0 ? s->ntasks : 1;
+	int threads = c->launch_env.threads == THREADS_PLACEMENT ? placed_cores : envelope_cores;
+	const char *own = users_own(m, LAUNCH_openmp);
+	struct launch_var *v;
+	char text[16];
+
+	s->n_env = 0;
+	if (!c->launch_env.enabled || (s->batch && !c->launch_env.batch))
+		return;
+	add_family(s, m, LAUNCH_openmp, c->launch_env.openmp, c->launch_env.n_openmp);
+	add_family(s, m, LAUNCH_openmpi, c->launch_env.openmpi, c->launch_env.n_openmpi);
+	if (c->launch_env.threads == THREADS_LEAVE ||
+		has_pair(c->launch_env.openmp, c->launch_env.n_openmp, "OMP_NUM_THREADS"))
+		return;
+	/* Not only when this placement is narrow: between this answer and exec another step may
+	 * arrive, and a program born narrow stays so. Where the placement is the whole envelope
+	 * the value is what the runtime would have chosen. */
+	threads = s->cpus_per_task > 0 ? s->cpus_per_task : threads / ranks;
+	snprintf(text, sizeof(text), "%d", threads > 0 ? threads : 1);
+	v = add(s, "OMP_NUM_THREADS", text);
+	if (v && own)
+		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lifecycle.c - steps come (step_start, task_start), go (task_exit, step_end, or their cgroup is
+ * gone), and are accounted. Messages were checked to come from root; every field is checked here.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/ipc.h"
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+/* A registered step whose tasks never came: the launch failed before fork. */
+#define PENDING_MAX_NS INT64_C(30000000000)
+/* A batch shell comes back into the set when its job ran no step for this long. */
+#define ASIDE_BACK_NS INT64_C(2000000000)
+
+static int64_t unix_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
+{
+	const char *v = msg_get(m, key);
+
+	snprintf(ret, size, "%s", v ? v : "");
+}
+
+static int optional_int(const struct msg *m, const char *key, int64_t min, int64_t max, int *ret,
+	struct errbuf *err)
+{
+	int64_t v;
+	int rc = msg_get_int(m, key, min, max, &v, err);
+
+	if (rc == 0)
+		*ret = (int)v;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int step_ids(const struct msg *m, uint32_t *ret_job, uint32_t *ret_step, struct errbuf *err)
+{
+	int64_t job, step;
+	int rc = msg_get_int(m, "job", 1, UINT32_MAX, &job, err);
+
+	if (rc == 0)
+		rc = msg_get_int(m, "step", 0, UINT32_MAX, &step, err);
+	if (rc < 0)
+		return rc;
+	*ret_job = (uint32_t)job;
+	*ret_step = (uint32_t)step;
+	return 0;
+}
+
+/* "NAME,k=v,dry_run=yes" -> spec without dry_run, and the flag. */
+static int split_policy(
+	const char *text, char *ret_spec, size_t size, bool *ret_dry, struct errbuf *err)
+{
+	char copy[256];
+	char *save = NULL;
+
+	if (strlen(text) >= sizeof(copy) || strlen(text) >= size)
+		return err_set(err, -EINVAL, "policy '%.40s...' is too long", text);
+	memcpy(copy, text, strlen(text) + 1);
+	*ret_spec = '\0';
+	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		if (strncmp(p, "dry_run=", 8) == 0) {
+			if (strcmp(p + 8, "yes") != 0 && strcmp(p + 8, "no") != 0)
+				return err_set(err, -EINVAL, "%s: neither yes nor no", p);
+			*ret_dry = strcmp(p + 8, "yes") == 0;
+			continue;
+		}
+		step_note(ret_spec, size, ",", p, true);
+	}
+	return 0;
+}
+
+/* Asked for each step, and a directory service may be slow: the last names are kept. */
+static void user_name(uint32_t uid, char *ret, size_t size)
+{
+	static struct {
+		bool known;
+		uint32_t uid;
+		char name[33];
+	} cache[64];
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+	size_t at = uid % 64;
+
+	if (!cache[at].known || cache[at].uid != uid) {
+		if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+			snprintf(cache[at].name, sizeof(cache[at].name), "%s", found->pw_name);
+		else
+			snprintf(cache[at].name, sizeof(cache[at].name), "%u", uid);
+		cache[at].uid = uid;
+		cache[at].known = true;
+	}
+	snprintf(ret, size, "%s", cache[at].name);
+}
+
+int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
+{
+	const char *name = msg_get(m, "name"), *text;
+	const char *slash = name ? strrchr(name, '/') : NULL;
+	int uid = 0, array_job = 0, rc;
+	int64_t id;
+
+	rc = optional_int(m, "uid", 0, INT32_MAX, &uid, err);
+	if (rc == 0)
+		rc = optional_int(m, "nnodes", 1, 1 << 20, &s->nnodes, err);
+	if (rc == 0)
+		rc = optional_int(m, "ntasks", 0, STEP_TASKS_MAX, &s->ntasks, err);
+	if (rc == 0)
+		rc = optional_int(m, "cpus_asked", 0, CORESET_MAX, &s->cpus_per_task, err);
+	if (rc == 0)
+		rc = optional_int(m, "min_cores", 0, CORESET_MAX, &s->min_cores, err);
+	if (rc == 0)
+		rc = optional_int(m, "array_job", 0, INT32_MAX, &array_job, err);
+	if (rc < 0)
+		return rc;
+	if (msg_get_int(m, "array_task", 0, UINT32_MAX, &id, NULL) == 0)
+		s->array_task = (uint32_t)id;
+	s->uid = (uint32_t)uid;
+	s->array_job = (uint32_t)array_job;
+	copy_field(m, "account", s->account, sizeof(s->account));
+	copy_field(m, "partition", s->partition, sizeof(s->partition));
+	copy_field(m, "jobname", s->job_name, sizeof(s->job_name));
+	snprintf(s->program, sizeof(s->program), "%s", slash ? slash + 1 : name ? name : "");
+	text = msg_get(m, "tag");
+	snprintf(s->type, sizeof(s->type), "%s", text && *text ? text : s->program);
+	text = msg_get(m, "priority");
+	s->has_priority = text && *text;
+	s->priority_high = text && strcmp(text, "high") == 0;
+	text = msg_get(m, "qos");
+	if (text && *text) {
+		char *end;
+
+		s->qos = strtod(text, &end);
+		if (*end || !(s->qos > 0 && s->qos <= 1))
+			return err_set(err, -EINVAL, "qos '%s' is not in (0, 1]", text);
+	}
+	s->batch = msg_get(m, "batch") != NULL;
+	s->omp = msg_get(m, "omp") != NULL;
+	s->exclude = msg_get(m, "exclude") != NULL;
+	text = msg_get(m, "bind_type");
+	s->user_bound = text && *text && strcmp(text, "none") != 0 && !msg_get(m, "bind_inherited");
+	text = msg_get(m, "policy");
+	rc = split_policy(text ? text : "", s->req_policy, sizeof(s->req_policy), &s->dry_run, err);
+	if (rc == 0 && msg_get(m, "dry_run"))
+		s->dry_run = true;
+	/* By uid: the environment, where Slurm has the name too, is the user's to write. */
+	user_name(s->uid, s->user, sizeof(s->user));
+	return rc;
+}
+
+/* Slurm's abstract cores (socket by socket) are hwloc's logical cores. */
+static void envelope_from_cores(struct daemon *d, const char *cores, struct coreset *ret)
+{
+	struct coreset abstract;
+
+	coreset_zero(ret);
+	if (cores && coreset_parse(&abstract, cores, NULL) == 0)
+		coreset_for_each (core, &abstract)
+			if (core < d->topo->n_cores)
+				coreset_or(ret, ret, &d->topo->core[core].pus);
+	if (coreset_is_empty(ret))
+		*ret = d->topo->all;
+}
+
+static bool allowed(const struct conf_list *l, const char *item)
+{
+	for (int i = 0; i < l->n; i++)
+		if (strcmp(l->item[i], item) == 0)
+			return true;
+	return l->n == 0;
+}
+
+static int check_allowed(const struct conf *c, const struct step *s, struct errbuf *err)
+{
+	if (!allowed(&c->allow_partitions, s->partition))
+		return err_set(
+			err, -EPERM, "partition '%s' is not in allow.partitions", s->partition);
+	if (!allowed(&c->allow_users, s->user))
+		return err_set(err, -EPERM, "user '%s' is not in allow.users", s->user);
+	if (!allowed(&c->allow_accounts, s->account))
+		return err_set(err, -EPERM, "account '%s' is not in allow.accounts", s->account);
+	return 0;
+}
+
+/* A job's batch shell makes room for the job's steps: it only waits for them. */
+static void put_batch_aside(struct daemon *d, const struct step *s)
+{
+	struct step *batch = jobs_find(&d->jobs, s->job_id, STEP_BATCH);
+
+	if (!batch || batch == s || !step_is_managed(batch))
+		return;
+	decide_restore(d, batch, STATUS_ASIDE, "its job runs steps of its own");
+}
+
+static void put_step_reply(const struct step *s, struct msg *reply)
+{
+	char names[512] = "";
+
+	msg_init(reply, "step_ok");
+	msg_put(reply, "policy", s->policy);
+	msg_put(reply, "req_policy", s->req_policy);
+	msg_put(reply, "reason", s->reason);
+	for (int i = 0; i < s->n_env; i++) {
+		if (*s->env[i].why)
+			continue;
+		msg_putf(reply, "env", "%s=%s", s->env[i].name, s->env[i].value);
+		step_note(names, sizeof(names), ",", s->env[i].name, false);
+	}
+}
+
+static void refuse_step(struct msg *reply, const char *why)
+{
+	msg_init(reply, "step_refused");
+	msg_put(reply, "reason", why);
+}
+
+static void note_partners(struct daemon *d, struct step *s)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *o = d->jobs.step[i];
+
+		if (o == s || o->job_id == s->job_id)
+			continue;
+		step_note(s->partners, sizeof(s->partners), ",", o->id, false);
+		step_note(o->partners, sizeof(o->partners), ",", s->id, false);
+	}
+}
+
+int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err)
+{
+	const char *job_cores = msg_get(m, "job_cores");
+	int rc = check_allowed(&d->conf, s, err);
+
+	if (rc < 0)
+		return rc;
+	if (!s->located) {
+		envelope_from_cores(d, job_cores, &s->envelope);
+		s->slurm_step = s->envelope;
+	}
+	if (msg_get(m, "released")) { /* our own mark, from before a restart */
+		s->status = STATUS_RELEASED;
+		snprintf(s->policy, sizeof(s->policy), "none");
+		snprintf(s->reason, sizeof(s->reason), "colocctl release");
+		return 0;
+	}
+	if (s->exclude || (s->user_bound && d->conf.respect_user_binding)) {
+		s->status = STATUS_EXCLUDED;
+		snprintf(s->policy, sizeof(s->policy), "none");
+		snprintf(s->reason, sizeof(s->reason), "%s",
+			s->exclude ? "--coloc-exclude" : "its user bound it (--cpu-bind)");
+		return 0;
+	}
+	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)
+		snprintf(s->reason, sizeof(s->reason), "runs on %d nodes: keeps its envelope",
+			s->nnodes);
+	put_batch_aside(d, s);
+	/* While its own status is "pending" it would count as the set it is to join. */
+	s->status = STATUS_RELEASED;
+	rc = decide_admit(d, s->req_policy, s->id, s->reason, sizeof(s->reason), err);
+	s->status = STATUS_PENDING;
+	return rc;
+}
+
+void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)
+{
+	struct errbuf err;
+	struct step *s;
+	uint32_t job_id, step_id;
+	int rc = step_ids(m, &job_id, &step_id, &err);
+
+	if (rc < 0 || step_id == STEP_EXTERN) {
+		refuse_step(reply, rc < 0 ? err.text : "the extern step is never touched");
+		return;
+	}
+	s = jobs_find(&d->jobs, job_id, step_id);
+	if (s && s->n_tasks == 0) { /* sent twice: same answer */
+		put_step_reply(s, reply);
+		return;
+	}
+	if (s) /* requeued under the same ids: the old life is over */
+		lifecycle_end(d, s, unix_ns());
+	if (d->draining) {
+		refuse_step(reply, "the node drains: colocctl resume");
+		return;
+	}
+	s = jobs_add(&d->jobs, job_id, step_id);
+	if (!s) {
+		refuse_step(reply, "the table of steps is full");
+		return;
+	}
+	rc = lifecycle_read_step(m, s, &err);
+	if (rc == 0)
+		rc = lifecycle_admit(d, s, m, &err);
+	if (rc < 0) {
+		log_info("step %s: refused: %s", s->id, err.text);
+		refuse_step(reply, err.text);
+		jobs_remove(&d->jobs, s);
+		return;
+	}
+	s->message = malloc(m->len);
+	if (s->message) {
+		memcpy(s->message, m->buf, m->len);
+		s->message_len = m->len;
+	}
+	note_partners(d, s);
+	if (s->status == STATUS_PENDING) {
+		sample_open_step(d, s);
+		decide_run(d, EVENT_ARRIVAL, s->id, s);
+		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run)
+			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
+				topo_count_cores(d->topo, &s->coreset));
+	}
+	decide_start_ticking(d);
+	put_step_reply(s, reply);
+}
+
+/* Accounting waits until the answer is out: the step need not. */
+void lifecycle_after_answer(struct daemon *d)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->row_id == 0)
+			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+		if (!s->kept && s->n_tasks && s->n_tasks >= s->ntasks) {
+			s->kept = true;
+			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+			adopt_keep(d, s);
+		}
+	}
+}
+
+int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
+{
+	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	struct step_cgroup cg;
+	int rc = ops->locate(d->actuate, pid, &cg, err);
+
+	if (rc < 0)
+		return rc;
+	if (cg.job_id != s->job_id || cg.step_id != s->step_id)
+		return err_set(err, -EPROTO, "pid %d is in step %u.%u, not %s", (int)pid, cg.job_id,
+			cg.step_id, s->id);
+	rc = ops->allocation(d->actuate, &cg, &s->slurm_job, &s->slurm_step, err);
+	if (rc < 0)
+		return rc;
+	s->cgroup = cg;
+	s->located = true;
+	s->envelope = s->slurm_job;
+	return 0;
+}
+
+void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply)
+{
+	char cores[CORESET_STR_MAX];
+	struct errbuf err;
+	uint32_t job_id, step_id;
+	int64_t pid = 0, lid = 0;
+	struct step *s = NULL;
+	int rc = step_ids(m, &job_id, &step_id, &err);
+
+	if (rc == 0)
+		rc = msg_get_int(m, "pid", 1, INT32_MAX, &pid, &err);
+	if (rc == 0)
+		rc = msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err);
+	if (rc == 0 && !(s = jobs_find(&d->jobs, job_id, step_id)))
+		rc = err_set(&err, -ENOENT, "step %u.%u is not registered", job_id, step_id);
+	if (rc == 0 && !s->located)
+		rc = lifecycle_locate(d, s, (pid_t)pid, &err);
+	if (rc == 0 && !step_find_task(s, (uint32_t)lid))
+		rc = step_add_task(s, (uint32_t)lid, (pid_t)pid);
+	/* All tasks of a step wait for the last one's fork before any execs, and Slurm still sets
+	 * masks of its own meanwhile: one placement, when all are there. */
+	if (rc == 0 && s->n_tasks >= s->ntasks)
+		rc = decide_place(d, s, &err);
+	if (rc < 0) {
+		log_warning("step %u.%u: task not placed: %s", job_id, step_id, err.text);
+		msg_init(reply, "task_refused");
+		msg_put(reply, "reason", err.text);
+		return;
+	}
+	msg_init(reply, "task_ok");
+	msg_put(reply, "coreset", coreset_format(&s->coreset, cores, sizeof(cores)));
+	msg_putf(reply, "cores", "%d", topo_count_cores(d->topo, &s->coreset));
+	msg_put(reply, "policy", s->policy);
+	msg_put(reply, "reason", *s->reason ? s->reason : s->why);
+}
+
+static enum step_state final_state(const struct step *s)
+{
+	if (s->n_tasks == 0 || s->n_alive > 0 || s->exit_status < 0 || s->exit_unknown)
+		return STEP_UNKNOWN;
+	return s->exit_status == 0 ? STEP_COMPLETED : STEP_FAILED;
+}
+
+void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
+{
+	char cores[CORESET_STR_MAX];
+	struct errbuf err;
+	struct step_row row = {
+		.row_id = s->row_id,
+		.job_id = s->job_id,
+		.step_id = s->step_id,
+		.array_job_id = s->array_job,
+		.array_task_id = s->array_task,
+		.node = *s->cgroup.node ? s->cgroup.node : NULL,
+		.name = *s->job_name ? s->job_name : NULL,
+		.program = *s->type ? s->type : NULL,
+		.uid = s->uid,
+		.user = *s->user ? s->user : NULL,
+		.account = *s->account ? s->account : NULL,
+		.partition = *s->partition ? s->partition : NULL,
+		.policy = *s->policy ? s->policy : NULL,
+		.req_policy = *s->req_policy ? s->req_policy : NULL,
+		.reason = *s->reason ? s->reason : NULL,
+		.cores = topo_count_cores(d->topo, &s->coreset),
+		.coreset_history = *s->history ? s->history : NULL,
+		.partners = *s->partners ? s->partners : NULL,
+		.start_ns = s->start_unix_ns,
+		.end_ns = end_ns,
+		.rebinds = s->rebinds,
+		.tasks = s->n_tasks,
+		.exit_code = s->exit_status,
+		.state = state,
+		.dry_run = s->dry_run || d->conf.dry_run,
+	};
+
+	if (!coreset_is_empty(&s->coreset))
+		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
+	if (record_step_put(d->record, &row, &err) < 0) {
+		log_error("step %s: accounting: %s", s->id, err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+		return;
+	}
+	s->row_id = row.row_id;
+}
+
+void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
+{
+	bool managed = step_is_managed(s);
+	char id[JOB_ID_MAX];
+	struct errbuf err;
+
+	/* Mostly gone already; then this only empties the ledger. */
+	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
+		log_error("step %s: restore at its end: %s", s->id, err.text);
+	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
+	adopt_forget(d, s);
+	sample_close_step(d, s);
+	snprintf(id, sizeof(id), "%s", s->id);
+	jobs_remove(&d->jobs, s);
+	if (managed)
+		decide_run(d, EVENT_END, id, NULL);
+}
+
+void lifecycle_task_exit(struct daemon *d, const struct msg *m)
+{
+	struct errbuf err;
+	uint32_t job_id, step_id;
+	int64_t lid, status;
+	struct step *s;
+	struct task *t;
+
+	if (step_ids(m, &job_id, &step_id, &err) < 0 ||
+		msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err) < 0)
+		return;
+	s = jobs_find(&d->jobs, job_id, step_id);
+	t = s ? step_find_task(s, (uint32_t)lid) : NULL;
+	if (!t || t->ended)
+		return;
+	t->ended = true;
+	s->n_alive--;
+	if (msg_get_int(m, "status", 0, INT32_MAX, &status, &err) == 0) {
+		t->status = (int)status;
+		if (t->status > s->exit_status)
+			s->exit_status = t->status;
+	}
+}
+
+void lifecycle_step_end(struct daemon *d, const struct msg *m)
+{
+	struct errbuf err;
+	uint32_t job_id, step_id;
+	struct step *s;
+
+	if (step_ids(m, &job_id, &step_id, &err) < 0)
+		return;
+	s = jobs_find(&d->jobs, job_id, step_id);
+	if (s)
+		lifecycle_end(d, s, unix_ns());
+}
+
+static bool job_has_steps(const struct daemon *d, const struct step *batch)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i] != batch && d->jobs.step[i]->job_id == batch->job_id)
+			return true;
+	return false;
+}
+
+/* Ours again, after another hand wrote the step's or its job's cpuset. */
+static void place_again(struct daemon *d, struct step *s)
+{
+	struct actuate_result result;
+	struct errbuf err;
+	int rc;
+
+	if (s->status != STATUS_PLACED)
+		return;
+	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, &err);
+	if (rc == -ENOENT)
+		return; /* ended meanwhile: step_end, or the next look, tells */
+	if (rc < 0) {
+		log_warning("step %s: placement again: %s", s->id, err.text);
+		return;
+	}
+	s->reapplied++;
+	log_info("step %s: its cpuset was rewritten by another hand, placed again", s->id);
+}
+
+static void on_rewritten(const char *step_path, void *arg)
+{
+	struct daemon *d = arg;
+
+	for (int i = 0; i < d->jobs.n; i++)
+		if (strcmp(d->jobs.step[i]->cgroup.step_path, step_path) == 0)
+			place_again(d, d->jobs.step[i]);
+}
+
+void lifecycle_watch(int fd, uint32_t events, void *daemon)
+{
+	struct daemon *d = daemon;
+
+	(void)fd;
+	(void)events;
+	actuate_watch_read(d->actuate, on_rewritten, d);
+}
+
+/* Without a backend that lists a step's threads, its tasks' pids have to tell. */
+static bool tasks_gone(const struct step *s)
+{
+	for (int i = 0; i < s->n_tasks; i++)
+		if (kill(s->task[i].pid, 0) == 0 || errno != ESRCH)
+			return false;
+	return s->n_tasks > 0;
+}
+
+void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
+{
+	for (int i = d->jobs.n - 1; i >= 0; i--) {
+		struct step *s = d->jobs.step[i];
+		cleanup_free pid_t *tid = NULL;
+		int n = 0, rc;
+
+		if (!s->located) {
+			if (now_ns - s->start_mono_ns > PENDING_MAX_NS)
+				lifecycle_end(d, s, unix_ns());
+			continue;
+		}
+		rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n);
+		if (rc == -ENOENT || (rc < 0 && tasks_gone(s))) {
+			lifecycle_end(d, s, unix_ns());
+			continue;
+		}
+		if (s->status == STATUS_PLACED &&
+			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &s->coreset) ==
+				1)
+			place_again(d, s);
+		if (s->status == STATUS_ASIDE && job_has_steps(d, s)) {
+			s->last_move_ns = now_ns;
+		} else if (s->status == STATUS_ASIDE && now_ns - s->last_move_ns > ASIDE_BACK_NS) {
+			s->status = STATUS_PENDING;
+			s->reason[0] = '\0';
+			decide_run(d, EVENT_ARRIVAL, s->id, NULL);
+		}
+	}
+}

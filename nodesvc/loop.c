@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/loop.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum source_kind { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL };
+
+struct loop_source {
+	enum source_kind kind;
+	int fd;
+	bool removed;
+	union {
+		loop_fd_f fd_fn;
+		loop_timer_f timer_fn;
+		loop_signal_f signal_fn;
+	};
+	void *arg;
+	struct loop_source *next_removed;
+};
+
+struct loop {
+	int epoll_fd;
+	bool stop;
+	/* Freed after the round: epoll_wait may have returned events for them already. */
+	struct loop_source *removed;
+};
+
+int loop_create(struct loop **ret, struct errbuf *err)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return err_set(err, -ENOMEM, "out of memory");
+	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll_fd < 0) {
+		int rc = -errno;
+
+		free(l);
+		return err_set(err, rc, "epoll_create1: %s", strerror(-rc));
+	}
+	*ret = l;
+	return 0;
+}
+
+static void free_removed(struct loop *l)
+{
+	while (l->removed) {
+		struct loop_source *s = l->removed;
+
+		l->removed = s->next_removed;
+		free(s);
+	}
+}
+
+void loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+	free_removed(l);
+	close(l->epoll_fd);
+	free(l);
+}
+
+static int add(struct loop *l, struct loop_source *s, uint32_t events, struct loop_source **ret,
+	struct errbuf *err)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = s};
+
+	if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, s->fd, &ev) < 0) {
+		int rc = -errno;
+
+		if (s->kind != SOURCE_FD)
+			close(s->fd);
+		free(s);
+		return err_set(err, rc, "epoll_ctl: %s", strerror(-rc));
+	}
+	*ret = s;
+	return 0;
+}
+
+int loop_add_fd(struct loop *l, int fd, uint32_t events, loop_fd_f fn, void *arg,
+	struct loop_source **ret, struct errbuf *err)
+{
+	struct loop_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->kind = SOURCE_FD;
+	s->fd = fd;
+	s->fd_fn = fn;
+	s->arg = arg;
+	return add(l, s, events, ret, err);
+}
+
+int loop_set_events(struct loop *l, struct loop_source *s, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = s};
+
+	return epoll_ctl(l->epoll_fd, EPOLL_CTL_MOD, s->fd, &ev) < 0 ? -errno : 0;
+}
+
+int loop_add_timer(
+	struct loop *l, loop_timer_f fn, void *arg, struct loop_source **ret, struct errbuf *err)
+{
+	struct loop_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->kind = SOURCE_TIMER;
+	s->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (s->fd < 0) {
+		int rc = -errno;
+
+		free(s);
+		return err_set(err, rc, "timerfd_create: %s", strerror(-rc));
+	}
+	s->timer_fn = fn;
+	s->arg = arg;
+	return add(l, s, EPOLLIN, ret, err);
+}
+
+int loop_set_timer(struct loop_source *s, int first_ms, int period_ms)
+{
+	struct itimerspec its = {
+		.it_value = {first_ms / 1000, (first_ms % 1000) * 1000000L},
+		.it_interval = {period_ms / 1000, (period_ms % 1000) * 1000000L},
+	};
+
+	return timerfd_settime(s->fd, 0, &its, NULL) < 0 ? -errno : 0;
+}
+
+int loop_add_signals(struct loop *l, const sigset_t *set, loop_signal_f fn, void *arg,
+	struct loop_source **ret, struct errbuf *err)
+{
+	struct loop_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	sigprocmask(SIG_BLOCK, set, NULL);
+	s->kind = SOURCE_SIGNAL;
+	s->fd = signalfd(-1, set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (s->fd < 0) {
+		int rc = -errno;
+
+		free(s);
+		return err_set(err, rc, "signalfd: %s", strerror(-rc));
+	}
+	s->signal_fn = fn;
+	s->arg = arg;
+	return add(l, s, EPOLLIN, ret, err);
+}
+
+void loop_remove(struct loop *l, struct loop_source *s)
+{
+	if (!s || s->removed)
+		return;
+	epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
+	if (s->kind != SOURCE_FD)
+		close(s->fd);
+	s->removed = true;
+	s->next_removed = l->removed;
+	l->removed = s;
+}
+
+static void dispatch(struct loop_source *s, uint32_t events)
+{
+	struct signalfd_siginfo si;
+	uint64_t expirations;
+
+	switch (s->kind) {
+	case SOURCE_FD:
+		s->fd_fn(s->fd, events, s->arg);
+		break;
+	case SOURCE_TIMER:
+		if (read(s->fd, &expirations, sizeof(expirations)) == sizeof(expirations))
+			s->timer_fn(s->arg);
+		break;
+	case SOURCE_SIGNAL:
+		while (!s->removed && read(s->fd, &si, sizeof(si)) == sizeof(si))
+			s->signal_fn((int)si.ssi_signo, s->arg);
+		break;
+	}
+}
+
+int loop_run(struct loop *l)
+{
+	l->stop = false;
+	while (!l->stop) {
+		struct epoll_event ev[64];
+		int n = epoll_wait(l->epoll_fd, ev, 64, -1);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++) {
+			struct loop_source *s = ev[i].data.ptr;
+
+			if (!s->removed)
+				dispatch(s, ev[i].events);
+		}
+		free_removed(l);
+	}
+	return 0;
+}
+
+void loop_stop(struct loop *l)
+{
+	l->stop = true;
+}

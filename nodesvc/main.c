@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * colocd - the node service. main() creates in order and destroys in reverse; what it changed in
+ * the kernel is put back at every stop, and at the next start after a crash.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "config.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+#include "nodesvc/notify.h"
+
+static void usage(FILE *f)
+{
+	fprintf(f, "Usage: colocd [OPTION]...\n"
+		   "The Coloc node service: one per kernel, in the foreground, as root.\n\n"
+		   "  -c, --config=FILE  configuration (default " COLOC_SYSCONFDIR "/coloc.yaml)\n"
+		   "  -t, --test         check the configuration and end\n"
+		   "  -v, --verbose      log at level debug\n"
+		   "  -h, --help         this text\n"
+		   "  -V, --version      the version\n\n"
+		   "Signals: SIGHUP reloads the configuration; SIGTERM and SIGINT put every step "
+		   "back\n"
+		   "to Slurm's placement and end.\n");
+}
+
+static int load_topology(struct daemon *d, struct errbuf *err)
+{
+	char model[40] = "cpu", line[256];
+	FILE *f;
+	int rc = topo_load(&d->topo, NULL, err);
+
+	if (rc == 0)
+		rc = topo_set_domains(d->topo, d->conf.domain, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "topology");
+	f = fopen("/proc/cpuinfo", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
+			snprintf(model, sizeof(model), "%s", strchr(line, ':') + 2);
+			model[strcspn(model, "\n")] = '\0';
+			break;
+		}
+	if (f)
+		fclose(f);
+	snprintf(d->node_type, sizeof(d->node_type), "%s, %d cores", model, d->topo->n_cores);
+	return 0;
+}
+
+static int open_store(struct daemon *d, struct errbuf *err)
+{
+	char path[CONF_TEXT_MAX + 16], boot_id[64] = "";
+	struct stat st;
+	int rc;
+
+	if (mkdir(d->conf.store, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "store %s: %s", d->conf.store, strerror(errno));
+	if (lstat(d->conf.store, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "store %s is no directory", d->conf.store);
+	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return err_set(
+			err, -EPERM, "store %s: owner or mode lets others write", d->conf.store);
+	/* Two daemons on one ledger would undo each other's work: before anything is touched. */
+	snprintf(path, sizeof(path), "%s/lock", d->conf.store);
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lock_fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, -EBUSY, "%s: another colocd holds it", path);
+	fsroot_read(&d->root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+	boot_id[strcspn(boot_id, "\n")] = '\0';
+	snprintf(path, sizeof(path), "%s/ledger.db", d->conf.store);
+	rc = ledger_open(&d->ledger, path, boot_id, err);
+	if (rc < 0)
+		return rc;
+	snprintf(path, sizeof(path), "%s/coloc.db", d->conf.store);
+	return record_open(&d->record, path, false, err);
+}
+
+static int make_socket_dir(const char *socket_path, struct errbuf *err)
+{
+	char dir[CONF_TEXT_MAX];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", socket_path);
+	slash = strrchr(dir, '/');
+	if (!slash || slash == dir)
+		return 0;
+	*slash = '\0';
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	return 0;
+}
+
+static void on_signal(int signo, void *arg)
+{
+	struct daemon *d = arg;
+	struct conf old;
+	struct errbuf err;
+
+	if (signo != SIGHUP) {
+		log_info("signal %d: stopping", signo);
+		loop_stop(d->loop);
+	} else if (daemon_reload(d, &old, &err) < 0) {
+		log_error("reload: %s; the old configuration stays", err.text);
+	}
+}
+
+static void on_watchdog(void *arg)
+{
+	(void)arg;
+	notify_send("WATCHDOG=1");
+}
+
+static int daemon_open(struct daemon *d, struct errbuf *err)
+{
+	struct loop_source *signals, *watchdog, *watch;
+	int rc, watchdog_ms = notify_watchdog_ms();
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if ((rc = loop_create(&d->loop, err)) < 0 ||
+		(rc = loop_add_signals(d->loop, &set, on_signal, d, &signals, err)) < 0 ||
+		(rc = open_store(d, err)) < 0 ||
+		(rc = actuate_open(&d->actuate, &d->root, d->ledger, &d->topo->all, err)) < 0)
+		return rc;
+	if (actuate_watch_fd(d->actuate) >= 0) {
+		rc = loop_add_fd(d->loop, actuate_watch_fd(d->actuate), EPOLLIN, lifecycle_watch, d,
+			&watch, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (*actuate_why_not(d->actuate))
+		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
+	counters_choose(&d->counters,
+		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
+	if ((rc = decide_open(d, err)) < 0)
+		return rc;
+	adopt_all(d);
+	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
+		(rc = server_create(&d->server, d, err)) < 0)
+		return rc;
+	if (watchdog_ms) {
+		rc = loop_add_timer(d->loop, on_watchdog, d, &watchdog, err);
+		if (rc < 0)
+			return rc;
+		loop_set_timer(watchdog, watchdog_ms, watchdog_ms);
+	}
+	return 0;
+}
+
+static void daemon_close(struct daemon *d)
+{
+	struct errbuf err;
+
+	server_free(d->server);
+	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
+		log_error("restore at stop: %s", err.text);
+	for (int i = 0; i < d->jobs.n; i++)
+		sample_close_step(d, d->jobs.step[i]);
+	jobs_done(&d->jobs);
+	decide_close(d);
+	actuate_close(d->actuate);
+	record_close(d->record);
+	ledger_close(d->ledger);
+	loop_free(d->loop);
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"test", no_argument, NULL, 't'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	static struct daemon d = {
+		.conf_path = COLOC_SYSCONFDIR "/coloc.yaml", .root.fd = -1, .lock_fd = -1};
+	bool test = false;
+	enum log_level level = LOG_LEVEL_INFO;
+	struct errbuf err;
+	int opt, rc;
+
+	while ((opt = getopt_long(argc, argv, "c:tvhV", options, NULL)) != -1) {
+		switch (opt) {
+		case 'c':
+			d.conf_path = optarg;
+			break;
+		case 't':
+			test = true;
+			break;
+		case 'v':
+			d.verbose = true;
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		case 'V':
+			puts("colocd " PACKAGE_VERSION);
+			return 0;
+		default:
+			fputs("Try 'colocd --help'.\n", stderr);
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "colocd: unexpected argument '%s'\nTry 'colocd --help'.\n",
+			argv[optind]);
+		return 2;
+	}
+	/* A test may be run by anybody, over files that are not installed yet. */
+	if (conf_load(&d.conf, d.conf_path, !test, &err) < 0 ||
+		fsroot_open(&d.root, NULL, &err) < 0 || load_topology(&d, &err) < 0 ||
+		reload_usable(&d, &err) < 0 || reload_check(&d, &err) < 0) {
+		fprintf(stderr, "colocd: %s\n", err.text);
+		return 1;
+	}
+	if (test) {
+		struct engine *e;
+		struct policy_cfg cfg = {.topo = d.topo, .max_jobs = 4};
+
+		if (engine_create(&e, d.conf.policy, &cfg, &err) < 0) {
+			fprintf(stderr, "colocd: key 'policy': %s\n", err.text);
+			return 1;
+		}
+		engine_free(e);
+		printf("%s: ok\n", d.conf_path);
+		topo_free(d.topo);
+		fsroot_close(&d.root);
+		return 0;
+	}
+	if (geteuid() != 0) {
+		fputs("colocd: must be root: it writes Slurm's cpusets and others' affinity\n",
+			stderr);
+		return 1;
+	}
+	log_level_parse(d.conf.log_level, &level);
+	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
+	d.start_mono_ns = ipc_now_ns();
+	umask(022);
+	rc = daemon_open(&d, &err);
+	if (rc == 0) {
+		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "
+			 "signals from %s",
+			d.conf.socket, d.topo->n_cores, d.topo->n_domains,
+			topo_level_name(d.topo->domain_level), actuate_get_ops(d.actuate)->name,
+			d.counters.ops->name);
+		notify_send("READY=1");
+		rc = loop_run(d.loop);
+		notify_send("STOPPING=1");
+	} else {
+		log_error("%s", err.text);
+	}
+	daemon_close(&d);
+	topo_free(d.topo);
+	fsroot_close(&d.root);
+	return rc < 0 ? 1 : 0;
+}

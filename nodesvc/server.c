@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * server.c - the socket: connections, peers, quotas, dispatch.
+ *
+ * Every message is answered in the callback that read it; answers that do not fit into the
+ * socket's buffer wait in the connection's queue. Steps and tasks are root's to register; what
+ * others may ask is ctl.c's to decide. An unprivileged user can hold CONNS_PER_UID connections.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+#define CONNS_MAX     2048
+#define CONNS_PER_UID 16
+#define QUEUE_MAX     (4u << 20) /* bytes of answer waiting in one connection */
+
+struct packet {
+	struct packet *next;
+	size_t len;
+	char data[];
+};
+
+struct conn {
+	struct server *server;
+	struct loop_source *source;
+	int fd;
+	uint32_t uid;
+	struct packet *head, **tail;
+	size_t queued;
+	struct conn *next, **prev;
+};
+
+struct server {
+	struct daemon *d;
+	int fd;
+	struct loop_source *source;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct conn *conns;
+	int n_conns;
+	bool full_logged;
+	struct msg in, out; /* 32 KiB each: not on the stack */
+};
+
+static void conn_close(struct conn *c)
+{
+	struct server *s = c->server;
+
+	loop_remove(s->d->loop, c->source);
+	close(c->fd);
+	*c->prev = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	s->n_conns--;
+	s->full_logged = false;
+	while (c->head) {
+		struct packet *p = c->head;
+
+		c->head = p->next;
+		free(p);
+	}
+	free(c);
+}
+
+/* 0, or -errno when the connection is of no use any more. */
+static int conn_flush(struct conn *c)
+{
+	while (c->head) {
+		struct packet *p = c->head;
+
+		if (send(c->fd, p->data, p->len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		c->head = p->next;
+		if (!c->head)
+			c->tail = &c->head;
+		c->queued -= p->len;
+		free(p);
+	}
+	return 0;
+}
+
+static int conn_send(struct conn *c, const struct msg *m)
+{
+	struct packet *p;
+
+	if (m->overflow)
+		return -EMSGSIZE;
+	if (!c->head && send(c->fd, m->buf, m->len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return 0;
+	if (!c->head && errno != EAGAIN && errno != EINTR)
+		return -errno;
+	if (c->queued + m->len > QUEUE_MAX)
+		return -ENOBUFS;
+	p = malloc(sizeof(*p) + m->len);
+	if (!p)
+		return -ENOMEM;
+	p->next = NULL;
+	p->len = m->len;
+	memcpy(p->data, m->buf, m->len);
+	*c->tail = p;
+	c->tail = &p->next;
+	c->queued += p->len;
+	return 0;
+}
+
+static int answer_ctl(struct conn *c, struct msg *in, struct msg *out)
+{
+	cleanup_free char *json = NULL;
+	struct errbuf err = {.text = ""};
+	int status = ctl_run(c->server->d, c->uid, in, &json, &err), rc = 0;
+	size_t len = json ? strlen(json) : 0;
+
+	for (size_t at = 0; at < len && rc == 0; at += MSG_PART) {
+		char piece[MSG_PART + 1];
+		size_t n = len - at < MSG_PART ? len - at : MSG_PART;
+
+		memcpy(piece, json + at, n);
+		piece[n] = '\0';
+		msg_init(out, "ctl_part");
+		msg_put(out, "json", piece);
+		rc = conn_send(c, out);
+	}
+	msg_init(out, "ctl_end");
+	msg_putf(out, "rc", "%d", status < 0 ? 1 : 0);
+	if (status < 0)
+		msg_put(out, "error", err.text);
+	return rc < 0 ? rc : conn_send(c, out);
+}
+
+/* 0 to go on, <0 to hang up. */
+static int dispatch(struct conn *c, struct msg *in, struct msg *out)
+{
+	struct daemon *d = c->server->d;
+	const char *type = msg_get(in, "type");
+	int rc = 0;
+
+	if (strcmp(type, "ctl") == 0)
+		return answer_ctl(c, in, out);
+	if (c->uid != 0) {
+		log_warning("uid %u sent '%.40s': only root registers steps", c->uid, type);
+		return -EPERM;
+	}
+	if (strcmp(type, "step_start") == 0) {
+		lifecycle_step_start(d, in, out);
+		rc = conn_send(c, out);
+		lifecycle_after_answer(d);
+	} else if (strcmp(type, "task_start") == 0) {
+		lifecycle_task_start(d, in, out);
+		rc = conn_send(c, out);
+		lifecycle_after_answer(d);
+	} else if (strcmp(type, "task_exit") == 0) {
+		lifecycle_task_exit(d, in);
+	} else if (strcmp(type, "step_end") == 0) {
+		lifecycle_step_end(d, in);
+	} else {
+		log_warning("message of unknown type '%.40s' from uid %u", type, c->uid);
+		rc = -EPROTO;
+	}
+	return rc;
+}
+
+static void on_conn(int fd, uint32_t events, void *arg)
+{
+	struct conn *c = arg;
+	struct server *s = c->server;
+	struct errbuf err;
+	ssize_t n;
+	int rc = 0;
+
+	if (events & EPOLLOUT)
+		rc = conn_flush(c);
+	/* One message a turn: nobody keeps the loop to himself. */
+	if (rc == 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+		n = recv(fd, s->in.buf, sizeof(s->in.buf), MSG_DONTWAIT | MSG_TRUNC);
+		if (n > 0 && (size_t)n <= sizeof(s->in.buf)) {
+			s->in.len = (size_t)n;
+			rc = msg_check(&s->in, &err);
+			if (rc < 0)
+				log_warning("uid %u: %s", c->uid, err.text);
+			else
+				rc = dispatch(c, &s->in, &s->out);
+		} else if (n > 0) {
+			log_warning("uid %u: message of %zd bytes, limit %d", c->uid, n, MSG_MAX);
+			rc = -EMSGSIZE;
+		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+			rc = -ECONNRESET;
+		}
+	}
+	if (rc < 0) {
+		conn_close(c);
+		return;
+	}
+	loop_set_events(s->d->loop, c->source, EPOLLIN | (c->head ? EPOLLOUT : 0));
+}
+
+static int count_uid(const struct server *s, uint32_t uid)
+{
+	int n = 0;
+
+	for (const struct conn *c = s->conns; c; c = c->next)
+		n += c->uid == uid;
+	return n;
+}
+
+static void on_accept(int fd, uint32_t events, void *arg)
+{
+	struct server *s = arg;
+
+	(void)events;
+	for (;;) {
+		int cfd = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct ucred cred;
+		socklen_t len = sizeof(cred);
+		struct conn *c;
+
+		if (cfd < 0)
+			return; /* EAGAIN; or EMFILE: the peer waits for its own deadline */
+		if (getsockopt(cfd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
+			close(cfd);
+			continue;
+		}
+		if (s->n_conns >= CONNS_MAX ||
+			(cred.uid != 0 && count_uid(s, cred.uid) >= CONNS_PER_UID)) {
+			if (!s->full_logged)
+				log_warning("uid %u: too many connections", cred.uid);
+			s->full_logged = true;
+			close(cfd);
+			continue;
+		}
+		c = calloc(1, sizeof(*c));
+		if (!c || loop_add_fd(s->d->loop, cfd, EPOLLIN, on_conn, c, &c->source, NULL) < 0) {
+			free(c);
+			close(cfd);
+			continue;
+		}
+		c->server = s;
+		c->fd = cfd;
+		c->uid = cred.uid;
+		c->tail = &c->head;
+		c->next = s->conns;
+		c->prev = &s->conns;
+		if (c->next)
+			c->next->prev = &c->next;
+		s->conns = c;
+		s->n_conns++;
+	}
+}
+
+/* Removes what a dead predecessor left; refuses to take a living one's place. */
+static int clear_path(const char *path, struct errbuf *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	cleanup_close int fd = -1;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(err, -EEXIST, "%s is there and no socket", path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_set(err, -errno, "socket: %s", strerror(errno));
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 || errno == EAGAIN)
+		return err_set(err, -EADDRINUSE, "%s: another colocd serves there", path);
+	unlink(path);
+	return 0;
+}
+
+int server_create(struct server **ret, struct daemon *d, struct errbuf *err)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct server *s;
+	int rc;
+
+	if (strlen(d->conf.socket) >= sizeof(addr.sun_path))
+		return err_set(err, -ENAMETOOLONG, "key 'socket': path longer than %zu",
+			sizeof(addr.sun_path) - 1);
+	rc = clear_path(d->conf.socket, err);
+	if (rc < 0)
+		return rc;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->d = d;
+	memcpy(s->path, d->conf.socket, strlen(d->conf.socket) + 1);
+	memcpy(addr.sun_path, s->path, sizeof(s->path));
+	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Everybody may ask about his own steps: the peer's uid decides what is answered. */
+	if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+		chmod(s->path, 0666) < 0 || listen(s->fd, 512) < 0) {
+		rc = err_set(err, -errno, "%s: %s", s->path, strerror(errno));
+		if (s->fd >= 0)
+			close(s->fd);
+		free(s);
+		return rc;
+	}
+	rc = loop_add_fd(d->loop, s->fd, EPOLLIN, on_accept, s, &s->source, err);
+	if (rc < 0) {
+		close(s->fd);
+		unlink(s->path);
+		free(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	while (s->conns)
+		conn_close(s->conns);
+	loop_remove(s->d->loop, s->source);
+	close(s->fd);
+	unlink(s->path);
+	free(s);
+}

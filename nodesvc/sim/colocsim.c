@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * colocsim - the node's decision engine away from the node.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "nodesvc/sim/sim.h"
+
+static const struct command {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{"plan", "decide placements for views written as JSON", sim_plan},
+};
+
+static void print_usage(FILE *f)
+{
+	fputs("Usage: colocsim COMMAND [OPTIONS]\n\n", f);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fputs("\n'colocsim COMMAND --help' tells more.\n", f);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
+		print_usage(stdout);
+		return SIM_OK;
+	}
+	for (size_t i = 0; argc >= 2 && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	if (argc >= 2)
+		fprintf(stderr, "colocsim: unknown command '%s'\n", argv[1]);
+	print_usage(stderr);
+	return SIM_USAGE;
+}

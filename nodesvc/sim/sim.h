@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sim.h - the commands of colocsim. Each returns the exit status: 0 ok, 1 failed, 2 usage.
+ */
+#ifndef COLOC_SIM_SIM_H
+#define COLOC_SIM_SIM_H
+
+enum { SIM_OK = 0, SIM_FAILED = 1, SIM_USAGE = 2 };
+
+int sim_plan(int argc, char **argv);
+
+#endif

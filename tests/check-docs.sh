@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# check-docs.sh - the manual pages name what the sources have: every key of coloc.yaml with its
+# range, default and reload column, every option of srun with its variable, every key of
+# plugstack.conf, every option of colocd, every launch variable.
+set -eu
+
+top=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+failed=0
+
+# The page's text without roff's escapes.
+plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$top/$1"; }
+
+# have PAGE KIND: does PAGE name each line of standard input, as a whole word?
+have() {
+  text=$(plain "$1")
+  n=0
+  rc=0
+  while IFS= read -r word; do
+    n=$((n + 1))
+    printf '%s\n' "$text" | grep -Eq -- "(^|[^A-Za-z0-9_-])$word([^A-Za-z0-9_-]|\$)" || {
+      echo "check-docs: $1 does not name $2 $word" >&2
+      rc=1
+    }
+  done
+  # A pattern that finds nothing would pass for ever.
+  [ "$n" -gt 0 ] || echo "check-docs: no $2 found in the sources" >&2
+  [ "$n" -gt 0 ] && return "$rc"
+}
+
+# coloc.yaml(5): a row "key@type@default@reload" for each struct conf_key, and no others.
+# The shipped coloc.yaml has the defaults (tests/unit/test_conf.c compares it with the code).
+check_keys() {
+  awk '
+    function bad(text) { print "check-docs: coloc.yaml.5: " text > "/dev/stderr"; failed = 1 }
+    FNR == 1 { file++ }
+
+    # 1: etc/coloc.yaml, "#key: value" and, one level down, "#  key: value"
+    file == 1 && match($0, /^#(  )?[a-z_]+:/) {
+      key = substr($0, 2, RLENGTH - 2)
+      value = substr($0, RLENGTH + 2)
+      if (sub(/^ +/, "", key)) key = section "." key
+      else section = key
+      shipped[key] = value
+    }
+
+    # 2: the page
+    file == 2 && /@/ && /@(yes|no)$/ {
+      split($0, cell, "@")
+      type[cell[1]] = cell[2]; value_of[cell[1]] = cell[3]; reload[cell[1]] = cell[4]
+    }
+
+    # 3: conf_keys.c, entries joined and split at "},"
+    file == 3 && /conf_keys\[\] = \{/ { inside = 1; next }
+    file == 3 && inside && /^};/ { inside = 0 }
+    file == 3 && inside { all = all $0 }
+
+    END {
+      n = split(all, entry, "},")
+      for (i = 1; i <= n; i++) {
+        if (!match(entry[i], /"[a-z_.]+"/)) continue
+        key = substr(entry[i], RSTART + 1, RLENGTH - 2)
+        found++
+        seen[key] = 1
+        if (!(key in type)) { bad("no row for " key); continue }
+        want = entry[i] ~ /RELOAD/ ? "yes" : "no"
+        if (reload[key] != want) bad(key ": reload is " want)
+        if (match(entry[i], /RANGE\([^)]*\)/)) {
+          range = substr(entry[i], RSTART + 6, RLENGTH - 7)
+          sub(/, */, " to ", range)
+          if (index(type[key], range " ") != 1) bad(key ": the range is " range)
+        }
+        if (match(entry[i], /values = "[^"]*"/)) {
+          want = substr(entry[i], RSTART + 10, RLENGTH - 11)
+          if (type[key] != want) bad(key ": the values are " want)
+        }
+        sub(/ \(.*/, "", value_of[key])
+        if (!(key in shipped)) bad(key " is not in etc/coloc.yaml")
+        else if (shipped[key] != "" && value_of[key] != "see below" &&
+          shipped[key] != value_of[key])
+          bad(key ": the default is " shipped[key])
+      }
+      for (key in type)
+        if (key != "Key" && !(key in seen)) bad(key " is no key")
+      if (!found) bad("no key found in conf_keys.c")
+      exit failed
+    }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf_keys.c" || failed=1
+}
+
+check_keys
+sed -n 's/.*\] = { *"\(coloc[a-z-]*\)".*/--\1/p' "$top/spank/opts.c" |
+  have doc/coloc.7 option || failed=1
+grep -o '"COLOC[A-Z_]*"' "$top/spank/opts.c" | tr -d '"' |
+  have doc/coloc.7 variable || failed=1
+sed -n 's/.*LAUNCH_VAR([a-z_]*, "\([A-Z_a-z]*\)").*/\1/p' "$top/common/launch_names.h" |
+  have doc/coloc.7 'launch variable' || failed=1
+sed -n 's/^	{ *"\([a-z_]*\)", set_.*/\1=/p' "$top/spank/args.c" |
+  have spank/spank_coloc.8 key || failed=1
+sed -n 's/.*{ *"\([a-z-]*\)", [a-z]*_argument, NULL.*/--\1/p' "$top/nodesvc/main.c" |
+  have nodesvc/colocd.8 option || failed=1
+exit "$failed"

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * live_actuate - the v1 actuator against the kernel, on a cpuset tree of its own that looks like
+ * Slurm's. Needs root, cgroup v1 cpusets and CPUs 0 and 1; exits 77 with the reason otherwise.
+ */
+#include <check.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nodesvc/actuate/actuate.h"
+#include "tests/live/step_fixture.h"
+#include "tests/unit/ledger_mem.h"
+
+#define JOB  "uid_0/job_1"
+#define STEP "uid_0/job_1/step_0"
+
+static char top[64];
+static struct fsroot root = {.fd = -1};
+static struct ledger *ledger;
+static struct actuate *act;
+static const struct actuate_ops *ops;
+static struct coreset all_pus;
+static struct worker plain, bound0, bound1, stepd;
+static struct step_cgroup step;
+static struct errbuf err;
+
+static struct coreset set_of(const char *text)
+{
+	struct coreset s;
+
+	ck_assert_int_eq(coreset_parse(&s, text, NULL), 0);
+	return s;
+}
+
+static void open_backend(void)
+{
+	ck_assert_int_eq(actuate_open(&act, &root, ledger, &all_pus, &err), 0);
+	ops = actuate_get_ops(act);
+	ck_assert_str_eq(ops->name, "cgroup-v1");
+}
+
+/* A step on 0-1: tasks that are unbound, bound to 0 and to 1, and slurmstepd bound to 0. */
+static void setup(void)
+{
+	ledger_mem_adds_left = -1;
+	err.text[0] = '\0';
+	step_tree_sweep(top); /* a test before may have ended early */
+	step_tree_make(top, "0-1");
+	ck_assert_int_eq(fsroot_open(&root, NULL, &err), 0);
+	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
+	open_backend();
+	plain = worker_start(top, STEP, "app", NULL, 4, WORKER_IDLE);
+	bound0 = worker_start(top, STEP, "app", "0", 3, WORKER_IDLE);
+	bound1 = worker_start(top, STEP, "app) R 1", "1", 2, WORKER_IDLE);
+	stepd = worker_start(top, STEP, "slurmstepd", "0", 2, WORKER_IDLE);
+	ck_assert_msg(ops->locate(act, plain.pid, &step, &err) == 0, "%s", err.text);
+}
+
+static void teardown(void)
+{
+	actuate_close(act);
+	ledger_close(ledger);
+	fsroot_close(&root);
+	step_tree_sweep(top);
+}
+
+static struct actuate_result apply(const char *cpus)
+{
+	struct coreset set = set_of(cpus);
+	struct actuate_result r;
+
+	ck_assert_msg(ops->apply(act, &step, &set, &r, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(step_read(top, STEP), cpus);
+	ck_assert(coreset_is_equal(&r.coreset, &set));
+	ck_assert_int_eq(ops->verify(act, &step, &set), 0);
+	return r;
+}
+
+static int apply_fails(const char *cpus)
+{
+	struct coreset set = set_of(cpus);
+	struct actuate_result r;
+
+	return ops->apply(act, &step, &set, &r, &err);
+}
+
+static void restore(void)
+{
+	ck_assert_msg(ops->restore(act, &step, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+
+static void all_on(const struct worker *w, const char *cpus)
+{
+	for (int i = 0; i < w->n; i++)
+		ck_assert_str_eq(mask_of(w->tid[i]), cpus);
+}
+
+static void all_as(char *before)
+{
+	char *after = step_snapshot(top, STEP);
+
+	ck_assert_str_eq(after, before);
+	free(after);
+	free(before);
+}
+
+/* ---- locate -------------------------------------------------------------------------------- */
+
+START_TEST(locate_task_has_ids_and_paths)
+{
+	struct step_cgroup none = {.job_id = 7};
+	char path[256];
+
+	ck_assert_str_eq(step.node, top + strlen("slurm_"));
+	ck_assert_uint_eq(step.job_id, 1);
+	ck_assert_uint_eq(step.step_id, 0);
+	snprintf(path, sizeof(path), "sys/fs/cgroup/cpuset/%s/" JOB, top);
+	ck_assert_str_eq(step.job_path, path);
+	snprintf(path, sizeof(path), "sys/fs/cgroup/cpuset/%s/" STEP, top);
+	ck_assert_str_eq(step.step_path, path);
+	ck_assert_uint_eq(step.step_inode, fsroot_inode(&root, path));
+	ck_assert_int_eq(ops->locate(act, getpid(), &none, &err), -ENOENT);
+	ck_assert_uint_eq(none.job_id, 7);
+}
+END_TEST
+
+START_TEST(threads_leave_slurmstepd_out)
+{
+	pid_t *tid;
+	int n;
+
+	ck_assert_int_eq(ops->threads(act, &step, &tid, &n), 0);
+	ck_assert_int_eq(n, plain.n + bound0.n + bound1.n);
+	for (int i = 0; i < n; i++)
+		ck_assert(tid[i] != stepd.tid[0] && tid[i] != stepd.tid[1]);
+	free(tid);
+}
+END_TEST
+
+/* ---- apply --------------------------------------------------------------------------------- */
+
+START_TEST(apply_puts_every_thread_on_the_set)
+{
+	static const char *const sets[] = {"1", "0", "0-1", "0", "0-1", "1", "1"};
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		struct actuate_result r = apply(sets[i]);
+
+		ck_assert_int_eq(r.threads, plain.n + bound0.n + bound1.n);
+		ck_assert_int_eq(r.foreign, stepd.n);
+		all_on(&plain, sets[i]);
+		all_on(&bound0, sets[i]);
+		all_on(&bound1, sets[i]);
+	}
+}
+END_TEST
+
+START_TEST(apply_counts_a_forked_task_that_has_not_execed)
+{
+	struct worker w = worker_start(top, STEP, "slurmstepd", NULL, 2, WORKER_PARENT);
+
+	/* tid[1] bears its parent's name, as a task between fork and exec does. */
+	set_mask_of(w.tid[1], "0");
+	ck_assert_int_eq(apply("0-1").foreign, stepd.n + 1);
+	ck_assert_str_eq(mask_of(w.tid[1]), "0-1");
+	restore();
+	ck_assert_str_eq(mask_of(w.tid[1]), "0");
+}
+END_TEST
+
+START_TEST(apply_reaches_threads_born_meanwhile)
+{
+	static const char *const sets[] = {"1", "0-1", "0"};
+	struct worker t = worker_start(top, STEP, "storm", "0", 2, WORKER_THREADS);
+	struct worker f = worker_start(top, STEP, "storm", "1", 1, WORKER_FORKS);
+
+	for (int i = 0; i < 60; i++) {
+		char *snap, *line;
+
+		apply(sets[i % 3]);
+		snap = step_snapshot(top, STEP);
+		for (line = strtok(snap, "\n"); line; line = strtok(NULL, "\n")) {
+			const char *mask = strchr(line, ' ') + 1;
+			pid_t tid = atoi(line);
+
+			if (tid != stepd.tid[0] && tid != stepd.tid[1] && strcmp(mask, "gone"))
+				ck_assert_msg(
+					strcmp(mask, sets[i % 3]) == 0, "round %d: %s", i, line);
+		}
+		free(snap);
+	}
+	restore();
+	all_on(&t, "0");
+	all_on(&f, "1");
+}
+END_TEST
+
+START_TEST(apply_leaves_pins_inside_the_set)
+{
+	struct actuate_result r;
+
+	apply("0-1");
+	set_mask_of(plain.tid[1], "1"); /* for the kernel the same as the program's own call */
+	r = apply("0-1");
+	ck_assert_str_eq(mask_of(plain.tid[1]), "1");
+	ck_assert_int_eq(r.pinned, 1);
+	apply("1");
+	ck_assert_str_eq(mask_of(plain.tid[1]), "1");
+	/* Outside: the whole set, as long as the pin has no place there. */
+	apply("0");
+	all_on(&plain, "0");
+	restore();
+	ck_assert_str_eq(mask_of(plain.tid[0]), "0-1");
+	all_on(&bound0, "0");
+}
+END_TEST
+
+START_TEST(restore_keeps_what_the_program_chose_meanwhile)
+{
+	apply("0-1");
+	set_mask_of(plain.tid[1], "1");
+	set_mask_of(bound0.tid[1], "1");
+	restore();
+	ck_assert_str_eq(mask_of(plain.tid[1]), "1");
+	ck_assert_str_eq(mask_of(bound0.tid[1]), "1");
+	ck_assert_str_eq(mask_of(bound0.tid[0]), "0");
+	ck_assert_str_eq(mask_of(plain.tid[0]), "0-1");
+}
+END_TEST
+
+START_TEST(restore_keeps_a_pin_as_far_as_the_kernel_does)
+{
+	struct worker twin;
+
+	step_tree_mkdir(top, JOB "/step_1", "0-1");
+	twin = worker_start(top, JOB "/step_1", "app", "1", 1, WORKER_IDLE);
+	apply("0-1");
+	set_mask_of(plain.tid[1], "1");
+	apply("1");
+	restore();
+	/* Linux 6.2 and later remember the pin, older ones have wiped it. */
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "1"), 0);
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "0-1"), 0);
+	ck_assert_str_eq(mask_of(plain.tid[1]), mask_of(twin.pid));
+}
+END_TEST
+
+START_TEST(apply_knows_pins_older_than_itself)
+{
+	char *before;
+
+	set_mask_of(plain.tid[2], "1"); /* differs from its leader */
+	before = step_snapshot(top, STEP);
+	ck_assert_int_eq(apply("0-1").pinned, 1);
+	ck_assert_str_eq(mask_of(plain.tid[2]), "1");
+	restore();
+	all_as(before);
+}
+END_TEST
+
+START_TEST(slurmstepd_mask_is_left_alone_and_back_at_the_end)
+{
+	char *before = step_snapshot(top, STEP);
+
+	apply("0-1");
+	all_on(&stepd, "0");
+	apply("1");
+	all_on(&stepd, "1"); /* the kernel moves it with the cpuset */
+	restore();
+	all_on(&stepd, "0");
+	all_as(before);
+}
+END_TEST
+
+START_TEST(allocation_is_slurms_while_a_set_holds)
+{
+	struct coreset job, own, want = set_of("0-1");
+
+	apply("1");
+	ck_assert_int_eq(ops->allocation(act, &step, &job, &own, &err), 0);
+	ck_assert(coreset_is_equal(&job, &want));
+	ck_assert(coreset_is_equal(&own, &want));
+}
+END_TEST
+
+/* ---- restore ------------------------------------------------------------------------------- */
+
+START_TEST(restore_brings_back_every_mask)
+{
+	static const char *const sets[] = {"1", "0-1", "0"};
+
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++) {
+			char *before = step_snapshot(top, STEP);
+
+			apply(sets[i]);
+			apply(sets[j]);
+			restore();
+			all_as(before);
+		}
+	restore(); /* nothing recorded: fine */
+}
+END_TEST
+
+START_TEST(restore_leaves_threads_that_behave_as_before)
+{
+	static const char *const moves[] = {"1", "0-1", "0", "0-1"};
+	struct worker p, b;
+
+	/* A twin step that nobody touches shows what this kernel does by itself. */
+	step_tree_mkdir(top, JOB "/step_1", "0-1");
+	p = worker_start(top, JOB "/step_1", "app", NULL, 1, WORKER_IDLE);
+	b = worker_start(top, JOB "/step_1", "app", "0", 1, WORKER_IDLE);
+	apply("1");
+	restore();
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(step_write(top, STEP, moves[i]), 0);
+		ck_assert_int_eq(step_write(top, JOB "/step_1", moves[i]), 0);
+		all_on(&plain, mask_of(p.pid));
+		all_on(&bound0, mask_of(b.pid));
+	}
+}
+END_TEST
+
+START_TEST(restore_gives_newcomers_what_they_would_have_had)
+{
+	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
+	pid_t child, other = worker_start(top, STEP, "app", NULL, 1, WORKER_IDLE).pid;
+
+	apply("1");
+	child = worker_fork(&w);
+	apply("0-1");
+	ck_assert_str_eq(mask_of(child), "0-1");
+	/* The child's father, whose binding it would have, is gone when it comes to restoring. */
+	worker_stop(&w);
+	restore();
+	ck_assert_str_eq(mask_of(child), "0");
+	ck_assert_str_eq(mask_of(other), "0-1");
+	kill(child, SIGKILL);
+}
+END_TEST
+
+START_TEST(restore_finds_the_father_of_a_newcomer_never_applied)
+{
+	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
+	pid_t child;
+
+	apply("1");
+	child = worker_fork(&w);
+	restore();
+	ck_assert_str_eq(mask_of(child), "0");
+	kill(child, SIGKILL);
+}
+END_TEST
+
+START_TEST(threads_follow_the_cpuset_by_themselves)
+{
+	apply("1"); /* displaces what is bound to 0 */
+	ck_assert_int_eq(step_write(top, STEP, "0-1"), 0);
+	all_on(&plain, "0-1");
+	all_on(&bound0, "0-1");
+	all_on(&bound1, "0-1");
+	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
+	all_on(&bound1, "0");
+}
+END_TEST
+
+START_TEST(restore_all_after_a_crash)
+{
+	char *before = step_snapshot(top, STEP);
+
+	apply("1");
+	actuate_close(act); /* a daemon that was killed leaves the ledger */
+	open_backend();
+	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	all_as(before);
+}
+END_TEST
+
+START_TEST(restore_all_after_a_crash_between_cpuset_and_masks)
+{
+	char *before = step_snapshot(top, STEP);
+	struct coreset one = set_of("1");
+
+	/* The rows of a first apply, then the cpuset alone. */
+	apply("0-1");
+	ck_assert_int_eq(step_write(top, STEP, "1"), 0);
+	for (int i = 0; i < bound0.n; i++)
+		set_mask_of(bound0.tid[i], "0-1");
+	actuate_close(act);
+	open_backend();
+	ck_assert_int_eq(ops->verify(act, &step, &one), 0);
+	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
+	all_as(before);
+}
+END_TEST
+
+START_TEST(restore_goes_on_after_a_restart)
+{
+	char *before = step_snapshot(top, STEP);
+
+	apply("1");
+	actuate_close(act);
+	open_backend();
+	apply("0");
+	all_on(&plain, "0");
+	restore();
+	all_as(before);
+}
+END_TEST
+
+START_TEST(restore_takes_what_the_job_still_allows)
+{
+	apply("1");
+	ck_assert_int_eq(step_write(top, JOB, "1"), 0);
+	restore();
+	ck_assert_str_eq(step_read(top, STEP), "1");
+}
+END_TEST
+
+START_TEST(restore_fails_and_keeps_the_ledger_when_nothing_fits)
+{
+	int rows;
+
+	step_tree_mkdir(top, JOB "/step_1", "0");
+	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
+	apply("0");
+	/* Original 0; now the step and its job are moved to 1 by somebody else. */
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "1"), 0);
+	ck_assert_int_eq(step_write(top, STEP, "1"), 0);
+	ck_assert_int_eq(step_write(top, JOB, "1"), 0);
+	rows = ledger_count(ledger);
+	ck_assert_int_eq(ops->restore(act, &step, &err), -EACCES);
+	ck_assert_ptr_nonnull(strstr(err.text, "not inside the level above"));
+	ck_assert_int_eq(actuate_restore_all(act, &err), -EACCES);
+	ck_assert_int_eq(ledger_count(ledger), rows);
+	/* With the job level back, the next attempt succeeds. */
+	ck_assert_int_eq(step_write(top, JOB, "0-1"), 0);
+	restore();
+	ck_assert_str_eq(step_read(top, STEP), "0");
+}
+END_TEST
+
+START_TEST(restore_of_a_step_that_ended_only_forgets)
+{
+	apply("1");
+	step_tree_sweep(top);
+	ck_assert_int_eq(ops->verify(act, &step, &all_pus), -ENOENT);
+	restore();
+	apply_fails("0");
+	ck_assert_int_eq(apply_fails("0"), -ENOENT);
+}
+END_TEST
+
+START_TEST(restore_leaves_a_later_namesake_alone)
+{
+	struct worker w;
+
+	apply("1");
+	step_tree_sweep(top);
+	step_tree_make(top, "0-1");
+	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
+	w = worker_start(top, STEP, "app", NULL, 1, WORKER_IDLE);
+	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(step_read(top, STEP), "0");
+	all_on(&w, "0");
+}
+END_TEST
+
+/* ---- refusals and failures ----------------------------------------------------------------- */
+
+START_TEST(apply_outside_the_job_is_refused_by_name)
+{
+	char *before;
+
+	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
+	ck_assert_int_eq(step_write(top, JOB, "0"), 0);
+	before = step_snapshot(top, STEP);
+	ck_assert_int_eq(apply_fails("0-1"), -ERANGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "'0-1' is not inside the job's CPUs '0'"));
+	ck_assert_int_eq(apply_fails("1"), -ERANGE);
+	ck_assert_int_eq(apply_fails(""), -EINVAL);
+	ck_assert_int_eq(apply_fails("0,1023"), -ERANGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "not within the node's CPUs"));
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	all_as(before);
+}
+END_TEST
+
+START_TEST(apply_that_the_kernel_refuses_changes_nothing)
+{
+	char *before;
+
+	/* A level below that holds both CPUs: the step cannot shrink. */
+	step_tree_mkdir(top, STEP "/task_0", "0-1");
+	before = step_snapshot(top, STEP);
+	ck_assert_int_eq(apply_fails("1"), -EBUSY);
+	ck_assert_ptr_nonnull(strstr(err.text, "cannot write '1': a level below holds more"));
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	all_as(before);
+	/* The same while a set of ours holds: back to that set. */
+	apply("0-1");
+	ck_assert_int_eq(apply_fails("1"), -EBUSY);
+	all_on(&bound0, "0-1");
+	restore();
+}
+END_TEST
+
+START_TEST(apply_without_ledger_changes_nothing)
+{
+	char *before = step_snapshot(top, STEP);
+
+	ledger_mem_adds_left = 0;
+	ck_assert_int_eq(apply_fails("1"), -EIO);
+	ck_assert_ptr_nonnull(strstr(err.text, "left as it is, no ledger: the disk is on fire"));
+	all_as(before);
+	/* A later apply that must record a newcomer: the set of before stays. */
+	ledger_mem_adds_left = 1;
+	apply("1");
+	worker_start(top, STEP, "late", NULL, 1, WORKER_IDLE);
+	before = step_snapshot(top, STEP);
+	ck_assert_int_eq(apply_fails("0"), -EIO);
+	all_as(before);
+	ledger_mem_adds_left = -1;
+}
+END_TEST
+
+/* ---- watch --------------------------------------------------------------------------------- */
+
+static char seen_path[256];
+
+static void note_path(const char *path, void *arg)
+{
+	(void)arg;
+	snprintf(seen_path, sizeof(seen_path), "%s", path);
+}
+
+START_TEST(watch_reports_others_writes_only)
+{
+	ck_assert_int_ge(actuate_watch_fd(act), 0);
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 0);
+	apply("1");
+	apply("0");
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 0);
+	ck_assert_int_eq(step_write(top, STEP, "0-1"), 0);
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 1);
+	ck_assert_str_eq(seen_path, step.step_path);
+	ck_assert_int_eq(ops->verify(act, &step, &(struct coreset){{1}}), 1);
+	/* The job level: silent while its value stays, as at each further step. */
+	apply("0");
+	ck_assert_int_eq(step_write(top, JOB, "0-1"), 0);
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 0);
+	ck_assert_int_eq(step_write(top, JOB, "0"), 0);
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 1);
+	ck_assert_int_eq(step_write(top, JOB, "0-1"), 0);
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 1);
+	restore();
+	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
+	ck_assert_int_eq(actuate_watch_read(act, note_path, NULL), 0);
+}
+END_TEST
+
+#define CASE(s, sentence, test)                                                                    \
+	do {                                                                                       \
+		TCase *tc = tcase_create(sentence);                                                \
+		tcase_add_checked_fixture(tc, setup, teardown);                                    \
+		tcase_add_test(tc, test);                                                          \
+		suite_add_tcase(s, tc);                                                            \
+	} while (0)
+
+static Suite *live_suite(void)
+{
+	Suite *s = suite_create("live_actuate");
+
+	CASE(s, "a task's pid leads to its step", locate_task_has_ids_and_paths);
+	CASE(s, "slurmstepd's threads are not the job's", threads_leave_slurmstepd_out);
+	CASE(s, "every thread follows each set", apply_puts_every_thread_on_the_set);
+	CASE(s, "a task is one before it execs", apply_counts_a_forked_task_that_has_not_execed);
+	CASE(s, "storms of threads and forks are caught", apply_reaches_threads_born_meanwhile);
+	CASE(s, "own pins inside the set stay", apply_leaves_pins_inside_the_set);
+	CASE(s, "own pins stay after restore", restore_keeps_what_the_program_chose_meanwhile);
+	CASE(s, "own pins stay as the kernel keeps them",
+		restore_keeps_a_pin_as_far_as_the_kernel_does);
+	CASE(s, "own pins older than us stay", apply_knows_pins_older_than_itself);
+	CASE(s, "slurmstepd's mask is never set",
+		slurmstepd_mask_is_left_alone_and_back_at_the_end);
+	CASE(s, "the allocation stays Slurm's", allocation_is_slurms_while_a_set_holds);
+	CASE(s, "restore is exact", restore_brings_back_every_mask);
+	CASE(s, "restored threads behave as untouched ones",
+		restore_leaves_threads_that_behave_as_before);
+	CASE(s, "newcomers get what they would have had",
+		restore_gives_newcomers_what_they_would_have_had);
+	CASE(s, "newcomers of no apply get it too",
+		restore_finds_the_father_of_a_newcomer_never_applied);
+	CASE(s, "a released thread follows the cpuset", threads_follow_the_cpuset_by_themselves);
+	CASE(s, "a successor restores after a crash", restore_all_after_a_crash);
+	CASE(s, "a crash in the middle of apply is undone",
+		restore_all_after_a_crash_between_cpuset_and_masks);
+	CASE(s, "a successor takes over", restore_goes_on_after_a_restart);
+	CASE(s, "a shrunk job limits the restore", restore_takes_what_the_job_still_allows);
+	CASE(s, "what cannot be restored stays in the ledger",
+		restore_fails_and_keeps_the_ledger_when_nothing_fits);
+	CASE(s, "an ended step is only forgotten", restore_of_a_step_that_ended_only_forgets);
+	CASE(s, "a later namesake is not touched", restore_leaves_a_later_namesake_alone);
+	CASE(s, "the job's CPUs are the limit", apply_outside_the_job_is_refused_by_name);
+	CASE(s, "a refused write changes nothing", apply_that_the_kernel_refuses_changes_nothing);
+	CASE(s, "no ledger, no change", apply_without_ledger_changes_nothing);
+	CASE(s, "inotify tells of others' writes", watch_reports_others_writes_only);
+	return s;
+}
+
+static int run(void)
+{
+	SRunner *sr = srunner_create(live_suite());
+	int failed;
+
+	/* One process: the tests' children have it as their parent. */
+	srunner_set_fork_status(sr, CK_NOFORK);
+	srunner_set_tap(sr, "/dev/stdout");
+	srunner_run_all(sr, CK_SILENT);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
+
+int main(void)
+{
+	const char *why = step_tree_why_not();
+	cpu_set_t cpus;
+	int status;
+	pid_t pid;
+
+	if (!why && (sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || !CPU_ISSET(0, &cpus) ||
+			    !CPU_ISSET(1, &cpus)))
+		why = "needs CPUs 0 and 1";
+	if (why) {
+		printf("1..0 # SKIP %s\n", why);
+		return 77;
+	}
+	for (int i = 0; i < CORESET_MAX; i++)
+		if (CPU_ISSET(i, &cpus))
+			coreset_add(&all_pus, (unsigned int)i);
+	snprintf(top, sizeof(top), "slurm_coloctest%d", (int)getpid());
+	pid = fork();
+	if (pid == 0) {
+		alarm(120);
+		exit(run());
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		status = 1;
+	step_tree_sweep(top);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

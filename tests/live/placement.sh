@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# placement.sh - steps are placed before they exec, by the rules of placement.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+start_spine 'policy: fair'
+
+# --- one, two, four: before exec ---
+spawn a --coloc=on
+is "$(born a)" 0-1 "a step alone is born on its whole envelope"
+spawn b --coloc=on
+like "$(born b)" '^[01]$' "the second is born on one core"
+ok "the first moves to the other" cpuset_is a "$((1 - $(born b)))"
+is "$(mask_of a)" "$((1 - $(born b)))" "its threads' masks follow"
+spawn c --coloc=on
+spawn d --coloc=on
+is "$(for j in a b c d; do cpuset_of $j; done | sort | uniq -c | awk '{print $1}' | paste -sd' ')" \
+  "2 2" "four steps: two on each core"
+
+# --- beside them ---
+spawn plain
+is "$(cpuset_of plain)" 0-1 "a step without --coloc keeps what Slurm gave"
+spawn bound --coloc=on --cpu-bind=map_cpu:1
+is "$(cpuset_of bound) $(mask_of bound)" "0-1 1" "a user's own --cpu-bind stands"
+spawn excluded --coloc=on --coloc-exclude
+is "$(cpuset_of excluded)" 0-1 "--coloc-exclude stands"
+is "$(for j in a b c d; do cpuset_of $j; done | sort | uniq -c | awk '{print $1}' | paste -sd' ')" \
+  "2 2" "the four stay where they are"
+
+# --- an end widens ---
+for j in b c d plain bound excluded; do end_job $j; done
+ok "the last one gets its envelope back" wait_for 10 cpuset_is a 0-1
+is "$(mask_of a)" 0-1 "with its threads"
+
+# --- policies ---
+spawn e --coloc-policy=lira
+like "$(ctl explain "$(job_id e).0" 2>&1)" 'fair' "a later step is placed by the ruling policy"
+like "$(ctl --json jobs 2>&1)" '"req_policy": ?"lira"' "and what it asked for is shown beside it"
+stop_steps
+spawn f --coloc-policy=none
+is "$(born f)" 0-1 "policy none observes"
+spawn g --coloc-policy=none
+is "$(cpuset_of f) $(cpuset_of g)" "0-1 0-1" "and moves nothing"
+stop_steps
+spawn h --coloc-policy=fair,dry_run=yes
+spawn i --coloc-policy=fair,dry_run=yes
+is "$(cpuset_of h) $(cpuset_of i)" "0-1 0-1" "dry_run=yes touches nothing"
+like "$(ctl jobs 2>&1)" 'fair' "but decides"
+stop_steps
+
+# --- several tasks, narrow steps ---
+spawn two -n2 --coloc=on
+spawn one -n1 --coloc=on
+like "$(cpuset_of two)$(cpuset_of one)" '^(01|10)$' "a step of two tasks shares the node with another"
+stop_steps
+
+# --- batch jobs and inner steps ---
+cat >"$tmp/batch.sh" <<'X'
+#!/bin/bash
+echo "shell OMP=${OMP_NUM_THREADS-unset} GOMP=${GOMP_SPINCOUNT-unset}"
+srun bash -c 'echo "inner OMP=${OMP_NUM_THREADS-unset} GOMP=${GOMP_SPINCOUNT-unset} set=$COLOC_LAUNCH_ENV"'
+X
+sbatch_wait --coloc-policy=fair "$tmp/batch.sh"
+like "$out" 'shell OMP=unset GOMP=unset' "a batch shell gets no launch environment"
+like "$out" 'inner OMP=[12] GOMP=1000 set=.*GOMP_SPINCOUNT' "an inner srun inherits --coloc-policy"
+spawn own --coloc=on --export=ALL,OMP_WAIT_POLICY=active
+unlike "$(tr '\0' '\n' <"/proc/$(pgrep -f 'sleep 600' | head -1)/environ")" GOMP_SPINCOUNT \
+  "one variable of the user's keeps the family off"
+stop_steps
+
+# --- all is accounted ---
+like "$(acct -P -n -o JobName,Policy,State)" '^a\|fair\|' "steps are in the accounting"
+is "$(ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/')" 0 \
+  "the ledger is empty at the end"
+done_testing

@@ -1,0 +1,16 @@
+# Unit tests of nodesvc/actuate; the ledger is its double in memory.
+check_PROGRAMS += tests/unit/test_locate tests/unit/test_proc tests/unit/test_actuate
+TESTS += tests/unit/test_locate tests/unit/test_proc tests/unit/test_actuate
+actuate_doubles = \
+	tests/unit/fstree.c tests/unit/fstree.h \
+	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
+actuate_test_libs = libactuate.la libcommon.la $(CHECK_LIBS)
+tests_unit_test_locate_SOURCES = tests/unit/test_locate.c $(actuate_doubles)
+tests_unit_test_locate_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_locate_LDADD = $(actuate_test_libs)
+tests_unit_test_proc_SOURCES = tests/unit/test_proc.c $(actuate_doubles)
+tests_unit_test_proc_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_proc_LDADD = $(actuate_test_libs)
+tests_unit_test_actuate_SOURCES = tests/unit/test_actuate.c $(actuate_doubles)
+tests_unit_test_actuate_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_actuate_LDADD = $(actuate_test_libs)

@@ -1,0 +1,30 @@
+# Unit tests of common/, and the check of which room may include what.
+common_unit_tests = \
+	tests/unit/test_coreset \
+	tests/unit/test_err \
+	tests/unit/test_fsroot \
+	tests/unit/test_ipc \
+	tests/unit/test_msg
+# End of common_unit_tests
+check_PROGRAMS += $(common_unit_tests)
+TESTS += $(common_unit_tests) tests/check-layers.sh
+dist_check_SCRIPTS += tests/check-layers.sh
+common_test_libs = libcommon.la $(CHECK_LIBS)
+tests_unit_test_coreset_SOURCES = tests/unit/test_coreset.c
+tests_unit_test_coreset_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_coreset_LDADD = $(common_test_libs)
+tests_unit_test_err_SOURCES = tests/unit/test_err.c
+tests_unit_test_err_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_err_LDADD = $(common_test_libs)
+tests_unit_test_fsroot_SOURCES = \
+	tests/unit/fstree.c tests/unit/fstree.h \
+	tests/unit/test_fsroot.c
+tests_unit_test_fsroot_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_fsroot_LDADD = $(common_test_libs)
+tests_unit_test_ipc_SOURCES = tests/unit/test_ipc.c
+tests_unit_test_ipc_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_ipc_LDADD = $(common_test_libs)
+tests_unit_test_msg_SOURCES = tests/unit/test_msg.c
+tests_unit_test_msg_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_msg_LDADD = $(common_test_libs)
+include tests/fuzz/fuzz.mk

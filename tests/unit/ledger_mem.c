@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/ledger_mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/record/ledger.h"
+
+int ledger_mem_adds_left = -1;
+int ledger_mem_adds;
+
+struct ledger {
+	struct ledger_cpuset *cs;
+	int n_cs;
+	struct ledger_thread *thread;
+	int n_threads;
+};
+
+int ledger_open(struct ledger **ret, const char *path, const char *boot_id, struct errbuf *err)
+{
+	struct ledger *l = calloc(1, sizeof(*l));
+
+	(void)path, (void)boot_id;
+	if (!l)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = l;
+	return 0;
+}
+
+void ledger_close(struct ledger *l)
+{
+	if (!l)
+		return;
+	free(l->cs);
+	free(l->thread);
+	free(l);
+}
+
+static bool has_thread(const struct ledger *l, const struct ledger_thread *t)
+{
+	for (int i = 0; i < l->n_threads; i++)
+		if (l->thread[i].tid == t->tid && l->thread[i].start_ticks == t->start_ticks &&
+			strcmp(l->thread[i].path, t->path) == 0)
+			return true;
+	return false;
+}
+
+int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
+	int n_threads, struct errbuf *err)
+{
+	struct ledger_cpuset *c;
+	struct ledger_thread *t;
+
+	if (ledger_mem_adds_left == 0)
+		return err_set(err, -EIO, "the disk is on fire");
+	if (ledger_mem_adds_left > 0)
+		ledger_mem_adds_left--;
+	c = realloc(l->cs, (size_t)(l->n_cs + 1) * sizeof(*c));
+	if (c)
+		l->cs = c;
+	t = realloc(l->thread, (size_t)(l->n_threads + n_threads + 1) * sizeof(*t));
+	if (t)
+		l->thread = t;
+	if (!c || !t)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (cs && ledger_get_cpuset(l, cs->path, &(struct ledger_cpuset){.inode = 0}, NULL) < 0)
+		l->cs[l->n_cs++] = *cs;
+	for (int i = 0; i < n_threads; i++)
+		if (!has_thread(l, &thread[i]))
+			l->thread[l->n_threads++] = thread[i];
+	ledger_mem_adds++;
+	return 0;
+}
+
+int ledger_get_cpuset(
+	struct ledger *l, const char *path, struct ledger_cpuset *ret, struct errbuf *err)
+{
+	for (int i = 0; i < l->n_cs; i++)
+		if (strcmp(l->cs[i].path, path) == 0) {
+			*ret = l->cs[i];
+			return 0;
+		}
+	return err_set(err, -ENOENT, "%s: not in the ledger", path);
+}
+
+int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err)
+{
+	struct ledger_thread *t = calloc((size_t)l->n_threads + 1, sizeof(*t));
+	int n = 0;
+
+	if (!t)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < l->n_threads; i++)
+		if (strcmp(l->thread[i].path, path) == 0)
+			t[n++] = l->thread[i];
+	*ret = t;
+	*ret_n = n;
+	return 0;
+}
+
+int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
+{
+	char **path = calloc((size_t)l->n_cs + 1, sizeof(*path));
+
+	if (!path)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < l->n_cs; i++)
+		path[i] = strdup(l->cs[i].path);
+	*ret = path;
+	*ret_n = l->n_cs;
+	return 0;
+}
+
+int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
+{
+	int n = 0;
+
+	(void)err;
+	for (int i = 0; i < l->n_cs; i++)
+		if (strcmp(l->cs[i].path, path) != 0)
+			l->cs[n++] = l->cs[i];
+	l->n_cs = n;
+	n = 0;
+	for (int i = 0; i < l->n_threads; i++)
+		if (strcmp(l->thread[i].path, path) != 0)
+			l->thread[n++] = l->thread[i];
+	l->n_threads = n;
+	return 0;
+}
+
+int ledger_count(struct ledger *l)
+{
+	return l->n_cs + l->n_threads;
+}

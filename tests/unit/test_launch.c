@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+
+static struct conf conf;
+static struct step step;
+static struct msg msg;
+
+static void setup(void)
+{
+	conf_defaults(&conf);
+	memset(&step, 0, sizeof(step));
+	step.ntasks = 1;
+	msg_init(&msg, "step_start");
+}
+
+/* The value that is set for @name; NULL not set. */
+static const char *value_of(const char *name)
+{
+	for (int i = 0; i < step.n_env; i++)
+		if (strcmp(step.env[i].name, name) == 0 && !*step.env[i].why)
+			return step.env[i].value;
+	return NULL;
+}
+
+START_TEST(defaults_spin_shortly_and_name_the_envelope)
+{
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
+	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+}
+END_TEST
+
+static const char *const openmp[] = {
+	"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_NUM_THREADS"};
+
+START_TEST(one_member_of_the_users_keeps_the_family_off)
+{
+	msg_put(&msg, "set", "SOME_OTHER");
+	msg_put(&msg, "set", openmp[_i]);
+	launch_decide(&conf, &step, &msg, 8, 2);
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_ptr_null(value_of(openmp[i]));
+	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
+	for (int i = 0; i < step.n_env; i++)
+		if (strcmp(step.env[i].name, "GOMP_SPINCOUNT") == 0)
+			ck_assert_ptr_nonnull(strstr(step.env[i].why, openmp[_i]));
+}
+END_TEST
+
+START_TEST(openmpi_of_the_user_leaves_openmp_on)
+{
+	msg_put(&msg, "set", "OMPI_MCA_mpi_yield_when_idle");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+}
+END_TEST
+
+START_TEST(threads_follow_the_configuration_and_the_ranks)
+{
+	step.ntasks = 2;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "4");
+	conf.launch_env.threads = THREADS_PLACEMENT;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	conf.launch_env.threads = THREADS_LEAVE;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_ptr_null(value_of("OMP_NUM_THREADS"));
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+}
+END_TEST
+
+START_TEST(threads_are_never_more_than_asked_nor_less_than_one)
+{
+	step.cpus_per_task = 3;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "3");
+	step.cpus_per_task = 0;
+	step.ntasks = 16;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+}
+END_TEST
+
+START_TEST(batch_shells_get_nothing_unless_configured)
+{
+	step.batch = true;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_int_eq(step.n_env, 0);
+	conf.launch_env.batch = true;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_int_gt(step.n_env, 0);
+	conf.launch_env.enabled = false;
+	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_int_eq(step.n_env, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("launch");
+	SRunner *sr = srunner_create(s);
+	TCase *tc;
+	int failed;
+
+	tc = tcase_create("steps under a policy wait shortly and keep their width");
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, defaults_spin_shortly_and_name_the_envelope);
+	tcase_add_test(tc, threads_follow_the_configuration_and_the_ranks);
+	tcase_add_test(tc, threads_are_never_more_than_asked_nor_less_than_one);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("the user's own settings win for the whole family");
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_loop_test(tc, one_member_of_the_users_keeps_the_family_off, 0, 4);
+	tcase_add_test(tc, openmpi_of_the_user_leaves_openmp_on);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("shells are left as they are");
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, batch_shells_get_nothing_unless_configured);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

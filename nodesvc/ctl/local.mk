@@ -69,6 +69,7 @@ EXTRA_DIST += \
 	tests/golden/ctl-jobs.txt \
 	tests/golden/ctl-ping-json.txt \
 	tests/golden/ctl-ping.txt \
+	tests/golden/ctl-policies-one.txt \
 	tests/golden/ctl-policies.txt \
 	tests/golden/ctl-profile-export.txt \
 	tests/golden/ctl-profile-list.txt \

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/ctl/check.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/show.h"
@@ -26,6 +29,38 @@ void check_add(struct check_list *l, enum check_level level, const char *name, c
 	vsnprintf(f->text, sizeof(f->text), fmt, ap);
 	va_end(ap);
 	snprintf(f->cure, sizeof(f->cure), "%s", cure);
+}
+
+int check_capture(char *const argv[], char *buf, size_t size)
+{
+	int fd[2], status = -1;
+	size_t len = 0;
+	ssize_t n;
+	pid_t pid;
+	char more[512];
+
+	*buf = '\0';
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		dup2(fd[1], STDOUT_FILENO);
+		dup2(fd[1], STDERR_FILENO);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(fd[1]);
+	while (pid > 0 && (n = read(fd[0], more, sizeof(more))) > 0) {
+		size_t room = size - 1 - len, take = (size_t)n < room ? (size_t)n : room;
+
+		memcpy(buf + len, more, take);
+		len += take;
+	}
+	buf[len] = '\0';
+	close(fd[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
 }
 
 static void ask_status(struct check_env *e)

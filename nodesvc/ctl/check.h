@@ -51,6 +51,12 @@ bool check_has_failed(const struct check_list *l);
 void check_print(const struct check_list *l, FILE *f);
 struct json_object *check_to_json(const struct check_list *l);
 
+/*
+ * Runs @argv and keeps the start of its output (both streams). Returns the exit status, or -1 when
+ * it could not be run. No shell: paths come from configuration.
+ */
+int check_capture(char *const argv[], char *buf, size_t size);
+
 /* One file each. */
 void check_slurm(struct check_list *l, const struct check_env *e);   /* slurm.conf, cgroup.conf */
 void check_plugin(struct check_list *l, const struct check_env *e);  /* plugstack.conf */

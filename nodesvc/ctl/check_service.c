@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "config.h"
 #include "nodesvc/ctl/check.h"
 #include "nodesvc/ctl/show.h"
 
@@ -24,6 +26,10 @@ static void daemon_answers(struct check_list *l, const struct check_env *e)
 	}
 	check_ok(l, "colocd", "%s answers on %.200s, policy %s", show_text(e->status, "version"),
 		e->ctl->socket, show_text(e->status, "policy"));
+	if (strcmp(show_text(e->status, "version"), PACKAGE_VERSION) != 0)
+		check_add(l, CHECK_WARN, "colocd", "systemctl restart colocd.",
+			"runs as version %s, installed is %s", show_text(e->status, "version"),
+			PACKAGE_VERSION);
 	if (*show_text(e->status, "last_error"))
 		check_add(l, CHECK_WARN, "colocd", "See journalctl -u colocd.",
 			"its last error: %.250s", show_text(e->status, "last_error"));
@@ -49,6 +55,26 @@ static bool is_safe(struct check_list *l, const char *name, const char *path, co
 	return true;
 }
 
+/* Only colocd knows its keys. */
+static void parse_configuration(struct check_list *l, const struct check_env *e, const char *path)
+{
+	char colocd[] = COLOC_SBINDIR "/colocd", test[] = "-t", option[] = "-c", text[256];
+	char *const argv[] = {colocd, test, option, (char *)path, NULL};
+	int status;
+
+	if (*e->tree || access(colocd, X_OK) < 0 || access(path, R_OK) < 0) {
+		check_ok(l, "coloc.yaml", "%.200s", path);
+		return;
+	}
+	status = check_capture(argv, text, sizeof(text));
+	text[strcspn(text, "\n")] = '\0';
+	if (status == 0)
+		check_ok(l, "coloc.yaml", "%.200s, every key is good", path);
+	else
+		check_add(l, CHECK_FAIL, "coloc.yaml",
+			"Correct that line; colocd -t tries the file.", "%s", text);
+}
+
 static void configuration(struct check_list *l, const struct check_env *e)
 {
 	const char *told = show_text(e->status, "config");
@@ -64,7 +90,7 @@ static void configuration(struct check_list *l, const struct check_env *e)
 		return;
 	}
 	if (is_safe(l, "coloc.yaml", path, &st))
-		check_ok(l, "coloc.yaml", "%.200s", path);
+		parse_configuration(l, e, path);
 }
 
 static void store(struct check_list *l, const struct check_env *e)

@@ -36,7 +36,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 					  show_text(s, "reason"),
 				  });
 	}
-	rc = show_table_print(t, stdout);
+	rc = show_table_print(t, stdout, "No signals");
 	json_object_put(o);
 	return rc;
 }

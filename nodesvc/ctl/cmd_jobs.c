@@ -78,7 +78,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	steps = show_get(o, "steps");
 	for (size_t i = 0; t && steps && i < json_object_array_length(steps); i++)
 		add(t, json_object_array_get_idx(steps, i));
-	rc = show_table_print(t, stdout);
+	rc = show_table_print(t, stdout, "No job steps under coloc on this node");
 	json_object_put(o);
 	return rc;
 }

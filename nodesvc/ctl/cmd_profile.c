@@ -48,7 +48,7 @@ static int list(struct ctl *ctl, const char *tag)
 				show_text(p, "count"),
 			});
 	}
-	rc = show_table_print(t, stdout);
+	rc = show_table_print(t, stdout, "No profiles stored");
 	json_object_put(o);
 	return rc;
 }

@@ -53,6 +53,7 @@ const struct ctl_cmd cmd_release = {
 	.name = "release",
 	.args = "[JOB[.STEP] | --all]",
 	.summary = "put Slurm's own placement back and leave the step alone",
-	.help = "  --all  every step, and whatever the ledger still holds; the same as naming none\n",
+	.help = "  --all  every step, and whatever the ledger still holds; the same as naming "
+		"none\n",
 	.exec = exec,
 };

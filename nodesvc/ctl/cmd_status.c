@@ -21,7 +21,8 @@ static void show(struct json_object *o)
 
 	show_line(stdout, "Service", "colocd %s, pid %s, up %s", show_text(o, "version"),
 		show_text(o, "pid"), show_elapsed(show_double(o, "uptime_s"), up, sizeof(up)));
-	show_line(stdout, "Node", "%s (host %s)", show_text(o, "node"), show_text(o, "host"));
+	show_line(stdout, "Node", "%s%s%s", show_text(o, "host"),
+		*show_text(o, "node") ? ", to Slurm " : "", show_text(o, "node"));
 	show_line(stdout, "Policy", "%s, by %s%s%s", *spec ? spec : show_text(o, "policy"),
 		show_text(o, "ruling_by"), show_bool(o, "dry_run") ? ", dry run" : "",
 		show_bool(o, "draining") ? ", draining: no new steps are taken" : "");

@@ -29,6 +29,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/show.c nodesvc/ctl/show.h \
 	nodesvc/ctl/slurm_conf.c nodesvc/ctl/slurm_conf.h
 # End of libctl_la_SOURCES
+libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOLOC_SBINDIR='"$(sbindir)"'
 libctl_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(SMARTCOLS_CFLAGS)
 libctl_la_LIBADD = libcounters.la librecord.la libctlclient.la libcommon.la \
 	$(JSON_LIBS) $(SMARTCOLS_LIBS) -ldl
@@ -68,6 +69,7 @@ EXTRA_DIST += \
 	tests/golden/ctl-jobs.txt \
 	tests/golden/ctl-ping-json.txt \
 	tests/golden/ctl-ping.txt \
+	tests/golden/ctl-policies-one.txt \
 	tests/golden/ctl-policies.txt \
 	tests/golden/ctl-profile-export.txt \
 	tests/golden/ctl-profile-list.txt \

@@ -144,13 +144,15 @@ void show_table_row(struct show_table *t, const char *const *cells)
 	}
 }
 
-int show_table_print(struct show_table *t, FILE *f)
+int show_table_print(struct show_table *t, FILE *f, const char *none)
 {
 	int rc = 1;
 
 	if (!t)
 		return rc;
 	scols_table_set_stream(t->table, f);
+	if (scols_table_get_nlines(t->table) == 0)
+		fprintf(f, "%s\n", none); /* the library would leave even the heading out */
 	rc = scols_print_table(t->table) == 0 ? 0 : 1;
 	scols_unref_table(t->table);
 	free(t);

@@ -30,8 +30,8 @@ struct show_table;
 struct show_table *show_table_create(const char *columns);
 /* One text per column, NULL blank. Control characters become '?'. */
 void show_table_row(struct show_table *t, const char *const *cells);
-/* Returns an exit status; @t is freed. */
-int show_table_print(struct show_table *t, FILE *f);
+/* @none: said instead of an empty table. Returns an exit status; @t is freed. */
+int show_table_print(struct show_table *t, FILE *f, const char *none);
 
 /* "name  value" lines, for one object. */
 void show_line(FILE *f, const char *name, const char *fmt, ...)

@@ -20,8 +20,8 @@ static int prepare(struct record *r, struct errbuf *err)
 	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_DECISION_SQL, N_DECISION_STMTS, r->decision, err);
 	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS,
-			r->registration, err);
+		rc = db_prepare(
+			r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS, r->registration, err);
 	return rc;
 }
 
@@ -41,8 +41,7 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 	if (!r)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	snprintf(schema_1, sizeof(schema_1), "%s%s%s%s", RECORD_STEP_SCHEMA_1,
-		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1,
-		RECORD_REGISTRATION_SCHEMA_1);
+		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);

@@ -89,7 +89,7 @@ int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err);
 struct registration {
 	uint32_t job_id, step_id;
 	int64_t row_id, start_ns;
-	pid_t pid;	   /* of a task: finds the cgroup again; 0 none yet */
+	pid_t pid;         /* of a task: finds the cgroup again; 0 none yet */
 	const char *tasks; /* "LID:PID,..."; NULL none */
 	const void *message;
 	size_t message_len;
@@ -97,8 +97,8 @@ struct registration {
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err);
 int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, struct errbuf *err);
 /* By start time. @fn must not write to @r. */
-int record_registration_list(struct record *r,
-	int (*fn)(const struct registration *reg, void *arg), void *arg, struct errbuf *err);
+int record_registration_list(struct record *r, int (*fn)(const struct registration *reg, void *arg),
+	void *arg, struct errbuf *err);
 
 /* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
 int record_decision_add(

@@ -25,7 +25,8 @@ const char RECORD_STEP_SCHEMA_1[] =
 	"  state TEXT NOT NULL, dry_run INTEGER NOT NULL);"
 	"CREATE INDEX step_job ON step (job_id, step_id);"
 	"CREATE INDEX step_array ON step (array_job_id);"
-	"CREATE INDEX step_end ON step (end_ns);";
+	"CREATE INDEX step_end ON step (end_ns);"
+	"CREATE INDEX step_uid ON step (uid, end_ns);";
 
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
@@ -35,11 +36,12 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 	"partition, policy, req_policy, reason, cores, coreset, coreset_history, partners, "       \
 	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run"
 
-/* ?1, ?2 the window (NULL open), ?3 uid (NULL all). */
-#define WINDOW                                                                                     \
-	"(?2 IS NULL OR start_ns <= ?2) AND (?1 IS NULL OR end_ns IS NULL OR end_ns >= ?1) "       \
-	"AND (?3 IS NULL OR uid = ?3) "
-#define ORDER "ORDER BY start_ns, row_id"
+/*
+ * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
+ * using the index, and the service answers users from its loop.
+ */
+#define WINDOW "start_ns <= ?2 AND (end_ns IS NULL OR end_ns >= ?1) "
+#define ORDER  "ORDER BY start_ns, row_id"
 
 const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
@@ -58,12 +60,14 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
 		      "AND state = 'RUNNING' ORDER BY start_ns DESC LIMIT 1",
 	[STEP_LIST_WINDOW] = "SELECT row_id, " COLUMNS " FROM step WHERE " WINDOW ORDER,
+	[STEP_LIST_UID] = "SELECT row_id, " COLUMNS " FROM step WHERE uid = ?3 AND " WINDOW ORDER,
 	[STEP_LIST_JOBS] = "SELECT row_id, " COLUMNS " FROM step WHERE row_id IN ("
 			   "  SELECT s.row_id FROM want w JOIN step s ON s.job_id = w.job"
 			   "  WHERE w.step IS NULL OR s.step_id = w.step"
 			   "  UNION"
 			   "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
-			   "  WHERE w.step IS NULL OR s.step_id = w.step) AND " WINDOW ORDER,
+			   "  WHERE w.step IS NULL OR s.step_id = w.step) "
+			   "AND (?3 IS NULL OR uid = ?3) AND " WINDOW ORDER,
 	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
 	[STEP_WANT_CLEAR] = "DELETE FROM want",
 	[STEP_WANT_ADD] = "INSERT INTO want (job, step) VALUES (?1, ?2)",
@@ -249,7 +253,9 @@ static int set_wanted(struct record *r, const struct step_filter *f, struct errb
 int record_step_list(struct record *r, const struct step_filter *f,
 	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
 {
-	sqlite3_stmt *s = r->step[f->n_job_steps > 0 ? STEP_LIST_JOBS : STEP_LIST_WINDOW];
+	sqlite3_stmt *s = r->step[f->n_job_steps > 0 ? STEP_LIST_JOBS
+				  : f->has_uid       ? STEP_LIST_UID
+						     : STEP_LIST_WINDOW];
 	int rc, stop = 0;
 
 	if (f->n_job_steps > 0) {
@@ -257,8 +263,8 @@ int record_step_list(struct record *r, const struct step_filter *f,
 		if (rc < 0)
 			return rc;
 	}
-	db_bind_int(s, 1, f->from_ns, 0);
-	db_bind_int(s, 2, f->to_ns, 0);
+	sqlite3_bind_int64(s, 1, f->from_ns);
+	sqlite3_bind_int64(s, 2, f->to_ns ? f->to_ns : INT64_MAX);
 	if (f->has_uid)
 		sqlite3_bind_int64(s, 3, f->uid);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {

@@ -17,6 +17,7 @@ struct acct_out {
 	struct libscols_table *table; /* NULL unless ACCT_TABLE */
 	struct libscols_line *dashes; /* under the heading; filled when widths are known */
 	int width[ACCT_COLUMNS_MAX];
+	bool has_begun;
 	int n_rows;
 	int error; /* -errno that ended the rows */
 };
@@ -140,15 +141,23 @@ int acct_out_open(struct acct_out **ret, const struct acct_opts *o, FILE *f, str
 		acct_out_free(out);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	if (o->output == ACCT_JSON)
-		fprintf(f,
+	*ret = out;
+	return 0;
+}
+
+/* With the first row, not before: a source that fails leaves no half an answer. */
+static void begin(struct acct_out *out)
+{
+	if (out->has_begun)
+		return;
+	out->has_begun = true;
+	if (out->opts->output == ACCT_JSON)
+		fprintf(out->f,
 			"{\"meta\":{\"schema\":\"coloc.acct/1\",\"program\":\"colocacct\","
 			"\"version\":\"%s\"},\n\"steps\":[",
 			PACKAGE_VERSION);
-	else if (o->output != ACCT_TABLE && !o->no_header)
+	else if (out->opts->output != ACCT_TABLE && !out->opts->no_header)
 		parsable_head(out);
-	*ret = out;
-	return 0;
 }
 
 int acct_out_row(const char *json_row, void *arg)
@@ -156,6 +165,7 @@ int acct_out_row(const char *json_row, void *arg)
 	struct acct_out *out = arg;
 	struct json_object *row;
 
+	begin(out);
 	if (out->opts->output == ACCT_JSON) {
 		fprintf(out->f, "%s\n%s", out->n_rows ? "," : "", json_row);
 		out->n_rows++;
@@ -179,6 +189,7 @@ int acct_out_finish(struct acct_out *out, struct errbuf *err)
 {
 	int rc = out->error;
 
+	begin(out);
 	if (rc == 0 && out->opts->output == ACCT_TABLE)
 		rc = table_finish(out);
 	if (rc == 0 && out->opts->output == ACCT_JSON)

@@ -256,17 +256,21 @@ END_TEST
 
 START_TEST(store_open_to_others_is_told)
 {
+	char foreign[128];
+
 	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0755);
+	snprintf(foreign, sizeof(foreign),
+		"FAIL: /var/lib/coloc belongs to uid %u -> chown root: it.", geteuid());
 	ck_assert_str_eq(finding("store"),
-		geteuid() ? ""
-			  : "warn: /var/lib/coloc has mode 0755: it names users and their "
-			    "jobs -> chmod 0700 it.");
+		geteuid() ? foreign
+			  : "warn: /var/lib/coloc has mode 0755: it names users and their jobs -> "
+			    "chmod 0700 it.");
 	memset(&list, 0, sizeof(list));
 	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0777);
 	ck_assert_str_eq(finding("store"),
-		geteuid() ? ""
-			  : "FAIL: /var/lib/coloc has mode 0777: others than root may write "
-			    "it -> chmod go-w it.");
+		geteuid() ? foreign
+			  : "FAIL: /var/lib/coloc has mode 0777: others than root may write it -> "
+			    "chmod go-w it.");
 }
 END_TEST
 

@@ -362,6 +362,10 @@ START_TEST(daemon_nonsense_is_told)
 	ck_assert_int_eq(run_socket("-j 41 -n"), 1);
 	ck_assert_ptr_nonnull(strstr(output, "/sock: the answer has no 'steps'"));
 	waitpid(pid, NULL, 0);
+	/* Nothing on standard output that looks like an answer. */
+	ck_assert_int_eq(run("--store=/no/such --json"), 1);
+	ck_assert_str_eq(output, "colocacct: error: /no/such/coloc.db: cannot open: No such file "
+				 "or directory\n");
 }
 END_TEST
 

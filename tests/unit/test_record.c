@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-#include "nodesvc/record/record.h"
+#include "nodesvc/record/record_internal.h"
 #include "tests/unit/tmpdir.h"
 
 #define S INT64_C(1000000000)
@@ -283,6 +283,25 @@ START_TEST(array_job_lists_its_tasks)
 	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
 	three_rows();
 	ck_assert_str_eq(list(&f), "12.4294967291 ");
+}
+END_TEST
+
+/* A node may hold years of steps, and the service answers from its loop. */
+START_TEST(lists_never_scan_the_table)
+{
+	static const int LIST[] = {STEP_LIST_WINDOW, STEP_LIST_UID, STEP_LIST_JOBS, STEP_FIND,
+		STEP_RUNNING_LIST, STEP_PRUNE};
+	char sql[4096];
+	sqlite3_stmt *plan = NULL;
+
+	snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", RECORD_STEP_SQL[LIST[_i]]);
+	ck_assert_int_eq(sqlite3_prepare_v2(record->db, sql, -1, &plan, NULL), SQLITE_OK);
+	while (sqlite3_step(plan) == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(plan, 3);
+
+		ck_assert_msg(!strstr(text, "SCAN step") && !strstr(text, "SCAN s"), "%s", text);
+	}
+	sqlite3_finalize(plan);
 }
 END_TEST
 
@@ -600,6 +619,7 @@ int main(void)
 	tcase_add_test(t, jobs_list_their_steps_once);
 	tcase_add_test(t, array_job_lists_its_tasks);
 	tcase_add_test(t, callback_ends_the_list);
+	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 6);
 	t = tcase(s, "rows of steps that vanished become unknown");
 	tcase_add_test(t, lost_steps_become_unknown);
 	tcase_add_test(t, running_row_is_found_again);

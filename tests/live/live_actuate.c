@@ -246,6 +246,12 @@ START_TEST(apply_frees_pins_that_are_partly_outside)
 	restore();
 	ck_assert_str_eq(mask_of(plain.tid[0]), "0-2");
 	all_on(&bound0, "0");
+	/* A pin chosen under a set survives the way back, whatever the kernel forgets. */
+	apply("0-1");
+	set_mask_of(plain.tid[1], "0");
+	restore();
+	ck_assert_str_eq(mask_of(plain.tid[1]), "0");
+	ck_assert_str_eq(mask_of(plain.tid[3]), "0-2");
 }
 END_TEST
 
@@ -370,6 +376,23 @@ START_TEST(restore_gives_newcomers_what_they_would_have_had)
 	restore();
 	ck_assert_str_eq(mask_of(child), "0");
 	ck_assert_str_eq(mask_of(other), "0-1");
+	kill(child, SIGKILL);
+}
+END_TEST
+
+START_TEST(restore_gives_newcomers_their_own_pin)
+{
+	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
+	pid_t child;
+
+	apply("0-1");
+	child = worker_fork(&w);
+	set_mask_of(child, "1");
+	apply("0-1");
+	apply("0"); /* older kernels forget the pin here */
+	restore();
+	ck_assert_str_eq(mask_of(child), "1");
+	ck_assert_str_eq(mask_of(w.pid), "0");
 	kill(child, SIGKILL);
 }
 END_TEST
@@ -627,6 +650,7 @@ static Suite *live_suite(void)
 		restore_leaves_threads_that_behave_as_before);
 	CASE(s, "newcomers get what they would have had",
 		restore_gives_newcomers_what_they_would_have_had);
+	CASE(s, "newcomers keep their own pins", restore_gives_newcomers_their_own_pin);
 	CASE(s, "newcomers of no apply get it too",
 		restore_finds_the_father_of_a_newcomer_never_applied);
 	CASE(s, "a released thread follows the cpuset", threads_follow_the_cpuset_by_themselves);

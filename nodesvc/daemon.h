@@ -44,6 +44,7 @@ struct daemon {
 	int64_t last_sample_ns, last_reconcile_ns;
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
+	char fallback_why[256]; /* last reason logged */
 	const char *unrecorded; /* event of a plan that is not in the record yet */
 
 	int64_t start_mono_ns;

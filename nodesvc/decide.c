@@ -443,6 +443,38 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	explain_put(explain);
 }
 
+/* What a plan may ask for and this version cannot do on a node; NULL all is well. */
+static const char *cannot_do(const struct plan *p)
+{
+	if (p->n_slices)
+		return "time slices";
+	if (p->n_experiments)
+		return "experiments";
+	for (int i = 0; i < p->n_jobs; i++)
+		if (p->job[i].n_lent)
+			return "lent cores";
+	return NULL;
+}
+
+/* The ruling policy's plan; where it has none, the fallback's, with the reason. */
+static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why, bool *ret_fallback,
+	struct errbuf *err)
+{
+	const char *what;
+	int rc = engine_decide(d->engine, v, &d->plan, why);
+
+	d->decided_by = engine_policy(d->engine)->name;
+	what = rc == 0 ? cannot_do(&d->plan) : NULL;
+	if (what)
+		rc = err_set(why, -ENOTSUP, "policy '%s' asks for %s, not to be had on this node",
+			d->decided_by, what);
+	*ret_fallback = rc < 0;
+	if (rc == 0)
+		return 0;
+	d->decided_by = engine_policy(d->fallback)->name;
+	return engine_decide(d->fallback, v, &d->plan, err);
+}
+
 void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
 {
 	/* Static: too large for the stack, and one thread decides. */
@@ -451,7 +483,8 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	struct event event = {.type = type, .job = about_id};
 	struct view v = {.event = &event, .n_events = 1};
 	struct errbuf err, why = {.text = ""};
-	const char *fallback_why = NULL, *policy;
+	const char *policy;
+	bool fallback;
 	int64_t now_ns = ipc_now_ns();
 	int rc, moved = 0;
 
@@ -461,19 +494,15 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		engine_decide(d->fallback, &v, &d->plan, &err);
 		return;
 	}
-	policy = engine_policy(d->engine)->name;
-	rc = engine_decide(d->engine, &v, &d->plan, &why);
-	if (rc < 0 && rc != -EPROTO) {
-		fallback_why = why.text;
-		policy = engine_policy(d->fallback)->name;
-		rc = engine_decide(d->fallback, &v, &d->plan, &err);
-	} else if (rc < 0) {
-		err = why;
-	}
+	rc = make_plan(d, &v, &why, &fallback, &err);
+	policy = d->decided_by;
 	d->n_decisions++;
-	d->decided_by = policy;
+	if (fallback && strcmp(d->fallback_why, why.text) != 0) {
+		/* Once, not at every tick. */
+		snprintf(d->fallback_why, sizeof(d->fallback_why), "%s", why.text);
+		log_info("%s decides instead of %s: %s", policy, d->ruling, why.text);
+	}
 	if (rc < 0) {
-		log_error("policy %s: %s; placements stay", policy, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "policy %s: %.200s", policy,
 			err.text);
 		return;
@@ -488,7 +517,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
 	if (strcmp(policy, "none") == 0)
 		return;
-	adopt_plan(d, &v, jobs, steps, type, fallback_why, &moved);
+	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
 	if (moved)
 		d->unrecorded = event_name(type);
 	/* What a step's arrival means for the others need not hold up its launch. */

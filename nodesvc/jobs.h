@@ -57,7 +57,7 @@ struct decision {
 	bool moved;
 	double score; /* NAN none */
 	char why[PLAN_WHY_MAX];
-	char shares[128]; /* ids of steps on the same coreset */
+	char shares[128];        /* ids of steps on the same coreset */
 	struct explain *explain; /* of the whole decision; NULL none */
 };
 

@@ -26,9 +26,9 @@ sbin_PROGRAMS += nodesvc/colocd
 nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
-check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch \
+check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
 	tests/unit/test_loop
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_loop
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_loop
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -41,4 +41,7 @@ tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
+tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 EXTRA_DIST += nodesvc/engine/registry.def

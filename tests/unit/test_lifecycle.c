@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's decisions about steps, without a kernel to move anything in: a file tree stands
+ * for /proc and /sys, the shipped backend "none" for the actuator.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+static struct daemon d;
+static char dir[64];
+static struct msg in, out;
+
+static void setup(void)
+{
+	struct errbuf err = {""};
+	char path[96];
+
+	memset(&d, 0, sizeof(d));
+	d.lock_fd = -1;
+	strcpy(dir, "/tmp/coloc-life-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(&d.conf);
+	ck_assert_int_eq(fsroot_open(&d.root, dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	d.usable = d.topo->all;
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
+	snprintf(path, sizeof(path), "%s/coloc.db", dir);
+	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	counters_choose(&d.counters, "none");
+	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
+	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
+}
+
+static void teardown(void)
+{
+	char command[96];
+
+	for (int i = 0; i < d.jobs.n; i++)
+		sample_close_step(&d, d.jobs.step[i]);
+	jobs_done(&d.jobs);
+	decide_close(&d);
+	actuate_close(d.actuate);
+	record_close(d.record);
+	ledger_close(d.ledger);
+	loop_free(d.loop);
+	topo_free(d.topo);
+	fsroot_close(&d.root);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* Begins a step_start; the test adds to it and calls go(). */
+static void start(uint32_t job, uint32_t step)
+{
+	msg_init(&in, "step_start");
+	msg_putf(&in, "job", "%u", job);
+	msg_putf(&in, "step", "%u", step);
+	msg_put(&in, "uid", "0");
+	msg_put(&in, "ntasks", "1");
+	msg_put(&in, "name", "/usr/bin/app");
+}
+
+static const char *go(void)
+{
+	lifecycle_step_start(&d, &in, &out);
+	lifecycle_after_answer(&d);
+	return msg_get(&out, "type");
+}
+
+static const char *run(uint32_t job, const char *policy)
+{
+	start(job, 0);
+	msg_put(&in, "policy", policy);
+	return go();
+}
+
+static const char *coreset_of(uint32_t job)
+{
+	static char text[CORESET_STR_MAX];
+	struct step *s = jobs_find(&d.jobs, job, 0);
+
+	return s ? coreset_format(&s->coreset, text, sizeof(text)) : "none";
+}
+
+static void finish(uint32_t job, uint32_t step)
+{
+	msg_init(&in, "step_end");
+	msg_putf(&in, "job", "%u", job);
+	msg_putf(&in, "step", "%u", step);
+	lifecycle_step_end(&d, &in);
+}
+
+START_TEST(steps_share_the_node_from_their_start)
+{
+	ck_assert_str_eq(run(1, ""), "step_ok");
+	ck_assert_str_eq(coreset_of(1), "0-1");
+	run(2, "");
+	ck_assert_str_eq(coreset_of(1), "0");
+	ck_assert_str_eq(coreset_of(2), "1");
+	finish(1, 0);
+	ck_assert_str_eq(coreset_of(2), "0-1");
+}
+END_TEST
+
+START_TEST(repeated_message_gets_the_same_answer)
+{
+	char first[MSG_MAX];
+
+	run(1, "");
+	memcpy(first, out.buf, out.len);
+	ck_assert_str_eq(run(1, ""), "step_ok");
+	ck_assert_mem_eq(first, out.buf, out.len);
+	ck_assert_int_eq(d.jobs.n, 1);
+}
+END_TEST
+
+START_TEST(first_request_rules_until_the_set_is_empty)
+{
+	run(1, "spread");
+	ck_assert_str_eq(d.ruling, "spread");
+	ck_assert_str_eq(run(2, "fair"), "step_ok");
+	ck_assert_str_eq(d.ruling, "spread");
+	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "asked for fair; spread rules"));
+	finish(1, 0);
+	finish(2, 0);
+	run(3, "");
+	ck_assert_str_eq(d.ruling, "fair");
+}
+END_TEST
+
+START_TEST(locked_policy_rules_whatever_is_asked)
+{
+	d.conf.policy_lock = true;
+	ck_assert_str_eq(run(1, "spread"), "step_ok");
+	ck_assert_str_eq(d.ruling, "fair");
+	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "policy_lock"));
+}
+END_TEST
+
+START_TEST(conflict_is_refused_where_configured)
+{
+	d.conf.policy_conflict = CONFLICT_REFUSE;
+	run(1, "spread");
+	ck_assert_str_eq(run(2, "fair"), "step_refused");
+	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "policy_conflict is refuse"));
+	ck_assert_int_eq(d.jobs.n, 1);
+}
+END_TEST
+
+START_TEST(missing_signal_falls_back_and_says_so)
+{
+	run(1, "lira");
+	run(2, "");
+	run(3, "");
+	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0)->policy, "fair");
+	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 3, 0)->why, "loads_per_s is missing"));
+}
+END_TEST
+
+START_TEST(what_a_node_cannot_do_falls_back_and_says_so)
+{
+	run(1, "gang");
+	run(2, "");
+	ck_assert_str_eq(jobs_find(&d.jobs, 2, 0)->policy, "fair");
+	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 2, 0)->why, "gang"));
+}
+END_TEST
+
+START_TEST(lists_keep_others_out)
+{
+	d.conf.allow_partitions.n = 1;
+	strcpy(d.conf.allow_partitions.item[0], "shared");
+	start(1, 0);
+	msg_put(&in, "partition", "main");
+	ck_assert_str_eq(go(), "step_refused");
+	ck_assert_str_eq(msg_get(&out, "reason"), "partition 'main' is not in allow.partitions");
+	start(1, 0);
+	msg_put(&in, "partition", "shared");
+	ck_assert_str_eq(go(), "step_ok");
+	d.conf.allow_policies.n = 1;
+	strcpy(d.conf.allow_policies.item[0], "fair");
+	ck_assert_str_eq(run(2, "spread"), "step_refused");
+}
+END_TEST
+
+START_TEST(users_own_binding_stands)
+{
+	start(1, 0);
+	msg_put(&in, "bind_type", "map_cpu:");
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0)->status, STATUS_EXCLUDED);
+	start(2, 0);
+	msg_put(&in, "bind_type", "mask_cpu:");
+	msg_put(&in, "bind_inherited", "1");
+	go();
+	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0)->status, STATUS_PENDING);
+	d.conf.respect_user_binding = false;
+	start(3, 0);
+	msg_put(&in, "bind_type", "map_cpu:");
+	go();
+	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0)->status, STATUS_PENDING);
+}
+END_TEST
+
+START_TEST(batch_shell_makes_room_for_its_steps)
+{
+	start(1, STEP_BATCH);
+	msg_put(&in, "batch", "1");
+	go();
+	ck_assert_ptr_null(msg_get(&out, "env"));
+	start(1, 0);
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, STEP_BATCH)->status, STATUS_ASIDE);
+	ck_assert_str_eq(coreset_of(1), "0-1");
+}
+END_TEST
+
+START_TEST(dry_run_decides_and_sets_nothing)
+{
+	start(1, 0);
+	msg_put(&in, "policy", "fair,dry_run=yes");
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert(jobs_find(&d.jobs, 1, 0)->dry_run);
+	ck_assert_str_eq(d.ruling, "fair");
+	ck_assert_str_eq(coreset_of(1), "0-1");
+	ck_assert_ptr_null(msg_get(&out, "env"));
+}
+END_TEST
+
+START_TEST(draining_node_takes_no_new_steps)
+{
+	run(1, "");
+	d.draining = true;
+	ck_assert_str_eq(run(2, ""), "step_refused");
+	ck_assert_int_eq(d.jobs.n, 1);
+}
+END_TEST
+
+START_TEST(reserved_allocation_is_left_alone)
+{
+	coreset_zero(&d.usable);
+	coreset_add(&d.usable, 1);
+	start(1, 0);
+	msg_put(&in, "job_cores", "0");
+	go();
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0)->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0)->reason, "its allocation is reserved");
+}
+END_TEST
+
+static const struct {
+	const char *key, *value, *says;
+} bad[] = {
+	{"job", "x", "message: job='x' is not a number"},
+	{"uid", "-1", "message: uid=-1 is outside"},
+	{"qos", "2", "qos '2' is not in (0, 1]"},
+	{"policy", "bogus", "policy 'bogus' does not run on a node"},
+	{"policy", "fair,dry_run=maybe", "dry_run=maybe: neither yes nor no"},
+	{"policy", "lira,tie=dice", "tie"},
+};
+
+START_TEST(bad_field_is_refused_with_its_value)
+{
+	msg_init(&in, "step_start");
+	msg_put(&in, bad[_i].key, bad[_i].value);
+	msg_put(&in, "job", "1");
+	msg_put(&in, "step", "0");
+	ck_assert_str_eq(go(), "step_refused");
+	ck_assert_msg(strstr(msg_get(&out, "reason"), bad[_i].says) != NULL, "got: %s",
+		msg_get(&out, "reason"));
+	ck_assert_int_eq(d.jobs.n, 0);
+}
+END_TEST
+
+START_TEST(unregistered_task_is_refused)
+{
+	msg_init(&in, "task_start");
+	msg_put(&in, "job", "1");
+	msg_put(&in, "step", "0");
+	msg_put(&in, "task", "0");
+	msg_put(&in, "pid", "1");
+	lifecycle_task_start(&d, &in, &out);
+	ck_assert_str_eq(msg_get(&out, "type"), "task_refused");
+	ck_assert_str_eq(msg_get(&out, "reason"), "step 1.0 is not registered");
+}
+END_TEST
+
+static int count_row(const struct step_row *row, void *arg)
+{
+	(void)row;
+	++*(int *)arg;
+	return 0;
+}
+
+START_TEST(every_step_is_accounted_once)
+{
+	struct step_filter all = {0};
+	struct errbuf err;
+	int n = 0;
+
+	for (uint32_t j = 1; j <= 20; j++)
+		run(j, "");
+	for (uint32_t j = 1; j <= 20; j++)
+		finish(j, 0);
+	ck_assert_int_eq(record_step_list(d.record, &all, count_row, &n, &err), 0);
+	ck_assert_int_eq(n, 20);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("lifecycle");
+	SRunner *sr = srunner_create(s);
+	TCase *tc;
+	int failed;
+
+	tc = tcase_create("steps come and go");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, steps_share_the_node_from_their_start);
+	tcase_add_test(tc, repeated_message_gets_the_same_answer);
+	tcase_add_test(tc, draining_node_takes_no_new_steps);
+	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);
+	tcase_add_test(tc, every_step_is_accounted_once);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("one policy rules the set");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, first_request_rules_until_the_set_is_empty);
+	tcase_add_test(tc, locked_policy_rules_whatever_is_asked);
+	tcase_add_test(tc, conflict_is_refused_where_configured);
+	tcase_add_test(tc, missing_signal_falls_back_and_says_so);
+	tcase_add_test(tc, what_a_node_cannot_do_falls_back_and_says_so);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("what must not be touched is not");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, lists_keep_others_out);
+	tcase_add_test(tc, users_own_binding_stands);
+	tcase_add_test(tc, dry_run_decides_and_sets_nothing);
+	tcase_add_test(tc, reserved_allocation_is_left_alone);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("bad messages are refused and change nothing");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(
+		tc, bad_field_is_refused_with_its_value, 0, sizeof(bad) / sizeof(bad[0]));
+	tcase_add_test(tc, unregistered_task_is_refused);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -43,6 +43,8 @@ struct daemon {
 	bool ticking;
 	int64_t last_sample_ns, last_reconcile_ns;
 	bool draining;
+	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
+	const char *unrecorded; /* event of a plan that is not in the record yet */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -61,9 +63,12 @@ int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *
 int decide_reconfigure(struct daemon *d, struct errbuf *err);
 /*
  * decide_run - view, engine, plan, and the plan made true for all steps but @later (its tasks
- * have not started: its part is made true by decide_place()).
+ * have not started: its part is made true by decide_place(), the others' by decide_finish(),
+ * which the caller must call).
  */
 void decide_run(struct daemon *d, enum event_type event, const char *about_id, struct step *later);
+/* The rest of decide_run() with @later: the other steps' moves, the record. */
+void decide_finish(struct daemon *d);
 /* Makes the last plan true for a step whose first task just started. */
 int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 /* Back to Slurm's placement; the step goes on with @status. */

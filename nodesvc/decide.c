@@ -292,6 +292,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 			err.text);
 	}
 	s->status = status;
+	s->to_apply = false;
 	coreset_zero(&s->coreset);
 	if (why)
 		snprintf(s->reason, sizeof(s->reason), "%s", why);
@@ -359,7 +360,7 @@ static int64_t unix_ns(void)
 }
 
 /* Keeps the decision for explain after the fact. */
-static void record_decision(struct daemon *d, const char *event, const char *policy)
+static void record_decision(struct daemon *d, const char *event)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *list = json_object_new_array();
@@ -370,7 +371,7 @@ static void record_decision(struct daemon *d, const char *event, const char *pol
 		json_object_put(list);
 		return;
 	}
-	json_object_object_add(root, "policy", json_object_new_string(policy));
+	json_object_object_add(root, "policy", json_object_new_string(d->decided_by));
 	for (int i = 0; i < d->plan.n_jobs; i++) {
 		struct json_object *o = json_object_new_object();
 		char text[CORESET_STR_MAX];
@@ -416,6 +417,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		err = why;
 	}
 	d->n_decisions++;
+	d->decided_by = policy;
 	if (rc < 0) {
 		log_error("policy %s: %s; placements stay", policy, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "policy %s: %.200s", policy,
@@ -444,7 +446,6 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		struct step *s = steps[i];
 		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
 		bool first = coreset_is_empty(&jobs[i].current);
-
 		char shares[sizeof(s->decision[0].shares)];
 		const struct decision *last = step_get_decision(s, 0);
 
@@ -465,23 +466,42 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		moved++;
 		if (first || s == later || !s->located || s->status == STATUS_PENDING)
 			continue; /* its tasks have not started: decide_place() */
-		if (apply(d, s, &err) == 0) {
+		s->to_apply = true;
+	}
+	if (moved)
+		d->unrecorded = event_name(type);
+	/* What a step's arrival means for the others need not hold up its launch. */
+	if (!later)
+		decide_finish(d);
+}
+
+void decide_finish(struct daemon *d)
+{
+	int64_t now_ns = ipc_now_ns();
+	struct errbuf err;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!s->located || !step_is_managed(s))
+			continue;
+		if (s->to_apply) {
+			s->to_apply = false;
+			if (apply(d, s, &err) < 0)
+				continue;
 			s->rebinds++;
 			d->n_rebinds++;
 			count_move(s, now_ns);
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+		} else if (s->status == STATUS_PENDING && s->n_tasks >= s->ntasks &&
+			   !coreset_is_empty(&s->coreset)) {
+			/* Left out for a while (a batch shell), or adopted: comes in here. */
+			apply(d, s, &err);
 		}
 	}
-	/* A step that was left out for a while (dry run, batch shell) comes in here. */
-	for (int i = 0; i < v.n_jobs; i++) {
-		struct step *s = steps[i];
-
-		if (s != later && s->located && s->status == STATUS_PENDING &&
-			s->n_tasks >= s->ntasks && !coreset_is_empty(&s->coreset))
-			apply(d, s, &err);
-	}
-	if (moved)
-		record_decision(d, event_name(type), policy);
+	if (d->unrecorded)
+		record_decision(d, d->unrecorded);
+	d->unrecorded = NULL;
 }
 
 /* ---- the tick ---- */

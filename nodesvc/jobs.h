@@ -79,6 +79,8 @@ struct step {
 	int64_t order;
 	int64_t start_mono_ns, start_unix_ns;
 
+	bool gone;     /* its cgroup was not there at the last look */
+	bool to_apply; /* coreset is decided, the kernel does not have it yet */
 	bool located;
 	struct step_cgroup cgroup;
 	struct coreset slurm_job, slurm_step; /* what Slurm gave, read before we changed it */

@@ -334,6 +334,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 /* Accounting waits until the answer is out: the step need not. */
 void lifecycle_after_answer(struct daemon *d)
 {
+	decide_finish(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 
@@ -576,7 +577,11 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 		}
 		rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n);
 		if (rc == -ENOENT || (rc < 0 && tasks_gone(s))) {
-			lifecycle_end(d, s, unix_ns());
+			/* What tells its exit status may wait in the socket: at the next look. */
+			if (s->gone)
+				lifecycle_end(d, s, unix_ns());
+			else
+				s->gone = true;
 			continue;
 		}
 		if (s->status == STATUS_PLACED &&

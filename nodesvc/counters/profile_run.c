@@ -159,7 +159,7 @@ static int run_native(const struct profile_opts *o, char *const argv[],
 	struct solo_opts run = {.argv = argv, .ops = ops};
 	struct solo_result r[RUNS_MAX];
 	double wall[RUNS_MAX], busy[RUNS_MAX], least, most;
-	int n = p->count, typical = 0, width, rc;
+	int n = p->count, typical = 0, allowed = allowed_pus(), width, rc;
 
 	for (int i = 0; i < n; i++) {
 		say(o, "native run %d of %d", i + 1, n);
@@ -175,17 +175,23 @@ static int run_native(const struct profile_opts *o, char *const argv[],
 		say(o, "over before a thread was seen: taken as one");
 		p->threads = 1;
 	}
-	width = allowed_pus();
-	width = p->threads < width ? p->threads : width;
+	width = p->threads < allowed ? p->threads : allowed;
 	least = most = wall[0];
 	p->solo_s = median(wall, n);
 	for (int i = 0; i < n; i++) {
-		busy[i] = fmin(r[i].cpu_s / (wall[i] * width), 1.0);
+		busy[i] = fmin((r[i].cpu_s + r[i].wait_s) / (wall[i] * width), 1.0);
 		least = fmin(least, wall[i]);
 		most = fmax(most, wall[i]);
 		if (fabs(wall[i] - p->solo_s) < fabs(wall[typical] - p->solo_s))
 			typical = i;
 	}
+	/* With a core for each of its threads it waits only for others. */
+	if (p->threads <= allowed && r[typical].wait_s > 0.02 * r[typical].cpu_s)
+		say(o,
+			"not alone: its threads waited %.2f s for a core (%.2f s of cpu time); the "
+			"solo "
+			"time is too long by that",
+			r[typical].wait_s, r[typical].cpu_s);
 	p->utilization = median(busy, n);
 	p->spread = n > 1 ? (most - least) / p->solo_s : NAN;
 	*ret_typical = r[typical];
@@ -302,7 +308,8 @@ int profile_run(const struct profile_opts *opts, char *const argv[], struct prof
 	if (!ops && !profile_ll_round(opts->ll_bytes, opts->ll_assoc ? opts->ll_assoc : 16,
 			    opts->ll_line ? opts->ll_line : 64))
 		return err_set(err, -EINVAL,
-			"cachegrind: last level of %llu bytes, %d ways of %d bytes is no cache",
+			"cachegrind: last level of %llu bytes, %d ways of %d bytes is no cache "
+			"(counters.cachegrind_ll)",
 			(unsigned long long)opts->ll_bytes, opts->ll_assoc ? opts->ll_assoc : 16,
 			opts->ll_line ? opts->ll_line : 64);
 	strcpy(p.source, ops ? ops->name : "cachegrind");

@@ -43,10 +43,10 @@ struct profile_opts {
  * least a twentieth of the busiest one's (a waiting wrapper shell or a runtime's helper thread
  * is not a width), unless opts->threads is set.
  *
- * utilization: user + system time of the tree / (min(threads, allowed PUs) * wall time), median
- * of the runs, clamped to 0..1. Live utilisation adds run-queue delay to the numerator; alone
- * that is nil up to as many threads as PUs, and beyond that cpu time alone saturates, so both
- * read the same.
+ * utilization: (user + system time of the tree + its threads' run-queue delay, looked at every
+ * 20 ms) / (min(threads, allowed PUs) * wall time), median of the runs, clamped to 0..1: the same
+ * definition as live utilisation. Alone there is no delay up to as many threads as PUs; where
+ * there is, progress() is told that the machine was not idle, for then solo_s is too long.
  *
  * rate[]: counts / threads / native solo time. From cachegrind: loads = Dr, LLC references =
  * I1mr + D1mr + D1mw (two cache levels are simulated: what misses the first asks the last), LLC

@@ -25,6 +25,7 @@
 
 struct busy {
 	uint64_t run_ns[MAX_BUSY];
+	struct thread_wait wait[MAX_BUSY];
 	int n;
 };
 
@@ -34,13 +35,16 @@ static void look_at_thread(pid_t pid, const char *tid, struct busy *b, int depth
 {
 	cleanup_file FILE *stat = NULL, *children = NULL;
 	char path[320];
-	uint64_t run_ns;
+	uint64_t run_ns, wait_ns;
 	int child;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, tid);
 	stat = fopen(path, "re");
-	if (stat && b->n < MAX_BUSY && fscanf(stat, "%" SCNu64, &run_ns) == 1)
-		b->run_ns[b->n++] = run_ns;
+	if (stat && b->n < MAX_BUSY &&
+		fscanf(stat, "%" SCNu64 " %" SCNu64, &run_ns, &wait_ns) == 2) {
+		b->run_ns[b->n] = run_ns;
+		b->wait[b->n++] = (struct thread_wait){atoi(tid), wait_ns};
+	}
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, tid);
 	children = fopen(path, "re"); /* a kernel without it: the first process is what we see */
 	while (children && fscanf(children, "%d", &child) == 1)
@@ -60,20 +64,65 @@ static void look_at_process(pid_t pid, struct busy *b, int depth)
 			look_at_thread(pid, e->d_name, b, depth);
 }
 
-int solo_count_threads(pid_t pid)
+static int count_busy(const struct busy *b)
 {
-	cleanup_free struct busy *b = calloc(1, sizeof(*b));
 	uint64_t most = 0;
 	int n = 0;
 
-	if (!b)
-		return 0;
-	look_at_process(pid, b, 0);
 	for (int i = 0; i < b->n; i++)
 		most = b->run_ns[i] > most ? b->run_ns[i] : most;
 	for (int i = 0; most && i < b->n; i++)
 		n += b->run_ns[i] >= most / 20;
 	return n;
+}
+
+int solo_count_threads(pid_t pid)
+{
+	cleanup_free struct busy *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return 0;
+	look_at_process(pid, b, 0);
+	return count_busy(b);
+}
+
+static int compare_tid(const void *a, const void *b)
+{
+	pid_t x = ((const struct thread_wait *)a)->tid, y = ((const struct thread_wait *)b)->tid;
+
+	return (x > y) - (x < y);
+}
+
+void wait_sum_take(struct wait_sum *w, struct thread_wait *now, int n)
+{
+	if (n)
+		qsort(now, (size_t)n, sizeof(*now), compare_tid);
+	for (int i = 0; i < w->n; i++) {
+		const struct thread_wait *same =
+			n ? bsearch(&w->last[i], now, (size_t)n, sizeof(*now), compare_tid) : NULL;
+
+		/* Gone, or its number is another's now: a delay never shrinks. */
+		if (!same || same->wait_ns < w->last[i].wait_ns)
+			w->gone_ns += w->last[i].wait_ns;
+	}
+	free(w->last);
+	w->last = now;
+	w->n = n;
+}
+
+uint64_t wait_sum_ns(const struct wait_sum *w)
+{
+	uint64_t sum = w->gone_ns;
+
+	for (int i = 0; i < w->n; i++)
+		sum += w->last[i].wait_ns;
+	return sum;
+}
+
+void wait_sum_done(struct wait_sum *w)
+{
+	free(w->last);
+	*w = (struct wait_sum){0};
 }
 
 /* Watches the width while the caller waits for the end: waiting itself must be exact. */
@@ -83,7 +132,28 @@ struct watch {
 	pthread_cond_t wake;
 	bool over;
 	int threads;
+	struct wait_sum wait;
 };
+
+static void look(struct watch *w)
+{
+	cleanup_free struct busy *b = calloc(1, sizeof(*b));
+	struct thread_wait *now;
+	int n;
+
+	if (!b)
+		return;
+	look_at_process(w->pid, b, 0);
+	n = count_busy(b);
+	w->threads = n > w->threads ? n : w->threads;
+	if (!b->n)
+		return; /* over: the last look stands */
+	now = malloc(sizeof(*now) * (size_t)b->n);
+	if (!now)
+		return;
+	memcpy(now, b->wait, sizeof(*now) * (size_t)b->n);
+	wait_sum_take(&w->wait, now, b->n);
+}
 
 static void *watch_main(void *arg)
 {
@@ -93,14 +163,12 @@ static void *watch_main(void *arg)
 	pthread_mutex_lock(&w->lock);
 	while (!w->over) {
 		struct timespec t = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
-		int n;
 
 		if (pthread_cond_timedwait(&w->wake, &w->lock, &t) != ETIMEDOUT)
 			continue;
 		pthread_mutex_unlock(&w->lock);
-		n = solo_count_threads(w->pid);
+		look(w); /* what it fills is read after the thread has ended */
 		pthread_mutex_lock(&w->lock);
-		w->threads = n > w->threads ? n : w->threads;
 		at = ipc_now_ns() + LOOK_MS * INT64_C(1000000);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -168,6 +236,8 @@ static int follow(const struct solo_opts *o, pid_t pid, int go_fd, int failed_fd
 		pthread_join(watcher, NULL);
 	}
 	pthread_cond_destroy(&w.wake);
+	ret->wait_s = (double)wait_sum_ns(&w.wait) / 1e9;
+	wait_sum_done(&w.wait);
 	if (rc)
 		return err_set(err, -rc, "'%s': %s", o->argv[0], strerror(rc));
 	ret->threads = w.threads;

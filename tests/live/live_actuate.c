@@ -222,6 +222,39 @@ START_TEST(apply_leaves_pins_inside_the_set)
 }
 END_TEST
 
+START_TEST(apply_frees_pins_that_are_partly_outside)
+{
+	static const char *const levels[] = {"", "uid_0", JOB, STEP};
+
+	if (!coreset_has(&all_pus, 2)) {
+		printf("# pins partly outside the set: needs CPU 2\n");
+		return;
+	}
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(step_write(top, levels[i], "0-2"), 0);
+	for (int i = 0; i < bound0.n; i++)
+		set_mask_of(bound0.tid[i], "0"); /* older kernels wiped it just now */
+	apply("0-2");
+	set_mask_of(plain.tid[1], "0-1");
+	set_mask_of(plain.tid[2], "0");
+	ck_assert_int_eq(apply("0-2").pinned, 2);
+	ck_assert_int_eq(apply("0-1").pinned, 1);
+	ck_assert_str_eq(mask_of(plain.tid[2]), "0");
+	/* Left to the kernel, all such threads would share CPU 1. */
+	apply("1-2");
+	all_on(&plain, "1-2");
+	restore();
+	ck_assert_str_eq(mask_of(plain.tid[0]), "0-2");
+	all_on(&bound0, "0");
+	/* A pin chosen under a set survives the way back, whatever the kernel forgets. */
+	apply("0-1");
+	set_mask_of(plain.tid[1], "0");
+	restore();
+	ck_assert_str_eq(mask_of(plain.tid[1]), "0");
+	ck_assert_str_eq(mask_of(plain.tid[3]), "0-2");
+}
+END_TEST
+
 START_TEST(restore_keeps_what_the_program_chose_meanwhile)
 {
 	apply("0-1");
@@ -343,6 +376,23 @@ START_TEST(restore_gives_newcomers_what_they_would_have_had)
 	restore();
 	ck_assert_str_eq(mask_of(child), "0");
 	ck_assert_str_eq(mask_of(other), "0-1");
+	kill(child, SIGKILL);
+}
+END_TEST
+
+START_TEST(restore_gives_newcomers_their_own_pin)
+{
+	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
+	pid_t child;
+
+	apply("0-1");
+	child = worker_fork(&w);
+	set_mask_of(child, "1");
+	apply("0-1");
+	apply("0"); /* older kernels forget the pin here */
+	restore();
+	ck_assert_str_eq(mask_of(child), "1");
+	ck_assert_str_eq(mask_of(w.pid), "0");
 	kill(child, SIGKILL);
 }
 END_TEST
@@ -587,6 +637,7 @@ static Suite *live_suite(void)
 	CASE(s, "a task is one before it execs", apply_counts_a_forked_task_that_has_not_execed);
 	CASE(s, "storms of threads and forks are caught", apply_reaches_threads_born_meanwhile);
 	CASE(s, "own pins inside the set stay", apply_leaves_pins_inside_the_set);
+	CASE(s, "own pins partly outside are freed", apply_frees_pins_that_are_partly_outside);
 	CASE(s, "own pins stay after restore", restore_keeps_what_the_program_chose_meanwhile);
 	CASE(s, "own pins stay as the kernel keeps them",
 		restore_keeps_a_pin_as_far_as_the_kernel_does);
@@ -599,6 +650,7 @@ static Suite *live_suite(void)
 		restore_leaves_threads_that_behave_as_before);
 	CASE(s, "newcomers get what they would have had",
 		restore_gives_newcomers_what_they_would_have_had);
+	CASE(s, "newcomers keep their own pins", restore_gives_newcomers_their_own_pin);
 	CASE(s, "newcomers of no apply get it too",
 		restore_finds_the_father_of_a_newcomer_never_applied);
 	CASE(s, "a released thread follows the cpuset", threads_follow_the_cpuset_by_themselves);

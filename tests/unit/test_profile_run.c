@@ -168,6 +168,31 @@ START_TEST(waiting_wrapper_is_no_width)
 }
 END_TEST
 
+static struct thread_wait *waits(int n, const struct thread_wait *from)
+{
+	struct thread_wait *w = malloc(sizeof(*w) * (size_t)n);
+
+	ck_assert_ptr_nonnull(w);
+	memcpy(w, from, sizeof(*w) * (size_t)n);
+	return w;
+}
+
+START_TEST(delay_of_gone_threads_is_kept)
+{
+	struct wait_sum w = {0};
+
+	wait_sum_take(&w, waits(2, (struct thread_wait[]){{9, 50}, {7, 10}}), 2);
+	ck_assert_uint_eq(wait_sum_ns(&w), 60);
+	wait_sum_take(&w, waits(2, (struct thread_wait[]){{7, 15}, {11, 1}}), 2);
+	ck_assert_uint_eq(wait_sum_ns(&w), 66);
+	wait_sum_take(&w, waits(1, (struct thread_wait[]){{7, 2}}), 1); /* another 7 */
+	ck_assert_uint_eq(wait_sum_ns(&w), 50 + 1 + 15 + 2);
+	wait_sum_take(&w, NULL, 0);
+	ck_assert_uint_eq(wait_sum_ns(&w), 68);
+	wait_sum_done(&w);
+}
+END_TEST
+
 START_TEST(cachegrind_gives_loads_and_misses)
 {
 	int rc;
@@ -211,6 +236,7 @@ int main(void)
 	tcase_add_test(solo, output_of_the_command_is_not_ours);
 	tcase_add_test(solo, environment_is_set_for_that_run_only);
 	tcase_add_test(solo, waiting_wrapper_is_no_width);
+	tcase_add_test(solo, delay_of_gone_threads_is_kept);
 	suite_add_tcase(s, solo);
 	tcase_set_timeout(done, 60);
 	tcase_add_test(done, cachegrind_gives_loads_and_misses);

@@ -246,3 +246,36 @@ int measure_sustained(const struct setting *s, const struct mix *mix, const stru
 {
 	return measure(s, mix->program, mix->n, arm, true, s->min_runs, ret, err);
 }
+
+int measure_policy(const struct setting *s, const struct program *p, const struct arm *arm,
+	char *ret, size_t size, struct errbuf *err)
+{
+	static const char *const nothing[] = {"true", NULL};
+	const char *option[8] = {"--coloc-verbose=1"};
+	char type[64], text[4096], *at;
+	struct errbuf ignored;
+	uint32_t job;
+	int n = 1, rc;
+
+	/* As if it were the program: whether a policy can rule hangs on what is known of it. */
+	snprintf(type, sizeof(type), "--coloc-type=%s", p->name);
+	option[n++] = type;
+	for (int i = 0; i < 4 && arm->option[i]; i++)
+		option[n++] = arm->option[i];
+	rc = slurm_hold(&job, &s->node, err);
+	if (rc)
+		return rc;
+	rc = slurm_ask_step(job, &s->node, option, nothing, text, sizeof(text), err);
+	slurm_release(&job, 1, &ignored);
+	if (rc)
+		return rc;
+	at = strstr(text, "coloc: step ");
+	at = at ? strstr(at, ": policy ") : NULL;
+	if (!at)
+		return err_set(err, -ENOTCONN, "no service takes part: %.*s",
+			(int)strcspn(text, "\n"), text[0] ? text : "srun says nothing");
+	at += strlen(": policy ");
+	snprintf(ret, size, "%.*s", (int)strcspn(at, ", \n"), at);
+	fprintf(stderr, "realmix: %s\n", strtok(strstr(text, "coloc: step "), "\n"));
+	return 0;
+}

@@ -65,4 +65,12 @@ int measure_batch(const struct setting *s, const struct mix *mix, const struct a
 int measure_sustained(const struct setting *s, const struct mix *mix, const struct arm *arm,
 	struct measured *ret, struct errbuf *err);
 
+/*
+ * measure_policy - the policy that rules steps of @arm's options, as the plugin says it. An arm
+ * that is to show a policy must not be measured without one: -ENOTCONN the service takes no part,
+ * with what srun said.
+ */
+int measure_policy(const struct setting *s, const struct program *p, const struct arm *arm,
+	char *ret, size_t size, struct errbuf *err);
+
 #endif

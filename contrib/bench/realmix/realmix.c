@@ -188,6 +188,7 @@ struct result {
 	bool disturbed;
 	double work, makespan_s, foreign_ratio, solo_s;
 	struct score score;
+	char policy[64]; /* that ruled; "" none was asked for */
 	int runs[PROGRAMS_MAX];
 	double corun_s[PROGRAMS_MAX];
 };
@@ -203,10 +204,12 @@ static void print_json(const struct result *r, int n)
 		printf("%s\n  {\"mix\": \"%s\", \"arm\": \"%s\", \"work\": %.4f, \"stp\": %.4f, "
 		       "\"stp_lo\": %.4f, \"stp_hi\": %.4f, \"antt\": %.4f, \"worst_ntt\": %.4f, "
 		       "\"makespan_s\": %.3f, \"solo_sum_s\": %.3f, \"foreign_ratio\": %.4f, "
-		       "\"programs\": [",
+		       "\"policy\": %s%s%s, \"programs\": [",
 			sep, r[i].mix->name, r[i].arm->name, r[i].work, r[i].score.stp,
 			r[i].score.stp_lo, r[i].score.stp_hi, r[i].score.antt, r[i].score.worst_ntt,
-			r[i].makespan_s, r[i].solo_s, r[i].foreign_ratio);
+			r[i].makespan_s, r[i].solo_s, r[i].foreign_ratio,
+			r[i].policy[0] ? "\"" : "", r[i].policy[0] ? r[i].policy : "null",
+			r[i].policy[0] ? "\"" : "");
 		for (int p = 0; p < r[i].mix->n; p++)
 			printf("%s{\"name\": \"%s\", \"runs\": %d, \"corun_s\": %.3f}",
 				p ? ", " : "", r[i].mix->program[p].name, r[i].runs[p],
@@ -275,8 +278,12 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 	const struct times *solo, struct result *r, struct errbuf *err)
 {
 	struct measured batch = {0}, sustained = {0};
-	int rc = measure_batch(s, mix, arm, &batch, err);
+	int rc = 0;
 
+	if (arm->option[0])
+		rc = measure_policy(s, &mix->program[0], arm, r->policy, sizeof(r->policy), err);
+	if (!rc)
+		rc = measure_batch(s, mix, arm, &batch, err);
 	if (!rc) {
 		r->makespan_s = batch.makespan_s;
 		for (int p = 0; p < mix->n; p++)

@@ -131,21 +131,47 @@ int slurm_release(const uint32_t *job, int n, struct errbuf *err)
 	return err_set(err, -ETIMEDOUT, "jobs %.100s do not end", list);
 }
 
+/* srun's command line for one task on all CPUs, and its strings. */
+struct command {
+	const char *argv[ARGS_MAX];
+	char job[32], cpus[32];
+};
+
+static char *const *make_command(struct command *c, uint32_t job, const struct slurm_node *node,
+	const char *const *options, const char *const *argv)
+{
+	int n = 0;
+
+	snprintf(c->job, sizeof(c->job), "--jobid=%u", job);
+	snprintf(c->cpus, sizeof(c->cpus), "-c%d", node->cpus);
+	c->argv[n++] = "srun";
+	c->argv[n++] = c->job;
+	c->argv[n++] = "--overlap"; /* the step before may still be on its way out */
+	c->argv[n++] = "-N1";
+	c->argv[n++] = "-n1";
+	c->argv[n++] = c->cpus;
+	c->argv[n++] = "--mpi=none";
+	c->argv[n++] = "-Q";
+	for (int i = 0; options && options[i] && n < ARGS_MAX - 1; i++)
+		c->argv[n++] = options[i];
+	for (int i = 0; argv[i] && n < ARGS_MAX - 1; i++)
+		c->argv[n++] = argv[i];
+	c->argv[n] = NULL;
+	return (char *const *)c->argv;
+}
+
 pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
 	const char *const *argv, int log_fd, struct errbuf *err)
 {
-	char jobid[32], cpus[32];
-	/* --overlap: the step before may still be on its way out; it is not waited for. */
-	const char *all[ARGS_MAX] = {
-		"srun", jobid, "--overlap", "-N1", "-n1", cpus, "--mpi=none", "-Q"};
-	int n = 8;
+	struct command c;
 
-	snprintf(jobid, sizeof(jobid), "--jobid=%u", job);
-	snprintf(cpus, sizeof(cpus), "-c%d", node->cpus);
-	for (int i = 0; options && options[i] && n < ARGS_MAX - 1; i++)
-		all[n++] = options[i];
-	for (int i = 0; argv[i] && n < ARGS_MAX - 1; i++)
-		all[n++] = argv[i];
-	all[n] = NULL;
-	return spawn((char *const *)all, log_fd, err);
+	return spawn(make_command(&c, job, node, options, argv), log_fd, err);
+}
+
+int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,
+	const char *const *argv, char *buf, size_t size, struct errbuf *err)
+{
+	struct command c;
+
+	return ask(make_command(&c, job, node, options, argv), buf, size, err);
 }

@@ -6,6 +6,7 @@
 #ifndef COLOC_REALMIX_SLURM_H
 #define COLOC_REALMIX_SLURM_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,5 +31,9 @@ int slurm_release(const uint32_t *job, int n, struct errbuf *err);
  */
 pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
 	const char *const *argv, int log_fd, struct errbuf *err);
+
+/* Runs such a step to its end and reads what srun and the task say; 0 or the step's failure. */
+int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,
+	const char *const *argv, char *buf, size_t size, struct errbuf *err);
 
 #endif

@@ -13,12 +13,12 @@ const char RECORD_REGISTRATION_SCHEMA_1[] =
 
 const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS] = {
 	[REGISTRATION_PUT] =
-		"INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, tasks, message)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (job_id, step_id) DO UPDATE SET"
-		" row_id = ?3, start_ns = ?4, pid = ?5, tasks = ?6, message = ?7",
+		("INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, tasks, message)"
+		 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (job_id, step_id) DO UPDATE SET"
+		 " row_id = ?3, start_ns = ?4, pid = ?5, tasks = ?6, message = ?7"),
 	[REGISTRATION_RM] = "DELETE FROM registration WHERE job_id = ?1 AND step_id = ?2",
-	[REGISTRATION_LIST] = "SELECT job_id, step_id, row_id, start_ns, pid, tasks, message"
-			      " FROM registration ORDER BY start_ns",
+	[REGISTRATION_LIST] = ("SELECT job_id, step_id, row_id, start_ns, pid, tasks, message"
+			       " FROM registration ORDER BY start_ns"),
 };
 
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err)

@@ -95,7 +95,7 @@ static struct json_object *decision(const struct decision *dec)
 	ADD(o, "score", number(dec->score));
 	ADD(o, "why", ctl_json_text(dec->why));
 	ADD(o, "shares", ctl_json_text(dec->shares));
-	ADD(o, "explain", dec->explain ? json_tokener_parse(dec->explain) : NULL);
+	ADD(o, "explain", dec->explain ? json_tokener_parse(dec->explain->text) : NULL);
 	return o;
 }
 

@@ -183,6 +183,12 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
 		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
+		 */
+		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
+			snprintf(s->reason, sizeof(s->reason), "its allocation is reserved");
+			decide_restore(d, s, STATUS_EXCLUDED, NULL);
+		}
 		if (s->status == STATUS_EXCLUDED) {
 			j->excluded = true;
 			j->envelope = s->slurm_step;
@@ -321,7 +327,7 @@ static void count_move(struct step *s, int64_t now_ns)
 }
 
 static void note_decision(struct daemon *d, struct step *s, const char *event,
-	const struct coreset *from, bool moved, const char *shares)
+	const struct coreset *from, bool moved, const char *shares, struct explain *explain)
 {
 	struct decision *dec = step_new_decision(s);
 
@@ -333,8 +339,9 @@ static void note_decision(struct daemon *d, struct step *s, const char *event,
 	dec->score = d->plan.score;
 	snprintf(dec->why, sizeof(dec->why), "%s", s->why);
 	snprintf(dec->shares, sizeof(dec->shares), "%s", shares);
-	if (*d->plan.explain)
-		dec->explain = strdup(d->plan.explain);
+	dec->explain = explain;
+	if (explain)
+		explain->refs++;
 }
 
 static const char *event_name(enum event_type e)
@@ -389,6 +396,53 @@ static void record_decision(struct daemon *d, const char *event)
 	json_object_put(root);
 }
 
+/* The plan's coresets and sentences into the table; what changed is marked for decide_finish(). */
+static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *jobs,
+	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
+{
+	struct explain *explain = NULL;
+	int moved = 0;
+
+	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
+	for (int i = 0; i < v->n_jobs; i++) {
+		jobs[i].current = steps[i]->coreset;
+		if (!step_is_managed(steps[i]))
+			continue;
+		steps[i]->coreset = d->plan.job[i].coreset;
+		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
+	}
+	*ret_moved = moved;
+	/* Most ticks change nothing, and nobody's company. */
+	if (!moved && type == EVENT_TICK)
+		return;
+	if (*d->plan.explain)
+		explain = explain_new(d->plan.explain);
+	for (int i = 0; i < v->n_jobs; i++) {
+		struct step *s = steps[i];
+		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
+		bool first = coreset_is_empty(&jobs[i].current);
+		char shares[sizeof(s->decision[0].shares)];
+		const struct decision *last = step_get_decision(s, 0);
+
+		if (!step_is_managed(s))
+			continue;
+		if (fallback_why)
+			snprintf(s->why, sizeof(s->why), "%.80s (fallback: %.60s)",
+				d->plan.job[i].why, fallback_why);
+		else
+			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
+		/* New company is a decision too, also for one who stays where he is. */
+		list_shares(d, s, shares, sizeof(shares));
+		if (changed || !last || strcmp(last->shares, shares) != 0)
+			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
+				shares, explain);
+		/* Tasks that have not started are decide_place()'s. */
+		if (changed && !first && s->located && s->status != STATUS_PENDING)
+			s->to_apply = true;
+	}
+	explain_put(explain);
+}
+
 void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
 {
 	/* Static: too large for the stack, and one thread decides. */
@@ -434,40 +488,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
 	if (strcmp(policy, "none") == 0)
 		return;
-	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
-	for (int i = 0; i < v.n_jobs; i++) {
-		struct step *s = steps[i];
-
-		jobs[i].current = s->coreset;
-		if (step_is_managed(s))
-			s->coreset = d->plan.job[i].coreset;
-	}
-	for (int i = 0; i < v.n_jobs; i++) {
-		struct step *s = steps[i];
-		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
-		bool first = coreset_is_empty(&jobs[i].current);
-		char shares[sizeof(s->decision[0].shares)];
-		const struct decision *last = step_get_decision(s, 0);
-
-		if (!step_is_managed(s))
-			continue;
-		if (fallback_why)
-			snprintf(s->why, sizeof(s->why), "%.80s (fallback: %.60s)",
-				d->plan.job[i].why, fallback_why);
-		else
-			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
-		/* New company is a decision too, also for one who stays where he is. */
-		list_shares(d, s, shares, sizeof(shares));
-		if (changed || !last || strcmp(last->shares, shares) != 0)
-			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
-				shares);
-		if (!changed)
-			continue;
-		moved++;
-		if (first || s == later || !s->located || s->status == STATUS_PENDING)
-			continue; /* its tasks have not started: decide_place() */
-		s->to_apply = true;
-	}
+	adopt_plan(d, &v, jobs, steps, type, fallback_why, &moved);
 	if (moved)
 		d->unrecorded = event_name(type);
 	/* What a step's arrival means for the others need not hold up its launch. */

@@ -84,10 +84,28 @@ struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id)
 	return s;
 }
 
+struct explain *explain_new(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	struct explain *e = malloc(sizeof(*e) + size);
+
+	if (!e)
+		return NULL;
+	e->refs = 1;
+	memcpy(e->text, text, size);
+	return e;
+}
+
+void explain_put(struct explain *e)
+{
+	if (e && --e->refs == 0)
+		free(e);
+}
+
 static void step_free(struct step *s)
 {
 	for (int i = 0; i < STEP_DECISIONS_MAX; i++)
-		free(s->decision[i].explain);
+		explain_put(s->decision[i].explain);
 	utilization_close(s->util);
 	free(s->task);
 	free(s->message);
@@ -116,7 +134,7 @@ struct decision *step_new_decision(struct step *s)
 {
 	struct decision *d = &s->decision[s->n_decisions++ % STEP_DECISIONS_MAX];
 
-	free(d->explain);
+	explain_put(d->explain);
 	memset(d, 0, sizeof(*d));
 	d->t_unix = (double)clock_ns(CLOCK_REALTIME) / 1e9;
 	d->score = NAN;

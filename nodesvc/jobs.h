@@ -43,6 +43,12 @@ struct task {
 	int status; /* wait status; -1 unknown */
 };
 
+/* One decision's figures (a JSON object), shared by all steps it was about. */
+struct explain {
+	int refs;
+	char text[];
+};
+
 struct decision {
 	double t_unix;
 	const char *event; /* static text */
@@ -52,7 +58,7 @@ struct decision {
 	double score; /* NAN none */
 	char why[PLAN_WHY_MAX];
 	char shares[128]; /* ids of steps on the same coreset */
-	char *explain;    /* JSON object or NULL */
+	struct explain *explain; /* of the whole decision; NULL none */
 };
 
 struct launch_var {
@@ -137,6 +143,10 @@ void jobs_done(struct jobs *j);
 
 /* Writes Slurm's name of a step: "12.0", "12.batch", "12.interactive". */
 void step_format_id(uint32_t job_id, uint32_t step_id, char *buf, size_t size);
+/* With one reference; NULL out of memory. explain_put(NULL) is fine. */
+struct explain *explain_new(const char *text);
+void explain_put(struct explain *e);
+
 /* The slot for a new decision; the oldest is dropped. */
 struct decision *step_new_decision(struct step *s);
 /* k-th newest decision, 0 the last; NULL none. */

@@ -86,6 +86,12 @@ bool contest_blocks(struct contest *c, struct plan *p);
 bool contest_incumbent(struct contest *c, int *ret_domain_of);
 
 /*
+ * contest_keep - the running grouping goes on: jobs stay on the coresets the plan already has for
+ * them, and those of a domain that share one are its group.
+ */
+void contest_keep(const struct contest *c, const int *domain_of, struct plan *p);
+
+/*
  * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;
  * where nothing runs yet, the group of the earliest job gets the first domain.
  */

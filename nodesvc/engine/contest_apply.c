@@ -306,6 +306,24 @@ static void apply_mixed(struct contest *c, const int *domain_of, int *want, stru
 			squeeze_in(c, k, p);
 }
 
+void contest_keep(const struct contest *c, const int *domain_of, struct plan *p)
+{
+	for (int k = 0; k < c->n; k++) {
+		struct plan_job *a = &p->job[c->job[k]];
+
+		for (int l = k + 1; l < c->n && a->group < 0; l++)
+			if (domain_of[l] == domain_of[k] &&
+				coreset_is_equal(&p->job[c->job[l]].coreset, &a->coreset)) {
+				a->group = k;
+				break;
+			}
+		for (int l = k + 1; l < c->n && a->group == k; l++)
+			if (domain_of[l] == domain_of[k] &&
+				coreset_is_equal(&p->job[c->job[l]].coreset, &a->coreset))
+				p->job[c->job[l]].group = k;
+	}
+}
+
 void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 {
 	bool fits = c->uniform && contest_fits(c, domain_of);

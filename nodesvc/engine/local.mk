@@ -38,6 +38,7 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_sequence \
 	tests/unit/test_golden \
 	tests/unit/test_topo
 # End of engine_tests
@@ -60,3 +61,6 @@ EXTRA_DIST += \
 	tests/golden/others.json \
 	tests/golden/sbmp.json
 # End of EXTRA_DIST
+tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
+tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)

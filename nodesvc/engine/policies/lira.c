@@ -209,6 +209,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	set = contest_set(c, slot);
 	if (p->fixed && runs && set == p->set) {
 		ret->score = grouping_score(&p->grouping, c, p->value, p->running);
+		contest_keep(c, p->running, ret);
 		return 0;
 	}
 	p->set = set;
@@ -217,6 +218,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 		/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
 		if (idle > c->n_domains || now * (1 + p->cfg.h) >= best) {
 			ret->score = now;
+			contest_keep(c, p->running, ret);
 			for (int k = 0; k < c->n; k++)
 				plan_why(ret, c->job[k], "stays: %s",
 					idle > c->n_domains ? "more idle jobs than domains"

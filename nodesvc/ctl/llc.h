@@ -20,7 +20,8 @@ bool llc_parse(const char *text, struct llc *ret);
 
 /*
  * llc_share - CPU 0's last level, divided by the number of domains that share it when @n_pus CPUs
- * make @n_domains. bytes 0: the kernel does not tell.
+ * make @n_domains; never the host's where this is a virtual machine. bytes 0: the kernel does
+ * not tell.
  */
 void llc_share(const struct fsroot *root, int n_pus, int n_domains, struct llc *ret);
 

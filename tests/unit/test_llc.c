@@ -102,6 +102,27 @@ START_TEST(share_is_the_domains)
 }
 END_TEST
 
+START_TEST(hosts_cache_is_not_believed)
+{
+	struct llc llc;
+
+	mkdir(tmpdir_path(&tmp, "proc"), 0755);
+	tmpdir_write(&tmp, "proc/cpuinfo", "flags\t\t: fpu vme avx512f\n");
+	cache(0, "3\n", "Unified\n", "107520K\n");
+	llc_share(&root, 2, 2, &llc);
+	ck_assert_uint_eq(llc.bytes, UINT64_C(107520) * 1024 / 2);
+	tmpdir_write(&tmp, "proc/cpuinfo", "flags\t\t: fpu vme hypervisor avx512f\n");
+	llc_share(&root, 2, 2, &llc);
+	ck_assert_uint_eq(llc.bytes, 2 << 20);
+	llc_share(&root, 2, 1, &llc);
+	ck_assert_uint_eq(llc.bytes, 4 << 20);
+	/* A believable one is taken in a virtual machine too. */
+	cache(0, "3\n", "Unified\n", "8M\n");
+	llc_share(&root, 2, 2, &llc);
+	ck_assert_uint_eq(llc.bytes, 4 << 20);
+}
+END_TEST
+
 START_TEST(unknown_cache_is_zero)
 {
 	struct llc llc;
@@ -125,6 +146,7 @@ int main(void)
 	t = tcase_create("a domain gets its share and never the host's cache");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, share_is_the_domains, 0, COUNT(SHARE));
+	tcase_add_test(t, hosts_cache_is_not_believed);
 	tcase_add_test(t, unknown_cache_is_zero);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

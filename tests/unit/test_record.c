@@ -372,6 +372,53 @@ START_TEST(prune_keeps_running_and_recent)
 }
 END_TEST
 
+static int note_registration(const struct registration *reg, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%u.%u row %lld pid %d tasks %s message %.*s; ", reg->job_id,
+		reg->step_id, (long long)reg->row_id, (int)reg->pid, reg->tasks ? reg->tasks : "-",
+		(int)reg->message_len, (const char *)reg->message);
+	return 0;
+}
+
+static const char *registrations(void)
+{
+	static char text[512];
+
+	*text = '\0';
+	ck_assert_int_eq(record_registration_list(record, note_registration, text, &err), 0);
+	return text;
+}
+
+START_TEST(registration_outlives_the_connection)
+{
+	struct registration a = {
+		.job_id = 3, .row_id = 9, .start_ns = 20, .message = "x=1", .message_len = 3};
+	struct registration b = {.job_id = 2,
+		.step_id = 0xfffffffb,
+		.start_ns = 10,
+		.pid = 77,
+		.tasks = "0:77",
+		.message = "",
+		.message_len = 0};
+
+	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
+	ck_assert_msg(record_registration_put(record, &b, &err) == 0, "%s", err.text);
+	record_close(record);
+	ck_assert_int_eq(record_open(&record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
+	ck_assert_str_eq(registrations(),
+		"2.4294967291 row 0 pid 77 tasks 0:77 message ; 3.0 row 9 pid 0 tasks - message "
+		"x=1; ");
+	a.tasks = "0:5,1:6";
+	a.pid = 5;
+	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
+	ck_assert_int_eq(record_registration_rm(record, 2, 0xfffffffb, &err), 0);
+	ck_assert_int_eq(record_registration_rm(record, 2, 0, &err), 0);
+	ck_assert_str_eq(registrations(), "3.0 row 9 pid 5 tasks 0:5,1:6 message x=1; ");
+}
+END_TEST
+
 static int last_decision(int64_t t_ns, const char *event, const char *json, void *arg)
 {
 	sprintf(arg, "%lld %s %s", (long long)t_ns, event, json);
@@ -624,6 +671,8 @@ int main(void)
 	tcase_add_test(t, lost_steps_become_unknown);
 	tcase_add_test(t, running_row_is_found_again);
 	tcase_add_test(t, prune_keeps_running_and_recent);
+	t = tcase(s, "registrations wait for the next daemon");
+	tcase_add_test(t, registration_outlives_the_connection);
 	t = tcase(s, "decisions are kept to a bound");
 	tcase_add_test(t, decisions_are_kept_to_a_bound);
 	t = tcase(s, "the best matching profile is found");

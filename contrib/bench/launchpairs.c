@@ -46,7 +46,6 @@
 #define WARM_UP         3
 #define DISCARDS_MAX    5
 #define DISTURBED_RATIO 0.02
-#define PROCESSES_MAX   4096
 
 enum arm { PLAIN, AGAIN, IDLE, COLOC, ARMS };
 
@@ -120,43 +119,40 @@ static struct interval difference(enum arm a, enum arm b, int n)
 /* --- what else the machine did */
 
 struct load {
-	double at_ms, steal_s;
-	int n;
-	struct {
-		pid_t pid;
-		double cpu_s;
-	} p[PROCESSES_MAX];
+	double at_ms, steal_s, others_s;
 };
 
 /*
- * Processor time of a process and of its children that have ended, or -1. Ours: the daemons named
- * by --ours and everything of our own session; srun and slurmstepd are new in every step and do
- * not count, as no process does that is not there at both ends of a block.
+ * Processor time of a process and of its children that it has waited for, in seconds; 0 for ours.
+ * A child's time moves to its parent when it ends, so that the sum over all processes grows by
+ * what was used. Ours: the daemons named by --ours, our own session, the slurmstepd of each step,
+ * and process 1, which inherits them.
  */
-static double cpu_of(pid_t pid)
+static double others_cpu(pid_t pid)
 {
 	char path[64], text[1024], *p;
 	unsigned long u, s, cu, cs;
 	int session, n;
 	FILE *f;
 
+	for (int i = 0; i < n_ours; i++)
+		if (ours[i] == pid)
+			return 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
+	f = pid == 1 ? NULL : fopen(path, "re");
 	if (!f)
-		return -1;
+		return 0;
 	n = (int)fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n > 0 ? n : 0] = '\0';
 	/* The name may hold blanks and parentheses. */
 	p = strrchr(text, ')');
-	if (!p || sscanf(p + 2, "%*c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
-			  &session, &u, &s, &cu, &cs) != 5)
-		return -1;
-	if (session == getsid(0))
-		return -1;
-	for (int i = 0; i < n_ours; i++)
-		if (ours[i] == pid)
-			return -1;
+	if (!p || strstr(text, "(slurmstepd"))
+		return 0;
+	n = sscanf(p + 2, "%*c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &session,
+		&u, &s, &cu, &cs);
+	if (n != 5 || session == getsid(0))
+		return 0;
 	return (double)(u + s + cu + cs) / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -178,34 +174,14 @@ static void load_now(struct load *ret)
 	DIR *d = opendir("/proc");
 	struct dirent *e;
 
-	ret->n = 0;
-	while (d && (e = readdir(d)) && ret->n < PROCESSES_MAX) {
-		double s;
-
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		s = cpu_of(atoi(e->d_name));
-		if (s < 0)
-			continue;
-		ret->p[ret->n].pid = atoi(e->d_name);
-		ret->p[ret->n++].cpu_s = s;
-	}
+	ret->others_s = 0;
+	while (d && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			ret->others_s += others_cpu(atoi(e->d_name));
 	if (d)
 		closedir(d);
 	ret->steal_s = steal_s();
 	ret->at_ms = now_ms();
-}
-
-/* Foreign processor time between two looks, in seconds. */
-static double foreign_s(const struct load *a, const struct load *b)
-{
-	double sum = 0;
-
-	for (int i = 0; i < a->n; i++)
-		for (int j = 0; j < b->n; j++)
-			if (a->p[i].pid == b->p[j].pid && b->p[j].cpu_s > a->p[i].cpu_s)
-				sum += b->p[j].cpu_s - a->p[i].cpu_s;
-	return sum;
 }
 
 /* --- steps */
@@ -269,7 +245,7 @@ struct totals {
 /* Runs rounds until the interval is narrow enough; returns how many count. */
 static int measure(struct totals *t)
 {
-	static struct load before, after;
+	struct load before, after;
 	double one[ARMS];
 	int n = 0;
 
@@ -289,7 +265,7 @@ static int measure(struct totals *t)
 		}
 		load_now(&after);
 		elapsed = (after.at_ms - before.at_ms) / 1e3;
-		foreign = foreign_s(&before, &after);
+		foreign = fmax(0, after.others_s - before.others_s);
 		steal = after.steal_s - before.steal_s;
 		if (foreign + steal > DISTURBED_RATIO * elapsed) {
 			if (t->discarded < DISCARDS_MAX) {

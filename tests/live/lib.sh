@@ -169,8 +169,9 @@ start_cluster() {
   node=$(cat "$cluster/run/node")
 }
 
-slurmd_log() { cat "$cluster/log/slurmd.log"; }
-node_state() { sinfo -h -n "$node" -o %T; }
+slurmd_log() { cat "$cluster"/log/slurmd*.log; }
+# With --nodes: the states of all, each once.
+node_state() { sinfo -h -N -o %T | sort -u; }
 node_is_idle() { [ "$(node_state)" = idle ]; }
 job_state() { scontrol show job "$1" 2>/dev/null | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
 job_is() { [ "$(job_state "$1")" = "$2" ]; }

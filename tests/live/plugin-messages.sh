@@ -213,4 +213,19 @@ if id nobody >/dev/null 2>&1 && command -v setpriv >/dev/null; then
   unlike "$dumped" 'peer=[1-9]' "a user's step: all from root"
 fi
 ok "the node is idle" wait_for 10 node_is_idle
+
+# --- several nodes; on this machine they share one kernel, and so one service
+
+"$minislurm" down "$cluster" --quiet
+: >"$dump"
+start_cluster --nodes 2 --plugin-args "socket=$socket timeout_ms=2000"
+run srun -N2 --coloc-policy=lira --coloc-verbose=1 true
+is "$rc" 0 "two nodes: the step runs"
+is "$(grep -c '^coloc: step' <<<"$err")" 1 "two nodes: the user is told once"
+messages 2
+for i in 0 1; do
+  like "$(starts)" " nnodes=2 nodeid=$i ntasks=1 " "two nodes: node $i says which it is"
+done
+is "$(grep -c type=step_end <<<"$dumped")" 2 "two nodes: both say the end"
+ok "both nodes are idle" wait_for 10 node_is_idle
 done_testing

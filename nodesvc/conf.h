@@ -63,7 +63,8 @@ struct conf {
 		char cachegrind_ll[32]; /* "auto" or "BYTES,WAYS,LINE" */
 	} counters;
 	struct conf_list allow_partitions, allow_users, allow_accounts; /* empty: all */
-	char store[CONF_TEXT_MAX];                                      /* directory */
+	int keep_days;             /* of ended steps in the accounting; 0: all */
+	char store[CONF_TEXT_MAX]; /* directory */
 	char socket[CONF_TEXT_MAX];
 	char log_level[16]; /* error, warning, info, debug */
 };

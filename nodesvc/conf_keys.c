@@ -38,6 +38,7 @@ const struct conf_key conf_keys[] = {
 	{"allow.users", CONF_LIST, AT(allow_users), RELOAD},
 	{"allow.accounts", CONF_LIST, AT(allow_accounts), RELOAD},
 	{"store", CONF_PATH, AT(store), .reload = false},
+	{"keep_days", CONF_INT, AT(keep_days), RANGE(0, 36500), RELOAD},
 	{"socket", CONF_PATH, AT(socket), .reload = false},
 	{"log", CONF_LOG, AT(log_level), RELOAD},
 };
@@ -94,6 +95,7 @@ void conf_defaults(struct conf *c)
 		"1");
 	snprintf(c->counters.source, sizeof(c->counters.source), "auto");
 	snprintf(c->counters.cachegrind_ll, sizeof(c->counters.cachegrind_ll), "auto");
+	c->keep_days = 365;
 	snprintf(c->store, sizeof(c->store), "/var/lib/coloc");
 	snprintf(c->socket, sizeof(c->socket), "/run/coloc/colocd.sock");
 	snprintf(c->log_level, sizeof(c->log_level), "info");

@@ -265,10 +265,16 @@ static int do_profile_rm(struct request *r)
 	return 0;
 }
 
+/* The loop stands still while an answer is made: some 50 ms for so many rows. */
+#define ACCT_ROWS_MAX 5000
+
 static int add_row(const char *json_row, void *arg)
 {
-	struct json_object *row = json_tokener_parse(json_row);
+	struct json_object *row;
 
+	if (json_object_array_length(arg) >= ACCT_ROWS_MAX)
+		return -EFBIG;
+	row = json_tokener_parse(json_row);
 	if (row)
 		json_object_array_add(arg, row);
 	return 0;
@@ -277,9 +283,14 @@ static int add_row(const char *json_row, void *arg)
 static int do_acct(struct request *r)
 {
 	struct json_object *list = json_object_new_array();
+	int rc;
 
 	json_object_object_add(r->ret, "steps", list);
-	return acct_query_json(r->d->record, r->uid, msg_get(r->m, "json"), add_row, list, r->err);
+	rc = acct_query_json(r->d->record, r->uid, msg_get(r->m, "json"), add_row, list, r->err);
+	if (rc == -EFBIG)
+		err_set(r->err, rc, "more than %d steps: narrow the time or name jobs",
+			ACCT_ROWS_MAX);
+	return rc;
 }
 
 static const struct {

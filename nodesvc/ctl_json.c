@@ -274,6 +274,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));
 	ADD(o, "rebinds", json_object_new_int64((int64_t)d->n_rebinds));
 	ADD(o, "last_error", ctl_json_text(d->last_error));
+	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
+		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));
 	ADD(o, "store", json_object_new_string(d->conf.store));
 	ADD(o, "config", json_object_new_string(d->conf_path));
 	return o;

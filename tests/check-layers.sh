@@ -70,6 +70,7 @@ for file in $(sources); do
     complain "$file: the room $room has no line in tests/check-layers.sh"
     continue
   fi
+  # shellcheck disable=SC2013 # names of headers have no blanks
   for header in $(sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$file"); do
     case $header in
     config.h | *.inc) continue ;;
@@ -82,6 +83,7 @@ for file in $(sources); do
     # shellcheck disable=SC2086 # a list of prefixes
     starts_with_one_of "$header" $allowed || complain "$file: $room may not include $header"
   done
+  # shellcheck disable=SC2013 # names of headers have no blanks
   for header in $(sed -n 's/^[ \t]*#[ \t]*include[ \t]*<\([^>]*\)>.*/\1/p' "$file"); do
     while read -r lib places; do
       [ -n "$lib" ] || continue

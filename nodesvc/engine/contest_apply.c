@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/explain.h"
 
 static const struct coreset *current_of(const struct contest *c, int k)
@@ -14,12 +15,14 @@ static const struct coreset *current_of(const struct contest *c, int k)
 
 static bool may_use(const struct contest *c, int k, int core)
 {
-	return c->uniform || coreset_intersects(&c->t->core[core].pus, &c->envelope[k]);
+	return c->uniform || bits_intersect(&c->t->core[core].pus, c->envelope[k], c->words);
 }
 
 static bool runs_on(const struct contest *c, int k, int core)
 {
-	return coreset_intersects(&c->t->core[core].pus, current_of(c, k));
+	if (c->running[core] >= -1)
+		return c->running[core] == k;
+	return bits_intersect(&c->t->core[core].pus, current_of(c, k), c->words);
 }
 
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p)
@@ -28,8 +31,8 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
 
 	coreset_zero(&set);
 	for (int i = 0; i < n; i++)
-		coreset_or(&set, &set, &c->t->core[core[i]].pus);
-	coreset_and(&p->job[c->job[k]].coreset, &set, &c->envelope[k]);
+		bits_add(&set, &c->t->core[core[i]].pus, c->words);
+	coreset_and(&p->job[c->job[k]].coreset, &set, c->envelope[k]);
 }
 
 void contest_counts(const struct contest *c, int *ret_count)
@@ -169,7 +172,7 @@ static void deal_row(
 	for (int i = 0; i < n; i++)
 		c->owner[core[i]] = -1;
 	for (int k = 0; k < c->n; k++) {
-		if ((domain_of && domain_of[k] != d) || coreset_is_empty(current_of(c, k)))
+		if (domain_of && domain_of[k] != d)
 			continue;
 		for (int i = 0; i < n && want[k] > 0; i++)
 			if (c->owner[core[i]] < 0 && runs_on(c, k, core[i])) {
@@ -344,7 +347,7 @@ static int current_domain(const struct contest *c, int k)
 {
 	int domain = -1;
 
-	coreset_for_each (pu, current_of(c, k)) {
+	bits_for_each (pu, current_of(c, k), c->words) {
 		int core = c->t->pu_core[pu];
 		int d = core >= 0 ? c->core_domain[core] : -1;
 
@@ -418,7 +421,8 @@ bool contest_incumbent(struct contest *c, int *ret_domain_of)
 {
 	for (int k = 0; k < c->n; k++) {
 		ret_domain_of[k] = current_domain(c, k);
-		if (ret_domain_of[k] < 0 || !coreset_is_subset(current_of(c, k), &c->envelope[k]))
+		if (ret_domain_of[k] < 0 ||
+			!bits_subset(current_of(c, k), c->envelope[k], c->words))
 			return false;
 	}
 	for (int d = 0; d < c->n_domains; d++)
@@ -445,7 +449,7 @@ void contest_relabel(struct contest *c, int *domain_of)
 		for (int l = k; l < c->n; l++) {
 			if (domain_of[l] != g)
 				continue;
-			coreset_for_each (pu, current_of(c, l)) {
+			bits_for_each (pu, current_of(c, l), c->words) {
 				int core = c->t->pu_core[pu];
 
 				if (core >= 0 && c->core_domain[core] >= 0)

@@ -60,3 +60,10 @@ EXTRA_DIST += \
 	tests/golden/others.json \
 	tests/golden/sbmp.json
 # End of EXTRA_DIST
+
+# Allocations are counted by --wrap: the engine's objects are linked in statically.
+noinst_PROGRAMS += contrib/bench/decide
+contrib_bench_decide_SOURCES = contrib/bench/decide.c
+contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
+contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

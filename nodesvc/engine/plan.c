@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/engine/bits.h"
+
 static const char *const role_text[] = {
 	[ROLE_OWNER] = "owner",
 	[ROLE_DONEE] = "donee",
@@ -103,6 +105,7 @@ struct check {
 	const struct view *v;
 	const struct topo *t;
 	bool share_smt;
+	int words;
 	struct errbuf *err;
 	uint32_t slices[CHECK_JOBS_MAX]; /* bit s: runs in slice s */
 	int16_t pu_owner[CORESET_MAX];
@@ -141,7 +144,7 @@ static bool may_overlap(const struct check *c, int a, int b)
 static int check_bounds(struct check *c, int i)
 {
 	const struct plan_job *j = &c->p->job[i];
-	struct coreset base;
+	const struct coreset *base;
 
 	if (coreset_is_empty(&j->coreset))
 		return broken(c, i, "its coreset is empty");
@@ -155,10 +158,11 @@ static int check_bounds(struct check *c, int i)
 	}
 	if (c->p->observe && coreset_is_equal(&j->coreset, &c->v->job[i].current))
 		return 0;
-	plan_base_coreset(&base, c->v, c->t, &c->v->job[i]);
-	if (!coreset_is_subset(&j->coreset, &base))
+	base = coreset_is_empty(&c->v->job[i].envelope) ? &c->t->all : &c->v->job[i].envelope;
+	if (!bits_subset(&j->coreset, base, CORESET_WORDS) ||
+		(c->v->reserved && bits_intersect(&j->coreset, c->v->reserved, CORESET_WORDS)))
 		return broken(c, i, "its coreset leaves the envelope or takes reserved CPUs");
-	if (!coreset_is_subset(&j->coreset, &c->t->all))
+	if (!bits_subset(&j->coreset, &c->t->all, CORESET_WORDS))
 		return broken(c, i, "its coreset has CPUs the node has not");
 	if (j->cores != topo_count_cores(c->t, &j->coreset))
 		return broken(c, i, "its core count is not that of its coreset");
@@ -169,7 +173,7 @@ static int check_overlap(struct check *c, int i)
 {
 	const struct plan_job *j = &c->p->job[i];
 
-	coreset_for_each (pu, &j->coreset) {
+	bits_for_each (pu, &j->coreset, c->words) {
 		int core = c->t->pu_core[pu];
 		int o = c->pu_owner[pu];
 
@@ -203,9 +207,10 @@ static int check_min_cores(struct check *c)
 		const struct view_job *vj = &c->v->job[i];
 		struct coreset base;
 
+		if (vj->excluded || vj->min_cores <= 1 || c->p->job[i].cores >= vj->min_cores)
+			continue;
 		plan_base_coreset(&base, c->v, c->t, vj);
-		if (!vj->excluded && vj->min_cores > 1 && c->p->job[i].cores < vj->min_cores &&
-			topo_count_cores(c->t, &base) >= vj->min_cores)
+		if (topo_count_cores(c->t, &base) >= vj->min_cores)
 			return broken(c, i, "gets fewer than its minimum of cores");
 	}
 	return 0;

@@ -223,7 +223,7 @@ static void ask(struct policy *p, int k, int cores, int ms, struct plan *ret)
 	for (int i = 0; i < c->total && n < cores; i++) {
 		struct coreset pus;
 
-		coreset_and(&pus, &c->t->core[c->core[i]].pus, &c->envelope[k]);
+		coreset_and(&pus, &c->t->core[c->core[i]].pus, c->envelope[k]);
 		if (coreset_is_empty(&pus))
 			continue;
 		coreset_or(&x->coreset, &x->coreset, &pus);

@@ -88,6 +88,9 @@ bool contest_blocks(struct contest *c, struct plan *p);
  */
 bool contest_incumbent(struct contest *c, int *ret_domain_of);
 
+/* Leaves the incumbent @domain_of in place; @why is each job's sentence. */
+void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p);
+
 /*
  * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;
  * where nothing runs yet, the group of the earliest job gets the first domain.

@@ -150,6 +150,19 @@ static void share_domain(const struct contest *c, const int *domain_of, int d, i
 		}
 }
 
+/* Would sharing out each domain leave everybody its minimum? Jobs in groups have no own cores. */
+static bool shares_suffice(const struct contest *c, const int *domain_of, int *want)
+{
+	if (c->shared)
+		return true;
+	for (int d = 0; d < c->n_domains; d++)
+		share_domain(c, domain_of, d, want);
+	for (int k = 0; k < c->n; k++)
+		if (want[k] < c->v->job[c->job[k]].min_cores && c->v->job[c->job[k]].min_cores > 1)
+			return false;
+	return true;
+}
+
 static void give_whole_domain(struct contest *c, const int *domain_of, int d, struct plan *p)
 {
 	for (int k = 0; k < c->n; k++) {
@@ -319,6 +332,10 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		return;
 	}
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
+	if (!fits && !shares_suffice(c, domain_of, want)) {
+		contest_deal_row(c, p);
+		return;
+	}
 	for (int d = 0; d < c->n_domains; d++) {
 		int members = 0;
 
@@ -424,11 +441,30 @@ bool contest_incumbent(struct contest *c, int *ret_domain_of)
 		if (ret_domain_of[k] < 0 ||
 			!bits_subset(current_of(c, k), c->envelope[k], c->words))
 			return false;
+		if (!c->shared && c->v->job[c->job[k]].min_cores > 1 &&
+			topo_count_cores(c->t, current_of(c, k)) < c->v->job[c->job[k]].min_cores)
+			return false;
 	}
 	for (int d = 0; d < c->n_domains; d++)
 		if (!domain_is_dealt(c, ret_domain_of, d))
 			return false;
 	return is_balanced(c, ret_domain_of);
+}
+
+void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)
+{
+	int *members = c->scratch;
+
+	memset(members, 0, (size_t)c->n_domains * sizeof(int));
+	for (int k = 0; k < c->n; k++)
+		members[domain_of[k]]++;
+	for (int k = 0; k < c->n; k++) {
+		int d = domain_of[k];
+
+		p->job[c->job[k]].coreset = *current_of(c, k);
+		p->job[c->job[k]].group = members[d] > c->capacity[d] ? d : -1;
+		plan_why(p, c->job[k], "%s", why);
+	}
 }
 
 void contest_relabel(struct contest *c, int *domain_of)

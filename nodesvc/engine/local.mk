@@ -38,7 +38,9 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_engine \
 	tests/unit/test_golden \
+	tests/unit/test_grouping \
 	tests/unit/test_topo
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
@@ -49,6 +51,12 @@ tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
+tests_unit_test_engine_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
+tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
 EXTRA_DIST += \
 	tests/golden/basic.json \
 	tests/golden/das.json \

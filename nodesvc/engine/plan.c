@@ -188,20 +188,34 @@ static int check_overlap(struct check *c, int i)
 	return 0;
 }
 
-/* Wishes count only where all of them fit. */
+/* Wishes count only where all of them fit, which is plain to see when envelopes are alike. */
 static bool min_cores_fit(const struct check *c)
 {
+	const struct coreset *envelope = NULL;
+	struct coreset base;
 	int sum = 0;
 
-	for (int i = 0; i < c->p->n_jobs; i++)
-		if (!c->v->job[i].excluded)
-			sum += c->v->job[i].min_cores > 1 ? c->v->job[i].min_cores : 1;
-	return sum <= c->t->n_cores - (c->v->reserved ? topo_count_cores(c->t, c->v->reserved) : 0);
+	for (int i = 0; i < c->p->n_jobs; i++) {
+		const struct view_job *j = &c->v->job[i];
+
+		if (j->excluded)
+			continue;
+		if (envelope && !coreset_is_equal(envelope, &j->envelope))
+			return false;
+		envelope = &j->envelope;
+		plan_base_coreset(&base, c->v, c->t, j);
+		sum += j->min_cores > 1 ? j->min_cores : 1;
+	}
+	return !envelope || sum <= topo_count_cores(c->t, &base);
 }
 
 static int check_min_cores(struct check *c)
 {
-	if (c->v->capacity || !min_cores_fit(c))
+	int wishes = 0;
+
+	for (int i = 0; i < c->p->n_jobs; i++)
+		wishes += c->v->job[i].min_cores > 1;
+	if (!wishes || c->v->capacity || !min_cores_fit(c))
 		return 0;
 	for (int i = 0; i < c->p->n_jobs; i++) {
 		const struct view_job *vj = &c->v->job[i];
@@ -308,7 +322,8 @@ static int check_slices(struct check *c)
 int plan_check(const struct plan *p, const struct view *v, const struct topo *t, bool share_smt,
 	struct errbuf *err)
 {
-	struct check c = {.p = p, .v = v, .t = t, .share_smt = share_smt, .err = err};
+	struct check c = {
+		.p = p, .v = v, .t = t, .share_smt = share_smt, .words = t->n_words, .err = err};
 	int rc;
 
 	if (p->n_jobs != v->n_jobs || p->n_jobs > CHECK_JOBS_MAX)

@@ -38,8 +38,10 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
-	tests/unit/test_sequence \
+	tests/unit/test_engine \
 	tests/unit/test_golden \
+	tests/unit/test_grouping \
+	tests/unit/test_sequence \
 	tests/unit/test_topo
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
@@ -50,6 +52,15 @@ tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
+tests_unit_test_engine_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
+tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
+tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
 EXTRA_DIST += \
 	tests/golden/basic.json \
 	tests/golden/das.json \
@@ -61,6 +72,10 @@ EXTRA_DIST += \
 	tests/golden/others.json \
 	tests/golden/sbmp.json
 # End of EXTRA_DIST
-tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
-tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
+
+# Allocations are counted by --wrap: the engine's objects are linked in statically.
+noinst_PROGRAMS += contrib/bench/decide
+contrib_bench_decide_SOURCES = contrib/bench/decide.c
+contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
+contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

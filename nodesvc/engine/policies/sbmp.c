@@ -344,7 +344,7 @@ static void ask(struct policy *p, int k, int cores, struct plan *ret)
 	};
 	for (int i = 0; i < cores; i++)
 		coreset_or(&x->coreset, &x->coreset, &c->t->core[p->units.core[i]].pus);
-	coreset_and(&x->coreset, &x->coreset, &c->envelope[k]);
+	coreset_and(&x->coreset, &x->coreset, c->envelope[k]);
 }
 
 /* Asks for what is missing, or fits; false while job @k has no curve at all. */

@@ -57,7 +57,7 @@ static int spread_decide(struct policy *p, const struct view *v, const int *slot
 		return rc;
 	set = contest_set(c, slot);
 	if (set == p->set && contest_incumbent(c, p->domain_of)) {
-		contest_keep(c, p->domain_of, ret);
+		contest_keep(c, p->domain_of, "stays: the jobs are the same", ret);
 		return 0;
 	}
 	p->set = set;

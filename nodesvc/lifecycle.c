@@ -356,6 +356,9 @@ int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf 
 
 	if (rc < 0)
 		return rc;
+	/* A path without the job's number (actuate.h: sluid) leaves the plugin's word for it. */
+	if (cg.sluid[0])
+		cg.job_id = s->job_id;
 	if (cg.job_id != s->job_id || cg.step_id != s->step_id)
 		return err_set(err, -EPROTO, "pid %d is in step %u.%u, not %s", (int)pid, cg.job_id,
 			cg.step_id, s->id);

@@ -6,11 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In order of preference; the last one always probes. */
+/* The kernel gives the cpuset controller to one hierarchy: at most one of these has it, also on a
+ * hybrid node. The last one always probes. */
 static const struct actuate_ops *const backends[] = {
 	&actuate_cgroup_v1,
+	&actuate_cgroup_v2,
 	&actuate_none,
 };
+
+static void add_reason(struct actuate *a, const char *name, const char *why)
+{
+	size_t n = strlen(a->why_not);
+
+	snprintf(a->why_not + n, sizeof(a->why_not) - n, "%s%s: %.120s", n ? "; " : "", name, why);
+}
 
 int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger *ledger,
 	const struct coreset *all_pus, struct errbuf *err)
@@ -29,9 +38,10 @@ int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger 
 		if (backends[i]->probe(root, &why) == 0)
 			a->ops = backends[i];
 		else
-			snprintf(a->why_not, sizeof(a->why_not), "%s: %.200s", backends[i]->name,
-				why.text);
+			add_reason(a, backends[i]->name, why.text);
 	}
+	if (a->ops != &actuate_none)
+		a->why_not[0] = '\0';
 	*ret = a;
 	return 0;
 }

@@ -27,8 +27,14 @@ struct step_cgroup {
 	char node[64];            /* Slurm node name as in the path; "" when the path has none */
 	uint32_t job_id, step_id; /* as the path says; step: SLURM_BATCH_SCRIPT etc. kept */
 	char job_path[256];       /* below the fsroot: "sys/fs/cgroup/cpuset/slurm_n/uid_0/job_1" */
-	char step_path[256];      /* ".../step_0" */
+	char step_path[256];      /* its cpuset: ".../step_0", with cgroup v2 ".../step_0/user" */
 	uint64_t step_inode;
+	/*
+	 * The job's directory where its name is no job number (Slurm 26.05 on cgroup v2), else "".
+	 * job_id is 0 then: the path proves the step number and that it is a step of Slurm's, but
+	 * not whose; the caller has to take the job's number from who told it the pid.
+	 */
+	char sluid[16];
 };
 
 struct actuate_result {
@@ -56,9 +62,10 @@ struct actuate_ops {
 	 * Ledger, cpuset, every thread's mask (until no new thread turns up), read back. Every
 	 * thread of the step gets the whole set: ranks keep no relative binding yet, only threads
 	 * that the program pinned inside the set stay so. On failure all is as before. Errors:
-	 * -EINVAL empty set, -ERANGE not inside the job level (its allocation is the envelope) or
-	 * no such CPU, -EBUSY a level below the step holds more, -ENOENT the step has ended, -EIO
-	 * the kernel took something else, -EAGAIN threads do not settle, or the ledger's.
+	 * -EINVAL empty set, -ERANGE not inside the job level (v1: its allocation is the envelope;
+	 * v2 widens the job level, which is in the ledger then) or no such CPU, -EBUSY a level
+	 * below the step holds other CPUs, -ENOENT the step has ended, -EIO the kernel took
+	 * something else, -EAGAIN threads do not settle, or the ledger's.
 	 *
 	 * Not before Slurm has bound *all* local tasks of the step, that is, at task_start of the
 	 * last one: slurmstepd calls sched_setaffinity() on the tasks one after the other, and one
@@ -68,18 +75,19 @@ struct actuate_ops {
 	int (*apply)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 		struct actuate_result *ret, struct errbuf *err);
 	/* Does the kernel still hold @set? 0 yes, 1 no, <0 error (-ENOENT: the step has ended).
-	 * Cheap: reads cpuset.cpus only. */
+	 * Cheap: reads the step's cpuset only. */
 	int (*verify)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set);
 	/* Puts back what the ledger holds for the step and forgets it there; nothing recorded or
-	 * step gone: 0. */
+	 * step gone: 0. A job level that was widened goes back with the last of its steps. */
 	int (*restore)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 };
 
-extern const struct actuate_ops actuate_cgroup_v1, actuate_none;
+extern const struct actuate_ops actuate_cgroup_v1, actuate_cgroup_v2, actuate_none;
 
 /*
- * actuate_open - chooses by probe (v1 now; v2 by its own file), else "none", which finds steps but
- * changes nothing; actuate_why_not() then has the reason. @root and @ledger outlive it.
+ * actuate_open - chooses by probe (v1, v2: whichever has the cpuset controller), else "none", which
+ * finds steps but changes nothing; actuate_why_not() then has the reasons. @root and @ledger
+ * outlive it.
  */
 int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger *ledger,
 	const struct coreset *all_pus, struct errbuf *err);

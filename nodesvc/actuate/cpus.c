@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_t size,
-	struct coreset *ret, struct errbuf *err)
+static int read_file(const struct fsroot *root, const char *dir, const char *file, char *text,
+	size_t size, struct coreset *ret, struct errbuf *err)
 {
 	char path[FILE_MAX], full[CPUS_TEXT_MAX];
 	struct coreset set;
 	ssize_t n;
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/cpuset.cpus", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	n = fsroot_read(root, path, full, sizeof(full));
 	if (n == -ENODEV)
 		n = -ENOENT; /* the directory went while the file was open */
@@ -33,9 +33,21 @@ int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_
 	return 0;
 }
 
+int cpus_read_file(const struct fsroot *root, const char *dir, const char *file,
+	struct coreset *ret, struct errbuf *err)
+{
+	return read_file(root, dir, file, NULL, 0, ret, err);
+}
+
+int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_t size,
+	struct coreset *ret, struct errbuf *err)
+{
+	return read_file(root, dir, "cpuset.cpus", text, size, ret, err);
+}
+
 int cpus_read(const struct fsroot *root, const char *dir, struct coreset *ret, struct errbuf *err)
 {
-	return cpus_read_text(root, dir, NULL, 0, ret, err);
+	return read_file(root, dir, "cpuset.cpus", NULL, 0, ret, err);
 }
 
 int cpus_check(
@@ -83,7 +95,8 @@ int cpus_write(
 		return 0;
 	snprintf(path, sizeof(path), "%s/cpuset.cpus", dir);
 	coreset_format(set, want, sizeof(want));
-	rc = fsroot_write(root, path, want);
+	/* No bytes at all would be no write. */
+	rc = fsroot_write(root, path, *want ? want : "\n");
 	if (rc == -ENODEV)
 		rc = -ENOENT;
 	if (rc < 0)

@@ -12,6 +12,9 @@
 /* "<step path>/cpuset.cpus" */
 #define FILE_MAX 320
 
+/* "sF7DM7XM43H300" */
+#define SLUID_LEN 14
+
 /* A step that apply() holds: what it wrote last, and who watches the files. */
 struct held {
 	struct step_cgroup step;
@@ -40,8 +43,11 @@ struct actuate {
  * the fsroot, @root without leading slash ("" the whole hierarchy). -ENOENT: not mounted.
  */
 int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size);
+/* The same for the v2 hierarchy, which may be there without the cpuset controller. */
+int locate_v2_mount(const char *mountinfo, char *mount, char *root, size_t size);
 /*
- * Finds the line of /proc/PID/cgroup whose controllers include @controller and copies its path.
+ * Finds the line of /proc/PID/cgroup whose controllers include @controller ("": the v2 line, which
+ * names none) and copies its path.
  * -ENOENT no such line.
  */
 int locate_cgroup_path(const char *cgroup, const char *controller, char *ret, size_t size);
@@ -50,6 +56,21 @@ int locate_cgroup_path(const char *cgroup, const char *controller, char *ret, si
  * step_inode, with paths relative to the hierarchy. -ENOENT: not below a Slurm step.
  */
 int locate_step(const char *path, struct step_cgroup *ret);
+/*
+ * The same for v2 ("/system.slice/n_slurmstepd.scope/job_1/step_0/user[/task_0]"): any prefix, any
+ * node. -ENOENT also for slurmstepd itself, which sits beside "user" and is not to be moved.
+ */
+int locate_step_v2(const char *path, struct step_cgroup *ret);
+/* ---- locate_pid.c: the same for a process -------------------------------------------------- */
+
+/* @find on this process's mountinfo. -ENOTSUP: no @what hierarchy is mounted. */
+int locate_mount(const struct fsroot *root,
+	int (*find)(const char *mountinfo, char *mount, char *top, size_t size), const char *what,
+	char *mount, char *top, size_t size, struct errbuf *err);
+/* @pid's step, by its path in the hierarchy of @controller; actuate's mount is known. */
+int locate_pid(struct actuate *a, pid_t pid, const char *controller,
+	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
+	struct errbuf *err);
 
 /* ---- proc.c -------------------------------------------------------------------------------- */
 
@@ -70,15 +91,30 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 /* -ESRCH: gone. A process's own: @tid = @tgid. */
 int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
 /*
- * All threads in cpuset directory @path (below the fsroot), by process, its leader first;
+ * All threads in v1 cpuset directory @path (below the fsroot), by process, its leader first;
  * malloc'ed. -ENOENT: no such directory.
  */
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* The same for v2, with all directories below @path; none is slurmstepd's there. */
+int proc_scan_tree(
+	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
 int proc_get_mask(pid_t tid, struct coreset *ret);
 int proc_set_mask(pid_t tid, const struct coreset *mask);
 
+/* ---- tree.c -------------------------------------------------------------------------------- */
+
+/*
+ * Calls @fn for @dir and every directory below it, until one returns other than 0, which is
+ * returned. -ENOENT from @fn below @dir: that level has gone, the walk goes on.
+ */
+int tree_each(const struct fsroot *root, const char *dir,
+	int (*fn)(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err),
+	void *arg, struct errbuf *err);
+
 /* ---- masks.c: the rules of masks ----------------------------------------------------------- */
+
+struct hierarchy;
 
 /* Rows of one step, sorted by tid: as in the ledger, or as read before a change. */
 struct rows {
@@ -94,12 +130,15 @@ const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
 
 struct masks {
 	struct actuate *a;
+	const struct hierarchy *h;
 	const char *path;
-	struct coreset original; /* cpuset of the step before anything of ours */
-	struct coreset before;   /* cpuset of the step before this change */
-	bool is_ours;            /* the ledger knew the step before this change */
-	struct rows ledger;      /* what is in the ledger */
-	struct rows seen;        /* every thread's mask before this change */
+	struct coreset original; /* CPUs of the step before anything of ours */
+	struct coreset before;   /* CPUs of the step before this change */
+	/* What cpuset.cpus read at these times: v2 lets it be empty, or not in force. */
+	struct coreset original_cpus, before_cpus;
+	bool is_ours;       /* the ledger knew the step before this change */
+	struct rows ledger; /* what is in the ledger */
+	struct rows seen;   /* every thread's mask before this change */
 };
 
 void masks_done(struct masks *m);
@@ -114,8 +153,49 @@ int masks_release(
 int masks_put_back(
 	struct masks *m, const struct rows *rows, const struct coreset *target, struct errbuf *err);
 
+/* ---- change.c: one change of a step's cpuset and masks, the same in both hierarchies ------- */
+
+/* What v1 and v2 do differently. */
+struct hierarchy {
+	/* File with the CPUs that are in force; v1: cpuset.cpus says it itself. */
+	const char *effective;
+	/* As proc_scan(). */
+	int (*scan)(
+		const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+	/* Optional: called before each write of a set into the step; undone by who called apply. */
+	int (*make_room)(const struct masks *m, const struct coreset *set, struct errbuf *err);
+	/*
+	 * Writes @cpus, an earlier value of the step's cpuset.cpus, or as much of it as the levels
+	 * above still allow; @ret: the CPUs in force then.
+	 */
+	int (*write_back)(const struct masks *m, const struct coreset *cpus, struct coreset *ret,
+		struct errbuf *err);
+};
+
+/* Of the ops of the same name; what differs comes by @h. */
+int change_threads(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	pid_t **ret, int *ret_n);
+int change_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set, struct actuate_result *ret, struct errbuf *err);
+int change_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set);
+int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* -EINVAL empty, -ERANGE not within the node's CPUs, -ENOENT the step has ended. */
+int change_check_set(const struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set, struct errbuf *err);
+/*
+ * What the ledger has on directory @path: 0, or -ENOENT nothing. Rows of an earlier directory of
+ * that name are forgotten. @ret and @ret_set (the original cpuset.cpus) may be NULL.
+ */
+int change_recorded(struct actuate *a, const char *path, struct ledger_cpuset *ret,
+	struct coreset *ret_set, struct errbuf *err);
+
 /* ---- cpus.c: cpuset.cpus of a directory below the fsroot ------------------------------------ */
 
+/* @file of @dir, which holds a cpulist. */
+int cpus_read_file(const struct fsroot *root, const char *dir, const char *file,
+	struct coreset *ret, struct errbuf *err);
 int cpus_read(const struct fsroot *root, const char *dir, struct coreset *ret, struct errbuf *err);
 /* The text without trailing newlines; @ret may be NULL. */
 int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_t size,
@@ -123,7 +203,8 @@ int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_
 /* -EIO: the kernel holds something else than @set; the text has both. */
 int cpus_check(
 	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
-/* Writes unless it reads so already, then checks. */
+/* Writes unless it reads so already, then checks. An empty set is written as the kernel wants it.
+ */
 int cpus_write(
 	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
 
@@ -135,6 +216,8 @@ void watch_open(struct actuate *a);
 void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	const struct coreset *job_set);
 void watch_drop(struct actuate *a, const char *step_path);
+/* We have written @set into the job level: no news. */
+void watch_job(struct actuate *a, const char *job_path, const struct coreset *set);
 void watch_close(struct actuate *a);
 
 #endif

@@ -2,14 +2,19 @@
 noinst_LTLIBRARIES += libactuate.la
 libactuate_la_SOURCES = \
 	nodesvc/actuate/actuate.c nodesvc/actuate/actuate.h \
+	nodesvc/actuate/change.c \
 	nodesvc/actuate/cpus.c \
 	nodesvc/actuate/internal.h \
 	nodesvc/actuate/locate.c \
+	nodesvc/actuate/locate_pid.c \
 	nodesvc/actuate/masks.c \
 	nodesvc/actuate/none.c \
 	nodesvc/actuate/proc.c \
 	nodesvc/actuate/rows.c \
+	nodesvc/actuate/tree.c \
 	nodesvc/actuate/v1.c \
+	nodesvc/actuate/v2.c nodesvc/actuate/v2.h \
+	nodesvc/actuate/v2_job.c \
 	nodesvc/actuate/watch.c
 # End of libactuate_la_SOURCES
 include tests/unit/actuate.mk

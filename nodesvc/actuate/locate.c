@@ -71,7 +71,9 @@ static const char *field(const char *line, size_t len, int i, size_t *ret_len)
 	}
 }
 
-int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
+/* The first mount of @fstype, with @option among its superblock's (NULL: any). */
+static int find_mount(const char *mountinfo, const char *fstype, const char *option, char *mount,
+	char *root, size_t size)
 {
 	for (const char *line = mountinfo; *line;) {
 		size_t len = strcspn(line, "\n"), n;
@@ -86,8 +88,9 @@ int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
 		opts = dash ? field(dash + 3, n, 2, &opt_len) : NULL;
 		r = dash ? field(line, (size_t)(dash - line), 3, &root_len) : NULL;
 		at = dash ? field(line, (size_t)(dash - line), 4, &at_len) : NULL;
-		if (type && opts && r && at && type_len == 6 && memcmp(type, "cgroup", 6) == 0 &&
-			has_word(opts, opt_len, "cpuset")) {
+		if (type && opts && r && at && type_len == strlen(fstype) &&
+			memcmp(type, fstype, type_len) == 0 &&
+			(!option || has_word(opts, opt_len, option))) {
 			int rc = copy_unescaped(mount, size, at, at_len);
 
 			return rc < 0 ? rc : copy_unescaped(root, size, r, root_len);
@@ -97,6 +100,16 @@ int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
 	return -ENOENT;
 }
 
+int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
+{
+	return find_mount(mountinfo, "cgroup", "cpuset", mount, root, size);
+}
+
+int locate_v2_mount(const char *mountinfo, char *mount, char *root, size_t size)
+{
+	return find_mount(mountinfo, "cgroup2", NULL, mount, root, size);
+}
+
 int locate_cgroup_path(const char *cgroup, const char *controller, char *ret, size_t size)
 {
 	for (const char *line = cgroup; *line;) {
@@ -104,7 +117,8 @@ int locate_cgroup_path(const char *cgroup, const char *controller, char *ret, si
 		const char *c1 = memchr(line, ':', len);
 		const char *c2 = c1 ? memchr(c1 + 1, ':', len - (size_t)(c1 + 1 - line)) : NULL;
 
-		if (c2 && has_word(c1 + 1, (size_t)(c2 - c1 - 1), controller)) {
+		if (c2 && (*controller ? has_word(c1 + 1, (size_t)(c2 - c1 - 1), controller)
+				       : c2 == c1 + 1)) {
 			size_t n = len - (size_t)(c2 + 1 - line);
 
 			if (n >= size)
@@ -190,6 +204,79 @@ int locate_step(const char *path, struct step_cgroup *ret)
 		return -ENOENT;
 	memcpy(s.job_path, copy + 1, end[2] - 1);
 	memcpy(s.step_path, copy + 1, end[3] - 1);
+	*ret = s;
+	return 0;
+}
+
+#define SCOPE "slurmstepd.scope"
+
+/* "slurmstepd.scope", or "<node>_slurmstepd.scope" where several slurmd may share a host. */
+static bool parse_scope(const char *part, char *ret, size_t size)
+{
+	size_t len = strlen(part), scope = strlen(SCOPE);
+
+	if (len < scope || strcmp(part + len - scope, SCOPE) != 0)
+		return false;
+	if (len > scope && part[len - scope - 1] != '_')
+		return false;
+	len = len > scope ? len - scope - 1 : 0;
+	if (len >= size || (len == 0 && part[0] == '_'))
+		return false;
+	memcpy(ret, part, len);
+	ret[len] = '\0';
+	return true;
+}
+
+/* "s" and 13 digits or capitals: what Slurm 26.05 calls a job's directory. */
+static bool parse_sluid(const char *part, char *ret, size_t size)
+{
+	size_t len = strlen(part);
+
+	if (len != SLUID_LEN || len >= size || part[0] != 's')
+		return false;
+	for (const char *p = part + 1; *p; p++)
+		if (!isdigit((unsigned char)*p) && (*p < 'A' || *p > 'Z'))
+			return false;
+	memcpy(ret, part, len + 1);
+	return true;
+}
+
+int locate_step_v2(const char *path, struct step_cgroup *ret)
+{
+	struct step_cgroup s = {.job_id = 0};
+	size_t len = strlen(path), job_end = 0;
+	const char *p = path + 1;
+	char part[256];
+	int level = 0; /* how many of scope, job, step and "user" have been seen */
+
+	if (path[0] != '/' || len >= sizeof(s.step_path) || strstr(path, " (deleted)"))
+		return -ENOENT;
+	for (; *p && level < 4; p += strcspn(p, "/"), p += *p == '/') {
+		size_t n = strcspn(p, "/");
+
+		if (n == 0)
+			return -ENOENT;
+		memcpy(part, p, n);
+		part[n] = '\0';
+		/* Slices, and whatever a container engine puts above, come before the scope. */
+		if (level == 0) {
+			level += parse_scope(part, s.node, sizeof(s.node));
+			continue;
+		}
+		if (!(level == 1 ? parse_id(part, "job_", &s.job_id) ||
+					    parse_sluid(part, s.sluid, sizeof(s.sluid))
+			    : level == 2 ? parse_step(part, &s.step_id)
+					 : strcmp(part, "user") == 0))
+			return -ENOENT;
+		if (level == 1)
+			job_end = (size_t)(p + n - path);
+		if (++level == 4)
+			len = (size_t)(p + n - path);
+	}
+	if (level < 4)
+		return -ENOENT;
+	memcpy(s.job_path, path + 1, job_end - 1);
+	memcpy(s.step_path, path + 1, len - 1);
 	*ret = s;
 	return 0;
 }

@@ -33,7 +33,8 @@ static int none_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, st
 		const char *path = strchr(line, ':');
 
 		path = path ? strchr(path + 1, ':') : NULL;
-		if (path && locate_step(path + 1, ret) == 0) {
+		if (path &&
+			(locate_step(path + 1, ret) == 0 || locate_step_v2(path + 1, ret) == 0)) {
 			ret->job_path[0] = ret->step_path[0] = '\0';
 			return 0;
 		}

@@ -89,6 +89,19 @@ static int compare_pids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Sorts, drops repeats, returns how many remain. */
+static int sort_pids(pid_t *pid, int n)
+{
+	int kept = 0;
+
+	if (n)
+		qsort(pid, (size_t)n, sizeof(*pid), compare_pids);
+	for (int i = 0; i < n; i++)
+		if (!kept || pid[kept - 1] != pid[i])
+			pid[kept++] = pid[i];
+	return kept;
+}
+
 /* The numbers in a `tasks` or `cgroup.procs` file, sorted and without repeats; malloc'ed. */
 static int read_pids(
 	const struct fsroot *root, const char *dir, const char *file, pid_t **ret, int *ret_n)
@@ -97,7 +110,7 @@ static int read_pids(
 	cleanup_free pid_t *pid = NULL;
 	char path[FILE_MAX];
 	size_t lines = 1;
-	int n = 0, kept = 0;
+	int n = 0;
 	ssize_t rc;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
@@ -119,12 +132,8 @@ static int read_pids(
 			pid[n++] = (pid_t)v;
 		p = end + (*end == '\n');
 	}
-	qsort(pid, (size_t)n, sizeof(*pid), compare_pids);
-	for (int i = 0; i < n; i++)
-		if (!kept || pid[kept - 1] != pid[i])
-			pid[kept++] = pid[i];
+	*ret_n = sort_pids(pid, n);
 	*ret = take_ptr(pid);
-	*ret_n = kept;
 	return 0;
 }
 
@@ -177,26 +186,89 @@ static void scan_process(const struct fsroot *root, pid_t tgid, bool foreign, co
 	}
 }
 
+/* The threads @tasks, by the processes @procs. */
+static int join(const struct fsroot *root, const pid_t *procs, int n_procs, const pid_t *tasks,
+	int n_tasks, bool tell_foreign, struct proc_thread **ret, int *ret_n)
+{
+	struct proc_thread *v = calloc((size_t)n_tasks + 1, sizeof(*v));
+	int n = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (int i = 0; i < n_procs; i++)
+		scan_process(root, procs[i],
+			tell_foreign && is_slurmstepd(root, procs[i], procs, n_procs), tasks,
+			n_tasks, v, &n);
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {
 	cleanup_free pid_t *tasks = NULL;
 	cleanup_free pid_t *procs = NULL;
-	cleanup_free struct proc_thread *v = NULL;
-	int n_tasks, n_procs, n = 0, rc;
+	int n_tasks, n_procs, rc;
 
 	/* Threads first: a process that ends in between only makes the list shorter. */
 	rc = read_pids(root, path, "tasks", &tasks, &n_tasks);
 	if (rc == 0)
 		rc = read_pids(root, path, "cgroup.procs", &procs, &n_procs);
+	return rc < 0 ? rc : join(root, procs, n_procs, tasks, n_tasks, true, ret, ret_n);
+}
+
+struct pids {
+	pid_t *v;
+	int n;
+};
+
+static int append_pids(
+	const struct fsroot *root, const char *dir, const char *file, struct pids *all)
+{
+	cleanup_free pid_t *pid = NULL;
+	pid_t *v;
+	int n, rc = read_pids(root, dir, file, &pid, &n);
+
+	/* A threaded group has no list of processes: the one above it has them. */
 	if (rc < 0)
-		return rc;
-	v = calloc((size_t)n_tasks + 1, sizeof(*v));
+		return rc == -EOPNOTSUPP ? 0 : rc;
+	v = realloc(all->v, (size_t)(all->n + n + 1) * sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	for (int i = 0; i < n_procs; i++)
-		scan_process(root, procs[i], is_slurmstepd(root, procs[i], procs, n_procs), tasks,
-			n_tasks, v, &n);
-	*ret = take_ptr(v);
-	*ret_n = n;
+	all->v = v;
+	if (n)
+		memcpy(v + all->n, pid, (size_t)n * sizeof(*v));
+	all->n += n;
 	return 0;
+}
+
+struct both {
+	struct pids tasks, procs;
+};
+
+static int add_both(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
+{
+	struct both *b = arg;
+	int rc = append_pids(root, dir, "cgroup.threads", &b->tasks);
+
+	(void)err;
+	return rc < 0 ? rc : append_pids(root, dir, "cgroup.procs", &b->procs);
+}
+
+int proc_scan_tree(
+	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	struct both b = {{NULL, 0}, {NULL, 0}};
+	int rc = tree_each(root, path, add_both, &b, NULL);
+
+	if (rc == 0) {
+		/* What moves from one level to another meanwhile is seen twice. */
+		b.tasks.n = sort_pids(b.tasks.v, b.tasks.n);
+		b.procs.n = sort_pids(b.procs.v, b.procs.n);
+		/* slurmstepd sits elsewhere; what bears its name here is a task before exec. */
+		rc = join(root, b.procs.v, b.procs.n, b.tasks.v, b.tasks.n, false, ret, ret_n);
+	}
+	free(b.tasks.v);
+	free(b.procs.v);
+	return rc;
 }

@@ -91,6 +91,13 @@ void watch_drop(struct actuate *a, const char *step_path)
 	*h = a->held[--a->n_held];
 }
 
+void watch_job(struct actuate *a, const char *job_path, const struct coreset *set)
+{
+	for (int i = 0; i < a->n_held; i++)
+		if (strcmp(a->held[i].step.job_path, job_path) == 0)
+			a->held[i].job_set = *set;
+}
+
 void watch_close(struct actuate *a)
 {
 	if (a->watch_fd >= 0)

@@ -126,7 +126,8 @@ START_TEST(none_keeps_what_another_backend_recorded)
 	strcpy(cs.path, STEP);
 	ck_assert_int_eq(ledger_add(ledger, &cs, NULL, 0, &err), 0);
 	ck_assert_int_eq(actuate_restore_all(act, &err), -ENOTSUP);
-	ck_assert_str_eq(err.text, STEP ": cgroup-v1: no cgroup v1 cpuset hierarchy is mounted");
+	ck_assert_str_eq(err.text, STEP ": cgroup-v1: no cgroup v1 cpuset hierarchy is mounted; "
+					"cgroup-v2: no cgroup v2 hierarchy is mounted");
 	ck_assert_int_eq(ledger_count(ledger), 1);
 }
 END_TEST

@@ -243,8 +243,9 @@ START_TEST(without_v1_nothing_is_changed_and_the_reason_known)
 	open_on(MOUNT_HEAD MOUNT_V2);
 	ops = actuate_get_ops(act);
 	ck_assert_str_eq(ops->name, "none");
-	ck_assert_str_eq(
-		actuate_why_not(act), "cgroup-v1: no cgroup v1 cpuset hierarchy is mounted");
+	ck_assert_str_eq(actuate_why_not(act),
+		"cgroup-v1: no cgroup v1 cpuset hierarchy is mounted; cgroup-v2: "
+		"/sys/fs/cgroup/unified/cgroup.controllers: No such file or directory");
 	ck_assert_int_eq(ops->locate(act, 100, &s, &err), 0);
 	ck_assert_uint_eq(s.job_id, 5);
 	ck_assert_uint_eq(s.step_id, ACTUATE_STEP_BATCH);
@@ -260,8 +261,9 @@ START_TEST(a_hierarchy_that_cannot_be_seen_is_said_so)
 {
 	open_on(MOUNT_V1);
 	ck_assert_str_eq(actuate_get_ops(act)->name, "none");
-	ck_assert_str_eq(
-		actuate_why_not(act), "cgroup-v1: /sys/fs/cgroup/cpuset/cpuset.cpus is not there");
+	ck_assert_str_eq(actuate_why_not(act),
+		"cgroup-v1: /sys/fs/cgroup/cpuset/cpuset.cpus is not there; "
+		"cgroup-v2: no cgroup v2 hierarchy is mounted");
 }
 END_TEST
 

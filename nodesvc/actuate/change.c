@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * change.c - one change of a step's cpuset and of its threads' masks, and the way back: ledger,
+ * write, release, read back; undo when any of it fails. The same in both hierarchies; what v1 and
+ * v2 do differently comes as a struct hierarchy.
+ */
+#include "nodesvc/actuate/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+int change_threads(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	pid_t **ret, int *ret_n)
+{
+	cleanup_free struct proc_thread *t = NULL;
+	pid_t *tid;
+	int n, kept = 0, rc = h->scan(a->root, s->step_path, &t, &n);
+
+	if (rc < 0)
+		return rc;
+	tid = calloc((size_t)n + 1, sizeof(*tid));
+	if (!tid)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++)
+		if (!t[i].foreign)
+			tid[kept++] = t[i].tid;
+	*ret = tid;
+	*ret_n = kept;
+	return 0;
+}
+
+static bool is_same_dir(const struct actuate *a, const char *path, uint64_t inode)
+{
+	return fsroot_inode(a->root, path) == (ino_t)inode;
+}
+
+int change_recorded(struct actuate *a, const char *path, struct ledger_cpuset *ret,
+	struct coreset *ret_set, struct errbuf *err)
+{
+	struct ledger_cpuset cs;
+	struct coreset set;
+	int rc = ledger_get_cpuset(a->ledger, path, &cs, NULL);
+
+	if (rc < 0)
+		return rc == -ENOENT ? rc : err_set(err, rc, "%s: cannot read the ledger", path);
+	if (!is_same_dir(a, path, cs.inode)) {
+		rc = ledger_forget(a->ledger, path, err);
+		return rc < 0 ? rc : -ENOENT;
+	}
+	rc = coreset_parse(&set, cs.cpus, err);
+	if (rc < 0)
+		return err_wrap(err, -EIO, "ledger: %s", path);
+	if (ret)
+		*ret = cs;
+	if (ret_set)
+		*ret_set = set;
+	return 0;
+}
+
+/* Fills @m with what ledger and kernel hold before a change; @cs is what they say originally. */
+static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
+{
+	cleanup_free struct ledger_thread *rows = NULL;
+	char text[sizeof(cs->cpus)];
+	int n = 0, rc;
+
+	rc = cpus_read_text(m->a->root, m->path, text, sizeof(text), &m->before_cpus, err);
+	if (rc == 0)
+		rc = cpus_read_file(m->a->root, m->path, m->h->effective, &m->before, err);
+	if (rc < 0)
+		return rc;
+	rc = change_recorded(m->a, m->path, cs, &m->original_cpus, err);
+	if (rc == -ENOENT) {
+		*cs = (struct ledger_cpuset){.inode = (uint64_t)fsroot_inode(m->a->root, m->path)};
+		snprintf(cs->path, sizeof(cs->path), "%s", m->path);
+		memcpy(cs->cpus, text, sizeof(cs->cpus));
+		m->original_cpus = m->before_cpus;
+		m->original = m->before;
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	/* Empty: whatever there was above, and so is a mask of all CPUs. */
+	m->original = coreset_is_empty(&m->original_cpus) ? m->a->all_pus : m->original_cpus;
+	m->is_ours = true;
+	rc = ledger_get_threads(m->a->ledger, m->path, &rows, &n, err);
+	for (int i = 0; rc == 0 && i < n; i++)
+		rc = rows_put(&m->ledger, &rows[i]);
+	return rc;
+}
+
+int change_check_set(const struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set, struct errbuf *err)
+{
+	char want[CORESET_STR_MAX], have[CORESET_STR_MAX];
+
+	if (coreset_is_empty(set))
+		return err_set(err, -EINVAL, "%s: an empty set of CPUs", s->step_path);
+	if (!coreset_is_subset(set, &a->all_pus))
+		return err_set(err, -ERANGE, "%s: '%.60s' is not within the node's CPUs '%.60s'",
+			s->step_path, coreset_format(set, want, sizeof(want)),
+			coreset_format(&a->all_pus, have, sizeof(have)));
+	if (!is_same_dir(a, s->step_path, s->step_inode))
+		return err_set(err, -ENOENT, "%s: the step has ended", s->step_path);
+	return 0;
+}
+
+/* Back to before this change. A first change that is undone leaves nothing in the ledger. */
+static void undo(struct masks *m, struct errbuf *err)
+{
+	struct errbuf why = {""};
+	struct coreset now;
+	int rc = m->h->write_back(m, &m->before_cpus, &now, &why);
+
+	if (rc == 0)
+		rc = masks_put_back(m, &m->seen, &now, &why);
+	if (rc == -ENOENT || (rc == 0 && !m->is_ours))
+		rc = ledger_forget(m->a->ledger, m->path, &why);
+	if (rc < 0) {
+		struct errbuf first = *err;
+
+		err_set(err, 0, "%.140s; not undone: %.90s", first.text, why.text);
+	}
+}
+
+/* -EIO: the kernel has other CPUs in force than @set. */
+static int check_in_force(const struct masks *m, const struct coreset *set, struct errbuf *err)
+{
+	char want[CORESET_STR_MAX], got[CORESET_STR_MAX];
+	struct coreset now;
+	int rc = cpus_read_file(m->a->root, m->path, m->h->effective, &now, err);
+
+	if (rc < 0 || coreset_is_equal(&now, set))
+		return rc;
+	return err_set(err, -EIO, "%s/%s: wrote '%.40s', reads '%.40s'", m->path, m->h->effective,
+		coreset_format(set, want, sizeof(want)), coreset_format(&now, got, sizeof(got)));
+}
+
+static int check_held(const struct masks *m, const struct coreset *set, struct errbuf *err)
+{
+	int rc = cpus_check(m->a->root, m->path, set, err);
+
+	return rc < 0 ? rc : check_in_force(m, set, err);
+}
+
+/* The kernel changes here. */
+static int write_set(
+	struct masks *m, const struct coreset *set, struct actuate_result *ret, struct errbuf *err)
+{
+	int rc = m->h->make_room ? m->h->make_room(m, set, err) : 0;
+
+	if (rc == 0)
+		rc = cpus_write(m->a->root, m->path, set, err);
+	if (rc == 0)
+		rc = check_held(m, set, err);
+	if (rc == 0)
+		rc = masks_release(m, set, ret, err);
+	if (rc == 0)
+		rc = check_held(m, set, err);
+	return rc;
+}
+
+int change_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set, struct actuate_result *ret, struct errbuf *err)
+{
+	struct masks m = {.a = a, .h = h, .path = s->step_path};
+	struct actuate_result result;
+	struct errbuf why = {""};
+	struct ledger_cpuset cs;
+	struct coreset job;
+	int rc = begin(&m, &cs, err);
+
+	if (rc == 0)
+		rc = masks_record(&m, m.is_ours ? NULL : &cs, err);
+	if (rc < 0) {
+		masks_done(&m);
+		return rc;
+	}
+	for (int i = 0; i < 2; i++) {
+		rc = write_set(&m, set, &result, &why);
+		if (rc != -EIO) /* somebody else may have written in between: once more */
+			break;
+	}
+	if (rc < 0)
+		undo(&m, &why);
+	masks_done(&m);
+	if (rc < 0)
+		return err_set(err, rc, "%s", why.text);
+	if (cpus_read(a->root, s->job_path, &job, NULL) == 0)
+		watch_hold(a, s, set, &job);
+	*ret = result;
+	return 0;
+}
+
+int change_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set)
+{
+	struct coreset now, in_force;
+	int rc = cpus_read(a->root, s->step_path, &now, NULL);
+
+	if (rc == 0)
+		rc = cpus_read_file(a->root, s->step_path, h->effective, &in_force, NULL);
+	if (rc < 0)
+		return rc;
+	if (!is_same_dir(a, s->step_path, s->step_inode))
+		return -ENOENT;
+	return !coreset_is_equal(&now, set) || !coreset_is_equal(&in_force, set);
+}
+
+int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err)
+{
+	struct masks m = {.a = a, .h = h, .path = s->step_path};
+	struct ledger_cpuset cs;
+	struct coreset target;
+	struct errbuf why = {""};
+	int rc = change_recorded(a, m.path, &cs, NULL, err);
+
+	if (rc == -ENOENT)
+		goto out;
+	if (rc < 0)
+		return rc;
+	rc = begin(&m, &cs, &why);
+	if (rc == 0)
+		rc = masks_look(&m, &why);
+	if (rc == 0)
+		rc = h->write_back(&m, &m.original_cpus, &target, &why);
+	if (rc == 0)
+		rc = masks_put_back(&m, &m.ledger, &target, &why);
+	if (rc == 0)
+		rc = check_in_force(&m, &target, &why);
+	/* The step ended under our hands: nothing to put back. */
+	if (rc == 0 || (rc == -ENOENT && !is_same_dir(a, m.path, cs.inode)))
+		rc = ledger_forget(a->ledger, m.path, &why);
+	if (rc < 0)
+		err_set(err, rc, "%s", why.text);
+out:
+	masks_done(&m);
+	if (rc == 0 || rc == -ENOENT)
+		watch_drop(a, m.path);
+	return rc == -ENOENT ? 0 : rc;
+}

@@ -339,6 +339,7 @@ static int load_document(struct reader *r, FILE *f)
 		rc = read_node(r, "", root);
 	else if (root && !(scalar(root) && !*scalar(root)))
 		rc = refuse(r, line_of(root), "want key: value");
+	r->doc = NULL;
 	yaml_document_delete(&doc);
 	yaml_parser_delete(&parser);
 	return rc;

@@ -112,7 +112,7 @@ static void carry_out(struct world *w, const struct plan *p)
 	w->view.n_events = 0;
 	for (int i = 0; i < p->n_jobs; i++)
 		w->job[i].current = p->job[i].coreset;
-	for (int e = 0; e < p->n_experiments && e < MAX_EVENTS; e++) {
+	for (int e = 0; e < p->n_experiments && e < PLAN_EXPERIMENTS_MAX; e++) {
 		const struct plan_experiment *x = &p->experiment[e];
 		double serial = 0.02 + 0.1 * (double)(x->job % 4);
 

@@ -208,7 +208,7 @@ int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **
 {
 	cleanup_free pid_t *tasks = NULL;
 	cleanup_free pid_t *procs = NULL;
-	int n_tasks, n_procs, rc;
+	int n_tasks = 0, n_procs = 0, rc;
 
 	/* Threads first: a process that ends in between only makes the list shorter. */
 	rc = read_pids(root, path, "tasks", &tasks, &n_tasks);

@@ -157,8 +157,8 @@ static int run_native(const struct profile_opts *o, char *const argv[],
 	struct errbuf *err)
 {
 	struct solo_opts run = {.argv = argv, .ops = ops};
-	struct solo_result r[RUNS_MAX];
-	double wall[RUNS_MAX], busy[RUNS_MAX], least, most;
+	struct solo_result r[RUNS_MAX] = {0};
+	double wall[RUNS_MAX] = {0}, busy[RUNS_MAX], least, most;
 	int n = p->count, typical = 0, allowed = allowed_pus(), width, rc;
 
 	for (int i = 0; i < n; i++) {

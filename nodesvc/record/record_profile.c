@@ -147,7 +147,7 @@ int record_profile_find(struct record *r, const char *type, const char *user, in
 	const char *node_type, struct profile *ret, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->profile[PROFILE_FIND];
-	struct profile p;
+	struct profile p = {0};
 	int rc;
 
 	bind_key(s, type, user, threads, node_type);
@@ -171,7 +171,7 @@ int record_profile_list(struct record *r, int (*fn)(const struct profile *p, voi
 	int rc, stop = 0;
 
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-		struct profile p;
+		struct profile p = {0};
 
 		stop = read_profile(r, s, &p, err);
 		if (stop == 0)

@@ -163,7 +163,7 @@ static char *const *make_command(struct command *c, uint32_t job, const struct s
 pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
 	const char *const *argv, int log_fd, struct errbuf *err)
 {
-	struct command c;
+	struct command c = {0};
 
 	return spawn(make_command(&c, job, node, options, argv), log_fd, err);
 }
@@ -171,7 +171,7 @@ pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const 
 int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,
 	const char *const *argv, char *buf, size_t size, struct errbuf *err)
 {
-	struct command c;
+	struct command c = {0};
 
 	return ask(make_command(&c, job, node, options, argv), buf, size, err);
 }

@@ -33,7 +33,7 @@ struct instance {
 	struct plan plan;
 	struct view v;
 	struct view_job job[JOBS];
-	char id[JOBS][8];
+	char id[JOBS][16];
 	int capacity[8];
 	double value[JOBS];
 };

@@ -59,3 +59,9 @@ tests_unit_test_spank_launch_LDADD = $(SPANK_UNIT_LIBS)
 tests_unit_test_spank_opts_SOURCES = tests/unit/test_spank_opts.c
 tests_unit_test_spank_opts_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_spank_opts_LDADD = $(SPANK_UNIT_LIBS)
+
+if HAVE_SLURM
+# Slurm loads the .so only; a libtool archive beside it is a file nobody reads.
+install-data-hook:
+	rm -f '$(DESTDIR)$(slurm_plugindir)/spank_coloc.la'
+endif

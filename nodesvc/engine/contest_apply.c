@@ -607,21 +607,21 @@ void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
 				left[k]--;
 			}
 	}
-	/* The largest wants are hardest to keep in one domain: first. */
+	/* The largest wants are hardest to keep in one domain: first, and to the end. */
 	for (;;) {
-		int k = -1, d;
+		int k = -1;
 
 		for (int l = 0; l < c->n; l++)
 			if (left[l] > 0 && (k < 0 || left[l] > left[k]))
 				k = l;
 		if (k < 0)
 			break;
-		d = pick_domain(c, k, left[k]);
-		if (d < 0) {
-			left[k] = 0; /* its envelope has no more */
-			continue;
+		while (left[k] > 0) {
+			int d = pick_domain(c, k, left[k]);
+
+			/* No domain: its envelope has no more. */
+			left[k] = d < 0 ? 0 : left[k] - take_in(c, k, d, left[k]);
 		}
-		left[k] -= take_in(c, k, d, left[k]);
 	}
 	for (int k = 0; k < c->n; k++)
 		give_owned(c, k, c->core, c->total, p);

@@ -89,13 +89,13 @@ static int read_spec(struct option_list *l, const char *spec, const struct polic
 	item = strsep(&rest, ",");
 	*ret = policy_find(item);
 	if (!*ret) {
-		char known[192] = "";
+		char known[208] = "";
 		size_t len = 0;
 
 		for (int i = 0; policy_registry[i] && len < sizeof(known); i++)
 			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
 				i ? " " : "", policy_registry[i]->name);
-		return err_set(err, -ENOENT, "unknown policy '%.30s'; known: %s", item, known);
+		return err_set(err, -ENOENT, "unknown policy '%.20s'; known: %s", item, known);
 	}
 	rc = add_config_options(l, cfg, item, err);
 	while (!rc && (item = strsep(&rest, ","))) {

@@ -23,7 +23,8 @@ libengine_la_SOURCES = \
 	nodesvc/engine/policies/mapper.c \
 	nodesvc/engine/policies/none.c \
 	nodesvc/engine/policies/oracle.c \
-	nodesvc/engine/policies/sbmp.c \
+	nodesvc/engine/policies/sbmp.c nodesvc/engine/policies/sbmp.h \
+	nodesvc/engine/policies/sbmp_deal.c \
 	nodesvc/engine/policies/spread.c \
 	nodesvc/engine/policy.h \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
@@ -38,10 +39,12 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
 	tests/unit/test_sequence \
+	tests/unit/test_phase \
 	tests/unit/test_topo
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
@@ -61,7 +64,14 @@ tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
 tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_colocsim_plan_SOURCES = tests/unit/test_colocsim_plan.c
+tests_unit_test_colocsim_plan_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_colocsim_plan_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_phase_SOURCES = tests/unit/test_phase.c
+tests_unit_test_phase_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_phase_LDADD = $(ENGINE_TEST_LIBS)
 EXTRA_DIST += \
+	doc/policies.md \
 	tests/golden/basic.json \
 	tests/golden/das.json \
 	tests/golden/dio.json \

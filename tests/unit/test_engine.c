@@ -72,8 +72,7 @@ static void open_world(struct world *w, const char *source, const char *policy, 
 	w->v.job = w->job;
 	w->v.event = w->event;
 	w->v.seed = 3;
-	coreset_add(&w->fast, 0);
-	coreset_add(&w->fast, 1);
+	coreset_or(&w->fast, &w->t->core[0].pus, &w->t->core[1].pus);
 	w->v.fast_cores = &w->fast;
 }
 
@@ -238,6 +237,37 @@ START_TEST(names_and_repetition_change_nothing)
 			ck_assert_msg(
 				coreset_is_equal(&a.plan.job[j].coreset, &b.plan.job[j].coreset),
 				"%s: step %d, job %d", policy_registry[_i]->name, i, j);
+	}
+	close_world(&a);
+	close_world(&b);
+}
+END_TEST
+
+/* The same machine with its CPUs numbered across the packages. */
+START_TEST(numbers_of_cpus_change_nothing)
+{
+	struct world a, b;
+
+	state = 4711 + (uint64_t)_i;
+	open_world(&a, "pack:2 core:4 pu:1", policy_registry[_i]->name, "j");
+	open_world(
+		&b, "pack:2 core:4 pu:1(indexes=0,2,4,6,1,3,5,7)", policy_registry[_i]->name, "j");
+	ck_assert_int_eq(coreset_next(&b.t->core[1].pus, 0), 2);
+	for (int i = 0; i < 60; i++) {
+		uint64_t before = state;
+		bool ok = step(&a), same;
+
+		state = before;
+		same = step(&b) == ok;
+		ck_assert(same);
+		for (int j = 0; ok && j < a.plan.n_jobs; j++)
+			for (int c = 0; c < a.t->n_cores; c++)
+				ck_assert_msg(coreset_intersects(
+						      &a.plan.job[j].coreset, &a.t->core[c].pus) ==
+						      coreset_intersects(&b.plan.job[j].coreset,
+							      &b.t->core[c].pus),
+					"%s: step %d, job %d, core %d", policy_registry[_i]->name,
+					i, j, c);
 	}
 	close_world(&a);
 	close_world(&b);
@@ -544,6 +574,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, names_and_repetition_change_nothing, 0, n);
 	tcase_add_loop_test(tc, order_in_the_array_changes_nothing, 0, n);
+	tcase_add_loop_test(tc, numbers_of_cpus_change_nothing, 0, n);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("a bent plan is refused with job and rule");
 	tcase_add_checked_fixture(tc, setup_bent, teardown_bent);

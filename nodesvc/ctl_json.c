@@ -163,6 +163,13 @@ struct json_object *ctl_json_policies(struct daemon *d)
 					json_object_new_string(signal_name((enum signal_id)k)));
 		if (!ops->on_node)
 			snprintf(reason, sizeof(reason), "runs in colocsim only");
+		else if (ops->asks)
+			snprintf(reason, sizeof(reason),
+				"asks for%s%s%s, not to be had on a node yet: %s decides",
+				ops->asks & POLICY_ASKS_SLICES ? " time slices" : "",
+				ops->asks & POLICY_ASKS_EXPERIMENTS ? " experiments" : "",
+				ops->asks & POLICY_ASKS_LENT ? " lent cores" : "",
+				d->conf.fallback);
 		else if (missing)
 			snprintf(reason, sizeof(reason),
 				"no counter gives %s here: each program needs a stored profile, "
@@ -172,7 +179,7 @@ struct json_object *ctl_json_policies(struct daemon *d)
 		ADD(p, "summary", ctl_json_text(ops->summary));
 		ADD(p, "options", ctl_json_text(ops->options));
 		ADD(p, "needs", needs);
-		ADD(p, "usable", json_object_new_boolean(ops->on_node));
+		ADD(p, "usable", json_object_new_boolean(ops->on_node && !ops->asks));
 		ADD(p, "reason", ctl_json_text(reason));
 		json_object_array_add(list, p);
 	}

@@ -36,6 +36,11 @@ struct policy_cfg {
 	int n_options;
 };
 
+/* What a policy's plans ask of whoever carries them out, besides coresets. */
+#define POLICY_ASKS_SLICES      (UINT32_C(1) << 0)
+#define POLICY_ASKS_EXPERIMENTS (UINT32_C(1) << 1)
+#define POLICY_ASKS_LENT        (UINT32_C(1) << 2)
+
 struct policy; /* each policy's own state */
 
 struct policy_ops {
@@ -45,7 +50,8 @@ struct policy_ops {
 	uint32_t needs;      /* SIGNAL_BIT()s without which it is refused */
 	/* Where an option changes what is needed (lira,metric=...); NULL: needs holds. */
 	uint32_t (*needs_now)(const struct policy *p);
-	bool on_node; /* false: colocsim only (needs the truth) */
+	bool on_node;  /* false: colocsim only (needs the truth) */
+	uint32_t asks; /* POLICY_ASKS_*; 0: coresets only */
 	/* Allocates all it will ever need (max_jobs). Errors: -EINVAL names option and value. */
 	int (*create)(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err);
 	/*

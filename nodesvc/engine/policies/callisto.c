@@ -183,6 +183,7 @@ const struct policy_ops policy_callisto = {
 	.options = NULL,
 	.needs = 0,
 	.on_node = true,
+	.asks = POLICY_ASKS_LENT,
 	.create = callisto_create,
 	.decide = callisto_decide,
 	.forget = callisto_forget,

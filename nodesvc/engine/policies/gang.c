@@ -99,6 +99,7 @@ const struct policy_ops policy_gang = {
 	.options = "slice_ms=N",
 	.needs = 0,
 	.on_node = true,
+	.asks = POLICY_ASKS_SLICES,
 	.create = gang_create,
 	.decide = gang_decide,
 	.forget = NULL,

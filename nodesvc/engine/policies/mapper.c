@@ -408,6 +408,7 @@ const struct policy_ops policy_mapper = {
 	.options = "q=0..1",
 	.needs = 0,
 	.on_node = true,
+	.asks = POLICY_ASKS_EXPERIMENTS,
 	.create = mapper_create,
 	.decide = mapper_decide,
 	.forget = mapper_forget,

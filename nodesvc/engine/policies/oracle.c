@@ -205,8 +205,12 @@ static int by_curves(struct policy *p, struct plan *ret, struct errbuf *err)
 	}
 	ret->score =
 		sign * allocate_best(&p->allocate, c->n, p->units.n, COMBINE_SUM, p->trial) / c->n;
-	for (int k = 0; k < c->n; k++)
-		p->size[k] = p->trial[k] * p->units.size;
+	/* Units may differ (cores that are reserved or off): what the dealt ones really hold. */
+	for (int k = 0, unit = 0; k < c->n; k++) {
+		p->size[k] = 0;
+		for (int u = 0; u < p->trial[k]; u++)
+			p->size[k] += p->units.count[unit++];
+	}
 	contest_deal_sizes(c, p->size, ret);
 	return 0;
 }

@@ -7,6 +7,18 @@ libviewjson_la_SOURCES = \
 libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
 
+# The simulated machine: pure, no policy in it.
+noinst_LTLIBRARIES += libsim.la
+libsim_la_SOURCES = \
+	nodesvc/sim/layout.c nodesvc/sim/layout.h \
+	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/program.c nodesvc/sim/program.h \
+	nodesvc/sim/rng.c nodesvc/sim/rng.h \
+	nodesvc/sim/run.c nodesvc/sim/run.h \
+	nodesvc/sim/solve.c nodesvc/sim/solve.h
+# End of libsim_la_SOURCES
+libsim_la_LIBADD = libtopo.la libcommon.la -lm
+
 bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
@@ -15,3 +27,13 @@ nodesvc_colocsim_SOURCES = \
 # End of nodesvc_colocsim_SOURCES
 nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocsim_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+
+sim_tests = \
+	tests/unit/test_sim_machine
+# End of sim_tests
+check_PROGRAMS += $(sim_tests)
+TESTS += $(sim_tests)
+SIM_TEST_LIBS = libsim.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
+tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)

@@ -113,9 +113,10 @@ static void settle_loners(struct contest *c, struct plan *p)
 {
 	bool all_same = true;
 
+	/* A single job stays in: policies have figures to tell about it. */
 	for (int k = 1; k < c->n && all_same; k++)
 		all_same = coreset_is_equal(&c->envelope[0], &c->envelope[k]);
-	if (all_same && c->n != 1)
+	if (all_same)
 		return;
 	for (int k = 0; k < c->n;) {
 		struct coreset mine;
@@ -124,7 +125,7 @@ static void settle_loners(struct contest *c, struct plan *p)
 		topo_whole_cores(c->t, &c->envelope[k], &mine);
 		for (int l = 0; l < c->n && alone; l++)
 			alone = l == k || !coreset_intersects(&mine, &c->envelope[l]);
-		if (!alone || (c->v->capacity && c->n == 1)) {
+		if (!alone) {
 			k++;
 			continue;
 		}
@@ -400,4 +401,13 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	if (c->given || c->n > c->n_domains)
 		carve(c, p);
 	return 0;
+}
+
+uint64_t contest_set(const struct contest *c, const int *slot)
+{
+	uint64_t h = 14695981039346656037u + (uint64_t)c->total; /* FNV-1a over slots */
+
+	for (int k = 0; k < c->n; k++)
+		h = (h ^ (uint64_t)(slot[c->job[k]] + 1)) * 1099511628211u;
+	return h;
 }

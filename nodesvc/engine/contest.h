@@ -97,6 +97,9 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p);
 /* Deals the cores of all domains in one row, by size: exact shares that may straddle domains. */
 void contest_deal_row(struct contest *c, struct plan *p);
 
+/* A number that changes with the set of competing jobs; @slot as in policy_ops.decide. */
+uint64_t contest_set(const struct contest *c, const int *slot);
+
 /* A grouping by arrival that keeps jobs where they are if balance allows: fair's. */
 void contest_by_arrival(struct contest *c, int *ret_domain_of);
 

@@ -94,7 +94,7 @@ bool contest_blocks(struct contest *c, struct plan *p)
 {
 	int *block_of = c->scratch, first = 0;
 
-	for (int k = 0; k < c->n; k++)
+	for (int k = 0; k < c->n && c->n > 1; k++)
 		if (c->v->job[c->job[k]].cores > 0 || c->v->job[c->job[k]].min_cores > 1)
 			return false;
 	if (c->n > c->n_domains || !c->uniform || c->n == 0)
@@ -123,7 +123,11 @@ bool contest_blocks(struct contest *c, struct plan *p)
 		block_of[best] = b;
 		c->size[best] = n_cores;
 		contest_give(c, best, c->core + c->first_core[first], n_cores, p);
-		plan_why(p, c->job[best], "no more jobs than domains: a block of %d", width);
+		if (c->n == 1)
+			plan_why(p, c->job[best], "alone: its whole envelope");
+		else
+			plan_why(
+				p, c->job[best], "no more jobs than domains: a block of %d", width);
 		first += width;
 	}
 	return true;

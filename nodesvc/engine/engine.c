@@ -105,6 +105,9 @@ static int read_spec(struct option_list *l, const char *spec, const struct polic
 				"policy '%s': option '%.40s': key=value expected", (*ret)->name,
 				item);
 		*value++ = '\0';
+		/* "sbmp.search=paper" in a spec is "search=paper": the policy is named already. */
+		if (strrchr(item, '.'))
+			item = strrchr(item, '.') + 1;
 		rc = add_option(l, item, value, err);
 	}
 	return rc;

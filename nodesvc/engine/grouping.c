@@ -63,7 +63,7 @@ void grouping_done(struct grouping *g)
 }
 
 /* Ascending by value, then arrival. Shell sort: qsort() may allocate. */
-static void sort_jobs(int *idx, int n, const double *value)
+void grouping_sort(int *idx, int n, const double *value)
 {
 	static const int gaps[] = {132, 57, 23, 10, 4, 1};
 
@@ -245,7 +245,7 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 		}
 	}
 	contest_counts(c, g->count);
-	sort_jobs(g->sorted, c->n, value);
+	grouping_sort(g->sorted, c->n, value);
 	if (tie == TIE_FIRST) {
 		deal_first(g, c->n, c->n_domains, ret_domain_of);
 	} else {

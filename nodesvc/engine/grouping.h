@@ -45,6 +45,9 @@ void grouping_done(struct grouping *g);
 double grouping_best(struct grouping *g, struct contest *c, const double *value,
 	const double *second, enum grouping_tie tie, int *ret_domain_of);
 
+/* @idx := 0..n-1 ascending by value, then arrival; allocates nothing. */
+void grouping_sort(int *idx, int n, const double *value);
+
 /* Score of any grouping, weighted as the last grouping_best() was. */
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of);

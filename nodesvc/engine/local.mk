@@ -1,6 +1,7 @@
 # engine: pure decisions. A new policy adds its file to libengine_la_SOURCES.
 noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
+	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
@@ -8,12 +9,21 @@ libengine_la_SOURCES = \
 	nodesvc/engine/grouping.c nodesvc/engine/grouping.h \
 	nodesvc/engine/grouping_search.c \
 	nodesvc/engine/option.c nodesvc/engine/option.h \
+	nodesvc/engine/phase.c nodesvc/engine/phase.h \
 	nodesvc/engine/plan.c nodesvc/engine/plan.h \
+	nodesvc/engine/policies/dio.c \
 	nodesvc/engine/policies/fair.c \
+	nodesvc/engine/policies/gang.c \
 	nodesvc/engine/policies/lira.c \
+	nodesvc/engine/policies/llc_complex.c \
 	nodesvc/engine/policies/none.c \
+	nodesvc/engine/policies/sbmp.c \
+	nodesvc/engine/policies/spread.c \
 	nodesvc/engine/policy.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
+	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
+	nodesvc/engine/snake.c nodesvc/engine/snake.h \
+	nodesvc/engine/units.c nodesvc/engine/units.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
 # End of libengine_la_SOURCES
 libengine_la_LIBADD = libtopo.la libcommon.la -lm
@@ -33,5 +43,10 @@ tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
 EXTRA_DIST += \
-	tests/golden/lira.json
+	tests/golden/basic.json \
+	tests/golden/dio.json \
+	tests/golden/lira-static.json \
+	tests/golden/lira.json \
+	tests/golden/llc-complex.json \
+	tests/golden/sbmp.json
 # End of EXTRA_DIST

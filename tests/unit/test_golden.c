@@ -17,7 +17,12 @@
 #include "nodesvc/sim/view_json.h"
 
 static const char *const files[] = {
+	"basic.json",
+	"dio.json",
+	"lira-static.json",
 	"lira.json",
+	"llc-complex.json",
+	"sbmp.json",
 };
 
 static const char *current_case;
@@ -69,6 +74,11 @@ static int by_text(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+static int by_letter(const void *a, const void *b)
+{
+	return *(const char *)a - *(const char *)b;
+}
+
 #define GROUP_MAX 64
 
 /* "CA B" -> sorted words, so that two writings of one grouping compare equal. */
@@ -85,6 +95,8 @@ static int split_words(const char *text, char word[][GROUP_MAX])
 			word[n][len++] = *text;
 		}
 	n++;
+	for (int w = 0; w < n; w++)
+		qsort(word[w], strlen(word[w]), 1, by_letter);
 	qsort(word, (size_t)n, GROUP_MAX, by_text);
 	return n;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lira - adaptive: programs whose rates of load instructions differ most share a domain.
+ * lira - programs whose rates of load instructions differ most share a domain.
+ * lira: adaptive, smoothed live rates. lira-static: the rate each job came with (its stored
+ * profile), decided when the set of jobs changes and left alone in between (section 5.4).
  *
  * Source: Collins, Harris, Cole, Fensch: LIRA, ROSS 2015; section numbers below are the paper's.
  * The paper leaves open the smoothing coefficient, hysteresis and tie-break; doc/policies.md says
@@ -41,6 +43,9 @@ struct smooth {
 };
 
 struct policy {
+	const char *name;
+	bool fixed;   /* lira-static */
+	uint64_t set; /* the jobs of the last decision */
 	struct config cfg;
 	struct contest contest;
 	struct grouping grouping;
@@ -79,7 +84,7 @@ static void lira_free(struct policy *p)
 	free(p);
 }
 
-static int lira_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed, struct errbuf *err)
 {
 	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs;
@@ -88,7 +93,9 @@ static int lira_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg = (struct config){.tie = TIE_AUTO, .h = 0.05, .alpha = 0.25, .idle = 0.5};
-	rc = option_read(cfg, "lira", lira_options, &p->cfg, err);
+	p->fixed = fixed;
+	p->name = fixed ? "lira-static" : "lira";
+	rc = option_read(cfg, p->name, lira_options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
 	if (!rc)
@@ -108,17 +115,27 @@ static int lira_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	return 0;
 }
 
+static int lira_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	return create(ret, cfg, false, err);
+}
+
+static int lira_static_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	return create(ret, cfg, true, err);
+}
+
 /* Section 5.2: moving average of rate and CPU load, one step per counter sample. */
 static void smooth_job(const struct policy *p, const struct view_job *j, struct smooth *s)
 {
 	const struct signal *rate = &j->signal[metric_signal(p)];
 	const struct signal *load = &j->signal[SIGNAL_UTILIZATION];
 
-	if (s->known && s->sample_no == j->sample_no)
+	if (s->known && (p->fixed || s->sample_no == j->sample_no))
 		return;
 	if (rate->provenance != PROVENANCE_NONE)
 		s->rate = s->known ? s->rate + p->cfg.alpha * (rate->value - s->rate) : rate->value;
-	if (load->provenance != PROVENANCE_NONE) {
+	if (load->provenance != PROVENANCE_NONE && !p->fixed) {
 		s->utilization =
 			s->has_utilization
 				? s->utilization + p->cfg.alpha * (load->value - s->utilization)
@@ -173,6 +190,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	bool missbal, runs;
 	int rc = contest_build(c, v, ret, err), idle;
 	double best, now;
+	uint64_t set;
 
 	if (rc)
 		return rc;
@@ -188,6 +206,12 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
 	ret->score = best;
 	runs = contest_incumbent(c, p->running);
+	set = contest_set(c, slot);
+	if (p->fixed && runs && set == p->set) {
+		ret->score = grouping_score(&p->grouping, c, p->value, p->running);
+		return 0;
+	}
+	p->set = set;
 	if (runs) {
 		now = grouping_score(&p->grouping, c, p->value, p->running);
 		/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
@@ -219,6 +243,19 @@ const struct policy_ops policy_lira = {
 	.needs_now = lira_needs,
 	.on_node = true,
 	.create = lira_create,
+	.decide = lira_decide,
+	.forget = lira_forget,
+	.free = lira_free,
+};
+
+const struct policy_ops policy_lira_static = {
+	.name = "lira-static",
+	.summary = "as lira, from each job's first (stored) load rate, at arrivals and ends only",
+	.options = "tie=auto|balance|first|missbal metric=loads|llc_miss|mem_bw h=RATIO",
+	.needs = SIGNAL_BIT(SIGNAL_LOADS),
+	.needs_now = lira_needs,
+	.on_node = true,
+	.create = lira_static_create,
 	.decide = lira_decide,
 	.forget = lira_forget,
 	.free = lira_free,

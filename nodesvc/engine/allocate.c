@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/engine/allocate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+int allocate_init(struct allocate *a, int max_jobs, int max_units, struct errbuf *err)
+{
+	size_t n = (size_t)max_jobs * (size_t)(max_units + 1);
+
+	memset(a, 0, sizeof(*a));
+	a->max_jobs = max_jobs;
+	a->max_units = max_units;
+	a->cost = calloc(n, sizeof(double));
+	a->value = calloc(n, sizeof(double));
+	a->choice = calloc(n, sizeof(short));
+	if (!a->cost || !a->value || !a->choice) {
+		allocate_done(a);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void allocate_done(struct allocate *a)
+{
+	free(a->cost);
+	free(a->value);
+	free(a->choice);
+	memset(a, 0, sizeof(*a));
+}
+
+static double total(const struct allocate *a, int n, enum combine how, const int *units)
+{
+	double sum = 0, most = -INFINITY;
+
+	for (int i = 0; i < n; i++) {
+		double c = *allocate_cost(a, i, units[i]);
+
+		sum += c;
+		most = c > most ? c : most;
+	}
+	return how == COMBINE_SUM ? sum : most;
+}
+
+static bool is_convex(const struct allocate *a, int n, int most)
+{
+	for (int i = 0; i < n; i++)
+		for (int u = 2; u < most; u++) {
+			double before = *allocate_cost(a, i, u) - *allocate_cost(a, i, u - 1);
+			double after = *allocate_cost(a, i, u + 1) - *allocate_cost(a, i, u);
+
+			if (after < before - 1e-12)
+				return false;
+		}
+	return true;
+}
+
+/* Each further unit to the job it helps most, of those alike to the smallest; exact if convex. */
+static void greedy(const struct allocate *a, int n, int units, int *ret_units)
+{
+	double *gain = a->value;
+
+	for (int i = 0; i < n; i++) {
+		ret_units[i] = 1;
+		gain[i] = units > n ? *allocate_cost(a, i, 2) - *allocate_cost(a, i, 1) : 0;
+	}
+	for (int left = units - n; left > 0; left--) {
+		int best = 0, u;
+
+		for (int i = 1; i < n; i++)
+			if (gain[i] < gain[best] - 1e-12 ||
+				(gain[i] <= gain[best] + 1e-12 && ret_units[i] < ret_units[best]))
+				best = i;
+		u = ++ret_units[best];
+		if (u < units)
+			gain[best] = *allocate_cost(a, best, u + 1) - *allocate_cost(a, best, u);
+	}
+}
+
+static void program(struct allocate *a, int n, int units, enum combine how, int *ret_units)
+{
+	size_t stride = (size_t)a->max_units + 1;
+	int spare = units - n;
+
+	/* value[i][s]: least for jobs 0..i with s units beyond one each. */
+	for (int i = 0; i < n; i++)
+		for (int s = 0; s <= spare; s++) {
+			double best = INFINITY;
+			int choice = 0;
+
+			for (int extra = i ? 0 : s; extra <= s; extra++) {
+				double c = *allocate_cost(a, i, extra + 1), v = c;
+
+				if (i) {
+					double rest = a->value[(size_t)(i - 1) * stride +
+							       (size_t)(s - extra)];
+
+					v = how == COMBINE_SUM ? rest + c : fmax(rest, c);
+				}
+				if (v < best - 1e-12) {
+					best = v;
+					choice = extra;
+				}
+			}
+			a->value[(size_t)i * stride + (size_t)s] = best;
+			a->choice[(size_t)i * stride + (size_t)s] = (short)choice;
+		}
+	for (int i = n - 1, s = spare; i >= 0; i--) {
+		int extra = a->choice[(size_t)i * stride + (size_t)s];
+
+		ret_units[i] = extra + 1;
+		s -= extra;
+	}
+}
+
+double allocate_best(struct allocate *a, int n, int units, enum combine how, int *ret_units)
+{
+	if (how == COMBINE_SUM && is_convex(a, n, units - n + 1))
+		greedy(a, n, units, ret_units);
+	else
+		program(a, n, units, how, ret_units);
+	return total(a, n, how, ret_units);
+}
+
+double allocate_climb(struct allocate *a, int n, int units, enum combine how, int *ret_units)
+{
+	double now;
+
+	for (int i = 0; i < n; i++)
+		ret_units[i] = units / n + (i < units % n);
+	now = total(a, n, how, ret_units);
+	for (;;) {
+		double best = now - 1e-9;
+		int from = -1, to = -1;
+
+		for (int i = 0; i < n; i++) {
+			if (ret_units[i] < 2)
+				continue;
+			for (int j = 0; j < n; j++) {
+				double v;
+
+				if (j == i)
+					continue;
+				if (how == COMBINE_SUM) {
+					v = now - *allocate_cost(a, i, ret_units[i]) -
+					    *allocate_cost(a, j, ret_units[j]) +
+					    *allocate_cost(a, i, ret_units[i] - 1) +
+					    *allocate_cost(a, j, ret_units[j] + 1);
+				} else {
+					ret_units[i]--;
+					ret_units[j]++;
+					v = total(a, n, how, ret_units);
+					ret_units[i]++;
+					ret_units[j]--;
+				}
+				if (v < best) {
+					best = v;
+					from = i;
+					to = j;
+				}
+			}
+		}
+		if (from < 0)
+			return total(a, n, how, ret_units);
+		ret_units[from]--;
+		ret_units[to]++;
+		now = total(a, n, how, ret_units);
+	}
+}

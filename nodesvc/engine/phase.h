@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * phase.h - has a job entered another phase? Judged by its CPU utilisation.
+ *
+ * paper: mean over an epoch against the epoch before; more than twice or less than half of it is
+ * a change (SBMP, PACT 2012, section 3.3 and Table 3). A change inside the long first epoch is
+ * averaged into the reference and missed.
+ * width: against the mean of the first two samples at the present number of cores (utilisation
+ * depends on it: SBMP Table 1); 1.6 times, twice running. Ours.
+ *
+ * One struct per job; time is the view's.
+ */
+#ifndef COLOC_ENGINE_PHASE_H
+#define COLOC_ENGINE_PHASE_H
+
+#include <stdbool.h>
+
+enum phase_mode { PHASE_PAPER, PHASE_WIDTH };
+
+struct phase_cfg {
+	enum phase_mode mode;
+	double epoch_s;       /* 2.5 (Table 3) */
+	double first_epoch_s; /* 10, after any re-scheduling */
+	double ratio;         /* paper 2; width 1.6 */
+};
+extern const struct phase_cfg phase_paper, phase_width;
+
+struct phase {
+	bool started;
+	int cores;      /* the reference holds at this width */
+	double start_s; /* of the epoch */
+	double length_s;
+	double sum; /* of the samples of the epoch, or of the reference being made */
+	int n;
+	bool has_reference;
+	double reference;
+	int deviating; /* samples in a row */
+	double level;  /* utilisation of the deviating samples, last one */
+};
+
+/* Re-scheduled, or newly placed, at @now_s on @cores: references start anew. */
+void phase_restart(struct phase *p, const struct phase_cfg *cfg, double now_s, int cores);
+
+/* One new sample of utilisation (0..1) that ended at @now_s. True: the phase changed. */
+bool phase_sample(struct phase *p, const struct phase_cfg *cfg, double now_s, double utilization);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dio - distributed intensity, online: LLC misses per second, smoothed; sorted, the ends are
+ * paired, pairs go round the domains.
+ *
+ * Source: Zhuravlev, Blagodurov, Fedorova, ASPLOS 2010 (DIO). Smoothing and the guard against
+ * flapping are ours, alike for lira: a quarter per sample, and a grouping that runs stays while
+ * its domains' sums are no further apart than the new ones by h of their mean.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/snake.h"
+
+struct config {
+	double h, alpha;
+};
+
+static const struct option_spec options[] = {
+	{"h", OPTION_DOUBLE, offsetof(struct config, h), 0, 10, NULL},
+	{"ema", OPTION_DOUBLE, offsetof(struct config, alpha), 0.001, 1, NULL},
+	{0},
+};
+
+struct smooth {
+	bool known;
+	uint64_t sample_no;
+	double misses;
+};
+
+struct policy {
+	struct config cfg;
+	struct contest contest;
+	struct smooth *smooth; /* [max_jobs] by slot */
+	double *value, *sum;
+	int *sorted, *load, *domain_of, *running;
+};
+
+static void dio_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	free(p->smooth);
+	free(p->value);
+	free(p->sum);
+	free(p->sorted);
+	free(p->load);
+	free(p->domain_of);
+	free(p->running);
+	free(p);
+}
+
+static int dio_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
+	int rc;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->cfg = (struct config){.h = 0.05, .alpha = 0.25};
+	rc = option_read(cfg, "dio", options, &p->cfg, err);
+	if (!rc)
+		rc = contest_init(&p->contest, cfg, err);
+	p->smooth = calloc(n, sizeof(*p->smooth));
+	p->value = calloc(n, sizeof(double));
+	p->sum = calloc(s, sizeof(double));
+	p->sorted = calloc(n, sizeof(int));
+	p->load = calloc(s, sizeof(int));
+	p->domain_of = calloc(n, sizeof(int));
+	p->running = calloc(n, sizeof(int));
+	if (!rc && (!p->smooth || !p->value || !p->sum || !p->sorted || !p->load || !p->domain_of ||
+			   !p->running))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		dio_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* Largest minus smallest sum over the domains; @ret_mean their mean. */
+static double spread(struct policy *p, const int *domain_of, double *ret_mean)
+{
+	const struct contest *c = &p->contest;
+	double least = INFINITY, most = 0, total = 0;
+
+	for (int d = 0; d < c->n_domains; d++)
+		p->sum[d] = 0;
+	for (int k = 0; k < c->n; k++)
+		p->sum[domain_of[k]] += p->value[k];
+	for (int d = 0; d < c->n_domains; d++) {
+		least = p->sum[d] < least ? p->sum[d] : least;
+		most = p->sum[d] > most ? p->sum[d] : most;
+		total += p->sum[d];
+	}
+	*ret_mean = total / c->n_domains;
+	return most - least;
+}
+
+static void read_jobs(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
+{
+	const struct contest *c = &p->contest;
+	struct explain x;
+
+	explain_open(&x, ret);
+	explain_object(&x, "ema");
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &v->job[c->job[k]];
+		struct smooth *s = &p->smooth[slot[c->job[k]]];
+		double misses = j->signal[SIGNAL_LLC_MISSES].value;
+
+		if (!s->known)
+			s->misses = misses;
+		else if (s->sample_no != j->sample_no)
+			s->misses += p->cfg.alpha * (misses - s->misses);
+		s->known = true;
+		s->sample_no = j->sample_no;
+		p->value[k] = s->misses;
+		explain_number(&x, j->id, s->misses);
+	}
+	explain_end(&x);
+	explain_close(&x);
+}
+
+static int dio_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+	double best, now, mean;
+
+	if (rc)
+		return rc;
+	read_jobs(p, v, slot, ret);
+	if (c->n == 0 || contest_blocks(c, ret))
+		return 0;
+	snake_group(c, p->value, false, p->sorted, p->sum, p->load, p->domain_of);
+	best = spread(p, p->domain_of, &mean);
+	if (contest_incumbent(c, p->running)) {
+		now = spread(p, p->running, &mean);
+		if (now <= best + p->cfg.h * mean) {
+			ret->score = now;
+			for (int k = 0; k < c->n; k++)
+				plan_why(ret, c->job[k], "stays: misses are spread well enough");
+			return 0;
+		}
+	}
+	ret->score = best;
+	contest_relabel(c, p->domain_of);
+	contest_apply(c, p->domain_of, ret);
+	return 0;
+}
+
+static void dio_forget(struct policy *p, int slot)
+{
+	p->smooth[slot] = (struct smooth){0};
+}
+
+const struct policy_ops policy_dio = {
+	.name = "dio",
+	.summary = "spreads LLC misses per second evenly over the domains (DIO)",
+	.options = "h=RATIO ema=0..1",
+	.needs = SIGNAL_BIT(SIGNAL_LLC_MISSES),
+	.on_node = true,
+	.create = dio_create,
+	.decide = dio_decide,
+	.forget = dio_forget,
+	.free = dio_free,
+};

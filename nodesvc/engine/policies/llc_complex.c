@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * llc-complex - one figure per job from its LLC references and misses, profiled once; sorted, the
+ * ends are paired, pairs alternate between domains.
+ *
+ * Source: the LLC "complex" paper (complex = 0.2 ref + 0.8 miss, each normalised by the largest of
+ * the current set). Figures are those the job came with; decided at arrivals and ends.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/snake.h"
+
+#define WEIGHT_REF  0.2 /* as published */
+#define WEIGHT_MISS 0.8
+
+enum miss { MISS_PER_S, MISS_RATIO, MISS_MPKI };
+
+struct config {
+	int miss;
+	bool strict;
+};
+
+static const struct option_spec options[] = {
+	{"miss", OPTION_CHOICE, offsetof(struct config, miss), 0, 0, "per_s|ratio|mpki"},
+	{"strict", OPTION_BOOL, offsetof(struct config, strict), 0, 0, NULL},
+	{0},
+};
+
+struct profile {
+	bool known;
+	double ref, miss;
+};
+
+struct policy {
+	struct config cfg;
+	struct contest contest;
+	struct profile *profile; /* [max_jobs] by slot */
+	double *complex, *sum;
+	int *sorted, *load, *domain_of;
+	uint64_t set;
+};
+
+static uint32_t complex_needs(const struct policy *p)
+{
+	switch (p->cfg.miss) {
+	case MISS_RATIO:
+		return SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISS_RATIO);
+	case MISS_MPKI:
+		return SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES) |
+		       SIGNAL_BIT(SIGNAL_INSTRUCTIONS);
+	default:
+		return SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES);
+	}
+}
+
+static void complex_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	free(p->profile);
+	free(p->complex);
+	free(p->sum);
+	free(p->sorted);
+	free(p->load);
+	free(p->domain_of);
+	free(p);
+}
+
+static int complex_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
+	int rc;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
+	if (!rc)
+		rc = contest_init(&p->contest, cfg, err);
+	p->profile = calloc(n, sizeof(*p->profile));
+	p->complex = calloc(n, sizeof(double));
+	p->sum = calloc(s, sizeof(double));
+	p->sorted = calloc(n, sizeof(int));
+	p->load = calloc(s, sizeof(int));
+	p->domain_of = calloc(n, sizeof(int));
+	if (!rc &&
+		(!p->profile || !p->complex || !p->sum || !p->sorted || !p->load || !p->domain_of))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		complex_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* Misses by the chosen reading of the paper's "miss rate"; a job without instructions has none. */
+static double miss_of(const struct policy *p, const struct view_job *j)
+{
+	double instructions = j->signal[SIGNAL_INSTRUCTIONS].value;
+
+	switch (p->cfg.miss) {
+	case MISS_RATIO:
+		return j->signal[SIGNAL_LLC_MISS_RATIO].value;
+	case MISS_MPKI:
+		return instructions > 0 ? 1000 * j->signal[SIGNAL_LLC_MISSES].value / instructions
+					: 0;
+	default:
+		return j->signal[SIGNAL_LLC_MISSES].value;
+	}
+}
+
+static void fill_complex(struct policy *p, const struct view *v, const int *slot)
+{
+	const struct contest *c = &p->contest;
+	double max_ref = 0, max_miss = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &v->job[c->job[k]];
+		struct profile *f = &p->profile[slot[c->job[k]]];
+
+		if (!f->known) {
+			f->ref = j->signal[SIGNAL_LLC_REFS].value;
+			f->miss = miss_of(p, j);
+			f->known = true;
+		}
+		max_ref = f->ref > max_ref ? f->ref : max_ref;
+		max_miss = f->miss > max_miss ? f->miss : max_miss;
+	}
+	for (int k = 0; k < c->n; k++) {
+		const struct profile *f = &p->profile[slot[c->job[k]]];
+
+		p->complex[k] = (max_ref > 0 ? WEIGHT_REF * f->ref / max_ref : 0) +
+				(max_miss > 0 ? WEIGHT_MISS * f->miss / max_miss : 0);
+	}
+}
+
+static void explain(const struct policy *p, const struct view *v, struct plan *ret)
+{
+	const struct contest *c = &p->contest;
+	struct explain x;
+
+	explain_open(&x, ret);
+	explain_object(&x, "complex");
+	for (int k = 0; k < c->n; k++)
+		explain_number(&x, v->job[c->job[k]].id, p->complex[k]);
+	explain_end(&x);
+	explain_close(&x);
+}
+
+static int complex_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+	uint64_t set;
+
+	if (rc)
+		return rc;
+	fill_complex(p, v, slot);
+	explain(p, v, ret);
+	if (c->n == 0 || contest_blocks(c, ret))
+		return 0;
+	set = contest_set(c, slot);
+	if (set == p->set && contest_incumbent(c, p->domain_of)) {
+		for (int k = 0; k < c->n; k++)
+			plan_why(
+				ret, c->job[k], "stays: decided when the set of jobs last changed");
+		return 0;
+	}
+	p->set = set;
+	snake_group(c, p->complex, p->cfg.strict, p->sorted, p->sum, p->load, p->domain_of);
+	contest_relabel(c, p->domain_of);
+	contest_apply(c, p->domain_of, ret);
+	return 0;
+}
+
+static void complex_forget(struct policy *p, int slot)
+{
+	p->profile[slot] = (struct profile){0};
+}
+
+const struct policy_ops policy_llc_complex = {
+	.name = "llc-complex",
+	.summary = "pairs the largest with the smallest LLC figure (0.2 references + 0.8 misses)",
+	.options = "miss=per_s|ratio|mpki strict=yes|no",
+	.needs = SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES),
+	.needs_now = complex_needs,
+	.on_node = true,
+	.create = complex_create,
+	.decide = complex_decide,
+	.forget = complex_forget,
+	.free = complex_free,
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spread - jobs alternate between domains in order of arrival, as Slurm's cyclic distribution and
+ * the baseline of the LLC "complex" paper do: 1st to the first, 2nd to the second, ...
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+
+struct policy {
+	struct contest contest;
+	int *domain_of;
+	uint64_t set;
+};
+
+static void spread_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	free(p->domain_of);
+	free(p);
+}
+
+static int spread_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct policy *p;
+	int rc = option_read(cfg, "spread", NULL, NULL, err);
+
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = contest_init(&p->contest, cfg, err);
+	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
+	if (!rc && !p->domain_of)
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		spread_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+static int spread_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err), next = 0;
+	int *count = c->scratch;
+	uint64_t set;
+
+	if (rc || c->n == 0 || contest_blocks(c, ret))
+		return rc;
+	set = contest_set(c, slot);
+	if (set == p->set && contest_incumbent(c, p->domain_of))
+		return 0;
+	p->set = set;
+	contest_counts(c, count);
+	for (int k = 0; k < c->n; k++) {
+		for (int tries = 0; tries < c->n_domains; tries++) {
+			int d = (next + tries) % c->n_domains;
+
+			p->domain_of[k] = d;
+			if (count[d] > 0 && contest_allowed(c, k, d))
+				break;
+		}
+		count[p->domain_of[k]]--;
+		next = (p->domain_of[k] + 1) % c->n_domains;
+	}
+	contest_apply(c, p->domain_of, ret);
+	return 0;
+}
+
+const struct policy_ops policy_spread = {
+	.name = "spread",
+	.summary = "jobs alternate between domains in order of arrival, as Slurm would",
+	.options = NULL,
+	.needs = 0,
+	.on_node = true,
+	.create = spread_create,
+	.decide = spread_decide,
+	.forget = NULL,
+	.free = spread_free,
+};

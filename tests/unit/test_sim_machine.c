@@ -162,6 +162,7 @@ START_TEST(remote_memory_is_slower)
 	struct run *r;
 	double local, remote;
 
+	p.phase[0].mlp = 2;
 	tear_down();
 	set_up_machine("pack:2 core:8 pu:1", NUMA_STICKY);
 	ck_assert_int_eq(run_create(&r, &machine, &spec, 1, NULL), 0);

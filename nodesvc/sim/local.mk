@@ -7,33 +7,50 @@ libviewjson_la_SOURCES = \
 libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
 
-# The simulated machine: pure, no policy in it.
+# The simulated machine and what drives the engine on it. Of counters/ it takes what turns counts
+# into rates, without the backends and their libraries.
 noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
+	nodesvc/counters/counters.h nodesvc/counters/rates.c \
+	nodesvc/sim/drive.c nodesvc/sim/drive.h \
+	nodesvc/sim/drive_internal.h \
+	nodesvc/sim/drive_policy.c \
+	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/population.c nodesvc/sim/population.h \
+	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
 	nodesvc/sim/rng.c nodesvc/sim/rng.h \
 	nodesvc/sim/run.c nodesvc/sim/run.h \
-	nodesvc/sim/solve.c nodesvc/sim/solve.h
+	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
+	nodesvc/sim/solve.c nodesvc/sim/solve.h \
+	nodesvc/sim/statics.c nodesvc/sim/statics.h \
+	nodesvc/sim/stats.c nodesvc/sim/stats.h
 # End of libsim_la_SOURCES
-libsim_la_LIBADD = libtopo.la libcommon.la -lm
+libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
+libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
 
 bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
+	nodesvc/sim/eval_cmd.c \
 	nodesvc/sim/plan_cmd.c \
 	nodesvc/sim/sim.h
 # End of nodesvc_colocsim_SOURCES
 nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
-nodesvc_colocsim_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
 
 sim_tests = \
-	tests/unit/test_sim_machine
+	tests/unit/test_sim_machine \
+	tests/unit/test_sim_shape
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
-SIM_TEST_LIBS = libsim.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
 tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
 tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_shape_SOURCES = tests/unit/test_sim_shape.c
+tests_unit_test_sim_shape_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)

@@ -97,6 +97,15 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p);
 /* Deals the cores of all domains in one row, by size: exact shares that may straddle domains. */
 void contest_deal_row(struct contest *c, struct plan *p);
 
+/*
+ * contest_deal_sizes - each job exactly @size[k] cores: those it has first, then a domain it fills
+ * best, then whatever is free. For policies that choose sizes and leave the where to us.
+ */
+void contest_deal_sizes(struct contest *c, const int *size, struct plan *p);
+
+/* No choice to be made: equal shares by arrival, or groups where jobs outnumber cores. */
+void contest_share(struct contest *c, int *domain_of, struct plan *p);
+
 /* A number that changes with the set of competing jobs; @slot as in policy_ops.decide. */
 uint64_t contest_set(const struct contest *c, const int *slot);
 

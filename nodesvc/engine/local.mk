@@ -4,6 +4,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
+	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \
 	nodesvc/engine/grouping.c nodesvc/engine/grouping.h \
@@ -11,15 +12,21 @@ libengine_la_SOURCES = \
 	nodesvc/engine/option.c nodesvc/engine/option.h \
 	nodesvc/engine/phase.c nodesvc/engine/phase.h \
 	nodesvc/engine/plan.c nodesvc/engine/plan.h \
+	nodesvc/engine/policies/callisto.c \
+	nodesvc/engine/policies/das.c \
 	nodesvc/engine/policies/dio.c \
 	nodesvc/engine/policies/fair.c \
 	nodesvc/engine/policies/gang.c \
+	nodesvc/engine/policies/hillclimb.c \
 	nodesvc/engine/policies/lira.c \
 	nodesvc/engine/policies/llc_complex.c \
+	nodesvc/engine/policies/mapper.c \
 	nodesvc/engine/policies/none.c \
+	nodesvc/engine/policies/oracle.c \
 	nodesvc/engine/policies/sbmp.c \
 	nodesvc/engine/policies/spread.c \
 	nodesvc/engine/policy.h \
+	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
 	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
 	nodesvc/engine/snake.c nodesvc/engine/snake.h \
@@ -44,9 +51,12 @@ tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
 EXTRA_DIST += \
 	tests/golden/basic.json \
+	tests/golden/das.json \
 	tests/golden/dio.json \
 	tests/golden/lira-static.json \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \
+	tests/golden/mapper.json \
+	tests/golden/others.json \
 	tests/golden/sbmp.json
 # End of EXTRA_DIST

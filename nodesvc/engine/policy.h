@@ -25,7 +25,13 @@ struct policy_cfg {
 	const struct topo *topo; /* outlives the policy */
 	int max_jobs;
 	bool share_smt;
-	bool multi_node_independent;        /* a step of several nodes is placed like any other */
+	bool multi_node_independent; /* a step of several nodes is placed like any other */
+	/*
+	 * best-static, worst-static, oracle: what a plan would really be worth, higher is better;
+	 * NULL: the views' speed curves tell (sum of slow-downs). Only the simulator knows.
+	 */
+	double (*truth)(void *truth_ctx, const struct view *v, const struct plan *p);
+	void *truth_ctx;
 	const struct policy_option *option; /* from "NAME,key=value" and policy_options: */
 	int n_options;
 };

@@ -18,10 +18,13 @@
 
 static const char *const files[] = {
 	"basic.json",
+	"das.json",
 	"dio.json",
 	"lira-static.json",
 	"lira.json",
 	"llc-complex.json",
+	"mapper.json",
+	"others.json",
 	"sbmp.json",
 };
 

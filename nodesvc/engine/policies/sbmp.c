@@ -677,11 +677,7 @@ static int share(struct policy *p, const char *why, struct plan *ret)
 {
 	struct contest *c = &p->contest;
 
-	contest_by_arrival(c, p->domain_of);
-	if (c->uniform && !c->shared && !contest_fits(c, p->domain_of))
-		contest_deal_row(c, ret);
-	else
-		contest_apply(c, p->domain_of, ret);
+	contest_share(c, p->domain_of, ret);
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%s", why);
 	return 0;

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * callisto - equal cores by right, blind to domains, mapped anew at random whenever a job comes or
+ * goes; idle time is lent to everybody who is busy.
+ *
+ * Source: Harris, Maas, Marathe: Callisto, EuroSys 2014, as LIRA (ROSS 2015, section 3) describes
+ * it. The 10 ms of hysteresis between a core falling idle and its being lent is the low weight of
+ * the lent cores here; a donor stays one until its utilisation is well above the bound.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+
+#define DONOR_BELOW 0.70 /* as sbmp */
+#define DONOR_UNTIL 0.80
+#define WEIGHT      1 /* of 100 */
+
+struct policy {
+	struct contest contest;
+	bool *donor; /* [max_jobs] by slot */
+	int *order;  /* [n_cores] */
+	int *domain_of;
+	uint64_t set;
+};
+
+static void callisto_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	free(p->donor);
+	free(p->order);
+	free(p->domain_of);
+	free(p);
+}
+
+static int callisto_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct policy *p;
+	int rc = option_read(cfg, "callisto", NULL, NULL, err);
+
+	if (rc)
+		return rc;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = contest_init(&p->contest, cfg, err);
+	p->donor = calloc((size_t)cfg->max_jobs, sizeof(bool));
+	p->order = calloc((size_t)cfg->topo->n_cores, sizeof(int));
+	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
+	if (!rc && (!p->donor || !p->order || !p->domain_of))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		callisto_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+static uint64_t next_random(uint64_t *x)
+{
+	*x += 0x9e3779b97f4a7c15u; /* splitmix64 */
+	uint64_t z = *x;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* Every job on @size[k] cores of its own now, as this policy would have dealt them? */
+static bool still_holds(struct contest *c)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->owner[i] = -1;
+	for (int k = 0; k < c->n; k++) {
+		const struct coreset *now = &c->v->job[c->job[k]].current;
+
+		if (topo_count_cores(c->t, now) != c->size[k] ||
+			!coreset_is_subset(now, &c->envelope[k]))
+			return false;
+		coreset_for_each (pu, now) {
+			int core = c->t->pu_core[pu];
+
+			if (core < 0 || c->core_domain[core] < 0 ||
+				(c->owner[core] >= 0 && c->owner[core] != k))
+				return false;
+			c->owner[core] = k;
+		}
+	}
+	return true;
+}
+
+static void map_at_random(struct policy *p, const struct view *v, struct plan *ret)
+{
+	struct contest *c = &p->contest;
+	uint64_t x = v->seed;
+	int at = 0;
+
+	for (int i = 0; i < c->total; i++) {
+		int j = (int)(next_random(&x) % (uint64_t)(i + 1));
+
+		p->order[i] = p->order[j];
+		p->order[j] = c->core[i];
+	}
+	for (int k = 0; k < c->n; k++) {
+		contest_give(c, k, p->order + at, c->size[k], ret);
+		at += c->size[k];
+	}
+}
+
+/* Low-priority filling: all busy jobs may run where a job is idle. */
+static void lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
+{
+	const struct contest *c = &p->contest;
+	bool any_busy = false;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct signal *u = &v->job[c->job[k]].signal[SIGNAL_UTILIZATION];
+		bool *donor = &p->donor[slot[c->job[k]]];
+
+		*donor = u->provenance != PROVENANCE_NONE &&
+			 u->value < (*donor ? DONOR_UNTIL : DONOR_BELOW);
+		any_busy = any_busy || !*donor;
+	}
+	for (int k = 0; k < c->n && any_busy; k++) {
+		struct plan_job *j = &ret->job[c->job[k]];
+
+		if (p->donor[slot[c->job[k]]])
+			continue;
+		for (int d = 0; d < c->n && j->n_lent < PLAN_LENT_MAX; d++) {
+			struct plan_job *dj = &ret->job[c->job[d]];
+
+			if (!p->donor[slot[c->job[d]]])
+				continue;
+			dj->role = ROLE_DONOR;
+			j->role = ROLE_DONEE;
+			j->lent[j->n_lent++] = (struct plan_lent){
+				.coreset = dj->coreset,
+				.donor = c->job[d],
+				.weight = WEIGHT,
+			};
+		}
+	}
+}
+
+static int callisto_decide(struct policy *p, const struct view *v, const int *slot,
+	struct plan *ret, struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+	uint64_t set;
+
+	if (rc || c->n == 0)
+		return rc;
+	if (c->shared || !c->uniform) {
+		contest_share(c, p->domain_of, ret);
+		return 0;
+	}
+	set = contest_set(c, slot);
+	if (set != p->set || !still_holds(c))
+		map_at_random(p, v, ret);
+	p->set = set;
+	for (int k = 0; k < c->n; k++)
+		plan_why(ret, c->job[k], "%d cores at random, until a job comes or goes",
+			c->size[k]);
+	lend(p, v, slot, ret);
+	return 0;
+}
+
+static void callisto_forget(struct policy *p, int slot)
+{
+	p->donor[slot] = false;
+}
+
+const struct policy_ops policy_callisto = {
+	.name = "callisto",
+	.summary = "equal cores at random, idle time lent to busy jobs (Callisto)",
+	.options = NULL,
+	.needs = 0,
+	.on_node = true,
+	.create = callisto_create,
+	.decide = callisto_decide,
+	.forget = callisto_forget,
+	.free = callisto_free,
+};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hillclimb - moves one core from one job to another and keeps the change if the geometric mean of
+ * the jobs' speeds rose by more than 1 %. Knows nothing but live speed; stops where no neighbour
+ * is better, until a job comes, goes or changes phase.
+ *
+ * Source: the usual baseline of core-allocation papers (Choi & Yeung, ISCA 2006, for the idea).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+
+struct config {
+	double gain; /* least rise of the geometric mean */
+};
+
+static const struct option_spec options[] = {
+	{"gain", OPTION_DOUBLE, offsetof(struct config, gain), 0, 1, NULL},
+	{0},
+};
+
+struct policy {
+	struct config cfg;
+	struct contest contest;
+	int *alloc;          /* [max_jobs] by contest job; valid for set */
+	uint64_t *sample_no; /* [max_jobs] by slot */
+	int *domain_of;
+	uint64_t set;
+	double base;     /* log of the geometric mean before the trial; NAN unknown */
+	bool trying;     /* a move is being measured */
+	bool settled;    /* no neighbour was better */
+	int from, to;    /* the move */
+	int next, fails; /* pair to try next, pairs that failed in a row */
+};
+
+static void hillclimb_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	free(p->alloc);
+	free(p->sample_no);
+	free(p->domain_of);
+	free(p);
+}
+
+static int hillclimb_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+	size_t n = (size_t)cfg->max_jobs;
+	int rc;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->cfg.gain = 0.01;
+	p->base = NAN;
+	rc = option_read(cfg, "hillclimb", options, &p->cfg, err);
+	if (!rc)
+		rc = contest_init(&p->contest, cfg, err);
+	p->alloc = calloc(n, sizeof(int));
+	p->sample_no = calloc(n, sizeof(uint64_t));
+	p->domain_of = calloc(n, sizeof(int));
+	if (!rc && (!p->alloc || !p->sample_no || !p->domain_of))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		hillclimb_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* Progress where the program tells it, else instructions of all its threads. */
+static double speed_of(const struct view_job *j)
+{
+	if (j->signal[SIGNAL_PROGRESS].provenance != PROVENANCE_NONE)
+		return j->signal[SIGNAL_PROGRESS].value;
+	return j->signal[SIGNAL_INSTRUCTIONS].value * (j->threads > 0 ? j->threads : 1);
+}
+
+/* Mean of logs; false until every job has a new sample. */
+static bool measure(struct policy *p, const struct view *v, const int *slot, double *ret)
+{
+	const struct contest *c = &p->contest;
+	double sum = 0;
+
+	for (int k = 0; k < c->n; k++)
+		if (p->sample_no[slot[c->job[k]]] == v->job[c->job[k]].sample_no)
+			return false;
+	for (int k = 0; k < c->n; k++) {
+		double s = speed_of(&v->job[c->job[k]]);
+
+		p->sample_no[slot[c->job[k]]] = v->job[c->job[k]].sample_no;
+		sum += log(s > 0 ? s : 1e-9);
+	}
+	*ret = sum / c->n;
+	return true;
+}
+
+static void restart(struct policy *p, const struct view *v, const int *slot)
+{
+	const struct contest *c = &p->contest;
+
+	for (int k = 0; k < c->n; k++) {
+		p->alloc[k] = c->size[k];
+		p->sample_no[slot[c->job[k]]] = v->job[c->job[k]].sample_no;
+	}
+	p->base = NAN;
+	p->trying = p->settled = false;
+	p->next = p->fails = 0;
+}
+
+/* Speeds of before the phase change compare with nothing: the move on trial stays. */
+static void start_over(struct policy *p)
+{
+	p->settled = p->trying = false;
+	p->fails = 0;
+}
+
+/* Next pair that has a core to give; false: all pairs failed since the last success. */
+static bool next_move(struct policy *p)
+{
+	const struct contest *c = &p->contest;
+	int pairs = c->n * (c->n - 1);
+
+	for (; p->fails < pairs; p->fails++) {
+		int at = p->next++ % pairs, from = at / (c->n - 1), to = at % (c->n - 1);
+		int min = c->v->job[c->job[from]].min_cores;
+
+		to += to >= from;
+		if (p->alloc[from] <= (min > 1 ? min : 1))
+			continue;
+		p->from = from;
+		p->to = to;
+		p->alloc[from]--;
+		p->alloc[to]++;
+		return true;
+	}
+	return false;
+}
+
+static void step(struct policy *p, const struct view *v, const int *slot)
+{
+	double now;
+
+	if (p->settled || p->contest.n < 2 || !measure(p, v, slot, &now))
+		return;
+	if (p->trying) {
+		p->trying = false;
+		if (now > p->base + log1p(p->cfg.gain)) {
+			p->base = now;
+			p->fails = 0;
+			p->next--; /* the same direction once more */
+		} else {
+			p->alloc[p->from]++;
+			p->alloc[p->to]--;
+			p->fails++;
+		}
+	} else {
+		p->base = now;
+	}
+	p->trying = next_move(p);
+	p->settled = !p->trying;
+}
+
+static int hillclimb_decide(struct policy *p, const struct view *v, const int *slot,
+	struct plan *ret, struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+	struct explain x;
+	bool phase = false;
+	uint64_t set;
+
+	if (rc || c->n == 0)
+		return rc;
+	if (c->shared || !c->uniform) {
+		contest_share(c, p->domain_of, ret);
+		return 0;
+	}
+	for (int e = 0; e < v->n_events; e++)
+		phase = phase || v->event[e].type == EVENT_PHASE;
+	set = contest_set(c, slot);
+	if (set != p->set)
+		restart(p, v, slot);
+	else if (phase)
+		start_over(p);
+	if (set == p->set)
+		step(p, v, slot);
+	p->set = set;
+	contest_deal_sizes(c, p->alloc, ret);
+	ret->score = isfinite(p->base) ? exp(p->base) : NAN;
+	explain_open(&x, ret);
+	explain_bool(&x, "settled", p->settled);
+	explain_bool(&x, "trying", p->trying);
+	explain_close(&x);
+	for (int k = 0; k < c->n; k++)
+		plan_why(ret, c->job[k], "%d cores%s", p->alloc[k],
+			p->trying && (k == p->from || k == p->to) ? ", on trial" : "");
+	return 0;
+}
+
+const struct policy_ops policy_hillclimb = {
+	.name = "hillclimb",
+	.summary = "moves one core at a time while the mean speed rises by 1 %",
+	.options = "gain=0..1",
+	.needs = SIGNAL_BIT(SIGNAL_INSTRUCTIONS),
+	.on_node = true,
+	.create = hillclimb_create,
+	.decide = hillclimb_decide,
+	.forget = NULL,
+	.free = hillclimb_free,
+};

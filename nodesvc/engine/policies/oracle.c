@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * best-static worst-static oracle - what could be had at best and at worst, by trying everything.
+ * Never on a node: they need the truth (policy_cfg.truth, the simulator's model).
+ *
+ * With a truth: every balanced grouping of up to 12 jobs, when the set of jobs changes (static) or
+ * at every decision (oracle). Without: the speed curves in the view are the truth, and the cores
+ * are dealt for the least or the largest mean slow-down.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/allocate.h"
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/curve.h"
+#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/units.h"
+
+#define TRIED_MAX 200000 /* 12 jobs on 2 domains: 462; on 4: 15 400; 3 on each of 4: all */
+
+enum variant { BEST_STATIC, WORST_STATIC, ORACLE };
+static const char *const variant_name[] = {"best-static", "worst-static", "oracle"};
+
+struct policy {
+	enum variant variant;
+	double (*truth)(void *ctx, const struct view *v, const struct plan *p);
+	void *truth_ctx;
+	struct contest contest;
+	struct units units;
+	struct allocate allocate;
+	struct curve curve;
+	int *trial, *chosen, *count, *room, *size;
+	uint64_t set;
+	long tried;
+	double best;
+};
+
+static void oracle_free(struct policy *p)
+{
+	contest_done(&p->contest);
+	units_done(&p->units);
+	allocate_done(&p->allocate);
+	free(p->trial);
+	free(p->chosen);
+	free(p->count);
+	free(p->room);
+	free(p->size);
+	free(p);
+}
+
+static int create(
+	struct policy **ret, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
+	int rc;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->variant = variant;
+	p->truth = cfg->truth;
+	p->truth_ctx = cfg->truth_ctx;
+	rc = option_read(cfg, variant_name[variant], NULL, NULL, err);
+	if (!rc)
+		rc = contest_init(&p->contest, cfg, err);
+	if (!rc)
+		rc = units_init(&p->units, cfg->topo, err);
+	if (!rc)
+		rc = allocate_init(&p->allocate, cfg->max_jobs, cfg->topo->n_cores, err);
+	p->trial = calloc(n, sizeof(int));
+	p->chosen = calloc(n, sizeof(int));
+	p->size = calloc(n, sizeof(int));
+	p->count = calloc(s, sizeof(int));
+	p->room = calloc(s, sizeof(int));
+	if (!rc && (!p->trial || !p->chosen || !p->size || !p->count || !p->room))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (rc) {
+		oracle_free(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+static int best_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	return create(ret, cfg, BEST_STATIC, err);
+}
+
+static int worst_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	return create(ret, cfg, WORST_STATIC, err);
+}
+
+static int oracle_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	return create(ret, cfg, ORACLE, err);
+}
+
+static void judge_trial(struct policy *p, struct plan *ret)
+{
+	struct contest *c = &p->contest;
+	double worth;
+
+	contest_apply(c, p->trial, ret);
+	worth = p->truth(p->truth_ctx, c->v, ret);
+	if (p->variant == WORST_STATIC)
+		worth = -worth;
+	if (p->tried++ > 0 && !(worth > p->best + 1e-12))
+		return;
+	p->best = worth;
+	memcpy(p->chosen, p->trial, (size_t)c->n * sizeof(int));
+}
+
+/* Every way to fill the domains' shares of jobs; empty equal domains are tried once. */
+static void try_all(struct policy *p, int k, struct plan *ret)
+{
+	const struct contest *c = &p->contest;
+
+	if (p->tried >= TRIED_MAX)
+		return;
+	if (k == c->n) {
+		judge_trial(p, ret);
+		return;
+	}
+	for (int d = 0; d < c->n_domains; d++) {
+		bool mirror = false;
+
+		for (int e = 0; e < d && !mirror; e++)
+			mirror = p->room[d] == p->count[d] && p->room[e] == p->count[e] &&
+				 p->count[d] == p->count[e] && c->capacity[d] == c->capacity[e];
+		if (p->room[d] == 0 || mirror || !contest_allowed(c, k, d))
+			continue;
+		p->room[d]--;
+		p->trial[k] = d;
+		try_all(p, k + 1, ret);
+		p->room[d]++;
+	}
+}
+
+static int by_truth(struct policy *p, const int *slot, struct plan *ret)
+{
+	struct contest *c = &p->contest;
+	uint64_t set = contest_set(c, slot);
+
+	if (contest_blocks(c, ret))
+		return 0;
+	if (p->variant == ORACLE || set != p->set) {
+		contest_counts(c, p->count);
+		memcpy(p->room, p->count, (size_t)c->n_domains * sizeof(int));
+		p->tried = 0;
+		try_all(p, 0, ret);
+		if (p->tried == 0)
+			contest_by_arrival(c, p->chosen);
+	}
+	p->set = set;
+	contest_relabel(c, p->chosen);
+	contest_apply(c, p->chosen, ret);
+	ret->score = p->variant == WORST_STATIC ? -p->best : p->best;
+	return 0;
+}
+
+/* Slow-down of job @k on @cores against its best width. */
+static double slow_down(struct policy *p, const struct view_job *j, int cores)
+{
+	double peak = 0;
+
+	p->curve.n = 0;
+	for (int i = 0; i < j->n_speed; i++)
+		curve_set(&p->curve, j->speed[i].cores, j->speed[i].speed);
+	for (int u = 1; u <= p->units.n; u++) {
+		int n = u * p->units.size < p->contest.total ? u * p->units.size : p->contest.total;
+
+		peak = fmax(peak, curve_at(&p->curve, n));
+	}
+	return peak / fmax(curve_at(&p->curve, cores), 1e-9);
+}
+
+static int by_curves(struct policy *p, struct plan *ret, struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	double sign = p->variant == WORST_STATIC ? -1 : 1;
+
+	units_build(&p->units, c, UNIT_CORE);
+	if (c->n > p->units.n)
+		units_split(&p->units, c);
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		if (j->n_speed == 0)
+			return err_set(err, -ENODATA,
+				"job %s: speed is missing, policy '%s' needs it", j->id,
+				variant_name[p->variant]);
+		for (int u = 1; u <= p->units.n; u++) {
+			int n = u * p->units.size;
+
+			*allocate_cost(&p->allocate, k, u) =
+				sign * slow_down(p, j, n < c->total ? n : c->total);
+		}
+	}
+	ret->score =
+		sign * allocate_best(&p->allocate, c->n, p->units.n, COMBINE_SUM, p->trial) / c->n;
+	for (int k = 0; k < c->n; k++)
+		p->size[k] = p->trial[k] * p->units.size;
+	contest_deal_sizes(c, p->size, ret);
+	return 0;
+}
+
+static int oracle_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+
+	if (rc || c->n == 0)
+		return rc;
+	if (p->truth)
+		return by_truth(p, slot, ret);
+	if (c->shared || !c->uniform) {
+		contest_share(c, p->trial, ret);
+		return 0;
+	}
+	return by_curves(p, ret, err);
+}
+
+#define ORACLE_OPS(ident, literal, function, text)                                                 \
+	const struct policy_ops policy_##ident = {                                                 \
+		.name = literal,                                                                   \
+		.summary = text,                                                                   \
+		.options = NULL,                                                                   \
+		.needs = 0,                                                                        \
+		.on_node = false,                                                                  \
+		.create = function,                                                                \
+		.decide = oracle_decide,                                                           \
+		.forget = NULL,                                                                    \
+		.free = oracle_free,                                                               \
+	}
+
+ORACLE_OPS(best_static, "best-static", best_create, "the best placement that never changes");
+ORACLE_OPS(worst_static, "worst-static", worst_create, "the worst placement that never changes");
+ORACLE_OPS(oracle, "oracle", oracle_create, "the best placement at every moment");

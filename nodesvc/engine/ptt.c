@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/engine/ptt.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OLD_WEIGHT 4 /* of 5 */
+#define AGE_FACTOR 0.98
+
+static bool place_before(const struct ptt_place *a, const struct ptt_place *b)
+{
+	return a->core != b->core ? a->core < b->core : a->width < b->width;
+}
+
+/* Every divisor of a unit's size, aligned; kept in order of (core, width). */
+static int add_places(struct ptt *t, struct ptt_place *ret)
+{
+	int n = 0;
+
+	for (int u = 0; u < t->units.n; u++)
+		for (int w = 1; w <= t->units.count[u]; w++) {
+			if (t->units.count[u] % w)
+				continue;
+			for (int at = 0; at < t->units.count[u]; at += w, n++) {
+				struct ptt_place p = {
+					.core = t->units.core[t->units.first[u] + at],
+					.width = w,
+					.first = t->units.first[u] + at,
+				};
+				int i = n;
+
+				if (!ret)
+					continue;
+				for (; i > 0 && place_before(&p, &ret[i - 1]); i--)
+					ret[i] = ret[i - 1];
+				ret[i] = p;
+			}
+		}
+	return n;
+}
+
+int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	const struct topo *topo = cfg->topo;
+	/* All cores compete: the table outlives any view's limits. */
+	struct contest all = {.t = topo, .core = topo->domain_core, .total = topo->n_cores};
+	int rc;
+
+	memset(t, 0, sizeof(*t));
+	rc = units_init(&t->units, topo, err);
+	if (rc)
+		return rc;
+	units_build(&t->units, &all, UNIT_NODE);
+	t->n_places = add_places(t, NULL);
+	t->place = calloc((size_t)t->n_places, sizeof(*t->place));
+	t->memory = calloc((size_t)t->n_places * PTT_TYPES, sizeof(double));
+	t->age_memory = calloc((size_t)t->n_places * PTT_TYPES, sizeof(uint16_t));
+	if (!t->place || !t->memory || !t->age_memory) {
+		ptt_done(t);
+		return err_set(err, -ENOMEM, "out of memory for %d places", t->n_places);
+	}
+	add_places(t, t->place);
+	for (int i = 0; i < PTT_TYPES; i++) {
+		t->type[i].seconds = t->memory + (size_t)i * (size_t)t->n_places;
+		t->type[i].age = t->age_memory + (size_t)i * (size_t)t->n_places;
+	}
+	return 0;
+}
+
+void ptt_done(struct ptt *t)
+{
+	units_done(&t->units);
+	free(t->place);
+	free(t->memory);
+	free(t->age_memory);
+	t->place = NULL;
+	t->memory = NULL;
+	t->age_memory = NULL;
+}
+
+int ptt_type(struct ptt *t, const char *name)
+{
+	int oldest = 0;
+
+	if (!name)
+		name = "";
+	t->tick++;
+	for (int i = 0; i < PTT_TYPES; i++) {
+		if (t->type[i].used && strncmp(t->type[i].name, name, JOB_TYPE_MAX - 1) == 0) {
+			t->type[i].used = t->tick;
+			return i;
+		}
+		if (t->type[i].used < t->type[oldest].used)
+			oldest = i;
+	}
+	memset(t->type[oldest].name, 0, sizeof(t->type[oldest].name));
+	memcpy(t->type[oldest].name, name, strnlen(name, JOB_TYPE_MAX - 1));
+	memset(t->type[oldest].seconds, 0, (size_t)t->n_places * sizeof(double));
+	memset(t->type[oldest].age, 0, (size_t)t->n_places * sizeof(uint16_t));
+	t->type[oldest].used = t->tick;
+	return oldest;
+}
+
+int ptt_find(const struct ptt *t, int core, int width)
+{
+	for (int i = 0; i < t->n_places; i++)
+		if (t->place[i].core == core && t->place[i].width == width)
+			return i;
+	return -1;
+}
+
+void ptt_update(struct ptt *t, int type, int place, double seconds)
+{
+	double *v = &t->type[type].seconds[place];
+
+	*v = *v > 0 ? (OLD_WEIGHT * *v + seconds) / (OLD_WEIGHT + 1) : seconds;
+	t->type[type].age[place] = 0;
+}
+
+void ptt_age(struct ptt *t, int type, int after)
+{
+	struct ptt_type *y = &t->type[type];
+	double best = INFINITY;
+
+	for (int i = 0; i < t->n_places; i++)
+		if (y->seconds[i] > 0 && y->seconds[i] < best)
+			best = y->seconds[i];
+	for (int i = 0; i < t->n_places; i++) {
+		if (y->age[i] < UINT16_MAX)
+			y->age[i]++;
+		if (y->seconds[i] > 0 && y->age[i] > after)
+			y->seconds[i] = fmax(best, AGE_FACTOR * y->seconds[i]);
+	}
+}

@@ -143,8 +143,10 @@ static int run_statics(
 	for (int k = 0; k < s.n && !rc; k++) {
 		rc = one_static(d, &s.place[(size_t)k * (size_t)d->n_jobs], &one, err);
 		if (want != 0) {
-			if (k == 0 || want * (value_of(d, &one) - value_of(d, &sum)) > 0)
+			if (k == 0 || want * (value_of(d, &one) - value_of(d, &sum)) > 0) {
 				sum = one;
+				sum.chosen = k;
+			}
 			continue;
 		}
 		/* The mean placement: rates, not times, are averaged. */
@@ -219,7 +221,7 @@ struct oracle_memo {
 };
 #define ORACLE_SLOTS 4096
 
-static int run_oracle(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+static int follow_phases(const struct drive *d, struct drive_result *ret, struct errbuf *err)
 {
 	struct statics s;
 	struct run *r = NULL;
@@ -258,6 +260,19 @@ static int run_oracle(const struct drive *d, struct drive_result *ret, struct er
 	statics_done(&s);
 	free(out);
 	free(memo);
+	return rc;
+}
+
+/* Greedy steps pay for moves that a patient placement saves: the better of the two counts. */
+static int run_oracle(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct drive_result fixed = {0};
+	int rc = run_statics(d, 1, &fixed, err);
+
+	if (!rc)
+		rc = follow_phases(d, ret, err);
+	if (!rc && value_of(d, &fixed) > value_of(d, ret))
+		*ret = fixed;
 	return rc;
 }
 

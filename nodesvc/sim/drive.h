@@ -15,7 +15,8 @@ enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 /*
  * References: "linux" (every job may use every core), "best-static", "mean-static",
  * "worst-static" (of all static placements, by the objective), "oracle" (the best static
- * placement for the phases at hand, greedy, moves paid for). Anything else: a policy.
+ * placement for the phases at hand, moves paid for, or the best static one where that ends
+ * better). Anything else: a policy.
  */
 struct drive {
 	const struct machine *m;
@@ -37,6 +38,7 @@ struct drive_result {
 	double elapsed_s;
 	double moves_per_s;
 	double decisions, fallbacks;
+	int chosen; /* best- and worst-static: number in statics_list() */
 	int n_jobs;
 	struct {
 		int runs;

@@ -26,6 +26,7 @@ struct world {
 	struct sensor *sensor;
 	struct coreset *current;
 	int *run_job; /* [n view jobs] index in the run */
+	int *shown; /* [n_jobs] whose signals it shows; others' only where counters are shuffled */
 	struct place *place;
 	struct event event[EVENTS_MAX];
 	int n_events;
@@ -185,16 +186,13 @@ static int decide(struct world *w, struct errbuf *err)
 	for (int i = 0; i < w->r->n_jobs; i++)
 		if (w->r->job[i].present)
 			order[n++] = i;
-	/* A test of the tests: job i shows the counters of its neighbour. */
 	for (int k = 0; k < n; k++) {
 		jobs[k] = w->view[order[k]];
 		jobs[k].current = w->current[order[k]];
-		if (w->d->shuffle) {
-			int from = order[(k + 1 + (int)(w->d->seed % 7) % (n > 1 ? n - 1 : 1)) % n];
-
-			memcpy(jobs[k].signal, w->view[from].signal, sizeof(jobs[k].signal));
-		}
 		w->run_job[k] = order[k];
+		if (w->d->shuffle)
+			memcpy(jobs[k].signal, w->view[w->shown[order[k]]].signal,
+				sizeof(jobs[k].signal));
 	}
 	if (n == 0) {
 		w->n_events = w->n_gone = 0;
@@ -310,6 +308,7 @@ static void world_free(struct world *w)
 	free(w->sensor);
 	free(w->current);
 	free(w->run_job);
+	free(w->shown);
 	free(w->place);
 	free(w->slices);
 	free(w);
@@ -334,11 +333,12 @@ static int world_create(
 	w->sensor = calloc(n, sizeof(*w->sensor));
 	w->current = calloc(n, sizeof(*w->current));
 	w->run_job = calloc(n, sizeof(int));
+	w->shown = calloc(n, sizeof(int));
 	w->place = calloc(n, sizeof(*w->place));
 	w->slices = calloc(n * PLAN_SLICES_MAX, sizeof(bool));
 	rc = plan_init(&w->plan, r->n_jobs, err);
 	if (!rc && (!w->view || !w->id || !w->gone || !w->sensor || !w->current || !w->run_job ||
-			   !w->place || !w->slices))
+			   !w->shown || !w->place || !w->slices))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = engine_create(&w->engine, d->policy, &cfg, err);
@@ -352,6 +352,20 @@ static int world_create(
 	w->profiled = strcmp(name, "lira-static") == 0 || strcmp(name, "llc-complex") == 0;
 	*ret = w;
 	return 0;
+}
+
+/* A test of the comparison: what a policy gains must come from the counters. */
+static void shuffle(struct world *w)
+{
+	struct rng r;
+
+	rng_init(&r, w->d->seed, 4711);
+	for (int i = 0; i < w->r->n_jobs; i++) {
+		int j = rng_below(&r, i + 1);
+
+		w->shown[i] = w->shown[j];
+		w->shown[j] = i;
+	}
 }
 
 int drive_policy_run(
@@ -368,6 +382,7 @@ int drive_policy_run(
 		if (r->job[i].present)
 			begin_job(w, i);
 	}
+	shuffle(w);
 	rc = decide(w, err);
 	if (!rc)
 		rc = experiments(w, err);

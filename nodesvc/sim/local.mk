@@ -42,6 +42,7 @@ nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
 
 sim_tests = \
+	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
 	tests/unit/test_sim_shape
 # End of sim_tests
@@ -54,3 +55,6 @@ tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_shape_SOURCES = tests/unit/test_sim_shape.c
 tests_unit_test_sim_shape_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
+tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)

@@ -36,10 +36,13 @@ nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
 	nodesvc/sim/plan_cmd.c \
-	nodesvc/sim/sim.h
+	nodesvc/sim/run_cmd.c \
+	nodesvc/sim/sim.h \
+	nodesvc/sim/workload.c nodesvc/sim/workload.h
 # End of nodesvc_colocsim_SOURCES
-nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
-nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(YAML_CFLAGS)
+nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) \
+	$(YAML_LIBS) -lm
 
 sim_tests = \
 	tests/unit/test_sim_eval \

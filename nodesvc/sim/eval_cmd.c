@@ -36,7 +36,8 @@ static const char usage_text[] =
 	"  --runs=N       ... or until every program has completed N times (default 3)\n"
 	"  --sample-ms=N  between samples and decisions (default 200)\n"
 	"  --numa         follow or sticky: do pages move with their threads (default follow)\n"
-	"  --penalties    of sharing cores by time: assumed or none (default assumed)\n"
+	"  --penalties    of sharing cores by time: assumed, measured or none (default\n"
+	"                 assumed)\n"
 	"  --bandwidth=G  GB/s of a memory node\n"
 	"  --shuffle      give every job another one's counters (a check of the comparison)\n"
 	"  --workers=N    threads to run on (default: one per CPU)\n"
@@ -375,7 +376,7 @@ static int set_machine(const struct args *a, const struct population *p, struct 
 	else if (a->numa && strcmp(a->numa, "follow") != 0)
 		return usage("--numa=%s: follow or sticky expected", a->numa);
 	if (a->penalties && machine_penalties(a->penalties, &m->penalties))
-		return usage("--penalties=%s: assumed or none expected", a->penalties);
+		return usage("--penalties=%s: assumed, measured or none expected", a->penalties);
 	return -1;
 }
 

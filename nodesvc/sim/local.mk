@@ -31,6 +31,7 @@ libsim_la_SOURCES = \
 libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
 libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
 
+dist_man_MANS += nodesvc/sim/colocsim.1
 bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
@@ -47,7 +48,8 @@ nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcom
 sim_tests = \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
-	tests/unit/test_sim_shape
+	tests/unit/test_sim_shape \
+	tests/unit/test_sim_workload
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests)
@@ -61,3 +63,16 @@ tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_workload_SOURCES = \
+	nodesvc/sim/workload.c nodesvc/sim/workload.h \
+	tests/unit/test_sim_workload.c
+tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
+tests_unit_test_sim_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
+
+# Where the time-sharing penalties come from. No sanitizers: it measures.
+EXTRA_DIST += contrib/bench/oversubscribe
+noinst_PROGRAMS += contrib/bench/bin/sharecost
+contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c
+contrib_bench_bin_sharecost_CFLAGS = $(WARN_CFLAGS) -fno-common -pthread
+contrib_bench_bin_sharecost_LDFLAGS =
+contrib_bench_bin_sharecost_LDADD = -lpthread

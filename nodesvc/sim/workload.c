@@ -187,7 +187,8 @@ static int read_penalties(struct reader *r, yaml_node_t *node, void *object)
 		return READ_MAPPING(r, node, "penalties", keys, &m->penalties);
 	}
 	if (machine_penalties(name, &m->penalties))
-		return refuse_value(r, node, "penalties", "assumed, none or their values");
+		return refuse_value(
+			r, node, "penalties", "assumed, measured, none or their values");
 	return 0;
 }
 

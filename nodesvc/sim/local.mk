@@ -76,3 +76,9 @@ contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c
 contrib_bench_bin_sharecost_CFLAGS = $(WARN_CFLAGS) -fno-common -pthread
 contrib_bench_bin_sharecost_LDFLAGS =
 contrib_bench_bin_sharecost_LDADD = -lpthread
+
+# doc/evaluation.md
+EXTRA_DIST += contrib/bench/papers doc/evaluation.md
+noinst_PROGRAMS += contrib/bench/bin/papersim
+contrib_bench_bin_papersim_SOURCES = contrib/bench/papersim.c
+contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

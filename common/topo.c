@@ -139,6 +139,9 @@ static int copy_cores(struct topo *t, hwloc_topology_t h, struct errbuf *err)
 		t->n_cores++;
 	}
 	t->n_pus = coreset_count(&t->all);
+	t->n_words = CORESET_WORDS;
+	while (t->n_words > 1 && !t->all.w[t->n_words - 1])
+		t->n_words--;
 	return 0;
 }
 
@@ -345,13 +348,17 @@ int topo_count_cores(const struct topo *t, const struct coreset *pus)
 	uint64_t seen[CORESET_WORDS] = {0};
 	int n = 0;
 
-	coreset_for_each (pu, pus) {
-		int c = t->pu_core[pu];
+	/* Every decision counts many sets: words by hand, not one call for each PU. */
+	for (int i = 0; i < t->n_words; i++)
+		seen[i] = 0;
+	for (int i = 0; i < t->n_words; i++)
+		for (uint64_t w = pus->w[i]; w; w &= w - 1) {
+			int c = t->pu_core[i * 64 + __builtin_ctzll(w)];
 
-		if (c >= 0 && !(seen[c / 64] >> (c % 64) & 1)) {
-			seen[c / 64] |= UINT64_C(1) << (c % 64);
-			n++;
+			if (c >= 0 && !(seen[c / 64] >> (c % 64) & 1)) {
+				seen[c / 64] |= UINT64_C(1) << (c % 64);
+				n++;
+			}
 		}
-	}
 	return n;
 }

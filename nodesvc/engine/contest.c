@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/explain.h"
 
 int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err)
@@ -27,11 +28,15 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->core = calloc(cores, sizeof(int));
 	c->core_domain = calloc(cores, sizeof(int));
 	c->owner = calloc(cores, sizeof(int));
+	c->running = calloc(cores, sizeof(int));
+	c->words = c->t->n_words;
 	c->scratch = calloc(4 * most, sizeof(int));
-	c->envelope = calloc(jobs, sizeof(struct coreset));
+	c->envelope = calloc(jobs, sizeof(*c->envelope));
+	c->base = calloc(jobs, sizeof(*c->base));
 	c->allowed = calloc(jobs * domains, 1);
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
-		!c->core_domain || !c->owner || !c->scratch || !c->envelope || !c->allowed) {
+		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
+		!c->allowed) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -48,8 +53,10 @@ void contest_done(struct contest *c)
 	free(c->core);
 	free(c->core_domain);
 	free(c->owner);
+	free(c->running);
 	free(c->scratch);
 	free(c->envelope);
+	free(c->base);
 	free(c->allowed);
 	memset(c, 0, sizeof(*c));
 }
@@ -61,37 +68,60 @@ static bool earlier(const struct view *v, int a, int b)
 	return strcmp(v->job[a].id, v->job[b].id) < 0;
 }
 
-/* Competitors by arrival; the others are placed. Insertion: views mostly come in order. */
+/* Where view job @i goes among those collected so far. */
+static int place_of(const struct contest *c, int i)
+{
+	int low = 0, high = c->n;
+
+	if (high > 0 && earlier(c->v, c->job[high - 1], i))
+		return high; /* views mostly come in order */
+	while (low < high) {
+		int mid = (low + high) / 2;
+
+		if (earlier(c->v, c->job[mid], i))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Competitors by arrival; the others are placed. */
 static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 {
 	const struct view *v = c->v;
 
 	c->n = 0;
 	for (int i = 0; i < v->n_jobs; i++) {
-		struct coreset base;
+		const struct coreset *base;
 		int k;
 
 		if (v->job[i].excluded) {
 			plan_why(p, i, "excluded: stays where it is");
 			continue;
 		}
-		plan_base_coreset(&base, v, c->t, &v->job[i]);
-		if (coreset_is_empty(&base))
+		base = coreset_is_empty(&v->job[i].envelope) ? &c->t->all : &v->job[i].envelope;
+		if (v->reserved) {
+			coreset_andnot(&c->base[i], base, v->reserved);
+			base = &c->base[i];
+		}
+		if (coreset_is_empty(base))
 			return err_set(err, -EINVAL,
 				"job %s: envelope: no CPU is left in it (reserved?)", v->job[i].id);
-		if (v->job[i].cores > 0 && v->job[i].cores > topo_count_cores(c->t, &base))
+		if (v->job[i].cores > 0 && v->job[i].cores > topo_count_cores(c->t, base))
 			return err_set(err, -EINVAL, "job %s: cores: %d, but its envelope has %d",
-				v->job[i].id, v->job[i].cores, topo_count_cores(c->t, &base));
+				v->job[i].id, v->job[i].cores, topo_count_cores(c->t, base));
 		if (v->job[i].nodes > 1 && !c->independent) {
-			p->job[i].coreset = base;
+			p->job[i].coreset = *base;
 			plan_why(p, i, "step of %d nodes: keeps its whole envelope",
 				v->job[i].nodes);
 			continue;
 		}
-		for (k = c->n++; k > 0 && earlier(v, i, c->job[k - 1]); k--) {
-			c->job[k] = c->job[k - 1];
-			c->envelope[k] = c->envelope[k - 1];
-		}
+		k = place_of(c, i);
+		memmove(c->job + k + 1, c->job + k, (size_t)(c->n - k) * sizeof(*c->job));
+		memmove(c->envelope + k + 1, c->envelope + k,
+			(size_t)(c->n - k) * sizeof(*c->envelope));
+		c->n++;
 		c->job[k] = i;
 		c->envelope[k] = base;
 	}
@@ -108,28 +138,33 @@ static void drop_job(struct contest *c, int k)
 	}
 }
 
+static bool same_envelopes(const struct contest *c)
+{
+	for (int k = 1; k < c->n; k++)
+		if (c->envelope[0] != c->envelope[k] &&
+			!coreset_is_equal(c->envelope[0], c->envelope[k]))
+			return false;
+	return true;
+}
+
 /* Jobs whose cores nobody else may have get them all and leave the contest. */
 static void settle_loners(struct contest *c, struct plan *p)
 {
-	bool all_same = true;
-
 	/* A single job stays in: policies have figures to tell about it. */
-	for (int k = 1; k < c->n && all_same; k++)
-		all_same = coreset_is_equal(&c->envelope[0], &c->envelope[k]);
-	if (all_same)
+	if (same_envelopes(c))
 		return;
 	for (int k = 0; k < c->n;) {
 		struct coreset mine;
 		bool alone = true;
 
-		topo_whole_cores(c->t, &c->envelope[k], &mine);
+		topo_whole_cores(c->t, c->envelope[k], &mine);
 		for (int l = 0; l < c->n && alone; l++)
-			alone = l == k || !coreset_intersects(&mine, &c->envelope[l]);
+			alone = l == k || !coreset_intersects(&mine, c->envelope[l]);
 		if (!alone) {
 			k++;
 			continue;
 		}
-		p->job[c->job[k]].coreset = c->envelope[k];
+		p->job[c->job[k]].coreset = *c->envelope[k];
 		plan_why(p, c->job[k], "alone in its envelope: all of it");
 		drop_job(c, k);
 	}
@@ -139,9 +174,9 @@ static void collect_cores(struct contest *c)
 {
 	struct coreset usable;
 
-	coreset_zero(&usable);
-	for (int k = 0; k < c->n; k++)
-		coreset_or(&usable, &usable, &c->envelope[k]);
+	usable = *c->envelope[0];
+	for (int k = 1; k < c->n && !c->uniform; k++)
+		coreset_or(&usable, &usable, c->envelope[k]);
 	c->n_domains = 0;
 	c->total = 0;
 	for (int i = 0; i < c->t->n_cores; i++)
@@ -156,7 +191,7 @@ static void collect_cores(struct contest *c)
 		for (int i = 0; i < td->n_cores && n < limit; i++) {
 			int core = c->t->domain_core[td->first_core + i];
 
-			if (!coreset_intersects(&c->t->core[core].pus, &usable))
+			if (!bits_intersect(&c->t->core[core].pus, &usable, c->words))
 				continue;
 			c->core_domain[core] = c->n_domains;
 			c->core[c->total++] = core;
@@ -171,7 +206,7 @@ static void collect_cores(struct contest *c)
 
 static bool may_use(const struct contest *c, int k, int core)
 {
-	return c->uniform || coreset_intersects(&c->t->core[core].pus, &c->envelope[k]);
+	return c->uniform || bits_intersect(&c->t->core[core].pus, c->envelope[k], c->words);
 }
 
 static int usable_cores(const struct contest *c, int k)
@@ -189,9 +224,6 @@ static void fill_allowed(struct contest *c)
 {
 	size_t stride = (size_t)c->t->n_domains;
 
-	c->uniform = true;
-	for (int k = 1; k < c->n && c->uniform; k++)
-		c->uniform = coreset_is_equal(&c->envelope[0], &c->envelope[k]);
 	if (c->uniform)
 		return;
 	memset(c->allowed, 0, (size_t)c->n * stride);
@@ -374,6 +406,21 @@ static void carve(struct contest *c, struct plan *p)
 		c->equal = c->equal && c->size[k] == c->size[0];
 }
 
+/* Which job runs on a core now; sets may overlap before the first placement. */
+static void mark_running(struct contest *c)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->running[i] = -1;
+	for (int k = 0; k < c->n; k++) {
+		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
+			int core = c->t->pu_core[pu];
+
+			if (core >= 0 && c->running[core] != k)
+				c->running[core] = c->running[core] == -1 ? k : -2;
+		}
+	}
+}
+
 int contest_build(struct contest *c, const struct view *v, struct plan *p, struct errbuf *err)
 {
 	int rc;
@@ -383,8 +430,9 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	if (rc)
 		return rc;
 	settle_loners(c, p);
+	c->uniform = same_envelopes(c);
 	c->n_domains = c->total = 0;
-	c->equal = c->uniform = true;
+	c->equal = true;
 	c->shared = c->given = false;
 	if (c->n == 0)
 		return 0;
@@ -392,7 +440,8 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	if (c->total == 0)
 		return err_set(err, -EINVAL, "capacity leaves no core");
 	fill_allowed(c);
-	for (int k = 0; k < c->n; k++)
+	mark_running(c);
+	for (int k = 0; k < c->n && !c->uniform; k++)
 		if (usable_cores(c, k) == 0)
 			return err_set(err, -EINVAL,
 				"job %s: capacity leaves no core of its envelope",

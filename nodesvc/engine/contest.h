@@ -37,11 +37,14 @@ struct contest {
 	int total;        /* cores to be had */
 	int *core_domain; /* [topo.n_cores] contest domain of a core, -1 not usable */
 
-	/* room for contest.c */
-	struct coreset *envelope; /* [max_jobs] base coreset by contest job */
-	unsigned char *allowed;   /* [max_jobs * topo.n_domains] */
-	int *owner;               /* [n_cores] */
-	int *scratch;             /* [4 * max(max_jobs, n_cores)] */
+	/* room for contest.c and contest_apply.c */
+	int words;    /* of coresets on this node */
+	int *running; /* [n_cores] the one job that runs there; -1 none, -2 several */
+	const struct coreset **envelope; /* [max_jobs] by contest job, without reserved PUs */
+	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
+	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
+	int *owner;                      /* [n_cores] */
+	int *scratch;                    /* [4 * max(max_jobs, n_cores)] */
 };
 
 int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err);
@@ -84,6 +87,9 @@ bool contest_blocks(struct contest *c, struct plan *p);
  * every job placed inside one domain, alone or with its group, sizes and balance kept.
  */
 bool contest_incumbent(struct contest *c, int *ret_domain_of);
+
+/* Leaves the incumbent @domain_of in place; @why is each job's sentence. */
+void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p);
 
 /*
  * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/explain.h"
 
 static const struct coreset *current_of(const struct contest *c, int k)
@@ -14,12 +15,14 @@ static const struct coreset *current_of(const struct contest *c, int k)
 
 static bool may_use(const struct contest *c, int k, int core)
 {
-	return c->uniform || coreset_intersects(&c->t->core[core].pus, &c->envelope[k]);
+	return c->uniform || bits_intersect(&c->t->core[core].pus, c->envelope[k], c->words);
 }
 
 static bool runs_on(const struct contest *c, int k, int core)
 {
-	return coreset_intersects(&c->t->core[core].pus, current_of(c, k));
+	if (c->running[core] >= -1)
+		return c->running[core] == k;
+	return bits_intersect(&c->t->core[core].pus, current_of(c, k), c->words);
 }
 
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p)
@@ -28,8 +31,8 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
 
 	coreset_zero(&set);
 	for (int i = 0; i < n; i++)
-		coreset_or(&set, &set, &c->t->core[core[i]].pus);
-	coreset_and(&p->job[c->job[k]].coreset, &set, &c->envelope[k]);
+		bits_add(&set, &c->t->core[core[i]].pus, c->words);
+	coreset_and(&p->job[c->job[k]].coreset, &set, c->envelope[k]);
 }
 
 void contest_counts(const struct contest *c, int *ret_count)
@@ -147,6 +150,19 @@ static void share_domain(const struct contest *c, const int *domain_of, int d, i
 		}
 }
 
+/* Would sharing out each domain leave everybody its minimum? Jobs in groups have no own cores. */
+static bool shares_suffice(const struct contest *c, const int *domain_of, int *want)
+{
+	if (c->shared)
+		return true;
+	for (int d = 0; d < c->n_domains; d++)
+		share_domain(c, domain_of, d, want);
+	for (int k = 0; k < c->n; k++)
+		if (want[k] < c->v->job[c->job[k]].min_cores && c->v->job[c->job[k]].min_cores > 1)
+			return false;
+	return true;
+}
+
 static void give_whole_domain(struct contest *c, const int *domain_of, int d, struct plan *p)
 {
 	for (int k = 0; k < c->n; k++) {
@@ -169,7 +185,7 @@ static void deal_row(
 	for (int i = 0; i < n; i++)
 		c->owner[core[i]] = -1;
 	for (int k = 0; k < c->n; k++) {
-		if ((domain_of && domain_of[k] != d) || coreset_is_empty(current_of(c, k)))
+		if (domain_of && domain_of[k] != d)
 			continue;
 		for (int i = 0; i < n && want[k] > 0; i++)
 			if (c->owner[core[i]] < 0 && runs_on(c, k, core[i])) {
@@ -316,6 +332,10 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		return;
 	}
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
+	if (!fits && !shares_suffice(c, domain_of, want)) {
+		contest_deal_row(c, p);
+		return;
+	}
 	for (int d = 0; d < c->n_domains; d++) {
 		int members = 0;
 
@@ -344,7 +364,7 @@ static int current_domain(const struct contest *c, int k)
 {
 	int domain = -1;
 
-	coreset_for_each (pu, current_of(c, k)) {
+	bits_for_each (pu, current_of(c, k), c->words) {
 		int core = c->t->pu_core[pu];
 		int d = core >= 0 ? c->core_domain[core] : -1;
 
@@ -418,13 +438,33 @@ bool contest_incumbent(struct contest *c, int *ret_domain_of)
 {
 	for (int k = 0; k < c->n; k++) {
 		ret_domain_of[k] = current_domain(c, k);
-		if (ret_domain_of[k] < 0 || !coreset_is_subset(current_of(c, k), &c->envelope[k]))
+		if (ret_domain_of[k] < 0 ||
+			!bits_subset(current_of(c, k), c->envelope[k], c->words))
+			return false;
+		if (!c->shared && c->v->job[c->job[k]].min_cores > 1 &&
+			topo_count_cores(c->t, current_of(c, k)) < c->v->job[c->job[k]].min_cores)
 			return false;
 	}
 	for (int d = 0; d < c->n_domains; d++)
 		if (!domain_is_dealt(c, ret_domain_of, d))
 			return false;
 	return is_balanced(c, ret_domain_of);
+}
+
+void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)
+{
+	int *members = c->scratch;
+
+	memset(members, 0, (size_t)c->n_domains * sizeof(int));
+	for (int k = 0; k < c->n; k++)
+		members[domain_of[k]]++;
+	for (int k = 0; k < c->n; k++) {
+		int d = domain_of[k];
+
+		p->job[c->job[k]].coreset = *current_of(c, k);
+		p->job[c->job[k]].group = members[d] > c->capacity[d] ? d : -1;
+		plan_why(p, c->job[k], "%s", why);
+	}
 }
 
 void contest_relabel(struct contest *c, int *domain_of)
@@ -445,7 +485,7 @@ void contest_relabel(struct contest *c, int *domain_of)
 		for (int l = k; l < c->n; l++) {
 			if (domain_of[l] != g)
 				continue;
-			coreset_for_each (pu, current_of(c, l)) {
+			bits_for_each (pu, current_of(c, l), c->words) {
 				int core = c->t->pu_core[pu];
 
 				if (core >= 0 && c->core_domain[core] >= 0)
@@ -567,21 +607,21 @@ void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
 				left[k]--;
 			}
 	}
-	/* The largest wants are hardest to keep in one domain: first. */
+	/* The largest wants are hardest to keep in one domain: first, and to the end. */
 	for (;;) {
-		int k = -1, d;
+		int k = -1;
 
 		for (int l = 0; l < c->n; l++)
 			if (left[l] > 0 && (k < 0 || left[l] > left[k]))
 				k = l;
 		if (k < 0)
 			break;
-		d = pick_domain(c, k, left[k]);
-		if (d < 0) {
-			left[k] = 0; /* its envelope has no more */
-			continue;
+		while (left[k] > 0) {
+			int d = pick_domain(c, k, left[k]);
+
+			/* No domain: its envelope has no more. */
+			left[k] = d < 0 ? 0 : left[k] - take_in(c, k, d, left[k]);
 		}
-		left[k] -= take_in(c, k, d, left[k]);
 	}
 	for (int k = 0; k < c->n; k++)
 		give_owned(c, k, c->core, c->total, p);

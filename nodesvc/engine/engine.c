@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/engine/bits.h"
 
 #define OPTIONS_MAX 32
 #define SPEC_MAX    512
@@ -88,13 +89,13 @@ static int read_spec(struct option_list *l, const char *spec, const struct polic
 	item = strsep(&rest, ",");
 	*ret = policy_find(item);
 	if (!*ret) {
-		char known[192] = "";
+		char known[208] = "";
 		size_t len = 0;
 
 		for (int i = 0; policy_registry[i] && len < sizeof(known); i++)
 			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
 				i ? " " : "", policy_registry[i]->name);
-		return err_set(err, -ENOENT, "unknown policy '%.30s'; known: %s", item, known);
+		return err_set(err, -ENOENT, "unknown policy '%.20s'; known: %s", item, known);
 	}
 	rc = add_config_options(l, cfg, item, err);
 	while (!rc && (item = strsep(&rest, ","))) {
@@ -195,15 +196,19 @@ static void fill_buckets(struct engine *e)
 			e->bucket[find_bucket(e, e->slot[s].id)] = s + 1;
 }
 
-/* Forgets the jobs that are gone. */
-static void drop_gone(struct engine *e)
+/* Forgets the jobs that are gone; true: there were some. */
+static bool drop_gone(struct engine *e)
 {
+	bool any = false;
+
 	for (int s = 0; s < e->cfg.max_jobs; s++)
 		if (e->slot[s].used && e->slot[s].seen != e->round) {
 			e->slot[s].used = false;
+			any = true;
 			if (e->ops->forget)
 				e->ops->forget(e->policy, s);
 		}
+	return any;
 }
 
 static int check_view_job(const struct engine *e, const struct view_job *j, struct errbuf *err)
@@ -213,7 +218,7 @@ static int check_view_job(const struct engine *e, const struct view_job *j, stru
 	if (len == 0 || len >= JOB_ID_MAX)
 		return err_set(err, -EINVAL, "job id '%.60s': 1 to %d characters expected",
 			j->id ? j->id : "", JOB_ID_MAX - 1);
-	if (!coreset_is_subset(&j->envelope, &e->cfg.topo->all))
+	if (!bits_subset(&j->envelope, &e->cfg.topo->all, CORESET_WORDS))
 		return err_set(err, -EINVAL, "job %s: envelope has CPUs the node has not", j->id);
 	for (int s = 0; s < SIGNAL_COUNT; s++)
 		if (j->signal[s].provenance != PROVENANCE_NONE &&
@@ -226,6 +231,7 @@ static int check_view_job(const struct engine *e, const struct view_job *j, stru
 static int match_slots(struct engine *e, const struct view *v, struct errbuf *err)
 {
 	int free_slot = 0;
+	bool changed;
 
 	e->round++;
 	for (int i = 0; i < v->n_jobs; i++) {
@@ -241,7 +247,7 @@ static int match_slots(struct engine *e, const struct view *v, struct errbuf *er
 			return err_set(err, -EINVAL, "job %s: twice in one view", v->job[i].id);
 		e->slot[e->slot_of[i]].seen = e->round;
 	}
-	drop_gone(e);
+	changed = drop_gone(e);
 	for (int i = 0; i < v->n_jobs; i++) {
 		struct slot *s;
 
@@ -254,7 +260,10 @@ static int match_slots(struct engine *e, const struct view *v, struct errbuf *er
 		s->used = true;
 		s->seen = e->round;
 		e->slot_of[i] = free_slot;
+		changed = true;
 	}
+	if (!changed)
+		return 0;
 	fill_buckets(e);
 	for (int i = 0; i < v->n_jobs; i++)
 		if (e->bucket[find_bucket(e, v->job[i].id)] - 1 != e->slot_of[i])
@@ -267,7 +276,7 @@ uint32_t engine_missing(const struct engine *e, const struct view *v, int i)
 	uint32_t needs = e->ops->needs_now ? e->ops->needs_now(e->policy) : e->ops->needs;
 	uint32_t missing = 0;
 
-	for (int s = 0; s < SIGNAL_COUNT; s++)
+	for (int s = 0; needs >> s && s < SIGNAL_COUNT; s++)
 		if (needs & SIGNAL_BIT(s) && v->job[i].signal[s].provenance == PROVENANCE_NONE)
 			missing |= SIGNAL_BIT(s);
 	return missing;
@@ -275,6 +284,8 @@ uint32_t engine_missing(const struct engine *e, const struct view *v, int i)
 
 static int check_signals(const struct engine *e, const struct view *v, struct errbuf *err)
 {
+	if (!e->ops->needs && !e->ops->needs_now)
+		return 0;
 	for (int i = 0; i < v->n_jobs; i++) {
 		bool placed = !v->job[i].excluded &&
 			      (v->job[i].nodes <= 1 || e->cfg.multi_node_independent);

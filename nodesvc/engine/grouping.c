@@ -165,6 +165,25 @@ static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain
 	}
 }
 
+/* tier_of[k] := the first job that looks like k does; returns whether any do. */
+static bool find_alike(struct grouping *g, int n, const double *value, const double *second)
+{
+	bool any = false;
+
+	for (int i = 0, first = 0; i < n; i++) {
+		int k = g->sorted[i];
+
+		if (value[k] != value[g->sorted[first]])
+			first = i;
+		g->tier_of[k] = k;
+		for (int j = first; j < i && g->tier_of[k] == k; j++)
+			if (second[g->sorted[j]] == second[k])
+				g->tier_of[k] = g->tier_of[g->sorted[j]];
+		any = any || g->tier_of[k] != k;
+	}
+	return any;
+}
+
 /*
  * Jobs that look alike may be exchanged at no cost: do so until the grouping is the first in
  * order of arrival.
@@ -172,33 +191,34 @@ static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain
 static void order_alike(struct grouping *g, int n, int n_domains, const double *value,
 	const double *second, int *domain_of)
 {
-	int n_labels = 0;
-	bool alike = false;
+	const int *class = g->tier_of;
+	int n_labels = 0, *next = g->best;
 
-	for (int i = 1; i < n && !alike; i++)
-		alike = value[g->sorted[i]] == value[g->sorted[i - 1]];
-	if (!alike)
+	if (!find_alike(g, n, value, second))
 		return;
 	for (int d = 0; d < n_domains; d++) {
 		g->label[d] = -1;
 		g->load[d] = n; /* earliest member that has no double */
 	}
+	for (int k = 0; k < n; k++)
+		g->trial[k] = 0;
+	for (int k = 0; k < n; k++)
+		g->trial[class[k]]++;
+	/* next[k]: the job after k of the same class; sorted[] serves as heads of the chains. */
+	for (int k = 0; k < n; k++)
+		g->sorted[k] = -1;
 	for (int k = n - 1; k >= 0; k--) {
-		bool fixed = true;
-
-		for (int l = 0; l < n && fixed; l++)
-			fixed = l == k || value[l] != value[k] || second[l] != second[k];
-		if (fixed)
+		if (g->trial[class[k]] == 1)
 			g->load[domain_of[k]] = k;
+		next[k] = g->sorted[class[k]];
+		g->sorted[class[k]] = k;
 	}
 	for (int k = 0; k < n; k++) {
 		int pick = k, best_rank = 0, d;
 
-		for (int l = k; l < n; l++) {
+		for (int l = k; l >= 0; l = next[l]) {
 			int at = domain_of[l], rank;
 
-			if (value[l] != value[k] || second[l] != second[k])
-				continue;
 			rank = g->label[at] >= 0 ? g->label[at] : n_domains + g->load[at];
 			if (l == k || rank < best_rank) {
 				pick = l;
@@ -216,17 +236,21 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of)
 {
-	double score = 0, smallest = c->n ? c->size[0] : 1;
+	double score = 0, smallest = c->n ? c->size[0] : 1, *weight = g->gain;
 
 	for (int k = 1; k < c->n; k++)
 		smallest = c->size[k] < smallest ? c->size[k] : smallest;
-	for (int i = 0; i < c->n; i++)
-		for (int j = i + 1; j < c->n; j++)
-			if (domain_of[i] == domain_of[j])
-				score += fabs(value[i] - value[j]) *
-					 (g->weighted ? c->size[i] * c->size[j] /
-								 (smallest * smallest)
-						      : 1);
+	for (int d = 0; d < c->n_domains; d++)
+		g->sum[d] = weight[d] = 0;
+	/* Ascending: against all before it in its domain a job is the larger of the pair. */
+	for (int i = 0; i < c->n; i++) {
+		int k = g->sorted[i], d = domain_of[k];
+		double w = g->weighted ? c->size[k] / smallest : 1;
+
+		score += w * (value[k] * weight[d] - g->sum[d]);
+		weight[d] += w;
+		g->sum[d] += w * value[k];
+	}
 	return score;
 }
 
@@ -235,7 +259,10 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 {
 	g->weighted = !c->equal;
 	if (!c->equal || !c->uniform) {
-		if (grouping_search(g, c, value, second, ret_domain_of))
+		bool found = grouping_search(g, c, value, second, ret_domain_of);
+
+		grouping_sort(g->sorted, c->n, value);
+		if (found)
 			return grouping_score(g, c, value, ret_domain_of);
 		/* Sizes fit no grouping: by number of jobs, cores are shared out inside. */
 		g->weighted = false;
@@ -251,6 +278,7 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 	} else {
 		deal_balanced(g, c->n, c->n_domains, second, ret_domain_of);
 		order_alike(g, c->n, c->n_domains, value, second, ret_domain_of);
+		grouping_sort(g->sorted, c->n, value);
 	}
 	return grouping_score(g, c, value, ret_domain_of);
 }

@@ -48,7 +48,7 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 /* @idx := 0..n-1 ascending by value, then arrival; allocates nothing. */
 void grouping_sort(int *idx, int n, const double *value);
 
-/* Score of any grouping, weighted as the last grouping_best() was. */
+/* Score of any grouping of the same values, weighted as the last grouping_best() was. */
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of);
 

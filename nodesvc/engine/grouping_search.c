@@ -158,6 +158,17 @@ static void improve(struct grouping *g, struct contest *c, int *domain_of)
 	}
 }
 
+static double pair_sum(const struct grouping *g, const struct contest *c, const int *domain_of)
+{
+	double sum = 0;
+
+	for (int i = 0; i < c->n; i++)
+		for (int j = i + 1; j < c->n; j++)
+			if (domain_of[i] == domain_of[j])
+				sum += pair(g, i, j);
+	return sum;
+}
+
 static bool balanced(const struct search *s, const int *domain_of)
 {
 	struct grouping *g = s->g;
@@ -265,7 +276,7 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES) &&
 			first_fit(g, c, g->trial)) {
 			improve(g, c, g->trial);
-			consider(&s, g->trial, grouping_score(g, c, value, g->trial));
+			consider(&s, g->trial, pair_sum(g, c, g->trial));
 		}
 	}
 	if (s.found)

@@ -23,7 +23,8 @@ libengine_la_SOURCES = \
 	nodesvc/engine/policies/mapper.c \
 	nodesvc/engine/policies/none.c \
 	nodesvc/engine/policies/oracle.c \
-	nodesvc/engine/policies/sbmp.c \
+	nodesvc/engine/policies/sbmp.c nodesvc/engine/policies/sbmp.h \
+	nodesvc/engine/policies/sbmp_deal.c \
 	nodesvc/engine/policies/spread.c \
 	nodesvc/engine/policy.h \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
@@ -38,7 +39,11 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_colocsim_plan \
+	tests/unit/test_engine \
 	tests/unit/test_golden \
+	tests/unit/test_grouping \
+	tests/unit/test_phase \
 	tests/unit/test_topo
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
@@ -49,7 +54,20 @@ tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
+tests_unit_test_engine_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
+tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_colocsim_plan_SOURCES = tests/unit/test_colocsim_plan.c
+tests_unit_test_colocsim_plan_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_colocsim_plan_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_phase_SOURCES = tests/unit/test_phase.c
+tests_unit_test_phase_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_phase_LDADD = $(ENGINE_TEST_LIBS)
 EXTRA_DIST += \
+	doc/policies.md \
 	tests/golden/basic.json \
 	tests/golden/das.json \
 	tests/golden/dio.json \
@@ -60,3 +78,10 @@ EXTRA_DIST += \
 	tests/golden/others.json \
 	tests/golden/sbmp.json
 # End of EXTRA_DIST
+
+# Allocations are counted by --wrap: the engine's objects are linked in statically.
+noinst_PROGRAMS += contrib/bench/decide
+contrib_bench_decide_SOURCES = contrib/bench/decide.c
+contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
+contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/engine/bits.h"
+
 static const char *const role_text[] = {
 	[ROLE_OWNER] = "owner",
 	[ROLE_DONEE] = "donee",
@@ -103,6 +105,7 @@ struct check {
 	const struct view *v;
 	const struct topo *t;
 	bool share_smt;
+	int words;
 	struct errbuf *err;
 	uint32_t slices[CHECK_JOBS_MAX]; /* bit s: runs in slice s */
 	int16_t pu_owner[CORESET_MAX];
@@ -141,7 +144,7 @@ static bool may_overlap(const struct check *c, int a, int b)
 static int check_bounds(struct check *c, int i)
 {
 	const struct plan_job *j = &c->p->job[i];
-	struct coreset base;
+	const struct coreset *base;
 
 	if (coreset_is_empty(&j->coreset))
 		return broken(c, i, "its coreset is empty");
@@ -155,10 +158,11 @@ static int check_bounds(struct check *c, int i)
 	}
 	if (c->p->observe && coreset_is_equal(&j->coreset, &c->v->job[i].current))
 		return 0;
-	plan_base_coreset(&base, c->v, c->t, &c->v->job[i]);
-	if (!coreset_is_subset(&j->coreset, &base))
+	base = coreset_is_empty(&c->v->job[i].envelope) ? &c->t->all : &c->v->job[i].envelope;
+	if (!bits_subset(&j->coreset, base, CORESET_WORDS) ||
+		(c->v->reserved && bits_intersect(&j->coreset, c->v->reserved, CORESET_WORDS)))
 		return broken(c, i, "its coreset leaves the envelope or takes reserved CPUs");
-	if (!coreset_is_subset(&j->coreset, &c->t->all))
+	if (!bits_subset(&j->coreset, &c->t->all, CORESET_WORDS))
 		return broken(c, i, "its coreset has CPUs the node has not");
 	if (j->cores != topo_count_cores(c->t, &j->coreset))
 		return broken(c, i, "its core count is not that of its coreset");
@@ -169,7 +173,7 @@ static int check_overlap(struct check *c, int i)
 {
 	const struct plan_job *j = &c->p->job[i];
 
-	coreset_for_each (pu, &j->coreset) {
+	bits_for_each (pu, &j->coreset, c->words) {
 		int core = c->t->pu_core[pu];
 		int o = c->pu_owner[pu];
 
@@ -184,28 +188,43 @@ static int check_overlap(struct check *c, int i)
 	return 0;
 }
 
-/* Wishes count only where all of them fit. */
+/* Wishes count only where all of them fit, which is plain to see when envelopes are alike. */
 static bool min_cores_fit(const struct check *c)
 {
+	const struct coreset *envelope = NULL;
+	struct coreset base;
 	int sum = 0;
 
-	for (int i = 0; i < c->p->n_jobs; i++)
-		if (!c->v->job[i].excluded)
-			sum += c->v->job[i].min_cores > 1 ? c->v->job[i].min_cores : 1;
-	return sum <= c->t->n_cores - (c->v->reserved ? topo_count_cores(c->t, c->v->reserved) : 0);
+	for (int i = 0; i < c->p->n_jobs; i++) {
+		const struct view_job *j = &c->v->job[i];
+
+		if (j->excluded)
+			continue;
+		if (envelope && !coreset_is_equal(envelope, &j->envelope))
+			return false;
+		envelope = &j->envelope;
+		plan_base_coreset(&base, c->v, c->t, j);
+		sum += j->min_cores > 1 ? j->min_cores : 1;
+	}
+	return !envelope || sum <= topo_count_cores(c->t, &base);
 }
 
 static int check_min_cores(struct check *c)
 {
-	if (c->v->capacity || !min_cores_fit(c))
+	int wishes = 0;
+
+	for (int i = 0; i < c->p->n_jobs; i++)
+		wishes += c->v->job[i].min_cores > 1;
+	if (!wishes || c->v->capacity || !min_cores_fit(c))
 		return 0;
 	for (int i = 0; i < c->p->n_jobs; i++) {
 		const struct view_job *vj = &c->v->job[i];
 		struct coreset base;
 
+		if (vj->excluded || vj->min_cores <= 1 || c->p->job[i].cores >= vj->min_cores)
+			continue;
 		plan_base_coreset(&base, c->v, c->t, vj);
-		if (!vj->excluded && vj->min_cores > 1 && c->p->job[i].cores < vj->min_cores &&
-			topo_count_cores(c->t, &base) >= vj->min_cores)
+		if (topo_count_cores(c->t, &base) >= vj->min_cores)
 			return broken(c, i, "gets fewer than its minimum of cores");
 	}
 	return 0;
@@ -303,7 +322,8 @@ static int check_slices(struct check *c)
 int plan_check(const struct plan *p, const struct view *v, const struct topo *t, bool share_smt,
 	struct errbuf *err)
 {
-	struct check c = {.p = p, .v = v, .t = t, .share_smt = share_smt, .err = err};
+	struct check c = {
+		.p = p, .v = v, .t = t, .share_smt = share_smt, .words = t->n_words, .err = err};
 	int rc;
 
 	if (p->n_jobs != v->n_jobs || p->n_jobs > CHECK_JOBS_MAX)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/contest.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
@@ -80,9 +81,9 @@ static bool still_holds(struct contest *c)
 		const struct coreset *now = &c->v->job[c->job[k]].current;
 
 		if (topo_count_cores(c->t, now) != c->size[k] ||
-			!coreset_is_subset(now, &c->envelope[k]))
+			!coreset_is_subset(now, c->envelope[k]))
 			return false;
-		coreset_for_each (pu, now) {
+		bits_for_each (pu, now, c->words) {
 			int core = c->t->pu_core[pu];
 
 			if (core < 0 || c->core_domain[core] < 0 ||

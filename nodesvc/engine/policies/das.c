@@ -172,8 +172,7 @@ static bool may_use(const struct policy *p, int k, int place)
 		int core = cores_of(p, place)[i];
 
 		if (c->core_domain[core] < 0 ||
-			(!c->uniform &&
-				!coreset_intersects(&c->t->core[core].pus, &c->envelope[k])))
+			(!c->uniform && !coreset_intersects(&c->t->core[core].pus, c->envelope[k])))
 			return false;
 	}
 	return true;

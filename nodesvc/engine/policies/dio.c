@@ -145,8 +145,7 @@ static int dio_decide(struct policy *p, const struct view *v, const int *slot, s
 		now = spread(p, p->running, &mean);
 		if (now <= best + p->cfg.h * mean) {
 			ret->score = now;
-			for (int k = 0; k < c->n; k++)
-				plan_why(ret, c->job[k], "stays: misses are spread well enough");
+			contest_keep(c, p->running, "stays: misses are spread well enough", ret);
 			return 0;
 		}
 	}

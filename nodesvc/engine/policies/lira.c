@@ -189,6 +189,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	struct contest *c = &p->contest;
 	bool missbal, runs;
 	int rc = contest_build(c, v, ret, err), idle;
+	const char *why = NULL;
 	double best, now;
 	uint64_t set;
 
@@ -207,22 +208,19 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	ret->score = best;
 	runs = contest_incumbent(c, p->running);
 	set = contest_set(c, slot);
-	if (p->fixed && runs && set == p->set) {
-		ret->score = grouping_score(&p->grouping, c, p->value, p->running);
-		return 0;
-	}
+	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
+	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
+	if (runs && p->fixed && set == p->set)
+		why = "stays: decided when the set of jobs last changed";
+	else if (runs && idle > c->n_domains)
+		why = "stays: more idle jobs than domains";
+	else if (runs && now * (1 + p->cfg.h) >= best)
+		why = "stays: no grouping is enough better";
 	p->set = set;
-	if (runs) {
-		now = grouping_score(&p->grouping, c, p->value, p->running);
-		/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
-		if (idle > c->n_domains || now * (1 + p->cfg.h) >= best) {
-			ret->score = now;
-			for (int k = 0; k < c->n; k++)
-				plan_why(ret, c->job[k], "stays: %s",
-					idle > c->n_domains ? "more idle jobs than domains"
-							    : "no grouping is enough better");
-			return 0;
-		}
+	if (why) {
+		ret->score = now;
+		contest_keep(c, p->running, why, ret);
+		return 0;
 	}
 	contest_relabel(c, p->domain_of);
 	contest_apply(c, p->domain_of, ret);

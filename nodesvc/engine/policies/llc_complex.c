@@ -166,9 +166,8 @@ static int complex_decide(struct policy *p, const struct view *v, const int *slo
 		return 0;
 	set = contest_set(c, slot);
 	if (set == p->set && contest_incumbent(c, p->domain_of)) {
-		for (int k = 0; k < c->n; k++)
-			plan_why(
-				ret, c->job[k], "stays: decided when the set of jobs last changed");
+		contest_keep(
+			c, p->domain_of, "stays: decided when the set of jobs last changed", ret);
 		return 0;
 	}
 	p->set = set;

@@ -111,10 +111,13 @@ static void set_fair(struct policy *p, const int *slot, bool rebase)
 {
 	const struct contest *c = &p->contest;
 	int base = c->total / c->n, rest = c->total % c->n;
+	bool wishes = false;
 
+	for (int k = 0; k < c->n; k++)
+		wishes = wishes || c->v->job[c->job[k]].min_cores > 1;
 	for (int k = 0; k < c->n; k++) {
 		struct job_state *s = &p->state[slot[c->job[k]]];
-		int fair = base + (k >= c->n - rest);
+		int fair = wishes ? c->size[k] : base + (k >= c->n - rest);
 
 		if (rebase || s->fair == 0) {
 			s->fair = fair;
@@ -223,7 +226,7 @@ static void ask(struct policy *p, int k, int cores, int ms, struct plan *ret)
 	for (int i = 0; i < c->total && n < cores; i++) {
 		struct coreset pus;
 
-		coreset_and(&pus, &c->t->core[c->core[i]].pus, &c->envelope[k]);
+		coreset_and(&pus, &c->t->core[c->core[i]].pus, c->envelope[k]);
 		if (coreset_is_empty(&pus))
 			continue;
 		coreset_or(&x->coreset, &x->coreset, &pus);

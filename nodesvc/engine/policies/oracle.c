@@ -196,10 +196,11 @@ static int by_curves(struct policy *p, struct plan *ret, struct errbuf *err)
 				"job %s: speed is missing, policy '%s' needs it", j->id,
 				variant_name[p->variant]);
 		for (int u = 1; u <= p->units.n; u++) {
-			int n = u * p->units.size;
+			int n = u * p->units.size < c->total ? u * p->units.size : c->total;
 
 			*allocate_cost(&p->allocate, k, u) =
-				sign * slow_down(p, j, n < c->total ? n : c->total);
+				sign * slow_down(p, j, n) +
+				(n < j->min_cores ? 1e6 * (j->min_cores - n) : 0);
 		}
 	}
 	ret->score =

@@ -13,37 +13,17 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "nodesvc/engine/allocate.h"
-#include "nodesvc/engine/contest.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
-#include "nodesvc/engine/phase.h"
-#include "nodesvc/engine/scalability.h"
-#include "nodesvc/engine/units.h"
+#include "nodesvc/engine/policies/sbmp.h"
 
-#define SAMPLE_MS        150  /* Table 3: about 550 ms for four points */
-#define DONOR_BELOW      0.70 /* Table 3 */
-#define DONEE_WEIGHT     1    /* of 100: "much lower" priority (section 3.4) */
-#define GREEN_TABLE_HALF 0.60 /* ours: relative performance on half the cores ... */
-#define GREEN_SPEEDUP    0.60 /* ... and speed-up per core that make a job Green */
-#define GREEN_UNITS      4
-#define KNOWN_PHASES     4
-#define SAME_PHASE       1.25 /* ratio of utilisations at one width that still is one phase */
+#define SAMPLE_MS   150  /* Table 3: about 550 ms for four points */
+#define DONOR_BELOW 0.70 /* Table 3 */
+#define SAME_PHASE  1.25 /* ratio of utilisations at one width that still is one phase */
 
-enum objective { OBJECTIVE_ANTT, OBJECTIVE_STP, OBJECTIVE_WSPEEDUP, OBJECTIVE_WORST };
-enum variant { SBMP_BASE, SBMP_PP, SBMP_CD };
 static const char *const variant_name[] = {"sbmp", "sbmp-pp", "sbmp-cd"};
-
-struct config {
-	int objective, search, phase;
-	bool green;
-	int sample_ms, slice_ms;
-	double donor;
-};
 
 static const struct option_spec options[] = {
 	{"objective", OPTION_CHOICE, offsetof(struct config, objective), 0, 0,
@@ -55,41 +35,6 @@ static const struct option_spec options[] = {
 	{"slice_ms", OPTION_INT, offsetof(struct config, slice_ms), 10, 60000, NULL},
 	{"donor", OPTION_DOUBLE, offsetof(struct config, donor), 0, 1, NULL},
 	{0},
-};
-
-struct known_phase {
-	struct scalability fit;
-	int n;
-	struct {
-		int cores;
-		double utilization;
-	} seen[4];
-};
-
-struct job_state {
-	bool known, has_fit, sampling;
-	struct speed_point point[SCALABILITY_POINTS];
-	int n_points;
-	struct scalability fit;
-	uint64_t sample_no;
-	bool has_utilization;
-	double utilization;
-	struct phase phase;
-	struct known_phase phases[KNOWN_PHASES];
-	int n_phases, phase_now;
-};
-
-struct policy {
-	enum variant variant;
-	struct config cfg;
-	struct phase_cfg phase_cfg;
-	struct contest contest;
-	struct units units;
-	struct allocate allocate;
-	struct job_state *state; /* [max_jobs] by slot */
-	int *given, *unit_owner, *domain_of;
-	bool *is_green, *taken;
-	double *peak; /* [max_jobs] best speed of the job's table */
 };
 
 static void sbmp_free(struct policy *p)
@@ -344,7 +289,7 @@ static void ask(struct policy *p, int k, int cores, struct plan *ret)
 	};
 	for (int i = 0; i < cores; i++)
 		coreset_or(&x->coreset, &x->coreset, &c->t->core[p->units.core[i]].pus);
-	coreset_and(&x->coreset, &x->coreset, &c->envelope[k]);
+	coreset_and(&x->coreset, &x->coreset, c->envelope[k]);
 }
 
 /* Asks for what is missing, or fits; false while job @k has no curve at all. */
@@ -367,309 +312,6 @@ static bool predict(struct policy *p, int k, int slot, struct plan *ret)
 	if (s->sampling && complete && scalability_fit(s->point, s->n_points, &fit))
 		set_fit(s, &fit, true);
 	return s->has_fit;
-}
-
-static int cores_of(const struct policy *p, int units)
-{
-	int n = units * p->units.size;
-
-	return n < p->contest.total ? n : p->contest.total;
-}
-
-static void fill_peaks(struct policy *p, const int *slot)
-{
-	for (int k = 0; k < p->contest.n; k++) {
-		const struct job_state *s = &p->state[slot[p->contest.job[k]]];
-
-		p->peak[k] = 0;
-		for (int u = 1; s->has_fit && u <= p->units.n; u++)
-			p->peak[k] = fmax(p->peak[k], scalability_speed(&s->fit, cores_of(p, u)));
-	}
-}
-
-/* Relative performance against the job's best width. */
-static double table(const struct policy *p, int k, const struct job_state *s, int cores)
-{
-	return scalability_speed(&s->fit, cores) / p->peak[k];
-}
-
-/*
- * Almost linear jobs lose by any partition and are better run alone, in turns (section 3.1). The
- * paper gives no bound; these are ours.
- */
-static void find_green(struct policy *p, const int *slot)
-{
-	const struct contest *c = &p->contest;
-
-	for (int k = 0; k < c->n; k++) {
-		const struct job_state *s = &p->state[slot[c->job[k]]];
-
-		p->is_green[k] = c->n > 1 && p->cfg.green && p->units.n >= GREEN_UNITS &&
-				 c->v->job[c->job[k]].nodes <= 1 &&
-				 table(p, k, s, c->total / 2) <= GREEN_TABLE_HALF &&
-				 scalability_speed(&s->fit, c->total) >= GREEN_SPEEDUP * c->total;
-	}
-}
-
-static double cost(const struct policy *p, int k, const struct job_state *s, int units)
-{
-	int n = cores_of(p, units), min = p->contest.v->job[p->contest.job[k]].min_cores;
-
-	/* Far above any slow-down: taken only where no dealing avoids it. */
-	if (n < min)
-		return 1e6 * (min - n);
-	switch (p->cfg.objective) {
-	case OBJECTIVE_STP:
-		return -table(p, k, s, n);
-	case OBJECTIVE_WSPEEDUP:
-		return -scalability_speed(&s->fit, n) /
-		       scalability_speed(&s->fit, p->contest.total);
-	default:
-		return 1 / table(p, k, s, n);
-	}
-}
-
-/* Units for every job that is not Green; returns the objective's value. */
-static double allocate(struct policy *p, const int *slot)
-{
-	const struct contest *c = &p->contest;
-	enum combine how = p->cfg.objective == OBJECTIVE_WORST ? COMBINE_MAX : COMBINE_SUM;
-	int *units = c->scratch, n = 0;
-	double value;
-
-	for (int k = 0; k < c->n; k++) {
-		if (p->is_green[k])
-			continue;
-		for (int u = 1; u <= p->units.n; u++)
-			*allocate_cost(&p->allocate, n, u) =
-				cost(p, k, &p->state[slot[c->job[k]]], u);
-		n++;
-	}
-	if (n == 0)
-		return NAN;
-	value = p->cfg.search ? allocate_climb(&p->allocate, n, p->units.n, how, units)
-			      : allocate_best(&p->allocate, n, p->units.n, how, units);
-	n = 0;
-	for (int k = 0; k < c->n; k++)
-		p->given[k] = p->is_green[k] ? 0 : units[n++];
-	if (p->cfg.objective == OBJECTIVE_ANTT)
-		return value / n;
-	return p->cfg.objective == OBJECTIVE_WORST ? value : -value;
-}
-
-static bool owns_unit(const struct policy *p, int k, int unit)
-{
-	const struct contest *c = &p->contest;
-	const struct coreset *now = &c->v->job[c->job[k]].current;
-
-	for (int i = 0; i < p->units.count[unit]; i++)
-		if (!coreset_intersects(
-			    now, &c->t->core[p->units.core[p->units.first[unit] + i]].pus))
-			return false;
-	return true;
-}
-
-/* Units a job has stay its own; the rest are filled one after another (section 2, centralised). */
-static void place(struct policy *p, struct plan *ret)
-{
-	struct contest *c = &p->contest;
-	int *left = c->scratch, *list = left + c->max_jobs;
-
-	for (int u = 0; u < p->units.n; u++)
-		p->unit_owner[u] = -1;
-	for (int k = 0; k < c->n; k++) {
-		left[k] = p->given[k];
-		for (int u = 0; u < p->units.n && left[k] > 0; u++)
-			if (p->unit_owner[u] < 0 && owns_unit(p, k, u)) {
-				p->unit_owner[u] = k;
-				left[k]--;
-			}
-	}
-	for (int k = 0; k < c->n; k++)
-		for (int u = 0; u < p->units.n && left[k] > 0; u++)
-			if (p->unit_owner[u] < 0) {
-				p->unit_owner[u] = k;
-				left[k]--;
-			}
-	for (int k = 0; k < c->n; k++) {
-		int n = 0;
-
-		for (int u = 0; u < p->units.n; u++)
-			for (int i = 0; p->unit_owner[u] == k && i < p->units.count[u]; i++)
-				list[n++] = p->units.core[p->units.first[u] + i];
-		if (n)
-			contest_give(c, k, list, n, ret);
-	}
-}
-
-/* Green jobs one at a time on everything, the others together in between. */
-static void gang_green(struct policy *p, struct plan *ret)
-{
-	struct contest *c = &p->contest;
-	struct plan_slice *rest = &ret->slice[0];
-	int n_green = 0;
-
-	rest->n_jobs = 0;
-	for (int k = 0; k < c->n; k++)
-		n_green += p->is_green[k];
-	if (n_green == 0)
-		return;
-	ret->n_slices = n_green < c->n;
-	for (int k = 0; k < c->n; k++) {
-		int i = c->job[k], s = ret->n_slices;
-
-		if (!p->is_green[k]) {
-			rest->job[rest->n_jobs++] = i;
-			continue;
-		}
-		contest_give(c, k, c->core, c->total, ret);
-		ret->job[i].role = ROLE_GANG;
-		if (s == PLAN_SLICES_MAX) {
-			/* Cannot happen with find_green()'s bound on units; keep the last one. */
-			s--;
-		} else {
-			ret->n_slices++;
-			ret->slice[s].n_jobs = 0;
-		}
-		ret->slice[s].job[ret->slice[s].n_jobs++] = i;
-		ret->slice[s].ms = p->cfg.slice_ms;
-		plan_why(ret, i, "scales almost linearly: the whole node, in turns");
-	}
-	if (n_green < c->n)
-		rest->ms = p->cfg.slice_ms * rest->n_jobs;
-}
-
-/* Gain of donee @k from @cores more, by its table; not recomputed after the first donor. */
-static double gain(const struct policy *p, int k, const struct job_state *s, int have, int cores)
-{
-	int n = have + cores < p->contest.total ? have + cores : p->contest.total;
-
-	return table(p, k, s, n) / table(p, k, s, have);
-}
-
-/* Section 3.4: one donee per donor; a job is one or the other. */
-static void donate(struct policy *p, const int *slot, struct plan *ret)
-{
-	const struct contest *c = &p->contest;
-	bool *donor = p->taken;
-	int busiest = -1, n_high = 0;
-
-	for (int k = 0; k < c->n; k++) {
-		const struct job_state *s = &p->state[slot[c->job[k]]];
-
-		donor[k] = s->has_utilization && s->utilization < p->cfg.donor;
-		n_high += !donor[k];
-		if (donor[k] &&
-			(busiest < 0 ||
-				s->utilization > p->state[slot[c->job[busiest]]].utilization))
-			busiest = k;
-	}
-	/* Nobody is busy: the busiest of them is the donee. */
-	if (n_high == 0 && busiest >= 0)
-		donor[busiest] = false;
-	for (int k = 0; k < c->n; k++) {
-		struct plan_job *dj = &ret->job[c->job[k]], *rj;
-		int best = -1, cores = topo_count_cores(c->t, &dj->coreset);
-		double best_gain = 1 - 1e-9; /* more cores may harm: then nobody borrows */
-
-		for (int r = 0; donor[k] && r < c->n; r++) {
-			const struct job_state *s = &p->state[slot[c->job[r]]];
-			double g;
-
-			if (donor[r] || p->is_green[r] || p->is_green[k] ||
-				ret->job[c->job[r]].n_lent == PLAN_LENT_MAX)
-				continue;
-			g = gain(p, r, s, cores_of(p, p->given[r]), cores);
-			if (g > best_gain + 1e-12) {
-				best = r;
-				best_gain = g;
-			}
-		}
-		if (best < 0)
-			continue;
-		rj = &ret->job[c->job[best]];
-		dj->role = ROLE_DONOR;
-		rj->role = ROLE_DONEE;
-		rj->lent[rj->n_lent++] = (struct plan_lent){
-			.coreset = dj->coreset,
-			.donor = c->job[k],
-			.weight = DONEE_WEIGHT,
-		};
-		plan_why(ret, c->job[k], "uses under %.0f %% of its cores: lends them to %s",
-			100 * p->cfg.donor, rj->id);
-		plan_why(ret, c->job[best], "gains %.0f %% from the idle time of %s",
-			100 * (best_gain - 1), dj->id);
-	}
-}
-
-/* C(U-1, N-1): how many ways there are to deal the units (section 3.1). */
-static double assignments(int units, int jobs)
-{
-	double n = 1;
-
-	for (int i = 1; i < jobs; i++)
-		n = n * (units - i) / i;
-	return round(n);
-}
-
-static void explain_curve(
-	struct explain *x, const struct policy *p, const int *slot, const char *key, size_t offset)
-{
-	const struct contest *c = &p->contest;
-
-	explain_object(x, key);
-	for (int k = 0; k < c->n; k++) {
-		const struct job_state *s = &p->state[slot[c->job[k]]];
-		double coefficient;
-
-		memcpy(&coefficient, (const char *)&s->fit + offset, sizeof(coefficient));
-		if (s->has_fit)
-			explain_number(x, c->v->job[c->job[k]].id, coefficient);
-	}
-	explain_end(x);
-}
-
-static void explain(const struct policy *p, const int *slot, bool allocated, struct plan *ret)
-{
-	const struct contest *c = &p->contest;
-	struct explain x;
-	double antt = 0;
-
-	explain_open(&x, ret);
-	if (!x.plan)
-		return;
-	explain_curve(&x, p, slot, "alpha", offsetof(struct scalability, alpha));
-	explain_curve(&x, p, slot, "beta", offsetof(struct scalability, beta));
-	explain_curve(&x, p, slot, "gamma", offsetof(struct scalability, gamma));
-	explain_object(&x, "table");
-	for (int k = 0; k < c->n; k++) {
-		const struct job_state *s = &p->state[slot[c->job[k]]];
-
-		if (!s->has_fit)
-			continue;
-		explain_object(&x, c->v->job[c->job[k]].id);
-		for (int u = 1, last = 0; u <= p->units.n; u++) {
-			int cores = cores_of(p, u);
-			char key[16];
-
-			snprintf(key, sizeof(key), "%d", cores);
-			if (cores != last)
-				explain_number(&x, key, table(p, k, s, cores));
-			last = cores;
-		}
-		explain_end(&x);
-	}
-	explain_end(&x);
-	for (int k = 0; k < c->n && allocated; k++) {
-		const struct job_state *s = &p->state[slot[c->job[k]]];
-
-		antt += p->is_green[k] ? c->n : 1 / table(p, k, s, cores_of(p, p->given[k])) / c->n;
-	}
-	if (allocated)
-		explain_number(&x, "antt", antt);
-	explain_number(&x, "unit", p->units.size);
-	explain_number(&x, "assignments", assignments(p->units.n, c->n));
-	explain_close(&x);
 }
 
 /* What cannot be partitioned: equal shares, or groups that own a domain. */
@@ -724,28 +366,28 @@ static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, 
 		units_split(&p->units, c);
 	for (int k = 0; k < c->n; k++)
 		predicted = predict(p, k, slot[c->job[k]], ret) && predicted;
-	fill_peaks(p, slot);
+	sbmp_fill_peaks(p, slot);
 	for (int k = 0; k < c->n; k++)
 		p->is_green[k] = false;
 	if (!predicted) {
-		explain(p, slot, false, ret);
+		sbmp_explain(p, slot, false, ret);
 		share(p, "equal parts until its scalability is known", ret);
 		restart_phases(p, slot, ret, v->now_s);
 		return 0;
 	}
-	find_green(p, slot);
-	ret->score = allocate(p, slot);
-	place(p, ret);
+	sbmp_find_green(p, slot);
+	ret->score = sbmp_allocate(p, slot);
+	sbmp_place(p, ret);
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores: %.0f %% of its best speed",
-			cores_of(p, p->given[k]),
-			p->given[k] ? 100 * table(p, k, &p->state[slot[c->job[k]]],
-						    cores_of(p, p->given[k]))
+			sbmp_cores(p, p->given[k]),
+			p->given[k] ? 100 * sbmp_table(p, k, &p->state[slot[c->job[k]]],
+						    sbmp_cores(p, p->given[k]))
 				    : 100.0);
-	gang_green(p, ret);
+	sbmp_gang_green(p, ret);
 	if (p->variant == SBMP_CD)
-		donate(p, slot, ret);
-	explain(p, slot, true, ret);
+		sbmp_donate(p, slot, ret);
+	sbmp_explain(p, slot, true, ret);
 	restart_phases(p, slot, ret, v->now_s);
 	return 0;
 }

@@ -56,8 +56,10 @@ static int spread_decide(struct policy *p, const struct view *v, const int *slot
 	if (rc || c->n == 0 || contest_blocks(c, ret))
 		return rc;
 	set = contest_set(c, slot);
-	if (set == p->set && contest_incumbent(c, p->domain_of))
+	if (set == p->set && contest_incumbent(c, p->domain_of)) {
+		contest_keep(c, p->domain_of, "stays: the jobs are the same", ret);
 		return 0;
+	}
 	p->set = set;
 	contest_counts(c, count);
 	for (int k = 0; k < c->n; k++) {

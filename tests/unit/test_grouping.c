@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Groupings, allocations and snakes against brute force on random small instances.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/allocate.h"
+#include "nodesvc/engine/engine.h"
+#include "nodesvc/engine/grouping.h"
+#include "nodesvc/engine/scalability.h"
+
+#define JOBS 8
+
+static uint64_t state = 88172645463325252u;
+
+static int rnd(int n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (int)(state % (uint64_t)n);
+}
+
+struct instance {
+	struct topo *t;
+	struct policy_cfg cfg;
+	struct contest c;
+	struct grouping g;
+	struct plan plan;
+	struct view v;
+	struct view_job job[JOBS];
+	char id[JOBS][16];
+	int capacity[8];
+	double value[JOBS];
+};
+
+static void open_instance(struct instance *x, const char *source, int n)
+{
+	memset(x, 0, sizeof(*x));
+	ck_assert_int_eq(topo_load(&x->t, source, NULL), 0);
+	x->cfg.topo = x->t;
+	x->cfg.max_jobs = JOBS;
+	ck_assert_int_eq(contest_init(&x->c, &x->cfg, NULL), 0);
+	ck_assert_int_eq(grouping_init(&x->g, &x->cfg, NULL), 0);
+	ck_assert_int_eq(plan_init(&x->plan, JOBS, NULL), 0);
+	x->v.job = x->job;
+	x->v.n_jobs = n;
+	for (int i = 0; i < n; i++) {
+		snprintf(x->id[i], sizeof(x->id[i]), "j%d", i);
+		x->job[i].id = x->id[i];
+		x->job[i].order = i;
+		x->job[i].nodes = 1;
+		x->value[i] = rnd(3) ? rnd(1000) : rnd(4);
+	}
+}
+
+static void close_instance(struct instance *x)
+{
+	plan_done(&x->plan);
+	grouping_done(&x->g);
+	contest_done(&x->c);
+	topo_free(x->t);
+}
+
+static void build(struct instance *x)
+{
+	struct errbuf err = {""};
+
+	ck_assert_int_eq(plan_reset(&x->plan, &x->v, x->t, &err), 0);
+	ck_assert_msg(contest_build(&x->c, &x->v, &x->plan, &err) == 0, "%s", err.text);
+}
+
+/* The definition, pair by pair. */
+static double pairs(const struct instance *x, const int *domain_of, bool weighted)
+{
+	int n = x->v.n_jobs, smallest = x->c.size[0];
+	double sum = 0;
+
+	for (int k = 1; k < n; k++)
+		smallest = x->c.size[k] < smallest ? x->c.size[k] : smallest;
+	for (int i = 0; i < n; i++)
+		for (int j = i + 1; j < n; j++)
+			if (domain_of[i] == domain_of[j])
+				sum += fabs(x->value[i] - x->value[j]) *
+				       (weighted ? (double)x->c.size[i] * x->c.size[j] / smallest /
+							       smallest
+						 : 1);
+	return sum;
+}
+
+/* Best over all groupings with the given numbers of jobs (equal sizes) or cores (windows). */
+static double brute(const struct instance *x, const int *count, const int *min, const int *max)
+{
+	int n = x->v.n_jobs, s = x->c.n_domains, domain_of[JOBS] = {0};
+	double best = -1;
+
+	for (;;) {
+		int jobs[8] = {0}, load[8] = {0}, k = 0;
+		bool ok = true;
+
+		for (int i = 0; i < n; i++) {
+			jobs[domain_of[i]]++;
+			load[domain_of[i]] += x->c.size[i];
+		}
+		for (int d = 0; d < s && ok; d++)
+			ok = count ? jobs[d] == count[d] : load[d] >= min[d] && load[d] <= max[d];
+		if (ok) {
+			double v = pairs(x, domain_of, !count);
+
+			best = v > best ? v : best;
+		}
+		while (k < n && ++domain_of[k] == s)
+			domain_of[k++] = 0;
+		if (k == n)
+			return best;
+	}
+}
+
+START_TEST(equal_sizes_reach_the_best_of_all_groupings)
+{
+	static const char *const sources[] = {
+		"pack:2 core:4",
+		"pack:3 core:4",
+		"pack:4 core:2",
+		"core:2",
+		"core:4",
+		"pack:2 core:8",
+	};
+
+	/* 10 000 cases in all. */
+	for (int i = 0; i < 1667; i++) {
+		const enum grouping_tie ties[] = {TIE_BALANCE, TIE_FIRST};
+		struct instance x;
+		int n = 2 + rnd(JOBS - 1), count[8], domain_of[JOBS], again[JOBS];
+		double score, best;
+
+		open_instance(&x, sources[_i], n);
+		if (rnd(2) && x.t->n_domains <= 3) {
+			for (int d = 0; d < x.t->n_domains; d++)
+				x.capacity[d] = 1 + rnd(x.t->domain[d].n_cores);
+			x.v.capacity = x.capacity;
+			x.v.n_capacity = x.t->n_domains;
+		}
+		for (int k = 0; k < n; k++)
+			x.job[k].cores = 1;
+		build(&x);
+		if (!x.c.equal || x.c.n_domains < 2) {
+			close_instance(&x);
+			continue;
+		}
+		contest_counts(&x.c, count);
+		best = brute(&x, count, NULL, NULL);
+		for (int tie = 0; tie < 2; tie++) {
+			int jobs[8] = {0};
+
+			score = grouping_best(&x.g, &x.c, x.value, x.value, ties[tie], domain_of);
+			ck_assert_double_eq_tol(score, best, 1e-6);
+			ck_assert_double_eq_tol(pairs(&x, domain_of, false), best, 1e-6);
+			ck_assert_double_eq_tol(
+				grouping_score(&x.g, &x.c, x.value, domain_of), best, 1e-6);
+			for (int k = 0; k < n; k++)
+				jobs[domain_of[k]]++;
+			for (int d = 0; d < x.c.n_domains; d++)
+				ck_assert_int_eq(jobs[d], count[d]);
+			grouping_best(&x.g, &x.c, x.value, x.value, ties[tie], again);
+			ck_assert_mem_eq(domain_of, again, (size_t)n * sizeof(int));
+		}
+		close_instance(&x);
+	}
+}
+END_TEST
+
+START_TEST(unequal_sizes_of_few_jobs_reach_the_best_that_fits)
+{
+	for (int i = 0; i < 300; i++) {
+		struct instance x;
+		int n = 3 + rnd(5), min[8], max[8], domain_of[JOBS];
+		double best, score;
+
+		open_instance(&x, _i ? "pack:3 core:6" : "pack:2 core:8", n);
+		for (int k = 0; k < n; k++)
+			x.job[k].cores = 1 + rnd(4);
+		build(&x);
+		if (x.c.given && !x.c.equal && x.c.n == n) {
+			for (int d = 0; d < x.c.n_domains; d++)
+				contest_window(&x.c, d, &min[d], &max[d]);
+			best = brute(&x, NULL, min, max);
+			score = grouping_best(&x.g, &x.c, x.value, x.value, TIE_BALANCE, domain_of);
+			if (best >= 0) {
+				ck_assert_double_eq_tol(score, best, 1e-6);
+				ck_assert(contest_fits(&x.c, domain_of));
+			}
+		}
+		close_instance(&x);
+	}
+}
+END_TEST
+
+static double brute_allocate(
+	struct allocate *a, int n, int units, enum combine how, int i, double so_far, int left)
+{
+	double best = INFINITY;
+
+	if (i == n)
+		return left == 0 ? so_far : INFINITY;
+	for (int u = 1; u <= left - (n - 1 - i); u++) {
+		double c = *allocate_cost(a, i, u);
+		double v = brute_allocate(a, n, units, how, i + 1,
+			how == COMBINE_SUM ? so_far + c : fmax(so_far, c), left - u);
+
+		best = v < best ? v : best;
+	}
+	return best;
+}
+
+START_TEST(allocation_reaches_the_best_of_all)
+{
+	struct allocate a;
+
+	ck_assert_int_eq(allocate_init(&a, 6, 16, NULL), 0);
+	for (int i = 0; i < 600; i++) {
+		int n = 1 + rnd(5), units = n + rnd(9), given[6], sum = 0;
+		enum combine how = rnd(2) ? COMBINE_SUM : COMBINE_MAX;
+		bool curve = rnd(2);
+		double best, got, start = how == COMBINE_SUM ? 0 : -INFINITY;
+
+		for (int k = 0; k < n; k++) {
+			double b = rnd(1000) / 1000.0, g = rnd(100) / 2000.0 * (1 - b);
+			struct scalability s = {.alpha = 1 - b - g, .beta = b, .gamma = g};
+
+			for (int u = 1; u <= units; u++)
+				*allocate_cost(&a, k, u) =
+					curve ? 1 / scalability_speed(&s, u) : rnd(50);
+		}
+		best = brute_allocate(&a, n, units, how, 0, start, units);
+		got = allocate_best(&a, n, units, how, given);
+		ck_assert_double_eq_tol(got, best, 1e-9);
+		for (int k = 0; k < n; k++)
+			sum += given[k];
+		ck_assert_int_eq(sum, units);
+		ck_assert_double_ge(allocate_climb(&a, n, units, how, given), best - 1e-9);
+	}
+	allocate_done(&a);
+}
+END_TEST
+
+START_TEST(fit_is_the_best_curve_with_no_negative_coefficient)
+{
+	for (int i = 0; i < 300; i++) {
+		struct speed_point p[4] = {{1, 1}, {12, 1}, {24, 1}, {48, 1}};
+		struct scalability s;
+		double error = 0;
+
+		for (int k = 1; k < 4; k++)
+			p[k].speed = 0.2 + rnd(10000) / 200.0;
+		ck_assert(scalability_fit(p, 4, &s));
+		ck_assert_double_ge(s.alpha, 0);
+		ck_assert_double_ge(s.beta, 0);
+		ck_assert_double_ge(s.gamma, 0);
+		ck_assert_double_eq_tol(s.alpha + s.beta + s.gamma, 1, 1e-9);
+		for (int k = 1; k < 4; k++)
+			error += pow(s.alpha + s.beta / p[k].cores + s.gamma * p[k].cores -
+					     1 / p[k].speed,
+				2);
+		/* No point of a fine grid over the triangle fits better. */
+		for (int b = 0; b <= 50; b++)
+			for (int g = 0; b + g <= 50; g++) {
+				double e = 0;
+
+				for (int k = 1; k < 4; k++)
+					e += pow((50 - b - g) / 50.0 + b / 50.0 / p[k].cores +
+							 g / 50.0 * p[k].cores - 1 / p[k].speed,
+						2);
+				ck_assert_double_ge(e, error - 1e-9);
+			}
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("grouping");
+	TCase *tc;
+	SRunner *r;
+	int failed;
+
+	tc = tcase_create("the exact method equals brute force for jobs of one size");
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, equal_sizes_reach_the_best_of_all_groupings, 0, 6);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("few jobs of several sizes are searched to the end");
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, unequal_sizes_of_few_jobs_reach_the_best_that_fits, 0, 2);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("units are dealt at the least cost");
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, allocation_reaches_the_best_of_all);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("scalability is fitted inside its bounds");
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, fit_is_the_best_curve_with_no_negative_coefficient);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/engine/phase.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+/* One epoch of @before, then one of @after: does the paper's detector see a change? */
+static bool paper_sees(double before, double after)
+{
+	struct phase p;
+	bool changed;
+
+	phase_restart(&p, &phase_paper, 0, 12);
+	changed = phase_sample(&p, &phase_paper, 10, before);
+	ck_assert(!changed);
+	return phase_sample(&p, &phase_paper, 12.5, after);
+}
+
+START_TEST(paper_ratio_is_strict)
+{
+	/* SBMP Table 3: more than twice, less than half. */
+	static const struct {
+		double before, after;
+		bool changed;
+	} table[] = {
+		{.80, .39, true},
+		{.80, .41, false},
+		{.30, .61, true},
+		{.30, .60, false},
+	};
+	bool changed = paper_sees(table[_i].before, table[_i].after);
+
+	ck_assert_int_eq(changed, table[_i].changed);
+}
+END_TEST
+
+START_TEST(paper_misses_a_change_in_the_first_epoch)
+{
+	struct phase p;
+	bool changed = false;
+
+	phase_restart(&p, &phase_paper, 0, 12);
+	for (int i = 1; i <= 80; i++)
+		changed |= phase_sample(&p, &phase_paper, 0.5 * i, i <= 8 ? .9 : .4);
+	ck_assert(!changed);
+}
+END_TEST
+
+START_TEST(width_sees_it_after_two_samples)
+{
+	struct phase p;
+	bool seen[5];
+	static const double u[5] = {.9, .9, .4, .4, .4};
+
+	phase_restart(&p, &phase_width, 0, 12);
+	for (int i = 0; i < 5; i++)
+		seen[i] = phase_sample(&p, &phase_width, 0.5 * (i + 1), u[i]);
+	ck_assert(!seen[0] && !seen[1] && !seen[2] && seen[3] && !seen[4]);
+}
+END_TEST
+
+START_TEST(width_forgives_one_odd_sample)
+{
+	struct phase p;
+	bool seen = false;
+	static const double u[6] = {.9, .9, .4, .9, .4, .9};
+
+	phase_restart(&p, &phase_width, 0, 12);
+	for (int i = 0; i < 6; i++)
+		seen |= phase_sample(&p, &phase_width, 0.5 * (i + 1), u[i]);
+	ck_assert(!seen);
+}
+END_TEST
+
+START_TEST(a_new_width_starts_a_new_reference)
+{
+	struct phase p;
+	bool seen = false;
+
+	phase_restart(&p, &phase_width, 0, 12);
+	seen |= phase_sample(&p, &phase_width, 1, .9);
+	seen |= phase_sample(&p, &phase_width, 2, .9);
+	phase_restart(&p, &phase_width, 2, 48);
+	for (int i = 3; i < 9; i++)
+		seen |= phase_sample(&p, &phase_width, i, .3);
+	ck_assert(!seen);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("phase");
+	TCase *tc;
+	SRunner *r;
+	int failed;
+
+	tc = tcase_create("the published detector compares epochs");
+	tcase_add_loop_test(tc, paper_ratio_is_strict, 0, 4);
+	tcase_add_test(tc, paper_misses_a_change_in_the_first_epoch);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("the corrected one compares at equal width, twice");
+	tcase_add_test(tc, width_sees_it_after_two_samples);
+	tcase_add_test(tc, width_forgives_one_odd_sample);
+	tcase_add_test(tc, a_new_width_starts_a_new_reference);
+	suite_add_tcase(s, tc);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

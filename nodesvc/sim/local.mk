@@ -52,7 +52,8 @@ sim_tests = \
 	tests/unit/test_sim_workload
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
-TESTS += $(sim_tests)
+TESTS += $(sim_tests) tests/check-sim.sh
+dist_check_SCRIPTS += tests/check-sim.sh
 SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
 tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
 tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)

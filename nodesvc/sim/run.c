@@ -173,10 +173,19 @@ bool run_is_over(const struct run *r, int i)
 	return r->job[i].spec.runs > 0 && r->job[i].runs >= r->job[i].spec.runs;
 }
 
-/* Pages are first touched where the job first runs (sticky memory only). */
+/*
+ * Pages are first touched where a process first runs (sticky memory only): when time goes on, not
+ * when it is placed, for it may be placed again before that.
+ */
 static void settle_homes(struct run *r)
 {
+	bool settled = true;
+
 	if (r->m->p.numa != NUMA_STICKY)
+		return;
+	for (int i = 0; i < r->n_jobs; i++)
+		settled &= r->job[i].has_home || !r->layout[0].job[i].active;
+	if (settled)
 		return;
 	for (int i = 0; i < r->n_jobs; i++) {
 		struct run_job *j = &r->job[i];
@@ -192,6 +201,7 @@ static void settle_homes(struct run *r)
 	r->home_hash = 0;
 	for (int i = 0; i < r->n_jobs * r->m->n_memories; i++)
 		r->home_hash = rng_mix(r->home_hash + (uint64_t)(r->homes[i] * 1e9));
+	r->stale = true;
 }
 
 void run_place(struct run *r, const struct place *place, const struct run_slice *slice, int n)
@@ -240,7 +250,6 @@ void run_place(struct run *r, const struct place *place, const struct run_slice 
 			slices == 0 ? 1 : fmax(0, slice[k].seconds - r->m->p.gang_switch_s) / total;
 		r->n_layouts = k + 1;
 	}
-	settle_homes(r);
 	r->stale = true;
 }
 
@@ -365,6 +374,7 @@ enum run_event run_advance(struct run *r, double until_s, int *ret_job)
 		int who = -1;
 		bool arrives = false;
 
+		settle_homes(r);
 		run_rates(r);
 		for (int i = 0; i < r->n_jobs; i++) {
 			struct run_job *j = &r->job[i];

@@ -161,17 +161,28 @@ START_TEST(remote_memory_is_slower)
 	struct place place = on(0, 3);
 	struct run *r;
 	double local, remote;
+	int who;
 
 	p.phase[0].mlp = 2;
 	tear_down();
 	set_up_machine("pack:2 core:8 pu:1", NUMA_STICKY);
 	ck_assert_int_eq(run_create(&r, &machine, &spec, 1, NULL), 0);
 	run_place(r, &place, NULL, 0);
+	run_advance(r, 0.5, &who);
 	local = run_rates(r)->instr_per_s;
 	place = on(8, 11);
 	run_place(r, &place, NULL, 0);
 	remote = run_rates(r)->instr_per_s;
 	ck_assert_double_gt(local, 1.05 * remote);
+
+	/* A new process touches its pages where it now is, placed anew or not. */
+	run_advance(r, 100, &who);
+	ck_assert_int_eq(r->job[0].runs, 1);
+	run_advance(r, r->now_s + 0.2, &who);
+	ck_assert_double_eq_tol(run_rates(r)->instr_per_s / local, 1, 1e-6);
+	place = on(0, 3);
+	run_place(r, &place, NULL, 0);
+	ck_assert_double_eq_tol(run_rates(r)->instr_per_s / remote, 1, 1e-6);
 	run_free(r);
 }
 END_TEST

@@ -36,6 +36,14 @@ static inline bool bits_intersect(const struct coreset *a, const struct coreset 
 	return false;
 }
 
+static inline bool bits_empty(const struct coreset *s, int words)
+{
+	for (int i = 0; i < words; i++)
+		if (s->w[i])
+			return false;
+	return true;
+}
+
 static inline bool bits_subset(const struct coreset *inner, const struct coreset *outer, int words)
 {
 	for (int i = 0; i < words; i++)

@@ -100,12 +100,12 @@ static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 			plan_why(p, i, "excluded: stays where it is");
 			continue;
 		}
-		base = coreset_is_empty(&v->job[i].envelope) ? &c->t->all : &v->job[i].envelope;
+		base = bits_empty(&v->job[i].envelope, c->words) ? &c->t->all : &v->job[i].envelope;
 		if (v->reserved) {
 			coreset_andnot(&c->base[i], base, v->reserved);
 			base = &c->base[i];
 		}
-		if (coreset_is_empty(base))
+		if (bits_empty(base, c->words))
 			return err_set(err, -EINVAL,
 				"job %s: envelope: no CPU is left in it (reserved?)", v->job[i].id);
 		if (v->job[i].cores > 0 && v->job[i].cores > topo_count_cores(c->t, base))
@@ -401,9 +401,18 @@ static void carve(struct contest *c, struct plan *p)
 {
 	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
 		;
+}
+
+static void sum_sizes(struct contest *c)
+{
 	c->equal = true;
-	for (int k = 1; k < c->n; k++)
+	c->sum = 0;
+	c->biggest = 1;
+	for (int k = 0; k < c->n; k++) {
 		c->equal = c->equal && c->size[k] == c->size[0];
+		c->sum += c->size[k];
+		c->biggest = c->size[k] > c->biggest ? c->size[k] : c->biggest;
+	}
 }
 
 /* Which job runs on a core now; sets may overlap before the first placement. */
@@ -449,6 +458,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	set_sizes(c);
 	if (c->given || c->n > c->n_domains)
 		carve(c, p);
+	sum_sizes(c);
 	return 0;
 }
 

@@ -25,6 +25,7 @@ struct contest {
 	int n;            /* competing jobs */
 	int *job;         /* [n] index in the view */
 	int *size;        /* [n] cores by right (c_i) */
+	int sum, biggest; /* of the sizes */
 	bool given;       /* every size was asked for */
 	bool equal;       /* all sizes are the same */
 	bool shared;      /* more jobs than cores: a domain's members share it */

@@ -66,16 +66,11 @@ void contest_counts(const struct contest *c, int *ret_count)
 
 void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max)
 {
-	int sum = 0, biggest = 1, max, min;
+	int max, min;
 
-	for (int k = 0; k < c->n; k++) {
-		sum += c->size[k];
-		if (c->size[k] > biggest)
-			biggest = c->size[k];
-	}
 	/* For equal sizes this is floor/ceil of the domain's share of the jobs. */
-	max = (sum * c->capacity[d] + c->total - 1) / c->total + biggest - 1;
-	min = sum * c->capacity[d] / c->total - (biggest - 1);
+	max = (c->sum * c->capacity[d] + c->total - 1) / c->total + c->biggest - 1;
+	min = c->sum * c->capacity[d] / c->total - (c->biggest - 1);
 	*ret_max = !c->shared && max > c->capacity[d] ? c->capacity[d] : max;
 	*ret_min = min > 0 ? min : 0;
 }
@@ -417,19 +412,20 @@ static bool domain_is_dealt(struct contest *c, const int *domain_of, int d)
 static bool is_balanced(const struct contest *c, const int *domain_of)
 {
 	bool by_count = true, by_size = true;
+	int *load = c->scratch, *count = load + c->n_domains;
 
+	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
+	for (int k = 0; k < c->n; k++) {
+		load[domain_of[k]] += c->size[k];
+		count[domain_of[k]]++;
+	}
 	for (int d = 0; d < c->n_domains; d++) {
-		int min, max, load = 0, count = 0;
+		int min, max;
 
-		for (int k = 0; k < c->n; k++)
-			if (domain_of[k] == d) {
-				load += c->size[k];
-				count++;
-			}
 		contest_window(c, d, &min, &max);
-		by_size = by_size && load <= max && load >= min;
-		by_count = by_count && count >= c->n * c->capacity[d] / c->total &&
-			   count <= (c->n * c->capacity[d] + c->total - 1) / c->total;
+		by_size = by_size && load[d] <= max && load[d] >= min;
+		by_count = by_count && count[d] >= c->n * c->capacity[d] / c->total &&
+			   count[d] <= (c->n * c->capacity[d] + c->total - 1) / c->total;
 	}
 	return by_count || by_size;
 }

@@ -5,6 +5,7 @@
 #include "nodesvc/engine/engine.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,7 +223,7 @@ static int check_view_job(const struct engine *e, const struct view_job *j, stru
 		return err_set(err, -EINVAL, "job %s: envelope has CPUs the node has not", j->id);
 	for (int s = 0; s < SIGNAL_COUNT; s++)
 		if (j->signal[s].provenance != PROVENANCE_NONE &&
-			!(isfinite(j->signal[s].value) && j->signal[s].value >= 0))
+			!(j->signal[s].value >= 0 && j->signal[s].value <= DBL_MAX))
 			return err_set(err, -EINVAL, "job %s: %s is %g", j->id,
 				signal_name((enum signal_id)s), j->signal[s].value);
 	return 0;

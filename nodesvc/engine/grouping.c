@@ -32,11 +32,12 @@ int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbu
 	g->min = calloc(s, sizeof(int));
 	g->max = calloc(s, sizeof(int));
 	g->label = calloc(s, sizeof(int));
+	g->head = calloc(n, sizeof(int));
 	g->trial = calloc(n, sizeof(int));
 	g->best = calloc(n, sizeof(int));
 	g->free_slot = calloc(2 * n * s, 1);
 	if (!g->weight || !g->gain || !g->sum || !g->sorted || !g->tier_of || !g->count ||
-		!g->load || !g->min || !g->max || !g->label || !g->trial || !g->best ||
+		!g->load || !g->min || !g->max || !g->label || !g->head || !g->trial || !g->best ||
 		!g->free_slot) {
 		grouping_done(g);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -56,6 +57,7 @@ void grouping_done(struct grouping *g)
 	free(g->min);
 	free(g->max);
 	free(g->label);
+	free(g->head);
 	free(g->trial);
 	free(g->best);
 	free(g->free_slot);
@@ -192,7 +194,7 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 	const double *second, int *domain_of)
 {
 	const int *class = g->tier_of;
-	int n_labels = 0, *next = g->best;
+	int n_labels = 0, *next = g->best, *head = g->head;
 
 	if (!find_alike(g, n, value, second))
 		return;
@@ -204,14 +206,14 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 		g->trial[k] = 0;
 	for (int k = 0; k < n; k++)
 		g->trial[class[k]]++;
-	/* next[k]: the job after k of the same class; sorted[] serves as heads of the chains. */
+	/* next[k]: the job after k of the same class; head[] starts the chains. */
 	for (int k = 0; k < n; k++)
-		g->sorted[k] = -1;
+		head[k] = -1;
 	for (int k = n - 1; k >= 0; k--) {
 		if (g->trial[class[k]] == 1)
 			g->load[domain_of[k]] = k;
-		next[k] = g->sorted[class[k]];
-		g->sorted[class[k]] = k;
+		next[k] = head[class[k]];
+		head[class[k]] = k;
 	}
 	for (int k = 0; k < n; k++) {
 		int pick = k, best_rank = 0, d;
@@ -278,7 +280,6 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 	} else {
 		deal_balanced(g, c->n, c->n_domains, second, ret_domain_of);
 		order_alike(g, c->n, c->n_domains, value, second, ret_domain_of);
-		grouping_sort(g->sorted, c->n, value);
 	}
 	return grouping_score(g, c, value, ret_domain_of);
 }

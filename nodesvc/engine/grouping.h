@@ -30,7 +30,7 @@ struct grouping {
 	int *sorted;    /* [max_jobs] */
 	int *tier_of;   /* [max_jobs] */
 	int *count, *load, *min, *max, *label; /* [max_domains] */
-	int *trial, *best;                     /* [max_jobs] */
+	int *trial, *best, *head;              /* [max_jobs] */
 	unsigned char *free_slot;              /* [2 * max_jobs * max_domains] */
 };
 

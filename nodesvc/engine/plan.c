@@ -146,7 +146,7 @@ static int check_bounds(struct check *c, int i)
 	const struct plan_job *j = &c->p->job[i];
 	const struct coreset *base;
 
-	if (coreset_is_empty(&j->coreset))
+	if (bits_empty(&j->coreset, CORESET_WORDS))
 		return broken(c, i, "its coreset is empty");
 	if (c->v->job[i].excluded) {
 		bool placed = !coreset_is_empty(&c->v->job[i].current);
@@ -158,9 +158,9 @@ static int check_bounds(struct check *c, int i)
 	}
 	if (c->p->observe && coreset_is_equal(&j->coreset, &c->v->job[i].current))
 		return 0;
-	base = coreset_is_empty(&c->v->job[i].envelope) ? &c->t->all : &c->v->job[i].envelope;
-	if (!bits_subset(&j->coreset, base, CORESET_WORDS) ||
-		(c->v->reserved && bits_intersect(&j->coreset, c->v->reserved, CORESET_WORDS)))
+	base = bits_empty(&c->v->job[i].envelope, c->words) ? &c->t->all : &c->v->job[i].envelope;
+	if (!bits_subset(&j->coreset, base, c->words) ||
+		(c->v->reserved && bits_intersect(&j->coreset, c->v->reserved, c->words)))
 		return broken(c, i, "its coreset leaves the envelope or takes reserved CPUs");
 	if (!bits_subset(&j->coreset, &c->t->all, CORESET_WORDS))
 		return broken(c, i, "its coreset has CPUs the node has not");
@@ -329,8 +329,15 @@ int plan_check(const struct plan *p, const struct view *v, const struct topo *t,
 	if (p->n_jobs != v->n_jobs || p->n_jobs > CHECK_JOBS_MAX)
 		return err_set(
 			err, -EINVAL, "plan: %d jobs for a view of %d", p->n_jobs, v->n_jobs);
-	memset(c.pu_owner, 0xff, sizeof(c.pu_owner));
-	memset(c.core_owner, 0xff, sizeof(c.core_owner));
+	c.p = p;
+	c.v = v;
+	c.t = t;
+	c.share_smt = share_smt;
+	c.words = t->n_words;
+	c.err = err;
+	memset(c.slices, 0, (size_t)p->n_jobs * sizeof(c.slices[0]));
+	memset(c.pu_owner, 0xff, (size_t)c.words * 64 * sizeof(c.pu_owner[0]));
+	memset(c.core_owner, 0xff, (size_t)t->n_cores * sizeof(c.core_owner[0]));
 	rc = check_slices(&c);
 	for (int i = 0; !rc && i < p->n_jobs; i++) {
 		if (strncmp(p->job[i].id, v->job[i].id, JOB_ID_MAX - 1) != 0)

@@ -23,7 +23,7 @@ nodesvc/actuate: nodesvc/actuate/ common/ nodesvc/record/ledger.h
 nodesvc/record: nodesvc/record/ common/ nodesvc/counters/counters.h
 nodesvc/report: nodesvc/report/ common/ nodesvc/record/ nodesvc/ctl/client.h
 nodesvc/ctl: nodesvc/ctl/ common/ nodesvc/counters/ nodesvc/engine/ nodesvc/record/ nodesvc/report/ nodesvc/conf
-nodesvc/sim: nodesvc/sim/ common/ nodesvc/engine/ nodesvc/record/
+nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/
 nodesvc/runtime: nodesvc/runtime/ common/
 nodesvc: nodesvc/ common/ spank/
 '
@@ -32,7 +32,7 @@ nodesvc: nodesvc/ common/ spank/
 homes='
 sqlite3.h nodesvc/record/
 papi.h nodesvc/counters/papi.c
-yaml.h nodesvc/conf
+yaml.h nodesvc/conf nodesvc/sim/
 hwloc.h common/topo.c
 hwloc/ common/topo.c
 slurm/ spank/

@@ -12,6 +12,8 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"plan", "decide placements for views written as JSON", sim_plan},
+	{"run", "run a workload on the simulated machine", sim_run_workload},
+	{"eval", "compare policies on the simulated machine", sim_eval},
 };
 
 static void print_usage(FILE *f)

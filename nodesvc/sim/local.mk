@@ -7,11 +7,79 @@ libviewjson_la_SOURCES = \
 libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
 
+# The simulated machine and what drives the engine on it. Of counters/ it takes what turns counts
+# into rates, without the backends and their libraries.
+noinst_LTLIBRARIES += libsim.la
+libsim_la_SOURCES = \
+	nodesvc/counters/counters.h nodesvc/counters/rates.c \
+	nodesvc/sim/drive.c nodesvc/sim/drive.h \
+	nodesvc/sim/drive_internal.h \
+	nodesvc/sim/drive_policy.c \
+	nodesvc/sim/eval.c nodesvc/sim/eval.h \
+	nodesvc/sim/layout.c nodesvc/sim/layout.h \
+	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/population.c nodesvc/sim/population.h \
+	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
+	nodesvc/sim/program.c nodesvc/sim/program.h \
+	nodesvc/sim/rng.c nodesvc/sim/rng.h \
+	nodesvc/sim/run.c nodesvc/sim/run.h \
+	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
+	nodesvc/sim/solve.c nodesvc/sim/solve.h \
+	nodesvc/sim/statics.c nodesvc/sim/statics.h \
+	nodesvc/sim/stats.c nodesvc/sim/stats.h
+# End of libsim_la_SOURCES
+libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
+libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
+
+dist_man_MANS += nodesvc/sim/colocsim.1
 bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
+	nodesvc/sim/eval_cmd.c \
 	nodesvc/sim/plan_cmd.c \
-	nodesvc/sim/sim.h
+	nodesvc/sim/run_cmd.c \
+	nodesvc/sim/sim.h \
+	nodesvc/sim/workload.c nodesvc/sim/workload.h
 # End of nodesvc_colocsim_SOURCES
-nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
-nodesvc_colocsim_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(YAML_CFLAGS)
+nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) \
+	$(YAML_LIBS) -lm
+
+sim_tests = \
+	tests/unit/test_sim_eval \
+	tests/unit/test_sim_machine \
+	tests/unit/test_sim_shape \
+	tests/unit/test_sim_workload
+# End of sim_tests
+check_PROGRAMS += $(sim_tests)
+TESTS += $(sim_tests) tests/check-sim.sh
+dist_check_SCRIPTS += tests/check-sim.sh
+SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
+tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_shape_SOURCES = tests/unit/test_sim_shape.c
+tests_unit_test_sim_shape_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
+tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_workload_SOURCES = \
+	nodesvc/sim/workload.c nodesvc/sim/workload.h \
+	tests/unit/test_sim_workload.c
+tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
+tests_unit_test_sim_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
+
+# Where the time-sharing penalties come from. No sanitizers: it measures.
+EXTRA_DIST += contrib/bench/oversubscribe
+noinst_PROGRAMS += contrib/bench/bin/sharecost
+contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c
+contrib_bench_bin_sharecost_CFLAGS = $(WARN_CFLAGS) -fno-common -pthread
+contrib_bench_bin_sharecost_LDFLAGS =
+contrib_bench_bin_sharecost_LDADD = -lpthread
+
+# doc/evaluation.md
+EXTRA_DIST += contrib/bench/papers doc/evaluation.md
+noinst_PROGRAMS += contrib/bench/bin/papersim
+contrib_bench_bin_papersim_SOURCES = contrib/bench/papersim.c
+contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/engine.h"
+#include "nodesvc/sim/drive_internal.h"
+
+void drive_defaults(struct drive *d)
+{
+	memset(d, 0, sizeof(*d));
+	d->most_s = 300;
+	d->min_runs = 3;
+	d->sample_s = 0.2;
+	sensor_defaults(&d->sensor);
+}
+
+double drive_ntt(const struct drive_result *r, int i, enum ntt_base base)
+{
+	return base == NTT_ALL    ? r->job[i].ntt_all
+	       : base == NTT_BEST ? r->job[i].ntt_best
+				  : r->job[i].ntt_share;
+}
+
+/* STP and ANTT: Eyerman and Eeckhout, IEEE Micro 28(3), 2008. */
+double drive_stp(const struct drive_result *r, enum ntt_base base)
+{
+	double sum = 0;
+
+	for (int i = 0; i < r->n_jobs; i++)
+		sum += 1 / drive_ntt(r, i, base);
+	return sum;
+}
+
+double drive_antt(const struct drive_result *r, enum ntt_base base)
+{
+	double sum = 0;
+
+	for (int i = 0; i < r->n_jobs; i++)
+		sum += drive_ntt(r, i, base);
+	return sum / r->n_jobs;
+}
+
+double drive_worst_ntt(const struct drive_result *r, enum ntt_base base)
+{
+	double worst = 0;
+
+	for (int i = 0; i < r->n_jobs; i++)
+		worst = fmax(worst, drive_ntt(r, i, base));
+	return worst;
+}
+
+bool drive_is_over(const struct drive *d, const struct run *r)
+{
+	bool all = true, left = false;
+
+	if (r->now_s >= d->most_s)
+		return true;
+	for (int i = 0; i < r->n_jobs; i++) {
+		all &= r->job[i].runs >= d->min_runs || run_is_over(r, i);
+		left |= !run_is_over(r, i);
+	}
+	return all || !left;
+}
+
+/*
+ * Turnaround as time present over what the same progress takes alone. Unlike the mean of
+ * completed runs it counts the run that was cut off, and tends to it with their number.
+ */
+static void results(const struct drive *d, const struct run *r, struct drive_result *ret)
+{
+	ret->n_jobs = r->n_jobs;
+	ret->elapsed_s = r->now_s;
+	ret->moves_per_s = r->now_s > 0 ? r->moves / r->now_s : 0;
+	for (int i = 0; i < r->n_jobs; i++) {
+		const struct run_job *j = &r->job[i];
+
+		ret->job[i].runs = j->runs;
+		ret->job[i].mean_run_s = j->runs > 0 ? j->run_sum_s / j->runs : NAN;
+		ret->job[i].ntt_all = j->present_s / j->all_s;
+		ret->job[i].ntt_best = j->present_s / j->best_s;
+		ret->job[i].ntt_share = j->present_s / j->share_s;
+	}
+	(void)d;
+}
+
+static void run_static(const struct drive *d, struct run *r, const struct place *place)
+{
+	int who;
+
+	run_place(r, place, NULL, 0);
+	while (!drive_is_over(d, r)) {
+		enum run_event e = run_advance(r, d->most_s, &who);
+
+		/* The layout holds who is there. */
+		if (e == RUN_ARRIVED || (e == RUN_ENDED && run_is_over(r, who)))
+			run_place(r, place, NULL, 0);
+	}
+}
+
+static int one_static(const struct drive *d, const struct place *place, struct drive_result *ret,
+	struct errbuf *err)
+{
+	struct run *r = NULL;
+	int rc = run_create(&r, d->m, d->spec, d->n_jobs, err);
+
+	if (rc)
+		return rc;
+	run_static(d, r, place);
+	results(d, r, ret);
+	run_free(r);
+	return 0;
+}
+
+static int run_linux(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct place *place = calloc((size_t)d->n_jobs, sizeof(*place));
+	int rc;
+
+	if (!place)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < d->n_jobs; i++)
+		place[i] = (struct place){.active = true, .own = d->m->topo->all};
+	rc = one_static(d, place, ret, err);
+	free(place);
+	return rc;
+}
+
+static double value_of(const struct drive *d, const struct drive_result *r)
+{
+	return d->objective == OBJECTIVE_STP ? drive_stp(r, NTT_SHARE) : -drive_antt(r, NTT_BEST);
+}
+
+/* @want: +1 best, -1 worst, 0 mean of every figure. */
+static int run_statics(
+	const struct drive *d, int want, struct drive_result *ret, struct errbuf *err)
+{
+	struct statics s;
+	struct drive_result one = {0}, sum = {0};
+	int rc = statics_list(&s, d->m->topo, d->n_jobs, err);
+
+	for (int k = 0; k < s.n && !rc; k++) {
+		rc = one_static(d, &s.place[(size_t)k * (size_t)d->n_jobs], &one, err);
+		if (want != 0) {
+			if (k == 0 || want * (value_of(d, &one) - value_of(d, &sum)) > 0) {
+				sum = one;
+				sum.chosen = k;
+			}
+			continue;
+		}
+		/* The mean placement: rates, not times, are averaged. */
+		for (int i = 0; i < d->n_jobs; i++) {
+			sum.job[i].ntt_all += 1 / one.job[i].ntt_all / s.n;
+			sum.job[i].ntt_best += 1 / one.job[i].ntt_best / s.n;
+			sum.job[i].ntt_share += 1 / one.job[i].ntt_share / s.n;
+		}
+		sum.n_jobs = one.n_jobs;
+		sum.elapsed_s += one.elapsed_s / s.n;
+	}
+	for (int i = 0; want == 0 && i < d->n_jobs; i++) {
+		sum.job[i].mean_run_s = NAN;
+		sum.job[i].ntt_all = 1 / sum.job[i].ntt_all;
+		sum.job[i].ntt_best = 1 / sum.job[i].ntt_best;
+		sum.job[i].ntt_share = 1 / sum.job[i].ntt_share;
+	}
+	statics_done(&s);
+	if (!rc)
+		*ret = sum;
+	return rc;
+}
+
+/* What a placement is worth in the present phases, by the objective; higher is better. */
+static double instant_value(const struct drive *d, const struct run *r, const struct solve_out *o)
+{
+	double sum = 0;
+
+	for (int i = 0; i < r->n_jobs; i++) {
+		const struct run_job *j = &r->job[i];
+		double speed;
+
+		if (!j->present)
+			continue;
+		speed = run_speed(r, i, o);
+		if (d->objective == OBJECTIVE_STP)
+			sum += speed;
+		else
+			sum -= j->phase_best_s[j->phase] / j->phase_share_s[j->phase] / speed;
+	}
+	return sum;
+}
+
+static int best_now(const struct drive *d, struct run *r, const struct statics *s, struct layout *l,
+	struct solve_out *out)
+{
+	double best = 0;
+	int which = 0;
+
+	run_rates(r); /* brings r->in up to date */
+	for (int k = 0; k < s->n; k++) {
+		struct place *p = &s->place[(size_t)k * (size_t)d->n_jobs];
+		double value;
+
+		for (int i = 0; i < d->n_jobs; i++)
+			p[i].active = r->job[i].present;
+		layout_set(l, p, d->n_jobs);
+		solver_run(r->solver, l, r->in, out);
+		value = instant_value(d, r, out);
+		if (k == 0 || value > best) {
+			best = value;
+			which = k;
+		}
+	}
+	return which;
+}
+
+/* Which placement is best for which phases: the same tuple comes again and again. */
+struct oracle_memo {
+	uint64_t key;
+	int which;
+};
+#define ORACLE_SLOTS 4096
+
+static int follow_phases(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct statics s;
+	struct run *r = NULL;
+	struct layout l = {0};
+	struct solve_out *out = calloc((size_t)d->n_jobs, sizeof(*out));
+	struct oracle_memo *memo = calloc(ORACLE_SLOTS, sizeof(*memo));
+	int rc = statics_list(&s, d->m->topo, d->n_jobs, err), who;
+
+	if (!rc && (!out || !memo))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = run_create(&r, d->m, d->spec, d->n_jobs, err);
+	if (!rc)
+		rc = layout_init(&l, d->m, d->n_jobs, err);
+	if (!rc)
+		run_place(r, s.place, NULL, 0);
+	while (!rc && !drive_is_over(d, r)) {
+		uint64_t key = 1;
+		struct oracle_memo *m;
+
+		for (int i = 0; i < r->n_jobs; i++)
+			key = rng_mix(key + (uint64_t)r->job[i].phase * 2 + r->job[i].present);
+		key |= 1;
+		m = &memo[(key >> 32) % ORACLE_SLOTS];
+		if (m->key != key)
+			*m = (struct oracle_memo){key, best_now(d, r, &s, &l, out)};
+		for (int i = 0; i < d->n_jobs; i++)
+			s.place[(size_t)m->which * (size_t)d->n_jobs + (size_t)i].active = true;
+		run_place(r, &s.place[(size_t)m->which * (size_t)d->n_jobs], NULL, 0);
+		run_advance(r, d->most_s, &who);
+	}
+	if (!rc)
+		results(d, r, ret);
+	layout_done(&l);
+	run_free(r);
+	statics_done(&s);
+	free(out);
+	free(memo);
+	return rc;
+}
+
+/* Greedy steps pay for moves that a patient placement saves: the better of the two counts. */
+static int run_oracle(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct drive_result fixed = {0};
+	int rc = run_statics(d, 1, &fixed, err);
+
+	if (!rc)
+		rc = follow_phases(d, ret, err);
+	if (!rc && value_of(d, &fixed) > value_of(d, ret))
+		*ret = fixed;
+	return rc;
+}
+
+static const struct reference {
+	const char *name;
+	int statics;
+	int (*run)(const struct drive *d, struct drive_result *ret, struct errbuf *err);
+} references[] = {
+	{"linux", 0, run_linux},
+	{"best-static", 1, NULL},
+	{"mean-static", 0, NULL},
+	{"worst-static", -1, NULL},
+	{"oracle", 0, run_oracle},
+};
+
+static const struct reference *find_reference(const char *name)
+{
+	for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++)
+		if (strcmp(references[i].name, name) == 0)
+			return &references[i];
+	return NULL;
+}
+
+int drive_check(const char *policy, const struct topo *t, int n_jobs, struct errbuf *err)
+{
+	struct policy_cfg cfg = {.topo = t, .max_jobs = n_jobs};
+	struct engine *e;
+	int rc;
+
+	if (find_reference(policy))
+		return 0;
+	rc = engine_create(&e, policy, &cfg, err);
+	if (!rc)
+		engine_free(e);
+	return rc;
+}
+
+int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	const struct reference *ref = find_reference(d->policy);
+	struct run *r = NULL;
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	if (d->n_jobs < 1 || d->n_jobs > DRIVE_JOBS_MAX)
+		return err_set(
+			err, -EINVAL, "%d jobs: 1 to %d expected", d->n_jobs, DRIVE_JOBS_MAX);
+	if (ref)
+		return ref->run ? ref->run(d, ret, err) : run_statics(d, ref->statics, ret, err);
+	rc = run_create(&r, d->m, d->spec, d->n_jobs, err);
+	if (rc)
+		return rc;
+	rc = drive_policy_run(d, r, ret, err);
+	if (!rc)
+		results(d, r, ret);
+	run_free(r);
+	return rc;
+}

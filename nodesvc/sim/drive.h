@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * drive.h - one run of a set of jobs under one way of placing them: a policy of the engine, fed
+ * as on a node, or one of the simulator's own references.
+ */
+#ifndef COLOC_SIM_DRIVE_H
+#define COLOC_SIM_DRIVE_H
+
+#include "nodesvc/sim/run.h"
+#include "nodesvc/sim/sensor.h"
+#include "nodesvc/sim/statics.h"
+
+enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
+
+/*
+ * References: "linux" (every job may use every core), "best-static", "mean-static",
+ * "worst-static" (of all static placements, by the objective), "oracle" (the best static
+ * placement for the phases at hand, moves paid for, or the best static one where that ends
+ * better). Anything else: a policy.
+ */
+struct drive {
+	const struct machine *m;
+	const struct run_spec *spec;
+	int n_jobs;
+	const char *policy;
+	uint64_t seed;
+	enum objective objective;
+	double most_s; /* ends then, or when every job has completed min_runs */
+	int min_runs;
+	double sample_s; /* counters are read and the policy is asked */
+	struct sensor_params sensor;
+	bool shuffle; /* hand every job another one's counters (a test of the tests) */
+};
+
+#define DRIVE_JOBS_MAX 256
+
+struct drive_result {
+	double elapsed_s;
+	double moves_per_s;
+	double decisions, fallbacks;
+	int chosen; /* best- and worst-static: number in statics_list() */
+	int n_jobs;
+	struct {
+		int runs;
+		double mean_run_s; /* NAN: none completed */
+		/* Normalised turnaround times: against alone on all cores, alone on the best
+		 * width, alone on the equal share. */
+		double ntt_all, ntt_best, ntt_share;
+	} job[DRIVE_JOBS_MAX];
+};
+
+/* Defaults: 300 s, three runs, a sample every 0.2 s. */
+void drive_defaults(struct drive *d);
+/* Errors: -ENOENT, -EINVAL the policy's; -E2BIG too many placements; -ENOMEM. */
+int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *err);
+/* Checks name and options of a policy without running anything. */
+int drive_check(const char *policy, const struct topo *t, int n_jobs, struct errbuf *err);
+
+/* Sums over the jobs of a result; @ntt: pointer to the first of the wanted kind. */
+enum ntt_base { NTT_ALL, NTT_BEST, NTT_SHARE };
+double drive_ntt(const struct drive_result *r, int i, enum ntt_base base);
+double drive_stp(const struct drive_result *r, enum ntt_base base);
+double drive_antt(const struct drive_result *r, enum ntt_base base);
+double drive_worst_ntt(const struct drive_result *r, enum ntt_base base);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * drive_policy.c - the engine on the simulated machine, driven as the node service drives it:
+ * samples of counters in, plans out, experiments carried out, events told.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/engine/engine.h"
+#include "nodesvc/sim/drive_internal.h"
+
+#define EVENTS_MAX 1024
+
+struct world {
+	const struct drive *d;
+	struct run *r;
+	struct engine *engine, *fallback; /* fallback: as long as signals are missing */
+	struct plan plan;
+	struct view_job *view;
+	char (*id)[JOB_ID_MAX];
+	char (*gone)[JOB_ID_MAX]; /* ids of ended jobs that events still name */
+	int n_gone;
+	struct sensor *sensor;
+	struct coreset *current;
+	int *run_job; /* [n view jobs] index in the run */
+	int *shown; /* [n_jobs] whose signals it shows; others' only where counters are shuffled */
+	struct place *place;
+	struct event event[EVENTS_MAX];
+	int n_events;
+	bool profiled; /* the policy decides by stored solo profiles */
+	double decisions, fallbacks;
+	bool *slices; /* [PLAN_SLICES_MAX * n_jobs] */
+};
+
+/* Whole-run means on the job's own share, alone: what a solo run would have stored (LIRA,
+ * ROSS 2015, section 5.3: alone on a single socket). */
+static void read_profile(struct world *w, int i)
+{
+	struct run_job *j = &w->r->job[i];
+	const struct program *p = j->spec.program;
+	double seconds = 0, instr = 0, loads = 0, refs = 0, misses = 0, busy = 0;
+	double width = 0;
+	struct signal *s = w->view[i].signal;
+
+	for (int f = 0; f < p->n_phases; f++) {
+		const struct phase *ph = &p->phase[f];
+		double cached = w->d->m->llc_bytes;
+
+		seconds += j->phase_share_s[f];
+		width = (double)w->d->m->n_cores / w->r->n_jobs;
+		busy += program_utilization(p, f, width) * j->phase_share_s[f];
+		if (ph->io)
+			continue;
+		instr += j->instr[f];
+		loads += j->instr[f] * ph->loads;
+		refs += j->instr[f] * ph->refs;
+		misses += j->instr[f] * ph->refs *
+			  phase_miss_ratio(ph, cached, ph->working_set_bytes);
+	}
+	seconds *= j->threads; /* rates are per thread */
+	s[SIGNAL_INSTRUCTIONS] = (struct signal){instr / seconds, PROVENANCE_PROFILE};
+	s[SIGNAL_LOADS] = (struct signal){loads / seconds, PROVENANCE_PROFILE};
+	s[SIGNAL_LLC_REFS] = (struct signal){refs / seconds, PROVENANCE_PROFILE};
+	s[SIGNAL_LLC_MISSES] = (struct signal){misses / seconds, PROVENANCE_PROFILE};
+	s[SIGNAL_MEM_BYTES] = (struct signal){misses * 64 / seconds, PROVENANCE_PROFILE};
+	s[SIGNAL_LLC_MISS_RATIO] =
+		(struct signal){refs > 0 ? misses / refs : 0, PROVENANCE_PROFILE};
+	s[SIGNAL_UTILIZATION] = (struct signal){busy * j->threads / seconds, PROVENANCE_PROFILE};
+}
+
+static void add_event(struct world *w, enum event_type type, const char *job)
+{
+	if (w->n_events < EVENTS_MAX)
+		w->event[w->n_events++] = (struct event){.type = type, .job = job};
+}
+
+/* A process starts: a new id, no counts yet, on no core of its own. */
+static void begin_job(struct world *w, int i)
+{
+	struct run_job *j = &w->r->job[i];
+	struct view_job *v = &w->view[i];
+
+	snprintf(w->id[i], JOB_ID_MAX, "%d.%.20s.%d", i, j->spec.program->name, j->runs);
+	*v = (struct view_job){
+		.id = w->id[i],
+		.type = j->spec.program->name,
+		.order = (int64_t)(w->r->now_s * 1e6) * w->r->n_jobs + i,
+		.threads = j->threads,
+		.home_numa = -1,
+		.rss_bytes = -1,
+		.core = -1,
+		.nodes = 1,
+	};
+	for (int k = 0; k < SIGNAL_COUNT; k++)
+		v->signal[k] = (struct signal){NAN, PROVENANCE_NONE};
+	coreset_zero(&w->current[i]);
+	sensor_restart(&w->sensor[i], j, w->r->now_s);
+	if (w->profiled)
+		read_profile(w, i);
+	add_event(w, EVENT_ARRIVAL, w->id[i]);
+}
+
+static void end_job(struct world *w, int i)
+{
+	/* The text must outlive the next decision; begin_job() writes over id[]. */
+	if (w->n_gone == EVENTS_MAX)
+		return;
+	memcpy(w->gone[w->n_gone], w->id[i], JOB_ID_MAX);
+	add_event(w, EVENT_END, w->gone[w->n_gone++]);
+}
+
+static void read_sensors(struct world *w)
+{
+	for (int i = 0; i < w->r->n_jobs; i++) {
+		struct view_job *v = &w->view[i];
+
+		if (!w->r->job[i].present)
+			continue;
+		if (w->profiled) {
+			v->sample_no++;
+			continue;
+		}
+		if (sensor_read(
+			    &w->sensor[i], &w->d->sensor, &w->r->job[i], w->r->now_s, v->signal))
+			v->sample_no++;
+	}
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+	if (a->active != b->active || !coreset_is_equal(&a->own, &b->own) || a->n_lent != b->n_lent)
+		return false;
+	for (int k = 0; k < a->n_lent; k++)
+		if (a->lent[k].donor != b->lent[k].donor ||
+			!coreset_is_equal(&a->lent[k].coreset, &b->lent[k].coreset))
+			return false;
+	return true;
+}
+
+/* Carries the plan out. */
+static void apply(struct world *w)
+{
+	const struct plan *p = &w->plan;
+	struct run_slice slice[PLAN_SLICES_MAX];
+	int n = w->r->n_jobs;
+	bool same = p->n_slices == 0 && w->r->n_layouts == 1;
+
+	for (int i = 0; i < n; i++)
+		w->place[i] = (struct place){0};
+	for (int k = 0; k < p->n_jobs; k++) {
+		struct place *to = &w->place[w->run_job[k]];
+
+		to->active = true;
+		to->own = p->job[k].coreset;
+		for (int l = 0; l < p->job[k].n_lent && l < LENT_MAX; l++) {
+			to->lent[to->n_lent].coreset = p->job[k].lent[l].coreset;
+			to->lent[to->n_lent++].donor = w->run_job[p->job[k].lent[l].donor];
+		}
+		w->current[w->run_job[k]] = to->own;
+	}
+	for (int i = 0; i < n && same; i++)
+		same = same_place(&w->place[i], &w->r->place[i]);
+	if (same && w->r->n_layouts > 0)
+		return;
+	memset(w->slices, 0, (size_t)PLAN_SLICES_MAX * (size_t)n * sizeof(bool));
+	for (int k = 0; k < p->n_slices; k++) {
+		slice[k].active = w->slices + (size_t)k * (size_t)n;
+		slice[k].seconds = p->slice[k].ms / 1e3;
+		for (int j = 0; j < p->slice[k].n_jobs; j++)
+			w->slices[(size_t)k * (size_t)n + (size_t)w->run_job[p->slice[k].job[j]]] =
+				true;
+	}
+	run_place(w->r, w->place, slice, p->n_slices);
+}
+
+static int decide(struct world *w, struct errbuf *err)
+{
+	struct view v = {.now_s = w->r->now_s, .seed = w->d->seed, .event = w->event};
+	struct view_job jobs[w->r->n_jobs];
+	int order[w->r->n_jobs], n = 0, rc;
+	struct errbuf why = {""};
+
+	for (int i = 0; i < w->r->n_jobs; i++)
+		if (w->r->job[i].present)
+			order[n++] = i;
+	for (int k = 0; k < n; k++) {
+		jobs[k] = w->view[order[k]];
+		jobs[k].current = w->current[order[k]];
+		w->run_job[k] = order[k];
+		if (w->d->shuffle)
+			memcpy(jobs[k].signal, w->view[w->shown[order[k]]].signal,
+				sizeof(jobs[k].signal));
+	}
+	if (n == 0) {
+		w->n_events = w->n_gone = 0;
+		return 0;
+	}
+	v.n_events = w->n_events;
+	v.job = jobs;
+	v.n_jobs = n;
+	w->decisions++;
+	rc = engine_decide(w->engine, &v, &w->plan, &why);
+	if (rc == -ENODATA) {
+		/* As on the node: equal shares until the signals are there. Events wait. */
+		w->fallbacks++;
+		rc = engine_decide(w->fallback, &v, &w->plan, err);
+	} else if (rc) {
+		return err_set(err, rc, "%s", why.text);
+	} else {
+		w->n_events = w->n_gone = 0;
+	}
+	if (!rc)
+		apply(w);
+	return rc;
+}
+
+/* Time passes; what happens in between is told to the policy at once. */
+static int advance(struct world *w, double until_s, bool may_decide, struct errbuf *err)
+{
+	int who, rc = 0;
+
+	while (w->r->now_s < until_s && !rc && !drive_is_over(w->d, w->r)) {
+		enum run_event e = run_advance(w->r, until_s, &who);
+
+		if (e == RUN_UNTIL || e == RUN_PHASE)
+			continue;
+		if (e == RUN_ENDED)
+			end_job(w, who);
+		if (w->r->job[who].present)
+			begin_job(w, who);
+		if (may_decide)
+			rc = decide(w, err);
+	}
+	return rc;
+}
+
+/*
+ * One experiment: the job on the cores asked for, alone there; whoever owns them makes do with
+ * the rest, or waits. The result is what its counters showed.
+ */
+static int experiment(struct world *w, const struct plan_experiment *x, int job, struct errbuf *err)
+{
+	struct place *place = calloc((size_t)w->r->n_jobs, sizeof(*place));
+	double before, seconds, start = w->r->now_s;
+	int rc, run = w->r->job[job].runs;
+	char *id = w->id[job];
+
+	if (!place)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < w->r->n_jobs; i++) {
+		place[i] = (struct place){.active = w->r->job[i].present, .own = w->current[i]};
+		if (i != job)
+			coreset_andnot(&place[i].own, &place[i].own, &x->coreset);
+		else
+			place[i].own = x->coreset;
+	}
+	run_place(w->r, place, NULL, 0);
+	free(place);
+	before = w->r->job[job].counts.instr;
+	rc = advance(w, start + x->ms / 1e3, false, err);
+	seconds = w->r->now_s - start;
+	/* Ended meanwhile: the figure belongs to two processes. */
+	if (rc || seconds <= 0 || w->r->job[job].runs != run || w->n_events == EVENTS_MAX)
+		return rc;
+	w->event[w->n_events++] = (struct event){
+		.type = EVENT_EXPERIMENT_RESULT,
+		.job = id,
+		.cores = x->cores,
+		.speed = (w->r->job[job].counts.instr - before) / seconds *
+			 (1 + w->d->sensor.noise * rng_normal(&w->sensor[job].rng)),
+	};
+	return 0;
+}
+
+static int experiments(struct world *w, struct errbuf *err)
+{
+	int rc = 0;
+
+	/* Results bring new questions at most a few times; then the next sample is due. */
+	for (int round = 0; round < 64 && w->plan.n_experiments > 0 && !rc; round++) {
+		struct plan_experiment x[PLAN_EXPERIMENTS_MAX];
+		int n = w->plan.n_experiments, job[PLAN_EXPERIMENTS_MAX];
+
+		for (int k = 0; k < n; k++) {
+			x[k] = w->plan.experiment[k];
+			job[k] = w->run_job[x[k].job];
+		}
+		for (int k = 0; k < n && !rc && !drive_is_over(w->d, w->r); k++)
+			rc = experiment(w, &x[k], job[k], err);
+		if (rc || drive_is_over(w->d, w->r))
+			break;
+		rc = decide(w, err);
+	}
+	return rc;
+}
+
+static void world_free(struct world *w)
+{
+	engine_free(w->engine);
+	engine_free(w->fallback);
+	plan_done(&w->plan);
+	free(w->view);
+	free(w->id);
+	free(w->gone);
+	free(w->sensor);
+	free(w->current);
+	free(w->run_job);
+	free(w->shown);
+	free(w->place);
+	free(w->slices);
+	free(w);
+}
+
+static int world_create(
+	struct world **ret, const struct drive *d, struct run *r, struct errbuf *err)
+{
+	struct policy_cfg cfg = {.topo = d->m->topo, .max_jobs = r->n_jobs};
+	size_t n = (size_t)r->n_jobs;
+	struct world *w = calloc(1, sizeof(*w));
+	const char *name;
+	int rc;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "out of memory");
+	w->d = d;
+	w->r = r;
+	w->view = calloc(n, sizeof(*w->view));
+	w->id = calloc(n, sizeof(*w->id));
+	w->gone = calloc(EVENTS_MAX, sizeof(*w->gone));
+	w->sensor = calloc(n, sizeof(*w->sensor));
+	w->current = calloc(n, sizeof(*w->current));
+	w->run_job = calloc(n, sizeof(int));
+	w->shown = calloc(n, sizeof(int));
+	w->place = calloc(n, sizeof(*w->place));
+	w->slices = calloc(n * PLAN_SLICES_MAX, sizeof(bool));
+	rc = plan_init(&w->plan, r->n_jobs, err);
+	if (!rc && (!w->view || !w->id || !w->gone || !w->sensor || !w->current || !w->run_job ||
+			   !w->shown || !w->place || !w->slices))
+		rc = err_set(err, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = engine_create(&w->engine, d->policy, &cfg, err);
+	if (!rc)
+		rc = engine_create(&w->fallback, "fair", &cfg, err);
+	if (rc) {
+		world_free(w);
+		return rc;
+	}
+	name = engine_policy(w->engine)->name;
+	w->profiled = strcmp(name, "lira-static") == 0 || strcmp(name, "llc-complex") == 0;
+	*ret = w;
+	return 0;
+}
+
+/* A test of the comparison: what a policy gains must come from the counters. */
+static void shuffle(struct world *w)
+{
+	struct rng r;
+
+	rng_init(&r, w->d->seed, 4711);
+	for (int i = 0; i < w->r->n_jobs; i++) {
+		int j = rng_below(&r, i + 1);
+
+		w->shown[i] = w->shown[j];
+		w->shown[j] = i;
+	}
+}
+
+int drive_policy_run(
+	const struct drive *d, struct run *r, struct drive_result *ret, struct errbuf *err)
+{
+	struct world *w = NULL;
+	int rc = world_create(&w, d, r, err);
+	double next = 0;
+
+	if (rc)
+		return rc;
+	for (int i = 0; i < r->n_jobs; i++) {
+		sensor_init(&w->sensor[i], d->seed, (uint64_t)i);
+		if (r->job[i].present)
+			begin_job(w, i);
+	}
+	shuffle(w);
+	rc = decide(w, err);
+	if (!rc)
+		rc = experiments(w, err);
+	while (!rc && !drive_is_over(d, r)) {
+		next = fmax(next + d->sample_s, r->now_s);
+		rc = advance(w, fmin(next, d->most_s), true, err);
+		if (rc || drive_is_over(d, r))
+			break;
+		read_sensors(w);
+		add_event(w, EVENT_TICK, NULL);
+		rc = decide(w, err);
+		if (!rc)
+			rc = experiments(w, err);
+	}
+	ret->decisions = w->decisions;
+	ret->fallbacks = w->fallbacks;
+	world_free(w);
+	return rc;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/sim/machine.h"
+
+/*
+ * LIRA's machine (ROSS 2015, section 6.1: two Xeon E5-2660, 2.2 GHz, 20 MB per socket) gives the
+ * clock and the cache. Everything else is an assumption of ours:
+ * - 38 GB/s of the socket's nominal 51.2 (four channels of DDR3-1600) usable;
+ * - 85 ns to local memory, 1.5 times that to the other socket: the usual order on such machines;
+ * - two threads of a core slow each other's core part by 1.6 (together 1.25 times one);
+ * - a donee gets 0.65 of what the donor leaves idle (Callisto switches after about 10 ms, ROSS
+ *   2015, section 5.1, so short gaps are lost);
+ * - 150 ms at half speed after a move: SBMP (PACT 2012, section 4.2) takes that long for a sample
+ *   after moving, warm-up included;
+ * - 3 ms per gang switch: rotation at 100 ms slices costs under 5 % on a two-core node.
+ */
+void machine_defaults(struct machine_params *ret)
+{
+	*ret = (struct machine_params){
+		.hz = 2.2e9,
+		.bytes_per_s = 38e9,
+		.latency_s = 85e-9,
+		.remote = 1.5,
+		.smt_cpi = 1.6,
+		.fill = 0.65,
+		.warmup_s = 0.150,
+		.gang_switch_s = 0.003,
+		.numa = NUMA_FOLLOW,
+	};
+	machine_penalties("assumed", &ret->penalties);
+}
+
+int machine_penalties(const char *name, struct penalties *ret)
+{
+	/*
+	 * "assumed": no measurement behind it; penalties decide how well plain Linux does, so every
+	 * result says which set it used.
+	 * "measured": contrib/bench/oversubscribe on a two-core virtual machine. Computing costs
+	 * 0.013 to 0.019 per thread too many. Threads that sleep at a barrier lose nothing beyond
+	 * that (0.87 of the fair part's time, where a job alone is busy 0.86 of the time). Threads
+	 * that spin at one lose 1.26 (four jobs) and 1.83 (three) per thread too many, and 37 with
+	 * two jobs, where they wait out whole time slices; 1.5 stands for a program that only
+	 * spins. What that says about more than two cores is not known.
+	 */
+	static const struct penalties sets[] = {
+		{"assumed", 0.3, 0.5, 0.02},
+		{"measured", 1.5, 0, 0.015},
+		{"none", 0, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		if (strcmp(sets[i].name, name) == 0) {
+			*ret = sets[i];
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int pick_cache(const struct topo *t, int core)
+{
+	return t->n_l3 > 0 && t->core[core].l3 >= 0 ? t->core[core].l3 : t->core[core].package;
+}
+
+int machine_init(
+	struct machine *m, const struct topo *t, const struct machine_params *p, struct errbuf *err)
+{
+	bool by_package = t->n_numa < t->n_packages;
+
+	memset(m, 0, sizeof(*m));
+	m->topo = t;
+	m->p = *p;
+	m->n_cores = t->n_cores;
+	m->n_caches = t->n_l3 > 0 ? t->n_l3 : t->n_packages;
+	if (m->n_caches < 1)
+		m->n_caches = 1;
+	m->n_memories = by_package ? t->n_packages : t->n_numa;
+	if (m->n_memories < 1)
+		m->n_memories = 1;
+	m->core_cache = calloc((size_t)m->n_cores, sizeof(int));
+	m->cache_memory = calloc((size_t)m->n_caches, sizeof(int));
+	m->cache_cores = calloc((size_t)m->n_caches, sizeof(int));
+	if (!m->core_cache || !m->cache_memory || !m->cache_cores) {
+		machine_done(m);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	for (int i = 0; i < m->n_cores; i++) {
+		int cache = pick_cache(t, i);
+		int memory = by_package ? t->core[i].package : t->core[i].numa;
+
+		if (cache < 0 || cache >= m->n_caches)
+			cache = 0;
+		m->core_cache[i] = cache;
+		m->cache_cores[cache]++;
+		m->cache_memory[cache] = memory < 0 || memory >= m->n_memories ? 0 : memory;
+	}
+	m->llc_bytes = p->llc_bytes > 0 ? p->llc_bytes : t->llc_bytes ? (double)t->llc_bytes : 20e6;
+	return 0;
+}
+
+void machine_done(struct machine *m)
+{
+	free(m->core_cache);
+	free(m->cache_memory);
+	free(m->cache_cores);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * run_cmd.c - `colocsim run`: one workload on a simulated machine, job by job.
+ */
+#include <getopt.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "nodesvc/sim/sim.h"
+#include "nodesvc/sim/workload.h"
+
+static const char usage_text[] =
+	"Usage: colocsim run [--policy=NAME[,k=v...]] [--json] WORKLOAD.yaml\n"
+	"\n"
+	"Runs a workload on a simulated machine. All results are simulated.\n"
+	"  --policy    instead of the policies in the file\n"
+	"  --json      print JSON\n"
+	"\n"
+	"colocsim(1) has the keys of a workload.\n";
+
+static void free_topo_p(struct topo **t)
+{
+	topo_free(*t);
+}
+
+static int failed(const char *text)
+{
+	fprintf(stderr, "colocsim run: %s\n", text);
+	return SIM_FAILED;
+}
+
+static json_object *number(double v)
+{
+	return isfinite(v) ? json_object_new_double(v) : NULL;
+}
+
+static json_object *result_json(
+	const struct workload *w, const char *policy, const struct drive_result *r)
+{
+	json_object *o = json_object_new_object(), *jobs = json_object_new_array();
+
+	json_object_object_add(o, "policy", json_object_new_string(policy));
+	json_object_object_add(o, "stp", number(drive_stp(r, NTT_SHARE)));
+	json_object_object_add(o, "antt", number(drive_antt(r, NTT_SHARE)));
+	json_object_object_add(o, "worst_ntt", number(drive_worst_ntt(r, NTT_SHARE)));
+	json_object_object_add(o, "stp_full", number(drive_stp(r, NTT_ALL)));
+	json_object_object_add(o, "antt_full", number(drive_antt(r, NTT_ALL)));
+	json_object_object_add(o, "moves_per_s", number(r->moves_per_s));
+	json_object_object_add(o, "seconds", number(r->elapsed_s));
+	for (int i = 0; i < r->n_jobs; i++) {
+		json_object *j = json_object_new_object();
+
+		json_object_object_add(
+			j, "program", json_object_new_string(w->job[i].program->name));
+		json_object_object_add(j, "runs", json_object_new_int(r->job[i].runs));
+		json_object_object_add(j, "mean_run_s", number(r->job[i].mean_run_s));
+		json_object_object_add(j, "ntt", number(r->job[i].ntt_share));
+		json_object_object_add(j, "ntt_full", number(r->job[i].ntt_all));
+		json_object_object_add(j, "ntt_best", number(r->job[i].ntt_best));
+		json_object_array_add(jobs, j);
+	}
+	json_object_object_add(o, "jobs", jobs);
+	return o;
+}
+
+static void print_result(const struct workload *w, const char *policy, const struct drive_result *r)
+{
+	printf("simulated: policy %s: STP %.3f, ANTT %.3f, worst NTT %.2f, %.3f moves/s, %.1f s\n",
+		policy, drive_stp(r, NTT_SHARE), drive_antt(r, NTT_SHARE),
+		drive_worst_ntt(r, NTT_SHARE), r->moves_per_s, r->elapsed_s);
+	printf("  %-20s %6s %12s %10s %10s\n", "program", "runs", "mean run", "NTT share",
+		"NTT full");
+	for (int i = 0; i < r->n_jobs; i++)
+		printf("  %-20s %6d %10.2f s %10.3f %10.3f\n", w->job[i].program->name,
+			r->job[i].runs, r->job[i].mean_run_s, r->job[i].ntt_share,
+			r->job[i].ntt_all);
+}
+
+static int run_all(const struct workload *w, const char *path, const struct machine *m, bool json)
+{
+	json_object *out = json_object_new_object(), *list = json_object_new_array();
+	cleanup_free struct drive_result *r = calloc(1, sizeof(*r));
+	struct errbuf err = {"out of memory"};
+	struct drive d;
+	int rc = r ? SIM_OK : SIM_FAILED;
+
+	drive_defaults(&d);
+	d.m = m;
+	d.spec = w->job;
+	d.n_jobs = w->n_jobs;
+	d.seed = w->seed;
+	d.objective = w->objective;
+	d.most_s = w->seconds;
+	d.min_runs = w->runs;
+	d.sample_s = w->sample_ms / 1e3;
+	for (int p = 0; p < w->n_policies && rc == SIM_OK; p++) {
+		d.policy = w->policy[p];
+		if (drive_run(&d, r, &err)) {
+			rc = SIM_FAILED;
+			break;
+		}
+		if (json)
+			json_object_array_add(list, result_json(w, d.policy, r));
+		else
+			print_result(w, d.policy, r);
+	}
+	json_object_object_add(out, "schema", json_object_new_int(1));
+	json_object_object_add(out, "provenance", json_object_new_string("simulated"));
+	json_object_object_add(out, "workload", json_object_new_string(path));
+	json_object_object_add(out, "penalties", json_object_new_string(m->p.penalties.name));
+	json_object_object_add(out, "results", list);
+	if (rc != SIM_OK)
+		failed(err.text);
+	else if (json)
+		puts(json_object_to_json_string_ext(
+			out, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(out);
+	return rc == SIM_OK && fflush(stdout) ? SIM_FAILED : rc;
+}
+
+int sim_run_workload(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"policy", required_argument, NULL, 'p'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	__attribute__((cleanup(free_topo_p))) struct topo *t = NULL;
+	cleanup_free struct workload *w = NULL;
+	const char *policy = NULL;
+	enum topo_level level;
+	struct errbuf err = {""};
+	struct machine m;
+	bool json = false;
+	int c, rc;
+
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (c) {
+		case 'p':
+			policy = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return SIM_OK;
+		default:
+			fputs("Try 'colocsim run --help'.\n", stderr);
+			return SIM_USAGE;
+		}
+	}
+	if (optind + 1 != argc) {
+		fputs("colocsim run: one workload file expected\nTry 'colocsim run --help'.\n",
+			stderr);
+		return SIM_USAGE;
+	}
+	if (workload_read(&w, argv[optind], &err))
+		return failed(err.text);
+	if (policy) {
+		snprintf(w->policy[0], sizeof(w->policy[0]), "%s", policy);
+		w->n_policies = 1;
+	}
+	if (topo_level_parse(w->domain, &level))
+		return failed("domain: auto, package, numa, l3, l2 or core expected");
+	if (topo_load(&t, w->topology, &err) || topo_set_domains(t, level, &err))
+		return failed(err.text);
+	for (int p = 0; p < w->n_policies; p++)
+		if (drive_check(w->policy[p], t, w->n_jobs, &err))
+			return failed(err.text);
+	if (machine_init(&m, t, &w->machine, &err))
+		return failed(err.text);
+	rc = run_all(w, argv[optind], &m, json);
+	machine_done(&m);
+	return rc;
+}

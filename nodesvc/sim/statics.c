@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/sim/statics.h"
+
+struct listing {
+	struct statics *s;
+	const struct topo *t;
+	int room; /* placements allocated */
+	int *domain_of, *count, *units;
+	bool equal; /* all domains have as many cores */
+	int rc;
+};
+
+static struct place *append(struct listing *x)
+{
+	struct statics *s = x->s;
+	size_t jobs = (size_t)s->n_jobs;
+
+	if (s->n == STATICS_MAX) {
+		x->rc = -E2BIG;
+		return NULL;
+	}
+	if (s->n == x->room) {
+		int more = x->room ? 2 * x->room : 16;
+		struct place *p = realloc(s->place, (size_t)more * jobs * sizeof(*p));
+
+		if (!p) {
+			x->rc = -ENOMEM;
+			return NULL;
+		}
+		s->place = p;
+		x->room = more;
+	}
+	memset(&s->place[(size_t)s->n * jobs], 0, jobs * sizeof(*s->place));
+	return &s->place[(size_t)s->n++ * jobs];
+}
+
+static void take_cores(const struct topo *t, int domain, int first, int n, struct coreset *ret)
+{
+	const struct topo_domain *d = &t->domain[domain];
+
+	for (int i = first; i < first + n && i < d->n_cores; i++)
+		coreset_or(ret, ret, &t->core[t->domain_core[d->first_core + i]].pus);
+}
+
+static void add_grouping(struct listing *x)
+{
+	struct place *p = append(x);
+
+	if (!p)
+		return;
+	for (int d = 0; d < x->t->n_domains; d++) {
+		int cores = x->t->domain[d].n_cores, members = x->count[d], k = 0;
+
+		for (int i = 0; i < x->s->n_jobs; i++) {
+			int base = cores / members, rest = cores % members;
+
+			if (x->domain_of[i] != d)
+				continue;
+			p[i].active = true;
+			if (base == 0) /* more members than cores: they share the domain */
+				take_cores(x->t, d, 0, cores, &p[i].own);
+			else
+				take_cores(x->t, d, k * base + (k < rest ? k : rest),
+					base + (k < rest), &p[i].own);
+			k++;
+		}
+	}
+}
+
+static void group(struct listing *x, int job)
+{
+	int n = x->s->n_jobs, domains = x->t->n_domains, most = (n + domains - 1) / domains;
+	int full = 0, may_be_full = n % domains == 0 ? domains : n % domains;
+
+	if (x->rc)
+		return;
+	if (job == n) {
+		add_grouping(x);
+		return;
+	}
+	for (int d = 0; d < domains; d++)
+		full += x->count[d] == most;
+	for (int d = 0; d < domains; d++) {
+		int size = x->count[d];
+
+		/* floor or ceil(N/S) each: only so many domains take the larger number. */
+		if (size == most || (size == most - 1 && full == may_be_full))
+			continue;
+		x->domain_of[job] = d;
+		x->count[d]++;
+		group(x, job + 1);
+		x->count[d]--;
+		/* An empty domain is like any other empty one. */
+		if (x->equal && size == 0)
+			break;
+	}
+}
+
+static void deal(struct listing *x, int job, int left)
+{
+	int n = x->s->n_jobs;
+
+	if (x->rc)
+		return;
+	if (job == n - 1) {
+		struct place *p = append(x);
+		int d = 0;
+
+		x->units[job] = left;
+		for (int i = 0; p && i < n; i++) {
+			p[i].active = true;
+			for (int k = 0; k < x->units[i]; k++, d++)
+				take_cores(x->t, d, 0, x->t->domain[d].n_cores, &p[i].own);
+		}
+		return;
+	}
+	for (int u = 1; u <= left - (n - 1 - job); u++) {
+		x->units[job] = u;
+		deal(x, job + 1, left - u);
+	}
+}
+
+int statics_list(struct statics *ret, const struct topo *t, int n_jobs, struct errbuf *err)
+{
+	struct listing x = {.s = ret, .t = t, .equal = true};
+
+	memset(ret, 0, sizeof(*ret));
+	ret->n_jobs = n_jobs;
+	x.domain_of = calloc((size_t)n_jobs, sizeof(int));
+	x.units = calloc((size_t)n_jobs, sizeof(int));
+	x.count = calloc((size_t)t->n_domains, sizeof(int));
+	if (!x.domain_of || !x.units || !x.count)
+		x.rc = -ENOMEM;
+	for (int d = 1; d < t->n_domains; d++)
+		x.equal &= t->domain[d].n_cores == t->domain[0].n_cores;
+	if (n_jobs > t->n_domains)
+		group(&x, 0);
+	else
+		deal(&x, 0, t->n_domains);
+	free(x.domain_of);
+	free(x.units);
+	free(x.count);
+	if (x.rc)
+		statics_done(ret);
+	if (x.rc == -E2BIG)
+		return err_set(err, x.rc, "%d jobs on %d domains: more than %d static placements",
+			n_jobs, t->n_domains, STATICS_MAX);
+	return x.rc ? err_set(err, x.rc, "out of memory") : 0;
+}
+
+void statics_done(struct statics *s)
+{
+	free(s->place);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# check-sim.sh - colocsim eval and run as users and scripts see them: fields, the word simulated,
+# same seed same bytes, exit statuses, and the options in colocsim(1).
+set -eu
+
+top=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
+sim=${COLOC_BUILDDIR:-$top}/nodesvc/colocsim
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+complain() {
+  echo "check-sim: $*" >&2
+  failed=1
+}
+
+# status EXPECTED ARGUMENT...
+status() {
+  expected=$1
+  shift
+  rc=0
+  "$sim" "$@" >"$dir/out" 2>"$dir/err" || rc=$?
+  [ "$rc" = "$expected" ] || complain "colocsim $*: exit status $rc, $expected expected: $(cat "$dir/err")"
+}
+
+eval_it() {
+  "$sim" eval --population=lira --seed=3 --combos=3 --seconds=60 \
+    --policies=linux,lira,lira:tie=first:h=0,best-static "$@"
+}
+
+eval_it --json --workers=1 >"$dir/one"
+eval_it --json --workers=3 >"$dir/three"
+cmp "$dir/one" "$dir/three" >&2 || complain "the same seed gave other bytes with three workers"
+for field in bench schema provenance results policy stp stp_lo stp_hi antt worst_ntt moves_per_s \
+  stp_full antt_full stp_share antt_share antt_best; do
+  grep -q "\"$field\":" "$dir/one" || complain "eval --json has no field $field"
+done
+grep -q '"provenance":"simulated"' "$dir/one" || complain "eval --json does not say simulated"
+grep -q '"policy":"lira,tie=first,h=0"' "$dir/one" || complain "options of a policy are lost"
+! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "eval --json has a figure that is none"
+eval_it | grep -q '^simulated:' || complain "eval does not say simulated"
+
+cat >"$dir/w.yaml" <<'END'
+policies: [linux, fair]
+seconds: 50
+programs:
+  - {name: a, from: lira/swim}
+  - {name: b, from: lira/md}
+jobs:
+  - {program: a}
+  - {program: b, arrival_s: 5}
+END
+"$sim" run "$dir/w.yaml" | grep -q '^simulated:' || complain "run does not say simulated"
+"$sim" run --json "$dir/w.yaml" | grep -q '"provenance":"simulated"' ||
+  complain "run --json does not say simulated"
+
+status 2 eval
+status 2 eval --population=lira
+status 2 eval --population=nobody --policies=lira
+status 2 eval --population=lira --policies=nobody
+status 2 eval --population=lira --policies=lira:tie=never
+status 2 eval --population=lira --policies=lira --combos=0
+status 2 eval --population=lira --policies=lira --numa=near
+status 2 eval --population=lira --policies=lira,,dio
+status 1 eval --population=lira --policies=lira --topology=nonsense:0
+status 1 eval --population=lira --policies=best-static --topology=pack:2 --jobs=40
+status 2 run
+status 1 run "$dir/missing.yaml"
+echo 'jops: 1' >"$dir/bad.yaml"
+status 1 run "$dir/bad.yaml"
+grep -q "bad.yaml:1: unknown key 'jops'" "$dir/err" || complain "a bad key is not named with its line"
+
+# The manual page names every option.
+for command in plan run eval; do
+  "$sim" "$command" --help | grep -o -- '^  --[a-z-]*' | while read -r option; do
+    sed -e 's/\\-/-/g' "$top/nodesvc/sim/colocsim.1" | grep -q -- "$option" ||
+      echo "$command $option"
+  done
+done >"$dir/unnamed"
+[ ! -s "$dir/unnamed" ] || complain "colocsim(1) does not name: $(tr '\n' ';' <"$dir/unnamed")"
+
+[ "$failed" = 0 ] && echo "check-sim: ok"
+exit "$failed"

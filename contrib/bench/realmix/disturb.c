@@ -17,7 +17,7 @@ struct process {
 	uint64_t own, kids; /* ticks: itself; children it waited for */
 	char comm[32];
 	uint64_t brought; /* ticks that gone children had at the last look */
-	bool ours, reaps_ours;
+	bool zombie, ours, reaps_ours;
 };
 
 struct look {
@@ -45,7 +45,7 @@ static bool read_file(const char *path, char *buf, size_t size)
 
 static bool read_process(pid_t pid, struct process *ret)
 {
-	char path[64], text[1024], *name, *rest;
+	char path[64], text[1024], *name, *rest, state;
 	uint64_t v[4], start;
 	int parent;
 
@@ -56,9 +56,9 @@ static bool read_process(pid_t pid, struct process *ret)
 	rest = strrchr(text, ')'); /* a name may hold anything, also ')' */
 	if (!name || !rest ||
 		sscanf(rest + 1,
-			" %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+			" %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
 			" %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64,
-			&parent, &v[0], &v[1], &v[2], &v[3], &start) != 6)
+			&state, &parent, &v[0], &v[1], &v[2], &v[3], &start) != 7)
 		return false;
 	*ret = (struct process){
 		.pid = pid,
@@ -66,6 +66,7 @@ static bool read_process(pid_t pid, struct process *ret)
 		.start = start,
 		.own = v[0] + v[1],
 		.kids = v[2] + v[3],
+		.zombie = state == 'Z',
 	};
 	*rest = '\0';
 	snprintf(ret->comm, sizeof(ret->comm), "%.31s", name + 1);
@@ -109,6 +110,10 @@ static bool is_root_of_ours(const struct process *p, const char *node)
 	for (size_t i = 0; i < sizeof(daemon) / sizeof(daemon[0]); i++)
 		if (!strncmp(p->comm, daemon[i], strlen(daemon[i])))
 			return true;
+	/* A zombie has left its cgroup; a step's slurmstepd may wait seconds for PID 1, and has its
+	 * tasks' time. */
+	if (p->zombie && !strcmp(p->comm, "slurmstepd"))
+		return true;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)p->pid);
 	return read_file(path, text, sizeof(text)) && is_step_cgroup(text, node);
 }

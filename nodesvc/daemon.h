@@ -18,6 +18,9 @@
 
 struct server;
 
+/* Decisions between two ticks before they are written out of turn. */
+#define DECISIONS_WAITING 16
+
 struct daemon {
 	struct conf conf;
 	const char *conf_path;
@@ -45,6 +48,12 @@ struct daemon {
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
+	struct {
+		int64_t t_ns;
+		const char *event;
+		char *json;
+	} unwritten[DECISIONS_WAITING];
+	int n_unwritten;
 	const char *unrecorded; /* event of a plan that is not in the record yet */
 
 	int64_t start_mono_ns;
@@ -70,6 +79,8 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err);
 void decide_run(struct daemon *d, enum event_type event, const char *about_id, struct step *later);
 /* The rest of decide_run() with @later: the other steps' moves, the record. */
 void decide_finish(struct daemon *d);
+/* Writes the decisions that wait. */
+void decide_flush(struct daemon *d);
 /* Makes the last plan true for a step whose first task just started. */
 int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 /* Back to Slurm's placement; the step goes on with @status. */
@@ -87,6 +98,7 @@ void sample_close_step(struct daemon *d, struct step *s);
 struct msg;
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);
 void lifecycle_after_answer(struct daemon *d); /* what need not hold up the step */
+void lifecycle_flush(struct daemon *d);        /* accounting, registrations, decisions */
 void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply);
 void lifecycle_task_exit(struct daemon *d, const struct msg *m);
 void lifecycle_step_end(struct daemon *d, const struct msg *m);

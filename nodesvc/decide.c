@@ -366,12 +366,25 @@ static int64_t unix_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
+void decide_flush(struct daemon *d)
+{
+	struct errbuf err;
+
+	for (int i = 0; i < d->n_unwritten; i++) {
+		if (d->unwritten[i].json &&
+			record_decision_add(d->record, d->unwritten[i].t_ns, d->unwritten[i].event,
+				d->unwritten[i].json, &err) < 0)
+			snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+		free(d->unwritten[i].json);
+	}
+	d->n_unwritten = 0;
+}
+
 /* Keeps the decision for explain after the fact. */
 static void record_decision(struct daemon *d, const char *event)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *list = json_object_new_array();
-	struct errbuf err;
 
 	if (!root || !list) {
 		json_object_put(root);
@@ -390,9 +403,13 @@ static void record_decision(struct daemon *d, const char *event)
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(root, "jobs", list);
-	if (record_decision_add(d->record, unix_ns(), event,
-		    json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN), &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+	if (d->n_unwritten == DECISIONS_WAITING)
+		decide_flush(d);
+	d->unwritten[d->n_unwritten].t_ns = unix_ns();
+	d->unwritten[d->n_unwritten].event = event;
+	d->unwritten[d->n_unwritten].json =
+		strdup(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
+	d->n_unwritten++;
 	json_object_put(root);
 }
 
@@ -542,7 +559,7 @@ void decide_finish(struct daemon *d)
 			s->rebinds++;
 			d->n_rebinds++;
 			count_move(s, now_ns);
-			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+			s->dirty = true;
 		} else if (s->status == STATUS_PENDING && s->n_tasks >= s->ntasks &&
 			   !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
@@ -572,6 +589,7 @@ void decide_tick(void *daemon)
 		d->last_reconcile_ns = now_ns;
 		lifecycle_reconcile(d, now_ns);
 	}
+	lifecycle_flush(d);
 	if (d->jobs.n == 0) {
 		/* Nothing to watch: an idle node costs no wake-ups. */
 		loop_set_timer(d->tick, 0, 0);

@@ -100,6 +100,7 @@ struct step {
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
+	bool dirty;      /* its accounting row is to be written */
 	bool kept;       /* it is in the store */
 	bool was_placed; /* adopted with a placement of ours */
 

@@ -331,20 +331,31 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	put_step_reply(s, reply);
 }
 
-/* Accounting waits until the answer is out: the step need not. */
 void lifecycle_after_answer(struct daemon *d)
 {
 	decide_finish(d);
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->row_id == 0)
+			d->jobs.step[i]->dirty = true;
+}
+
+/*
+ * What is only written down can wait for the next tick: on a node whose cores are all taken, our
+ * writing would run where the step being launched runs. The ledger never waits.
+ */
+void lifecycle_flush(struct daemon *d)
+{
+	decide_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
+		bool keep = !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
 
-		if (s->row_id == 0)
+		if (s->dirty || keep)
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
-		if (!s->kept && s->n_tasks && s->n_tasks >= s->ntasks) {
-			s->kept = true;
-			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+		s->dirty = false;
+		if (keep)
 			adopt_keep(d, s);
-		}
+		s->kept |= keep;
 	}
 }
 
@@ -466,7 +477,8 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
 	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
-	adopt_forget(d, s);
+	if (s->kept)
+		adopt_forget(d, s);
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	jobs_remove(&d->jobs, s);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -193,6 +194,8 @@ static void daemon_close(struct daemon *d)
 	struct errbuf err;
 
 	server_free(d->server);
+	if (d->record)
+		lifecycle_flush(d);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
@@ -280,6 +283,9 @@ int main(int argc, char **argv)
 	log_level_parse(d.conf.log_level, &level);
 	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
 	d.start_mono_ns = ipc_now_ns();
+	/* A step being launched waits for us, often behind busy jobs: it should not wait long. */
+	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
+		log_debug("nice -10: %s", strerror(errno));
 	umask(022);
 	rc = daemon_open(&d, &err);
 	if (rc == 0) {

@@ -6,5 +6,6 @@
 # and adds it to TESTS. Exit 77: skipped, with the reason printed.
 UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
+include tests/guest/local.mk
 include tests/live/local.mk
 include tests/unit/common.mk

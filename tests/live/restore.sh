@@ -56,7 +56,7 @@ stop_steps
 spawn r1 --coloc=on
 spawn r2 --coloc=on
 set_r1=$(cpuset_of r1)
-echo 0-1 >"$(echo "$cgroup"/uid_*/job_"$(job_id r1)"/step_0/cpuset.cpus)"
+echo 0-1 >"$(step_dir "$(job_id r1)" 0)/cpuset.cpus"
 ok "a rewritten cpuset is placed again" wait_for 10 cpuset_is r1 "$set_r1"
 is "$(mask_of r1)" "$set_r1" "its threads too"
 stop_steps

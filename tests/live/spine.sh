@@ -20,10 +20,27 @@ start_spine() {
   chmod 755 "$tmp"
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
-  start_cluster --plugin-args "socket=$socket timeout_ms=250"
-  cgroup=/sys/fs/cgroup/cpuset/slurm_$node
+  start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}"
+  find_layout
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
 }
+
+# Where Slurm keeps this node's jobs, and how a step's threads are listed there. In v2 the step's
+# CPUs are set at its "user" level and count as far as the levels above allow them.
+find_layout() {
+  if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+    cgroup=/sys/fs/cgroup/system.slice/${node}_slurmstepd.scope
+    step_below=/user cpus_file=cpuset.cpus.effective threads_file=cgroup.threads
+  else
+    cgroup=/sys/fs/cgroup/cpuset/slurm_$node
+    step_below='' cpus_file=cpuset.cpus threads_file=tasks
+  fi
+}
+# job_dirs [JOB], step_dir JOB STEP: of its cpuset.
+job_dirs() { find "$cgroup" -maxdepth 2 -type d -name "job_${1:-*}" 2>/dev/null; }
+step_dir() { echo "$(job_dirs "$1")/step_$2$step_below"; }
+# step_threads DIR: all thread ids, also of levels below.
+step_threads() { find "$1" -name "$threads_file" -exec cat {} + 2>/dev/null; }
 
 ctl() { "$colocctl" --socket="$socket" "$@"; }
 acct() { "$colocacct" --store="$tmp/store" -S 2000-01-01 "$@"; }
@@ -48,31 +65,32 @@ stop_steps() {
   scancel -u root 2>/dev/null
   wait_for 20 no_jobs || diag "jobs are left: $(squeue -h)"
 }
-no_jobs() { [ -z "$(squeue -h)" ] && [ -z "$(ls -d "$cgroup"/uid_*/job_* 2>/dev/null)" ]; }
+no_jobs() { [ -z "$(squeue -h)" ] && [ -z "$(job_dirs)" ]; }
 end_job() { scancel "$(job_id "$1")" && wait_for 20 job_gone "$1"; }
 job_gone() { [ -z "$(job_id "$1")" ]; }
 
 # What the kernel holds: "STEP CPUSET" and "STEP COMM MASK" of every thread, sorted.
 kernel_state() {
   local s t name
-  for s in "$cgroup"/uid_*/job_*/step_*; do
+  for s in $(job_dirs | sed 's,$,/step_*,'); do
     [ -d "$s" ] || continue
-    name=${s#"$cgroup"/uid_*/}
-    echo "$name cpuset $(cat "$s/cpuset.cpus")"
+    name=job_${s##*/job_}
+    s=$s$step_below
+    echo "$name cpuset $(cat "$s/cpuset.cpus" "$s/$cpus_file" 2>/dev/null | sort -u | paste -sd' ')"
     while read -r t; do
       # slurmstepd's helper threads come and go: they count by mask, not by number.
       sed -n 's/^Name:[[:space:]]*//p; s/^Cpus_allowed_list:[[:space:]]*//p' \
         "/proc/$t/status" 2>/dev/null | paste -sd' ' | sed "s|^|$name |"
-    done <"$s/tasks"
+    done < <(step_threads "$s")
   done | sort -u
 }
-# One step's cpuset and its task's mask.
-cpuset_of() { cat "$cgroup"/uid_*/job_"$(job_id "$1")"/step_0/cpuset.cpus; }
+# One step's CPUs in force, and its task's mask.
+cpuset_of() { cat "$(step_dir "$(job_id "$1")" 0)/$cpus_file"; }
 mask_of() {
   local t
   while read -r t; do
     grep -qx sleep "/proc/$t/comm" 2>/dev/null &&
       sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$t/status"
-  done <"$(echo "$cgroup"/uid_*/job_"$(job_id "$1")"/step_0/tasks)" | sort -u | paste -sd' '
+  done < <(step_threads "$(step_dir "$(job_id "$1")" 0)") | sort -u | paste -sd' '
 }
 cpuset_is() { [ "$(cpuset_of "$1")" = "$2" ]; }

@@ -5,6 +5,7 @@
  * live utilisation. What neither has stays PROVENANCE_NONE.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,12 +49,15 @@ void sample_close_step(struct daemon *d, struct step *s)
 
 static void read_counters(struct daemon *d, struct step *s, const pid_t *tid, int n_tids)
 {
-	struct counter_target target = {.tid = tid, .n_tids = n_tids};
+	char cgroup[sizeof(s->cgroup.step_path) + 1];
+	/* perf counts a whole v2 cgroup at once; one it does not take, thread by thread. */
+	struct counter_target target = {.tid = tid, .n_tids = n_tids, .cgroup = cgroup};
 	struct sample now;
 	struct errbuf err;
 
 	if (d->counters.ops == &counters_none)
 		return;
+	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
 	if (!s->counters && d->counters.ops->open(&s->counters, &target, &err) < 0) {
 		log_debug("step %s: counters: %s", s->id, err.text);
 		return;

@@ -286,6 +286,7 @@ static int do_acct(struct request *r)
 	int rc;
 
 	json_object_object_add(r->ret, "steps", list);
+	lifecycle_flush(r->d); /* not a tick behind */
 	rc = acct_query_json(r->d->record, r->uid, msg_get(r->m, "json"), add_row, list, r->err);
 	if (rc == -EFBIG)
 		err_set(r->err, rc, "more than %d steps: narrow the time or name jobs",

@@ -472,7 +472,7 @@ static void part_stability(void)
 
 			open_arena(&a, "lira", 1, COMBOS);
 			if (i > 0)
-				*(double *)((char *)&a.params + table[i].offset) *= factor;
+				*(double *)(void *)((char *)&a.params + table[i].offset) *= factor;
 			run_arena(&a, policy, N);
 			printf("| %s | %.1f |", table[i].name, factor);
 			for (int p = 0; p < N; p++)

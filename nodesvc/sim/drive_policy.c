@@ -187,6 +187,7 @@ static int decide(struct world *w, struct errbuf *err)
 		if (w->r->job[i].present)
 			order[n++] = i;
 	for (int k = 0; k < n; k++) {
+		/* cppcheck-suppress uninitvar ; the loop above filled n of them */
 		jobs[k] = w->view[order[k]];
 		jobs[k].current = w->current[order[k]];
 		w->run_job[k] = order[k];

@@ -24,7 +24,8 @@ ok "or --coloc-type" wait_for 5 field_is 4.0 Program matmul
 # --- who was beside whom ---
 spawn a --coloc=on
 spawn b --coloc=on
-is "$(field 5.0 State,End)" 'RUNNING|' "a step that runs has no end"
+is_running() { [ "$(field 5.0 State,End)" = 'RUNNING|' ]; }
+ok "a step that runs has no end" wait_for 5 is_running
 like "$(ctl explain 5.0 2>&1)" '^Cores +[01] of 0-1 \(Slurm gave 0-1\)$' "explain tells its cores"
 like "$(ctl jobs 2>&1)" '^5\.0 +root ' "jobs lists it"
 run setpriv --reuid=65534 --regid=65534 --clear-groups "$colocacct" --socket="$socket" -n -P

@@ -245,6 +245,7 @@ void run_place(struct run *r, const struct place *place, const struct run_slice 
 		}
 		layout_set(&r->layout[k], p, r->n_jobs);
 		for (int i = 0; i < r->n_jobs; i++)
+			/* cppcheck-suppress uninitvar ; the loop above filled it */
 			p[i].active = kept[i];
 		r->weight[k] =
 			slices == 0 ? 1 : fmax(0, slice[k].seconds - r->m->p.gang_switch_s) / total;

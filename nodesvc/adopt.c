@@ -154,6 +154,13 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	/* The allocation as the kernel has it, not as the message's abstract cores say. */
 	s->envelope = s->slurm_job;
 	add_tasks(s, k->tasks);
+	/* For the daemon after this one, and for its release to be remembered. */
+	s->kept = true;
+	s->message = malloc(k->msg.len);
+	if (s->message) {
+		memcpy(s->message, k->msg.buf, k->msg.len);
+		s->message_len = k->msg.len;
+	}
 	s->row_id = k->reg.row_id;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	s->start_mono_ns -= ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - k->reg.start_ns;

@@ -1,6 +1,7 @@
 # engine: pure decisions. A new policy adds its file to libengine_la_SOURCES.
 noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
+	nodesvc/engine/bits.h \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \

@@ -64,4 +64,7 @@ if HAVE_SLURM
 # Slurm loads the .so only; a libtool archive beside it is a file nobody reads.
 install-data-hook:
 	rm -f '$(DESTDIR)$(slurm_plugindir)/spank_coloc.la'
+# ... by which libtool would have found it again.
+uninstall-hook:
+	rm -f '$(DESTDIR)$(slurm_plugindir)/spank_coloc.so'
 endif

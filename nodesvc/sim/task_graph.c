@@ -25,6 +25,7 @@ int task_type_check(const struct task_type *y, const struct task_machine *m, str
 		{"width_loss", y->width_loss, 0, 1000},
 		{"noise", y->noise, 0, 2},
 		{"clock", y->clock_s, 0, 1},
+		{"blocks", y->blocks, 1, 10000},
 	};
 
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++)

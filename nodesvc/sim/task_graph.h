@@ -35,6 +35,7 @@ struct task_type {
 	double noise;                 /* deviation of the logarithm of a task's work */
 	double clock_s;               /* mean of what a measured time is too long by */
 	enum task_split split;
+	int blocks; /* that a task's work comes in, where members take them */
 };
 
 struct task {

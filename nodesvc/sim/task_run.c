@@ -25,7 +25,7 @@ struct core {
 	double until;
 	int task;     /* running */
 	double since; /* ... it */
-	double left;  /* of its own part (static split), in tasks */
+	double left;  /* of its own part or block, in tasks */
 	double rate;  /* tasks per second */
 	double end;   /* of its part at that rate */
 	struct task_queue low, high, assembly;
@@ -35,8 +35,8 @@ struct live_task {
 	int waits;
 	struct task_place place;
 	int came, left_it; /* cores of the place */
-	double left;       /* of the whole task, where members share it */
-	double rate;       /* of all members together */
+	double work;       /* tasks; about 1 */
+	int blocks;        /* not taken yet, where members take them */
 };
 
 struct sim {
@@ -57,11 +57,6 @@ struct sim {
 static const struct task_type *type_of(const struct sim *s, int task)
 {
 	return &s->g->type[s->g->task[task].type];
-}
-
-static bool is_shared(const struct sim *s, int task)
-{
-	return type_of(s, task)->split == TASK_SPLIT_DYNAMIC;
 }
 
 static bool is_critical(const struct sim *s, int task)
@@ -147,6 +142,18 @@ static int dispatch(struct sim *s, int task)
 	return 0;
 }
 
+/* The next block of a shared task; false: all are taken. */
+static bool take_block(struct sim *s, struct core *c)
+{
+	struct live_task *t = &s->live[c->task];
+
+	if (t->blocks == 0)
+		return false;
+	t->blocks--;
+	c->left = t->work / type_of(s, c->task)->blocks;
+	return true;
+}
+
 static void begin(struct sim *s, int core, int task)
 {
 	struct core *c = &s->core[core];
@@ -156,12 +163,16 @@ static void begin(struct sim *s, int core, int task)
 	if (t->came++ == 0) {
 		/* The same task is the same work under every policy. */
 		rng_init(&r, s->run->seed, STREAM_WORK + 1000 * ((uint64_t)task + 1));
-		t->left = exp(type_of(s, task)->noise * rng_normal(&r));
+		t->work = exp(type_of(s, task)->noise * rng_normal(&r));
+		t->blocks = type_of(s, task)->blocks;
 	}
 	c->state = CORE_RUNNING;
 	c->task = task;
 	c->since = s->now;
-	c->left = t->left / t->place.width;
+	c->left = t->work / t->place.width;
+	if (t->place.width > 1 && type_of(s, task)->split == TASK_SPLIT_DYNAMIC &&
+		!take_block(s, c))
+		c->left = 0;
 	trace(s, TASK_STEP_BEGUN, task, core);
 }
 
@@ -261,8 +272,6 @@ static int leave(struct sim *s, int core)
 		rc = task_placer_report(
 			&s->placer, s->now, s->g->task[task].type, t->place, seconds, s->err);
 	}
-	if (is_shared(s, task))
-		t->left = 0; /* not what rounding leaves of it: others may still come */
 	if (++t->left_it == t->place.width) {
 		const struct task *k = &s->g->task[task];
 
@@ -280,6 +289,16 @@ static int leave(struct sim *s, int core)
 	return rc;
 }
 
+static int end_part(struct sim *s, int core)
+{
+	const struct core *c = &s->core[core];
+
+	if (s->live[c->task].place.width > 1 && type_of(s, c->task)->split == TASK_SPLIT_DYNAMIC &&
+		take_block(s, &s->core[core]))
+		return 0;
+	return leave(s, core);
+}
+
 /* Speeds of all parts, and when each would end at them. */
 static void set_rates(struct sim *s)
 {
@@ -292,7 +311,6 @@ static void set_rates(struct sim *s)
 		load[i] = (struct task_load){.task = -1};
 		if (c->state != CORE_RUNNING)
 			continue;
-		s->live[c->task].rate = 0;
 		load[i] = (struct task_load){
 			.type = s->g->task[c->task].type,
 			.task = c->task,
@@ -300,20 +318,13 @@ static void set_rates(struct sim *s)
 		};
 	}
 	task_rate(s->m, s->g, &s->weather, load, rate);
-	for (int i = 0; i < s->m->n_cores; i++)
-		if (s->core[i].state == CORE_RUNNING) {
-			s->core[i].rate = rate[i];
-			s->live[s->core[i].task].rate += rate[i];
-		}
 	for (int i = 0; i < s->m->n_cores; i++) {
 		struct core *c = &s->core[i];
 
 		if (c->state != CORE_RUNNING)
 			continue;
-		if (is_shared(s, c->task))
-			c->end = s->now + fmax(s->live[c->task].left, 0) / s->live[c->task].rate;
-		else
-			c->end = s->now + fmax(c->left, 0) / c->rate;
+		c->rate = rate[i];
+		c->end = s->now + fmax(c->left, 0) / c->rate;
 	}
 }
 
@@ -344,8 +355,6 @@ static void advance(struct sim *s, double to)
 		s->ret->busy_s[i] += dt;
 		s->ret->work[i] += c->rate * dt;
 		c->left -= c->rate * dt;
-		if (is_shared(s, c->task))
-			s->live[c->task].left -= c->rate * dt;
 	}
 	s->now = to;
 }
@@ -363,10 +372,9 @@ static int step(struct sim *s)
 	advance(s, next);
 	if (s->weather.next <= s->now)
 		task_weather_step(&s->weather);
-	/* Who ends now ends before anybody looks: a shared task ends for all its members. */
 	for (int i = 0; i < s->m->n_cores && !rc; i++)
 		if (s->core[i].state == CORE_RUNNING && s->core[i].end <= s->now)
-			rc = leave(s, i);
+			rc = end_part(s, i);
 	for (int i = 0; i < s->m->n_cores && !rc; i++) {
 		struct core *c = &s->core[i];
 

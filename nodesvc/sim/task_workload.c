@@ -284,6 +284,7 @@ static int read_type(struct reader *r, yaml_node_t *node, void *object)
 		NUMBER("noise", struct task_type, noise, 0, 2, 1),
 		NUMBER("clock_us", struct task_type, clock_s, 0, 1e6, 1e-6),
 		CUSTOM("split", read_split),
+		INT("blocks", struct task_type, blocks, 1, 10000),
 	};
 	struct document *d = object;
 	struct task_graph *g = &d->w->graph;
@@ -292,7 +293,7 @@ static int read_type(struct reader *r, yaml_node_t *node, void *object)
 
 	if (g->n_types == TASK_TYPES_MAX)
 		return keys_refuse(r, node, "too many types (16)");
-	*y = (struct task_type){.spill = 1};
+	*y = (struct task_type){.spill = 1, .blocks = 8};
 	rc = READ_MAPPING(r, node, "a type", keys, y);
 	if (rc)
 		return rc;

@@ -25,6 +25,35 @@ enum step_state {
 };
 const char *step_state_name(enum step_state s); /* "RUNNING" "COMPLETED" "FAILED" "UNKNOWN" */
 
+/* A ratio with the bounds of its 95 % interval; NAN unknown. Both bounds or none. */
+struct gain_estimate {
+	double value, lo, hi;
+};
+
+/*
+ * What sharing cost and what placing won: measured, or blank (step_gain_init()).
+ * NTT = solo speed / shared speed >= 1 under interference; STP = sum of 1/NTT over the steps that
+ * shared the node, ANTT = mean NTT of them (Eyerman & Eeckhout, IEEE Micro 28(3), 2008). _full:
+ * against the step alone on the whole node; _share: alone on its fair share of cores.
+ * Gains are ratios of speeds: 1 is no gain. The two are never mixed: placement is against Slurm's
+ * own placement, launch against steps started with no lever.
+ */
+struct step_gain {
+	double ntt_share, ntt_full;
+	double stp_share, stp_full;   /* of the co-run */
+	double antt_share, antt_full; /* of the co-run */
+	struct gain_estimate placement, launch;
+	const char *basis;               /* of the solo speed: "alone" "profile" "progress" */
+	double solo_speed, shared_speed; /* in speed_unit, > 0 */
+	const char *speed_unit;          /* "instructions/s", or what the program publishes */
+	const char *speed_basis;         /* provenance of shared_speed: "hw" "app" */
+	int phases;                      /* detected changes; -1 unknown */
+	int moves;                       /* cores that changed hands, summed; -1 unknown */
+	int windows;                     /* measured pairs behind placement; -1 unknown */
+};
+/* Everything unknown. */
+void step_gain_init(struct step_gain *g);
+
 /* One row of accounting. Strings are the caller's; NULL unknown. */
 struct step_row {
 	int64_t row_id;                       /* 0 new */
@@ -48,6 +77,7 @@ struct step_row {
 	int exit_code; /* highest wait status of its tasks; -1 unknown */
 	enum step_state state;
 	bool dry_run;
+	struct step_gain gain; /* read only: record_step_put() leaves it, record_step_gain() sets */
 };
 
 /*
@@ -60,6 +90,9 @@ void record_close(struct record *r);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
+/* Sets all of a row's gain; strings NULL and NAN are blank. -ENOENT no such row. */
+int record_step_gain(
+	struct record *r, int64_t row_id, const struct step_gain *g, struct errbuf *err);
 /* At start: rows still RUNNING of steps not in @alive (job/step pairs) become UNKNOWN with
  * @end_ns. Returns how many. */
 int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
@@ -99,6 +132,43 @@ int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, 
 /* By start time. @fn must not write to @r. */
 int record_registration_list(struct record *r, int (*fn)(const struct registration *reg, void *arg),
 	void *arg, struct errbuf *err);
+
+/*
+ * What a step went through, for the timeline. All are of a row in the store (@row_id, never 0),
+ * at Unix time @t_ns (one per instant: a later one replaces), and go with their row. Lists are
+ * by time; a non-zero return of @fn ends them and is returned.
+ */
+
+/* It was moved to @coreset (cpulist of OS PU numbers) because of @why (NULL unknown). */
+int record_coreset(struct record *r, int64_t row_id, int64_t t_ns, const char *coreset,
+	const char *why, struct errbuf *err);
+int record_coreset_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const char *coreset, const char *why, void *arg), void *arg,
+	struct errbuf *err);
+
+/* Its behaviour changed; @signature tells the new phase (detector's words; NULL unknown). */
+int record_phase(
+	struct record *r, int64_t row_id, int64_t t_ns, const char *signature, struct errbuf *err);
+int record_phase_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const char *signature, void *arg), void *arg, struct errbuf *err);
+
+/*
+ * Signals, thinned: a step keeps at most RECORD_SAMPLES_MAX. When they are full every second one
+ * goes and the step's interval doubles, so that a long step is as cheap as a short one.
+ * One record_thin per live step, zeroed with the step; after a restart it finds its place again.
+ */
+#define RECORD_SAMPLES_MAX 256
+struct record_thin {
+	bool is_known; /* n and every_ns were read from the store */
+	int n;
+	int64_t every_ns, last_ns;
+};
+/* @signal: SIGNAL_COUNT, those of PROVENANCE_NONE are blank. 1 stored, 0 thinned away. */
+int record_sample(struct record *r, int64_t row_id, struct record_thin *thin, int64_t t_ns,
+	const struct signal *signal, struct errbuf *err);
+int record_sample_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const struct signal *signal, void *arg), void *arg,
+	struct errbuf *err);
 
 /* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
 int record_decision_add(

@@ -7,6 +7,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/record.c nodesvc/record/record.h \
 	nodesvc/record/record_decision.c \
 	nodesvc/record/record_internal.h \
+	nodesvc/record/record_measurement.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
 	nodesvc/record/record_step.c \

@@ -49,22 +49,36 @@ enum {
 	N_REGISTRATION_STMTS,
 };
 
+enum {
+	MEASUREMENT_FIND,
+	MEASUREMENT_PUT,
+	MEASUREMENT_LIST,
+	MEASUREMENT_RM,
+	N_MEASUREMENT_STMTS,
+};
+
 struct record {
 	sqlite3 *db;
 	sqlite3_stmt *step[N_STEP_STMTS];
 	sqlite3_stmt *profile[N_PROFILE_STMTS];
 	sqlite3_stmt *decision[N_DECISION_STMTS];
 	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
+	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
 };
 
 extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
 extern const char RECORD_REGISTRATION_SCHEMA_1[];
+extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
 extern const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS];
 extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
 extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
+extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
+
+/* Stored name of a signal. */
+const char *record_signal_name(enum signal_id id);
 
 int record_begin(struct record *r, struct errbuf *err);
 /* Commits when @rc is 0, else rolls back; returns the first error. */

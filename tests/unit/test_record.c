@@ -605,7 +605,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 1: colocd upgrades it when it "
+		"record schema 0 is older than this program's 2: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -627,9 +627,124 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 1: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 2: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 1: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 2: a newer Coloc wrote it");
+}
+END_TEST
+
+static const char *const FIGURES[] = {"ntt_share", "ntt_full", "stp_share", "stp_full",
+	"antt_share", "antt_full", "gain_placement", "gain_placement_lo", "gain_placement_hi",
+	"gain_launch", "gain_launch_lo", "gain_launch_hi", "gain_basis", "solo_speed",
+	"shared_speed", "speed_unit", "speed_basis", "phases", "moves", "windows"};
+
+static int keep_figures(const struct step_row *row, void *arg)
+{
+	*(struct step_figures *)arg = *row->figures;
+	return 0;
+}
+
+START_TEST(figures_come_back_and_unknown_ones_stay_blank)
+{
+	struct step_figures put = STEP_FIGURES_NONE, got;
+	struct step_row row = {.job_id = 7, .start_ns = 1, .state = STEP_RUNNING};
+	struct step_filter all = {0};
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
+	ck_assert(isnan(got.ntt_share) && isnan(got.gain_launch_hi) && isnan(got.solo_speed));
+	ck_assert_int_eq(got.windows, -1);
+	put.stp_full = 0.93;
+	put.gain_placement_lo = 1.5;
+	put.shared_speed = 12.5;
+	put.phases = 0;
+	put.windows = 9;
+	put.gain_basis = "app";
+	row.figures = &put;
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
+	ck_assert_double_eq_tol(got.stp_full, 0.93, 1e-12);
+	ck_assert_double_eq_tol(got.gain_placement_lo, 1.5, 1e-12);
+	ck_assert_double_eq_tol(got.shared_speed, 12.5, 1e-12);
+	ck_assert(isnan(got.stp_share) && isnan(got.gain_placement));
+	ck_assert_int_eq(got.phases, 0);
+	ck_assert_int_eq(got.moves, -1);
+	ck_assert_int_eq(got.windows, 9);
+}
+END_TEST
+
+START_TEST(rows_of_the_first_schema_are_kept)
+{
+	struct step_row row = {.job_id = 7, .start_ns = 1, .state = STEP_RUNNING};
+	struct step_filter all = {0};
+	struct step_figures got;
+	sqlite3 *db = NULL;
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	record_close(record);
+	record = NULL;
+	/* As version 1 left it: without the columns and the table. */
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(FIGURES) / sizeof(FIGURES[0]); i++) {
+		char sql[96];
+
+		snprintf(sql, sizeof(sql), "ALTER TABLE step DROP COLUMN %s", FIGURES[i]);
+		ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	}
+	ck_assert_int_eq(
+		sqlite3_exec(db, "DROP TABLE measurement; PRAGMA user_version=1", NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
+		"record schema 1 is older than this program's 2: colocd upgrades it when it "
+		"starts");
+	ck_assert_int_eq(record_open(&record, tmp.path, false, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
+	ck_assert(isnan(got.ntt_share));
+}
+END_TEST
+
+static int keep_measurement(const struct measurement *m, void *arg)
+{
+	*(struct measurement *)arg = *m;
+	return 0;
+}
+
+START_TEST(measurements_of_one_kind_become_mean_and_spread)
+{
+	struct measurement m = {.type = "lmp",
+				   .user = "ada",
+				   .cores = 2,
+				   .signal = SIGNAL_PROGRESS,
+				   .unit = "steps",
+				   .source = "app",
+				   .last_unix_s = 100},
+			   got;
+
+	ck_assert_int_eq(record_measurement_add(record, &m, 10, &err), 0);
+	ck_assert_int_eq(record_measurement_add(record, &m, 14, &err), 0);
+	m.last_unix_s = 200;
+	ck_assert_int_eq(record_measurement_add(record, &m, 12, &err), 0);
+	ck_assert_int_eq(
+		record_measurement_list(record, "lmp", NULL, keep_measurement, &got, &err), 0);
+	ck_assert_int_eq(got.count, 3);
+	ck_assert_double_eq_tol(got.mean, 12, 1e-12);
+	ck_assert_double_eq_tol(got.m2, 8, 1e-12);
+	ck_assert_int_eq(got.first_unix_s, 100);
+	ck_assert_int_eq(got.last_unix_s, 200);
+	ck_assert_str_eq(got.unit, "steps");
+	/* Another unit is another thing. */
+	strcpy(m.unit, "sweeps");
+	ck_assert_int_eq(record_measurement_add(record, &m, 7, &err), 0);
+	ck_assert_int_eq(
+		record_measurement_list(record, NULL, "ada", keep_measurement, &got, &err), 0);
+	ck_assert_int_eq(got.count, 1);
+	ck_assert_double_eq_tol(got.mean, 7, 1e-12);
+	ck_assert_int_eq(record_measurement_add(record, &m, NAN, &err), -EINVAL);
+	m.alone = true;
+	ck_assert_int_eq(record_measurement_add(record, &m, 8, &err), 0);
+	ck_assert_int_eq(record_measurement_rm(record, "lmp", "bob", &err), 0);
+	ck_assert_int_eq(record_measurement_rm(record, "lmp", NULL, &err), 2);
 }
 END_TEST
 
@@ -685,6 +800,11 @@ int main(void)
 	t = tcase(s, "a file that is not ours is refused by name");
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
+	tcase_add_test(t, rows_of_the_first_schema_are_kept);
+	t = tcase(s, "figures of a co-run are kept, blank where unknown");
+	tcase_add_test(t, figures_come_back_and_unknown_ones_stay_blank);
+	t = tcase(s, "measurements of intervals add up");
+	tcase_add_test(t, measurements_of_one_kind_become_mean_and_spread);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -6,9 +6,9 @@ librecord_la_SOURCES = \
 	nodesvc/record/ledger.c nodesvc/record/ledger.h \
 	nodesvc/record/record.c nodesvc/record/record.h \
 	nodesvc/record/record_decision.c \
-	nodesvc/record/record_gain.c \
 	nodesvc/record/record_history.c \
 	nodesvc/record/record_internal.h \
+	nodesvc/record/record_measurement.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
 	nodesvc/record/record_step.c \

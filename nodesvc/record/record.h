@@ -8,6 +8,7 @@
 #ifndef COLOC_RECORD_RECORD_H
 #define COLOC_RECORD_RECORD_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,34 +26,34 @@ enum step_state {
 };
 const char *step_state_name(enum step_state s); /* "RUNNING" "COMPLETED" "FAILED" "UNKNOWN" */
 
-/* A ratio with the bounds of its 95 % interval; NAN unknown. Both bounds or none. */
-struct gain_estimate {
-	double value, lo, hi;
-};
-
 /*
- * What sharing cost and what placing won: measured, or blank (step_gain_init()).
- * NTT = solo speed / shared speed >= 1 under interference; STP = sum of 1/NTT over the steps that
- * shared the node, ANTT = mean NTT of them (Eyerman & Eeckhout, IEEE Micro 28(3), 2008). _full:
- * against the step alone on the whole node; _share: alone on its fair share of cores.
- * Gains are ratios of speeds: 1 is no gain. The two are never mixed: placement is against Slurm's
- * own placement, launch against steps started with no lever.
+ * What a step's company cost it and what placement gained it; ratios, 1 = no difference. NAN, -1
+ * and NULL are unknown: without a speed signal nobody can say, and cpu time is no speed.
  */
-struct step_gain {
-	double ntt_share, ntt_full;
-	double stp_share, stp_full;   /* of the co-run */
-	double antt_share, antt_full; /* of the co-run */
-	struct gain_estimate placement, launch;
-	const char *basis;               /* of the solo speed: "alone" "profile" "progress" */
-	double solo_speed, shared_speed; /* in speed_unit, > 0 */
-	const char *speed_unit;          /* "instructions/s", or what the program publishes */
-	const char *speed_basis;         /* provenance of shared_speed: "hw" "app" */
-	int phases;                      /* detected changes; -1 unknown */
-	int moves;                       /* cores that changed hands, summed; -1 unknown */
-	int windows;                     /* measured pairs behind placement; -1 unknown */
+struct step_figures {
+	/* Slow-down against running alone (science.md 1.1): on the cores of its share, and on its
+	 * whole envelope; >= 1 under interference. stp, antt: of its co-run, where all are known.
+	 */
+	double ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full;
+	/* Speed under the policy over speed under Slurm's own placement (paired windows), with the
+	 * 95 % interval; > 1 is a gain. Launch: over launches without the lever. Never mixed. */
+	double gain_placement, gain_placement_lo, gain_placement_hi;
+	double gain_launch, gain_launch_lo, gain_launch_hi;
+	const char *gain_basis; /* signal behind the gains: "app", "hw" */
+	double solo_speed;      /* on its whole envelope, alone; speed_unit per second */
+	double shared_speed;    /* of its whole life, in company */
+	const char *speed_unit;
+	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
+	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
 };
-/* Everything unknown. */
-void step_gain_init(struct step_gain *g);
+#define STEP_FIGURES_NONE                                                                          \
+	{                                                                                          \
+		.ntt_share = NAN, .ntt_full = NAN, .stp_share = NAN, .stp_full = NAN,              \
+		.antt_share = NAN, .antt_full = NAN, .gain_placement = NAN,                        \
+		.gain_placement_lo = NAN, .gain_placement_hi = NAN, .gain_launch = NAN,            \
+		.gain_launch_lo = NAN, .gain_launch_hi = NAN, .solo_speed = NAN,                   \
+		.shared_speed = NAN, .phases = -1, .moves = -1, .windows = -1                      \
+	}
 
 /* One row of accounting. Strings are the caller's; NULL unknown. */
 struct step_row {
@@ -77,7 +78,7 @@ struct step_row {
 	int exit_code; /* highest wait status of its tasks; -1 unknown */
 	enum step_state state;
 	bool dry_run;
-	struct step_gain gain; /* read only: record_step_put() leaves it, record_step_gain() sets */
+	const struct step_figures *figures; /* NULL: nothing is known; read rows always have them */
 };
 
 /*
@@ -90,9 +91,6 @@ void record_close(struct record *r);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
-/* Sets all of a row's gain; strings NULL and NAN are blank. -ENOENT no such row. */
-int record_step_gain(
-	struct record *r, int64_t row_id, const struct step_gain *g, struct errbuf *err);
 /* At start: rows still RUNNING of steps not in @alive (job/step pairs) become UNKNOWN with
  * @end_ns. Returns how many. */
 int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
@@ -187,5 +185,34 @@ int record_profile_list(struct record *r, int (*fn)(const struct profile *p, voi
 	struct errbuf *err);
 /* Removes by type (and user unless NULL); returns how many. */
 int record_profile_rm(struct record *r, const char *type, const char *user, struct errbuf *err);
+
+/*
+ * What intervals on the live node measured of a program, one per signal: the first interval of each
+ * run, and experiments at several core counts. Apart from the profiles of `colocctl profile`, which
+ * are runs of their own.
+ */
+struct measurement {
+	char type[JOB_TYPE_MAX];
+	char user[33];
+	char node_type[64];
+	int cores;  /* it had; width of the measurement */
+	bool alone; /* no other step of ours shared its cores' node */
+	enum signal_id signal;
+	char unit[16];  /* of progress; "" else */
+	char source[8]; /* provenance_name() of the intervals */
+	int count;      /* intervals */
+	double mean;
+	double m2; /* sum of squared deviations: spread = sqrt(m2 / (count - 1)) */
+	int64_t first_unix_s, last_unix_s;
+};
+/* Adds one interval's @value to the measurement with the key of @m (all above count). A source or
+ * unit other than the stored one starts it anew. */
+int record_measurement_add(
+	struct record *r, const struct measurement *m, double value, struct errbuf *err);
+/* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, alone, signal. */
+int record_measurement_list(struct record *r, const char *type, const char *user,
+	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err);
+/* Removes by type (and user unless NULL); returns how many. */
+int record_measurement_rm(struct record *r, const char *type, const char *user, struct errbuf *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "nodesvc/record/record_internal.h"
 
 /* Stored provenance is the enum's number: PROVENANCE_* are only ever added to. */
-const char RECORD_HISTORY_SCHEMA_2[] =
+const char RECORD_HISTORY_SCHEMA_3[] =
 	"CREATE TABLE coreset_change ("
 	"  row_id INTEGER NOT NULL REFERENCES step (row_id) ON DELETE CASCADE,"
 	"  t_ns INTEGER NOT NULL, coreset TEXT NOT NULL, why TEXT,"

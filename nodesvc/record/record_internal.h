@@ -52,8 +52,11 @@ enum {
 };
 
 enum {
-	GAIN_SET,
-	N_GAIN_STMTS,
+	MEASUREMENT_FIND,
+	MEASUREMENT_PUT,
+	MEASUREMENT_LIST,
+	MEASUREMENT_RM,
+	N_MEASUREMENT_STMTS,
 };
 
 enum {
@@ -74,29 +77,26 @@ struct record {
 	sqlite3_stmt *profile[N_PROFILE_STMTS];
 	sqlite3_stmt *decision[N_DECISION_STMTS];
 	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
-	sqlite3_stmt *gain[N_GAIN_STMTS];
+	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
 	sqlite3_stmt *history[N_HISTORY_STMTS];
 };
 
 extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
 extern const char RECORD_REGISTRATION_SCHEMA_1[];
-/* From version 1 to 2. */
-extern const char RECORD_STEP_SCHEMA_2[], RECORD_HISTORY_SCHEMA_2[];
+/* From version 1 to 2, and from 2 to 3. */
+extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
+extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
 extern const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS];
 extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
 extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
-extern const char *const RECORD_GAIN_SQL[N_GAIN_STMTS];
+extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
 extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];
 
-/* The columns of struct step_gain, in the order that record_gain_read() takes them from @i. */
-#define RECORD_GAIN_COLUMNS                                                                        \
-	"ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full, gain_placement, "        \
-	"gain_placement_lo, gain_placement_hi, gain_launch, gain_launch_lo, gain_launch_hi, "      \
-	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows"
-void record_gain_read(sqlite3_stmt *s, int i, struct step_gain *ret);
+/* Stored name of a signal. */
+const char *record_signal_name(enum signal_id id);
 
 int record_begin(struct record *r, struct errbuf *err);
 /* Commits when @rc is 0, else rolls back; returns the first error. */

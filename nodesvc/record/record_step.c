@@ -28,20 +28,7 @@ const char RECORD_STEP_SCHEMA_1[] =
 	"CREATE INDEX step_end ON step (end_ns);"
 	"CREATE INDEX step_uid ON step (uid, end_ns);";
 
-/*
- * How long a step ran, in classes: those that began before a window and reach into it are found
- * class by class, each among the starts of its own longest duration before the window, where an
- * index on ends alone would read all that was recorded since. Running: NULL.
- */
-#define HOUR_NS  "3600000000000"
-#define DAY_NS   "86400000000000"
-#define MONTH_NS "2764800000000000"
-#define SPAN                                                                                       \
-	"(CASE WHEN end_ns IS NULL THEN NULL WHEN end_ns - start_ns <= " HOUR_NS " THEN 0 "        \
-	"WHEN end_ns - start_ns <= " DAY_NS " THEN 1 "                                             \
-	"WHEN end_ns - start_ns <= " MONTH_NS " THEN 2 ELSE 3 END)"
-
-/* Gains and speeds are of record_gain.c; NULL until something measured them. */
+/* Version 2: struct step_figures. */
 const char RECORD_STEP_SCHEMA_2[] = "ALTER TABLE step ADD COLUMN ntt_share REAL;"
 				    "ALTER TABLE step ADD COLUMN ntt_full REAL;"
 				    "ALTER TABLE step ADD COLUMN stp_share REAL;"
@@ -61,8 +48,23 @@ const char RECORD_STEP_SCHEMA_2[] = "ALTER TABLE step ADD COLUMN ntt_share REAL;
 				    "ALTER TABLE step ADD COLUMN speed_basis TEXT;"
 				    "ALTER TABLE step ADD COLUMN phases INTEGER;"
 				    "ALTER TABLE step ADD COLUMN moves INTEGER;"
-				    "ALTER TABLE step ADD COLUMN windows INTEGER;"
-				    "DROP INDEX step_uid;"
+				    "ALTER TABLE step ADD COLUMN windows INTEGER;";
+
+/*
+ * How long a step ran, in classes: those that began before a window and reach into it are found
+ * class by class, each among the starts of its own longest duration before the window, where an
+ * index on ends alone would read all that was recorded since. Running: NULL.
+ */
+#define HOUR_NS  "3600000000000"
+#define DAY_NS   "86400000000000"
+#define MONTH_NS "2764800000000000"
+#define SPAN                                                                                       \
+	"(CASE WHEN end_ns IS NULL THEN NULL WHEN end_ns - start_ns <= " HOUR_NS " THEN 0 "        \
+	"WHEN end_ns - start_ns <= " DAY_NS " THEN 1 "                                             \
+	"WHEN end_ns - start_ns <= " MONTH_NS " THEN 2 ELSE 3 END)"
+
+/* Version 3: a window's rows by an index, unsorted. */
+const char RECORD_STEP_SCHEMA_3[] = "DROP INDEX step_uid;"
 				    "CREATE INDEX step_start ON step (start_ns);"
 				    "CREATE INDEX step_span ON step (" SPAN ", start_ns);"
 				    "CREATE INDEX step_uid_start ON step (uid, start_ns);"
@@ -74,14 +76,18 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 #define COLUMNS                                                                                    \
 	"job_id, step_id, array_job_id, array_task_id, node, name, program, uid, user, account, "  \
 	"partition, policy, req_policy, reason, cores, coreset, coreset_history, partners, "       \
-	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run"
+	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run, "                            \
+	"ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full, gain_placement, "        \
+	"gain_placement_lo, gain_placement_hi, gain_launch, gain_launch_lo, gain_launch_hi, "      \
+	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows"
+#define N_COLUMNS 45
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
  * using the index, and the service answers users from its loop. A window is two lists, so that
  * it begins at once and needs no sorting: the steps that began EARLIER, then those WITHIN.
  */
-#define SELECT  "SELECT row_id, " COLUMNS ", " RECORD_GAIN_COLUMNS " FROM step "
+#define SELECT  "SELECT row_id, " COLUMNS " FROM step "
 #define REACHES "start_ns < ?1 AND end_ns >= ?1 "
 #define EARLIER(owner)                                                                             \
 	SELECT "WHERE row_id IN ("                                                                 \
@@ -101,14 +107,22 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
 			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
-			"?23, ?24, ?25)",
+			"?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, "
+			"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45)",
 	[STEP_UPDATE] =
 		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
 		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
 		"partition = ?11, policy = ?12, req_policy = ?13, reason = ?14, cores = ?15, "
 		"coreset = ?16, coreset_history = ?17, partners = ?18, start_ns = ?19, "
 		"end_ns = ?20, rebinds = ?21, tasks = ?22, exit_code = ?23, state = ?24, "
-		"dry_run = ?25 WHERE row_id = ?26",
+		"dry_run = ?25, "
+		"ntt_share = ?26, ntt_full = ?27, stp_share = ?28, stp_full = ?29, "
+		"antt_share = ?30, antt_full = ?31, gain_placement = ?32, "
+		"gain_placement_lo = ?33, gain_placement_hi = ?34, gain_launch = ?35, "
+		"gain_launch_lo = ?36, gain_launch_hi = ?37, gain_basis = ?38, solo_speed "
+		"= ?39, shared_speed = ?40, speed_unit = ?41, speed_basis = ?42, phases = "
+		"?43, moves = ?44, windows = ?45 "
+		"WHERE row_id = ?46",
 	[STEP_RUNNING_LIST] = "SELECT row_id, job_id, step_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
@@ -152,6 +166,54 @@ static enum step_state parse_state(const char *name)
 	return STEP_UNKNOWN;
 }
 
+static void bind_figures(sqlite3_stmt *s, int i, const struct step_figures *f)
+{
+	db_bind_double(s, ++i, f->ntt_share);
+	db_bind_double(s, ++i, f->ntt_full);
+	db_bind_double(s, ++i, f->stp_share);
+	db_bind_double(s, ++i, f->stp_full);
+	db_bind_double(s, ++i, f->antt_share);
+	db_bind_double(s, ++i, f->antt_full);
+	db_bind_double(s, ++i, f->gain_placement);
+	db_bind_double(s, ++i, f->gain_placement_lo);
+	db_bind_double(s, ++i, f->gain_placement_hi);
+	db_bind_double(s, ++i, f->gain_launch);
+	db_bind_double(s, ++i, f->gain_launch_lo);
+	db_bind_double(s, ++i, f->gain_launch_hi);
+	db_bind_text(s, ++i, f->gain_basis);
+	db_bind_double(s, ++i, f->solo_speed);
+	db_bind_double(s, ++i, f->shared_speed);
+	db_bind_text(s, ++i, f->speed_unit);
+	db_bind_text(s, ++i, f->speed_basis);
+	db_bind_int(s, ++i, f->phases, -1);
+	db_bind_int(s, ++i, f->moves, -1);
+	db_bind_int(s, ++i, f->windows, -1);
+}
+
+static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
+{
+	f->ntt_share = db_column_double(s, i++);
+	f->ntt_full = db_column_double(s, i++);
+	f->stp_share = db_column_double(s, i++);
+	f->stp_full = db_column_double(s, i++);
+	f->antt_share = db_column_double(s, i++);
+	f->antt_full = db_column_double(s, i++);
+	f->gain_placement = db_column_double(s, i++);
+	f->gain_placement_lo = db_column_double(s, i++);
+	f->gain_placement_hi = db_column_double(s, i++);
+	f->gain_launch = db_column_double(s, i++);
+	f->gain_launch_lo = db_column_double(s, i++);
+	f->gain_launch_hi = db_column_double(s, i++);
+	f->gain_basis = db_column_text(s, i++);
+	f->solo_speed = db_column_double(s, i++);
+	f->shared_speed = db_column_double(s, i++);
+	f->speed_unit = db_column_text(s, i++);
+	f->speed_basis = db_column_text(s, i++);
+	f->phases = (int)db_column_int(s, i++, -1);
+	f->moves = (int)db_column_int(s, i++, -1);
+	f->windows = (int)db_column_int(s, i++, -1);
+}
+
 static void bind_row(sqlite3_stmt *s, const struct step_row *row)
 {
 	int i = 0;
@@ -184,9 +246,12 @@ static void bind_row(sqlite3_stmt *s, const struct step_row *row)
 	db_bind_int(s, ++i, row->exit_code, -1);
 	sqlite3_bind_text(s, ++i, step_state_name(row->state), -1, SQLITE_STATIC);
 	sqlite3_bind_int(s, ++i, row->dry_run);
+	/* Unbound is NULL. */
+	if (row->figures)
+		bind_figures(s, i, row->figures);
 }
 
-static void read_row(sqlite3_stmt *s, struct step_row *row)
+static void read_row(sqlite3_stmt *s, struct step_row *row, struct step_figures *figures)
 {
 	int i = 0;
 
@@ -216,7 +281,8 @@ static void read_row(sqlite3_stmt *s, struct step_row *row)
 	row->exit_code = (int)db_column_int(s, i++, -1);
 	row->state = parse_state(db_column_text(s, i++));
 	row->dry_run = sqlite3_column_int(s, i++) != 0;
-	record_gain_read(s, i, &row->gain);
+	read_figures(s, i, figures);
+	row->figures = figures;
 }
 
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
@@ -226,7 +292,7 @@ int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
 
 	bind_row(s, row);
 	if (row->row_id)
-		sqlite3_bind_int64(s, 26, row->row_id);
+		sqlite3_bind_int64(s, N_COLUMNS + 1, row->row_id);
 	rc = db_run(r->db, s, err, "write a step");
 	if (rc < 0)
 		return rc;
@@ -320,9 +386,10 @@ static int list_rows(struct record *r, sqlite3_stmt *s, const struct step_filter
 	if (f->has_uid)
 		sqlite3_bind_int64(s, 3, f->uid);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		struct step_figures figures;
 		struct step_row row;
 
-		read_row(s, &row);
+		read_row(s, &row, &figures);
 		stop = fn(&row, arg);
 		if (stop)
 			break;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
-#include <errno.h>
-#include <math.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -43,132 +41,6 @@ static void teardown(void)
 	record = NULL;
 	tmpdir_remove(&tmp);
 }
-
-static int copy_gain(const struct step_row *row, void *arg)
-{
-	static char text[3][32];
-	struct step_gain *g = arg;
-	const char **from[] = {&g->basis, &g->speed_unit, &g->speed_basis};
-
-	*g = row->gain;
-	for (int i = 0; i < 3; i++) {
-		if (*from[i]) {
-			snprintf(text[i], sizeof(text[i]), "%s", *from[i]);
-			*from[i] = text[i];
-		}
-	}
-	return 1;
-}
-
-static struct step_gain read_gain(void)
-{
-	struct step_filter all = {0};
-	struct step_gain g;
-
-	memset(&g, 0, sizeof(g));
-	ck_assert_int_eq(record_step_list(record, &all, copy_gain, &g, &err), 1);
-	return g;
-}
-
-static void assert_estimate(const struct gain_estimate *e, double value, double lo, double hi)
-{
-	ck_assert_double_eq(e->value, value);
-	ck_assert_double_eq(e->lo, lo);
-	ck_assert_double_eq(e->hi, hi);
-}
-
-START_TEST(gain_reads_back_whole)
-{
-	struct step_gain g = {
-		.ntt_share = 1.1,
-		.ntt_full = 2.2,
-		.stp_share = 1.9,
-		.stp_full = 0.9,
-		.antt_share = 1.2,
-		.antt_full = 2.3,
-		.placement = {1.5, 1.4, 1.6},
-		.launch = {3.0, 2.5, 3.5},
-		.basis = "alone",
-		.solo_speed = 100,
-		.shared_speed = 90,
-		.speed_unit = "iterations/s",
-		.speed_basis = "app",
-		.phases = 3,
-		.moves = 4,
-		.windows = 0,
-	};
-
-	ck_assert_int_eq(record_step_gain(record, row_id, &g, &err), 0);
-	g = read_gain();
-	ck_assert_double_eq(g.ntt_share, 1.1);
-	ck_assert_double_eq(g.ntt_full, 2.2);
-	ck_assert_double_eq(g.stp_share, 1.9);
-	ck_assert_double_eq(g.stp_full, 0.9);
-	ck_assert_double_eq(g.antt_share, 1.2);
-	ck_assert_double_eq(g.antt_full, 2.3);
-	assert_estimate(&g.placement, 1.5, 1.4, 1.6);
-	assert_estimate(&g.launch, 3.0, 2.5, 3.5);
-	ck_assert_str_eq(g.basis, "alone");
-	ck_assert_double_eq(g.solo_speed, 100);
-	ck_assert_double_eq(g.shared_speed, 90);
-	ck_assert_str_eq(g.speed_unit, "iterations/s");
-	ck_assert_str_eq(g.speed_basis, "app");
-	ck_assert_int_eq(g.phases, 3);
-	ck_assert_int_eq(g.moves, 4);
-	ck_assert_int_eq(g.windows, 0); /* measured none is not unknown */
-}
-END_TEST
-
-static void assert_unknown(const struct step_gain *g)
-{
-	const double value[] = {g->ntt_share, g->ntt_full, g->stp_share, g->stp_full, g->antt_share,
-		g->antt_full, g->placement.value, g->placement.lo, g->placement.hi, g->launch.value,
-		g->launch.lo, g->launch.hi, g->solo_speed, g->shared_speed};
-
-	for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-		ck_assert_msg(isnan(value[i]), "%zu", i);
-	ck_assert_ptr_null(g->basis);
-	ck_assert_ptr_null(g->speed_unit);
-	ck_assert_ptr_null(g->speed_basis);
-	ck_assert_int_eq(g->phases, -1);
-	ck_assert_int_eq(g->moves, -1);
-	ck_assert_int_eq(g->windows, -1);
-}
-
-START_TEST(unmeasured_gain_is_blank_not_zero)
-{
-	struct step_gain g = read_gain();
-
-	assert_unknown(&g);
-	step_gain_init(&g);
-	ck_assert_int_eq(record_step_gain(record, row_id, &g, &err), 0);
-	g = read_gain();
-	assert_unknown(&g);
-}
-END_TEST
-
-START_TEST(put_of_the_row_leaves_the_gain)
-{
-	struct step_row row = {.row_id = row_id, .array_task_id = 0xfffffffe, .exit_code = -1};
-	struct step_gain g;
-
-	step_gain_init(&g);
-	g.ntt_share = 1.25;
-	ck_assert_int_eq(record_step_gain(record, row_id, &g, &err), 0);
-	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
-	ck_assert_double_eq(read_gain().ntt_share, 1.25);
-}
-END_TEST
-
-START_TEST(gain_of_no_row_is_enoent)
-{
-	struct step_gain g;
-
-	step_gain_init(&g);
-	ck_assert_int_eq(record_step_gain(record, 99, &g, &err), -ENOENT);
-	ck_assert_str_eq(err.text, "gain: no row 99");
-}
-END_TEST
 
 static int note_coreset(int64_t t_ns, const char *coreset, const char *why, void *arg)
 {
@@ -333,11 +205,6 @@ int main(void)
 	TCase *t;
 	int failed;
 
-	t = tcase(s, "a gain reads back, blank where unknown");
-	tcase_add_test(t, gain_reads_back_whole);
-	tcase_add_test(t, unmeasured_gain_is_blank_not_zero);
-	tcase_add_test(t, put_of_the_row_leaves_the_gain);
-	tcase_add_test(t, gain_of_no_row_is_enoent);
 	t = tcase(s, "a step's history belongs to its row");
 	tcase_add_test(t, coresets_and_phases_are_listed_by_time);
 	tcase_add_test(t, history_of_no_row_is_refused);

@@ -26,6 +26,7 @@ static const char *const files[] = {
 	"mapper.json",
 	"others.json",
 	"sbmp.json",
+	"sizes.json",
 };
 
 static const char *current_case;

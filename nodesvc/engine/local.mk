@@ -82,6 +82,7 @@ EXTRA_DIST += \
 	tests/golden/mapper.json \
 	tests/golden/others.json \
 	tests/golden/sbmp.json \
+	tests/golden/sbmp-pp.json \
 	tests/golden/sizes.json
 # End of EXTRA_DIST
 

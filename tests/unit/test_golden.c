@@ -26,6 +26,7 @@ static const char *const files[] = {
 	"mapper.json",
 	"others.json",
 	"sbmp.json",
+	"sbmp-pp.json",
 	"sizes.json",
 };
 

@@ -365,6 +365,21 @@ static void compact_cores(struct contest *c)
 	c->total = total;
 }
 
+/* Which job runs on a core now; sets may overlap before the first placement. */
+static void mark_running(struct contest *c)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->running[i] = -1;
+	for (int k = 0; k < c->n; k++) {
+		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
+			int core = c->t->pu_core[pu];
+
+			if (core >= 0 && c->running[core] != k)
+				c->running[core] = c->running[core] == -1 ? k : -2;
+		}
+	}
+}
+
 /* A job larger than any domain gets whole domains and the rest of it from one more. */
 static bool carve_one(struct contest *c, struct plan *p)
 {
@@ -402,8 +417,12 @@ static bool carve_one(struct contest *c, struct plan *p)
 
 static void carve(struct contest *c, struct plan *p)
 {
+	bool any = false;
+
 	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
-		;
+		any = true;
+	if (any)
+		mark_running(c); /* the jobs left have new numbers */
 }
 
 /* The remainder of an equal division makes no job another's better: it goes where cores are left.
@@ -417,21 +436,6 @@ static void sum_sizes(struct contest *c)
 		c->equal = c->equal && (c->even || c->size[k] == c->size[0]);
 		c->sum += c->size[k];
 		c->biggest = c->size[k] > c->biggest ? c->size[k] : c->biggest;
-	}
-}
-
-/* Which job runs on a core now; sets may overlap before the first placement. */
-static void mark_running(struct contest *c)
-{
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->running[i] = -1;
-	for (int k = 0; k < c->n; k++) {
-		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
-			int core = c->t->pu_core[pu];
-
-			if (core >= 0 && c->running[core] != k)
-				c->running[core] = c->running[core] == -1 ? k : -2;
-		}
 	}
 }
 

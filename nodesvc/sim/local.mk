@@ -36,6 +36,7 @@ bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/plan_cmd.c \
 	nodesvc/sim/run_cmd.c \
 	nodesvc/sim/sim.h \
@@ -65,6 +66,7 @@ tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
 	tests/unit/test_sim_workload.c
 tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)

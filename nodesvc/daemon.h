@@ -17,6 +17,7 @@
 #include "nodesvc/record/record.h"
 
 struct server;
+struct rotate;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -35,6 +36,7 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
+	struct rotate *rotate; /* NULL: no guard, so no rotation */
 	struct jobs jobs;
 
 	/* decide.c */
@@ -69,6 +71,8 @@ void decide_close(struct daemon *d);
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* POLICY_ASKS_* that this node cannot carry out. */
+uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
 int decide_reconfigure(struct daemon *d, struct errbuf *err);
 /*

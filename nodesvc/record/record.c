@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 2
+#define RECORD_VERSION 3
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -25,13 +25,17 @@ static int prepare(struct record *r, struct errbuf *err)
 	if (rc == 0)
 		rc = db_prepare(
 			r->db, RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history, err);
 	return rc;
 }
 
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err)
 {
-	char schema_1[4096], schema_2[4096];
-	const char *const upgrade[RECORD_VERSION] = {schema_1, schema_2};
+	/* A version is made of the parts that changed; a new one adds a text and raises the number.
+	 */
+	char schema_1[4096], schema_2[4096], schema_3[4096];
+	const char *const upgrade[RECORD_VERSION] = {schema_1, schema_2, schema_3};
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,
@@ -47,6 +51,7 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1);
 	snprintf(schema_2, sizeof(schema_2), "%s%s", RECORD_STEP_SCHEMA_2,
 		RECORD_MEASUREMENT_SCHEMA_2);
+	snprintf(schema_3, sizeof(schema_3), "%s%s", RECORD_STEP_SCHEMA_3, RECORD_HISTORY_SCHEMA_3);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);
@@ -67,6 +72,7 @@ void record_close(struct record *r)
 	db_finalize(r->decision, N_DECISION_STMTS);
 	db_finalize(r->registration, N_REGISTRATION_STMTS);
 	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
+	db_finalize(r->history, N_HISTORY_STMTS);
 	sqlite3_close(r->db);
 	free(r);
 }

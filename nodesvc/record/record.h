@@ -131,6 +131,43 @@ int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, 
 int record_registration_list(struct record *r, int (*fn)(const struct registration *reg, void *arg),
 	void *arg, struct errbuf *err);
 
+/*
+ * What a step went through, for the timeline. All are of a row in the store (@row_id, never 0),
+ * at Unix time @t_ns (one per instant: a later one replaces), and go with their row. Lists are
+ * by time; a non-zero return of @fn ends them and is returned.
+ */
+
+/* It was moved to @coreset (cpulist of OS PU numbers) because of @why (NULL unknown). */
+int record_coreset(struct record *r, int64_t row_id, int64_t t_ns, const char *coreset,
+	const char *why, struct errbuf *err);
+int record_coreset_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const char *coreset, const char *why, void *arg), void *arg,
+	struct errbuf *err);
+
+/* Its behaviour changed; @signature tells the new phase (detector's words; NULL unknown). */
+int record_phase(
+	struct record *r, int64_t row_id, int64_t t_ns, const char *signature, struct errbuf *err);
+int record_phase_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const char *signature, void *arg), void *arg, struct errbuf *err);
+
+/*
+ * Signals, thinned: a step keeps at most RECORD_SAMPLES_MAX. When they are full every second one
+ * goes and the step's interval doubles, so that a long step is as cheap as a short one.
+ * One record_thin per live step, zeroed with the step; after a restart it finds its place again.
+ */
+#define RECORD_SAMPLES_MAX 256
+struct record_thin {
+	bool is_known; /* n and every_ns were read from the store */
+	int n;
+	int64_t every_ns, last_ns;
+};
+/* @signal: SIGNAL_COUNT, those of PROVENANCE_NONE are blank. 1 stored, 0 thinned away. */
+int record_sample(struct record *r, int64_t row_id, struct record_thin *thin, int64_t t_ns,
+	const struct signal *signal, struct errbuf *err);
+int record_sample_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const struct signal *signal, void *arg), void *arg,
+	struct errbuf *err);
+
 /* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
 int record_decision_add(
 	struct record *r, int64_t t_ns, const char *event, const char *json, struct errbuf *err);

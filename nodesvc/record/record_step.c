@@ -50,6 +50,26 @@ const char RECORD_STEP_SCHEMA_2[] = "ALTER TABLE step ADD COLUMN ntt_share REAL;
 				    "ALTER TABLE step ADD COLUMN moves INTEGER;"
 				    "ALTER TABLE step ADD COLUMN windows INTEGER;";
 
+/*
+ * How long a step ran, in classes: those that began before a window and reach into it are found
+ * class by class, each among the starts of its own longest duration before the window, where an
+ * index on ends alone would read all that was recorded since. Running: NULL.
+ */
+#define HOUR_NS  "3600000000000"
+#define DAY_NS   "86400000000000"
+#define MONTH_NS "2764800000000000"
+#define SPAN                                                                                       \
+	"(CASE WHEN end_ns IS NULL THEN NULL WHEN end_ns - start_ns <= " HOUR_NS " THEN 0 "        \
+	"WHEN end_ns - start_ns <= " DAY_NS " THEN 1 "                                             \
+	"WHEN end_ns - start_ns <= " MONTH_NS " THEN 2 ELSE 3 END)"
+
+/* Version 3: a window's rows by an index, unsorted. */
+const char RECORD_STEP_SCHEMA_3[] = "DROP INDEX step_uid;"
+				    "CREATE INDEX step_start ON step (start_ns);"
+				    "CREATE INDEX step_span ON step (" SPAN ", start_ns);"
+				    "CREATE INDEX step_uid_start ON step (uid, start_ns);"
+				    "CREATE INDEX step_uid_span ON step (uid, " SPAN ", start_ns);";
+
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
 
@@ -64,10 +84,25 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
- * using the index, and the service answers users from its loop.
+ * using the index, and the service answers users from its loop. A window is two lists, so that
+ * it begins at once and needs no sorting: the steps that began EARLIER, then those WITHIN.
  */
-#define WINDOW "start_ns <= ?2 AND (end_ns IS NULL OR end_ns >= ?1) "
-#define ORDER  "ORDER BY start_ns, row_id"
+#define SELECT  "SELECT row_id, " COLUMNS " FROM step "
+#define REACHES "start_ns < ?1 AND end_ns >= ?1 "
+#define EARLIER(owner)                                                                             \
+	SELECT "WHERE row_id IN ("                                                                 \
+	       "  SELECT row_id FROM step WHERE " owner "end_ns IS NULL AND start_ns < ?1 "        \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 0 "                     \
+	       "  AND start_ns >= ?1 - " HOUR_NS " AND " REACHES                                   \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 1 "                     \
+	       "  AND start_ns >= ?1 - " DAY_NS " AND " REACHES                                    \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 2 "                     \
+	       "  AND start_ns >= ?1 - " MONTH_NS " AND " REACHES                                  \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 3 AND " REACHES ") "    \
+	       "AND start_ns <= ?2 " ORDER
+#define WITHIN(owner) SELECT "WHERE " owner "start_ns >= ?1 AND start_ns <= ?2 " ORDER
+#define WINDOW        "start_ns <= ?2 AND (end_ns IS NULL OR end_ns >= ?1) "
+#define ORDER         "ORDER BY start_ns, row_id"
 
 const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
@@ -93,15 +128,18 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
 	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
 		      "AND state = 'RUNNING' ORDER BY start_ns DESC LIMIT 1",
-	[STEP_LIST_WINDOW] = "SELECT row_id, " COLUMNS " FROM step WHERE " WINDOW ORDER,
-	[STEP_LIST_UID] = "SELECT row_id, " COLUMNS " FROM step WHERE uid = ?3 AND " WINDOW ORDER,
-	[STEP_LIST_JOBS] = "SELECT row_id, " COLUMNS " FROM step WHERE row_id IN ("
-			   "  SELECT s.row_id FROM want w JOIN step s ON s.job_id = w.job"
-			   "  WHERE w.step IS NULL OR s.step_id = w.step"
-			   "  UNION"
-			   "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
-			   "  WHERE w.step IS NULL OR s.step_id = w.step) "
-			   "AND (?3 IS NULL OR uid = ?3) AND " WINDOW ORDER,
+	[STEP_LIST_EARLIER] = EARLIER(""),
+	[STEP_LIST_WITHIN] = WITHIN(""),
+	[STEP_LIST_UID_EARLIER] = EARLIER("uid = ?3 AND "),
+	[STEP_LIST_UID_WITHIN] = WITHIN("uid = ?3 AND "),
+	[STEP_LIST_JOBS] =
+		SELECT "WHERE row_id IN ("
+		       "  SELECT s.row_id FROM want w JOIN step s ON s.job_id = w.job"
+		       "  WHERE w.step IS NULL OR s.step_id = w.step"
+		       "  UNION"
+		       "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
+		       "  WHERE w.step IS NULL OR s.step_id = w.step) "
+		       "AND (?3 IS NULL OR uid = ?3) AND " WINDOW ORDER,
 	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
 	[STEP_WANT_CLEAR] = "DELETE FROM want",
 	[STEP_WANT_ADD] = "INSERT INTO want (job, step) VALUES (?1, ?2)",
@@ -337,19 +375,12 @@ static int set_wanted(struct record *r, const struct step_filter *f, struct errb
 	return rc;
 }
 
-int record_step_list(struct record *r, const struct step_filter *f,
+/* The rows of one statement; a non-zero return of @fn ends them and is returned. */
+static int list_rows(struct record *r, sqlite3_stmt *s, const struct step_filter *f,
 	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
 {
-	sqlite3_stmt *s = r->step[f->n_job_steps > 0 ? STEP_LIST_JOBS
-				  : f->has_uid       ? STEP_LIST_UID
-						     : STEP_LIST_WINDOW];
 	int rc, stop = 0;
 
-	if (f->n_job_steps > 0) {
-		rc = set_wanted(r, f, err);
-		if (rc < 0)
-			return rc;
-	}
 	sqlite3_bind_int64(s, 1, f->from_ns);
 	sqlite3_bind_int64(s, 2, f->to_ns ? f->to_ns : INT64_MAX);
 	if (f->has_uid)
@@ -367,4 +398,20 @@ int record_step_list(struct record *r, const struct step_filter *f,
 		stop = db_fail(r->db, rc, err, "list steps");
 	db_reset(s);
 	return stop;
+}
+
+int record_step_list(struct record *r, const struct step_filter *f,
+	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
+{
+	int earlier = f->has_uid ? STEP_LIST_UID_EARLIER : STEP_LIST_EARLIER;
+	int within = f->has_uid ? STEP_LIST_UID_WITHIN : STEP_LIST_WITHIN;
+	int rc = 0;
+
+	if (f->n_job_steps > 0) {
+		rc = set_wanted(r, f, err);
+		return rc < 0 ? rc : list_rows(r, r->step[STEP_LIST_JOBS], f, fn, arg, err);
+	}
+	if (f->from_ns > 0)
+		rc = list_rows(r, r->step[earlier], f, fn, arg, err);
+	return rc ? rc : list_rows(r, r->step[within], f, fn, arg, err);
 }

@@ -8,7 +8,8 @@
 #include "nodesvc/record/record_internal.h"
 #include "tests/unit/tmpdir.h"
 
-#define S INT64_C(1000000000)
+#define S        INT64_C(1000000000)
+#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 static struct tmpdir tmp;
 static struct record *record;
@@ -289,8 +290,8 @@ END_TEST
 /* A node may hold years of steps, and the service answers from its loop. */
 START_TEST(lists_never_scan_the_table)
 {
-	static const int LIST[] = {STEP_LIST_WINDOW, STEP_LIST_UID, STEP_LIST_JOBS, STEP_FIND,
-		STEP_RUNNING_LIST, STEP_PRUNE};
+	static const int LIST[] = {STEP_LIST_EARLIER, STEP_LIST_WITHIN, STEP_LIST_UID_EARLIER,
+		STEP_LIST_UID_WITHIN, STEP_LIST_JOBS, STEP_FIND, STEP_RUNNING_LIST, STEP_PRUNE};
 	char sql[4096];
 	sqlite3_stmt *plan = NULL;
 
@@ -300,8 +301,36 @@ START_TEST(lists_never_scan_the_table)
 		const char *text = (const char *)sqlite3_column_text(plan, 3);
 
 		ck_assert_msg(!strstr(text, "SCAN step") && !strstr(text, "SCAN s"), "%s", text);
+		/* The rows of the window come as they are read, not when all are sorted. */
+		if (LIST[_i] == STEP_LIST_WITHIN || LIST[_i] == STEP_LIST_UID_WITHIN)
+			ck_assert_msg(!strstr(text, "TEMP B-TREE"), "%s", text);
 	}
 	sqlite3_finalize(plan);
+}
+END_TEST
+
+/* Durations around the edges of the classes in which earlier steps are looked for. */
+START_TEST(window_finds_what_began_long_before)
+{
+	static const int64_t LASTED_S[] = {
+		1, 3599, 3600, 3601, 86399, 86400, 86401, 2764799, 2764800, 2764801, 90000000};
+	const int64_t at_s = 100000000;
+	struct step_filter f = {.from_ns = at_s * S, .to_ns = (at_s + 10) * S};
+	char want[256] = "";
+
+	/* Ends in the window; the second of each pair ended just before it. */
+	for (int i = COUNT(LASTED_S) - 1; i >= 0; i--) {
+		put((uint32_t)i, 0, 5, at_s - LASTED_S[i] + 1, at_s + 1);
+		put((uint32_t)i + 100, 0, 5, at_s - LASTED_S[i] - 1, at_s - 1);
+		sprintf(want + strlen(want), "%d.0 ", i);
+	}
+	/* The one of 1 s begins with the window. */
+	ck_assert_str_eq(list(&f), want);
+	f.has_uid = true;
+	f.uid = 5;
+	ck_assert_str_eq(list(&f), want);
+	f.uid = 6;
+	ck_assert_str_eq(list(&f), "");
 }
 END_TEST
 
@@ -605,7 +634,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 2: colocd upgrades it when it "
+		"record schema 0 is older than this program's 3: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -627,16 +656,105 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 2: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 3: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 2: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 3: a newer Coloc wrote it");
 }
 END_TEST
 
-static const char *const FIGURES[] = {"ntt_share", "ntt_full", "stp_share", "stp_full",
-	"antt_share", "antt_full", "gain_placement", "gain_placement_lo", "gain_placement_hi",
-	"gain_launch", "gain_launch_lo", "gain_launch_hi", "gain_basis", "solo_speed",
-	"shared_speed", "speed_unit", "speed_basis", "phases", "moves", "windows"};
+/* A store as an earlier version made it, with one row. */
+static void make_old(const char *path, int version)
+{
+	static const char *const part[] = {RECORD_STEP_SCHEMA_1, RECORD_PROFILE_SCHEMA_1,
+		RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1,
+		"INSERT INTO step (job_id, step_id, node, uid, start_ns, end_ns, rebinds, "
+		"exit_code, state, dry_run) VALUES (12, 0, 'n1', 1000, 5000000000, 9000000000, 3, "
+		"0, 'COMPLETED', 0);"
+		"INSERT INTO profile (type, user, threads, node_type, source, taken_unix_s, count) "
+		"VALUES ('lmp', 'ada', 2, 'a', 'perf', 7, 1);"
+		"INSERT INTO decision (t_ns, event, json) VALUES (1, 'arrival', '{}');"
+		"PRAGMA application_id=1129075267; PRAGMA user_version=1",
+		/* A version-1 store ends here. */
+		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2"};
+	const int n = version == 1 ? COUNT(part) - 3 : COUNT(part);
+	sqlite3 *db = NULL;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	for (int i = 0; i < n; i++)
+		ck_assert_msg(sqlite3_exec(db, part[i], NULL, NULL, NULL) == SQLITE_OK, "%d: %s", i,
+			sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static int is_migrated(const struct step_row *row, void *arg)
+{
+	++*(int *)arg;
+	ck_assert_uint_eq(row->job_id, 12);
+	ck_assert_str_eq(row->node, "n1");
+	ck_assert_int_eq(row->end_ns, 9 * S);
+	ck_assert_int_eq(row->rebinds, 3);
+	ck_assert(isnan(row->figures->ntt_share) && isnan(row->figures->gain_placement));
+	ck_assert_ptr_null(row->figures->gain_basis);
+	ck_assert_int_eq(row->figures->windows, -1);
+	return 0;
+}
+
+START_TEST(older_version_is_migrated_with_all_it_holds)
+{
+	struct step_filter at = {.from_ns = 1 * S, .to_ns = 20 * S};
+	struct profile p;
+	int rows = 0, decisions = 0;
+	char refused[160];
+
+	record_close(record);
+	record = NULL;
+	make_old(tmpdir_path(&tmp, "old.db"), _i);
+	snprintf(refused, sizeof(refused),
+		"record schema %d is older than this program's 3: colocd upgrades it when it "
+		"starts",
+		_i);
+	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
+	ck_assert_msg(record_open(&record, tmpdir_path(&tmp, "old.db"), false, &err) == 0, "%s",
+		err.text);
+	ck_assert_int_eq(record_step_list(record, &at, is_migrated, &rows, &err), 0);
+	ck_assert_int_eq(rows, 1);
+	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "a", &p, &err), 0);
+	ck_assert_int_eq(record_decision_list(record, 0, count_decision, &decisions, &err), 0);
+	ck_assert_int_eq(decisions, 1);
+	ck_assert_int_eq(record_coreset(record, 1, 6 * S, "0", NULL, &err), 0);
+	/* A second opening finds nothing to do; the old file's reader may now read. */
+	record_close(record);
+	ck_assert_msg(
+		record_open(&record, tmpdir_path(&tmp, "old.db"), true, &err) == 0, "%s", err.text);
+}
+END_TEST
+
+/* Half a migration would be neither version: all of it or none. */
+START_TEST(failed_migration_leaves_the_old_version)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *s = NULL;
+
+	make_old(tmpdir_path(&tmp, "old.db"), 1);
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "old.db"), &db), SQLITE_OK);
+	/* In the way of the second part of the upgrade. */
+	ck_assert_int_eq(sqlite3_exec(db, "CREATE TABLE phase (x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused(
+		"old.db", false, -EIO, "cannot upgrade the schema: table phase already exists");
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "old.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_prepare_v2(db,
+				 "SELECT (SELECT user_version FROM pragma_user_version), count(*) "
+				 "FROM pragma_table_info('step') WHERE name = 'windows'",
+				 -1, &s, NULL),
+		SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+	ck_assert_int_eq(sqlite3_column_int(s, 0), 1);
+	ck_assert_int_eq(sqlite3_column_int(s, 1), 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+}
+END_TEST
 
 static int keep_figures(const struct step_row *row, void *arg)
 {
@@ -670,37 +788,6 @@ START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 	ck_assert_int_eq(got.phases, 0);
 	ck_assert_int_eq(got.moves, -1);
 	ck_assert_int_eq(got.windows, 9);
-}
-END_TEST
-
-START_TEST(rows_of_the_first_schema_are_kept)
-{
-	struct step_row row = {.job_id = 7, .start_ns = 1, .state = STEP_RUNNING};
-	struct step_filter all = {0};
-	struct step_figures got;
-	sqlite3 *db = NULL;
-
-	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
-	record_close(record);
-	record = NULL;
-	/* As version 1 left it: without the columns and the table. */
-	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
-	for (size_t i = 0; i < sizeof(FIGURES) / sizeof(FIGURES[0]); i++) {
-		char sql[96];
-
-		snprintf(sql, sizeof(sql), "ALTER TABLE step DROP COLUMN %s", FIGURES[i]);
-		ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	}
-	ck_assert_int_eq(
-		sqlite3_exec(db, "DROP TABLE measurement; PRAGMA user_version=1", NULL, NULL, NULL),
-		SQLITE_OK);
-	sqlite3_close(db);
-	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 1 is older than this program's 2: colocd upgrades it when it "
-		"starts");
-	ck_assert_int_eq(record_open(&record, tmp.path, false, &err), 0);
-	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
-	ck_assert(isnan(got.ntt_share));
 }
 END_TEST
 
@@ -757,7 +844,6 @@ static TCase *tcase(Suite *s, const char *name)
 	suite_add_tcase(s, t);
 	return t;
 }
-#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 int main(void)
 {
@@ -780,8 +866,9 @@ int main(void)
 	tcase_add_test(t, uid_lists_own_rows);
 	tcase_add_test(t, jobs_list_their_steps_once);
 	tcase_add_test(t, array_job_lists_its_tasks);
+	tcase_add_test(t, window_finds_what_began_long_before);
 	tcase_add_test(t, callback_ends_the_list);
-	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 6);
+	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 8);
 	t = tcase(s, "rows of steps that vanished become unknown");
 	tcase_add_test(t, lost_steps_become_unknown);
 	tcase_add_test(t, running_row_is_found_again);
@@ -800,7 +887,8 @@ int main(void)
 	t = tcase(s, "a file that is not ours is refused by name");
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
-	tcase_add_test(t, rows_of_the_first_schema_are_kept);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 3);
+	tcase_add_test(t, failed_migration_leaves_the_old_version);
 	t = tcase(s, "figures of a co-run are kept, blank where unknown");
 	tcase_add_test(t, figures_come_back_and_unknown_ones_stay_blank);
 	t = tcase(s, "measurements of intervals add up");

@@ -18,6 +18,7 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/rotate.h"
+#include "nodesvc/pages.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
@@ -116,6 +117,7 @@ struct step {
 	int threads;
 
 	struct turn turn; /* rotate.c */
+	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;

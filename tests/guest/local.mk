@@ -1,10 +1,20 @@
 # guest tests: in an emulated machine with two sockets and cgroup v2, with a real Slurm inside; as
 # root; `make check-guest' runs them one after another. Exit 77: skipped, with the reason.
 GUEST_TESTS = \
-	tests/guest/placement-v2.sh
+	tests/guest/placement-v2.sh \
+	tests/guest/counters-arm64.sh
 # End of GUEST_TESTS
 dist_check_SCRIPTS += $(GUEST_TESTS) tests/guest/guest
-EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/packages.sh
+EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/packages.sh tests/guest/packages-arm64.sh
+
+# Built for the arm64 guest by its scripts; here only to see that they compile.
+check_PROGRAMS += tests/guest/pmu_loop
+tests_guest_pmu_loop_SOURCES = tests/guest/pmu_loop.c
+if HAVE_PAPI
+check_PROGRAMS += tests/guest/pmu_step
+tests_guest_pmu_step_SOURCES = tests/guest/pmu_step.c
+tests_guest_pmu_step_LDADD = libcounters.la libcommon.la $(PAPI_LIBS)
+endif
 
 .PHONY: check-guest
 check-guest: all

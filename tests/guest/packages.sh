@@ -46,6 +46,21 @@ get_packages() {
   [ -n "$qemu" ] || { why="no qemu-system-x86_64 (Debian: qemu-system-x86)" && return 1; }
   kernel=$(printf '%s\n' "$cache"/root/boot/vmlinuz-* | sort -V | tail -1)
   busybox=$cache/root/bin/busybox
+  guest_busybox=$busybox
+  "$busybox" true || { why="$busybox does not run" && return 1; }
+}
+
+# Of this machine, to make an initramfs with; for guests that bring the rest themselves.
+# shellcheck disable=SC2034
+get_busybox() {
+  local dir=$cache/busybox
+  busybox=$cache/root/bin/busybox
+  [ ! -x "$busybox" ] || return 0
+  busybox=$dir/bin/busybox
+  [ ! -x "$busybox" ] || return 0
+  mkdir -p "$dir" || { why="cannot write $cache" && return 1; }
+  (cd "$dir" && { apt-get -qq download busybox-static || { apt-get -qq update && apt-get -qq download busybox-static; }; } &&
+    dpkg-deb -x busybox-static_*.deb .) >"$cache/apt.log" 2>&1
   "$busybox" true || { why="$busybox does not run" && return 1; }
 }
 
@@ -56,24 +71,26 @@ find_qemu() {
 # One initramfs per kernel: the modules to reach the root over 9p, and initramfs-init.
 # shellcheck disable=SC2034
 make_initramfs() {
-  local here=$1 version dir todo m dep
+  local here=$1 version dir todo m dep modules
   version=${kernel##*/vmlinuz-}
+  modules=${root:-$cache/root}/lib/modules/$version
   initramfs=$cache/initramfs-$version.cpio
   [ "$initramfs" -nt "$here/initramfs-init" ] && [ "$initramfs" -nt "$kernel" ] && return
   dir=$(mktemp -d)
-  "$busybox" depmod -b "$cache/root" "$version" || return 1
+  "$busybox" depmod -b "${root:-$cache/root}" "$version" || return 1
   mkdir -p "$dir"/{bin,dev,proc,sys,lower,run,root,modules}
-  cp "$busybox" "$dir/bin/"
+  cp "$guest_busybox" "$dir/bin/busybox"
   ln -s busybox "$dir/bin/sh"
   install -m 755 "$here/initramfs-init" "$dir/init"
   # In the order in which they have to be loaded: what a module needs comes before it.
   for m in virtio_pci 9p 9pnet_virtio overlay; do
-    todo=$(sed -n "s,^\(.*/$m\.ko[.a-z]*\): *\(.*\),\2 \1,p" "$cache/root/lib/modules/$version/modules.dep")
+    ! grep -qs "/$m\.ko" "$modules/modules.builtin" || continue
+    todo=$(sed -n "s,^\(.*/$m\.ko[.a-z]*\): *\(.*\),\2 \1,p" "$modules/modules.dep")
     [ -n "$todo" ] || { why="kernel $version has no module $m" && return 1; }
     # modules.dep names the deepest one last.
     for dep in $(tr ' ' '\n' <<<"${todo% *}" | sed '/^$/d' | tac) "${todo##* }"; do
       grep -qxs "${dep##*/}" "$dir/modules/order" && continue
-      cp "$cache/root/lib/modules/$version/$dep" "$dir/modules/"
+      cp "$modules/$dep" "$dir/modules/"
       echo "${dep##*/}" >>"$dir/modules/order"
     done
   done

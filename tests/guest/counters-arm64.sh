@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# counters-arm64.sh - a machine with a PMU: an emulated arm64 whose instructions and cycles are
+# exact. Our backends count a real job step through a move to the other socket; presets that PAPI
+# has but that stay at 0 are not used.
+[ -n "${COLOC_GUEST:-}" ] || exec "$(dirname "$0")/guest" --arch arm64 --timeout 280 "$(realpath "$0")"
+. "$(dirname "$0")/../live/lib.sh"
+. "$(dirname "$0")/../live/spine.sh"
+# shellcheck disable=SC2034 # for start_spine
+spine_timeout_ms=5000
+export MINISLURM_POLL=0.5
+pmu=$builddir/tests/guest
+
+diag "$SECONDS s: event tables"
+run "$builddir/tests/unit/test_events"
+is "$rc" 0 "the event maps agree with an arm64 libpfm ($(grep -o '[0-9]* codes.*' <<<"$out"))"
+
+diag "$SECONDS s: presets"
+echo 1 >/proc/sys/kernel/perf_event_paranoid
+run "$pmu/pmu_step" presets
+diag "$out"
+dead=$(awk '$2 == "claimed" && $3 == 0 { print $1 }' <<<"$out" | paste -sd' ')
+ok "PAPI has presets here that read 0 (${dead:-none})" test -n "$dead"
+
+diag "$SECONDS s: Slurm and colocd"
+# Debian's default keeps PAPI away even from root; perf_event_open itself does not.
+echo 3 >/proc/sys/kernel/perf_event_paranoid
+start_spine 'policy: fair' 'interval_ms: 500' 'tick_ms: 1000'
+like "$(ctl counters)" 'papi: .*paranoid=3' "perf_event_paranoid=3: PAPI says why it does not count"
+like "$(ctl counters)" '^Source +perf' "and perf counts in its stead"
+echo 1 >/proc/sys/kernel/perf_event_paranoid
+stop "$colocd_pid"
+start_colocd "$tmp/coloc.yaml" "$socket"
+counters=$(ctl counters)
+diag "$counters"
+like "$counters" '^Source +papi' "the service counts by PAPI"
+like "$counters" 'instructions_per_s +yes +papi +PAPI_TOT_INS' "instructions are live"
+like "$counters" 'llc_misses_per_s +no' "misses are not: their presets are dead"
+
+diag "$SECONDS s: job steps"
+turns=40000000
+want=$((2 * turns))
+for source in papi perf; do
+  rm -f "$tmp"/{go,done}
+  srun -J "c$source" -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" $turns >"$tmp/srun.out" 2>&1 &
+  started_pids+=("$!")
+  step_pid() { pgrep -f "^$pmu/pmu_loop $tmp/go"; }
+  ok "$source: the step runs" wait_for 30 step_pid
+  dir=$(step_dir "$(job_id "c$source")" 0)
+  like "$(cat "$dir/cpuset.cpus.effective")" '^0-7$' "$source: on the whole node"
+  echo 0-3 >"$dir/cpuset.cpus"
+  cgroup=-
+  [ $source = papi ] || cgroup=$dir
+  run "$pmu/pmu_step" $source "$(step_pid)" "$cgroup" "$tmp/go" "$tmp/done" "$dir/cpuset.cpus" 4-7
+  diag "$source: $out $err"
+  is "$rc" 0 "$source counts"
+  instructions=0 provides=0 before='' after=''
+  eval "${out// /;}"
+  ok "$source: the step ran on socket 0, then on socket 1 (CPU ${before:-?}, ${after:-?})" \
+    test "${before:-9}" -lt 4 -a "${after:-0}" -ge 4
+  off=$((instructions - want))
+  ok "$source: $instructions instructions of $want known ($off more): within 0.1 %" \
+    test "${off#-}" -le $((want / 1000))
+  is "$((provides & 3))" 3 "$source provides instructions and cycles"
+  scancel "$(job_id "c$source")"
+  wait_for 20 no_jobs
+done
+
+diag "$SECONDS s: rates in the service"
+rm -f "$tmp"/{go,done}
+touch "$tmp/go"
+srun -J rate -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" 400000000 >"$tmp/srun.out" 2>&1 &
+started_pids+=("$!")
+has_rate() { ctl explain --save-view "$(job_id rate)" | grep -q '"instructions_per_s": *[1-9]'; }
+ok "a step's instructions per second are in the view" wait_for 30 has_rate
+stop_steps
+done_testing

@@ -12,6 +12,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
 	nodesvc/sim/pool.c nodesvc/sim/pool.h \
+	nodesvc/sim/phase_watch.c nodesvc/sim/phase_watch.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
@@ -52,6 +53,7 @@ nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcom
 	$(YAML_LIBS) -lm
 
 sim_tests = \
+	tests/unit/test_sim_drive \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
 	tests/unit/test_sim_shape \
@@ -61,6 +63,9 @@ check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests) tests/check-sim.sh
 dist_check_SCRIPTS += tests/check-sim.sh
 SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+tests_unit_test_sim_drive_SOURCES = tests/unit/test_sim_drive.c
+tests_unit_test_sim_drive_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_drive_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
 tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)

@@ -91,7 +91,18 @@ contrib_bench_bin_sharecost_LDFLAGS =
 contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
-EXTRA_DIST += contrib/bench/papers doc/evaluation.md
+EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
+	doc/plots/lira-fig7.svg \
+	doc/plots/lira-fig9.svg \
+	doc/plots/sbmp-fig11.svg
 noinst_PROGRAMS += contrib/bench/bin/papersim
-contrib_bench_bin_papersim_SOURCES = contrib/bench/papersim.c
+contrib_bench_bin_papersim_SOURCES = \
+	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
+	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/papersim.c \
+	contrib/bench/papersim/reasons.c \
+	contrib/bench/papersim/robust.c \
+	contrib/bench/papersim/sbmp.c \
+	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
+# End of contrib_bench_bin_papersim_SOURCES
 contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

@@ -82,7 +82,7 @@ static bool frozen(uint32_t job)
 
 static struct step *add(uint32_t job)
 {
-	struct step *s = jobs_add(&d.jobs, job, 0);
+	struct step *s = jobs_add(&d.jobs, job, 0, 0);
 	char path[160], text[160];
 
 	freezer_file(job, path, sizeof(path));

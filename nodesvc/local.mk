@@ -19,7 +19,9 @@ libnodesvc_la_SOURCES = \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/reload.c \
 	nodesvc/sample.c \
-	nodesvc/server.c
+	nodesvc/server.c \
+	nodesvc/track.c nodesvc/track.h \
+	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \

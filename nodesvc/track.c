@@ -24,6 +24,14 @@ static int64_t unix_s(void)
 	return time(NULL);
 }
 
+static double unix_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
 /* ---- work and speed ---- */
 
 static bool is_one_thread(const struct step *s)
@@ -254,7 +262,7 @@ static bool near(double a, double b)
 /* The phase with these figures: one of the table, or a new one. */
 static void enter_phase(struct track *t, int cores, double busy, double intensity)
 {
-	t->phase_unix_s = (double)unix_s();
+	t->phase_unix_s = unix_now();
 	for (int i = 0; i < t->n_phases; i++)
 		if (t->phase[i].cores == cores && near(t->phase[i].utilization, busy) &&
 			near(t->phase[i].intensity, intensity)) {
@@ -300,8 +308,8 @@ static void note_phase(struct daemon *d, struct step *s, double busy, double int
 			track_unit(s));
 	else
 		snprintf(text, sizeof(text), "busy %.2f", busy);
-	log_debug("step %s: phase %d of %d: %s", s->id, s->track.phase_now + 1, s->track.n_phases,
-		text);
+	log_debug("step %s: phase change, to %d of %d: %s, unix=%.3f", s->id,
+		s->track.phase_now + 1, s->track.n_phases, text, s->track.phase_unix_s);
 	if (s->row_id && record_phase(d->record, s->row_id, (int64_t)(s->track.phase_unix_s * 1e9),
 				 text, &err) < 0)
 		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);

@@ -17,6 +17,7 @@
 #include "nodesvc/record/record.h"
 
 struct server;
+struct rotate;
 struct trace_writer;
 
 /* Decisions between two ticks before they are written out of turn. */
@@ -54,6 +55,7 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
+	struct rotate *rotate; /* NULL: no guard, so no rotation */
 	struct jobs jobs;
 
 	/* decide.c */
@@ -93,6 +95,8 @@ void decide_close(struct daemon *d);
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* POLICY_ASKS_* that this node cannot carry out. */
+uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
 int decide_reconfigure(struct daemon *d, struct errbuf *err);
 /*

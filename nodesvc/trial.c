@@ -72,12 +72,17 @@ static void put_all(struct daemon *d, bool planned)
 
 		if (!is_placed(s))
 			continue;
+		/* Slurm's way is that all run at once. */
+		if (!planned)
+			rotate_leave(d, s);
 		if (planned)
 			put_on(d, s, &s->coreset);
 		else
 			put_back(d, s);
 		track_disturb(s);
 	}
+	if (planned)
+		rotate_update(d);
 }
 
 static void finish(struct daemon *d)
@@ -242,6 +247,7 @@ static void place_experiment(struct daemon *d)
 		if (!is_placed(s))
 			continue;
 		track_disturb(s);
+		rotate_leave(d, s);
 		if (s == subject(d)) {
 			put_on(d, s, own);
 			continue;

@@ -16,7 +16,10 @@
 /* A phase is one seen before when both figures are this near (science.md 1.2: known phases). */
 #define SAME_PHASE 1.25
 /* A co-run's figures need the speeds of all for this share of its time. */
-#define KNOWN_SHARE       0.8
+#define KNOWN_SHARE 0.8
+/* Below it a step mostly waits: twice a few per cent is no other phase (seen: 0.05 and 0.10 from
+ * one sample to the next of a loop that naps 4 ms). */
+#define BUSY_FLOOR        0.25
 #define INSTRUCTIONS_UNIT "instr"
 
 static int64_t unix_s(void)
@@ -252,6 +255,7 @@ static void sample_first(struct daemon *d, struct step *s, int64_t now_ns, int c
 
 /* ---- phases ---- */
 
+/* The table goes by what the detector goes by. */
 static bool near(double a, double b)
 {
 	if (isnan(a) || isnan(b))
@@ -264,7 +268,8 @@ static void enter_phase(struct track *t, int cores, double busy, double intensit
 {
 	t->phase_unix_s = unix_now();
 	for (int i = 0; i < t->n_phases; i++)
-		if (t->phase[i].cores == cores && near(t->phase[i].utilization, busy) &&
+		if (t->phase[i].cores == cores &&
+			near(fmax(t->phase[i].utilization, BUSY_FLOOR), fmax(busy, BUSY_FLOOR)) &&
 			near(t->phase[i].intensity, intensity)) {
 			t->phase_now = i;
 			return;
@@ -340,7 +345,7 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 			enter_phase(t, cores, busy, intensity);
 		t->phase_cores = cores;
 	}
-	by_busy = phase_sample(&t->busy, &cfg, now_s, busy);
+	by_busy = phase_sample(&t->busy, &cfg, now_s, fmax(busy, BUSY_FLOOR));
 	if (isfinite(intensity))
 		by_intensity = phase_sample(&t->intensity, &cfg, now_s, intensity);
 	if (by_busy || by_intensity) {

@@ -62,7 +62,7 @@ ok "all seven phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out
 out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
 import re, sys, datetime
 begun = [float(l.split("unix=")[1]) for l in open(sys.argv[1]) if l.startswith("phase=")]
-seen = [float(m.group(1)) for m in re.finditer(r"phase change .*unix=([0-9.]+)", open(sys.argv[2]).read())]
+seen = [float(m.group(1)) for m in re.finditer(r"phase change.*unix=([0-9.]+)", open(sys.argv[2]).read())]
 interval = int(sys.argv[3]) / 1000
 # A change is seen by two samples that lie wholly in the new phase.
 for t in begun[1:]:

@@ -349,12 +349,26 @@ void lifecycle_after_answer(struct daemon *d)
 			d->jobs.step[i]->dirty = true;
 }
 
+/* For the timeline of reports, once a second; thinned by the store as the step grows old. */
+static void record_signals(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	struct errbuf err;
+
+	if (!s->row_id || !s->located || now_ns - s->last_record_ns < INT64_C(1000000000))
+		return;
+	s->last_record_ns = now_ns;
+	if (record_sample(d->record, s->row_id, &s->thin, unix_ns(), s->signal, &err) < 0)
+		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+}
+
 /*
  * What is only written down can wait for the next tick: on a node whose cores are all taken, our
  * writing would run where the step being launched runs. The ledger never waits.
  */
 void lifecycle_flush(struct daemon *d)
 {
+	int64_t now_ns = ipc_now_ns();
+
 	decide_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -366,6 +380,7 @@ void lifecycle_flush(struct daemon *d)
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
+		record_signals(d, s, now_ns);
 	}
 }
 
@@ -439,6 +454,7 @@ static enum step_state final_state(const struct step *s)
 void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
 {
 	char cores[CORESET_STR_MAX];
+	struct step_figures figures;
 	struct errbuf err;
 	struct step_row row = {
 		.row_id = s->row_id,
@@ -466,8 +482,10 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.exit_code = s->exit_status,
 		.state = state,
 		.dry_run = s->dry_run || d->conf.dry_run,
+		.figures = &figures,
 	};
 
+	track_figures(d, s, state == STEP_COMPLETED, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
 	if (record_step_put(d->record, &row, &err) < 0) {
@@ -475,6 +493,9 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 		return;
 	}
+	if (!s->row_id && row.coreset &&
+		record_coreset(d->record, row.row_id, unix_ns(), row.coreset, s->why, &err) < 0)
+		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 	s->row_id = row.row_id;
 }
 
@@ -488,6 +509,8 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
+	trial_abort(d);
+	track_close(d, s);
 	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
 	if (s->kept)
 		adopt_forget(d, s);
@@ -549,7 +572,7 @@ static void place_again(struct daemon *d, struct step *s)
 	struct errbuf err;
 	int rc;
 
-	if (s->status != STATUS_PLACED)
+	if (s->status != STATUS_PLACED || trial_is_on(d))
 		return;
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, &err);
 	if (rc == -ENOENT)

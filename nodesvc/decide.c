@@ -234,6 +234,7 @@ static void note_coreset(struct step *s)
 
 	step_note(s->history, sizeof(s->history), ";",
 		coreset_format(&s->coreset, text, sizeof(text)), true);
+	history_note(s, &s->coreset, s->why);
 }
 
 /* Writes one step's coreset into the kernel (unless dry). On failure Slurm's placement stands. */
@@ -296,6 +297,8 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 		log_error("step %s: restore: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
 			err.text);
+	} else if (s->located) {
+		history_note(s, &s->slurm_step, why);
 	}
 	s->status = status;
 	s->to_apply = false;

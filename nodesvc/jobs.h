@@ -17,11 +17,13 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/record/record.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
 #define STEP_DECISIONS_MAX 32
 #define STEP_ENV_MAX       16
+#define STEP_CHANGES_MAX   16
 #define STEP_BATCH         0xfffffffbu
 #define STEP_EXTERN        0xfffffffcu
 #define STEP_INTERACTIVE   0xfffffffau
@@ -59,6 +61,13 @@ struct decision {
 	char why[PLAN_WHY_MAX];
 	char shares[128];        /* ids of steps on the same coreset */
 	struct explain *explain; /* of the whole decision; NULL none */
+};
+
+/* A coreset that the store does not have yet. */
+struct step_change {
+	int64_t t_ns; /* Unix */
+	struct coreset coreset;
+	char why[PLAN_WHY_MAX];
 };
 
 struct launch_var {
@@ -125,6 +134,11 @@ struct step {
 	struct decision decision[STEP_DECISIONS_MAX]; /* ring */
 	int n_decisions;
 	int64_t row_id;
+
+	struct step_change change[STEP_CHANGES_MAX]; /* history.c */
+	int n_changes;
+	struct record_thin thin;
+	uint64_t sample_written;
 };
 
 struct jobs {

@@ -356,6 +356,7 @@ void lifecycle_flush(struct daemon *d)
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
+		history_write(d, s);
 	}
 }
 
@@ -477,6 +478,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
 	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
+	history_write(d, s);
 	if (s->kept)
 		adopt_forget(d, s);
 	sample_close_step(d, s);

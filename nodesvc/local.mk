@@ -8,6 +8,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/ctl_json.c nodesvc/ctl_json.h \
 	nodesvc/daemon.h \
 	nodesvc/decide.c \
+	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \

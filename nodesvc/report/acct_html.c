@@ -36,7 +36,7 @@ static const char STYLE[] =
 	".key a{text-decoration:none}"
 	"i.c{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.4em;"
 	"background:hsl(var(--h) 55% var(--l))}"
-	".chart{display:grid;grid-template-columns:auto minmax(0,1fr);column-gap:8px;"
+	".chart{display:grid;grid-template-columns:5.4em minmax(0,1fr);column-gap:8px;"
 	"align-items:stretch}"
 	".lab{color:var(--dim);font-size:.82rem;text-align:right;white-space:nowrap;"
 	"align-self:center;font-variant-numeric:tabular-nums}"
@@ -59,7 +59,7 @@ static const char STYLE[] =
 	".sig path{fill:none;stroke:hsl(var(--h) 60% var(--tl));stroke-width:1.8;"
 	"vector-effect:non-scaling-stroke}"
 	".ph{position:absolute;top:0;bottom:0;border-left:2px dashed hsl(var(--h) 60% var(--tl))}"
-	".ends{display:flex;flex-direction:column;justify-content:space-between;height:100%}"
+	".y{align-self:stretch;display:flex;flex-direction:column;justify-content:space-between}"
 	".gain{display:grid;grid-template-columns:minmax(90px,max-content) minmax(0,1fr) auto;"
 	"gap:6px 10px;align-items:center;font-size:.9rem}"
 	".gain .n{overflow-wrap:anywhere}"
@@ -368,7 +368,7 @@ static void write_signals(FILE *f, const struct html_data *d)
 		fprintf(f, "<h3>%s <small>%s%s%s</small></h3>", SIGNAL[i].name, SIGNAL[i].unit,
 			*source ? "; source: " : "", source);
 		fprintf(f,
-			"<div class=lab><div class=ends><span>%.3g</span><span>0</span></div>"
+			"<div class=\"lab y\"><span>%.3g</span><span>0</span>"
 			"</div><div class=sig><svg viewBox=\"0 0 1000 100\" "
 			"preserveAspectRatio=none role=img aria-label=\"%s over time\">",
 			max, SIGNAL[i].name);

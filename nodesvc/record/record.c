@@ -51,7 +51,8 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1);
 	snprintf(schema_2, sizeof(schema_2), "%s%s", RECORD_STEP_SCHEMA_2,
 		RECORD_MEASUREMENT_SCHEMA_2);
-	snprintf(schema_3, sizeof(schema_3), "%s%s", RECORD_STEP_SCHEMA_3, RECORD_HISTORY_SCHEMA_3);
+	snprintf(schema_3, sizeof(schema_3), "%s%s%s", RECORD_STEP_SCHEMA_3,
+		RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);

@@ -91,10 +91,10 @@ void record_close(struct record *r);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
-/* At start: rows still RUNNING of steps not in @alive (job/step pairs) become UNKNOWN with
- * @end_ns. Returns how many. */
-int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
-	int64_t end_ns, struct errbuf *err);
+/* At start: rows still RUNNING whose row_id is not in @alive become UNKNOWN with @end_ns. Returns
+ * how many. */
+int record_step_close_lost(
+	struct record *r, const int64_t *alive, int n_alive, int64_t end_ns, struct errbuf *err);
 /* row_id of a RUNNING row of this step on this node, to adopt it after a restart; 0 none. */
 int64_t record_step_find_running(
 	struct record *r, uint32_t job_id, uint32_t step_id, const char *node);
@@ -120,6 +120,7 @@ int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err);
  */
 struct registration {
 	uint32_t job_id, step_id;
+	uint32_t nodeid; /* of its node within the step */
 	int64_t row_id, start_ns;
 	pid_t pid;         /* of a task: finds the cgroup again; 0 none yet */
 	const char *tasks; /* "LID:PID,..."; NULL none */
@@ -127,7 +128,8 @@ struct registration {
 	size_t message_len;
 };
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err);
-int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, struct errbuf *err);
+int record_registration_rm(
+	struct record *r, uint32_t job_id, uint32_t step_id, uint32_t nodeid, struct errbuf *err);
 /* By start time. @fn must not write to @r. */
 int record_registration_list(struct record *r, int (*fn)(const struct registration *reg, void *arg),
 	void *arg, struct errbuf *err);

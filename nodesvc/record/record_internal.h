@@ -86,6 +86,7 @@ extern const char RECORD_REGISTRATION_SCHEMA_1[];
 /* From version 1 to 2, and from 2 to 3. */
 extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
 extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
+extern const char RECORD_REGISTRATION_SCHEMA_3[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];

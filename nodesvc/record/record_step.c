@@ -123,7 +123,7 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		"= ?39, shared_speed = ?40, speed_unit = ?41, speed_basis = ?42, phases = "
 		"?43, moves = ?44, windows = ?45 "
 		"WHERE row_id = ?46",
-	[STEP_RUNNING_LIST] = "SELECT row_id, job_id, step_id FROM step WHERE end_ns IS NULL AND "
+	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
 	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
@@ -307,17 +307,16 @@ int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
 	return 0;
 }
 
-static bool is_alive(uint32_t job, uint32_t step, const uint32_t (*alive)[2], int n_alive)
+static bool is_alive(int64_t row_id, const int64_t *alive, int n_alive)
 {
-	for (int i = 0; i < n_alive; i++) {
-		if (alive[i][0] == job && alive[i][1] == step)
+	for (int i = 0; i < n_alive; i++)
+		if (alive[i] == row_id)
 			return true;
-	}
 	return false;
 }
 
-int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
-	int64_t end_ns, struct errbuf *err)
+int record_step_close_lost(
+	struct record *r, const int64_t *alive, int n_alive, int64_t end_ns, struct errbuf *err)
 {
 	sqlite3_stmt *list = r->step[STEP_RUNNING_LIST], *close = r->step[STEP_CLOSE];
 	int rc, closed = 0, bad = 0;
@@ -326,8 +325,7 @@ int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_a
 	if (rc < 0)
 		return rc;
 	while (bad == 0 && (rc = sqlite3_step(list)) == SQLITE_ROW) {
-		if (is_alive((uint32_t)sqlite3_column_int64(list, 1),
-			    (uint32_t)sqlite3_column_int64(list, 2), alive, n_alive))
+		if (is_alive(sqlite3_column_int64(list, 0), alive, n_alive))
 			continue;
 		sqlite3_bind_int64(close, 1, sqlite3_column_int64(list, 0));
 		sqlite3_bind_int64(close, 2, end_ns);

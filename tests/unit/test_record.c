@@ -363,7 +363,7 @@ static int state_of(const struct step_row *row, void *arg)
 
 START_TEST(lost_steps_become_unknown)
 {
-	const uint32_t alive[][2] = {{3, 0}};
+	const int64_t alive[] = {3}; /* row ids: two parts of one step may differ in this */
 	struct step_filter all = {0};
 	char text[256] = "";
 
@@ -442,9 +442,26 @@ START_TEST(registration_outlives_the_connection)
 	a.tasks = "0:5,1:6";
 	a.pid = 5;
 	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
-	ck_assert_int_eq(record_registration_rm(record, 2, 0xfffffffb, &err), 0);
-	ck_assert_int_eq(record_registration_rm(record, 2, 0, &err), 0);
+	ck_assert_int_eq(record_registration_rm(record, 2, 0xfffffffb, 0, &err), 0);
+	ck_assert_int_eq(record_registration_rm(record, 2, 0, 0, &err), 0);
 	ck_assert_str_eq(registrations(), "3.0 row 9 pid 5 tasks 0:5,1:6 message x=1; ");
+}
+END_TEST
+
+/* Several slurmd on one kernel: a part of the step on each. */
+START_TEST(parts_of_a_step_register_apart)
+{
+	struct registration a = {.job_id = 3, .row_id = 9, .start_ns = 20, .message = ""};
+	struct registration b = a;
+
+	b.nodeid = 1;
+	b.row_id = 10;
+	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
+	ck_assert_int_eq(record_registration_put(record, &b, &err), 0);
+	ck_assert_str_eq(registrations(),
+		"3.0 row 9 pid 0 tasks - message ; 3.0 row 10 pid 0 tasks - message ; ");
+	ck_assert_int_eq(record_registration_rm(record, 3, 0, 0, &err), 0);
+	ck_assert_str_eq(registrations(), "3.0 row 10 pid 0 tasks - message ; ");
 }
 END_TEST
 
@@ -673,6 +690,8 @@ static void make_old(const char *path, int version)
 		"INSERT INTO profile (type, user, threads, node_type, source, taken_unix_s, count) "
 		"VALUES ('lmp', 'ada', 2, 'a', 'perf', 7, 1);"
 		"INSERT INTO decision (t_ns, event, json) VALUES (1, 'arrival', '{}');"
+		"INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, message) "
+		"VALUES (12, 1, 2, 3, 4, 'x=1');"
 		"PRAGMA application_id=1129075267; PRAGMA user_version=1",
 		/* A version-1 store ends here. */
 		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2"};
@@ -721,6 +740,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "a", &p, &err), 0);
 	ck_assert_int_eq(record_decision_list(record, 0, count_decision, &decisions, &err), 0);
 	ck_assert_int_eq(decisions, 1);
+	ck_assert_str_eq(registrations(), "12.1 row 2 pid 4 tasks - message x=1; ");
 	ck_assert_int_eq(record_coreset(record, 1, 6 * S, "0", NULL, &err), 0);
 	/* A second opening finds nothing to do; the old file's reader may now read. */
 	record_close(record);
@@ -875,6 +895,7 @@ int main(void)
 	tcase_add_test(t, prune_keeps_running_and_recent);
 	t = tcase(s, "registrations wait for the next daemon");
 	tcase_add_test(t, registration_outlives_the_connection);
+	tcase_add_test(t, parts_of_a_step_register_apart);
 	t = tcase(s, "decisions are kept to a bound");
 	tcase_add_test(t, decisions_are_kept_to_a_bound);
 	t = tcase(s, "the best matching profile is found");

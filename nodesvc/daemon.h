@@ -135,6 +135,12 @@ void sample_open_step(struct daemon *d, struct step *s);
 bool sample_run(struct daemon *d, int64_t now_ns, bool force);
 void sample_close_step(struct daemon *d, struct step *s);
 
+/* history.c: a step's coresets and signals over time, for the report */
+/* It is on @cores from now on; @why may be NULL. Nothing is written yet. */
+void history_note(struct step *s, const struct coreset *cores, const char *why);
+/* Writes what was noted, and the newest sample. */
+void history_write(struct daemon *d, struct step *s);
+
 /* lifecycle.c: steps come and go */
 struct msg;
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);

@@ -252,16 +252,13 @@ static int64_t unix_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
-static void note_coreset(struct daemon *d, struct step *s)
+static void note_coreset(struct step *s)
 {
 	char text[CORESET_STR_MAX];
-	struct errbuf err;
 
 	step_note(s->history, sizeof(s->history), ";",
 		coreset_format(&s->coreset, text, sizeof(text)), true);
-	/* The first comes with the row, see lifecycle_put_row(). */
-	if (s->row_id && record_coreset(d->record, s->row_id, unix_ns(), text, s->why, &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+	history_note(s, &s->coreset, s->why);
 }
 
 /* Writes one step's coreset into the kernel (unless dry). On failure Slurm's placement stands. */
@@ -275,7 +272,7 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 		if (actuate_get_ops(d->actuate) == &actuate_none)
 			snprintf(s->reason, sizeof(s->reason), "nothing is moved: %.120s",
 				actuate_why_not(d->actuate));
-		note_coreset(d, s);
+		note_coreset(s);
 		return 0;
 	}
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
@@ -295,7 +292,7 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	s->status = STATUS_PLACED;
 	track_disturb(s);
 	attach_update(d, s);
-	note_coreset(d, s);
+	note_coreset(s);
 	return 0;
 }
 
@@ -328,6 +325,8 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 		log_error("step %s: restore: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
 			err.text);
+	} else if (s->located) {
+		history_note(s, &s->slurm_step, why);
 	}
 	s->status = status;
 	s->to_apply = false;

@@ -349,26 +349,12 @@ void lifecycle_after_answer(struct daemon *d)
 			d->jobs.step[i]->dirty = true;
 }
 
-/* For the timeline of reports, once a second; thinned by the store as the step grows old. */
-static void record_signals(struct daemon *d, struct step *s, int64_t now_ns)
-{
-	struct errbuf err;
-
-	if (!s->row_id || !s->located || now_ns - s->last_record_ns < INT64_C(1000000000))
-		return;
-	s->last_record_ns = now_ns;
-	if (record_sample(d->record, s->row_id, &s->thin, unix_ns(), s->signal, &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
-}
-
 /*
  * What is only written down can wait for the next tick: on a node whose cores are all taken, our
  * writing would run where the step being launched runs. The ledger never waits.
  */
 void lifecycle_flush(struct daemon *d)
 {
-	int64_t now_ns = ipc_now_ns();
-
 	decide_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -380,7 +366,7 @@ void lifecycle_flush(struct daemon *d)
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
-		record_signals(d, s, now_ns);
+		history_write(d, s);
 	}
 }
 
@@ -493,9 +479,6 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 		return;
 	}
-	if (!s->row_id && row.coreset &&
-		record_coreset(d->record, row.row_id, unix_ns(), row.coreset, s->why, &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 	s->row_id = row.row_id;
 }
 
@@ -512,6 +495,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	trial_abort(d);
 	track_close(d, s);
 	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
+	history_write(d, s);
 	if (s->kept)
 		adopt_forget(d, s);
 	sample_close_step(d, s);

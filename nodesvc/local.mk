@@ -10,6 +10,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/daemon.h \
 	nodesvc/decide.c \
 	nodesvc/gain.c nodesvc/gain.h \
+	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \

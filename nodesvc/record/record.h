@@ -102,6 +102,7 @@ int64_t record_step_find_running(
 struct step_filter {
 	const uint32_t (*job_step)[2]; /* step 0xffffffff: all steps of the job */
 	int n_job_steps;
+	bool duplicates;        /* with job_step: not only the newest record of each step */
 	int64_t from_ns, to_ns; /* overlap with [from, to]; 0 open */
 	bool has_uid;
 	uint32_t uid;

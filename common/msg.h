@@ -21,10 +21,10 @@
  *     reply     type=step_ok  policy (the ruling one) req_policy reason
  *                             env=NAME=VALUE (repeats: set these before exec)
  *               type=step_refused reason   (the step runs as without us)
- *   task_start  job step task (local id) pid
+ *   task_start  job step nodeid task (local id) pid
  *     reply     type=task_ok  coreset cores reason | type=task_refused reason
- *   task_exit   job step task pid status (as wait(2) gives it)   no reply
- *   step_end    job step                        no reply
+ *   task_exit   job step nodeid task pid status (as wait(2) gives it)   no reply
+ *   step_end    job step nodeid                 no reply
  *
  * From colocctl and friends (uid checked by the daemon):
  *   ctl         cmd=ping|status|jobs|explain|policies|counters|release|reload|drain|resume|

@@ -355,6 +355,7 @@ static void put_head(const char *type)
 	msg_init(&out, type);
 	msg_putf(&out, "job", "%u", step.job);
 	msg_putf(&out, "step", "%u", step.step);
+	msg_putf(&out, "nodeid", "%u", step.nodeid);
 }
 
 static void say_placed(void)

@@ -23,7 +23,8 @@ nodesvc/actuate: nodesvc/actuate/ common/ nodesvc/record/ledger.h
 nodesvc/record: nodesvc/record/ common/ nodesvc/counters/counters.h
 nodesvc/report: nodesvc/report/ common/ nodesvc/record/ nodesvc/ctl/client.h
 nodesvc/ctl: nodesvc/ctl/ common/ nodesvc/counters/ nodesvc/engine/ nodesvc/record/ nodesvc/report/ nodesvc/conf
-nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/
+nodesvc/trace: nodesvc/trace/ common/ nodesvc/engine/
+nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/ nodesvc/trace/
 nodesvc/runtime: nodesvc/runtime/ common/
 nodesvc: nodesvc/ common/ spank/
 '

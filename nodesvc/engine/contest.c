@@ -318,6 +318,7 @@ static void set_sizes(struct contest *c)
 	}
 	c->shared = c->n > c->total;
 	c->given = given == c->n && sum <= c->total;
+	c->even = !c->given && c->uniform;
 	if (!c->given) {
 		int without = c->n - given;
 
@@ -328,6 +329,8 @@ static void set_sizes(struct contest *c)
 			without = c->n;
 			sum = 0;
 		}
+		for (int k = 0; k < c->n; k++)
+			c->even = c->even && c->size[k] == 0 && c->v->job[c->job[k]].min_cores <= 1;
 		if (c->uniform)
 			deal_equally(c, c->total - sum, without);
 		else
@@ -360,6 +363,21 @@ static void compact_cores(struct contest *c)
 	}
 	c->n_domains = n_domains;
 	c->total = total;
+}
+
+/* Which job runs on a core now; sets may overlap before the first placement. */
+static void mark_running(struct contest *c)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->running[i] = -1;
+	for (int k = 0; k < c->n; k++) {
+		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
+			int core = c->t->pu_core[pu];
+
+			if (core >= 0 && c->running[core] != k)
+				c->running[core] = c->running[core] == -1 ? k : -2;
+		}
+	}
 }
 
 /* A job larger than any domain gets whole domains and the rest of it from one more. */
@@ -399,34 +417,25 @@ static bool carve_one(struct contest *c, struct plan *p)
 
 static void carve(struct contest *c, struct plan *p)
 {
+	bool any = false;
+
 	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
-		;
+		any = true;
+	if (any)
+		mark_running(c); /* the jobs left have new numbers */
 }
 
+/* The remainder of an equal division makes no job another's better: it goes where cores are left.
+ */
 static void sum_sizes(struct contest *c)
 {
 	c->equal = true;
 	c->sum = 0;
 	c->biggest = 1;
 	for (int k = 0; k < c->n; k++) {
-		c->equal = c->equal && c->size[k] == c->size[0];
+		c->equal = c->equal && (c->even || c->size[k] == c->size[0]);
 		c->sum += c->size[k];
 		c->biggest = c->size[k] > c->biggest ? c->size[k] : c->biggest;
-	}
-}
-
-/* Which job runs on a core now; sets may overlap before the first placement. */
-static void mark_running(struct contest *c)
-{
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->running[i] = -1;
-	for (int k = 0; k < c->n; k++) {
-		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
-			int core = c->t->pu_core[pu];
-
-			if (core >= 0 && c->running[core] != k)
-				c->running[core] = c->running[core] == -1 ? k : -2;
-		}
 	}
 }
 
@@ -442,7 +451,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	c->uniform = same_envelopes(c);
 	c->n_domains = c->total = 0;
 	c->equal = true;
-	c->shared = c->given = false;
+	c->shared = c->given = c->even = false;
 	if (c->n == 0)
 		return 0;
 	collect_cores(c);

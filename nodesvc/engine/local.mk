@@ -81,7 +81,9 @@ EXTRA_DIST += \
 	tests/golden/llc-complex.json \
 	tests/golden/mapper.json \
 	tests/golden/others.json \
-	tests/golden/sbmp.json
+	tests/golden/sbmp.json \
+	tests/golden/sbmp-pp.json \
+	tests/golden/sizes.json
 # End of EXTRA_DIST
 
 # Allocations are counted by --wrap: the engine's objects are linked in statically.
@@ -90,3 +92,8 @@ contrib_bench_decide_SOURCES = contrib/bench/decide.c
 contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
 contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+
+# Not run by itself: for showing that a change for speed leaves every plan as it was.
+noinst_PROGRAMS += contrib/bench/plandigest
+contrib_bench_plandigest_SOURCES = contrib/bench/plandigest.c
+contrib_bench_plandigest_LDADD = libengine.la libtopo.la libcommon.la -lm

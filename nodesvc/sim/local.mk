@@ -1,12 +1,5 @@
-# sim: colocsim, the engine away from the node. libviewjson: views and plans as JSON.
-noinst_LTLIBRARIES += libviewjson.la
-libviewjson_la_SOURCES = \
-	nodesvc/sim/plan_json.c nodesvc/sim/plan_json.h \
-	nodesvc/sim/view_json.c nodesvc/sim/view_json.h
-# End of libviewjson_la_SOURCES
-libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
-libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
-
+# sim: colocsim, the engine away from the node.
+#
 # The simulated machine and what drives the engine on it. Of counters/ it takes what turns counts
 # into rates, without the backends and their libraries.
 noinst_LTLIBRARIES += libsim.la
@@ -36,7 +29,9 @@ bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/plan_cmd.c \
+	nodesvc/sim/replay_cmd.c \
 	nodesvc/sim/run_cmd.c \
 	nodesvc/sim/sim.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h
@@ -65,6 +60,7 @@ tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
 	tests/unit/test_sim_workload.c
 tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)

@@ -8,6 +8,7 @@
 enum { SIM_OK = 0, SIM_FAILED = 1, SIM_USAGE = 2 };
 
 int sim_plan(int argc, char **argv);
+int sim_replay(int argc, char **argv);
 int sim_eval(int argc, char **argv);
 int sim_run_workload(int argc, char **argv);
 

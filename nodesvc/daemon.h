@@ -125,6 +125,13 @@ void adopt_forget(struct daemon *d, const struct step *s);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
 
+/* attach.c: libcoloc's processes */
+/* Answers "attach" of a peer; 0: *ret_fds are to go with it, and stay the step's. */
+int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, int ret_fds[2]);
+/* Tells a step's processes what they may use now. */
+void attach_update(struct daemon *d, struct step *s);
+void attach_beat(struct daemon *d, int64_t now_ns);
+
 /* launch.c: the launch environment of a step */
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
 	int placed_cores);

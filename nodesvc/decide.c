@@ -274,6 +274,7 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	}
 	s->coreset = result.coreset;
 	s->status = STATUS_PLACED;
+	attach_update(d, s);
 	note_coreset(s);
 	return 0;
 }
@@ -311,6 +312,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	s->status = status;
 	s->to_apply = false;
 	coreset_zero(&s->coreset);
+	attach_update(d, s);
 	if (why)
 		snprintf(s->reason, sizeof(s->reason), "%s", why);
 	return rc;
@@ -615,6 +617,7 @@ void decide_tick(void *daemon)
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
 		lifecycle_reconcile(d, now_ns);
+		attach_beat(d, now_ns);
 	}
 	lifecycle_flush(d);
 	if (d->jobs.n == 0) {

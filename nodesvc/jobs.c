@@ -125,6 +125,7 @@ static void step_free(struct step *s)
 		explain_put(s->decision[i].explain);
 	utilization_close(s->util);
 	utilization_close(s->turn.util);
+	pages_free(s->pages);
 	free(s->task);
 	free(s->message);
 	free(s);

@@ -17,6 +17,7 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/pages.h"
 #include "nodesvc/rotate.h"
 
 #define JOBS_MAX           1024
@@ -116,6 +117,7 @@ struct step {
 	int threads;
 
 	struct turn turn; /* rotate.c */
+	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
 	nodesvc/adopt.c \
+	nodesvc/attach.c \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \
 	nodesvc/ctl.c \
@@ -14,6 +15,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/notify.c nodesvc/notify.h \
+	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
 	nodesvc/sample.c \

@@ -8,6 +8,7 @@ live_scripts = \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
 	tests/live/nodes.sh \
+	tests/live/omp.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \

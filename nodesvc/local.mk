@@ -9,6 +9,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/ctl_json.c nodesvc/ctl_json.h \
 	nodesvc/daemon.h \
 	nodesvc/decide.c \
+	nodesvc/gain.c nodesvc/gain.h \
 	nodesvc/jobs.c nodesvc/jobs.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
@@ -51,3 +52,9 @@ tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 EXTRA_DIST += nodesvc/engine/registry.def
+
+check_PROGRAMS += tests/unit/test_gain
+TESTS += tests/unit/test_gain
+tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
+tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

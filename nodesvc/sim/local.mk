@@ -11,6 +11,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/pool.c nodesvc/sim/pool.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
@@ -19,7 +20,15 @@ libsim_la_SOURCES = \
 	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
 	nodesvc/sim/solve.c nodesvc/sim/solve.h \
 	nodesvc/sim/statics.c nodesvc/sim/statics.h \
-	nodesvc/sim/stats.c nodesvc/sim/stats.h
+	nodesvc/sim/stats.c nodesvc/sim/stats.h \
+	nodesvc/sim/task_eval.c nodesvc/sim/task_eval.h \
+	nodesvc/sim/task_graph.c nodesvc/sim/task_graph.h \
+	nodesvc/sim/task_machine.c nodesvc/sim/task_machine.h \
+	nodesvc/sim/task_place.c nodesvc/sim/task_place.h \
+	nodesvc/sim/task_preset.c nodesvc/sim/task_preset.h \
+	nodesvc/sim/task_queue.c nodesvc/sim/task_queue.h \
+	nodesvc/sim/task_rate.c nodesvc/sim/task_rate.h \
+	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
 # End of libsim_la_SOURCES
 libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
 libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
@@ -34,6 +43,8 @@ nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/replay_cmd.c \
 	nodesvc/sim/run_cmd.c \
 	nodesvc/sim/sim.h \
+	nodesvc/sim/task_cmd.c \
+	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h
 # End of nodesvc_colocsim_SOURCES
 nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(YAML_CFLAGS)

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "config.h"
 #include "nodesvc/sim/sim.h"
+#include "nodesvc/sim/task_workload.h"
 #include "nodesvc/sim/workload.h"
 #include "nodesvc/trace/trace.h"
 
@@ -205,6 +206,8 @@ int sim_run_workload(int argc, char **argv)
 			stderr);
 		return SIM_USAGE;
 	}
+	if (task_workload_is(argv[optind]))
+		return sim_run_tasks(argv[optind], policy, json);
 	if (workload_read(&w, argv[optind], &err))
 		return failed(err.text);
 	if (policy) {

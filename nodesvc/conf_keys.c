@@ -39,6 +39,7 @@ const struct conf_key conf_keys[] = {
 	{"launch_env.batch", CONF_BOOL, AT(launch_env.batch), RELOAD},
 	{"launch_env.threads", CONF_CHOICE, AT(launch_env.threads),
 		.values = "envelope|placement|leave", RELOAD},
+	{"launch_env.omp_library", CONF_TEXT, AT(launch_env.omp_library), RELOAD},
 	{"launch_env.openmp", CONF_OPENMP, AT(launch_env.openmp), RELOAD},
 	{"launch_env.openmpi", CONF_OPENMPI, AT(launch_env.openmpi), RELOAD},
 	{"counters.source", CONF_TEXT, AT(counters.source), .reload = false},
@@ -102,6 +103,7 @@ void conf_defaults(struct conf *c)
 	c->freeze_max_ms = 5000;
 	c->launch_env.enabled = true;
 	c->launch_env.threads = THREADS_ENVELOPE;
+	snprintf(c->launch_env.omp_library, sizeof(c->launch_env.omp_library), "auto");
 	/* Measured on GROMACS: 1000 spins cost nothing alone (69.9 against 69.7 ns/day) and keep
 	 * 69.3 instead of 8.95 when four share the node; 0 spins halve the job alone (38.1).
 	 * LLVM's runtime does not collapse when shared (clang 14, stencil on 2 cores: 1.0-1.3 s

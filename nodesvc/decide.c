@@ -453,7 +453,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
 	*ret_moved = moved;
-	rotate_plan(d, &d->plan);
+	rotate_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
 	if (!moved && type == EVENT_TICK)
 		return;
@@ -577,7 +577,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		if (step_is_managed(steps[i]))
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
 	if (strcmp(policy, "none") == 0) {
-		rotate_plan(d, &d->plan);
+		rotate_plan(d, &d->plan, steps);
 		rotate_update(d);
 		return;
 	}

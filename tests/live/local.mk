@@ -8,8 +8,9 @@ live_scripts = \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
-	tests/live/nodes.sh \
 	tests/live/gang.sh \
+	tests/live/nodes.sh \
+	tests/live/omp.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \

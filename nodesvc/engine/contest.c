@@ -355,6 +355,7 @@ static void set_sizes(struct contest *c)
 	}
 	c->shared = c->n > c->total;
 	c->given = given == c->n && sum <= c->total;
+	c->even = !c->given && c->uniform;
 	if (!c->given) {
 		int without = c->n - given;
 
@@ -365,6 +366,8 @@ static void set_sizes(struct contest *c)
 			without = c->n;
 			sum = 0;
 		}
+		for (int k = 0; k < c->n; k++)
+			c->even = c->even && c->size[k] == 0 && c->v->job[c->job[k]].min_cores <= 1;
 		if (c->uniform)
 			deal_equally(c, c->total - sum, without);
 		else
@@ -462,13 +465,15 @@ static void carve(struct contest *c, struct plan *p)
 		mark_running(c); /* the jobs left have new numbers */
 }
 
+/* The remainder of an equal division makes no job another's better: it goes where cores are left.
+ */
 static void sum_sizes(struct contest *c)
 {
 	c->equal = true;
 	c->sum = 0;
 	c->biggest = 1;
 	for (int k = 0; k < c->n; k++) {
-		c->equal = c->equal && c->size[k] == c->size[0];
+		c->equal = c->equal && (c->even || c->size[k] == c->size[0]);
 		c->sum += c->size[k];
 		c->biggest = c->size[k] > c->biggest ? c->size[k] : c->biggest;
 	}
@@ -489,7 +494,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	}
 	c->n_domains = c->total = 0;
 	c->equal = true;
-	c->shared = c->given = false;
+	c->shared = c->given = c->even = false;
 	if (c->n == 0)
 		return 0;
 	collect_cores(c);

@@ -34,7 +34,8 @@ struct contest {
 	int *size;        /* [n] cores by right (c_i) */
 	int sum, biggest; /* of the sizes */
 	bool given;       /* every size was asked for */
-	bool equal;       /* all sizes are the same */
+	bool even;        /* nobody asked for a size or minimum: sizes differ by C/N's remainder */
+	bool equal;       /* all sizes are the same, or even: jobs count, not cores */
 	bool shared;      /* more jobs than cores: a domain's members share it */
 	bool uniform;     /* all envelopes hold all usable cores */
 	int n_domains;    /* domains with a usable core */
@@ -84,8 +85,12 @@ static inline bool contest_allowed(const struct contest *c, int k, int d)
  */
 void contest_counts(const struct contest *c, int *ret_count);
 
-/* Least and most cores a domain may hold for a grouping to count as balanced by cores. */
-void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max);
+/*
+ * contest_balanced - balanced by cores: measured from its share of all cores asked for, no domain
+ * is fuller than another by more than the biggest job. For equal sizes on equal domains this is
+ * floor/ceil(N/S) jobs. @load: cores by domain.
+ */
+bool contest_balanced(const struct contest *c, const int *load);
 
 /* True when the sizes fit the domains under @domain_of[k]. */
 bool contest_fits(const struct contest *c, const int *domain_of);
@@ -102,6 +107,12 @@ bool contest_blocks(struct contest *c, struct plan *p);
  * every job placed inside one domain, alone or with its group, sizes and balance kept.
  */
 bool contest_incumbent(struct contest *c, int *ret_domain_of);
+
+/*
+ * contest_grouped - the grouping that runs now, as contest_incumbent(), but without regard to how
+ * the cores inside the domains are dealt: contest_apply() deals them anew where they are not right.
+ */
+bool contest_grouped(struct contest *c, int *ret_domain_of);
 
 /* Leaves the incumbent @domain_of in place; @why is each job's sentence. */
 void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p);

@@ -64,15 +64,17 @@ void contest_counts(const struct contest *c, int *ret_count)
 	}
 }
 
-void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max)
+bool contest_balanced(const struct contest *c, const int *load)
 {
-	int max, min;
+	long least = 0, most = 0; /* cores above the domain's share, times total */
 
-	/* For equal sizes this is floor/ceil of the domain's share of the jobs. */
-	max = (c->sum * c->capacity[d] + c->total - 1) / c->total + c->biggest - 1;
-	min = c->sum * c->capacity[d] / c->total - (c->biggest - 1);
-	*ret_max = !c->shared && max > c->capacity[d] ? c->capacity[d] : max;
-	*ret_min = min > 0 ? min : 0;
+	for (int d = 0; d < c->n_domains; d++) {
+		long above = (long)load[d] * c->total - (long)c->sum * c->capacity[d];
+
+		least = d == 0 || above < least ? above : least;
+		most = d == 0 || above > most ? above : most;
+	}
+	return most - least <= (long)c->biggest * c->total;
 }
 
 bool contest_fits(const struct contest *c, const int *domain_of)
@@ -474,10 +476,10 @@ static bool domains_are_dealt(struct contest *c, const int *domain_of)
 	return true;
 }
 
-/* Every domain within floor/ceil of its share of the jobs, or of the cores. */
+/* Every domain within floor/ceil of its share of the jobs, or balanced by cores. */
 static bool is_balanced(const struct contest *c, const int *domain_of)
 {
-	bool by_count = true, by_size = true;
+	bool by_count = true, alone = true;
 	int *load = c->scratch, *count = load + c->n_domains;
 
 	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
@@ -486,28 +488,37 @@ static bool is_balanced(const struct contest *c, const int *domain_of)
 		count[domain_of[k]]++;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
-		int min, max;
-
-		contest_window(c, d, &min, &max);
-		by_size = by_size && load[d] <= max && load[d] >= min;
 		by_count = by_count && count[d] >= c->n * c->capacity[d] / c->total &&
 			   count[d] <= (c->n * c->capacity[d] + c->total - 1) / c->total;
+		alone = alone && count[d] <= 1;
 	}
-	return by_count || by_size;
+	if (c->uniform && c->n <= c->n_domains)
+		return alone;
+	return by_count || (!c->equal && contest_balanced(c, load));
 }
 
-bool contest_incumbent(struct contest *c, int *ret_domain_of)
+bool contest_grouped(struct contest *c, int *ret_domain_of)
 {
 	for (int k = 0; k < c->n; k++) {
 		ret_domain_of[k] = current_domain(c, k);
 		if (ret_domain_of[k] < 0 ||
 			!bits_subset(current_of(c, k), c->envelope[k], c->words))
 			return false;
-		if (!c->shared && c->v->job[c->job[k]].min_cores > 1 &&
-			topo_count_cores(c->t, current_of(c, k)) < c->v->job[c->job[k]].min_cores)
+	}
+	return is_balanced(c, ret_domain_of);
+}
+
+bool contest_incumbent(struct contest *c, int *ret_domain_of)
+{
+	if (!contest_grouped(c, ret_domain_of))
+		return false;
+	for (int k = 0; k < c->n && !c->shared; k++) {
+		int min = c->v->job[c->job[k]].min_cores;
+
+		if (min > 1 && topo_count_cores(c->t, current_of(c, k)) < min)
 			return false;
 	}
-	return domains_are_dealt(c, ret_domain_of) && is_balanced(c, ret_domain_of);
+	return domains_are_dealt(c, ret_domain_of);
 }
 
 void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)

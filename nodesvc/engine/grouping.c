@@ -29,7 +29,6 @@ int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbu
 	g->tier_of = calloc(n, sizeof(int));
 	g->count = calloc(s, sizeof(int));
 	g->load = calloc(s, sizeof(int));
-	g->min = calloc(s, sizeof(int));
 	g->max = calloc(s, sizeof(int));
 	g->label = calloc(s, sizeof(int));
 	g->head = calloc(n, sizeof(int));
@@ -37,7 +36,7 @@ int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbu
 	g->best = calloc(n, sizeof(int));
 	g->free_slot = calloc(2 * n * s, 1);
 	if (!g->weight || !g->gain || !g->sum || !g->sorted || !g->tier_of || !g->count ||
-		!g->load || !g->min || !g->max || !g->label || !g->head || !g->trial || !g->best ||
+		!g->load || !g->max || !g->label || !g->head || !g->trial || !g->best ||
 		!g->free_slot) {
 		grouping_done(g);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -54,7 +53,6 @@ void grouping_done(struct grouping *g)
 	free(g->tier_of);
 	free(g->count);
 	free(g->load);
-	free(g->min);
 	free(g->max);
 	free(g->label);
 	free(g->head);
@@ -290,7 +288,8 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 {
 	g->weighted = !c->equal;
 	if (!c->equal || !c->uniform) {
-		bool found = grouping_search(g, c, value, second, ret_domain_of);
+		bool found = grouping_search(
+			g, c, value, tie == TIE_FIRST ? NULL : second, ret_domain_of);
 
 		grouping_sort(g->sorted, c->n, value);
 		if (found)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * grouping.h - which jobs go to which domain so that the sum over domains of |R_i - R_j| over the
- * pairs in it is largest, among groupings balanced by cores.
+ * pairs in it is largest, among groupings balanced by number of jobs, or by cores where sizes were asked for.
  *
  * Equal sizes: exact in O(N log N) by tiers of coefficients (rearrangement inequality). Unequal
  * sizes (pairs weigh c_i*c_j / smallest c squared) are NP-hard: exhaustive up to 8 jobs, else
@@ -29,7 +29,7 @@ struct grouping {
 	double *sum;    /* [max_domains] */
 	int *sorted;    /* [max_jobs] */
 	int *tier_of;   /* [max_jobs] */
-	int *count, *load, *min, *max, *label; /* [max_domains] */
+	int *count, *load, *max, *label; /* [max_domains] */
 	int *trial, *best, *head;              /* [max_jobs] */
 	unsigned char *free_slot;              /* [2 * max_jobs * max_domains] */
 };
@@ -52,7 +52,10 @@ void grouping_sort(int *idx, int n, const double *value);
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of);
 
-/* First fit and local search, grouping_search.c; false: no balanced grouping was found. */
+/*
+ * First fit and local search, grouping_search.c; false: no grouping fits. @second NULL: ties go to
+ * the first in order of arrival.
+ */
 bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 	const double *second, int *ret_domain_of);
 

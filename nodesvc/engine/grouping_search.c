@@ -20,6 +20,7 @@ struct search {
 	double best_score, best_spread;
 	long nodes;
 	bool found;
+	bool loose; /* no balanced grouping fits: any that fits */
 };
 
 static double pair(const struct grouping *g, int i, int j)
@@ -45,9 +46,22 @@ static void fill_weights(struct grouping *g, const struct contest *c, const doub
 				(c->equal ? 1 : c->size[i] * c->size[j] / (smallest * smallest));
 }
 
-/* Largest first, each to the domain with most room left. */
-static bool first_fit(struct grouping *g, struct contest *c, int *domain_of)
+/* No more jobs than domains: one each. Else balanced by cores. */
+static bool has_room(const struct search *s, int d, int load, int size)
 {
+	const struct contest *c = s->c;
+
+	if (!s->loose && c->uniform && c->n <= c->n_domains && load > 0)
+		return false;
+	return load + size <= s->g->max[d];
+}
+
+/* Largest first, each to the domain with most room left. */
+static bool first_fit(struct search *s, int *domain_of)
+{
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
+
 	for (int k = 0; k < c->n; k++) {
 		int j = k;
 
@@ -60,7 +74,7 @@ static bool first_fit(struct grouping *g, struct contest *c, int *domain_of)
 		int k = g->sorted[i], to = -1;
 
 		for (int d = 0; d < c->n_domains; d++)
-			if (contest_allowed(c, k, d) && g->load[d] + c->size[k] <= g->max[d] &&
+			if (contest_allowed(c, k, d) && has_room(s, d, g->load[d], c->size[k]) &&
 				(to < 0 || g->max[d] - g->load[d] > g->max[to] - g->load[to]))
 				to = d;
 		if (to < 0)
@@ -71,9 +85,23 @@ static bool first_fit(struct grouping *g, struct contest *c, int *domain_of)
 	return true;
 }
 
-static bool load_ok(const struct grouping *g, int d, int load)
+/* May @by cores more go to @a, as many less to @b, and balance not be lost? */
+static bool loads_ok(const struct search *s, int a, int b, int by)
 {
-	return load <= g->max[d] && (load >= g->min[d] || load >= g->load[d]);
+	struct grouping *g = s->g;
+	bool ok;
+
+	if (g->load[a] + by > g->max[a] || g->load[b] - by > g->max[b])
+		return false;
+	if (s->loose || by == 0)
+		return true;
+	ok = !contest_balanced(s->c, g->load);
+	g->load[a] += by;
+	g->load[b] -= by;
+	ok = ok || contest_balanced(s->c, g->load);
+	g->load[a] -= by;
+	g->load[b] += by;
+	return ok;
 }
 
 static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, int to)
@@ -89,8 +117,10 @@ static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, 
 	domain_of[k] = to;
 }
 
-static bool try_moves(struct grouping *g, struct contest *c, int *domain_of, int k)
+static bool try_moves(struct search *s, int *domain_of, int k)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
 	int from = domain_of[k], best = -1;
 	double best_gain = BETTER;
 
@@ -98,8 +128,8 @@ static bool try_moves(struct grouping *g, struct contest *c, int *domain_of, int
 		double gain = *gain_at(g, k, d) - *gain_at(g, k, from);
 
 		if (d != from && contest_allowed(c, k, d) && gain > best_gain &&
-			load_ok(g, d, g->load[d] + c->size[k]) &&
-			load_ok(g, from, g->load[from] - c->size[k])) {
+			has_room(s, d, g->load[d], c->size[k]) &&
+			loads_ok(s, d, from, c->size[k])) {
 			best = d;
 			best_gain = gain;
 		}
@@ -110,8 +140,10 @@ static bool try_moves(struct grouping *g, struct contest *c, int *domain_of, int
 	return true;
 }
 
-static bool try_swaps(struct grouping *g, struct contest *c, int *domain_of, int i)
+static bool try_swaps(struct search *s, int *domain_of, int i)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
 	int best = -1;
 	double best_gain = BETTER;
 
@@ -121,8 +153,7 @@ static bool try_swaps(struct grouping *g, struct contest *c, int *domain_of, int
 			      *gain_at(g, j, b) - 2 * pair(g, i, j);
 
 		if (a != b && gain > best_gain && contest_allowed(c, i, b) &&
-			contest_allowed(c, j, a) && load_ok(g, a, g->load[a] + by) &&
-			load_ok(g, b, g->load[b] - by)) {
+			contest_allowed(c, j, a) && loads_ok(s, a, b, by)) {
 			best = j;
 			best_gain = gain;
 		}
@@ -138,8 +169,11 @@ static bool try_swaps(struct grouping *g, struct contest *c, int *domain_of, int
 	return true;
 }
 
-static void improve(struct grouping *g, struct contest *c, int *domain_of)
+static void improve(struct search *s, int *domain_of)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
+
 	for (int k = 0; k < c->n; k++)
 		for (int d = 0; d < c->n_domains; d++)
 			*gain_at(g, k, d) = 0;
@@ -150,8 +184,8 @@ static void improve(struct grouping *g, struct contest *c, int *domain_of)
 		bool any = false;
 
 		for (int k = 0; k < c->n; k++) {
-			any |= try_moves(g, c, domain_of, k);
-			any |= try_swaps(g, c, domain_of, k);
+			any |= try_moves(s, domain_of, k);
+			any |= try_swaps(s, domain_of, k);
 		}
 		if (!any)
 			break;
@@ -177,9 +211,9 @@ static bool balanced(const struct search *s, const int *domain_of)
 	for (int k = 0; k < s->c->n; k++)
 		g->label[domain_of[k]] += s->c->size[k];
 	for (int d = 0; d < s->c->n_domains; d++)
-		if (g->label[d] < g->min[d] || g->label[d] > g->max[d])
+		if (g->label[d] > g->max[d])
 			return false;
-	return true;
+	return s->loose || contest_balanced(s->c, g->label);
 }
 
 /* Largest minus smallest sum of @second (by core) over the domains: what a tie is broken by. */
@@ -187,6 +221,8 @@ static double spread(const struct search *s, const int *domain_of)
 {
 	double least = INFINITY, most = -INFINITY;
 
+	if (!s->second)
+		return 0;
 	for (int d = 0; d < s->c->n_domains; d++) {
 		double sum = 0;
 
@@ -241,7 +277,7 @@ static void try_all(struct search *s, int k, double score)
 	for (int d = 0; d < c->n_domains; d++) {
 		double add = 0;
 
-		if (!contest_allowed(c, k, d) || g->load[d] + c->size[k] > g->max[d] ||
+		if (!contest_allowed(c, k, d) || !has_room(s, d, g->load[d], c->size[k]) ||
 			is_mirror(s, d))
 			continue;
 		for (int l = 0; l < k; l++)
@@ -260,13 +296,16 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 	struct search s = {.g = g, .c = c, .second = second};
 
 	fill_weights(g, c, value);
-	for (int d = 0; d < c->n_domains; d++)
-		contest_window(c, d, &g->min[d], &g->max[d]);
-	/* First inside the window that is balanced by cores, then wherever there is room. */
+	/* First among those balanced by cores, then wherever there is room. */
 	for (int pass = 0; pass < 2 && !s.found; pass++) {
-		for (int d = 0; pass && d < c->n_domains; d++) {
-			g->min[d] = 0;
+		s.loose = pass == 1;
+		for (int d = 0; d < c->n_domains; d++) {
+			/* No balanced grouping has more in a domain: see contest_balanced(). */
+			int most = (c->sum * c->capacity[d] + c->biggest * c->total) / c->total;
+
 			g->max[d] = c->shared ? c->n : c->capacity[d];
+			if (!s.loose && most < g->max[d])
+				g->max[d] = most;
 		}
 		if (c->n <= EXHAUSTIVE_JOBS) {
 			s.nodes = 0;
@@ -274,8 +313,8 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 			try_all(&s, 0, 0);
 		}
 		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES) &&
-			first_fit(g, c, g->trial)) {
-			improve(g, c, g->trial);
+			first_fit(&s, g->trial)) {
+			improve(&s, g->trial);
 			consider(&s, g->trial, pair_sum(g, c, g->trial));
 		}
 	}

@@ -81,7 +81,9 @@ EXTRA_DIST += \
 	tests/golden/llc-complex.json \
 	tests/golden/mapper.json \
 	tests/golden/others.json \
-	tests/golden/sbmp.json
+	tests/golden/sbmp.json \
+	tests/golden/sbmp-pp.json \
+	tests/golden/sizes.json
 # End of EXTRA_DIST
 
 # Allocations are counted by --wrap: the engine's objects are linked in statically.

@@ -26,6 +26,8 @@ static const char *const files[] = {
 	"mapper.json",
 	"others.json",
 	"sbmp.json",
+	"sbmp-pp.json",
+	"sizes.json",
 };
 
 static const char *current_case;

@@ -37,9 +37,9 @@ static const struct option_spec lira_options[] = {
 
 /* Smoothed figures of one job, by slot. */
 struct smooth {
-	bool known, has_utilization;
+	bool known, has_utilization, has_misses;
 	uint64_t sample_no;
-	double rate, utilization;
+	double rate, utilization, misses;
 };
 
 struct policy {
@@ -130,11 +130,16 @@ static void smooth_job(const struct policy *p, const struct view_job *j, struct 
 {
 	const struct signal *rate = &j->signal[metric_signal(p)];
 	const struct signal *load = &j->signal[SIGNAL_UTILIZATION];
+	const struct signal *misses = &j->signal[SIGNAL_LLC_MISSES];
 
 	if (s->known && (p->fixed || s->sample_no == j->sample_no))
 		return;
 	if (rate->provenance != PROVENANCE_NONE)
 		s->rate = s->known ? s->rate + p->cfg.alpha * (rate->value - s->rate) : rate->value;
+	if (misses->provenance != PROVENANCE_NONE)
+		s->misses = s->has_misses ? s->misses + p->cfg.alpha * (misses->value - s->misses)
+					  : misses->value;
+	s->has_misses = s->has_misses || misses->provenance != PROVENANCE_NONE;
 	if (load->provenance != PROVENANCE_NONE && !p->fixed) {
 		s->utilization =
 			s->has_utilization
@@ -163,21 +168,20 @@ static void explain(
 }
 
 /* Fills value and second; returns the number of idle jobs. Unknown utilisation counts as busy. */
-static int read_jobs(struct policy *p, const struct view *v, const int *slot, bool *ret_missbal)
+static int read_jobs(struct policy *p, const int *slot, bool *ret_missbal)
 {
 	struct contest *c = &p->contest;
 	int idle = 0;
 
 	*ret_missbal = p->cfg.tie == TIE_MISSBAL || p->cfg.tie == TIE_AUTO;
 	for (int k = 0; k < c->n; k++) {
-		const struct view_job *j = &v->job[c->job[k]];
 		const struct smooth *s = &p->smooth[slot[c->job[k]]];
 		bool is_idle = s->has_utilization && s->utilization < p->cfg.idle;
 
 		idle += is_idle;
 		p->value[k] = is_idle ? 0 : s->rate;
-		p->second[k] = is_idle ? 0 : j->signal[SIGNAL_LLC_MISSES].value;
-		if (j->signal[SIGNAL_LLC_MISSES].provenance == PROVENANCE_NONE)
+		p->second[k] = is_idle ? 0 : s->misses;
+		if (!s->has_misses)
 			*ret_missbal = false;
 	}
 	return idle;
@@ -187,7 +191,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	struct errbuf *err)
 {
 	struct contest *c = &p->contest;
-	bool missbal, runs;
+	bool missbal, runs, dealt;
 	int rc = contest_build(c, v, ret, err), idle;
 	const char *why = NULL;
 	double best, now;
@@ -198,7 +202,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	for (int i = 0; i < v->n_jobs; i++)
 		if (!v->job[i].excluded)
 			smooth_job(p, &v->job[i], &p->smooth[slot[i]]);
-	idle = read_jobs(p, v, slot, &missbal);
+	idle = read_jobs(p, slot, &missbal);
 	explain(p, v, slot, idle, ret);
 	ret->score = 0;
 	if (c->n == 0 || contest_blocks(c, ret))
@@ -206,7 +210,8 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	best = grouping_best(&p->grouping, c, p->value, missbal ? p->second : p->value,
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
 	ret->score = best;
-	runs = contest_incumbent(c, p->running);
+	dealt = contest_incumbent(c, p->running);
+	runs = dealt || contest_grouped(c, p->running);
 	set = contest_set(c, slot);
 	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
 	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
@@ -217,13 +222,16 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	else if (runs && now * (1 + p->cfg.h) >= best)
 		why = "stays: no grouping is enough better";
 	p->set = set;
-	if (why) {
-		ret->score = now;
-		contest_keep(c, p->running, why, ret);
+	if (!why) {
+		contest_relabel(c, p->domain_of);
+		contest_apply(c, p->domain_of, ret);
 		return 0;
 	}
-	contest_relabel(c, p->domain_of);
-	contest_apply(c, p->domain_of, ret);
+	ret->score = now;
+	if (dealt)
+		contest_keep(c, p->running, why, ret);
+	else
+		contest_apply(c, p->running, ret);
 	return 0;
 }
 

@@ -40,6 +40,7 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_callisto \
 	tests/unit/test_decide_alloc \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
@@ -60,6 +61,9 @@ tests_unit_test_decide_alloc_SOURCES = tests/unit/test_decide_alloc.c $(BUSY_NOD
 tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_LDFLAGS)
+tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c
+tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_golden_SOURCES = tests/unit/test_golden.c
 tests_unit_test_golden_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)

@@ -50,12 +50,14 @@ struct topo {
 	struct topo_domain *domain; /* [n_domains] */
 	int *domain_core;           /* [n_cores] core_lx grouped by domain */
 	uint64_t llc_bytes;         /* largest last-level cache; 0 unknown */
+	char *source; /* what topo_load() makes the same from: synthetic text or XML; NULL none */
 };
 
 /*
  * topo_load - reads a topology and sets its domains to TOPO_AUTO.
- * @source: NULL this machine; a path that ends in .xml (hwloc 1.x and 2.x); else a synthetic
- *          description ("pack:2 l3:1 core:4 pu:1").
+ * @source: NULL this machine; a path that ends in .xml (hwloc 1.x and 2.x); XML itself (begins
+ *          with "<", as topo.source of another); else a synthetic description ("pack:2 l3:1
+ *          core:4 pu:1").
  * Memory-only NUMA nodes (no PU) are left out. Free with topo_free().
  * Errors: -EINVAL not understood, -ENOENT no such file, -E2BIG a PU above CORESET_MAX, -ENOMEM.
  */

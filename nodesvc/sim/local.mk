@@ -1,12 +1,5 @@
-# sim: colocsim, the engine away from the node. libviewjson: views and plans as JSON.
-noinst_LTLIBRARIES += libviewjson.la
-libviewjson_la_SOURCES = \
-	nodesvc/sim/plan_json.c nodesvc/sim/plan_json.h \
-	nodesvc/sim/view_json.c nodesvc/sim/view_json.h
-# End of libviewjson_la_SOURCES
-libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
-libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
-
+# sim: colocsim, the engine away from the node.
+#
 # The simulated machine and what drives the engine on it. Of counters/ it takes what turns counts
 # into rates, without the backends and their libraries.
 noinst_LTLIBRARIES += libsim.la
@@ -18,6 +11,8 @@ libsim_la_SOURCES = \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/pool.c nodesvc/sim/pool.h \
+	nodesvc/sim/phase_watch.c nodesvc/sim/phase_watch.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
@@ -26,7 +21,15 @@ libsim_la_SOURCES = \
 	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
 	nodesvc/sim/solve.c nodesvc/sim/solve.h \
 	nodesvc/sim/statics.c nodesvc/sim/statics.h \
-	nodesvc/sim/stats.c nodesvc/sim/stats.h
+	nodesvc/sim/stats.c nodesvc/sim/stats.h \
+	nodesvc/sim/task_eval.c nodesvc/sim/task_eval.h \
+	nodesvc/sim/task_graph.c nodesvc/sim/task_graph.h \
+	nodesvc/sim/task_machine.c nodesvc/sim/task_machine.h \
+	nodesvc/sim/task_place.c nodesvc/sim/task_place.h \
+	nodesvc/sim/task_preset.c nodesvc/sim/task_preset.h \
+	nodesvc/sim/task_queue.c nodesvc/sim/task_queue.h \
+	nodesvc/sim/task_rate.c nodesvc/sim/task_rate.h \
+	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
 # End of libsim_la_SOURCES
 libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
 libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
@@ -36,9 +39,13 @@ bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/plan_cmd.c \
+	nodesvc/sim/replay_cmd.c \
 	nodesvc/sim/run_cmd.c \
 	nodesvc/sim/sim.h \
+	nodesvc/sim/task_cmd.c \
+	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h
 # End of nodesvc_colocsim_SOURCES
 nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(YAML_CFLAGS)
@@ -46,6 +53,7 @@ nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcom
 	$(YAML_LIBS) -lm
 
 sim_tests = \
+	tests/unit/test_sim_drive \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
 	tests/unit/test_sim_shape \
@@ -55,6 +63,9 @@ check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests) tests/check-sim.sh
 dist_check_SCRIPTS += tests/check-sim.sh
 SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+tests_unit_test_sim_drive_SOURCES = tests/unit/test_sim_drive.c
+tests_unit_test_sim_drive_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_drive_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
 tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
@@ -65,6 +76,7 @@ tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
 	tests/unit/test_sim_workload.c
 tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
@@ -79,7 +91,18 @@ contrib_bench_bin_sharecost_LDFLAGS =
 contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
-EXTRA_DIST += contrib/bench/papers doc/evaluation.md
+EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
+	doc/plots/lira-fig7.svg \
+	doc/plots/lira-fig9.svg \
+	doc/plots/sbmp-fig11.svg
 noinst_PROGRAMS += contrib/bench/bin/papersim
-contrib_bench_bin_papersim_SOURCES = contrib/bench/papersim.c
+contrib_bench_bin_papersim_SOURCES = \
+	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
+	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/papersim.c \
+	contrib/bench/papersim/reasons.c \
+	contrib/bench/papersim/robust.c \
+	contrib/bench/papersim/sbmp.c \
+	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
+# End of contrib_bench_bin_papersim_SOURCES
 contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

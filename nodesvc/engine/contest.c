@@ -33,10 +33,11 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->scratch = calloc(4 * most, sizeof(int));
 	c->envelope = calloc(jobs, sizeof(*c->envelope));
 	c->base = calloc(jobs, sizeof(*c->base));
+	c->piece = calloc(jobs, sizeof(*c->piece));
 	c->allowed = calloc(jobs * domains, 1);
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
-		!c->allowed) {
+		!c->allowed || !c->base || !c->piece) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -57,6 +58,7 @@ void contest_done(struct contest *c)
 	free(c->scratch);
 	free(c->envelope);
 	free(c->base);
+	free(c->piece);
 	free(c->allowed);
 	memset(c, 0, sizeof(*c));
 }
@@ -365,6 +367,31 @@ static void compact_cores(struct contest *c)
 	c->total = total;
 }
 
+static void add_piece(struct contest *c, int k, int d, int size)
+{
+	if (c->n_pieces < c->max_jobs)
+		c->piece[c->n_pieces++] = (struct contest_piece){
+			.job = c->job[k],
+			.domain = c->domain[d], /* of the topology, until carving is over */
+			.size = size,
+		};
+}
+
+/* Domains that are left have other numbers; a piece whose domain is full is nobody's neighbour. */
+static void settle_pieces(struct contest *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->n_pieces; i++)
+		for (int d = 0; d < c->n_domains; d++)
+			if (c->domain[d] == c->piece[i].domain) {
+				c->piece[n] = c->piece[i];
+				c->piece[n++].domain = d;
+				break;
+			}
+	c->n_pieces = n;
+}
+
 /* A job larger than any domain gets whole domains and the rest of it from one more. */
 static bool carve_one(struct contest *c, struct plan *p)
 {
@@ -380,6 +407,7 @@ static bool carve_one(struct contest *c, struct plan *p)
 		for (int whole = 1; whole >= 0; whole--)
 			for (int d = 0; d < c->n_domains && left > 0; d++) {
 				const int *core = c->core + c->first_core[d];
+				int taken = 0;
 
 				if (whole && c->capacity[d] > left)
 					continue;
@@ -389,7 +417,10 @@ static bool carve_one(struct contest *c, struct plan *p)
 					c->core_domain[core[i]] = -1;
 					list[n++] = core[i];
 					left--;
+					taken++;
 				}
+				if (taken > 0 && taken < c->capacity[d])
+					add_piece(c, k, d, taken);
 			}
 		contest_give(c, k, list, n, p);
 		plan_why(p, c->job[k], "%d cores, more than any domain: whole domains first", n);
@@ -404,6 +435,7 @@ static void carve(struct contest *c, struct plan *p)
 {
 	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
 		;
+	settle_pieces(c);
 }
 
 /* The remainder of an equal division makes no job another's better: it goes where cores are left.
@@ -445,7 +477,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 		return rc;
 	settle_loners(c, p);
 	c->uniform = same_envelopes(c);
-	c->n_domains = c->total = 0;
+	c->n_domains = c->total = c->n_pieces = 0;
 	c->equal = true;
 	c->shared = c->given = c->even = false;
 	if (c->n == 0)

@@ -76,6 +76,7 @@ EXTRA_DIST += \
 	tests/golden/basic.json \
 	tests/golden/das.json \
 	tests/golden/dio.json \
+	tests/golden/lira-cost.json \
 	tests/golden/lira-static.json \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \

@@ -164,6 +164,12 @@ static bool shares_suffice(const struct contest *c, const int *domain_of, int *w
 	return true;
 }
 
+/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
+static bool owns_as_group(const struct contest *c, int d, int members)
+{
+	return members > c->capacity[d] || (c->shared && members > 1);
+}
+
 static void give_whole_domain(struct contest *c, const int *domain_of, int d, struct plan *p)
 {
 	for (int k = 0; k < c->n; k++) {
@@ -342,7 +348,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 
 		for (int k = 0; k < c->n; k++)
 			members += domain_of[k] == d;
-		if (members > c->capacity[d]) {
+		if (owns_as_group(c, d, members)) {
 			give_whole_domain(c, domain_of, d, p);
 			continue;
 		}
@@ -405,7 +411,7 @@ static bool domain_is_dealt(struct contest *c, const int *domain_of, int d)
 		least = cores < least ? cores : least;
 		most = cores > most ? cores : most;
 	}
-	if (members > c->capacity[d])
+	if (owns_as_group(c, d, members))
 		return least == c->capacity[d]; /* all share all */
 	/* Disjoint (each core had no owner before), and all dealt out as evenly as sizes are. */
 	if (!whole || sum > c->capacity[d])
@@ -473,7 +479,7 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 		int d = domain_of[k];
 
 		p->job[c->job[k]].coreset = *current_of(c, k);
-		p->job[c->job[k]].group = members[d] > c->capacity[d] ? d : -1;
+		p->job[c->job[k]].group = owns_as_group(c, d, members[d]) ? d : -1;
 		plan_why(p, c->job[k], "%s", why);
 	}
 }

@@ -751,6 +751,67 @@ START_TEST(oracles_find_the_truths_best_and_worst)
 }
 END_TEST
 
+/* Figures that are all different leave order of arrival nothing to decide. */
+START_TEST(arrivals_in_another_order_change_nothing)
+{
+	static const char *const specs[] = {"lira", "lira-static", "lira,norm=per_socket", "dio",
+		"llc-complex", "llc-complex,strict=1", "sbmp", "sbmp,objective=stp", "sbmp-pp"};
+	bool by_cores = _i >= 6;
+
+	for (int c = 0; c < 40; c++) {
+		struct world w, other;
+		int n = by_cores ? 2 + rnd(3) : 4 * (1 + rnd(2)), to[JOBS];
+		const char *source = by_cores ? "pack:4 l3:2 core:6" : "pack:2 core:4";
+
+		open_world(&w, source, specs[_i], n);
+		open_world(&other, source, specs[_i], n);
+		for (int i = 0; i < n; i++)
+			to[i] = i;
+		for (int i = n - 1; i > 0; i--) {
+			int j = rnd(i + 1), keep = to[i];
+
+			to[i] = to[j];
+			to[j] = keep;
+		}
+		for (int i = 0; i < n; i++) {
+			double b = 0.3 + 0.6 * rnd(100000) / 100000;
+			const double fit[] = {0.9 - b, b, 0.1 * rnd(100000) / 100000};
+
+			for (int p = 0; p < 4; p++) {
+				const int cores = p ? 6 << p : 1;
+
+				w.speed[i][p] = (struct speed_point){cores, 1 / curve(fit, cores)};
+			}
+			w.job[i].speed = w.speed[i];
+			w.job[i].n_speed = 4;
+			tell(&w, i, SIGNAL_LOADS, rnd(1000000) + i / 10.0);
+			tell(&w, i, SIGNAL_LLC_MISSES, rnd(1000000) + i / 10.0);
+			tell(&w, i, SIGNAL_LLC_REFS, rnd(1000000) + i / 10.0);
+			tell(&w, i, SIGNAL_UTILIZATION, 0.9);
+		}
+		for (int i = 0; i < n; i++) {
+			other.job[to[i]] = w.job[i];
+			other.job[to[i]].id = other.id[to[i]];
+			other.job[to[i]].order = to[i];
+		}
+		decide(&w);
+		decide(&other);
+		ck_assert(fabs(w.plan.score - other.plan.score) < 1e-6 || isnan(w.plan.score));
+		for (int i = 0; i < n; i++) {
+			if (by_cores)
+				ck_assert_int_eq(w.plan.job[i].cores, other.plan.job[to[i]].cores);
+			for (int j = 0; j < i && !by_cores; j++)
+				ck_assert_msg((domain_of(&w, i) == domain_of(&w, j)) ==
+						      (domain_of(&other, to[i]) ==
+							      domain_of(&other, to[j])),
+					"%s, case %d", specs[_i], c);
+		}
+		close_world(&w);
+		close_world(&other);
+	}
+}
+END_TEST
+
 static void seed(void)
 {
 	state = 88172645463325252u;
@@ -783,6 +844,8 @@ int main(void)
 	add(s, "fair, callisto, spread and gang share exactly", shares_are_exact, 4);
 	add(s, "oracles try everything", oracles_on_curves_are_best_and_worst_of_all, 3);
 	add(s, "oracles believe the truth", oracles_find_the_truths_best_and_worst, 3);
+	add(s, "no tie, nothing for order of arrival to decide",
+		arrivals_in_another_order_change_nothing, 9);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

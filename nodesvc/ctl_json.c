@@ -149,6 +149,7 @@ static const char *missing_signal(const struct daemon *d, uint32_t needs)
 struct json_object *ctl_json_policies(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	const uint32_t lacks = decide_lacks(d);
 
 	ADD(o, "ruling", json_object_new_string(d->ruling));
 	for (int i = 0; policy_registry[i]; i++) {
@@ -163,12 +164,12 @@ struct json_object *ctl_json_policies(struct daemon *d)
 					json_object_new_string(signal_name((enum signal_id)k)));
 		if (!ops->on_node)
 			snprintf(reason, sizeof(reason), "runs in colocsim only");
-		else if (ops->asks)
+		else if (ops->asks & lacks)
 			snprintf(reason, sizeof(reason),
 				"asks for%s%s%s, not to be had on a node yet: %s decides",
-				ops->asks & POLICY_ASKS_SLICES ? " time slices" : "",
-				ops->asks & POLICY_ASKS_EXPERIMENTS ? " experiments" : "",
-				ops->asks & POLICY_ASKS_LENT ? " lent cores" : "",
+				ops->asks & lacks & POLICY_ASKS_SLICES ? " time slices" : "",
+				ops->asks & lacks & POLICY_ASKS_EXPERIMENTS ? " experiments" : "",
+				ops->asks & lacks & POLICY_ASKS_LENT ? " lent cores" : "",
 				d->conf.fallback);
 		else if (missing)
 			snprintf(reason, sizeof(reason),
@@ -179,7 +180,7 @@ struct json_object *ctl_json_policies(struct daemon *d)
 		ADD(p, "summary", ctl_json_text(ops->summary));
 		ADD(p, "options", ctl_json_text(ops->options));
 		ADD(p, "needs", needs);
-		ADD(p, "usable", json_object_new_boolean(ops->on_node && !ops->asks));
+		ADD(p, "usable", json_object_new_boolean(ops->on_node && !(ops->asks & lacks)));
 		ADD(p, "reason", ctl_json_text(reason));
 		json_object_array_add(list, p);
 	}
@@ -205,13 +206,13 @@ struct json_object *ctl_json_counters(struct daemon *d)
 {
 	static const struct {
 		enum signal_id signal;
-		uint32_t counter;
+		enum counter_id counter;
 	} map[] = {
-		{SIGNAL_INSTRUCTIONS, COUNTER_BIT(COUNTER_INSTRUCTIONS)},
-		{SIGNAL_LOADS, COUNTER_BIT(COUNTER_LOADS)},
-		{SIGNAL_LLC_REFS, COUNTER_BIT(COUNTER_LLC_REFS)},
-		{SIGNAL_LLC_MISSES, COUNTER_BIT(COUNTER_LLC_MISSES)},
-		{SIGNAL_MEM_BYTES, COUNTER_BIT(COUNTER_MEM_BYTES)},
+		{SIGNAL_INSTRUCTIONS, COUNTER_INSTRUCTIONS},
+		{SIGNAL_LOADS, COUNTER_LOADS},
+		{SIGNAL_LLC_REFS, COUNTER_LLC_REFS},
+		{SIGNAL_LLC_MISSES, COUNTER_LLC_MISSES},
+		{SIGNAL_MEM_BYTES, COUNTER_MEM_BYTES},
 	};
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	struct json_object *util = json_object_new_object();
@@ -225,15 +226,18 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	json_object_array_add(list, util);
 	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
 		struct json_object *s = json_object_new_object();
-		bool hw = d->counters.provides & map[i].counter;
+		bool hw = d->counters.provides & COUNTER_BIT(map[i].counter);
+		const char *event = NULL, *remark = NULL;
 
+		if (d->counters.ops->event)
+			event = d->counters.ops->event(map[i].counter, &remark);
 		ADD(s, "name", json_object_new_string(signal_name(map[i].signal)));
 		ADD(s, "source", json_object_new_string(hw ? d->counters.ops->name : "profile"));
 		ADD(s, "available", json_object_new_boolean(hw));
-		ADD(s, "reason",
-			hw ? NULL
-			   : json_object_new_string(
-				     "no hardware counter; from the program's stored profile"));
+		ADD(s, "event", hw && event ? json_object_new_string(event) : NULL);
+		if (!hw && !remark)
+			remark = "no hardware counter; from the program's stored profile";
+		ADD(s, "reason", remark ? json_object_new_string(remark) : NULL);
 		json_object_array_add(list, s);
 	}
 	ADD(o, "signals", list);

@@ -17,6 +17,8 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/rotate.h"
+#include "nodesvc/pages.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
@@ -68,7 +70,8 @@ struct launch_var {
 
 struct step {
 	uint32_t job_id, step_id;
-	char id[JOB_ID_MAX]; /* "12.0", "12.batch" */
+	uint32_t nodeid;     /* of this node within the step: several slurmd may share a kernel */
+	char id[JOB_ID_MAX]; /* "12.0", "12.batch"; "12.0@2" beside a "12.0" of another slurmd */
 	uint32_t array_job, array_task;
 	uint32_t uid;
 	char user[33], account[64], partition[64], job_name[128];
@@ -113,6 +116,9 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
+	struct turn turn; /* rotate.c */
+	struct pages *pages; /* shared with its processes; NULL none asked */
+
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;
 
@@ -133,11 +139,11 @@ struct jobs {
 	int64_t next_order;
 };
 
-struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id);
+struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);
 /* By "12", "12.0", "12.batch"; the first of a job. NULL none. */
 struct step *jobs_find_id(struct jobs *j, const char *id);
 /* New, zeroed, with id, order and start times; NULL: full or out of memory. */
-struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id);
+struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);
 /* Takes it out and frees it (counters and tables too). */
 void jobs_remove(struct jobs *j, struct step *s);
 void jobs_done(struct jobs *j);

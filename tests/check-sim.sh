@@ -56,6 +56,23 @@ END
 "$sim" run --json "$dir/w.yaml" | grep -q '"provenance":"simulated"' ||
   complain "run --json does not say simulated"
 
+# What every policy decides over a run is decided again in replay, bit for bit.
+for policy in lira lira-static callisto sbmp sbmp-pp sbmp-cd mapper dio llc-complex gang hillclimb; do
+  rm -f "$dir/trace"
+  status 0 run --policy="$policy" --record="$dir/trace" "$dir/w.yaml"
+  status 0 replay "$dir/trace"
+  grep -qE '^replay: ([0-9]+) decisions, \1 identical' "$dir/out" ||
+    complain "replay of $policy: $(cat "$dir/out")"
+  grep -q 'simulated' "$dir/out" || complain "replay of a simulated trace does not say so"
+done
+status 0 replay --policy=fair "$dir/trace"
+grep -q '^replayed:' "$dir/out" || complain "another policy's replay is not labelled"
+status 1 run --policy=lira --record="$dir/trace" "$dir/w.yaml" # there is one already
+status 2 run --policy=linux --record="$dir/other" "$dir/w.yaml"
+status 1 replay "$dir/w.yaml"
+status 1 replay "$dir/missing"
+status 2 replay
+
 status 2 eval
 status 2 eval --population=lira
 status 2 eval --population=nobody --policies=lira
@@ -73,7 +90,7 @@ status 1 run "$dir/bad.yaml"
 grep -q "bad.yaml:1: unknown key 'jops'" "$dir/err" || complain "a bad key is not named with its line"
 
 # The manual page names every option.
-for command in plan run eval; do
+for command in plan replay run eval; do
   "$sim" "$command" --help | grep -o -- '^  --[a-z-]*' | while read -r option; do
     sed -e 's/\\-/-/g' "$top/nodesvc/sim/colocsim.1" | grep -q -- "$option" ||
       echo "$command $option"

@@ -145,7 +145,7 @@ struct result {
 	long allocations;
 };
 
-static int measure(const struct policy_ops *ops, int jobs, int sockets, int n, struct result *ret)
+static int measure(const char *spec, int jobs, int sockets, int n, struct result *ret)
 {
 	static struct world w;
 	static double us[100000], wall_us[100000];
@@ -164,7 +164,7 @@ static int measure(const struct policy_ops *ops, int jobs, int sockets, int n, s
 		return 1;
 	}
 	cfg.topo = t;
-	if (engine_create(&e, ops->name, &cfg, &err) || plan_init(&plan, jobs, &err)) {
+	if (engine_create(&e, spec, &cfg, &err) || plan_init(&plan, jobs, &err)) {
 		fprintf(stderr, "decide: %s\n", err.text);
 		engine_free(e);
 		topo_free(t);
@@ -199,7 +199,7 @@ static int measure(const struct policy_ops *ops, int jobs, int sockets, int n, s
 		carry_out(&w, &plan);
 	}
 	if (rc)
-		fprintf(stderr, "decide: %s, %d jobs, %d sockets: %s\n", ops->name, jobs, sockets,
+		fprintf(stderr, "decide: %s, %d jobs, %d sockets: %s\n", spec, jobs, sockets,
 			err.text);
 	qsort(us, (size_t)n, sizeof(double), by_value);
 	qsort(wall_us, (size_t)n, sizeof(double), by_value);
@@ -235,7 +235,8 @@ int main(int argc, char **argv)
 	static const int all_jobs[] = {4, 8, 16, 32, 64, 128, 256};
 	static const int all_sockets[] = {1, 2, 4, 8, 16};
 	int jobs = 0, sockets = 0, decisions = 400, c, rc = 0;
-	const char *policy = NULL;
+	const char *policy = NULL; /* NAME or NAME,key=value */
+	const struct policy_ops *only = NULL;
 	bool json = false, first = true;
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1)
@@ -258,8 +259,14 @@ int main(int argc, char **argv)
 		default:
 			return usage(c == 'h' ? stdout : stderr, c == 'h' ? 0 : 2);
 		}
+	if (policy) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(policy, ","), policy);
+		only = policy_find(name);
+	}
 	if (jobs < 0 || jobs > MAX_JOBS || sockets < 0 || sockets > 64 || decisions < 100 ||
-		decisions > 100000 || (policy && !policy_find(policy)) || optind < argc)
+		decisions > 100000 || (policy && !only) || optind < argc)
 		return usage(stderr, 2);
 	if (json)
 		printf("{\"bench\": \"decide\", \"provenance\": \"measured\", \"results\": [");
@@ -272,11 +279,12 @@ int main(int argc, char **argv)
 				const struct policy_ops *ops = policy_registry[p];
 				struct result r = {0};
 
-				if (!ops->on_node || (policy && strcmp(policy, ops->name) != 0) ||
+				if (!ops->on_node || (only && ops != only) ||
 					(jobs && jobs != all_jobs[n]) ||
 					(sockets && sockets != all_sockets[s]))
 					continue;
-				if (measure(ops, all_jobs[n], all_sockets[s], decisions, &r)) {
+				if (measure(policy ? policy : ops->name, all_jobs[n],
+					    all_sockets[s], decisions, &r)) {
 					rc = 1;
 					continue;
 				}

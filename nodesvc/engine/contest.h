@@ -26,6 +26,13 @@ struct contest_piece {
 	int size;   /* cores */
 };
 
+/* What runs in a domain now; for contest_incumbent(). */
+struct contest_load {
+	int members, sum; /* jobs, and their cores there */
+	int least, most;  /* cores of one job */
+	bool overlap;     /* two jobs on one core */
+};
+
 struct contest {
 	const struct topo *t;
 	const struct view *v;
@@ -50,14 +57,21 @@ struct contest {
 	int n_pieces;     /* of jobs that were dealt whole domains first */
 	struct contest_piece *piece; /* [max_jobs] */
 	int *core_domain;            /* [topo.n_cores] contest domain of a core, -1 not usable */
+	bool whole;                  /* domains and cores are all of the topology's */
 
 	/* room for contest.c and contest_apply.c */
 	int words;    /* of coresets on this node */
 	int *running; /* [n_cores] the one job that runs there; -1 none, -2 several */
 	const struct coreset **envelope; /* [max_jobs] by contest job, without reserved PUs */
+	const struct coreset **of_job;   /* [max_jobs] by view job; NULL: does not compete */
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
+	int *member;                     /* [max_jobs] contest jobs by domain, then number */
+	int *first_member;               /* [topo.n_domains + 1] into member[] */
+	struct contest_load *load;       /* [topo.n_domains] */
+	int n_sorted;                    /* view jobs of the last build, and ... */
+	int *sorted;                     /* [max_jobs] ... their order of arrival: a guess */
 	int *scratch;                    /* [4 * max(max_jobs, n_cores)] */
 };
 
@@ -79,7 +93,8 @@ static inline bool contest_allowed(const struct contest *c, int k, int d)
 
 /*
  * contest_counts - how many jobs each domain takes when sizes do not decide: shares of n by
- * capacity, largest remainder, ties to a domain that would be empty, then to the lower; floor/ceil(N/S) on equal domains.
+ * capacity, largest remainder, ties to a domain that would be empty, then to the lower;
+ * floor/ceil(N/S) on equal domains.
  */
 void contest_counts(const struct contest *c, int *ret_count);
 

@@ -97,3 +97,8 @@ contrib_bench_decide_SOURCES = contrib/bench/decide.c
 contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
 contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+
+# Not run by itself: for showing that a change for speed leaves every plan as it was.
+noinst_PROGRAMS += contrib/bench/plandigest
+contrib_bench_plandigest_SOURCES = contrib/bench/plandigest.c
+contrib_bench_plandigest_LDADD = libengine.la libtopo.la libcommon.la -lm

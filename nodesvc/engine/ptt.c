@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OLD_WEIGHT 4 /* of 5 */
 #define AGE_FACTOR 0.98
 
 static bool place_before(const struct ptt_place *a, const struct ptt_place *b)
@@ -49,6 +48,7 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 	int rc;
 
 	memset(t, 0, sizeof(*t));
+	t->new_weight = 1;
 	rc = units_init(&t->units, topo, err);
 	if (rc)
 		return rc;
@@ -115,7 +115,8 @@ void ptt_update(struct ptt *t, int type, int place, double seconds)
 {
 	double *v = &t->type[type].seconds[place];
 
-	*v = *v > 0 ? (OLD_WEIGHT * *v + seconds) / (OLD_WEIGHT + 1) : seconds;
+	*v = *v > 0 ? ((PTT_WEIGHTS - t->new_weight) * *v + t->new_weight * seconds) / PTT_WEIGHTS
+		    : seconds;
 	t->type[type].age[place] = 0;
 }
 

@@ -6,7 +6,9 @@ librecord_la_SOURCES = \
 	nodesvc/record/ledger.c nodesvc/record/ledger.h \
 	nodesvc/record/record.c nodesvc/record/record.h \
 	nodesvc/record/record_decision.c \
+	nodesvc/record/record_history.c \
 	nodesvc/record/record_internal.h \
+	nodesvc/record/record_measurement.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
 	nodesvc/record/record_step.c \
@@ -26,6 +28,12 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/tmpdir.h
 tests_unit_test_record_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
 TESTS += tests/unit/test_record
+
+check_PROGRAMS += tests/unit/test_record_history
+tests_unit_test_record_history_SOURCES = tests/unit/test_record_history.c tests/unit/tmpdir.h
+tests_unit_test_record_history_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_history_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+TESTS += tests/unit/test_record_history
 
 check_PROGRAMS += tests/unit/test_step_id
 tests_unit_test_step_id_SOURCES = tests/unit/test_step_id.c

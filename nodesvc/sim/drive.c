@@ -296,6 +296,11 @@ static const struct reference *find_reference(const char *name)
 	return NULL;
 }
 
+bool drive_is_reference(const char *policy)
+{
+	return find_reference(policy) != NULL;
+}
+
 int drive_check(const char *policy, const struct topo *t, int n_jobs, struct errbuf *err)
 {
 	struct policy_cfg cfg = {.topo = t, .max_jobs = n_jobs};

@@ -6,9 +6,17 @@
 #ifndef COLOC_SIM_DRIVE_H
 #define COLOC_SIM_DRIVE_H
 
+#include "nodesvc/engine/plan.h"
 #include "nodesvc/sim/run.h"
 #include "nodesvc/sim/sensor.h"
 #include "nodesvc/sim/statics.h"
+
+/* Hears of every decision, as on a node a recorder would (run_cmd.c: traces; tests). */
+struct drive_watch {
+	void *ctx;
+	/* @refused: the ruling engine's error, then @p is the fallback's plan; else NULL. */
+	void (*decided)(void *ctx, const struct view *v, const struct plan *p, const char *refused);
+};
 
 enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 
@@ -29,6 +37,7 @@ struct drive {
 	int min_runs;
 	double sample_s; /* counters are read and the policy is asked */
 	struct sensor_params sensor;
+	const struct drive_watch *watch; /* hears of every decision; NULL nobody */
 	bool shuffle; /* hand every job another one's counters (a test of the tests) */
 };
 
@@ -55,6 +64,8 @@ void drive_defaults(struct drive *d);
 int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *err);
 /* Checks name and options of a policy without running anything. */
 int drive_check(const char *policy, const struct topo *t, int n_jobs, struct errbuf *err);
+/* One of the simulator's own, which no engine decides. */
+bool drive_is_reference(const char *policy);
 
 /* Sums over the jobs of a result; @ntt: pointer to the first of the wanted kind. */
 enum ntt_base { NTT_ALL, NTT_BEST, NTT_SHARE };

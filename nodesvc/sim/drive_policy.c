@@ -210,12 +210,15 @@ static int decide(struct world *w, struct errbuf *err)
 		rc = engine_decide(w->fallback, &v, &w->plan, err);
 	} else if (rc) {
 		return err_set(err, rc, "%s", why.text);
-	} else {
-		w->n_events = w->n_gone = 0;
 	}
-	if (!rc)
-		apply(w);
-	return rc;
+	if (rc)
+		return rc;
+	if (w->d->watch)
+		w->d->watch->decided(w->d->watch->ctx, &v, &w->plan, *why.text ? why.text : NULL);
+	if (!*why.text)
+		w->n_events = w->n_gone = 0;
+	apply(w);
+	return 0;
 }
 
 /* Time passes; what happens in between is told to the policy at once. */

@@ -1,12 +1,5 @@
-# sim: colocsim, the engine away from the node. libviewjson: views and plans as JSON.
-noinst_LTLIBRARIES += libviewjson.la
-libviewjson_la_SOURCES = \
-	nodesvc/sim/plan_json.c nodesvc/sim/plan_json.h \
-	nodesvc/sim/view_json.c nodesvc/sim/view_json.h
-# End of libviewjson_la_SOURCES
-libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
-libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
-
+# sim: colocsim, the engine away from the node.
+#
 # The simulated machine and what drives the engine on it. Of counters/ it takes what turns counts
 # into rates, without the backends and their libraries.
 noinst_LTLIBRARIES += libsim.la
@@ -18,6 +11,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/pool.c nodesvc/sim/pool.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
@@ -26,7 +20,15 @@ libsim_la_SOURCES = \
 	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
 	nodesvc/sim/solve.c nodesvc/sim/solve.h \
 	nodesvc/sim/statics.c nodesvc/sim/statics.h \
-	nodesvc/sim/stats.c nodesvc/sim/stats.h
+	nodesvc/sim/stats.c nodesvc/sim/stats.h \
+	nodesvc/sim/task_eval.c nodesvc/sim/task_eval.h \
+	nodesvc/sim/task_graph.c nodesvc/sim/task_graph.h \
+	nodesvc/sim/task_machine.c nodesvc/sim/task_machine.h \
+	nodesvc/sim/task_place.c nodesvc/sim/task_place.h \
+	nodesvc/sim/task_preset.c nodesvc/sim/task_preset.h \
+	nodesvc/sim/task_queue.c nodesvc/sim/task_queue.h \
+	nodesvc/sim/task_rate.c nodesvc/sim/task_rate.h \
+	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
 # End of libsim_la_SOURCES
 libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
 libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
@@ -36,9 +38,13 @@ bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/plan_cmd.c \
+	nodesvc/sim/replay_cmd.c \
 	nodesvc/sim/run_cmd.c \
 	nodesvc/sim/sim.h \
+	nodesvc/sim/task_cmd.c \
+	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h
 # End of nodesvc_colocsim_SOURCES
 nodesvc_colocsim_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(YAML_CFLAGS)
@@ -65,6 +71,7 @@ tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
 	tests/unit/test_sim_workload.c
 tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)

@@ -6,6 +6,8 @@ live_scripts = \
 	tests/live/report.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
+	tests/live/nodes.sh \
+	tests/live/gang.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/sim/plan_json.h"
-#include "nodesvc/sim/view_json.h"
+#include "nodesvc/trace/plan_json.h"
+#include "nodesvc/trace/view_json.h"
 
 static const char *const files[] = {
 	"basic.json",

@@ -39,11 +39,13 @@ enum aim { AIM_TIME, AIM_COST };
 struct config {
 	double explore; /* chance that a local search takes any place (XiTAO 0.1, paper 0) */
 	int age;        /* looks after which an entry drifts back; 0 never */
+	int weight;     /* of a new sample, in five (section 5.3: 1) */
 };
 
 static const struct option_spec options[] = {
 	{"explore", OPTION_DOUBLE, offsetof(struct config, explore), 0, 1, NULL},
 	{"age", OPTION_INT, offsetof(struct config, age), 0, 60000, NULL},
+	{"weight", OPTION_INT, offsetof(struct config, weight), 1, PTT_WEIGHTS, NULL},
 	{0},
 };
 
@@ -90,11 +92,13 @@ static int create(
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->variant = variant;
+	p->cfg.weight = 1;
 	rc = option_read(cfg, variant_name[variant], options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
 	if (!rc)
 		rc = ptt_init(&p->ptt, cfg, err);
+	p->ptt.new_weight = p->cfg.weight;
 	p->state = calloc(n, sizeof(*p->state));
 	p->core_place = calloc((size_t)cfg->topo->n_cores, sizeof(int));
 	p->users = calloc((size_t)(p->ptt.n_places ? p->ptt.n_places : 1), sizeof(int));
@@ -485,7 +489,7 @@ static void das_forget(struct policy *p, int slot)
 	const struct policy_ops policy_##ident = {                                                 \
 		.name = literal,                                                                   \
 		.summary = text,                                                                   \
-		.options = "explore=0..1 age=N",                                                   \
+		.options = "explore=0..1 age=N weight=1..5",                                       \
 		.needs = 0,                                                                        \
 		.on_node = true,                                                                   \
 		.create = ident##_create,                                                          \

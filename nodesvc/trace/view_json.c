@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/sim/view_json.h"
+#include "nodesvc/trace/view_json.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/trace/value.h"
 
 struct one_view {
 	struct view view;
@@ -26,129 +27,11 @@ struct view_file {
 	struct one_view *one;
 };
 
-/* Where we are, for messages: "view 2: job A: " */
-struct where {
-	int view;
-	bool is_list;
-	const char *job;
-	struct errbuf *err;
-};
-
-#define BAD(w, field, node, expected) bad_value((w), (field), (node), (expected))
-
-static int fail(const struct where *w, const char *text)
-{
-	char view[32] = "";
-
-	if (w->is_list)
-		snprintf(view, sizeof(view), "view %d: ", w->view);
-	if (w->job)
-		return err_set(w->err, -EINVAL, "%sjob %.60s: %s", view, w->job, text);
-	return err_set(w->err, -EINVAL, "%s%s", view, text);
-}
-
-static int bad_value(
-	const struct where *w, const char *field, json_object *node, const char *expected)
-{
-	char text[200];
-
-	snprintf(text, sizeof(text), "%.60s: %.60s: %s expected", field,
-		json_object_to_json_string_ext(node, JSON_C_TO_STRING_PLAIN), expected);
-	return fail(w, text);
-}
-
-static int unknown_key(const struct where *w, const char *key)
-{
-	char text[100];
-
-	snprintf(text, sizeof(text), "unknown key '%.60s'", key);
-	return fail(w, text);
-}
-
-static bool is_number(json_object *o)
-{
-	return json_object_is_type(o, json_type_int) || json_object_is_type(o, json_type_double);
-}
-
-static int get_double(const struct where *w, const char *field, json_object *o, double min,
-	double max, double *ret)
-{
-	char expected[64];
-	double x;
-
-	if (is_number(o)) {
-		x = json_object_get_double(o);
-		if (isfinite(x) && x >= min && x <= max) {
-			*ret = x;
-			return 0;
-		}
-	}
-	if (max < 1e300)
-		snprintf(expected, sizeof(expected), "number from %g to %g", min, max);
-	else
-		snprintf(expected, sizeof(expected), "finite number >= %g", min);
-	return BAD(w, field, o, expected);
-}
-
-static int get_int(
-	const struct where *w, const char *field, json_object *o, int min, int max, int *ret)
-{
-	double x;
-	char expected[64];
-
-	/* 4.0 is a whole number too. */
-	if (is_number(o)) {
-		x = json_object_get_double(o);
-		if (x >= min && x <= max && x == floor(x)) {
-			*ret = (int)x;
-			return 0;
-		}
-	}
-	snprintf(expected, sizeof(expected), "whole number from %d to %d", min, max);
-	return BAD(w, field, o, expected);
-}
-
-static int get_string(
-	const struct where *w, const char *field, json_object *o, size_t max, const char **ret)
-{
-	if (!json_object_is_type(o, json_type_string))
-		return BAD(w, field, o, "text");
-	if (json_object_get_string_len(o) < 1 || (size_t)json_object_get_string_len(o) >= max ||
-		strlen(json_object_get_string(o)) != (size_t)json_object_get_string_len(o))
-		return BAD(w, field, o, "shorter, non-empty text");
-	*ret = json_object_get_string(o);
-	return 0;
-}
-
-static int get_coreset(
-	const struct where *w, const char *field, json_object *o, struct coreset *ret)
-{
-	if (!json_object_is_type(o, json_type_string) ||
-		coreset_parse(ret, json_object_get_string(o), NULL))
-		return BAD(w, field, o, "list of CPUs (\"0-3,8\")");
-	return 0;
-}
-
-static int get_bool(const struct where *w, const char *field, json_object *o, bool *ret)
-{
-	if (!json_object_is_type(o, json_type_boolean))
-		return BAD(w, field, o, "true or false");
-	*ret = json_object_get_boolean(o);
-	return 0;
-}
-
-static int need_type(const struct where *w, const char *field, json_object *o, json_type type)
-{
-	if (json_object_is_type(o, type))
-		return 0;
-	return BAD(w, field, o, type == json_type_object ? "object" : "list");
-}
-
 static int set_signal(const struct where *w, struct view_job *j, const char *field, json_object *o,
 	enum signal_id id, enum provenance from)
 {
 	bool ratio = id == SIGNAL_UTILIZATION || id == SIGNAL_LLC_MISS_RATIO;
-	int rc = get_double(w, field, o, 0, ratio ? 1 : INFINITY, &j->signal[id].value);
+	int rc = value_double(w, field, o, 0, ratio ? 1 : INFINITY, &j->signal[id].value);
 
 	if (rc == 0)
 		j->signal[id].provenance = from;
@@ -157,7 +40,7 @@ static int set_signal(const struct where *w, struct view_job *j, const char *fie
 
 static int parse_signals(const struct where *w, struct view_job *j, json_object *o)
 {
-	int rc = need_type(w, "signals", o, json_type_object);
+	int rc = value_type(w, "signals", o, json_type_object);
 
 	if (rc)
 		return rc;
@@ -170,10 +53,39 @@ static int parse_signals(const struct where *w, struct view_job *j, json_object 
 				strcmp(key, signal_name((enum signal_id)id)) != 0))
 			id++;
 		if (id == SIGNAL_COUNT)
-			return unknown_key(w, key);
+			return value_unknown_key(w, key);
 		rc = set_signal(w, j, key, value, (enum signal_id)id, PROVENANCE_HW);
 		if (rc)
 			return rc;
+	}
+	return 0;
+}
+
+/* Where figures come from, by their names; the signal itself must be there. */
+static int parse_provenance(const struct where *w, struct view_job *j, json_object *o)
+{
+	int rc = value_type(w, "provenance", o, json_type_object);
+
+	if (rc)
+		return rc;
+	json_object_object_foreach(o, key, value)
+	{
+		int id = 0, from = PROVENANCE_HW;
+		char field[64];
+
+		while (id < SIGNAL_COUNT && strcmp(key, signal_name((enum signal_id)id)) != 0)
+			id++;
+		if (id == SIGNAL_COUNT || j->signal[id].provenance == PROVENANCE_NONE)
+			return value_unknown_key(w, key);
+		while (from <= PROVENANCE_OS &&
+			!(json_object_is_type(value, json_type_string) &&
+				strcmp(json_object_get_string(value),
+					provenance_name((enum provenance)from)) == 0))
+			from++;
+		snprintf(field, sizeof(field), "provenance.%.40s", key);
+		if (from > PROVENANCE_OS)
+			return value_bad(w, field, value, "hw, app, profile or os");
+		j->signal[id].provenance = (enum provenance)from;
 	}
 	return 0;
 }
@@ -186,7 +98,7 @@ static int by_cores(const void *a, const void *b)
 static int parse_speed(const struct where *w, struct view_job *j, json_object *o)
 {
 	struct speed_point *point;
-	int rc = need_type(w, "speed", o, json_type_object), n = 0;
+	int rc = value_type(w, "speed", o, json_type_object), n = 0;
 
 	if (rc)
 		return rc;
@@ -201,13 +113,13 @@ static int parse_speed(const struct where *w, struct view_job *j, json_object *o
 		char field[64];
 
 		if (key[0] < '1' || key[0] > '9' || *end || cores > CORESET_MAX)
-			return unknown_key(w, key);
+			return value_unknown_key(w, key);
 		snprintf(field, sizeof(field), "speed at %ld cores", cores);
-		rc = get_double(w, field, value, 0, INFINITY, &point[n].speed);
+		rc = value_double(w, field, value, 0, INFINITY, &point[n].speed);
 		if (rc)
 			return rc;
 		if (point[n].speed <= 0)
-			return BAD(w, field, value, "number above 0");
+			return value_bad(w, field, value, "number above 0");
 		point[n++].cores = (int)cores;
 	}
 	qsort(point, (size_t)n, sizeof(*point), by_cores);
@@ -218,12 +130,12 @@ static int parse_speed(const struct where *w, struct view_job *j, json_object *o
 static int parse_priority(const struct where *w, struct view_job *j, json_object *o)
 {
 	const char *text;
-	int rc = get_string(w, "priority", o, 16, &text);
+	int rc = value_string(w, "priority", o, 16, &text);
 
 	if (rc)
 		return rc;
 	if (strcmp(text, "high") != 0 && strcmp(text, "low") != 0)
-		return BAD(w, "priority", o, "\"high\" or \"low\"");
+		return value_bad(w, "priority", o, "\"high\" or \"low\"");
 	j->has_priority = true;
 	j->priority_high = strcmp(text, "high") == 0;
 	return 0;
@@ -231,15 +143,15 @@ static int parse_priority(const struct where *w, struct view_job *j, json_object
 
 static int parse_current(const struct where *w, struct view_job *j, bool *has, json_object *o)
 {
-	int rc = need_type(w, "current", o, json_type_object);
+	int rc = value_type(w, "current", o, json_type_object);
 
 	if (rc)
 		return rc;
 	json_object_object_foreach(o, key, value)
 	{
 		if (strcmp(key, "coreset") != 0)
-			return unknown_key(w, key);
-		rc = get_coreset(w, "current.coreset", value, &j->current);
+			return value_unknown_key(w, key);
+		rc = value_coreset(w, "current.coreset", value, &j->current);
 		if (rc)
 			return rc;
 		*has = true;
@@ -255,25 +167,25 @@ static int parse_numbers(
 
 	*ret_known = true;
 	if (strcmp(key, "threads") == 0)
-		return get_int(w, key, o, 0, 1 << 20, &j->threads);
+		return value_int(w, key, o, 0, 1 << 20, &j->threads);
 	if (strcmp(key, "cores") == 0)
-		return get_int(w, key, o, 1, CORESET_MAX, &j->cores);
+		return value_int(w, key, o, 1, CORESET_MAX, &j->cores);
 	if (strcmp(key, "min_cores") == 0)
-		return get_int(w, key, o, 0, CORESET_MAX, &j->min_cores);
+		return value_int(w, key, o, 0, CORESET_MAX, &j->min_cores);
 	if (strcmp(key, "home_numa") == 0)
-		return get_int(w, key, o, -1, CORESET_MAX, &j->home_numa);
+		return value_int(w, key, o, -1, CORESET_MAX, &j->home_numa);
 	if (strcmp(key, "rss_bytes") == 0)
-		return get_double(w, key, o, 0, INFINITY, &j->rss_bytes);
+		return value_double(w, key, o, 0, INFINITY, &j->rss_bytes);
 	if (strcmp(key, "core") == 0)
-		return get_int(w, key, o, -1, CORESET_MAX - 1, &j->core);
+		return value_int(w, key, o, -1, CORESET_MAX - 1, &j->core);
 	if (strcmp(key, "qos") == 0)
-		return get_double(w, key, o, 0, 1, &j->qos);
+		return value_double(w, key, o, 0, 1, &j->qos);
 	if (strcmp(key, "nodes") == 0)
-		return get_int(w, key, o, 1, 1 << 20, &j->nodes);
+		return value_int(w, key, o, 1, 1 << 20, &j->nodes);
 	if (strcmp(key, "order") == 0 || strcmp(key, "sample_no") == 0) {
-		rc = get_double(w, key, o, strcmp(key, "order") == 0 ? -9e15 : 0, 9e15, &x);
+		rc = value_double(w, key, o, strcmp(key, "order") == 0 ? -9e15 : 0, 9e15, &x);
 		if (rc == 0 && x != floor(x))
-			return BAD(w, key, o, "whole number");
+			return value_bad(w, key, o, "whole number");
 		if (rc == 0 && strcmp(key, "order") == 0)
 			j->order = (int64_t)x;
 		else if (rc == 0)
@@ -292,10 +204,11 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 
 	if (known || rc)
 		return rc;
-	if (strcmp(key, "id") == 0)
+	/* Read before and after the others. */
+	if (strcmp(key, "id") == 0 || strcmp(key, "provenance") == 0)
 		return 0;
 	if (strcmp(key, "envelope") == 0)
-		return get_coreset(w, key, o, &j->envelope);
+		return value_coreset(w, key, o, &j->envelope);
 	if (strcmp(key, "utilization") == 0)
 		return set_signal(w, j, key, o, SIGNAL_UTILIZATION, PROVENANCE_OS);
 	if (strcmp(key, "remaining_s") == 0)
@@ -307,12 +220,12 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 	if (strcmp(key, "priority") == 0)
 		return parse_priority(w, j, o);
 	if (strcmp(key, "type") == 0)
-		return get_string(w, key, o, JOB_TYPE_MAX, &j->type);
+		return value_string(w, key, o, JOB_TYPE_MAX, &j->type);
 	if (strcmp(key, "current") == 0)
 		return parse_current(w, j, has_current, o);
 	if (strcmp(key, "excluded") == 0)
-		return get_bool(w, key, o, &j->excluded);
-	return unknown_key(w, key);
+		return value_bool(w, key, o, &j->excluded);
+	return value_unknown_key(w, key);
 }
 
 static int parse_job(struct where *w, struct one_view *one, int i, json_object *o)
@@ -323,12 +236,12 @@ static int parse_job(struct where *w, struct one_view *one, int i, json_object *
 	int rc;
 
 	snprintf(field, sizeof(field), "jobs[%d]", i);
-	rc = need_type(w, field, o, json_type_object);
+	rc = value_type(w, field, o, json_type_object);
 	if (rc)
 		return rc;
 	if (!json_object_object_get_ex(o, "id", &id)) {
 		snprintf(field, sizeof(field), "jobs[%d]: id is missing", i);
-		return fail(w, field);
+		return value_fail(w, field);
 	}
 	*j = (struct view_job){
 		.order = i,
@@ -339,7 +252,7 @@ static int parse_job(struct where *w, struct one_view *one, int i, json_object *
 		.sample_no = (uint64_t)w->view + 1,
 	};
 	snprintf(field, sizeof(field), "jobs[%d].id", i);
-	rc = get_string(w, field, id, JOB_ID_MAX, &j->id);
+	rc = value_string(w, field, id, JOB_ID_MAX, &j->id);
 	if (rc)
 		return rc;
 	w->job = j->id;
@@ -349,11 +262,16 @@ static int parse_job(struct where *w, struct one_view *one, int i, json_object *
 		if (rc)
 			return rc;
 	}
+	if (json_object_object_get_ex(o, "provenance", &id)) {
+		rc = parse_provenance(w, j, id);
+		if (rc)
+			return rc;
+	}
 	w->job = NULL;
 	for (int l = 0; l < i; l++)
 		if (strcmp(one->job[l].id, j->id) == 0) {
 			w->job = j->id;
-			return fail(w, "id: twice in one view");
+			return value_fail(w, "id: twice in one view");
 		}
 	return 0;
 }
@@ -375,7 +293,7 @@ static int parse_event_type(
 			*ret = (enum event_type)i;
 			return 0;
 		}
-	return BAD(w, field, o, "arrival, end, phase, tick, experiment_result or task_done");
+	return value_bad(w, field, o, "arrival, end, phase, tick, experiment_result or task_done");
 }
 
 /* What each event must say. */
@@ -397,7 +315,7 @@ static int check_event(const struct where *w, const struct event *e, int i)
 	if (!missing)
 		return 0;
 	snprintf(text, sizeof(text), "events[%d]: %s is missing or not above 0", i, missing);
-	return fail(w, text);
+	return value_fail(w, text);
 }
 
 /* {"event": "task_done", "type": "matmul"} and {"type": "task_done", "task_type": "matmul"}. */
@@ -409,14 +327,14 @@ static int parse_event(const struct where *w, struct event *e, int i, json_objec
 	int rc;
 
 	snprintf(field, sizeof(field), "events[%d]", i);
-	rc = need_type(w, field, o, json_type_object);
+	rc = value_type(w, field, o, json_type_object);
 	if (rc)
 		return rc;
 	*e = (struct event){.core = -1};
 	by_event = json_object_object_get_ex(o, "event", &kind);
 	if (!by_event && !json_object_object_get_ex(o, "type", &kind)) {
 		snprintf(field, sizeof(field), "events[%d]: type is missing", i);
-		return fail(w, field);
+		return value_fail(w, field);
 	}
 	snprintf(field, sizeof(field), "events[%d].%s", i, by_event ? "event" : "type");
 	rc = parse_event_type(w, field, kind, &e->type);
@@ -428,21 +346,21 @@ static int parse_event(const struct where *w, struct event *e, int i, json_objec
 		if (value == kind)
 			continue;
 		if (strcmp(key, "job") == 0)
-			rc = get_string(w, field, value, JOB_ID_MAX, &e->job);
+			rc = value_string(w, field, value, JOB_ID_MAX, &e->job);
 		else if (strcmp(key, "cores") == 0)
-			rc = get_int(w, field, value, 1, CORESET_MAX, &e->cores);
+			rc = value_int(w, field, value, 1, CORESET_MAX, &e->cores);
 		else if (strcmp(key, "speed") == 0)
-			rc = get_double(w, field, value, 0, INFINITY, &e->speed);
+			rc = value_double(w, field, value, 0, INFINITY, &e->speed);
 		else if (strcmp(key, "task_type") == 0 || (by_event && strcmp(key, "type") == 0))
-			rc = get_string(w, field, value, JOB_TYPE_MAX, &e->task_type);
+			rc = value_string(w, field, value, JOB_TYPE_MAX, &e->task_type);
 		else if (strcmp(key, "core") == 0)
-			rc = get_int(w, field, value, 0, CORESET_MAX - 1, &e->core);
+			rc = value_int(w, field, value, 0, CORESET_MAX - 1, &e->core);
 		else if (strcmp(key, "width") == 0)
-			rc = get_int(w, field, value, 1, CORESET_MAX, &e->width);
+			rc = value_int(w, field, value, 1, CORESET_MAX, &e->width);
 		else if (strcmp(key, "seconds") == 0)
-			rc = get_double(w, field, value, 0, INFINITY, &e->seconds);
+			rc = value_double(w, field, value, 0, INFINITY, &e->seconds);
 		else
-			rc = unknown_key(w, key);
+			rc = value_unknown_key(w, key);
 	}
 	return rc;
 }
@@ -463,7 +381,7 @@ static int parse_ptt_entry(
 	int rc;
 
 	snprintf(field, sizeof(field), "ptt.%s", type);
-	rc = need_type(w, field, o, json_type_object);
+	rc = value_type(w, field, o, json_type_object);
 	e->type = type;
 	if (rc)
 		return rc;
@@ -471,16 +389,16 @@ static int parse_ptt_entry(
 	{
 		snprintf(field, sizeof(field), "ptt.%.40s.%.20s", type, key);
 		if (strcmp(key, "core") == 0) {
-			rc = get_int(w, field, value, 0, CORESET_MAX - 1, &e->core);
+			rc = value_int(w, field, value, 0, CORESET_MAX - 1, &e->core);
 			core = true;
 		} else if (strcmp(key, "width") == 0) {
-			rc = get_int(w, field, value, 1, CORESET_MAX, &e->width);
+			rc = value_int(w, field, value, 1, CORESET_MAX, &e->width);
 			width = true;
 		} else if (strcmp(key, "seconds") == 0) {
-			rc = get_double(w, field, value, 0, INFINITY, &e->seconds);
+			rc = value_double(w, field, value, 0, INFINITY, &e->seconds);
 			seconds = true;
 		} else {
-			rc = unknown_key(w, key);
+			rc = value_unknown_key(w, key);
 		}
 		if (rc)
 			return rc;
@@ -488,23 +406,23 @@ static int parse_ptt_entry(
 	if (core && width && seconds)
 		return 0;
 	snprintf(field, sizeof(field), "ptt.%.40s: core, width and seconds expected", type);
-	return fail(w, field);
+	return value_fail(w, field);
 }
 
 static int parse_ptt(const struct where *w, struct one_view *one, json_object *o)
 {
-	int rc = need_type(w, "ptt", o, json_type_object), n = 0;
+	int rc = value_type(w, "ptt", o, json_type_object), n = 0;
 
 	if (rc)
 		return rc;
 	{
 		json_object_object_foreach(o, type, list)
 		{
-			rc = need_type(w, type, list, json_type_array);
+			rc = value_type(w, type, list, json_type_array);
 			if (rc)
 				return rc;
 			if (strlen(type) >= JOB_TYPE_MAX || !*type)
-				return unknown_key(w, type);
+				return value_unknown_key(w, type);
 			n += (int)json_object_array_length(list);
 		}
 	}
@@ -528,13 +446,13 @@ static int parse_ptt(const struct where *w, struct one_view *one, json_object *o
 static int parse_list(struct where *w, struct one_view *one, const char *key, json_object *o)
 {
 	size_t n;
-	int rc = need_type(w, key, o, json_type_array);
+	int rc = value_type(w, key, o, json_type_array);
 
 	if (rc)
 		return rc;
 	n = json_object_array_length(o);
 	if (n > 4096)
-		return fail(w, "a list of more than 4096");
+		return value_fail(w, "a list of more than 4096");
 	if (strcmp(key, "capacity") == 0) {
 		one->capacity = calloc(n + 1, sizeof(int));
 		if (!one->capacity)
@@ -542,7 +460,7 @@ static int parse_list(struct where *w, struct one_view *one, const char *key, js
 		one->view.capacity = one->capacity;
 		one->view.n_capacity = (int)n;
 		for (size_t i = 0; i < n && !rc; i++)
-			rc = get_int(w, key, json_object_array_get_idx(o, i), 0, CORESET_MAX,
+			rc = value_int(w, key, json_object_array_get_idx(o, i), 0, CORESET_MAX,
 				&one->capacity[i]);
 	} else if (strcmp(key, "jobs") == 0) {
 		one->job = calloc(n + 1, sizeof(*one->job));
@@ -567,10 +485,33 @@ static int parse_list(struct where *w, struct one_view *one, const char *key, js
 	return rc;
 }
 
+/* A whole number; above 9e15, which a JSON number need not hold exactly, in quotes. */
+static int get_seed(const struct where *w, json_object *o, uint64_t *ret)
+{
+	double x;
+	int rc;
+
+	if (json_object_is_type(o, json_type_string)) {
+		const char *text = json_object_get_string(o);
+		char *end;
+
+		errno = 0;
+		*ret = strtoull(text, &end, 10);
+		if (*text < '0' || *text > '9' || *end || errno)
+			return value_bad(w, "seed", o, "whole number");
+		return 0;
+	}
+	rc = value_double(w, "seed", o, 0, 9e15, &x);
+	if (rc == 0 && x != floor(x))
+		rc = value_bad(w, "seed", o, "whole number");
+	if (rc == 0)
+		*ret = (uint64_t)x;
+	return rc;
+}
+
 static int parse_view(struct where *w, struct one_view *one, json_object *o)
 {
-	int rc = need_type(w, "view", o, json_type_object);
-	double x;
+	int rc = value_type(w, "view", o, json_type_object);
 
 	if (rc)
 		return rc;
@@ -578,18 +519,14 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 	json_object_object_foreach(o, key, value)
 	{
 		if (strcmp(key, "now_s") == 0) {
-			rc = get_double(w, key, value, 0, INFINITY, &one->view.now_s);
+			rc = value_double(w, key, value, 0, INFINITY, &one->view.now_s);
 		} else if (strcmp(key, "seed") == 0) {
-			rc = get_double(w, key, value, 0, 9e15, &x);
-			if (rc == 0 && x != floor(x))
-				rc = BAD(w, key, value, "whole number");
-			if (rc == 0)
-				one->view.seed = (uint64_t)x;
+			rc = get_seed(w, value, &one->view.seed);
 		} else if (strcmp(key, "fast_cores") == 0) {
-			rc = get_coreset(w, key, value, &one->fast_cores);
+			rc = value_coreset(w, key, value, &one->fast_cores);
 			one->view.fast_cores = &one->fast_cores;
 		} else if (strcmp(key, "reserved") == 0) {
-			rc = get_coreset(w, key, value, &one->reserved);
+			rc = value_coreset(w, key, value, &one->reserved);
 			one->view.reserved = &one->reserved;
 		} else if (strcmp(key, "ptt") == 0) {
 			rc = parse_ptt(w, one, value);
@@ -597,7 +534,7 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 			   strcmp(key, "capacity") == 0) {
 			rc = parse_list(w, one, key, value);
 		} else {
-			rc = unknown_key(w, key);
+			rc = value_unknown_key(w, key);
 		}
 		if (rc)
 			return rc;
@@ -614,11 +551,39 @@ static void view_file_free_p(struct view_file **f)
 	view_file_free(*f);
 }
 
+/* Views from @of->root; takes @of over. */
+static int fill_file(struct view_file **ret, struct view_file *of, struct errbuf *err)
+{
+	__attribute__((cleanup(view_file_free_p))) struct view_file *f = of;
+	json_object *views = NULL;
+	int rc = 0;
+
+	if (!json_object_is_type(f->root, json_type_object))
+		return err_set(err, -EINVAL, "an object expected: one view, or {\"views\": [...]}");
+	f->is_list = json_object_object_get_ex(f->root, "views", &views);
+	if (f->is_list && (json_object_object_length(f->root) != 1 ||
+				  !json_object_is_type(views, json_type_array)))
+		return err_set(err, -EINVAL, "{\"views\": [...]} expected, and nothing beside it");
+	f->n = f->is_list ? (int)json_object_array_length(views) : 1;
+	f->one = calloc((size_t)f->n + 1, sizeof(*f->one));
+	if (!f->one)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < f->n && !rc; i++) {
+		struct where w = {.view = i, .is_list = f->is_list, .err = err};
+
+		rc = parse_view(&w, &f->one[i],
+			f->is_list ? json_object_array_get_idx(views, (size_t)i) : f->root);
+	}
+	if (rc)
+		return rc;
+	*ret = take_ptr(f);
+	return 0;
+}
+
 int view_file_parse(struct view_file **ret, const char *text, size_t len, struct errbuf *err)
 {
 	__attribute__((cleanup(view_file_free_p))) struct view_file *f = calloc(1, sizeof(*f));
 	struct json_tokener *tok = json_tokener_new_ex(32);
-	json_object *views = NULL;
 	int rc = 0;
 
 	if (!f || !tok) {
@@ -645,26 +610,16 @@ int view_file_parse(struct view_file **ret, const char *text, size_t len, struct
 	json_tokener_free(tok);
 	if (rc)
 		return rc;
-	if (!json_object_is_type(f->root, json_type_object))
-		return err_set(err, -EINVAL, "an object expected: one view, or {\"views\": [...]}");
-	f->is_list = json_object_object_get_ex(f->root, "views", &views);
-	if (f->is_list && (json_object_object_length(f->root) != 1 ||
-				  !json_object_is_type(views, json_type_array)))
-		return err_set(err, -EINVAL, "{\"views\": [...]} expected, and nothing beside it");
-	f->n = f->is_list ? (int)json_object_array_length(views) : 1;
-	f->one = calloc((size_t)f->n + 1, sizeof(*f->one));
-	if (!f->one)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (int i = 0; i < f->n && !rc; i++) {
-		struct where w = {.view = i, .is_list = f->is_list, .err = err};
+	return fill_file(ret, take_ptr(f), err);
+}
+int view_file_from_json(struct view_file **ret, json_object *o, struct errbuf *err)
+{
+	struct view_file *f = calloc(1, sizeof(*f));
 
-		rc = parse_view(&w, &f->one[i],
-			f->is_list ? json_object_array_get_idx(views, (size_t)i) : f->root);
-	}
-	if (rc)
-		return rc;
-	*ret = take_ptr(f);
-	return 0;
+	if (!f)
+		return err_set(err, -ENOMEM, "out of memory");
+	f->root = json_object_get(o);
+	return fill_file(ret, f, err);
 }
 
 void view_file_free(struct view_file *f)
@@ -718,4 +673,11 @@ void view_file_carry(struct view_file *f, int i, const char *id, const struct co
 		j++;
 	if (j < f->one[i].view.n_jobs && !f->one[i].has_current[j])
 		f->one[i].job[j].current = *coreset;
+}
+
+void view_file_move(struct view_file *f, int i, const char *id, const struct coreset *coreset)
+{
+	for (int j = 0; j < f->one[i].view.n_jobs; j++)
+		if (strcmp(f->one[i].job[j].id, id) == 0)
+			f->one[i].job[j].current = *coreset;
 }

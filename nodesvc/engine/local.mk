@@ -46,6 +46,7 @@ engine_tests = \
 	tests/unit/test_engine \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
+	tests/unit/test_reference \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
 	tests/unit/test_topo
@@ -76,6 +77,9 @@ tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
 tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_reference_SOURCES = tests/unit/test_reference.c
+tests_unit_test_reference_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_reference_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
 tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
@@ -90,6 +94,7 @@ EXTRA_DIST += \
 	tests/golden/basic.json \
 	tests/golden/das.json \
 	tests/golden/dio.json \
+	tests/golden/lira-cost.json \
 	tests/golden/lira-static.json \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \

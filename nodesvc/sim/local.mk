@@ -87,6 +87,8 @@ contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
 EXTRA_DIST += contrib/bench/papers doc/evaluation.md
-noinst_PROGRAMS += contrib/bench/bin/papersim
+noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
+contrib_bench_bin_dassim_SOURCES = contrib/bench/dassim.c
+contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
 contrib_bench_bin_papersim_SOURCES = contrib/bench/papersim.c
 contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

@@ -98,6 +98,11 @@ contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
 EXTRA_DIST += contrib/bench/papers doc/evaluation.md
+EXTRA_DIST += \
+	contrib/workloads/das-clocks.yaml \
+	contrib/workloads/das-heat.yaml \
+	contrib/workloads/das-interference.yaml
+# End of EXTRA_DIST
 noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
 contrib_bench_bin_dassim_SOURCES = contrib/bench/dassim.c
 contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

@@ -33,6 +33,11 @@
  *     reply     one or more packets type=ctl_part json=<piece>, then
  *               type=ctl_end rc=0|1 error=<text>
  *
+ * From any process of a step (libcoloc; the daemon goes by SO_PEERCRED and the peer's cgroup):
+ *   attach      (nothing more)
+ *     reply     type=attach_ok step=JOB.STEP, with two descriptors (SCM_RIGHTS): the grant page and
+ *               the report pages (nodesvc/runtime/page.h) | type=attach_refused reason
+ *
  * Not thread-safe; no allocation.
  */
 #ifndef COLOC_COMMON_MSG_H

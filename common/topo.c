@@ -158,6 +158,7 @@ static int copy_cores(struct topo *t, hwloc_topology_t h, struct errbuf *err)
 		t->n_cores++;
 	}
 	t->n_pus = coreset_count(&t->all);
+	t->pu_is_core = t->n_pus == t->n_cores;
 	t->n_words = CORESET_WORDS;
 	while (t->n_words > 1 && !t->all.w[t->n_words - 1])
 		t->n_words--;
@@ -385,10 +386,15 @@ void topo_whole_cores(const struct topo *t, const struct coreset *pus, struct co
 
 int topo_count_cores(const struct topo *t, const struct coreset *pus)
 {
-	uint64_t seen[CORESET_WORDS] = {0};
+	uint64_t seen[CORESET_WORDS];
 	int n = 0;
 
 	/* Every decision counts many sets: words by hand, not one call for each PU. */
+	if (t->pu_is_core) {
+		for (int i = 0; i < t->n_words; i++)
+			n += __builtin_popcountll(pus->w[i] & t->all.w[i]);
+		return n;
+	}
 	for (int i = 0; i < t->n_words; i++)
 		seen[i] = 0;
 	for (int i = 0; i < t->n_words; i++)

@@ -40,7 +40,8 @@ struct topo_domain {
 
 struct topo {
 	int n_pus, n_cores, n_packages, n_numa, n_l3, n_l2;
-	int n_words; /* of coreset.w[] that hold this node's PUs */
+	int n_words;     /* of coreset.w[] that hold this node's PUs */
+	bool pu_is_core; /* no SMT: as many PUs as cores */
 	struct coreset all;
 	struct topo_core *core;       /* [n_cores] */
 	int16_t pu_core[CORESET_MAX]; /* pu_os -> core_lx, -1 no such PU */

@@ -50,6 +50,8 @@ struct conf {
 	int interval_ms; /* sampling */
 	int tick_ms;     /* decisions */
 	double min_dwell_s;
+	int gang_slice_ms;     /* of policies that give slices and were told nothing else */
+	int freeze_max_ms;     /* no step is frozen longer */
 	int max_moves_per_min; /* per step; 0 no limit */
 	bool dry_run;
 	struct {

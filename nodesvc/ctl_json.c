@@ -149,6 +149,7 @@ static const char *missing_signal(const struct daemon *d, uint32_t needs)
 struct json_object *ctl_json_policies(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	const uint32_t lacks = decide_lacks(d);
 
 	ADD(o, "ruling", json_object_new_string(d->ruling));
 	for (int i = 0; policy_registry[i]; i++) {
@@ -163,12 +164,12 @@ struct json_object *ctl_json_policies(struct daemon *d)
 					json_object_new_string(signal_name((enum signal_id)k)));
 		if (!ops->on_node)
 			snprintf(reason, sizeof(reason), "runs in colocsim only");
-		else if (ops->asks)
+		else if (ops->asks & lacks)
 			snprintf(reason, sizeof(reason),
 				"asks for%s%s%s, not to be had on a node yet: %s decides",
-				ops->asks & POLICY_ASKS_SLICES ? " time slices" : "",
-				ops->asks & POLICY_ASKS_EXPERIMENTS ? " experiments" : "",
-				ops->asks & POLICY_ASKS_LENT ? " lent cores" : "",
+				ops->asks & lacks & POLICY_ASKS_SLICES ? " time slices" : "",
+				ops->asks & lacks & POLICY_ASKS_EXPERIMENTS ? " experiments" : "",
+				ops->asks & lacks & POLICY_ASKS_LENT ? " lent cores" : "",
 				d->conf.fallback);
 		else if (missing)
 			snprintf(reason, sizeof(reason),
@@ -179,7 +180,7 @@ struct json_object *ctl_json_policies(struct daemon *d)
 		ADD(p, "summary", ctl_json_text(ops->summary));
 		ADD(p, "options", ctl_json_text(ops->options));
 		ADD(p, "needs", needs);
-		ADD(p, "usable", json_object_new_boolean(ops->on_node && !ops->asks));
+		ADD(p, "usable", json_object_new_boolean(ops->on_node && !(ops->asks & lacks)));
 		ADD(p, "reason", ctl_json_text(reason));
 		json_object_array_add(list, p);
 	}

@@ -17,6 +17,7 @@
 #include "nodesvc/record/record.h"
 
 struct server;
+struct rotate;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -35,6 +36,7 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
+	struct rotate *rotate; /* NULL: no guard, so no rotation */
 	struct jobs jobs;
 
 	/* decide.c */
@@ -69,6 +71,8 @@ void decide_close(struct daemon *d);
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* POLICY_ASKS_* that this node cannot carry out. */
+uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
 int decide_reconfigure(struct daemon *d, struct errbuf *err);
 /*
@@ -120,6 +124,13 @@ void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
+
+/* attach.c: libcoloc's processes */
+/* Answers "attach" of a peer; 0: *ret_fds are to go with it, and stay the step's. */
+int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, int ret_fds[2]);
+/* Tells a step's processes what they may use now. */
+void attach_update(struct daemon *d, struct step *s);
+void attach_beat(struct daemon *d, int64_t now_ns);
 
 /* launch.c: the launch environment of a step */
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,

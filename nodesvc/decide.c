@@ -19,7 +19,7 @@
 
 static int make_engine(struct daemon *d, const char *spec, struct engine **ret, struct errbuf *err)
 {
-	struct policy_option options[CONF_LIST_MAX];
+	struct policy_option options[CONF_LIST_MAX + 1];
 	struct policy_cfg cfg = {
 		.topo = d->topo,
 		.max_jobs = JOBS_MAX,
@@ -28,7 +28,16 @@ static int make_engine(struct daemon *d, const char *spec, struct engine **ret, 
 		.option = options,
 	};
 	size_t len = strcspn(spec, ",");
+	char slice_ms[16], name[64];
+	const struct policy_ops *ops;
 
+	/* First, so that anything more particular stands after it. */
+	snprintf(name, sizeof(name), "%.*s", (int)len, spec);
+	ops = policy_find(name);
+	if (ops && ops->options && strstr(ops->options, "slice_ms=")) {
+		snprintf(slice_ms, sizeof(slice_ms), "%d", d->conf.gang_slice_ms);
+		options[cfg.n_options++] = (struct policy_option){"slice_ms", slice_ms};
+	}
 	for (int i = 0; i < d->conf.n_policy_options; i++) {
 		const struct conf_pair *p = &d->conf.policy_option[i];
 
@@ -265,6 +274,7 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	}
 	s->coreset = result.coreset;
 	s->status = STATUS_PLACED;
+	attach_update(d, s);
 	note_coreset(s);
 	return 0;
 }
@@ -290,6 +300,8 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	struct errbuf err;
 	int rc = 0;
 
+	rotate_leave(d, s);
+	s->turn.slices = 0;
 	if (s->located)
 		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
 	if (rc < 0) {
@@ -300,6 +312,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	s->status = status;
 	s->to_apply = false;
 	coreset_zero(&s->coreset);
+	attach_update(d, s);
 	if (why)
 		snprintf(s->reason, sizeof(s->reason), "%s", why);
 	return rc;
@@ -429,6 +442,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
 	*ret_moved = moved;
+	rotate_plan(d, &d->plan);
 	/* Most ticks change nothing, and nobody's company. */
 	if (!moved && type == EVENT_TICK)
 		return;
@@ -460,15 +474,23 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	explain_put(explain);
 }
 
-/* What a plan may ask for and this version cannot do on a node; NULL all is well. */
-static const char *cannot_do(const struct plan *p)
+uint32_t decide_lacks(const struct daemon *d)
 {
-	if (p->n_slices)
+	return POLICY_ASKS_EXPERIMENTS | POLICY_ASKS_LENT |
+	       (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
+}
+
+/* What a plan asks for and this node cannot do; NULL all is well. */
+static const char *cannot_do(const struct daemon *d, const struct plan *p)
+{
+	uint32_t lacks = decide_lacks(d);
+
+	if (p->n_slices && lacks & POLICY_ASKS_SLICES)
 		return "time slices";
-	if (p->n_experiments)
+	if (p->n_experiments && lacks & POLICY_ASKS_EXPERIMENTS)
 		return "experiments";
 	for (int i = 0; i < p->n_jobs; i++)
-		if (p->job[i].n_lent)
+		if (p->job[i].n_lent && lacks & POLICY_ASKS_LENT)
 			return "lent cores";
 	return NULL;
 }
@@ -481,10 +503,12 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	int rc = engine_decide(d->engine, v, &d->plan, why);
 
 	d->decided_by = engine_policy(d->engine)->name;
-	what = rc == 0 ? cannot_do(&d->plan) : NULL;
+	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
 	if (what)
-		rc = err_set(why, -ENOTSUP, "policy '%s' asks for %s, not to be had on this node",
-			d->decided_by, what);
+		rc = err_set(why, -ENOTSUP,
+			"policy '%s' asks for %s, not to be had on this node%s%.80s", d->decided_by,
+			what, d->plan.n_slices && rotate_why_not(d) ? ": " : "",
+			d->plan.n_slices && rotate_why_not(d) ? rotate_why_not(d) : "");
 	*ret_fallback = rc < 0;
 	if (rc == 0)
 		return 0;
@@ -506,6 +530,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	int rc, moved = 0;
 
 	if (build_view(d, &v, jobs, steps) == 0) {
+		rotate_update(d);
 		/* The policies still have to hear of an end. */
 		engine_decide(d->engine, &v, &d->plan, &err);
 		engine_decide(d->fallback, &v, &d->plan, &err);
@@ -532,8 +557,11 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
-	if (strcmp(policy, "none") == 0)
+	if (strcmp(policy, "none") == 0) {
+		rotate_plan(d, &d->plan);
+		rotate_update(d);
 		return;
+	}
 	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
 	if (moved)
 		d->unrecorded = event_name(type);
@@ -566,6 +594,7 @@ void decide_finish(struct daemon *d)
 			apply(d, s, &err);
 		}
 	}
+	rotate_update(d);
 	if (d->unrecorded)
 		record_decision(d, d->unrecorded);
 	d->unrecorded = NULL;
@@ -588,6 +617,7 @@ void decide_tick(void *daemon)
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
 		lifecycle_reconcile(d, now_ns);
+		attach_beat(d, now_ns);
 	}
 	lifecycle_flush(d);
 	if (d->jobs.n == 0) {

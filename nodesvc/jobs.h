@@ -17,6 +17,8 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/rotate.h"
+#include "nodesvc/pages.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
@@ -113,6 +115,9 @@ struct step {
 	struct signal signal[SIGNAL_COUNT];
 	uint64_t sample_no;
 	int threads;
+
+	struct turn turn; /* rotate.c */
+	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;

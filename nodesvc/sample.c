@@ -88,7 +88,9 @@ static void sample_step(struct daemon *d, struct step *s, int64_t now_ns)
 		n_tids == 0)
 		return;
 	s->threads = n_tids;
-	if (!s->util || utilization_read(s->util, tid, n_tids, now_ns,
+	if (!s->util || utilization_read(s->util, tid, n_tids,
+				/* A frozen step could not run: its clock stands. */
+				now_ns - rotate_frozen_ns(s, now_ns),
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return;

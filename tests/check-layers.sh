@@ -18,7 +18,7 @@ rooms='
 common: common/
 spank: spank/ common/ nodesvc/engine/registry.def
 nodesvc/engine: nodesvc/engine/ common/
-nodesvc/counters: nodesvc/counters/ common/ nodesvc/engine/view.h
+nodesvc/counters: nodesvc/counters/ common/ nodesvc/engine/view.h nodesvc/runtime/page.h
 nodesvc/actuate: nodesvc/actuate/ common/ nodesvc/record/ledger.h
 nodesvc/record: nodesvc/record/ common/ nodesvc/counters/counters.h
 nodesvc/report: nodesvc/report/ common/ nodesvc/record/ nodesvc/ctl/client.h

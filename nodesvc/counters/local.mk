@@ -1,6 +1,7 @@
 # counters: where signals come from. PAPI stays in papi.c.
 noinst_LTLIBRARIES += libcounters.la
 libcounters_la_SOURCES = \
+	nodesvc/counters/app.c nodesvc/counters/app.h \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/cover.c nodesvc/counters/cover.h \

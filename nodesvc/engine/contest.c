@@ -31,12 +31,18 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->running = calloc(cores, sizeof(int));
 	c->words = c->t->n_words;
 	c->scratch = calloc(4 * most, sizeof(int));
+	c->member = calloc(jobs, sizeof(int));
+	c->first_member = calloc(domains + 1, sizeof(int));
+	c->load = calloc(domains, sizeof(*c->load));
+	c->sorted = calloc(jobs, sizeof(int));
 	c->envelope = calloc(jobs, sizeof(*c->envelope));
+	c->of_job = calloc(jobs, sizeof(*c->of_job));
 	c->base = calloc(jobs, sizeof(*c->base));
 	c->allowed = calloc(jobs * domains, 1);
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
-		!c->allowed) {
+		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
+		!c->load || !c->sorted) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -55,7 +61,12 @@ void contest_done(struct contest *c)
 	free(c->owner);
 	free(c->running);
 	free(c->scratch);
+	free(c->member);
+	free(c->first_member);
+	free(c->load);
+	free(c->sorted);
 	free(c->envelope);
+	free(c->of_job);
 	free(c->base);
 	free(c->allowed);
 	memset(c, 0, sizeof(*c));
@@ -68,17 +79,19 @@ static bool earlier(const struct view *v, int a, int b)
 	return strcmp(v->job[a].id, v->job[b].id) < 0;
 }
 
-/* Where view job @i goes among those collected so far. */
-static int place_of(const struct contest *c, int i)
+/* Where view job @i goes among the first @n of sorted[]. */
+static int place_of(const struct contest *c, int n, int i)
 {
-	int low = 0, high = c->n;
+	int low = 0, high = n;
 
-	if (high > 0 && earlier(c->v, c->job[high - 1], i))
-		return high; /* views mostly come in order */
+	if (earlier(c->v, c->sorted[n - 1], i))
+		return n;
+	if (n == 1 || earlier(c->v, c->sorted[n - 2], i))
+		return n - 1;
 	while (low < high) {
 		int mid = (low + high) / 2;
 
-		if (earlier(c->v, c->job[mid], i))
+		if (earlier(c->v, c->sorted[mid], i))
 			low = mid + 1;
 		else
 			high = mid;
@@ -86,16 +99,32 @@ static int place_of(const struct contest *c, int i)
 	return low;
 }
 
+/* All jobs of the view by arrival. One view's order is mostly that of the view before. */
+static void sort_jobs(struct contest *c)
+{
+	if (c->n_sorted != c->v->n_jobs)
+		for (int i = 0; i < c->v->n_jobs; i++)
+			c->sorted[i] = i;
+	c->n_sorted = c->v->n_jobs;
+	for (int n = 1; n < c->n_sorted; n++) {
+		int i = c->sorted[n], at = place_of(c, n, i);
+
+		if (at == n)
+			continue;
+		memmove(c->sorted + at + 1, c->sorted + at, (size_t)(n - at) * sizeof(int));
+		c->sorted[at] = i;
+	}
+}
+
 /* Competitors by arrival; the others are placed. */
 static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 {
 	const struct view *v = c->v;
 
-	c->n = 0;
 	for (int i = 0; i < v->n_jobs; i++) {
 		const struct coreset *base;
-		int k;
 
+		c->of_job[i] = NULL;
 		if (v->job[i].excluded) {
 			plan_why(p, i, "excluded: stays where it is");
 			continue;
@@ -117,13 +146,17 @@ static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 				v->job[i].nodes);
 			continue;
 		}
-		k = place_of(c, i);
-		memmove(c->job + k + 1, c->job + k, (size_t)(c->n - k) * sizeof(*c->job));
-		memmove(c->envelope + k + 1, c->envelope + k,
-			(size_t)(c->n - k) * sizeof(*c->envelope));
-		c->n++;
-		c->job[k] = i;
-		c->envelope[k] = base;
+		c->of_job[i] = base;
+	}
+	sort_jobs(c);
+	c->n = 0;
+	for (int s = 0; s < v->n_jobs; s++) {
+		int i = c->sorted[s];
+
+		if (!c->of_job[i])
+			continue;
+		c->job[c->n] = i;
+		c->envelope[c->n++] = c->of_job[i];
 	}
 	return 0;
 }
@@ -150,9 +183,6 @@ static bool same_envelopes(const struct contest *c)
 /* Jobs whose cores nobody else may have get them all and leave the contest. */
 static void settle_loners(struct contest *c, struct plan *p)
 {
-	/* A single job stays in: policies have figures to tell about it. */
-	if (same_envelopes(c))
-		return;
 	for (int k = 0; k < c->n;) {
 		struct coreset mine;
 		bool alone = true;
@@ -173,7 +203,14 @@ static void settle_loners(struct contest *c, struct plan *p)
 static void collect_cores(struct contest *c)
 {
 	struct coreset usable;
+	bool whole = c->uniform && c->envelope[0] == &c->t->all && !c->v->capacity;
 
+	if (whole && c->whole) {
+		c->n_domains = c->t->n_domains;
+		c->total = c->t->n_cores;
+		return;
+	}
+	c->whole = whole;
 	usable = *c->envelope[0];
 	for (int k = 1; k < c->n && !c->uniform; k++)
 		coreset_or(&usable, &usable, c->envelope[k]);
@@ -282,7 +319,7 @@ static void lift_to_minimum(struct contest *c)
 
 		need += min > 1 ? min : 1;
 	}
-	if (c->shared || need > c->total)
+	if (c->shared || need == c->n || need > c->total)
 		return;
 	for (int k = 0; k < c->n; k++) {
 		int want = c->v->job[c->job[k]].min_cores;
@@ -371,7 +408,9 @@ static void mark_running(struct contest *c)
 	for (int i = 0; i < c->t->n_cores; i++)
 		c->running[i] = -1;
 	for (int k = 0; k < c->n; k++) {
-		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
+		const struct coreset *now = &c->v->job[c->job[k]].current;
+
+		bits_for_each (pu, now, c->words) {
 			int core = c->t->pu_core[pu];
 
 			if (core >= 0 && c->running[core] != k)
@@ -407,6 +446,7 @@ static bool carve_one(struct contest *c, struct plan *p)
 				}
 			}
 		contest_give(c, k, list, n, p);
+		c->whole = false;
 		plan_why(p, c->job[k], "%d cores, more than any domain: whole domains first", n);
 		drop_job(c, k);
 		compact_cores(c);
@@ -447,8 +487,11 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	rc = collect_jobs(c, p, err);
 	if (rc)
 		return rc;
-	settle_loners(c, p);
 	c->uniform = same_envelopes(c);
+	if (!c->uniform) { /* a single job stays in: policies have figures to tell about it */
+		settle_loners(c, p);
+		c->uniform = same_envelopes(c);
+	}
 	c->n_domains = c->total = 0;
 	c->equal = true;
 	c->shared = c->given = c->even = false;

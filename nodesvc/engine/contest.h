@@ -16,6 +16,13 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/policy.h"
 
+/* What runs in a domain now; for contest_incumbent(). */
+struct contest_load {
+	int members, sum; /* jobs, and their cores there */
+	int least, most;  /* cores of one job */
+	bool overlap;     /* two jobs on one core */
+};
+
 struct contest {
 	const struct topo *t;
 	const struct view *v;
@@ -38,14 +45,21 @@ struct contest {
 	int *core;        /* [total] core_lx by domain */
 	int total;        /* cores to be had */
 	int *core_domain; /* [topo.n_cores] contest domain of a core, -1 not usable */
+	bool whole;       /* domains and cores are all of the topology's */
 
 	/* room for contest.c and contest_apply.c */
 	int words;    /* of coresets on this node */
 	int *running; /* [n_cores] the one job that runs there; -1 none, -2 several */
 	const struct coreset **envelope; /* [max_jobs] by contest job, without reserved PUs */
+	const struct coreset **of_job;   /* [max_jobs] by view job; NULL: does not compete */
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
+	int *member;                     /* [max_jobs] contest jobs by domain, then number */
+	int *first_member;               /* [topo.n_domains + 1] into member[] */
+	struct contest_load *load;       /* [topo.n_domains] */
+	int n_sorted;                    /* view jobs of the last build, and ... */
+	int *sorted;                     /* [max_jobs] ... their order of arrival: a guess */
 	int *scratch;                    /* [4 * max(max_jobs, n_cores)] */
 };
 

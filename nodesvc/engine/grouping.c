@@ -62,29 +62,49 @@ void grouping_done(struct grouping *g)
 	memset(g, 0, sizeof(*g));
 }
 
-/* Ascending by value, then arrival. Shell sort: qsort() may allocate. */
+struct key {
+	double value;
+	int idx;
+};
+
+/* Merges two runs of @from; equal values: those of the left run first. No branch on data. */
+static void merge(const struct key *from, int left, int mid, int right, struct key *to)
+{
+	int a = left, b = mid;
+
+	for (int i = left; a < mid && b < right; i++) {
+		bool second = from[b].value < from[a].value;
+
+		to[i] = from[second ? b : a];
+		a += !second;
+		b += second;
+	}
+	if (a < mid)
+		memcpy(to + a + b - mid, from + a, (size_t)(mid - a) * sizeof(*to));
+	else
+		memcpy(to + a + b - mid, from + b, (size_t)(right - b) * sizeof(*to));
+}
+
+/* By merging: qsort() may allocate, and random values make every branch of others a miss. */
 void grouping_sort(int *idx, int n, const double *value)
 {
-	static const int gaps[] = {132, 57, 23, 10, 4, 1};
+	struct key room[2][CHECK_JOBS_MAX], *from = room[0], *to = room[1];
 
 	for (int i = 0; i < n; i++)
-		idx[i] = i;
-	for (size_t gi = 0; gi < sizeof(gaps) / sizeof(gaps[0]); gi++) {
-		int gap = gaps[gi];
+		from[i] = (struct key){value[i], i};
+	for (int run = 1; run < n; run *= 2) {
+		struct key *next = from;
 
-		for (int i = gap; i < n; i++) {
-			int x = idx[i], j = i;
+		for (int left = 0; left < n; left += 2 * run) {
+			int mid = left + run < n ? left + run : n;
 
-			for (; j >= gap; j -= gap) {
-				int y = idx[j - gap];
-
-				if (value[y] < value[x] || (value[y] == value[x] && y < x))
-					break;
-				idx[j] = y;
-			}
-			idx[j] = x;
+			merge(from, left, mid, mid + run < n ? mid + run : n, to);
 		}
+		from = to;
+		to = next;
 	}
+	for (int i = 0; i < n; i++)
+		idx[i] = from[i].idx;
 }
 
 static bool has_coef(int count, int coef)
@@ -96,23 +116,29 @@ static bool has_coef(int count, int coef)
 static void deal_tier(struct grouping *g, int n_domains, int coef, int *job, int n,
 	const double *second, int *ret_domain_of)
 {
-	for (int d = 0; d < n_domains; d++)
-		g->load[d] = has_coef(g->count[d], coef);
-	for (int i = 0; i < n; i++) {
-		int pick = i, to = -1, k;
+	int *to = g->load, m = 0;
 
-		for (int l = i + 1; l < n; l++)
-			if (second[job[l]] > second[job[pick]])
-				pick = l;
-		k = job[pick];
-		memmove(job + i + 1, job + i, (size_t)(pick - i) * sizeof(int));
-		job[i] = k;
-		for (int d = 0; d < n_domains; d++)
-			if (g->load[d] && (to < 0 || g->sum[d] < g->sum[to]))
-				to = d;
-		g->load[to] = 0;
-		g->sum[to] += second[k];
-		ret_domain_of[k] = to;
+	/* A domain takes one job of a tier, so the order of sums holds to the tier's end. */
+	for (int d = 0; d < n_domains; d++) {
+		int at = m;
+
+		if (!has_coef(g->count[d], coef))
+			continue;
+		for (; at > 0 && g->sum[d] < g->sum[to[at - 1]]; at--)
+			to[at] = to[at - 1];
+		to[at] = d;
+		m++;
+	}
+	for (int i = 1; i < n; i++) {
+		int k = job[i], at = i;
+
+		for (; at > 0 && second[k] > second[job[at - 1]]; at--)
+			job[at] = job[at - 1];
+		job[at] = k;
+	}
+	for (int i = 0; i < n; i++) {
+		g->sum[to[i]] += second[job[i]];
+		ret_domain_of[job[i]] = to[i];
 	}
 }
 
@@ -192,7 +218,7 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 	const double *second, int *domain_of)
 {
 	const int *class = g->tier_of;
-	int n_labels = 0, *next = g->best, *head = g->head;
+	int n_labels = 0, *next = g->best, *head = g->head, *least = g->head;
 
 	if (!find_alike(g, n, value, second))
 		return;
@@ -213,18 +239,21 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 		next[k] = head[class[k]];
 		head[class[k]] = k;
 	}
+	/* From here on: the lowest label there can still be in a class. */
+	memset(least, 0, (size_t)n * sizeof(int));
 	for (int k = 0; k < n; k++) {
-		int pick = k, best_rank = 0, d;
+		int pick = k, best_rank = n_domains + n + 1, d;
 
-		for (int l = k; l >= 0; l = next[l]) {
+		for (int l = k; l >= 0 && best_rank > least[class[k]]; l = next[l]) {
 			int at = domain_of[l], rank;
 
 			rank = g->label[at] >= 0 ? g->label[at] : n_domains + g->load[at];
-			if (l == k || rank < best_rank) {
+			if (rank < best_rank) {
 				pick = l;
 				best_rank = rank;
 			}
 		}
+		least[class[k]] = best_rank < n_domains ? best_rank : 0;
 		d = domain_of[pick];
 		domain_of[pick] = domain_of[k];
 		domain_of[k] = d;
@@ -238,7 +267,7 @@ double grouping_score(
 {
 	double score = 0, smallest = c->n ? c->size[0] : 1, *weight = g->gain;
 
-	for (int k = 1; k < c->n; k++)
+	for (int k = 1; k < c->n && g->weighted; k++)
 		smallest = c->size[k] < smallest ? c->size[k] : smallest;
 	for (int d = 0; d < c->n_domains; d++)
 		g->sum[d] = weight[d] = 0;

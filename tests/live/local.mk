@@ -7,6 +7,7 @@ live_scripts = \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
 	tests/live/nodes.sh \
+	tests/live/gang.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \

@@ -1,0 +1,29 @@
+# runtime: what is linked into users' programs. libcoloc exports coloc_* only; what it shares with
+# the other rooms is inside it.
+lib_LTLIBRARIES = libcoloc.la
+include_HEADERS = nodesvc/runtime/coloc.h
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = nodesvc/runtime/coloc.pc
+dist_man_MANS += nodesvc/runtime/libcoloc.3
+
+COLOC_CLIENT_SOURCES = \
+	nodesvc/runtime/coloc.c nodesvc/runtime/coloc.h \
+	nodesvc/runtime/page.h \
+	common/err.c common/ipc.c common/msg.c
+libcoloc_la_SOURCES = $(COLOC_CLIENT_SOURCES)
+libcoloc_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+libcoloc_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -export-symbols-regex '^coloc_' \
+	-Wl,-z,relro -Wl,-z,now
+
+# The same for our example programs, which are started as they lie in the build folder: no shared
+# library to find, no sanitizer (they are load, and their time is a measurement).
+noinst_LTLIBRARIES += libcolocclient.la
+libcolocclient_la_SOURCES = $(COLOC_CLIENT_SOURCES)
+libcolocclient_la_CFLAGS = $(WARN_CFLAGS) -fno-common
+libcolocclient_la_LDFLAGS =
+
+check_PROGRAMS += tests/unit/test_runtime
+TESTS += tests/unit/test_runtime
+tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.c
+tests_unit_test_runtime_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_runtime_LDADD = $(NODESVC_LIBS) libcoloc.la $(CHECK_LIBS)

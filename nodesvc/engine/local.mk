@@ -88,7 +88,8 @@ EXTRA_DIST += \
 	tests/golden/others.json \
 	tests/golden/sbmp.json \
 	tests/golden/sbmp-pp.json \
-	tests/golden/sizes.json
+	tests/golden/sizes.json \
+	tests/toy-policy.sh
 # End of EXTRA_DIST
 
 # Allocations are counted by --wrap: the engine's objects are linked in statically.

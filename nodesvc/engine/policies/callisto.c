@@ -107,6 +107,11 @@ static void map_at_random(struct policy *p, const struct view *v, struct plan *r
 		p->order[i] = p->order[j];
 		p->order[j] = c->core[i];
 	}
+	if (!c->uniform) {
+		contest_mixed_fits(c, c->size, p->order);
+		contest_mixed_give(c, ret);
+		return;
+	}
 	for (int k = 0; k < c->n; k++) {
 		contest_give(c, k, p->order + at, c->size[k], ret);
 		at += c->size[k];
@@ -135,12 +140,15 @@ static void lend(struct policy *p, const struct view *v, const int *slot, struct
 		for (int d = 0; d < c->n && j->n_lent < PLAN_LENT_MAX; d++) {
 			struct plan_job *dj = &ret->job[c->job[d]];
 
-			if (!p->donor[slot[c->job[d]]])
+			struct coreset lent;
+
+			coreset_and(&lent, &dj->coreset, c->envelope[k]);
+			if (!p->donor[slot[c->job[d]]] || coreset_is_empty(&lent))
 				continue;
 			dj->role = ROLE_DONOR;
 			j->role = ROLE_DONEE;
 			j->lent[j->n_lent++] = (struct plan_lent){
-				.coreset = dj->coreset,
+				.coreset = lent,
 				.donor = c->job[d],
 				.weight = WEIGHT,
 			};
@@ -157,10 +165,12 @@ static int callisto_decide(struct policy *p, const struct view *v, const int *sl
 
 	if (rc || c->n == 0)
 		return rc;
-	if (c->shared || !c->uniform) {
+	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
 		contest_share(c, p->domain_of, ret);
 		return 0;
 	}
+	for (int k = 0; k < c->n && !c->uniform; k++)
+		c->size[k] = p->domain_of[k];
 	set = contest_set(c, slot);
 	if (set != p->set || !still_holds(c))
 		map_at_random(p, v, ret);

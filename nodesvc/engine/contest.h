@@ -150,6 +150,8 @@ void contest_deal_row(struct contest *c, struct plan *p);
  * best, then whatever is free. For policies that choose sizes and leave the where to us.
  */
 void contest_deal_sizes(struct contest *c, const int *size, struct plan *p);
+/* The same, jobs of much @heat (per core, by contest job) apart where that costs no domain more. */
+void contest_deal_apart(struct contest *c, const int *size, const double *heat, struct plan *p);
 
 /*
  * Where envelopes differ (contest_mixed.c): sizes grow core by core by augmenting paths, from

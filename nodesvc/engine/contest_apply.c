@@ -671,29 +671,60 @@ static int take_in(struct contest *c, int k, int d, int want)
 	return n;
 }
 
-/* Domain for @want cores: one @k is in already, then the tightest that fits, then the roomiest. */
-static int pick_domain(const struct contest *c, int k, int want)
+/* What a domain's cores that are dealt already weigh. */
+static double weight_in(const struct contest *c, int d, const double *heat)
+{
+	double sum = 0;
+
+	for (int i = 0; i < c->capacity[d]; i++) {
+		int o = c->owner[c->core[c->first_core[d] + i]];
+
+		sum += o >= 0 ? heat[o] : 0;
+	}
+	return sum;
+}
+
+/*
+ * Domain for @want cores: one @k is in already, then of those that fit the one with the least
+ * @heat (where given), then the tightest, then the roomiest.
+ */
+static int pick_domain(const struct contest *c, int k, int want, const double *heat)
 {
 	int best = -1, best_rank = 0;
+	double best_heat = 0;
 
 	for (int d = 0; d < c->n_domains; d++) {
 		int room = free_in(c, k, d), mine = 0, rank;
+		double now = 0;
+		bool fits = room >= want, better;
 
 		if (room == 0)
 			continue;
 		for (int i = 0; i < c->capacity[d]; i++)
 			mine += c->owner[c->core[c->first_core[d] + i]] == k;
-		rank = room >= want ? 2 * c->total - room : room;
+		rank = fits ? 2 * c->total - room : room;
 		rank += mine ? 4 * c->total : 0;
-		if (rank > best_rank) {
+		if (heat && fits && !mine)
+			now = weight_in(c, d, heat);
+		better = rank > best_rank;
+		if (heat && fits && !mine && best_rank > c->total && best_rank < 4 * c->total &&
+			now != best_heat)
+			better = now < best_heat;
+		if (better) {
 			best = d;
 			best_rank = rank;
+			best_heat = now;
 		}
 	}
 	return best;
 }
 
 void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
+{
+	contest_deal_apart(c, size, NULL, p);
+}
+
+void contest_deal_apart(struct contest *c, const int *size, const double *heat, struct plan *p)
 {
 	int *left = c->scratch;
 
@@ -713,12 +744,14 @@ void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
 		int k = -1;
 
 		for (int l = 0; l < c->n; l++)
-			if (left[l] > 0 && (k < 0 || left[l] > left[k]))
+			if (left[l] > 0 &&
+				(k < 0 || left[l] > left[k] ||
+					(heat && left[l] == left[k] && heat[l] > heat[k])))
 				k = l;
 		if (k < 0)
 			break;
 		while (left[k] > 0) {
-			int d = pick_domain(c, k, left[k]);
+			int d = pick_domain(c, k, left[k], heat);
 
 			/* No domain: its envelope has no more. */
 			left[k] = d < 0 ? 0 : left[k] - take_in(c, k, d, left[k]);

@@ -32,6 +32,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
 	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
+	nodesvc/engine/smt.c nodesvc/engine/smt.h \
 	nodesvc/engine/snake.c nodesvc/engine/snake.h \
 	nodesvc/engine/units.c nodesvc/engine/units.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
@@ -91,6 +92,7 @@ EXTRA_DIST += \
 	tests/golden/sbmp.json \
 	tests/golden/sbmp-pp.json \
 	tests/golden/sizes.json \
+	tests/golden/smt.json \
 	tests/toy-policy.sh
 # End of EXTRA_DIST
 

@@ -9,3 +9,4 @@ noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
+include contrib/bench/model/local.mk

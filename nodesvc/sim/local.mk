@@ -18,18 +18,41 @@ libsim_la_SOURCES = \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/model.c nodesvc/sim/model.h \
+	nodesvc/sim/model_fit.c \
+	nodesvc/sim/models.c nodesvc/sim/models_builtin.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
+	nodesvc/sim/population_drawn.c nodesvc/sim/population_drawn.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
 	nodesvc/sim/rng.c nodesvc/sim/rng.h \
 	nodesvc/sim/run.c nodesvc/sim/run.h \
+	nodesvc/sim/sensitivity.c nodesvc/sim/sensitivity.h \
 	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
 	nodesvc/sim/solve.c nodesvc/sim/solve.h \
 	nodesvc/sim/statics.c nodesvc/sim/statics.h \
-	nodesvc/sim/stats.c nodesvc/sim/stats.h
+	nodesvc/sim/stats.c nodesvc/sim/stats.h \
+	nodesvc/sim/yaml_table.c nodesvc/sim/yaml_table.h
 # End of libsim_la_SOURCES
-libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
-libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
+nodist_libsim_la_SOURCES = nodesvc/sim/models_builtin.c
+libsim_la_CFLAGS = $(AM_CFLAGS) -pthread $(YAML_CFLAGS)
+libsim_la_LIBADD = libengine.la libtopo.la libcommon.la $(YAML_LIBS) -lpthread -lm
+
+# Models of real programs: part of colocsim, and installed to look at and to start own ones from.
+modelsdir = $(pkgdatadir)/models
+dist_models_DATA = \
+	nodesvc/sim/models/gromacs.yaml \
+	nodesvc/sim/models/lammps.yaml \
+	nodesvc/sim/models/pagerank.yaml \
+	nodesvc/sim/models/stencil.yaml \
+	nodesvc/sim/models/stream.yaml
+# End of dist_models_DATA
+CLEANFILES += nodesvc/sim/models_builtin.c
+nodesvc/sim/models_builtin.c: $(dist_models_DATA) nodesvc/sim/embed-models
+	$(AM_V_at)$(MKDIR_P) nodesvc/sim
+	$(AM_V_GEN)cd $(srcdir) && $(SHELL) nodesvc/sim/embed-models $(dist_models_DATA) \
+		>$(abs_builddir)/$@.new && mv $(abs_builddir)/$@.new $(abs_builddir)/$@
+EXTRA_DIST += nodesvc/sim/embed-models
 
 dist_man_MANS += nodesvc/sim/colocsim.1
 bin_PROGRAMS += nodesvc/colocsim
@@ -48,6 +71,8 @@ nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcom
 sim_tests = \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
+	tests/unit/test_sim_model \
+	tests/unit/test_sim_population \
 	tests/unit/test_sim_shape \
 	tests/unit/test_sim_workload
 # End of sim_tests
@@ -61,6 +86,12 @@ tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_shape_SOURCES = tests/unit/test_sim_shape.c
 tests_unit_test_sim_shape_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_model_SOURCES = tests/unit/test_sim_model.c
+tests_unit_test_sim_model_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_model_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_population_SOURCES = tests/unit/test_sim_population.c
+tests_unit_test_sim_population_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_population_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)

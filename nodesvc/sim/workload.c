@@ -9,219 +9,62 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "common/cleanup.h"
 #include "nodesvc/sim/population.h"
 #include "nodesvc/sim/workload.h"
+#include "nodesvc/sim/yaml_table.h"
 
-struct reader {
-	const char *path;
-	yaml_document_t *doc;
-	struct workload *w;
-	struct errbuf *err;
-};
-
-enum kind { KIND_NUMBER, KIND_INT, KIND_BOOL, KIND_TEXT, KIND_CUSTOM };
-
-/* One key of a mapping. Numbers are read, multiplied by scale and stored at offset. */
-struct key {
-	const char *name;
-	enum kind kind;
-	size_t offset, size; /* size: of a text, with its end */
-	double low, high, scale;
-	int (*custom)(struct reader *r, yaml_node_t *node, void *object);
-};
-
-#define NUMBER(name, type, field, low, high, scale)                                                \
-	{                                                                                          \
-		name, KIND_NUMBER, offsetof(type, field), 0, low, high, scale, NULL                \
-	}
-#define INT(name, type, field, low, high)                                                          \
-	{                                                                                          \
-		name, KIND_INT, offsetof(type, field), 0, low, high, 1, NULL                       \
-	}
-#define BOOL(name, type, field)                                                                    \
-	{                                                                                          \
-		name, KIND_BOOL, offsetof(type, field), 0, 0, 0, 0, NULL                           \
-	}
-#define TEXT(name, type, field)                                                                    \
-	{                                                                                          \
-		name, KIND_TEXT, offsetof(type, field), sizeof(((type *)0)->field), 0, 0, 0, NULL  \
-	}
-#define CUSTOM(name, function)                                                                     \
-	{                                                                                          \
-		name, KIND_CUSTOM, 0, 0, 0, 0, 0, function                                         \
-	}
-
-static int refuse(const struct reader *r, const yaml_node_t *node, const char *text)
+static int read_penalties(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	return err_set(r->err, -EINVAL, "%s:%zu: %s", r->path, node->start_mark.line + 1, text);
-}
-
-static int refuse_value(
-	const struct reader *r, const yaml_node_t *node, const char *key, const char *expected)
-{
-	const char *value = node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value
-							   : "(not a value)";
-
-	return err_set(r->err, -EINVAL, "%s:%zu: %s: '%.60s': %s expected", r->path,
-		node->start_mark.line + 1, key, value, expected);
-}
-
-static const char *text_of(const yaml_node_t *node)
-{
-	return node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : NULL;
-}
-
-static int read_number(
-	const struct reader *r, const yaml_node_t *node, const struct key *k, double *ret)
-{
-	const char *text = text_of(node);
-	char expected[80], *end;
-	double v = 0;
-
-	if (text)
-		v = strtod(text, &end);
-	if (!text || end == text || *end || !(v >= k->low && v <= k->high) ||
-		(k->kind == KIND_INT && v != floor(v))) {
-		snprintf(expected, sizeof(expected), "%s of %g to %g",
-			k->kind == KIND_INT ? "a whole number" : "a number", k->low, k->high);
-		return refuse_value(r, node, k->name, expected);
-	}
-	*ret = v * k->scale;
-	return 0;
-}
-
-static int read_value(struct reader *r, yaml_node_t *node, const struct key *k, void *object)
-{
-	char *at = (char *)object + k->offset;
-	const char *text = text_of(node);
-	double v;
-	int rc;
-
-	switch (k->kind) {
-	case KIND_NUMBER:
-		return read_number(r, node, k, (double *)at);
-	case KIND_INT:
-		rc = read_number(r, node, k, &v);
-		if (!rc)
-			*(int *)at = (int)v;
-		return rc;
-	case KIND_BOOL:
-		if (!text || (strcmp(text, "yes") && strcmp(text, "no") && strcmp(text, "true") &&
-				     strcmp(text, "false")))
-			return refuse_value(r, node, k->name, "yes or no");
-		*(bool *)at = *text == 'y' || *text == 't';
-		return 0;
-	case KIND_TEXT:
-		if (!text || !*text || strlen(text) >= k->size)
-			return refuse_value(r, node, k->name, "a text (not too long)");
-		snprintf(at, k->size, "%s", text);
-		return 0;
-	case KIND_CUSTOM:
-		break;
-	}
-	return k->custom(r, node, object);
-}
-
-static int read_mapping(struct reader *r, yaml_node_t *node, const char *what,
-	const struct key *keys, size_t n_keys, void *object)
-{
-	uint64_t seen = 0;
-
-	if (node->type != YAML_MAPPING_NODE)
-		return refuse_value(r, node, what, "keys and values");
-	for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
-		p++) {
-		yaml_node_t *key = yaml_document_get_node(r->doc, p->key);
-		const char *name = text_of(key);
-		size_t i = 0;
-		int rc;
-
-		while (name && i < n_keys && strcmp(keys[i].name, name) != 0)
-			i++;
-		if (!name || i == n_keys)
-			return err_set(r->err, -EINVAL, "%s:%zu: unknown key '%.40s' in %s",
-				r->path, key->start_mark.line + 1, name ? name : "?", what);
-		if (seen & (UINT64_C(1) << i))
-			return err_set(r->err, -EINVAL, "%s:%zu: key '%s' twice in %s", r->path,
-				key->start_mark.line + 1, name, what);
-		seen |= UINT64_C(1) << i;
-		rc = read_value(r, yaml_document_get_node(r->doc, p->value), &keys[i], object);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-#define READ_MAPPING(r, node, what, keys, object)                                                  \
-	read_mapping(r, node, what, keys, sizeof(keys) / sizeof((keys)[0]), object)
-
-typedef int (*item_f)(struct reader *r, yaml_node_t *node, void *object);
-
-static int read_list(
-	struct reader *r, yaml_node_t *node, const char *what, item_f item, void *object)
-{
-	int rc = 0;
-
-	if (node->type != YAML_SEQUENCE_NODE)
-		return refuse_value(r, node, what, "a list");
-	for (yaml_node_item_t *i = node->data.sequence.items.start;
-		i < node->data.sequence.items.top && !rc; i++)
-		rc = item(r, yaml_document_get_node(r->doc, *i), object);
-	return rc;
-}
-
-static int read_penalties(struct reader *r, yaml_node_t *node, void *object)
-{
-	static const struct key keys[] = {
+	static const struct table_key keys[] = {
 		NUMBER("lock_holder", struct penalties, lock_holder, 0, 100, 1),
 		NUMBER("wake", struct penalties, wake, 0, 100, 1),
 		NUMBER("context", struct penalties, context, 0, 10, 1),
 	};
 	struct machine_params *m = object;
-	const char *name = text_of(node);
+	const char *name = table_text(node);
 
 	if (!name) {
 		m->penalties = (struct penalties){.name = "workload"};
-		return READ_MAPPING(r, node, "penalties", keys, &m->penalties);
+		return TABLE_MAPPING(r, node, "penalties", keys, &m->penalties);
 	}
 	if (machine_penalties(name, &m->penalties))
-		return refuse_value(
+		return table_refuse_value(
 			r, node, "penalties", "assumed, measured, none or their values");
 	return 0;
 }
 
-static int read_numa(struct reader *r, yaml_node_t *node, void *object)
+static int read_numa(struct table_reader *r, yaml_node_t *node, void *object)
 {
 	struct machine_params *m = object;
-	const char *name = text_of(node);
+	const char *name = table_text(node);
 
 	if (!name || (strcmp(name, "follow") && strcmp(name, "sticky")))
-		return refuse_value(r, node, "numa", "follow or sticky");
+		return table_refuse_value(r, node, "numa", "follow or sticky");
 	m->numa = *name == 's' ? NUMA_STICKY : NUMA_FOLLOW;
 	return 0;
 }
 
-static int read_topology(struct reader *r, yaml_node_t *node, void *object)
+static int read_topology(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key key = TEXT("topology", struct workload, topology);
+	static const struct table_key key = TEXT("topology", struct workload, topology);
 
 	(void)object;
-	return read_value(r, node, &key, r->w);
+	return table_value(r, node, &key, r->whole);
 }
 
-static int read_domain(struct reader *r, yaml_node_t *node, void *object)
+static int read_domain(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key key = TEXT("domain", struct workload, domain);
+	static const struct table_key key = TEXT("domain", struct workload, domain);
 
 	(void)object;
-	return read_value(r, node, &key, r->w);
+	return table_value(r, node, &key, r->whole);
 }
 
-static int read_machine(struct reader *r, yaml_node_t *node, void *object)
+static int read_machine(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key keys[] = {
+	static const struct table_key keys[] = {
 		CUSTOM("topology", read_topology),
 		CUSTOM("domain", read_domain),
 		NUMBER("clock_ghz", struct machine_params, hz, 0.01, 100, 1e9),
@@ -238,13 +81,14 @@ static int read_machine(struct reader *r, yaml_node_t *node, void *object)
 		CUSTOM("penalties", read_penalties),
 	};
 
-	(void)object;
-	return READ_MAPPING(r, node, "machine", keys, &r->w->machine);
+	struct workload *w = object;
+
+	return TABLE_MAPPING(r, node, "machine", keys, &w->machine);
 }
 
-static int read_phase(struct reader *r, yaml_node_t *node, void *object)
+static int read_phase(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key keys[] = {
+	static const struct table_key keys[] = {
 		NUMBER("seconds", struct phase, seconds, 1e-3, 1e9, 1),
 		BOOL("io", struct phase, io),
 		NUMBER("alpha", struct phase, alpha, 0, 1, 1),
@@ -266,32 +110,33 @@ static int read_phase(struct reader *r, yaml_node_t *node, void *object)
 	int rc;
 
 	if (p->n_phases == PROGRAM_PHASES_MAX)
-		return refuse(r, node, "too many phases (16)");
+		return table_refuse(r, node, "too many phases (16)");
 	f = &p->phase[p->n_phases++];
 	phase_init(f);
-	rc = READ_MAPPING(r, node, "a phase", keys, f);
+	rc = TABLE_MAPPING(r, node, "a phase", keys, f);
 	f->beta = 1 - f->alpha - f->gamma;
 	return rc;
 }
 
-static int read_phases(struct reader *r, yaml_node_t *node, void *object)
+static int read_phases(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	return read_list(r, node, "phases", read_phase, object);
+	return table_list(r, node, "phases", read_phase, object);
 }
 
 /* "POPULATION/PROGRAM" */
-static int read_from(struct reader *r, yaml_node_t *node, void *object)
+static int read_from(struct table_reader *r, yaml_node_t *node, void *object)
 {
 	struct program *p = object;
-	const char *text = text_of(node), *slash = text ? strchr(text, '/') : NULL;
+	const char *text = table_text(node), *slash = text ? strchr(text, '/') : NULL;
 	struct population population;
 	char name[32], kept[PROGRAM_NAME_MAX];
 
 	if (!slash || slash - text >= (int)sizeof(name))
-		return refuse_value(r, node, "from", "POPULATION/PROGRAM");
+		return table_refuse_value(r, node, "from", "POPULATION/PROGRAM");
 	snprintf(name, sizeof(name), "%.*s", (int)(slash - text), text);
 	if (population_find(&population, name, NULL))
-		return refuse_value(r, node, "from", "population lira, parsec or adversarial");
+		return table_refuse_value(
+			r, node, "from", "population lira, parsec, adversarial or measured");
 	for (int i = 0; i < population.n_programs; i++) {
 		if (strcmp(population.program[i].name, slash + 1) != 0)
 			continue;
@@ -301,36 +146,37 @@ static int read_from(struct reader *r, yaml_node_t *node, void *object)
 			memcpy(p->name, kept, sizeof(kept));
 		return 0;
 	}
-	return refuse_value(r, node, "from", "a program of that population");
+	return table_refuse_value(r, node, "from", "a program of that population");
 }
 
-static int read_point(struct reader *r, yaml_node_t *node, void *object)
+static int read_point(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key cores = INT("utilization", struct program, n_points, 1, 1e6);
-	static const struct key part = NUMBER("utilization", struct program, n_points, 0, 1, 1);
+	static const struct table_key cores = INT("utilization", struct program, n_points, 1, 1e6);
+	static const struct table_key part =
+		NUMBER("utilization", struct program, n_points, 0, 1, 1);
 	struct program *p = object;
 	yaml_node_item_t *item = node->data.sequence.items.start;
 	double n, u;
 
 	if (node->type != YAML_SEQUENCE_NODE || node->data.sequence.items.top - item != 2 ||
 		p->n_points == PROGRAM_POINTS_MAX)
-		return refuse(r, node, "utilization: up to 8 pairs [cores, ratio] expected");
-	if (read_number(r, yaml_document_get_node(r->doc, item[0]), &cores, &n) ||
-		read_number(r, yaml_document_get_node(r->doc, item[1]), &part, &u))
+		return table_refuse(r, node, "utilization: up to 8 pairs [cores, ratio] expected");
+	if (table_number(r, yaml_document_get_node(r->doc, item[0]), &cores, &n) ||
+		table_number(r, yaml_document_get_node(r->doc, item[1]), &part, &u))
 		return -EINVAL;
 	p->point[p->n_points].cores = (int)n;
 	p->point[p->n_points++].utilization = u;
 	return 0;
 }
 
-static int read_utilization(struct reader *r, yaml_node_t *node, void *object)
+static int read_utilization(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	return read_list(r, node, "utilization", read_point, object);
+	return table_list(r, node, "utilization", read_point, object);
 }
 
-static int read_program(struct reader *r, yaml_node_t *node, void *object)
+static int read_program(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key keys[] = {
+	static const struct table_key keys[] = {
 		TEXT("name", struct program, name),
 		CUSTOM("from", read_from),
 		CUSTOM("phases", read_phases),
@@ -342,24 +188,24 @@ static int read_program(struct reader *r, yaml_node_t *node, void *object)
 	int rc;
 
 	if (w->n_programs == WORKLOAD_PROGRAMS_MAX)
-		return refuse(r, node, "too many programs (64)");
-	rc = READ_MAPPING(r, node, "a program", keys, p);
+		return table_refuse(r, node, "too many programs (64)");
+	rc = TABLE_MAPPING(r, node, "a program", keys, p);
 	if (rc)
 		return rc;
 	if (!p->name[0])
-		return refuse(r, node, "a program needs a name");
+		return table_refuse(r, node, "a program needs a name");
 	for (int i = 0; i < w->n_programs; i++)
 		if (strcmp(w->program[i].name, p->name) == 0)
-			return refuse(r, node, "two programs of one name");
+			return table_refuse(r, node, "two programs of one name");
 	if (program_check(p, &why))
-		return refuse(r, node, why.text);
+		return table_refuse(r, node, why.text);
 	w->n_programs++;
 	return 0;
 }
 
-static int read_programs(struct reader *r, yaml_node_t *node, void *object)
+static int read_programs(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	return read_list(r, node, "programs", read_program, object);
+	return table_list(r, node, "programs", read_program, object);
 }
 
 struct job_text {
@@ -368,9 +214,9 @@ struct job_text {
 	double arrival_s;
 };
 
-static int read_job(struct reader *r, yaml_node_t *node, void *object)
+static int read_job(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key keys[] = {
+	static const struct table_key keys[] = {
 		TEXT("program", struct job_text, program),
 		INT("threads", struct job_text, threads, 1, 1e6),
 		INT("runs", struct job_text, runs, 1, 1e6),
@@ -379,7 +225,7 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 	};
 	struct workload *w = object;
 	struct job_text j = {.count = 1};
-	int rc = READ_MAPPING(r, node, "a job", keys, &j);
+	int rc = TABLE_MAPPING(r, node, "a job", keys, &j);
 
 	if (rc)
 		return rc;
@@ -387,7 +233,7 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 		if (strcmp(w->program[i].name, j.program) != 0)
 			continue;
 		if (w->n_jobs + j.count > DRIVE_JOBS_MAX)
-			return refuse(r, node, "too many jobs (256)");
+			return table_refuse(r, node, "too many jobs (256)");
 		while (j.count-- > 0)
 			w->job[w->n_jobs++] =
 				(struct run_spec){&w->program[i], j.threads, j.arrival_s, j.runs};
@@ -397,65 +243,65 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 		r->path, node->start_mark.line + 1, j.program);
 }
 
-static int read_jobs(struct reader *r, yaml_node_t *node, void *object)
+static int read_jobs(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	return read_list(r, node, "jobs", read_job, object);
+	return table_list(r, node, "jobs", read_job, object);
 }
 
-static int read_policy(struct reader *r, yaml_node_t *node, void *object)
+static int read_policy(struct table_reader *r, yaml_node_t *node, void *object)
 {
 	struct workload *w = object;
-	const char *text = text_of(node);
+	const char *text = table_text(node);
 
 	if (!text || !*text || strlen(text) >= WORKLOAD_TEXT_MAX)
-		return refuse_value(r, node, "policies", "NAME or \"NAME,key=value\"");
+		return table_refuse_value(r, node, "policies", "NAME or \"NAME,key=value\"");
 	if (w->n_policies == WORKLOAD_POLICIES_MAX)
-		return refuse(r, node, "too many policies (32)");
+		return table_refuse(r, node, "too many policies (32)");
 	snprintf(w->policy[w->n_policies++], WORKLOAD_TEXT_MAX, "%s", text);
 	return 0;
 }
 
-static int read_policies(struct reader *r, yaml_node_t *node, void *object)
+static int read_policies(struct table_reader *r, yaml_node_t *node, void *object)
 {
 	if (node->type == YAML_SCALAR_NODE)
 		return read_policy(r, node, object);
-	return read_list(r, node, "policies", read_policy, object);
+	return table_list(r, node, "policies", read_policy, object);
 }
 
-static int read_seed(struct reader *r, yaml_node_t *node, void *object)
+static int read_seed(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
+	static const struct table_key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
 	struct workload *w = object;
 	double v = 0;
-	int rc = read_number(r, node, &key, &v);
+	int rc = table_number(r, node, &key, &v);
 
 	if (!rc)
 		w->seed = (uint64_t)v;
 	return rc;
 }
 
-static int read_schema(struct reader *r, yaml_node_t *node, void *object)
+static int read_schema(struct table_reader *r, yaml_node_t *node, void *object)
 {
-	const char *text = text_of(node);
+	const char *text = table_text(node);
 
 	(void)object;
-	return text && strcmp(text, "1") == 0 ? 0 : refuse_value(r, node, "schema", "1");
+	return text && strcmp(text, "1") == 0 ? 0 : table_refuse_value(r, node, "schema", "1");
 }
 
-static int read_objective(struct reader *r, yaml_node_t *node, void *object)
+static int read_objective(struct table_reader *r, yaml_node_t *node, void *object)
 {
 	struct workload *w = object;
-	const char *text = text_of(node);
+	const char *text = table_text(node);
 
 	if (!text || (strcmp(text, "stp") && strcmp(text, "antt")))
-		return refuse_value(r, node, "objective", "stp or antt");
+		return table_refuse_value(r, node, "objective", "stp or antt");
 	w->objective = *text == 's' ? OBJECTIVE_STP : OBJECTIVE_ANTT;
 	return 0;
 }
 
-static int read_document(struct reader *r)
+static int read_workload(struct table_reader *r, yaml_node_t *root, void *object)
 {
-	static const struct key keys[] = {
+	static const struct table_key keys[] = {
 		CUSTOM("schema", read_schema),
 		CUSTOM("machine", read_machine),
 		CUSTOM("policies", read_policies),
@@ -467,18 +313,15 @@ static int read_document(struct reader *r)
 		CUSTOM("programs", read_programs),
 		CUSTOM("jobs", read_jobs),
 	};
-	yaml_node_t *root = yaml_document_get_root_node(r->doc);
-	int rc;
+	struct workload *w = object;
+	int rc = TABLE_MAPPING(r, root, "a workload", keys, w);
 
-	if (!root)
-		return err_set(r->err, -EINVAL, "%s:1: nothing in it", r->path);
-	rc = READ_MAPPING(r, root, "a workload", keys, r->w);
 	if (rc)
 		return rc;
-	if (r->w->n_jobs == 0)
-		return refuse(r, root, "no jobs");
-	if (r->w->n_policies == 0)
-		return refuse(r, root, "no policies");
+	if (w->n_jobs == 0)
+		return table_refuse(r, root, "no jobs");
+	if (w->n_policies == 0)
+		return table_refuse(r, root, "no policies");
 	return 0;
 }
 
@@ -486,9 +329,7 @@ int workload_read(struct workload **ret, const char *path, struct errbuf *err)
 {
 	cleanup_free struct workload *w = calloc(1, sizeof(*w));
 	cleanup_file FILE *f = NULL;
-	yaml_parser_t parser;
-	yaml_document_t doc;
-	struct reader r = {.path = path, .doc = &doc, .w = w, .err = err};
+	struct table_reader r = {.path = path, .whole = w, .err = err};
 	int rc;
 
 	if (!w)
@@ -503,17 +344,7 @@ int workload_read(struct workload **ret, const char *path, struct errbuf *err)
 	w->sample_ms = 200;
 	w->runs = 3;
 	machine_defaults(&w->machine);
-	if (!yaml_parser_initialize(&parser))
-		return err_set(err, -ENOMEM, "out of memory");
-	yaml_parser_set_input_file(&parser, f);
-	if (!yaml_parser_load(&parser, &doc)) {
-		rc = err_set(err, -EINVAL, "%s:%zu: %s", path, parser.problem_mark.line + 1,
-			parser.problem ? parser.problem : "no YAML");
-	} else {
-		rc = read_document(&r);
-		yaml_document_delete(&doc);
-	}
-	yaml_parser_delete(&parser);
+	rc = table_document(&r, f, NULL, read_workload, w);
 	if (!rc)
 		*ret = take_ptr(w);
 	return rc;

@@ -86,28 +86,104 @@ int ipc_send(int fd, const struct msg *m, int64_t deadline_ns, struct errbuf *er
 	}
 }
 
-int ipc_recv(int fd, struct msg *ret, int64_t deadline_ns, struct errbuf *err)
+/* Takes the descriptors out of a received header; what is not wanted is closed. */
+static int take_fds(struct msghdr *h, int *fds, int max)
+{
+	int n = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (n < max)
+				fds[n++] = fd;
+			else
+				close(fd);
+		}
+	}
+	return n;
+}
+
+int ipc_recv_fds(int fd, struct msg *ret, int *fds, int max, int *ret_n, int64_t deadline_ns,
+	struct errbuf *err)
 {
 	for (;;) {
-		ssize_t n = recv(fd, ret->buf, sizeof(ret->buf), MSG_DONTWAIT | MSG_TRUNC);
-		int rc;
+		union {
+			struct cmsghdr align;
+			char buf[CMSG_SPACE(IPC_FDS_MAX * sizeof(int))];
+		} control;
+		struct iovec iov = {.iov_base = ret->buf, .iov_len = sizeof(ret->buf)};
+		struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+		ssize_t n;
+		int rc, n_fds = 0;
 
-		if (n > (ssize_t)sizeof(ret->buf))
-			return err_set(
-				err, -EMSGSIZE, "message of %zd bytes, limit %d", n, MSG_MAX);
-		if (n > 0) {
+		if (max > 0) {
+			h.msg_control = control.buf;
+			h.msg_controllen = sizeof(control.buf);
+		}
+		n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+		if (n >= 0 && max > 0)
+			n_fds = take_fds(&h, fds, max);
+		if (n > 0 && n <= (ssize_t)sizeof(ret->buf)) {
 			ret->len = (size_t)n;
 			ret->overflow = false;
-			return msg_check(ret, err);
-		}
-		if (n == 0)
-			return err_set(err, -ECONNRESET, "the other side closed the connection");
-		if (errno == EINTR)
+			rc = msg_check(ret, err);
+			if (rc == 0) {
+				*ret_n = n_fds;
+				return 0;
+			}
+		} else if (n > 0) {
+			rc = err_set(err, -EMSGSIZE, "message of %zd bytes, limit %d", n, MSG_MAX);
+		} else if (n == 0) {
+			rc = err_set(err, -ECONNRESET, "the other side closed the connection");
+		} else if (errno == EINTR) {
 			continue;
-		if (errno != EAGAIN)
-			return err_set(err, -errno, "recv: %s", strerror(errno));
-		rc = wait_for(fd, POLLIN, deadline_ns);
-		if (rc < 0)
+		} else if (errno != EAGAIN) {
+			rc = err_set(err, -errno, "recv: %s", strerror(errno));
+		} else {
+			rc = wait_for(fd, POLLIN, deadline_ns);
+			if (rc == 0)
+				continue;
 			return err_set(err, rc, "recv: %s", strerror(-rc));
+		}
+		while (n_fds > 0)
+			close(fds[--n_fds]);
+		return rc;
 	}
+}
+
+int ipc_recv(int fd, struct msg *ret, int64_t deadline_ns, struct errbuf *err)
+{
+	int n;
+
+	return ipc_recv_fds(fd, ret, NULL, 0, &n, deadline_ns, err);
+}
+
+int ipc_send_fds(int fd, const struct msg *m, const int *fds, int n, struct errbuf *err)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(IPC_FDS_MAX * sizeof(int))];
+	} control = {.buf = {0}};
+	struct iovec iov = {.iov_base = (void *)m->buf, .iov_len = m->len};
+	struct msghdr h = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int))};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+
+	if (m->overflow || n < 1 || n > IPC_FDS_MAX)
+		return err_set(err, -EMSGSIZE, "%d descriptors, or more than %d bytes", n, MSG_MAX);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
+	if (sendmsg(fd, &h, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return err_set(err, -errno, "send: %s", strerror(errno));
+	return 0;
 }

@@ -22,5 +22,15 @@ int ipc_connect(const char *path, int64_t deadline_ns, struct errbuf *err);
 int ipc_send(int fd, const struct msg *m, int64_t deadline_ns, struct errbuf *err);
 /* 0 with a message that passed msg_check(), -ECONNRESET at end of file, or -errno. */
 int ipc_recv(int fd, struct msg *ret, int64_t deadline_ns, struct errbuf *err);
+/*
+ * ipc_recv_fds - the same, and the descriptors that came with it (SCM_RIGHTS): the first *@ret_n
+ * of @fds, close-on-exec, are the caller's; more than @max are closed. On an error none.
+ */
+int ipc_recv_fds(int fd, struct msg *ret, int *fds, int max, int *ret_n, int64_t deadline_ns,
+	struct errbuf *err);
+/* Sends @m with @n descriptors (at most IPC_FDS_MAX, which stay the caller's) at once or not at
+ * all: -EAGAIN. */
+#define IPC_FDS_MAX 4
+int ipc_send_fds(int fd, const struct msg *m, const int *fds, int n, struct errbuf *err);
 
 #endif

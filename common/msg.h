@@ -21,10 +21,10 @@
  *     reply     type=step_ok  policy (the ruling one) req_policy reason
  *                             env=NAME=VALUE (repeats: set these before exec)
  *               type=step_refused reason   (the step runs as without us)
- *   task_start  job step task (local id) pid
+ *   task_start  job step nodeid task (local id) pid
  *     reply     type=task_ok  coreset cores reason | type=task_refused reason
- *   task_exit   job step task pid status (as wait(2) gives it)   no reply
- *   step_end    job step                        no reply
+ *   task_exit   job step nodeid task pid status (as wait(2) gives it)   no reply
+ *   step_end    job step nodeid                 no reply
  *
  * From colocctl and friends (uid checked by the daemon):
  *   ctl         cmd=ping|status|jobs|explain|policies|counters|release|reload|drain|resume|
@@ -32,6 +32,11 @@
  *               json=... (input)
  *     reply     one or more packets type=ctl_part json=<piece>, then
  *               type=ctl_end rc=0|1 error=<text>
+ *
+ * From any process of a step (libcoloc; the daemon goes by SO_PEERCRED and the peer's cgroup):
+ *   attach      (nothing more)
+ *     reply     type=attach_ok step=JOB.STEP, with two descriptors (SCM_RIGHTS): the grant page and
+ *               the report pages (nodesvc/runtime/page.h) | type=attach_refused reason
  *
  * Not thread-safe; no allocation.
  */

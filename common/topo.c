@@ -44,7 +44,18 @@ static bool has_suffix(const char *s, const char *suffix)
 	return n >= m && strcmp(s + n - m, suffix) == 0;
 }
 
-static int load_once(hwloc_topology_t *ret, const char *xml, const char *synthetic)
+enum source_kind { THIS_MACHINE, XML_FILE, XML_TEXT, SYNTHETIC };
+
+static enum source_kind source_kind(const char *source)
+{
+	if (!source)
+		return THIS_MACHINE;
+	if (*source == '<')
+		return XML_TEXT;
+	return has_suffix(source, ".xml") ? XML_FILE : SYNTHETIC;
+}
+
+static int load_once(hwloc_topology_t *ret, enum source_kind kind, const char *source)
 {
 	cleanup_topology hwloc_topology_t h = NULL;
 
@@ -52,9 +63,12 @@ static int load_once(hwloc_topology_t *ret, const char *xml, const char *synthet
 		return -ENOMEM;
 	/* Inputs are shape only; I/O devices cost time and tell the engine nothing. */
 	hwloc_topology_set_io_types_filter(h, HWLOC_TYPE_FILTER_KEEP_NONE);
-	if (xml && hwloc_topology_set_xml(h, xml) < 0)
+	if (kind == XML_FILE && hwloc_topology_set_xml(h, source) < 0)
 		return -EINVAL;
-	if (synthetic && hwloc_topology_set_synthetic(h, synthetic) < 0)
+	if (kind == XML_TEXT &&
+		hwloc_topology_set_xmlbuffer(h, source, (int)strlen(source) + 1) < 0)
+		return -EINVAL;
+	if (kind == SYNTHETIC && hwloc_topology_set_synthetic(h, source) < 0)
 		return -EINVAL;
 	if (hwloc_topology_load(h) < 0)
 		return -EINVAL;
@@ -64,26 +78,31 @@ static int load_once(hwloc_topology_t *ret, const char *xml, const char *synthet
 
 static int load_hwloc(hwloc_topology_t *ret, const char *source, struct errbuf *err)
 {
+	enum source_kind kind = source_kind(source);
 	char longer[512];
 	int rc;
 
-	if (!source) {
-		rc = load_once(ret, NULL, NULL);
+	if (kind == THIS_MACHINE) {
+		rc = load_once(ret, kind, NULL);
 		return rc ? err_set(err, rc, "hwloc cannot read this machine") : 0;
 	}
-	if (has_suffix(source, ".xml")) {
+	if (kind == XML_TEXT) {
+		rc = load_once(ret, kind, source);
+		return rc ? err_set(err, rc, "topology: not hwloc's XML") : 0;
+	}
+	if (kind == XML_FILE) {
 		if (access(source, R_OK) < 0)
 			return err_set(
 				err, -errno, "topology '%.160s': %s", source, strerror(errno));
-		rc = load_once(ret, source, NULL);
+		rc = load_once(ret, kind, source);
 		return rc ? err_set(err, rc, "topology '%.160s': not an hwloc XML file", source)
 			  : 0;
 	}
-	rc = load_once(ret, NULL, source);
+	rc = load_once(ret, kind, source);
 	if (rc == -EINVAL && strlen(source) < sizeof(longer) - 8) {
 		/* "pack:2 core:4" is what people write; hwloc wants the last level to be PUs. */
 		snprintf(longer, sizeof(longer), "%s pu:1", source);
-		rc = load_once(ret, NULL, longer);
+		rc = load_once(ret, kind, longer);
 	}
 	return rc ? err_set(err, rc,
 			    "topology '%.160s': neither a synthetic description "
@@ -139,6 +158,7 @@ static int copy_cores(struct topo *t, hwloc_topology_t h, struct errbuf *err)
 		t->n_cores++;
 	}
 	t->n_pus = coreset_count(&t->all);
+	t->pu_is_core = t->n_pus == t->n_cores;
 	t->n_words = CORESET_WORDS;
 	while (t->n_words > 1 && !t->all.w[t->n_words - 1])
 		t->n_words--;
@@ -280,6 +300,24 @@ int topo_set_domains(struct topo *t, enum topo_level level, struct errbuf *err)
 	return 0;
 }
 
+/* What loads the same again, wherever it came from. */
+static int keep_source(struct topo *t, hwloc_topology_t h, const char *source, struct errbuf *err)
+{
+	enum source_kind kind = source_kind(source);
+	char *xml;
+	int len;
+
+	if (kind == SYNTHETIC || kind == XML_TEXT) {
+		t->source = strdup(source);
+	} else if (hwloc_topology_export_xmlbuffer(h, &xml, &len, 0) == 0) {
+		t->source = strdup(xml);
+		hwloc_free_xmlbuffer(h, xml);
+	} else {
+		return err_set(err, -EINVAL, "hwloc cannot write this topology as XML");
+	}
+	return t->source ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
 int topo_load(struct topo **ret, const char *source, struct errbuf *err)
 {
 	cleanup_topology hwloc_topology_t h = NULL;
@@ -301,6 +339,8 @@ int topo_load(struct topo **ret, const char *source, struct errbuf *err)
 	t->n_l2 = number_level(t, h, HWLOC_OBJ_L2CACHE, TOPO_L2, &l2_bytes);
 	t->llc_bytes = l3_bytes ? l3_bytes : l2_bytes;
 	rc = topo_set_domains(t, TOPO_AUTO, err);
+	if (!rc)
+		rc = keep_source(t, h, source, err);
 	if (rc)
 		return rc;
 	*ret = take_ptr(t);
@@ -314,6 +354,7 @@ void topo_free(struct topo *t)
 	free(t->core);
 	free(t->domain);
 	free(t->domain_core);
+	free(t->source);
 	free(t);
 }
 
@@ -345,10 +386,15 @@ void topo_whole_cores(const struct topo *t, const struct coreset *pus, struct co
 
 int topo_count_cores(const struct topo *t, const struct coreset *pus)
 {
-	uint64_t seen[CORESET_WORDS] = {0};
+	uint64_t seen[CORESET_WORDS];
 	int n = 0;
 
 	/* Every decision counts many sets: words by hand, not one call for each PU. */
+	if (t->pu_is_core) {
+		for (int i = 0; i < t->n_words; i++)
+			n += __builtin_popcountll(pus->w[i] & t->all.w[i]);
+		return n;
+	}
 	for (int i = 0; i < t->n_words; i++)
 		seen[i] = 0;
 	for (int i = 0; i < t->n_words; i++)

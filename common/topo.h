@@ -40,7 +40,8 @@ struct topo_domain {
 
 struct topo {
 	int n_pus, n_cores, n_packages, n_numa, n_l3, n_l2;
-	int n_words; /* of coreset.w[] that hold this node's PUs */
+	int n_words;     /* of coreset.w[] that hold this node's PUs */
+	bool pu_is_core; /* no SMT: as many PUs as cores */
 	struct coreset all;
 	struct topo_core *core;       /* [n_cores] */
 	int16_t pu_core[CORESET_MAX]; /* pu_os -> core_lx, -1 no such PU */
@@ -49,12 +50,14 @@ struct topo {
 	struct topo_domain *domain; /* [n_domains] */
 	int *domain_core;           /* [n_cores] core_lx grouped by domain */
 	uint64_t llc_bytes;         /* largest last-level cache; 0 unknown */
+	char *source; /* what topo_load() makes the same from: synthetic text or XML; NULL none */
 };
 
 /*
  * topo_load - reads a topology and sets its domains to TOPO_AUTO.
- * @source: NULL this machine; a path that ends in .xml (hwloc 1.x and 2.x); else a synthetic
- *          description ("pack:2 l3:1 core:4 pu:1").
+ * @source: NULL this machine; a path that ends in .xml (hwloc 1.x and 2.x); XML itself (begins
+ *          with "<", as topo.source of another); else a synthetic description ("pack:2 l3:1
+ *          core:4 pu:1").
  * Memory-only NUMA nodes (no PU) are left out. Free with topo_free().
  * Errors: -EINVAL not understood, -ENOENT no such file, -E2BIG a PU above CORESET_MAX, -ENOMEM.
  */

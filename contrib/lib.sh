@@ -4,7 +4,7 @@
 # lib.sh - what contrib/quickstart and contrib/runtests share: packages, builds, progress.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build_packages=(autoconf automake libtool make gcc pkg-config check libhwloc-dev libpapi-dev
+build_packages=(autoconf automake libtool make gcc pkg-config check libhwloc-dev libpapi-dev libpfm4-dev
   libyaml-dev libjson-c-dev libsqlite3-dev libsmartcols-dev libslurm-dev)
 run_packages=(slurm-wlm slurm-client munge valgrind)
 export LC_ALL=C.UTF-8

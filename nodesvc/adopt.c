@@ -22,6 +22,7 @@ void adopt_keep(struct daemon *d, struct step *s)
 	struct registration reg = {
 		.job_id = s->job_id,
 		.step_id = s->step_id,
+		.nodeid = s->nodeid,
 		.row_id = s->row_id,
 		.start_ns = s->start_unix_ns,
 		.tasks = tasks,
@@ -61,7 +62,7 @@ void adopt_forget(struct daemon *d, const struct step *s)
 {
 	struct errbuf err;
 
-	if (record_registration_rm(d->record, s->job_id, s->step_id, &err) < 0)
+	if (record_registration_rm(d->record, s->job_id, s->step_id, s->nodeid, &err) < 0)
 		log_warning("step %s: %s", s->id, err.text);
 }
 
@@ -139,7 +140,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 
 	if (rc < 0)
 		return rc;
-	s = jobs_add(&d->jobs, k->reg.job_id, k->reg.step_id);
+	s = jobs_add(&d->jobs, k->reg.job_id, k->reg.step_id, k->reg.nodeid);
 	if (!s)
 		return err_set(err, -ENOMEM, "the table of steps is full");
 	rc = lifecycle_read_step(&k->msg, s, err);
@@ -212,7 +213,7 @@ static void restore_orphans(struct daemon *d)
 
 void adopt_all(struct daemon *d)
 {
-	static uint32_t alive[JOBS_MAX][2];
+	static int64_t alive[JOBS_MAX];
 	struct kept_list list = {NULL, 0};
 	struct errbuf err;
 	struct timespec ts;
@@ -225,16 +226,15 @@ void adopt_all(struct daemon *d)
 
 		if (adopt_one(d, list.item[i], &err) < 0) {
 			log_info("step %u.%u is gone: %s", reg->job_id, reg->step_id, err.text);
-			record_registration_rm(d->record, reg->job_id, reg->step_id, NULL);
+			record_registration_rm(
+				d->record, reg->job_id, reg->step_id, reg->nodeid, NULL);
 		}
 		free(list.item[i]);
 	}
 	free(list.item);
 	restore_orphans(d);
-	for (int i = 0; i < d->jobs.n; i++) {
-		alive[i][0] = d->jobs.step[i]->job_id;
-		alive[i][1] = d->jobs.step[i]->step_id;
-	}
+	for (int i = 0; i < d->jobs.n; i++)
+		alive[i] = d->jobs.step[i]->row_id;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	n = record_step_close_lost(
 		d->record, alive, d->jobs.n, ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec, &err);

@@ -42,12 +42,28 @@ void step_format_id(uint32_t job_id, uint32_t step_id, char *buf, size_t size)
 		snprintf(buf, size, "%u.%u", job_id, step_id);
 }
 
-struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id)
+struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid)
 {
 	for (int i = 0; i < j->n; i++)
-		if (j->step[i]->job_id == job_id && j->step[i]->step_id == step_id)
+		if (j->step[i]->job_id == job_id && j->step[i]->step_id == step_id &&
+			j->step[i]->nodeid == nodeid)
 			return j->step[i];
 	return NULL;
+}
+
+/* Ids are unique: a step's parts on one kernel are told apart by the node's number in the step. */
+static void name_step(const struct jobs *j, struct step *s)
+{
+	size_t len;
+
+	step_format_id(s->job_id, s->step_id, s->id, sizeof(s->id));
+	for (int i = 0; i < j->n; i++) {
+		if (strcmp(j->step[i]->id, s->id) != 0)
+			continue;
+		len = strlen(s->id);
+		snprintf(s->id + len, sizeof(s->id) - len, "@%u", s->nodeid);
+		return;
+	}
 }
 
 struct step *jobs_find_id(struct jobs *j, const char *id)
@@ -62,7 +78,7 @@ struct step *jobs_find_id(struct jobs *j, const char *id)
 	return NULL;
 }
 
-struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id)
+struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid)
 {
 	struct step *s;
 
@@ -73,13 +89,14 @@ struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id)
 		return NULL;
 	s->job_id = job_id;
 	s->step_id = step_id;
+	s->nodeid = nodeid;
 	s->array_task = 0xfffffffeu;
 	s->order = j->next_order++;
 	s->exit_status = -1;
 	s->nnodes = 1;
 	s->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
 	s->start_unix_ns = clock_ns(CLOCK_REALTIME);
-	step_format_id(job_id, step_id, s->id, sizeof(s->id));
+	name_step(j, s);
 	j->step[j->n++] = s;
 	return s;
 }
@@ -107,6 +124,8 @@ static void step_free(struct step *s)
 	for (int i = 0; i < STEP_DECISIONS_MAX; i++)
 		explain_put(s->decision[i].explain);
 	utilization_close(s->util);
+	utilization_close(s->turn.util);
+	pages_free(s->pages);
 	free(s->task);
 	free(s->message);
 	free(s);

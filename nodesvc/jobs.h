@@ -17,11 +17,17 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/pages.h"
+#include "nodesvc/record/record.h"
+#include "nodesvc/rotate.h"
+#include "nodesvc/track.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
 #define STEP_DECISIONS_MAX 32
 #define STEP_ENV_MAX       16
+#define STEP_SPEEDS_MAX    8
+#define STEP_CHANGES_MAX   16
 #define STEP_BATCH         0xfffffffbu
 #define STEP_EXTERN        0xfffffffcu
 #define STEP_INTERACTIVE   0xfffffffau
@@ -61,6 +67,13 @@ struct decision {
 	struct explain *explain; /* of the whole decision; NULL none */
 };
 
+/* A coreset that the store does not have yet. */
+struct step_change {
+	int64_t t_ns; /* Unix */
+	struct coreset coreset;
+	char why[PLAN_WHY_MAX];
+};
+
 struct launch_var {
 	char name[64], value[128];
 	char why[96]; /* why it was not set; "" set */
@@ -68,7 +81,8 @@ struct launch_var {
 
 struct step {
 	uint32_t job_id, step_id;
-	char id[JOB_ID_MAX]; /* "12.0", "12.batch" */
+	uint32_t nodeid;     /* of this node within the step: several slurmd may share a kernel */
+	char id[JOB_ID_MAX]; /* "12.0", "12.batch"; "12.0@2" beside a "12.0" of another slurmd */
 	uint32_t array_job, array_task;
 	uint32_t uid;
 	char user[33], account[64], partition[64], job_name[128];
@@ -113,6 +127,14 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
+	struct track track;
+	bool phase_changed; /* the engine has not been told */
+	struct track_work trial_mark;
+	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
+	int n_speed;
+	struct turn turn; /* rotate.c */
+	struct pages *pages; /* shared with its processes; NULL none asked */
+
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;
 
@@ -125,6 +147,12 @@ struct step {
 	struct decision decision[STEP_DECISIONS_MAX]; /* ring */
 	int n_decisions;
 	int64_t row_id;
+
+	struct step_change change[STEP_CHANGES_MAX]; /* history.c */
+	int n_changes;
+	struct record_thin thin;
+	int64_t last_record_ns;
+	uint64_t sample_written;
 };
 
 struct jobs {
@@ -133,11 +161,11 @@ struct jobs {
 	int64_t next_order;
 };
 
-struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id);
+struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);
 /* By "12", "12.0", "12.batch"; the first of a job. NULL none. */
 struct step *jobs_find_id(struct jobs *j, const char *id);
 /* New, zeroed, with id, order and start times; NULL: full or out of memory. */
-struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id);
+struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);
 /* Takes it out and frees it (counters and tables too). */
 void jobs_remove(struct jobs *j, struct step *s);
 void jobs_done(struct jobs *j);

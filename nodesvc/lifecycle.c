@@ -50,18 +50,28 @@ static int optional_int(const struct msg *m, const char *key, int64_t min, int64
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static int step_ids(const struct msg *m, uint32_t *ret_job, uint32_t *ret_step, struct errbuf *err)
+struct step_key {
+	uint32_t job_id, step_id, nodeid;
+};
+
+static int step_ids(const struct msg *m, struct step_key *ret, struct errbuf *err)
 {
-	int64_t job, step;
+	int64_t job, step, node = 0;
 	int rc = msg_get_int(m, "job", 1, UINT32_MAX, &job, err);
 
 	if (rc == 0)
 		rc = msg_get_int(m, "step", 0, UINT32_MAX, &step, err);
+	if (rc == 0 && msg_get(m, "nodeid"))
+		rc = msg_get_int(m, "nodeid", 0, UINT32_MAX, &node, err);
 	if (rc < 0)
 		return rc;
-	*ret_job = (uint32_t)job;
-	*ret_step = (uint32_t)step;
+	*ret = (struct step_key){(uint32_t)job, (uint32_t)step, (uint32_t)node};
 	return 0;
+}
+
+static struct step *find_step(struct daemon *d, const struct step_key *k)
+{
+	return jobs_find(&d->jobs, k->job_id, k->step_id, k->nodeid);
 }
 
 /* "NAME,k=v,dry_run=yes" -> spec without dry_run, and the flag. */
@@ -202,7 +212,7 @@ static int check_allowed(const struct conf *c, const struct step *s, struct errb
 /* A job's batch shell makes room for the job's steps: it only waits for them. */
 static void put_batch_aside(struct daemon *d, const struct step *s)
 {
-	struct step *batch = jobs_find(&d->jobs, s->job_id, STEP_BATCH);
+	struct step *batch = jobs_find(&d->jobs, s->job_id, STEP_BATCH, 0);
 
 	if (!batch || batch == s || !step_is_managed(batch))
 		return;
@@ -282,14 +292,14 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 {
 	struct errbuf err;
 	struct step *s;
-	uint32_t job_id, step_id;
-	int rc = step_ids(m, &job_id, &step_id, &err);
+	struct step_key key = {0};
+	int rc = step_ids(m, &key, &err);
 
-	if (rc < 0 || step_id == STEP_EXTERN) {
+	if (rc < 0 || key.step_id == STEP_EXTERN) {
 		refuse_step(reply, rc < 0 ? err.text : "the extern step is never touched");
 		return;
 	}
-	s = jobs_find(&d->jobs, job_id, step_id);
+	s = find_step(d, &key);
 	if (s && s->n_tasks == 0) { /* sent twice: same answer */
 		put_step_reply(s, reply);
 		return;
@@ -300,7 +310,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		refuse_step(reply, "the node drains: colocctl resume");
 		return;
 	}
-	s = jobs_add(&d->jobs, job_id, step_id);
+	s = jobs_add(&d->jobs, key.job_id, key.step_id, key.nodeid);
 	if (!s) {
 		refuse_step(reply, "the table of steps is full");
 		return;
@@ -356,6 +366,7 @@ void lifecycle_flush(struct daemon *d)
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
+		history_write(d, s);
 	}
 }
 
@@ -386,17 +397,18 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 {
 	char cores[CORESET_STR_MAX];
 	struct errbuf err;
-	uint32_t job_id, step_id;
+	struct step_key key = {0};
 	int64_t pid = 0, lid = 0;
 	struct step *s = NULL;
-	int rc = step_ids(m, &job_id, &step_id, &err);
+	int rc = step_ids(m, &key, &err);
 
 	if (rc == 0)
 		rc = msg_get_int(m, "pid", 1, INT32_MAX, &pid, &err);
 	if (rc == 0)
 		rc = msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err);
-	if (rc == 0 && !(s = jobs_find(&d->jobs, job_id, step_id)))
-		rc = err_set(&err, -ENOENT, "step %u.%u is not registered", job_id, step_id);
+	if (rc == 0 && !(s = find_step(d, &key)))
+		rc = err_set(
+			&err, -ENOENT, "step %u.%u is not registered", key.job_id, key.step_id);
 	if (rc == 0 && !s->located)
 		rc = lifecycle_locate(d, s, (pid_t)pid, &err);
 	if (rc == 0 && !step_find_task(s, (uint32_t)lid))
@@ -406,7 +418,7 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (rc == 0 && s->n_tasks >= s->ntasks)
 		rc = decide_place(d, s, &err);
 	if (rc < 0) {
-		log_warning("step %u.%u: task not placed: %s", job_id, step_id, err.text);
+		log_warning("step %u.%u: task not placed: %s", key.job_id, key.step_id, err.text);
 		msg_init(reply, "task_refused");
 		msg_put(reply, "reason", err.text);
 		return;
@@ -428,6 +440,7 @@ static enum step_state final_state(const struct step *s)
 void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
 {
 	char cores[CORESET_STR_MAX];
+	struct step_figures figures;
 	struct errbuf err;
 	struct step_row row = {
 		.row_id = s->row_id,
@@ -455,8 +468,10 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.exit_code = s->exit_status,
 		.state = state,
 		.dry_run = s->dry_run || d->conf.dry_run,
+		.figures = &figures,
 	};
 
+	track_figures(d, s, state == STEP_COMPLETED, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
 	if (record_step_put(d->record, &row, &err) < 0) {
@@ -473,10 +488,14 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	char id[JOB_ID_MAX];
 	struct errbuf err;
 
+	rotate_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
+	trial_abort(d);
+	track_close(d, s);
 	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
+	history_write(d, s);
 	if (s->kept)
 		adopt_forget(d, s);
 	sample_close_step(d, s);
@@ -489,15 +508,14 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 void lifecycle_task_exit(struct daemon *d, const struct msg *m)
 {
 	struct errbuf err;
-	uint32_t job_id, step_id;
+	struct step_key key = {0};
 	int64_t lid, status;
 	struct step *s;
 	struct task *t;
 
-	if (step_ids(m, &job_id, &step_id, &err) < 0 ||
-		msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err) < 0)
+	if (step_ids(m, &key, &err) < 0 || msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err) < 0)
 		return;
-	s = jobs_find(&d->jobs, job_id, step_id);
+	s = find_step(d, &key);
 	t = s ? step_find_task(s, (uint32_t)lid) : NULL;
 	if (!t || t->ended)
 		return;
@@ -513,12 +531,12 @@ void lifecycle_task_exit(struct daemon *d, const struct msg *m)
 void lifecycle_step_end(struct daemon *d, const struct msg *m)
 {
 	struct errbuf err;
-	uint32_t job_id, step_id;
+	struct step_key key = {0};
 	struct step *s;
 
-	if (step_ids(m, &job_id, &step_id, &err) < 0)
+	if (step_ids(m, &key, &err) < 0)
 		return;
-	s = jobs_find(&d->jobs, job_id, step_id);
+	s = find_step(d, &key);
 	if (s)
 		lifecycle_end(d, s, unix_ns());
 }
@@ -538,7 +556,7 @@ static void place_again(struct daemon *d, struct step *s)
 	struct errbuf err;
 	int rc;
 
-	if (s->status != STATUS_PLACED)
+	if (s->status != STATUS_PLACED || trial_is_on(d))
 		return;
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, &err);
 	if (rc == -ENOENT)

@@ -2,21 +2,28 @@
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
 	nodesvc/adopt.c \
+	nodesvc/attach.c \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \
 	nodesvc/ctl.c \
 	nodesvc/ctl_json.c nodesvc/ctl_json.h \
 	nodesvc/daemon.h \
 	nodesvc/decide.c \
+	nodesvc/gain.c nodesvc/gain.h \
+	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/notify.c nodesvc/notify.h \
+	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/reload.c \
+	nodesvc/rotate.c nodesvc/rotate.h \
 	nodesvc/sample.c \
-	nodesvc/server.c
+	nodesvc/server.c \
+	nodesvc/track.c nodesvc/track.h \
+	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \
@@ -27,8 +34,8 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
-	tests/unit/test_loop
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_loop
+	tests/unit/test_loop tests/unit/test_rotate
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_loop tests/unit/test_rotate
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -38,6 +45,9 @@ tests_unit_test_jobs_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_launch_SOURCES = tests/unit/test_launch.c
 tests_unit_test_launch_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_rotate_SOURCES = tests/unit/test_rotate.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_rotate_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -45,3 +55,9 @@ tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 EXTRA_DIST += nodesvc/engine/registry.def
+
+check_PROGRAMS += tests/unit/test_gain
+TESTS += tests/unit/test_gain
+tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
+tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -136,6 +136,15 @@ int loop_set_timer(struct loop_source *s, int first_ms, int period_ms)
 	return timerfd_settime(s->fd, 0, &its, NULL) < 0 ? -errno : 0;
 }
 
+int loop_set_timer_at(struct loop_source *s, int64_t mono_ns)
+{
+	struct itimerspec its = {
+		.it_value = {mono_ns / 1000000000, mono_ns % 1000000000},
+	};
+
+	return timerfd_settime(s->fd, TFD_TIMER_ABSTIME, &its, NULL) < 0 ? -errno : 0;
+}
+
 int loop_add_signals(struct loop *l, const sigset_t *set, loop_signal_f fn, void *arg,
 	struct loop_source **ret, struct errbuf *err)
 {

@@ -30,6 +30,9 @@ int loop_add_timer(
 	struct loop *l, loop_timer_f fn, void *arg, struct loop_source **ret, struct errbuf *err);
 /* First after @first_ms, then every @period_ms (0: once); first 0: disarm. */
 int loop_set_timer(struct loop_source *s, int first_ms, int period_ms);
+/* Once, at @mono_ns (CLOCK_MONOTONIC): what is set from the last deadline does not drift. 0:
+ * disarm. A time that has passed fires at once. */
+int loop_set_timer_at(struct loop_source *s, int64_t mono_ns);
 /* Blocks the signals in this thread and delivers them through @fn. */
 int loop_add_signals(struct loop *l, const sigset_t *set, loop_signal_f fn, void *arg,
 	struct loop_source **ret, struct errbuf *err);

@@ -154,6 +154,9 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	/* First: the guard is to hold nothing of what follows. Without it nobody takes turns. */
+	if (rotate_guard(d, err) < 0)
+		log_warning("%s", err->text);
 	if ((rc = loop_create(&d->loop, err)) < 0 ||
 		(rc = loop_add_signals(d->loop, &set, on_signal, d, &signals, err)) < 0 ||
 		(rc = open_store(d, err)) < 0 ||
@@ -171,6 +174,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
 	if ((rc = decide_open(d, err)) < 0)
 		return rc;
+	rotate_open(d);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
@@ -196,6 +200,7 @@ static void daemon_close(struct daemon *d)
 	server_free(d->server);
 	if (d->record)
 		lifecycle_flush(d);
+	rotate_close(d);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)

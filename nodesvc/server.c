@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
@@ -36,6 +37,7 @@ struct conn {
 	struct loop_source *source;
 	int fd;
 	uint32_t uid;
+	pid_t pid;
 	struct packet *head, **tail;
 	size_t queued;
 	struct conn *next, **prev;
@@ -137,6 +139,18 @@ static int answer_ctl(struct conn *c, struct msg *in, struct msg *out)
 	return rc < 0 ? rc : conn_send(c, out);
 }
 
+static int answer_attach(struct conn *c, struct msg *out)
+{
+	int fds[2];
+
+	if (attach_answer(c->server->d, c->uid, c->pid, out, fds) < 0)
+		return conn_send(c, out);
+	/* Descriptors do not wait in a queue: a peer who has not read its answers asks again. */
+	if (c->head)
+		return -EAGAIN;
+	return ipc_send_fds(c->fd, out, fds, 2, NULL);
+}
+
 /* 0 to go on, <0 to hang up. */
 static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 {
@@ -146,6 +160,8 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 
 	if (strcmp(type, "ctl") == 0)
 		return answer_ctl(c, in, out);
+	if (strcmp(type, "attach") == 0)
+		return answer_attach(c, out);
 	if (c->uid != 0) {
 		log_warning("uid %u sent '%.40s': only root registers steps", c->uid, type);
 		return -EPERM;
@@ -246,6 +262,7 @@ static void on_accept(int fd, uint32_t events, void *arg)
 		c->server = s;
 		c->fd = cfd;
 		c->uid = cred.uid;
+		c->pid = cred.pid;
 		c->tail = &c->head;
 		c->next = s->conns;
 		c->prev = &s->conns;

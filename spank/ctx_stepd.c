@@ -292,6 +292,18 @@ static bool identify(spank_t sp, uid_t *ret_uid)
 	return *ret_uid >= args.minimum_uid;
 }
 
+/* libcoloc knows the usual place; the user's own word (an outer step's is the same) stands. */
+static void tell_socket(const struct launch_io *io)
+{
+	struct args usual;
+	char seen[2];
+
+	args_init(&usual);
+	if (strcmp(args.socket, usual.socket) != 0 &&
+		io->get(io->env, "COLOC_SOCKET", seen, sizeof(seen)) == -ENOENT)
+		io->set(io->env, "COLOC_SOCKET", args.socket);
+}
+
 static void start_step(const struct launch_io *io)
 {
 	const char *type;
@@ -322,6 +334,7 @@ static void start_step(const struct launch_io *io)
 	snprintf(step.policy, sizeof(step.policy), "%s",
 		msg_get(&in, "policy") ? msg_get(&in, "policy") : "?");
 	launch_apply(io, &in);
+	tell_socket(io);
 }
 
 void ctx_stepd_post_opt(spank_t sp)
@@ -355,6 +368,7 @@ static void put_head(const char *type)
 	msg_init(&out, type);
 	msg_putf(&out, "job", "%u", step.job);
 	msg_putf(&out, "step", "%u", step.step);
+	msg_putf(&out, "nodeid", "%u", step.nodeid);
 }
 
 static void say_placed(void)

@@ -18,12 +18,13 @@ rooms='
 common: common/
 spank: spank/ common/ nodesvc/engine/registry.def
 nodesvc/engine: nodesvc/engine/ common/
-nodesvc/counters: nodesvc/counters/ common/ nodesvc/engine/view.h
+nodesvc/counters: nodesvc/counters/ common/ nodesvc/engine/view.h nodesvc/runtime/page.h
 nodesvc/actuate: nodesvc/actuate/ common/ nodesvc/record/ledger.h
 nodesvc/record: nodesvc/record/ common/ nodesvc/counters/counters.h
 nodesvc/report: nodesvc/report/ common/ nodesvc/record/ nodesvc/ctl/client.h
 nodesvc/ctl: nodesvc/ctl/ common/ nodesvc/counters/ nodesvc/engine/ nodesvc/record/ nodesvc/report/ nodesvc/conf
-nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/
+nodesvc/trace: nodesvc/trace/ common/ nodesvc/engine/
+nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/ nodesvc/trace/
 nodesvc/runtime: nodesvc/runtime/ common/
 nodesvc: nodesvc/ common/ spank/
 '

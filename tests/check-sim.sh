@@ -91,6 +91,52 @@ END
 "$sim" run --json "$dir/w.yaml" | grep -q '"provenance":"simulated"' ||
   complain "run --json does not say simulated"
 
+# What every policy decides over a run is decided again in replay, bit for bit.
+for policy in lira lira-static callisto sbmp sbmp-pp sbmp-cd mapper dio llc-complex gang hillclimb; do
+  rm -f "$dir/trace"
+  status 0 run --policy="$policy" --record="$dir/trace" "$dir/w.yaml"
+  status 0 replay "$dir/trace"
+  grep -qE '^replay: ([0-9]+) decisions, \1 identical' "$dir/out" ||
+    complain "replay of $policy: $(cat "$dir/out")"
+  grep -q 'simulated' "$dir/out" || complain "replay of a simulated trace does not say so"
+done
+status 0 replay --policy=fair "$dir/trace"
+grep -q '^replayed:' "$dir/out" || complain "another policy's replay is not labelled"
+status 1 run --policy=lira --record="$dir/trace" "$dir/w.yaml" # there is one already
+status 2 run --policy=linux --record="$dir/other" "$dir/w.yaml"
+status 1 replay "$dir/w.yaml"
+status 1 replay "$dir/missing"
+status 2 replay
+
+# Workloads of kind tasks: the examples, shortened.
+for file in "$top"/contrib/workloads/*.yaml; do
+  sed -e 's/^runs: .*/runs: 2/' -e 's/tasks: 10*000,/tasks: 300,/' "$file" >"$dir/tasks.yaml"
+  "$sim" run --json "$dir/tasks.yaml" >"$dir/one" || complain "$file: does not run"
+  "$sim" run --json "$dir/tasks.yaml" >"$dir/three"
+  cmp "$dir/one" "$dir/three" >&2 || complain "$file: the same seed gave other bytes"
+  ! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "$file: a figure that is none"
+done
+for field in schema provenance kind ratio_to policy seconds tasks_per_s ratio ratio_lo ratio_hi steals \
+  places core width tasks critical critical_on_core; do
+  grep -q "\"$field\":" "$dir/one" || complain "run --json of tasks has no field $field"
+done
+grep -q '"provenance":"simulated"' "$dir/one" || complain "run --json of tasks does not say simulated"
+[ "$("$sim" run "$dir/tasks.yaml" | grep -c '^simulated:')" = 7 ] ||
+  complain "run of tasks does not say simulated in each line"
+status 1 run --policy=lira "$dir/tasks.yaml"
+grep -q "policy 'lira': tasks are placed by das-\* only" "$dir/err" || complain "no reason for lira"
+status 1 run --policy=das-dam-c,weight=9 "$dir/tasks.yaml"
+echo 'kind: tasks
+types: [{from: matmull}]' >"$dir/bad.yaml"
+status 1 run "$dir/bad.yaml"
+grep -q "bad.yaml:2: from: 'matmull'" "$dir/err" || complain "a bad preset is not named with its line"
+sed -n 's/^[[:space:]]*\(NUMBER\|INT\|BOOL\|TEXT\|CUSTOM\)("\([a-z_]*\)".*/\2/p' \
+  "$top/nodesvc/sim/task_workload.c" | sort -u >"$dir/keys"
+[ "$(wc -l <"$dir/keys")" -gt 40 ] || complain "keys of task_workload.c are not found"
+while read -r key; do
+  grep -qwF -- "$key" "$top/nodesvc/sim/colocsim.1" || complain "colocsim(1) does not name the key $key"
+done <"$dir/keys"
+
 status 2 eval
 status 2 eval --population=lira
 status 2 eval --population=nobody --policies=lira
@@ -108,7 +154,7 @@ status 1 run "$dir/bad.yaml"
 grep -q "bad.yaml:1: unknown key 'jops'" "$dir/err" || complain "a bad key is not named with its line"
 
 # The manual page names every option.
-for command in plan run eval; do
+for command in plan replay run eval; do
   "$sim" "$command" --help | grep -o -- '^  --[a-z-]*' | while read -r option; do
     sed -e 's/\\-/-/g' "$top/nodesvc/sim/colocsim.1" | grep -q -- "$option" ||
       echo "$command $option"

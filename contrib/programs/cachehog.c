@@ -60,8 +60,12 @@ int main(int argc, char **argv)
 		return program_fail("cachehog", "buffer");
 	}
 	p = line;
-	for (int64_t i = 0; i < work * 1000000; i++)
-		p = p->next;
+	program_unit("Msteps");
+	for (int64_t k = 0; k < work * 100; k++) {
+		for (int i = 0; i < 10000; i++)
+			p = p->next;
+		program_progress(0.01);
+	}
 	n = p - line;
 	free(line);
 	return program_report("cachehog", start, work, "Msteps", (double)n);

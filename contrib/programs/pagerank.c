@@ -116,8 +116,11 @@ int main(int argc, char **argv)
 	fclose(f);
 	for (int64_t i = 0; i < g.n; i++)
 		g.rank[i] = 1.0 / (double)g.n;
-	for (int64_t k = 0; k < work; k++)
+	program_unit("iters");
+	for (int64_t k = 0; k < work; k++) {
 		iterate(&g);
+		program_progress(1);
+	}
 	work = program_report("pagerank", start, work, "iterations", g.rank[0]);
 	free(g.row);
 	free(g.from);

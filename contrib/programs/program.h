@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "nodesvc/runtime/coloc.h"
+
 struct program_option {
 	const char *name; /* without the dashes */
 	const char *help; /* unit and meaning */
@@ -27,6 +29,20 @@ static inline int64_t program_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Where a node service runs it learns how fast we are; elsewhere the calls do nothing. */
+static struct coloc *program_coloc;
+
+static inline void program_unit(const char *unit)
+{
+	program_coloc = coloc_attach();
+	coloc_unit(program_coloc, unit);
+}
+
+static inline void program_progress(double units)
+{
+	coloc_progress(program_coloc, units);
 }
 
 static inline void program_usage(

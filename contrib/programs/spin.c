@@ -15,10 +15,14 @@ int main(int argc, char **argv)
 
 	program_options(argc, argv, "spin", "Computes in registers (a xorshift chain).", opt, 1);
 	start = program_now_ns();
-	for (int64_t i = 0; i < work * 1000000; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+	program_unit("Msteps");
+	for (int64_t k = 0; k < work; k++) {
+		for (int i = 0; i < 1000000; i++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+		}
+		program_progress(1);
 	}
 	return program_report("spin", start, work, "Msteps", (double)(x >> 11));
 }

@@ -41,10 +41,12 @@ int main(int argc, char **argv)
 	}
 	for (int64_t i = 0; i < n; i++)
 		a[i] = b[i] = 1.0; /* one warm edge */
+	program_unit("sweeps");
 	for (int64_t k = 0; k < work; k++) {
 		double *t = a;
 
 		sweep(a, b, n);
+		program_progress(1);
 		a = b;
 		b = t;
 	}

@@ -43,6 +43,8 @@ struct actuate {
  * the fsroot, @root without leading slash ("" the whole hierarchy). -ENOENT: not mounted.
  */
 int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size);
+/* The same for the v1 freezer. */
+int locate_v1_freezer(const char *mountinfo, char *mount, char *root, size_t size);
 /* The same for the v2 hierarchy, which may be there without the cpuset controller. */
 int locate_v2_mount(const char *mountinfo, char *mount, char *root, size_t size);
 /*

@@ -4,6 +4,8 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/actuate.c nodesvc/actuate/actuate.h \
 	nodesvc/actuate/change.c \
 	nodesvc/actuate/cpus.c \
+	nodesvc/actuate/freeze.c nodesvc/actuate/freeze.h \
+	nodesvc/actuate/guard.c nodesvc/actuate/guard.h \
 	nodesvc/actuate/internal.h \
 	nodesvc/actuate/locate.c \
 	nodesvc/actuate/locate_pid.c \

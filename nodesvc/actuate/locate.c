@@ -105,6 +105,11 @@ int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
 	return find_mount(mountinfo, "cgroup", "cpuset", mount, root, size);
 }
 
+int locate_v1_freezer(const char *mountinfo, char *mount, char *root, size_t size)
+{
+	return find_mount(mountinfo, "cgroup", "freezer", mount, root, size);
+}
+
 int locate_v2_mount(const char *mountinfo, char *mount, char *root, size_t size)
 {
 	return find_mount(mountinfo, "cgroup2", NULL, mount, root, size);

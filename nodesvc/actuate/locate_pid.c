@@ -60,7 +60,8 @@ int locate_pid(struct actuate *a, pid_t pid, const char *controller,
 		return err_set(err, n == -ESRCH ? -ENOENT : (int)n, "process %d: %s", (int)pid,
 			strerror((int)-n));
 	if (locate_cgroup_path(text, controller, path, sizeof(path)) < 0)
-		return err_set(err, -ENOENT, "process %d is in no cpuset hierarchy", (int)pid);
+		return err_set(err, -ENOENT, "process %d is in no %s hierarchy", (int)pid,
+			*controller ? controller : "cgroup v2");
 	if (parse(in_mount(a, path), &s) < 0)
 		return err_set(
 			err, -ENOENT, "process %d is in '%.150s', no Slurm step", (int)pid, path);

@@ -52,6 +52,12 @@ struct counters_ops {
 	 * the reason: use the next source.
 	 */
 	int (*probe)(uint32_t *ret_provides, struct errbuf *why);
+	/*
+	 * After a probe: the event that counts @c, by its own name, NULL none; *@ret_remark, what
+	 * it counts besides or why there is none (NULL nothing to say). Static storage. NULL where
+	 * a backend has no events.
+	 */
+	const char *(*event)(enum counter_id c, const char **ret_remark);
 	int (*open)(struct counters **ret, const struct counter_target *target, struct errbuf *err);
 	/* Takes up threads that came since; then reads. -ESRCH the step is gone. */
 	int (*read)(struct counters *c, const struct counter_target *target, struct sample *ret,
@@ -85,6 +91,8 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
  * no time elapsed); *ret_runnable: mean number of threads that ran or wanted to. */
 int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_t now_ns, int cores,
 	struct signal *ret, double *ret_runnable, struct errbuf *err);
+/* Cores that its threads really ran on, mean since the read before; NAN unknown. */
+double utilization_running(const struct utilization *u);
 void utilization_close(struct utilization *u);
 
 /*

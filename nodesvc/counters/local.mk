@@ -1,9 +1,11 @@
 # counters: where signals come from. PAPI stays in papi.c.
 noinst_LTLIBRARIES += libcounters.la
 libcounters_la_SOURCES = \
+	nodesvc/counters/app.c nodesvc/counters/app.h \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/cover.c nodesvc/counters/cover.h \
+	nodesvc/counters/events.c nodesvc/counters/events.h \
 	nodesvc/counters/perf.c \
 	nodesvc/counters/probe.c nodesvc/counters/probe.h \
 	nodesvc/counters/profile_json.c nodesvc/counters/profile_json.h \
@@ -38,6 +40,11 @@ tests_unit_test_cachegrind_SOURCES = tests/unit/test_cachegrind.c
 tests_unit_test_cachegrind_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_cachegrind_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_events
+tests_unit_test_events_SOURCES = tests/unit/test_events.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_events_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_events_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) $(PFM_LIBS)
+
 check_PROGRAMS += tests/unit/test_profile_json
 tests_unit_test_profile_json_SOURCES = tests/unit/test_profile_json.c
 tests_unit_test_profile_json_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
@@ -51,6 +58,7 @@ tests_unit_test_profile_run_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 TESTS += \
 	tests/unit/test_cachegrind \
 	tests/unit/test_choose \
+	tests/unit/test_events \
 	tests/unit/test_profile_json \
 	tests/unit/test_profile_run \
 	tests/unit/test_rates \

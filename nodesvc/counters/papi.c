@@ -154,6 +154,12 @@ static int try_preset(const struct preset *p, bool inherit, struct errbuf *why)
 	return rc;
 }
 
+static const char *papi_event(enum counter_id c, const char **ret_remark)
+{
+	*ret_remark = c == COUNTER_MEM_BYTES ? "no preset counts memory bytes" : NULL;
+	return chosen[c] ? chosen[c]->name : NULL;
+}
+
 static int papi_probe(uint32_t *ret_provides, struct errbuf *why)
 {
 	const PAPI_component_info_t *cpu;
@@ -311,6 +317,7 @@ static int papi_read(struct counters *c, const struct counter_target *target, st
 
 const struct counters_ops counters_papi = {
 	.name = "papi",
+	.event = papi_event,
 	.probe = papi_probe,
 	.open = papi_open,
 	.read = papi_read,

@@ -20,6 +20,7 @@
 #include "common/ipc.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/cover.h"
+#include "nodesvc/counters/events.h"
 #include "nodesvc/counters/probe.h"
 
 #define CACHE(level, op, result)                                                                   \
@@ -30,23 +31,29 @@ struct event_kind {
 	enum counter_id counter;
 	uint32_t type;
 	uint64_t config;
+	const char *name;
 };
 
-/* In order of preference. Last-level accesses are reads where the kernel tells them apart: what
- * makes a thread wait. */
-static const struct event_kind kinds[] = {
-	{COUNTER_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-	{COUNTER_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-	{COUNTER_LOADS, PERF_TYPE_HW_CACHE, CACHE(L1D, READ, ACCESS)},
-	{COUNTER_LLC_REFS, PERF_TYPE_HW_CACHE, CACHE(LL, READ, ACCESS)},
-	{COUNTER_LLC_REFS, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
-	{COUNTER_LLC_MISSES, PERF_TYPE_HW_CACHE, CACHE(LL, READ, MISS)},
-	{COUNTER_LLC_MISSES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+/* The kernel's generic events, in order of preference; an event map of the CPU at hand comes
+ * before them. Last-level accesses are reads where the kernel tells them apart: what makes a
+ * thread wait. */
+static const struct event_kind generic[] = {
+	{COUNTER_INSTRUCTIONS, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "instructions"},
+	{COUNTER_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cpu-cycles"},
+	{COUNTER_LOADS, PERF_TYPE_HW_CACHE, CACHE(L1D, READ, ACCESS), "L1-dcache-loads"},
+	{COUNTER_LLC_REFS, PERF_TYPE_HW_CACHE, CACHE(LL, READ, ACCESS), "LLC-loads"},
+	{COUNTER_LLC_REFS, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, "cache-references"},
+	{COUNTER_LLC_MISSES, PERF_TYPE_HW_CACHE, CACHE(LL, READ, MISS), "LLC-load-misses"},
+	{COUNTER_LLC_MISSES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, "cache-misses"},
 };
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define N_GENERIC (sizeof(generic) / sizeof(generic[0]))
+#define N_KINDS   (N_GENERIC + COUNTER_COUNT)
 
-/* What the probe saw counting; the machine does not change while we run. */
+/* The events tried on this machine, and what the probe saw counting; the machine does not change
+ * while we run. */
+static struct event_kind kinds[N_KINDS];
 static const struct event_kind *chosen[COUNTER_COUNT];
+static const struct event_map *map; /* NULL: none for this CPU */
 static bool usable;
 
 struct event_set {
@@ -125,10 +132,40 @@ static int explain(int rc, struct errbuf *why)
 	return err_set(why, rc, "perf_event_open: %s", strerror(-rc));
 }
 
+/* Fills kinds[]; returns how many. Instructions stay the first: what probing hangs on. */
+static size_t list_kinds(void)
+{
+	struct fsroot root = {.fd = -1};
+	struct cpu_id id;
+	size_t n = 0;
+
+	map = NULL;
+	if (!fsroot_open(&root, NULL, NULL) && !cpu_id_read(&id, &root, NULL))
+		map = event_map_find(&id);
+	fsroot_close(&root);
+	kinds[n++] = generic[0];
+	for (int c = 0; map && c < COUNTER_COUNT; c++)
+		if (map->code[c].name)
+			kinds[n++] = (struct event_kind){(enum counter_id)c, PERF_TYPE_RAW,
+				map->code[c].config, map->code[c].name};
+	for (size_t i = 1; i < N_GENERIC; i++)
+		kinds[n++] = generic[i];
+	return n;
+}
+
+static const char *perf_event(enum counter_id c, const char **ret_remark)
+{
+	bool raw = chosen[c] && chosen[c]->type == PERF_TYPE_RAW;
+
+	*ret_remark = map && (raw || !map->code[c].name) ? map->code[c].remark : NULL;
+	return chosen[c] ? chosen[c]->name : NULL;
+}
+
 static int perf_probe(uint32_t *ret_provides, struct errbuf *why)
 {
 	struct probe_child child;
 	uint32_t provides = 0;
+	size_t n_kinds = list_kinds();
 	int fd[N_KINDS], rc, first_rc = 0;
 
 	memset(chosen, 0, sizeof(chosen));
@@ -136,14 +173,14 @@ static int perf_probe(uint32_t *ret_provides, struct errbuf *why)
 	rc = probe_child_start(&child, why);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < N_KINDS; i++) {
+	for (size_t i = 0; i < n_kinds; i++) {
 		fd[i] = event_open(&kinds[i], child.pid, -1, 0);
 		if (i == 0 && fd[i] < 0)
 			first_rc = fd[i];
 	}
 	/* Without instructions there is no PMU to speak of; do not spend the child's work. */
 	rc = first_rc ? explain(first_rc, why) : probe_child_go(&child, why);
-	for (size_t i = 0; i < N_KINDS; i++) {
+	for (size_t i = 0; i < n_kinds; i++) {
 		enum counter_id c = kinds[i].counter;
 		double sum = 0.0, ratio = 1.0;
 
@@ -314,6 +351,7 @@ static int perf_read(struct counters *c, const struct counter_target *target, st
 
 const struct counters_ops counters_perf = {
 	.name = "perf",
+	.event = perf_event,
 	.probe = perf_probe,
 	.open = perf_open,
 	.read = perf_read,

@@ -24,7 +24,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		show_line(stdout, i ? "" : "Tried", "%s",
 			json_object_get_string(json_object_array_get_idx(list, i)));
 	printf("\n");
-	t = show_table_create("SIGNAL|LIVE|SOURCE|REASON");
+	t = show_table_create("SIGNAL|LIVE|SOURCE|EVENT|REMARK");
 	list = show_get(o, "signals");
 	for (size_t i = 0; t && list && i < json_object_array_length(list); i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
@@ -33,6 +33,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 					  show_text(s, "name"),
 					  show_bool(s, "available") ? "yes" : "no",
 					  show_text(s, "source"),
+					  show_text(s, "event"),
 					  show_text(s, "reason"),
 				  });
 	}

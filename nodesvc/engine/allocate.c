@@ -118,10 +118,22 @@ static void program(struct allocate *a, int n, int units, enum combine how, int 
 
 double allocate_best(struct allocate *a, int n, int units, enum combine how, int *ret_units)
 {
-	if (how == COMBINE_SUM && is_convex(a, n, units - n + 1))
+	double most;
+
+	if (how == COMBINE_SUM && is_convex(a, n, units - n + 1)) {
 		greedy(a, n, units, ret_units);
-	else
-		program(a, n, units, how, ret_units);
+		return total(a, n, how, ret_units);
+	}
+	program(a, n, units, how, ret_units);
+	most = total(a, n, how, ret_units);
+	if (how == COMBINE_SUM || !isfinite(most))
+		return most;
+	/* Many dealings share the least maximum: of those the one of least sum. */
+	for (int i = 0; i < n; i++)
+		for (int u = 1; u <= units; u++)
+			if (*allocate_cost(a, i, u) > most + 1e-12)
+				*allocate_cost(a, i, u) = INFINITY;
+	program(a, n, units, COMBINE_SUM, ret_units);
 	return total(a, n, how, ret_units);
 }
 
@@ -133,7 +145,7 @@ double allocate_climb(struct allocate *a, int n, int units, enum combine how, in
 		ret_units[i] = units / n + (i < units % n);
 	now = total(a, n, how, ret_units);
 	for (;;) {
-		double best = now - 1e-9;
+		double best = now;
 		int from = -1, to = -1;
 
 		for (int i = 0; i < n; i++) {
@@ -156,7 +168,8 @@ double allocate_climb(struct allocate *a, int n, int units, enum combine how, in
 					ret_units[i]++;
 					ret_units[j]--;
 				}
-				if (v < best) {
+				/* Rounding must not choose among transfers that are as good. */
+				if (v < best - (from < 0 ? 1e-9 : 1e-12)) {
 					best = v;
 					from = i;
 					to = j;

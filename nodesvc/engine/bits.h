@@ -8,25 +8,16 @@
 
 #include "common/topo.h"
 
-/* Next PU after @pu (start with -1), -1 at the end. */
-static inline int bits_next(const struct coreset *s, int pu, int words)
-{
-	int i = ++pu / 64;
-	uint64_t w;
-
-	if (i >= words)
-		return -1;
-	w = s->w[i] & (~UINT64_C(0) << (pu % 64));
-	while (!w) {
-		if (++i >= words)
-			return -1;
-		w = s->w[i];
-	}
-	return i * 64 + __builtin_ctzll(w);
-}
-
+/*
+ * Every PU of a set, ascending. Three loops in one: `continue` goes on with the next PU, but a
+ * `break` leaves only the innermost; use return.
+ */
 #define bits_for_each(pu, s, words)                                                                \
-	for (int pu = bits_next((s), -1, (words)); pu >= 0; pu = bits_next((s), pu, (words)))
+	for (int pu##_word = 0; pu##_word < (words); pu##_word++)                                  \
+		for (uint64_t pu##_left = (s)->w[pu##_word]; pu##_left;                            \
+			pu##_left &= pu##_left - 1)                                                \
+			for (int pu = pu##_word * 64 + __builtin_ctzll(pu##_left), pu##_once = 1;  \
+				pu##_once; pu##_once = 0)
 
 static inline bool bits_intersect(const struct coreset *a, const struct coreset *b, int words)
 {
@@ -50,6 +41,25 @@ static inline bool bits_subset(const struct coreset *inner, const struct coreset
 		if (inner->w[i] & ~outer->w[i])
 			return false;
 	return true;
+}
+
+/* The same over all words, without a branch for each. */
+static inline bool bits_subset_all(const struct coreset *inner, const struct coreset *outer)
+{
+	uint64_t more = 0;
+
+	for (int i = 0; i < CORESET_WORDS; i++)
+		more |= inner->w[i] & ~outer->w[i];
+	return !more;
+}
+
+static inline bool bits_equal_all(const struct coreset *a, const struct coreset *b)
+{
+	uint64_t differ = 0;
+
+	for (int i = 0; i < CORESET_WORDS; i++)
+		differ |= a->w[i] ^ b->w[i];
+	return !differ;
 }
 
 static inline void bits_add(struct coreset *s, const struct coreset *more, int words)

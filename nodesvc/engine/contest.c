@@ -31,12 +31,19 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->running = calloc(cores, sizeof(int));
 	c->words = c->t->n_words;
 	c->scratch = calloc(4 * most, sizeof(int));
+	c->member = calloc(jobs, sizeof(int));
+	c->first_member = calloc(domains + 1, sizeof(int));
+	c->load = calloc(domains, sizeof(*c->load));
+	c->sorted = calloc(jobs, sizeof(int));
 	c->envelope = calloc(jobs, sizeof(*c->envelope));
+	c->of_job = calloc(jobs, sizeof(*c->of_job));
 	c->base = calloc(jobs, sizeof(*c->base));
+	c->piece = calloc(jobs, sizeof(*c->piece));
 	c->allowed = calloc(jobs * domains, 1);
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
-		!c->allowed) {
+		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
+		!c->load || !c->sorted || !c->piece) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -55,8 +62,14 @@ void contest_done(struct contest *c)
 	free(c->owner);
 	free(c->running);
 	free(c->scratch);
+	free(c->member);
+	free(c->first_member);
+	free(c->load);
+	free(c->sorted);
 	free(c->envelope);
+	free(c->of_job);
 	free(c->base);
+	free(c->piece);
 	free(c->allowed);
 	memset(c, 0, sizeof(*c));
 }
@@ -68,17 +81,19 @@ static bool earlier(const struct view *v, int a, int b)
 	return strcmp(v->job[a].id, v->job[b].id) < 0;
 }
 
-/* Where view job @i goes among those collected so far. */
-static int place_of(const struct contest *c, int i)
+/* Where view job @i goes among the first @n of sorted[]. */
+static int place_of(const struct contest *c, int n, int i)
 {
-	int low = 0, high = c->n;
+	int low = 0, high = n;
 
-	if (high > 0 && earlier(c->v, c->job[high - 1], i))
-		return high; /* views mostly come in order */
+	if (earlier(c->v, c->sorted[n - 1], i))
+		return n;
+	if (n == 1 || earlier(c->v, c->sorted[n - 2], i))
+		return n - 1;
 	while (low < high) {
 		int mid = (low + high) / 2;
 
-		if (earlier(c->v, c->job[mid], i))
+		if (earlier(c->v, c->sorted[mid], i))
 			low = mid + 1;
 		else
 			high = mid;
@@ -86,16 +101,32 @@ static int place_of(const struct contest *c, int i)
 	return low;
 }
 
+/* All jobs of the view by arrival. One view's order is mostly that of the view before. */
+static void sort_jobs(struct contest *c)
+{
+	if (c->n_sorted != c->v->n_jobs)
+		for (int i = 0; i < c->v->n_jobs; i++)
+			c->sorted[i] = i;
+	c->n_sorted = c->v->n_jobs;
+	for (int n = 1; n < c->n_sorted; n++) {
+		int i = c->sorted[n], at = place_of(c, n, i);
+
+		if (at == n)
+			continue;
+		memmove(c->sorted + at + 1, c->sorted + at, (size_t)(n - at) * sizeof(int));
+		c->sorted[at] = i;
+	}
+}
+
 /* Competitors by arrival; the others are placed. */
 static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 {
 	const struct view *v = c->v;
 
-	c->n = 0;
 	for (int i = 0; i < v->n_jobs; i++) {
 		const struct coreset *base;
-		int k;
 
+		c->of_job[i] = NULL;
 		if (v->job[i].excluded) {
 			plan_why(p, i, "excluded: stays where it is");
 			continue;
@@ -117,13 +148,17 @@ static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 				v->job[i].nodes);
 			continue;
 		}
-		k = place_of(c, i);
-		memmove(c->job + k + 1, c->job + k, (size_t)(c->n - k) * sizeof(*c->job));
-		memmove(c->envelope + k + 1, c->envelope + k,
-			(size_t)(c->n - k) * sizeof(*c->envelope));
-		c->n++;
-		c->job[k] = i;
-		c->envelope[k] = base;
+		c->of_job[i] = base;
+	}
+	sort_jobs(c);
+	c->n = 0;
+	for (int s = 0; s < v->n_jobs; s++) {
+		int i = c->sorted[s];
+
+		if (!c->of_job[i])
+			continue;
+		c->job[c->n] = i;
+		c->envelope[c->n++] = c->of_job[i];
 	}
 	return 0;
 }
@@ -150,9 +185,6 @@ static bool same_envelopes(const struct contest *c)
 /* Jobs whose cores nobody else may have get them all and leave the contest. */
 static void settle_loners(struct contest *c, struct plan *p)
 {
-	/* A single job stays in: policies have figures to tell about it. */
-	if (same_envelopes(c))
-		return;
 	for (int k = 0; k < c->n;) {
 		struct coreset mine;
 		bool alone = true;
@@ -173,7 +205,14 @@ static void settle_loners(struct contest *c, struct plan *p)
 static void collect_cores(struct contest *c)
 {
 	struct coreset usable;
+	bool whole = c->uniform && c->envelope[0] == &c->t->all && !c->v->capacity;
 
+	if (whole && c->whole) {
+		c->n_domains = c->t->n_domains;
+		c->total = c->t->n_cores;
+		return;
+	}
+	c->whole = whole;
 	usable = *c->envelope[0];
 	for (int k = 1; k < c->n && !c->uniform; k++)
 		coreset_or(&usable, &usable, c->envelope[k]);
@@ -282,7 +321,7 @@ static void lift_to_minimum(struct contest *c)
 
 		need += min > 1 ? min : 1;
 	}
-	if (c->shared || need > c->total)
+	if (c->shared || need == c->n || need > c->total)
 		return;
 	for (int k = 0; k < c->n; k++) {
 		int want = c->v->job[c->job[k]].min_cores;
@@ -318,6 +357,7 @@ static void set_sizes(struct contest *c)
 	}
 	c->shared = c->n > c->total;
 	c->given = given == c->n && sum <= c->total;
+	c->even = !c->given && c->uniform;
 	if (!c->given) {
 		int without = c->n - given;
 
@@ -328,6 +368,8 @@ static void set_sizes(struct contest *c)
 			without = c->n;
 			sum = 0;
 		}
+		for (int k = 0; k < c->n; k++)
+			c->even = c->even && c->size[k] == 0 && c->v->job[c->job[k]].min_cores <= 1;
 		if (c->uniform)
 			deal_equally(c, c->total - sum, without);
 		else
@@ -362,6 +404,48 @@ static void compact_cores(struct contest *c)
 	c->total = total;
 }
 
+static void add_piece(struct contest *c, int k, int d, int size)
+{
+	if (c->n_pieces < c->max_jobs)
+		c->piece[c->n_pieces++] = (struct contest_piece){
+			.job = c->job[k],
+			.domain = c->domain[d], /* of the topology, until carving is over */
+			.size = size,
+		};
+}
+
+/* Domains that are left have other numbers; a piece whose domain is full is nobody's neighbour. */
+static void settle_pieces(struct contest *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->n_pieces; i++)
+		for (int d = 0; d < c->n_domains; d++)
+			if (c->domain[d] == c->piece[i].domain) {
+				c->piece[n] = c->piece[i];
+				c->piece[n++].domain = d;
+				break;
+			}
+	c->n_pieces = n;
+}
+
+/* Which job runs on a core now; sets may overlap before the first placement. */
+static void mark_running(struct contest *c)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->running[i] = -1;
+	for (int k = 0; k < c->n; k++) {
+		const struct coreset *now = &c->v->job[c->job[k]].current;
+
+		bits_for_each (pu, now, c->words) {
+			int core = c->t->pu_core[pu];
+
+			if (core >= 0 && c->running[core] != k)
+				c->running[core] = c->running[core] == -1 ? k : -2;
+		}
+	}
+}
+
 /* A job larger than any domain gets whole domains and the rest of it from one more. */
 static bool carve_one(struct contest *c, struct plan *p)
 {
@@ -377,6 +461,7 @@ static bool carve_one(struct contest *c, struct plan *p)
 		for (int whole = 1; whole >= 0; whole--)
 			for (int d = 0; d < c->n_domains && left > 0; d++) {
 				const int *core = c->core + c->first_core[d];
+				int taken = 0;
 
 				if (whole && c->capacity[d] > left)
 					continue;
@@ -386,9 +471,13 @@ static bool carve_one(struct contest *c, struct plan *p)
 					c->core_domain[core[i]] = -1;
 					list[n++] = core[i];
 					left--;
+					taken++;
 				}
+				if (taken > 0 && taken < c->capacity[d])
+					add_piece(c, k, d, taken);
 			}
 		contest_give(c, k, list, n, p);
+		c->whole = false;
 		plan_why(p, c->job[k], "%d cores, more than any domain: whole domains first", n);
 		drop_job(c, k);
 		compact_cores(c);
@@ -399,34 +488,26 @@ static bool carve_one(struct contest *c, struct plan *p)
 
 static void carve(struct contest *c, struct plan *p)
 {
+	bool any = false;
+
 	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
-		;
+		any = true;
+	settle_pieces(c);
+	if (any)
+		mark_running(c); /* the jobs left have new numbers */
 }
 
+/* The remainder of an equal division makes no job another's better: it goes where cores are left.
+ */
 static void sum_sizes(struct contest *c)
 {
 	c->equal = true;
 	c->sum = 0;
 	c->biggest = 1;
 	for (int k = 0; k < c->n; k++) {
-		c->equal = c->equal && c->size[k] == c->size[0];
+		c->equal = c->equal && (c->even || c->size[k] == c->size[0]);
 		c->sum += c->size[k];
 		c->biggest = c->size[k] > c->biggest ? c->size[k] : c->biggest;
-	}
-}
-
-/* Which job runs on a core now; sets may overlap before the first placement. */
-static void mark_running(struct contest *c)
-{
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->running[i] = -1;
-	for (int k = 0; k < c->n; k++) {
-		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
-			int core = c->t->pu_core[pu];
-
-			if (core >= 0 && c->running[core] != k)
-				c->running[core] = c->running[core] == -1 ? k : -2;
-		}
 	}
 }
 
@@ -438,11 +519,14 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	rc = collect_jobs(c, p, err);
 	if (rc)
 		return rc;
-	settle_loners(c, p);
 	c->uniform = same_envelopes(c);
-	c->n_domains = c->total = 0;
+	if (!c->uniform) { /* a single job stays in: policies have figures to tell about it */
+		settle_loners(c, p);
+		c->uniform = same_envelopes(c);
+	}
+	c->n_domains = c->total = c->n_pieces = 0;
 	c->equal = true;
-	c->shared = c->given = false;
+	c->shared = c->given = c->even = false;
 	if (c->n == 0)
 		return 0;
 	collect_cores(c);

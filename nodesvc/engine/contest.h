@@ -16,6 +16,23 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/policy.h"
 
+/*
+ * What a job larger than any domain has of one: it stays, beside the domain's other jobs, with the
+ * job's own figures.
+ */
+struct contest_piece {
+	int job;    /* index in the view */
+	int domain; /* of the contest */
+	int size;   /* cores */
+};
+
+/* What runs in a domain now; for contest_incumbent(). */
+struct contest_load {
+	int members, sum; /* jobs, and their cores there */
+	int least, most;  /* cores of one job */
+	bool overlap;     /* two jobs on one core */
+};
+
 struct contest {
 	const struct topo *t;
 	const struct view *v;
@@ -27,7 +44,8 @@ struct contest {
 	int *size;        /* [n] cores by right (c_i) */
 	int sum, biggest; /* of the sizes */
 	bool given;       /* every size was asked for */
-	bool equal;       /* all sizes are the same */
+	bool even;        /* nobody asked for a size or minimum: sizes differ by C/N's remainder */
+	bool equal;       /* all sizes are the same, or even: jobs count, not cores */
 	bool shared;      /* more jobs than cores: a domain's members share it */
 	bool uniform;     /* all envelopes hold all usable cores */
 	int n_domains;    /* domains with a usable core */
@@ -36,15 +54,24 @@ struct contest {
 	int *first_core;  /* [n_domains] into core[] */
 	int *core;        /* [total] core_lx by domain */
 	int total;        /* cores to be had */
-	int *core_domain; /* [topo.n_cores] contest domain of a core, -1 not usable */
+	int n_pieces;     /* of jobs that were dealt whole domains first */
+	struct contest_piece *piece; /* [max_jobs] */
+	int *core_domain;            /* [topo.n_cores] contest domain of a core, -1 not usable */
+	bool whole;                  /* domains and cores are all of the topology's */
 
 	/* room for contest.c and contest_apply.c */
 	int words;    /* of coresets on this node */
 	int *running; /* [n_cores] the one job that runs there; -1 none, -2 several */
 	const struct coreset **envelope; /* [max_jobs] by contest job, without reserved PUs */
+	const struct coreset **of_job;   /* [max_jobs] by view job; NULL: does not compete */
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
+	int *member;                     /* [max_jobs] contest jobs by domain, then number */
+	int *first_member;               /* [topo.n_domains + 1] into member[] */
+	struct contest_load *load;       /* [topo.n_domains] */
+	int n_sorted;                    /* view jobs of the last build, and ... */
+	int *sorted;                     /* [max_jobs] ... their order of arrival: a guess */
 	int *scratch;                    /* [4 * max(max_jobs, n_cores)] */
 };
 
@@ -66,12 +93,18 @@ static inline bool contest_allowed(const struct contest *c, int k, int d)
 
 /*
  * contest_counts - how many jobs each domain takes when sizes do not decide: shares of n by
- * capacity, largest remainder, ties to the lower domain; floor/ceil(N/S) on equal domains.
+ * capacity, largest remainder, ties to a domain that would be empty, then to the lower;
+ * floor/ceil(N/S) on equal domains.
  */
 void contest_counts(const struct contest *c, int *ret_count);
 
-/* Least and most cores a domain may hold for a grouping to count as balanced by cores. */
-void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max);
+/*
+ * contest_balanced - balanced by cores: measured from its share of all cores asked for, no domain
+ * is fuller than another by more than the biggest job. For equal sizes on equal domains this is
+ * floor/ceil(N/S) jobs. @load: by domain, cores, or jobs where
+ * all are equal.
+ */
+bool contest_balanced(const struct contest *c, const int *load);
 
 /* True when the sizes fit the domains under @domain_of[k]. */
 bool contest_fits(const struct contest *c, const int *domain_of);
@@ -89,12 +122,19 @@ bool contest_blocks(struct contest *c, struct plan *p);
  */
 bool contest_incumbent(struct contest *c, int *ret_domain_of);
 
+/*
+ * contest_grouped - the grouping that runs now, as contest_incumbent(), but without regard to how
+ * the cores inside the domains are dealt: contest_apply() deals them anew where they are not right.
+ */
+bool contest_grouped(struct contest *c, int *ret_domain_of);
+
 /* Leaves the incumbent @domain_of in place; @why is each job's sentence. */
 void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p);
 
 /*
  * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;
- * where nothing runs yet, the group of the earliest job gets the first domain.
+ * where that is alike, to the one whose NUMA node holds most of the group's memory; else the
+ * group of the earliest job gets the first domain.
  */
 void contest_relabel(struct contest *c, int *domain_of);
 

@@ -53,7 +53,10 @@ void contest_counts(const struct contest *c, int *ret_count)
 
 			if (!c->shared && ret_count[d] >= c->capacity[d])
 				continue;
-			if (best < 0 || rest > best_rest) {
+			/* Of remainders that are alike the smaller domain's: it may be empty else.
+			 */
+			if (best < 0 || rest > best_rest ||
+				(rest == best_rest && ret_count[d] == 0 && ret_count[best] > 0)) {
 				best = d;
 				best_rest = rest;
 			}
@@ -64,15 +67,18 @@ void contest_counts(const struct contest *c, int *ret_count)
 	}
 }
 
-void contest_window(const struct contest *c, int d, int *ret_min, int *ret_max)
+bool contest_balanced(const struct contest *c, const int *load)
 {
-	int max, min;
+	long sum = c->equal ? c->n : c->sum, biggest = c->equal ? 1 : c->biggest;
+	long least = 0, most = 0; /* above the domain's share, times total */
 
-	/* For equal sizes this is floor/ceil of the domain's share of the jobs. */
-	max = (c->sum * c->capacity[d] + c->total - 1) / c->total + c->biggest - 1;
-	min = c->sum * c->capacity[d] / c->total - (c->biggest - 1);
-	*ret_max = !c->shared && max > c->capacity[d] ? c->capacity[d] : max;
-	*ret_min = min > 0 ? min : 0;
+	for (int d = 0; d < c->n_domains; d++) {
+		long above = (long)load[d] * c->total - sum * c->capacity[d];
+
+		least = d == 0 || above < least ? above : least;
+		most = d == 0 || above > most ? above : most;
+	}
+	return most - least <= biggest * c->total;
 }
 
 bool contest_fits(const struct contest *c, const int *domain_of)
@@ -131,38 +137,57 @@ bool contest_blocks(struct contest *c, struct plan *p)
 	return true;
 }
 
-/* Cores of each job in domain @d when sizes do not fit it: equal, the earliest get the rest. */
-static void share_domain(const struct contest *c, const int *domain_of, int d, int *want)
+/* Members of each domain, in order of number. */
+static void list_members(struct contest *c, const int *domain_of)
 {
-	int members = 0, at = 0;
+	int *first = c->first_member;
 
+	memset(first, 0, (size_t)(c->n_domains + 1) * sizeof(int));
 	for (int k = 0; k < c->n; k++)
-		members += domain_of[k] == d;
-	for (int k = 0; k < c->n; k++)
-		if (domain_of[k] == d) {
-			want[k] = c->capacity[d] / members + (at < c->capacity[d] % members);
-			at++;
-		}
+		first[domain_of[k] + 1]++;
+	for (int d = 0; d < c->n_domains; d++)
+		first[d + 1] += first[d];
+	/* From the end, so that first[d + 1] ends up where d + 1 starts; then all move up one. */
+	for (int k = c->n - 1; k >= 0; k--)
+		c->member[--first[domain_of[k] + 1]] = k;
+	memmove(first, first + 1, (size_t)c->n_domains * sizeof(int));
+	first[c->n_domains] = c->n;
+}
+
+/* Cores of each job in domain @d when sizes do not fit it: equal, the earliest get the rest. */
+static void share_domain(const struct contest *c, int d, int *want)
+{
+	const int *member = c->member + c->first_member[d];
+	int members = c->first_member[d + 1] - c->first_member[d];
+
+	for (int i = 0; i < members; i++)
+		want[member[i]] = c->capacity[d] / members + (i < c->capacity[d] % members);
 }
 
 /* Would sharing out each domain leave everybody its minimum? Jobs in groups have no own cores. */
-static bool shares_suffice(const struct contest *c, const int *domain_of, int *want)
+static bool shares_suffice(const struct contest *c, int *want)
 {
 	if (c->shared)
 		return true;
 	for (int d = 0; d < c->n_domains; d++)
-		share_domain(c, domain_of, d, want);
+		share_domain(c, d, want);
 	for (int k = 0; k < c->n; k++)
 		if (want[k] < c->v->job[c->job[k]].min_cores && c->v->job[c->job[k]].min_cores > 1)
 			return false;
 	return true;
 }
 
-static void give_whole_domain(struct contest *c, const int *domain_of, int d, struct plan *p)
+/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
+static bool owns_as_group(const struct contest *c, int d, int members)
 {
-	for (int k = 0; k < c->n; k++) {
-		if (domain_of[k] != d)
-			continue;
+	return members > c->capacity[d] || (c->shared && members > 1);
+}
+
+static void give_whole_domain(struct contest *c, int d, struct plan *p)
+{
+	for (int m = c->first_member[d]; m < c->first_member[d + 1]; m++) {
+		int k = c->member[m];
+
 		contest_give(c, k, c->core + c->first_core[d], c->capacity[d], p);
 		p->job[c->job[k]].group = d;
 		plan_why(p, c->job[k], "more jobs than cores: shares domain %d with its group",
@@ -170,30 +195,61 @@ static void give_whole_domain(struct contest *c, const int *domain_of, int d, st
 	}
 }
 
-/*
- * Owners of a row of cores among the members of domain @d (@domain_of NULL: all jobs): current
- * cores first, then the lowest free.
- */
-static void deal_row(
-	struct contest *c, const int *domain_of, int d, const int *core, int n, int *want)
+/* The first of the members that runs on a core and wants more, -1 none. */
+static int first_runner(
+	const struct contest *c, int core, const int *member, int members, const int *want)
 {
-	for (int i = 0; i < n; i++)
-		c->owner[core[i]] = -1;
-	for (int k = 0; k < c->n; k++) {
-		if (domain_of && domain_of[k] != d)
-			continue;
-		for (int i = 0; i < n && want[k] > 0; i++)
-			if (c->owner[core[i]] < 0 && runs_on(c, k, core[i])) {
-				c->owner[core[i]] = k;
-				want[k]--;
-			}
+	for (int m = 0; m < members; m++)
+		if (want[member[m]] > 0 && runs_on(c, member[m], core))
+			return member[m];
+	return -1;
+}
+
+/*
+ * Owners of a row of cores among @member, which are in order of arrival: current cores first, an
+ * earlier job's before a later one's; then the lowest free. @want is used up; of all other jobs it
+ * must be 0, or they must run on none of these cores.
+ */
+static void deal_row(struct contest *c, const int *core, int n, const int *member, int members,
+	const int *domain_of, int d, int *want)
+{
+	int at = 0;
+
+	for (int i = 0; i < n; i++) {
+		int k = c->running[core[i]];
+
+		if (k == -2)
+			k = first_runner(c, core[i], member, members, want);
+		else if (k >= 0 && ((domain_of && domain_of[k] != d) || want[k] <= 0))
+			k = -1;
+		c->owner[core[i]] = k;
+		if (k >= 0)
+			want[k]--;
 	}
-	for (int k = 0; k < c->n; k++)
-		for (int i = 0; (!domain_of || domain_of[k] == d) && i < n && want[k] > 0; i++)
-			if (c->owner[core[i]] < 0) {
-				c->owner[core[i]] = k;
-				want[k]--;
+	for (int m = 0; m < members; m++)
+		for (; at < n && want[member[m]] > 0; at++)
+			if (c->owner[core[at]] < 0) {
+				c->owner[core[at]] = member[m];
+				want[member[m]]--;
 			}
+}
+
+/* The cores of a row become the coresets of their owners, which are all among @member. */
+static void give_row(
+	struct contest *c, const int *core, int n, const int *member, int members, struct plan *p)
+{
+	for (int m = 0; m < members; m++)
+		coreset_zero(&p->job[c->job[member[m]]].coreset);
+	for (int i = 0; i < n; i++)
+		if (c->owner[core[i]] >= 0)
+			bits_add(&p->job[c->job[c->owner[core[i]]]].coreset,
+				&c->t->core[core[i]].pus, c->words);
+	for (int m = 0; m < members; m++) {
+		struct coreset *set = &p->job[c->job[member[m]]].coreset;
+
+		for (int w = 0; w < c->words; w++)
+			set->w[w] &= c->envelope[member[m]]->w[w];
+	}
 }
 
 /* The cores of a row that @k owns become its coreset; returns how many. */
@@ -213,10 +269,13 @@ void contest_deal_row(struct contest *c, struct plan *p)
 	int *want = c->scratch;
 
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
-	deal_row(c, NULL, 0, c->core, c->total, want);
 	for (int k = 0; k < c->n; k++)
+		c->member[k] = k;
+	deal_row(c, c->core, c->total, c->member, c->n, NULL, 0, want);
+	give_row(c, c->core, c->total, c->member, c->n, p);
+	for (int k = 0; k < c->n && p->want_explain; k++)
 		plan_why(p, c->job[k], "fair share of %d among %d jobs: %d cores", c->total, c->n,
-			give_owned(c, k, c->core, c->total, p));
+			c->size[k] - want[k]);
 }
 
 /* Finds a core for job @k by an augmenting path (Kuhn); its current cores, then those of its
@@ -327,39 +386,40 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		return;
 	}
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
-	if (!fits && !shares_suffice(c, domain_of, want)) {
+	list_members(c, domain_of);
+	if (!fits && !shares_suffice(c, want)) {
 		contest_deal_row(c, p);
 		return;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
-		int members = 0;
+		const int *member = c->member + c->first_member[d];
+		const int *core = c->core + c->first_core[d];
+		int members = c->first_member[d + 1] - c->first_member[d];
 
-		for (int k = 0; k < c->n; k++)
-			members += domain_of[k] == d;
-		if (members > c->capacity[d]) {
-			give_whole_domain(c, domain_of, d, p);
+		if (owns_as_group(c, d, members)) {
+			give_whole_domain(c, d, p);
 			continue;
 		}
 		if (members == 0)
 			continue;
 		if (!fits)
-			share_domain(c, domain_of, d, want);
-		deal_row(c, domain_of, d, c->core + c->first_core[d], c->capacity[d], want);
-		for (int k = 0; k < c->n; k++)
-			if (domain_of[k] == d)
-				plan_why(p, c->job[k], "%d cores of domain %d, beside %d others",
-					give_owned(c, k, c->core + c->first_core[d], c->capacity[d],
-						p),
-					c->domain[d], members - 1);
+			share_domain(c, d, want);
+		deal_row(c, core, c->capacity[d], member, members, domain_of, d, want);
+		give_row(c, core, c->capacity[d], member, members, p);
+		for (int m = 0; m < members && p->want_explain; m++)
+			plan_why(p, c->job[member[m]], "%d cores of domain %d, beside %d others",
+				topo_count_cores(c->t, &p->job[c->job[member[m]]].coreset),
+				c->domain[d], members - 1);
 	}
 }
 
 /* Domain that holds all of the current coreset of @k, -1 none. */
 static int current_domain(const struct contest *c, int k)
 {
+	const struct coreset *now = current_of(c, k);
 	int domain = -1;
 
-	bits_for_each (pu, current_of(c, k), c->words) {
+	bits_for_each (pu, now, c->words) {
 		int core = c->t->pu_core[pu];
 		int d = core >= 0 ? c->core_domain[core] : -1;
 
@@ -370,81 +430,107 @@ static int current_domain(const struct contest *c, int k)
 	return domain;
 }
 
-/* Do the current cores of all jobs of @d make a share this contest could have dealt? */
-static bool domain_is_dealt(struct contest *c, const int *domain_of, int d)
+/* Cores that @k runs on; @l->overlap where another job was there before. */
+static int take_current(struct contest *c, int k, struct contest_load *l)
 {
-	int members = 0, sum = 0, least = c->total, most = 0;
-	bool whole = true;
+	const struct coreset *now = current_of(c, k);
+	int cores = 0;
 
-	for (int i = 0; i < c->capacity[d]; i++)
-		c->owner[c->core[c->first_core[d] + i]] = -1;
-	for (int k = 0; k < c->n; k++) {
-		int cores = 0;
+	bits_for_each (pu, now, c->words) {
+		int core = c->t->pu_core[pu];
 
-		if (domain_of[k] != d)
+		if (c->owner[core] == k)
 			continue;
-		members++;
-		for (int i = 0; i < c->capacity[d]; i++) {
-			int core = c->core[c->first_core[d] + i];
-
-			if (!runs_on(c, k, core))
-				continue;
-			cores++;
-			whole = whole && c->owner[core] < 0;
-			c->owner[core] = k;
-		}
-		if (c->given && cores != c->size[k])
-			return false;
-		sum += cores;
-		least = cores < least ? cores : least;
-		most = cores > most ? cores : most;
+		l->overlap = l->overlap || c->owner[core] >= 0;
+		c->owner[core] = k;
+		cores++;
 	}
-	if (members > c->capacity[d])
-		return least == c->capacity[d]; /* all share all */
-	/* Disjoint (each core had no owner before), and all dealt out as evenly as sizes are. */
-	if (!whole || sum > c->capacity[d])
-		return false;
-	return members == 0 || c->given ||
-	       (sum == c->capacity[d] && (!c->equal || most - least <= 1));
+	return cores;
 }
 
-/* Every domain within floor/ceil of its share of the jobs, or of the cores. */
+static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int d)
+{
+	int capacity = c->capacity[d];
+
+	if (owns_as_group(c, d, l->members))
+		return l->least == capacity; /* all share all */
+	/* Disjoint, and all dealt out as evenly as sizes are. */
+	if (l->overlap || l->sum > capacity)
+		return false;
+	return l->members == 0 || c->given ||
+	       (l->sum == capacity && (!c->equal || l->most - l->least <= 1));
+}
+
+/*
+ * Do the current cores of all jobs make shares this contest could have dealt? Each job runs inside
+ * its domain.
+ */
+static bool domains_are_dealt(struct contest *c, const int *domain_of)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->owner[i] = -1;
+	for (int d = 0; d < c->n_domains; d++)
+		c->load[d] = (struct contest_load){.least = c->total};
+	for (int k = 0; k < c->n; k++) {
+		struct contest_load *l = &c->load[domain_of[k]];
+		int cores = take_current(c, k, l);
+
+		if (c->given && cores != c->size[k])
+			return false;
+		l->members++;
+		l->sum += cores;
+		l->least = cores < l->least ? cores : l->least;
+		l->most = cores > l->most ? cores : l->most;
+	}
+	for (int d = 0; d < c->n_domains; d++)
+		if (!could_be_dealt(c, &c->load[d], d))
+			return false;
+	return true;
+}
+
+/* Every domain within floor/ceil of its share of the jobs, or balanced by cores. */
 static bool is_balanced(const struct contest *c, const int *domain_of)
 {
-	bool by_count = true, by_size = true;
+	bool by_count = true, alone = true;
 	int *load = c->scratch, *count = load + c->n_domains;
 
 	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
 	for (int k = 0; k < c->n; k++) {
-		load[domain_of[k]] += c->size[k];
+		load[domain_of[k]] += c->equal ? 1 : c->size[k];
 		count[domain_of[k]]++;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
-		int min, max;
-
-		contest_window(c, d, &min, &max);
-		by_size = by_size && load[d] <= max && load[d] >= min;
 		by_count = by_count && count[d] >= c->n * c->capacity[d] / c->total &&
 			   count[d] <= (c->n * c->capacity[d] + c->total - 1) / c->total;
+		alone = alone && count[d] <= 1;
 	}
-	return by_count || by_size;
+	if (c->uniform && c->n <= c->n_domains)
+		return alone;
+	return by_count || (!c->equal && contest_balanced(c, load));
 }
 
-bool contest_incumbent(struct contest *c, int *ret_domain_of)
+bool contest_grouped(struct contest *c, int *ret_domain_of)
 {
 	for (int k = 0; k < c->n; k++) {
 		ret_domain_of[k] = current_domain(c, k);
 		if (ret_domain_of[k] < 0 ||
 			!bits_subset(current_of(c, k), c->envelope[k], c->words))
 			return false;
-		if (!c->shared && c->v->job[c->job[k]].min_cores > 1 &&
-			topo_count_cores(c->t, current_of(c, k)) < c->v->job[c->job[k]].min_cores)
+	}
+	return is_balanced(c, ret_domain_of);
+}
+
+bool contest_incumbent(struct contest *c, int *ret_domain_of)
+{
+	if (!contest_grouped(c, ret_domain_of))
+		return false;
+	for (int k = 0; k < c->n && !c->shared; k++) {
+		int min = c->v->job[c->job[k]].min_cores;
+
+		if (min > 1 && topo_count_cores(c->t, current_of(c, k)) < min)
 			return false;
 	}
-	for (int d = 0; d < c->n_domains; d++)
-		if (!domain_is_dealt(c, ret_domain_of, d))
-			return false;
-	return is_balanced(c, ret_domain_of);
+	return domains_are_dealt(c, ret_domain_of);
 }
 
 void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)
@@ -457,10 +543,25 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 	for (int k = 0; k < c->n; k++) {
 		int d = domain_of[k];
 
-		p->job[c->job[k]].coreset = *current_of(c, k);
-		p->job[c->job[k]].group = members[d] > c->capacity[d] ? d : -1;
+		/* Its coreset is the current one already: contest_build() leaves it. */
+		p->job[c->job[k]].group = owns_as_group(c, d, members[d]) ? d : -1;
 		plan_why(p, c->job[k], "%s", why);
 	}
+}
+
+/* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
+static double at_home(const struct contest *c, const int *domain_of, int g, int d)
+{
+	int numa = c->t->domain[c->domain[d]].numa;
+	double bytes = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		if (domain_of[k] == g && j->home_numa >= 0 && j->home_numa == numa)
+			bytes += j->rss_bytes > 0 ? j->rss_bytes : 1;
+	}
+	return bytes;
 }
 
 void contest_relabel(struct contest *c, int *domain_of)
@@ -469,6 +570,7 @@ void contest_relabel(struct contest *c, int *domain_of)
 
 	if (!c->uniform)
 		return;
+	list_members(c, domain_of);
 	for (int d = 0; d < c->n_domains; d++)
 		label[d] = taken[d] = -1;
 	for (int k = 0; k < c->n; k++) {
@@ -478,10 +580,10 @@ void contest_relabel(struct contest *c, int *domain_of)
 			continue;
 		/* Where most of the group's cores are now, among domains of the same size. */
 		memset(overlap, 0, (size_t)c->n_domains * sizeof(int));
-		for (int l = k; l < c->n; l++) {
-			if (domain_of[l] != g)
-				continue;
-			bits_for_each (pu, current_of(c, l), c->words) {
+		for (int m = c->first_member[g]; m < c->first_member[g + 1]; m++) {
+			const struct coreset *now = current_of(c, c->member[m]);
+
+			bits_for_each (pu, now, c->words) {
 				int core = c->t->pu_core[pu];
 
 				if (core >= 0 && c->core_domain[core] >= 0)
@@ -490,7 +592,10 @@ void contest_relabel(struct contest *c, int *domain_of)
 		}
 		for (int d = 0; d < c->n_domains; d++)
 			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
-				(best < 0 || overlap[d] > overlap[best]))
+				(best < 0 || overlap[d] > overlap[best] ||
+					(overlap[d] == overlap[best] &&
+						at_home(c, domain_of, g, d) >
+							at_home(c, domain_of, g, best))))
 				best = d;
 		label[g] = best;
 		taken[best] = g;

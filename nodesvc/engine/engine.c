@@ -19,6 +19,7 @@
 
 struct slot {
 	char id[JOB_ID_MAX];
+	unsigned int hash; /* of id */
 	bool used;
 	uint64_t seen; /* round in which the job was last in the view */
 };
@@ -30,7 +31,7 @@ struct engine {
 	struct slot *slot; /* [max_jobs] */
 	int *bucket;       /* [n_buckets] slot + 1, open addressing; rebuilt every round */
 	int n_buckets;     /* a power of two, at least twice max_jobs */
-	int *slot_of;      /* [max_jobs] view index -> slot */
+	int *slot_of;      /* [max_jobs] view index -> slot; last round's until matched */
 	uint64_t round;
 };
 
@@ -179,22 +180,37 @@ static unsigned int hash_id(const char *id)
 }
 
 /* Bucket of @id, or the empty one where it would go. */
-static int find_bucket(const struct engine *e, const char *id)
+static int find_bucket(const struct engine *e, const char *id, unsigned int hash)
 {
 	unsigned int mask = (unsigned int)e->n_buckets - 1;
-	unsigned int b = hash_id(id) & mask;
+	unsigned int b = hash & mask;
 
-	while (e->bucket[b] && strcmp(e->slot[e->bucket[b] - 1].id, id) != 0)
+	while (e->bucket[b]) {
+		const struct slot *s = &e->slot[e->bucket[b] - 1];
+
+		if (s->hash == hash && strcmp(s->id, id) == 0)
+			break;
 		b = (b + 1) & mask;
+	}
 	return (int)b;
 }
 
-static void fill_buckets(struct engine *e)
+/* False: an id is there twice. */
+static bool fill_buckets(struct engine *e)
 {
+	bool unique = true;
+
 	memset(e->bucket, 0, (size_t)e->n_buckets * sizeof(*e->bucket));
-	for (int s = 0; s < e->cfg.max_jobs; s++)
-		if (e->slot[s].used)
-			e->bucket[find_bucket(e, e->slot[s].id)] = s + 1;
+	for (int s = 0; s < e->cfg.max_jobs; s++) {
+		int b;
+
+		if (!e->slot[s].used)
+			continue;
+		b = find_bucket(e, e->slot[s].id, e->slot[s].hash);
+		unique = unique && !e->bucket[b];
+		e->bucket[b] = s + 1;
+	}
+	return unique;
 }
 
 /* Forgets the jobs that are gone; true: there were some. */
@@ -219,7 +235,7 @@ static int check_view_job(const struct engine *e, const struct view_job *j, stru
 	if (len == 0 || len >= JOB_ID_MAX)
 		return err_set(err, -EINVAL, "job id '%.60s': 1 to %d characters expected",
 			j->id ? j->id : "", JOB_ID_MAX - 1);
-	if (!bits_subset(&j->envelope, &e->cfg.topo->all, CORESET_WORDS))
+	if (!bits_subset_all(&j->envelope, &e->cfg.topo->all))
 		return err_set(err, -EINVAL, "job %s: envelope has CPUs the node has not", j->id);
 	for (int s = 0; s < SIGNAL_COUNT; s++)
 		if (j->signal[s].provenance != PROVENANCE_NONE &&
@@ -229,6 +245,12 @@ static int check_view_job(const struct engine *e, const struct view_job *j, stru
 	return 0;
 }
 
+/* -1: a job not seen before. */
+static int slot_by_id(const struct engine *e, const char *id)
+{
+	return e->bucket[find_bucket(e, id, hash_id(id))] - 1;
+}
+
 static int match_slots(struct engine *e, const struct view *v, struct errbuf *err)
 {
 	int free_slot = 0;
@@ -236,12 +258,14 @@ static int match_slots(struct engine *e, const struct view *v, struct errbuf *er
 
 	e->round++;
 	for (int i = 0; i < v->n_jobs; i++) {
-		int rc = check_view_job(e, &v->job[i], err), b;
+		int rc = check_view_job(e, &v->job[i], err), guess = e->slot_of[i];
 
 		if (rc)
 			return rc;
-		b = find_bucket(e, v->job[i].id);
-		e->slot_of[i] = e->bucket[b] - 1;
+		/* Most views list their jobs as the one before did. */
+		if (guess < 0 || !e->slot[guess].used ||
+			strcmp(e->slot[guess].id, v->job[i].id) != 0)
+			e->slot_of[i] = slot_by_id(e, v->job[i].id);
 		if (e->slot_of[i] < 0)
 			continue;
 		if (e->slot[e->slot_of[i]].seen == e->round)
@@ -258,39 +282,51 @@ static int match_slots(struct engine *e, const struct view *v, struct errbuf *er
 			free_slot++;
 		s = &e->slot[free_slot];
 		strcpy(s->id, v->job[i].id);
+		s->hash = hash_id(s->id);
 		s->used = true;
 		s->seen = e->round;
 		e->slot_of[i] = free_slot;
 		changed = true;
 	}
-	if (!changed)
+	if (!changed || fill_buckets(e))
 		return 0;
-	fill_buckets(e);
 	for (int i = 0; i < v->n_jobs; i++)
-		if (e->bucket[find_bucket(e, v->job[i].id)] - 1 != e->slot_of[i])
+		if (slot_by_id(e, v->job[i].id) != e->slot_of[i])
 			return err_set(err, -EINVAL, "job %s: twice in one view", v->job[i].id);
 	return 0;
 }
 
-uint32_t engine_missing(const struct engine *e, const struct view *v, int i)
+static uint32_t needs_now(const struct engine *e)
 {
-	uint32_t needs = e->ops->needs_now ? e->ops->needs_now(e->policy) : e->ops->needs;
+	return e->ops->needs_now ? e->ops->needs_now(e->policy) : e->ops->needs;
+}
+
+static uint32_t missing_of(uint32_t needs, const struct view_job *j)
+{
 	uint32_t missing = 0;
 
-	for (int s = 0; needs >> s && s < SIGNAL_COUNT; s++)
-		if (needs & SIGNAL_BIT(s) && v->job[i].signal[s].provenance == PROVENANCE_NONE)
+	for (; needs; needs &= needs - 1) {
+		int s = __builtin_ctz(needs);
+
+		if (j->signal[s].provenance == PROVENANCE_NONE)
 			missing |= SIGNAL_BIT(s);
+	}
 	return missing;
+}
+
+uint32_t engine_missing(const struct engine *e, const struct view *v, int i)
+{
+	return missing_of(needs_now(e), &v->job[i]);
 }
 
 static int check_signals(const struct engine *e, const struct view *v, struct errbuf *err)
 {
-	if (!e->ops->needs && !e->ops->needs_now)
-		return 0;
-	for (int i = 0; i < v->n_jobs; i++) {
+	uint32_t needs = needs_now(e);
+
+	for (int i = 0; i < v->n_jobs && needs; i++) {
 		bool placed = !v->job[i].excluded &&
 			      (v->job[i].nodes <= 1 || e->cfg.multi_node_independent);
-		uint32_t missing = placed ? engine_missing(e, v, i) : 0;
+		uint32_t missing = placed ? missing_of(needs, &v->job[i]) : 0;
 
 		if (missing)
 			return policy_no_signal(err, e->ops->name, &v->job[i],
@@ -304,7 +340,7 @@ static void finish(const struct engine *e, const struct view *v, struct plan *p)
 	p->moves = 0;
 	for (int i = 0; i < p->n_jobs; i++) {
 		p->job[i].cores = topo_count_cores(e->cfg.topo, &p->job[i].coreset);
-		if (!coreset_is_equal(&p->job[i].coreset, &v->job[i].current) &&
+		if (!bits_equal_all(&p->job[i].coreset, &v->job[i].current) &&
 			p->job[i].role != ROLE_EXCLUDED && !p->observe)
 			p->moves++;
 	}

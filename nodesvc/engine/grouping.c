@@ -25,20 +25,21 @@ int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbu
 	g->weight = calloc(n * n, sizeof(double));
 	g->gain = calloc(n * s, sizeof(double));
 	g->sum = calloc(s, sizeof(double));
+	g->part = calloc(s, sizeof(double));
+	g->extra = calloc(n * s, sizeof(double));
 	g->sorted = calloc(n, sizeof(int));
 	g->tier_of = calloc(n, sizeof(int));
 	g->count = calloc(s, sizeof(int));
 	g->load = calloc(s, sizeof(int));
-	g->min = calloc(s, sizeof(int));
 	g->max = calloc(s, sizeof(int));
 	g->label = calloc(s, sizeof(int));
 	g->head = calloc(n, sizeof(int));
 	g->trial = calloc(n, sizeof(int));
 	g->best = calloc(n, sizeof(int));
 	g->free_slot = calloc(2 * n * s, 1);
-	if (!g->weight || !g->gain || !g->sum || !g->sorted || !g->tier_of || !g->count ||
-		!g->load || !g->min || !g->max || !g->label || !g->head || !g->trial || !g->best ||
-		!g->free_slot) {
+	if (!g->weight || !g->gain || !g->sum || !g->part || !g->extra || !g->sorted ||
+		!g->tier_of || !g->count || !g->load || !g->max || !g->label || !g->head ||
+		!g->trial || !g->best || !g->free_slot) {
 		grouping_done(g);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -50,11 +51,12 @@ void grouping_done(struct grouping *g)
 	free(g->weight);
 	free(g->gain);
 	free(g->sum);
+	free(g->part);
+	free(g->extra);
 	free(g->sorted);
 	free(g->tier_of);
 	free(g->count);
 	free(g->load);
-	free(g->min);
 	free(g->max);
 	free(g->label);
 	free(g->head);
@@ -64,29 +66,49 @@ void grouping_done(struct grouping *g)
 	memset(g, 0, sizeof(*g));
 }
 
-/* Ascending by value, then arrival. Shell sort: qsort() may allocate. */
+struct key {
+	double value;
+	int idx;
+};
+
+/* Merges two runs of @from; equal values: those of the left run first. No branch on data. */
+static void merge(const struct key *from, int left, int mid, int right, struct key *to)
+{
+	int a = left, b = mid;
+
+	for (int i = left; a < mid && b < right; i++) {
+		bool second = from[b].value < from[a].value;
+
+		to[i] = from[second ? b : a];
+		a += !second;
+		b += second;
+	}
+	if (a < mid)
+		memcpy(to + a + b - mid, from + a, (size_t)(mid - a) * sizeof(*to));
+	else
+		memcpy(to + a + b - mid, from + b, (size_t)(right - b) * sizeof(*to));
+}
+
+/* By merging: qsort() may allocate, and random values make every branch of others a miss. */
 void grouping_sort(int *idx, int n, const double *value)
 {
-	static const int gaps[] = {132, 57, 23, 10, 4, 1};
+	struct key room[2][CHECK_JOBS_MAX], *from = room[0], *to = room[1];
 
 	for (int i = 0; i < n; i++)
-		idx[i] = i;
-	for (size_t gi = 0; gi < sizeof(gaps) / sizeof(gaps[0]); gi++) {
-		int gap = gaps[gi];
+		from[i] = (struct key){value[i], i};
+	for (int run = 1; run < n; run *= 2) {
+		struct key *next = from;
 
-		for (int i = gap; i < n; i++) {
-			int x = idx[i], j = i;
+		for (int left = 0; left < n; left += 2 * run) {
+			int mid = left + run < n ? left + run : n;
 
-			for (; j >= gap; j -= gap) {
-				int y = idx[j - gap];
-
-				if (value[y] < value[x] || (value[y] == value[x] && y < x))
-					break;
-				idx[j] = y;
-			}
-			idx[j] = x;
+			merge(from, left, mid, mid + run < n ? mid + run : n, to);
 		}
+		from = to;
+		to = next;
 	}
+	for (int i = 0; i < n; i++)
+		idx[i] = from[i].idx;
 }
 
 static bool has_coef(int count, int coef)
@@ -94,27 +116,36 @@ static bool has_coef(int count, int coef)
 	return abs(coef) <= count - 1 && ((coef + count + 1) & 1) == 0;
 }
 
-/* One tier: its jobs, largest @second first, each to the domain with the least sum so far. */
-static void deal_tier(struct grouping *g, int n_domains, int coef, int *job, int n,
-	const double *second, int *ret_domain_of)
+/*
+ * One tier: its jobs, largest @second first, each to the domain with the least sum so far. The
+ * domains that take part are marked in load[].
+ */
+static void deal_tier(struct grouping *g, int n_domains, int *job, int n, const double *second,
+	int *ret_domain_of)
 {
-	for (int d = 0; d < n_domains; d++)
-		g->load[d] = has_coef(g->count[d], coef);
-	for (int i = 0; i < n; i++) {
-		int pick = i, to = -1, k;
+	int *to = g->load, m = 0; /* marks are read before they are written over */
 
-		for (int l = i + 1; l < n; l++)
-			if (second[job[l]] > second[job[pick]])
-				pick = l;
-		k = job[pick];
-		memmove(job + i + 1, job + i, (size_t)(pick - i) * sizeof(int));
-		job[i] = k;
-		for (int d = 0; d < n_domains; d++)
-			if (g->load[d] && (to < 0 || g->sum[d] < g->sum[to]))
-				to = d;
-		g->load[to] = 0;
-		g->sum[to] += second[k];
-		ret_domain_of[k] = to;
+	/* A domain takes one job of a tier, so the order of sums holds to the tier's end. */
+	for (int d = 0; d < n_domains; d++) {
+		int at = m;
+
+		if (!g->load[d])
+			continue;
+		for (; at > 0 && g->sum[d] < g->sum[to[at - 1]]; at--)
+			to[at] = to[at - 1];
+		to[at] = d;
+		m++;
+	}
+	for (int i = 1; i < n; i++) {
+		int k = job[i], at = i;
+
+		for (; at > 0 && second[k] > second[job[at - 1]]; at--)
+			job[at] = job[at - 1];
+		job[at] = k;
+	}
+	for (int i = 0; i < n; i++) {
+		g->sum[to[i]] += second[job[i]];
+		ret_domain_of[job[i]] = to[i];
 	}
 }
 
@@ -130,17 +161,32 @@ static void deal_balanced(
 	for (; left > 0; coef--) {
 		int size = 0;
 
-		for (int d = 0; d < n_domains; d++)
-			size += has_coef(g->count[d], coef);
+		for (int d = 0; d < n_domains; d++) {
+			g->load[d] = has_coef(g->count[d], coef);
+			size += g->load[d];
+		}
 		/* Descending, equal values: the later arrival first. */
 		for (int i = 0; i < size; i++)
 			g->trial[i] = g->sorted[left - 1 - i];
-		deal_tier(g, n_domains, coef, g->trial, size, second, ret_domain_of);
+		deal_tier(g, n_domains, g->trial, size, second, ret_domain_of);
 		left -= size;
 	}
 }
 
 /* Jobs in order of arrival, each to the first domain with room in its tier. */
+static void take_slots(struct grouping *g, int n, int n_domains, int *ret_domain_of)
+{
+	for (int k = 0; k < n; k++) {
+		unsigned char *slot = g->free_slot + (size_t)g->tier_of[k] * (size_t)n_domains;
+		int d = 0;
+
+		while (!slot[d])
+			d++;
+		slot[d]--;
+		ret_domain_of[k] = d;
+	}
+}
+
 static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain_of)
 {
 	int coef = 0, left = n, tier = 0;
@@ -156,15 +202,50 @@ static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain
 			if (has)
 				g->tier_of[g->sorted[--left]] = tier;
 		}
-	for (int k = 0; k < n; k++) {
-		unsigned char *slot = g->free_slot + (size_t)g->tier_of[k] * stride;
-		int d = 0;
+	take_slots(g, n, n_domains, ret_domain_of);
+}
 
-		while (!slot[d])
-			d++;
-		slot[d] = 0;
-		ret_domain_of[k] = d;
+/*
+ * Each domain's sum over its jobs less one: coefficients (2j - k - 1) / (k - 1), else the same.
+ * @second NULL: ties to the first in order of arrival.
+ */
+static void deal_per_domain(
+	struct grouping *g, int n, int n_domains, const double *second, int *ret_domain_of)
+{
+	double *coef = g->gain;
+	int *slot = g->best, *domain = g->head, m = 0, tier = 0;
+
+	for (int d = 0; d < n_domains; d++) {
+		int k = g->count[d];
+
+		g->sum[d] = 0;
+		for (int j = 1; j <= k; j++, m++) {
+			coef[m] = k > 1 ? (2 * j - k - 1) / (double)(k - 1) : 0;
+			domain[m] = d;
+		}
 	}
+	grouping_sort(slot, m, coef);
+	for (int left = n, size; left > 0; left -= size, tier++) {
+		/* Equal fractions are equal doubles. */
+		for (int d = 0; d < n_domains; d++)
+			g->load[d] = 0;
+		for (size = 0; size < left && coef[slot[left - 1 - size]] == coef[slot[left - 1]];
+			size++) {
+			g->load[domain[slot[left - 1 - size]]]++;
+			g->trial[size] = g->sorted[left - 1 - size];
+		}
+		if (second) {
+			deal_tier(g, n_domains, g->trial, size, second, ret_domain_of);
+			continue;
+		}
+		for (int d = 0; d < n_domains; d++)
+			g->free_slot[(size_t)tier * (size_t)n_domains + (size_t)d] =
+				(unsigned char)g->load[d];
+		for (int i = 0; i < size; i++)
+			g->tier_of[g->trial[i]] = tier;
+	}
+	if (!second)
+		take_slots(g, n, n_domains, ret_domain_of);
 }
 
 /* tier_of[k] := the first job that looks like k does; returns whether any do. */
@@ -194,7 +275,7 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 	const double *second, int *domain_of)
 {
 	const int *class = g->tier_of;
-	int n_labels = 0, *next = g->best, *head = g->head;
+	int n_labels = 0, *next = g->best, *head = g->head, *least = g->head;
 
 	if (!find_alike(g, n, value, second))
 		return;
@@ -215,18 +296,21 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 		next[k] = head[class[k]];
 		head[class[k]] = k;
 	}
+	/* From here on: the lowest label there can still be in a class. */
+	memset(least, 0, (size_t)n * sizeof(int));
 	for (int k = 0; k < n; k++) {
-		int pick = k, best_rank = 0, d;
+		int pick = k, best_rank = n_domains + n + 1, d;
 
-		for (int l = k; l >= 0; l = next[l]) {
+		for (int l = k; l >= 0 && best_rank > least[class[k]]; l = next[l]) {
 			int at = domain_of[l], rank;
 
 			rank = g->label[at] >= 0 ? g->label[at] : n_domains + g->load[at];
-			if (l == k || rank < best_rank) {
+			if (rank < best_rank) {
 				pick = l;
 				best_rank = rank;
 			}
 		}
+		least[class[k]] = best_rank < n_domains ? best_rank : 0;
 		d = domain_of[pick];
 		domain_of[pick] = domain_of[k];
 		domain_of[k] = d;
@@ -235,51 +319,112 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 	}
 }
 
+void grouping_anchor(struct grouping *g, const struct contest *c, const double *value,
+	const int *pin, const double *piece_value)
+{
+	double smallest;
+	bool equal = c->equal;
+
+	g->pin = NULL;
+	g->anchored = c->n_pieces > 0;
+	g->fixed = 0;
+	for (int k = 0; pin && k < c->n; k++)
+		g->anchored = g->anchored || pin[k] >= 0;
+	if (!g->anchored)
+		return;
+	g->pin = pin;
+	smallest = grouping_smallest(c);
+	for (int i = 0; i < c->n_pieces; i++)
+		equal = equal && (c->even || c->piece[i].size == c->size[0]);
+	g->weighted = !equal;
+	for (int k = 0; k < c->n; k++)
+		for (int d = 0; d < c->n_domains; d++)
+			g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d] = 0;
+	for (int i = 0; i < c->n_pieces; i++) {
+		const struct contest_piece *a = &c->piece[i];
+
+		for (int k = 0; k < c->n; k++)
+			g->extra[(size_t)k * (size_t)g->max_domains + (size_t)a->domain] +=
+				fabs(value[k] - piece_value[i]) *
+				(equal ? 1 : c->size[k] * a->size / (smallest * smallest));
+		for (int j = 0; j < i; j++)
+			if (c->piece[j].domain == a->domain)
+				g->fixed += fabs(piece_value[j] - piece_value[i]) *
+					    (equal ? 1
+						   : c->piece[j].size * a->size /
+								    (smallest * smallest));
+	}
+}
+
+double grouping_smallest(const struct contest *c)
+{
+	int smallest = c->n ? c->size[0] : 1;
+
+	for (int k = 1; k < c->n && !c->equal; k++)
+		smallest = c->size[k] < smallest ? c->size[k] : smallest;
+	for (int i = 0; i < c->n_pieces; i++)
+		smallest = c->piece[i].size < smallest ? c->piece[i].size : smallest;
+	return smallest;
+}
+
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of)
 {
-	double score = 0, smallest = c->n ? c->size[0] : 1, *weight = g->gain;
+	double score = g->anchored ? g->fixed : 0, smallest = grouping_smallest(c);
+	double *weight = g->gain;
+	int *members = g->load;
 
-	for (int k = 1; k < c->n; k++)
-		smallest = c->size[k] < smallest ? c->size[k] : smallest;
-	for (int d = 0; d < c->n_domains; d++)
-		g->sum[d] = weight[d] = 0;
+	for (int d = 0; d < c->n_domains; d++) {
+		g->sum[d] = weight[d] = g->part[d] = 0;
+		members[d] = 0;
+	}
 	/* Ascending: against all before it in its domain a job is the larger of the pair. */
 	for (int i = 0; i < c->n; i++) {
 		int k = g->sorted[i], d = domain_of[k];
 		double w = g->weighted ? c->size[k] / smallest : 1;
 
-		score += w * (value[k] * weight[d] - g->sum[d]);
+		g->part[d] += w * (value[k] * weight[d] - g->sum[d]);
 		weight[d] += w;
 		g->sum[d] += w * value[k];
+		members[d]++;
+		if (g->anchored)
+			score += g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d];
 	}
+	for (int d = 0; d < c->n_domains; d++)
+		score += g->per_domain && members[d] > 1 ? g->part[d] / (members[d] - 1)
+							 : g->part[d];
 	return score;
 }
 
 double grouping_best(struct grouping *g, struct contest *c, const double *value,
 	const double *second, enum grouping_tie tie, int *ret_domain_of)
 {
-	g->weighted = !c->equal;
-	if (!c->equal || !c->uniform) {
-		bool found = grouping_search(g, c, value, second, ret_domain_of);
+	if (!g->anchored)
+		g->weighted = !c->equal;
+	grouping_sort(g->sorted, c->n, value);
+	if (!c->equal || !c->uniform || g->anchored) {
+		bool found = grouping_search(
+			g, c, value, tie == TIE_FIRST ? NULL : second, ret_domain_of);
 
 		grouping_sort(g->sorted, c->n, value);
 		if (found)
 			return grouping_score(g, c, value, ret_domain_of);
 		/* Sizes fit no grouping: by number of jobs, cores are shared out inside. */
-		g->weighted = false;
+		g->weighted = g->anchored = false;
 		if (!c->uniform) {
 			contest_by_arrival(c, ret_domain_of);
 			return grouping_score(g, c, value, ret_domain_of);
 		}
 	}
 	contest_counts(c, g->count);
-	grouping_sort(g->sorted, c->n, value);
-	if (tie == TIE_FIRST) {
+	if (g->per_domain)
+		deal_per_domain(
+			g, c->n, c->n_domains, tie == TIE_FIRST ? NULL : second, ret_domain_of);
+	else if (tie == TIE_FIRST)
 		deal_first(g, c->n, c->n_domains, ret_domain_of);
-	} else {
+	else
 		deal_balanced(g, c->n, c->n_domains, second, ret_domain_of);
+	if (tie != TIE_FIRST)
 		order_alike(g, c->n, c->n_domains, value, second, ret_domain_of);
-	}
 	return grouping_score(g, c, value, ret_domain_of);
 }

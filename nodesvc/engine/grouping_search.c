@@ -20,6 +20,7 @@ struct search {
 	double best_score, best_spread;
 	long nodes;
 	bool found;
+	bool loose; /* no balanced grouping fits: any that fits */
 };
 
 static double pair(const struct grouping *g, int i, int j)
@@ -32,26 +33,54 @@ static double *gain_at(const struct grouping *g, int k, int d)
 	return &g->gain[(size_t)k * (size_t)g->max_domains + (size_t)d];
 }
 
+static double extra(const struct grouping *g, int k, int d)
+{
+	return g->anchored ? g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d] : 0;
+}
+
+/* Jobs of equal size are counted, others measured in cores. */
+static int size_of(const struct contest *c, int k)
+{
+	return c->equal ? 1 : c->size[k];
+}
+
+static bool allowed(const struct search *s, int k, int d)
+{
+	return contest_allowed(s->c, k, d) &&
+	       (!s->g->anchored || !s->g->pin || s->g->pin[k] < 0 || s->g->pin[k] == d);
+}
+
 static void fill_weights(struct grouping *g, const struct contest *c, const double *value)
 {
-	double smallest = c->size[0];
+	double smallest = grouping_smallest(c);
 
-	for (int k = 1; k < c->n; k++)
-		smallest = c->size[k] < smallest ? c->size[k] : smallest;
 	for (int i = 0; i < c->n; i++)
 		for (int j = 0; j < c->n; j++)
 			g->weight[(size_t)i * (size_t)g->max_jobs + (size_t)j] =
 				fabs(value[i] - value[j]) *
-				(c->equal ? 1 : c->size[i] * c->size[j] / (smallest * smallest));
+				(g->weighted ? c->size[i] * c->size[j] / (smallest * smallest) : 1);
+}
+
+/* No more jobs than domains: one each. Else balanced by cores. */
+static bool has_room(const struct search *s, int d, int load, int size)
+{
+	const struct contest *c = s->c;
+
+	if (!s->loose && c->uniform && c->n <= c->n_domains && load > 0)
+		return false;
+	return load + size <= s->g->max[d];
 }
 
 /* Largest first, each to the domain with most room left. */
-static bool first_fit(struct grouping *g, struct contest *c, int *domain_of)
+static bool first_fit(struct search *s, int *domain_of)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
+
 	for (int k = 0; k < c->n; k++) {
 		int j = k;
 
-		for (; j > 0 && c->size[g->sorted[j - 1]] < c->size[k]; j--)
+		for (; j > 0 && size_of(c, g->sorted[j - 1]) < size_of(c, k); j--)
 			g->sorted[j] = g->sorted[j - 1];
 		g->sorted[j] = k;
 	}
@@ -60,20 +89,34 @@ static bool first_fit(struct grouping *g, struct contest *c, int *domain_of)
 		int k = g->sorted[i], to = -1;
 
 		for (int d = 0; d < c->n_domains; d++)
-			if (contest_allowed(c, k, d) && g->load[d] + c->size[k] <= g->max[d] &&
+			if (allowed(s, k, d) && has_room(s, d, g->load[d], size_of(c, k)) &&
 				(to < 0 || g->max[d] - g->load[d] > g->max[to] - g->load[to]))
 				to = d;
 		if (to < 0)
 			return false;
 		domain_of[k] = to;
-		g->load[to] += c->size[k];
+		g->load[to] += size_of(c, k);
 	}
 	return true;
 }
 
-static bool load_ok(const struct grouping *g, int d, int load)
+/* May @by cores more go to @a, as many less to @b, and balance not be lost? */
+static bool loads_ok(const struct search *s, int a, int b, int by)
 {
-	return load <= g->max[d] && (load >= g->min[d] || load >= g->load[d]);
+	struct grouping *g = s->g;
+	bool ok;
+
+	if (g->load[a] + by > g->max[a] || g->load[b] - by > g->max[b])
+		return false;
+	if (s->loose || by == 0)
+		return true;
+	ok = !contest_balanced(s->c, g->load);
+	g->load[a] += by;
+	g->load[b] -= by;
+	ok = ok || contest_balanced(s->c, g->load);
+	g->load[a] -= by;
+	g->load[b] += by;
+	return ok;
 }
 
 static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, int to)
@@ -84,22 +127,24 @@ static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, 
 		*gain_at(g, l, from) -= pair(g, k, l);
 		*gain_at(g, l, to) += pair(g, k, l);
 	}
-	g->load[from] -= c->size[k];
-	g->load[to] += c->size[k];
+	g->load[from] -= size_of(c, k);
+	g->load[to] += size_of(c, k);
 	domain_of[k] = to;
 }
 
-static bool try_moves(struct grouping *g, struct contest *c, int *domain_of, int k)
+static bool try_moves(struct search *s, int *domain_of, int k)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
 	int from = domain_of[k], best = -1;
 	double best_gain = BETTER;
 
 	for (int d = 0; d < c->n_domains; d++) {
 		double gain = *gain_at(g, k, d) - *gain_at(g, k, from);
 
-		if (d != from && contest_allowed(c, k, d) && gain > best_gain &&
-			load_ok(g, d, g->load[d] + c->size[k]) &&
-			load_ok(g, from, g->load[from] - c->size[k])) {
+		if (d != from && allowed(s, k, d) && gain > best_gain &&
+			has_room(s, d, g->load[d], size_of(c, k)) &&
+			loads_ok(s, d, from, size_of(c, k))) {
 			best = d;
 			best_gain = gain;
 		}
@@ -110,19 +155,20 @@ static bool try_moves(struct grouping *g, struct contest *c, int *domain_of, int
 	return true;
 }
 
-static bool try_swaps(struct grouping *g, struct contest *c, int *domain_of, int i)
+static bool try_swaps(struct search *s, int *domain_of, int i)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
 	int best = -1;
 	double best_gain = BETTER;
 
 	for (int j = i + 1; j < c->n; j++) {
-		int a = domain_of[i], b = domain_of[j], by = c->size[j] - c->size[i];
+		int a = domain_of[i], b = domain_of[j], by = size_of(c, j) - size_of(c, i);
 		double gain = *gain_at(g, i, b) - *gain_at(g, i, a) + *gain_at(g, j, a) -
 			      *gain_at(g, j, b) - 2 * pair(g, i, j);
 
-		if (a != b && gain > best_gain && contest_allowed(c, i, b) &&
-			contest_allowed(c, j, a) && load_ok(g, a, g->load[a] + by) &&
-			load_ok(g, b, g->load[b] - by)) {
+		if (a != b && gain > best_gain && allowed(s, i, b) && allowed(s, j, a) &&
+			loads_ok(s, a, b, by)) {
 			best = j;
 			best_gain = gain;
 		}
@@ -138,11 +184,14 @@ static bool try_swaps(struct grouping *g, struct contest *c, int *domain_of, int
 	return true;
 }
 
-static void improve(struct grouping *g, struct contest *c, int *domain_of)
+static void improve(struct search *s, int *domain_of)
 {
+	struct grouping *g = s->g;
+	struct contest *c = s->c;
+
 	for (int k = 0; k < c->n; k++)
 		for (int d = 0; d < c->n_domains; d++)
-			*gain_at(g, k, d) = 0;
+			*gain_at(g, k, d) = extra(g, k, d);
 	for (int k = 0; k < c->n; k++)
 		for (int l = 0; l < c->n; l++)
 			*gain_at(g, k, domain_of[l]) += pair(g, k, l);
@@ -150,8 +199,8 @@ static void improve(struct grouping *g, struct contest *c, int *domain_of)
 		bool any = false;
 
 		for (int k = 0; k < c->n; k++) {
-			any |= try_moves(g, c, domain_of, k);
-			any |= try_swaps(g, c, domain_of, k);
+			any |= try_moves(s, domain_of, k);
+			any |= try_swaps(s, domain_of, k);
 		}
 		if (!any)
 			break;
@@ -162,6 +211,8 @@ static double pair_sum(const struct grouping *g, const struct contest *c, const 
 {
 	double sum = 0;
 
+	for (int i = 0; i < c->n; i++)
+		sum += extra(g, i, domain_of[i]);
 	for (int i = 0; i < c->n; i++)
 		for (int j = i + 1; j < c->n; j++)
 			if (domain_of[i] == domain_of[j])
@@ -175,11 +226,11 @@ static bool balanced(const struct search *s, const int *domain_of)
 
 	memset(g->label, 0, (size_t)s->c->n_domains * sizeof(int));
 	for (int k = 0; k < s->c->n; k++)
-		g->label[domain_of[k]] += s->c->size[k];
+		g->label[domain_of[k]] += size_of(s->c, k);
 	for (int d = 0; d < s->c->n_domains; d++)
-		if (g->label[d] < g->min[d] || g->label[d] > g->max[d])
+		if (g->label[d] > g->max[d])
 			return false;
-	return true;
+	return s->loose || contest_balanced(s->c, g->label);
 }
 
 /* Largest minus smallest sum of @second (by core) over the domains: what a tie is broken by. */
@@ -187,12 +238,14 @@ static double spread(const struct search *s, const int *domain_of)
 {
 	double least = INFINITY, most = -INFINITY;
 
+	if (!s->second)
+		return 0;
 	for (int d = 0; d < s->c->n_domains; d++) {
 		double sum = 0;
 
 		for (int k = 0; k < s->c->n; k++)
 			if (domain_of[k] == d)
-				sum += s->second[k] * s->c->size[k];
+				sum += s->second[k] * size_of(s->c, k);
 		least = sum < least ? sum : least;
 		most = sum > most ? sum : most;
 	}
@@ -214,12 +267,32 @@ static void consider(struct search *s, const int *domain_of, double score)
 	memcpy(s->g->best, domain_of, (size_t)s->c->n * sizeof(int));
 }
 
+/* Each domain's sum over its jobs less one; what pieces add is not divided. */
+static double normed(const struct search *s, const int *domain_of)
+{
+	const struct grouping *g = s->g;
+	double score = 0;
+
+	for (int i = 0; i < s->c->n; i++) {
+		double sum = 0;
+		int others = 0;
+
+		for (int j = 0; j < s->c->n; j++)
+			if (j != i && domain_of[j] == domain_of[i]) {
+				sum += pair(g, i, j);
+				others++;
+			}
+		score += extra(g, i, domain_of[i]) + (others ? sum / 2 / others : 0);
+	}
+	return score;
+}
+
 /* Is there an earlier empty domain of the same capacity? Then @d would only repeat it. */
 static bool is_mirror(const struct search *s, int d)
 {
 	const struct contest *c = s->c;
 
-	if (!c->uniform || s->g->load[d])
+	if (!c->uniform || s->g->anchored || s->g->load[d])
 		return false;
 	for (int e = 0; e < d; e++)
 		if (!s->g->load[e] && c->capacity[e] == c->capacity[d])
@@ -235,22 +308,22 @@ static void try_all(struct search *s, int k, double score)
 	if (++s->nodes > EXHAUSTIVE_NODES)
 		return;
 	if (k == c->n) {
-		consider(s, g->trial, score);
+		consider(s, g->trial, g->per_domain ? normed(s, g->trial) : score);
 		return;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
-		double add = 0;
+		double add = extra(g, k, d);
 
-		if (!contest_allowed(c, k, d) || g->load[d] + c->size[k] > g->max[d] ||
+		if (!allowed(s, k, d) || !has_room(s, d, g->load[d], size_of(c, k)) ||
 			is_mirror(s, d))
 			continue;
 		for (int l = 0; l < k; l++)
 			if (g->trial[l] == d)
 				add += pair(g, k, l);
 		g->trial[k] = d;
-		g->load[d] += c->size[k];
+		g->load[d] += size_of(c, k);
 		try_all(s, k + 1, score + add);
-		g->load[d] -= c->size[k];
+		g->load[d] -= size_of(c, k);
 	}
 }
 
@@ -260,13 +333,20 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 	struct search s = {.g = g, .c = c, .second = second};
 
 	fill_weights(g, c, value);
-	for (int d = 0; d < c->n_domains; d++)
-		contest_window(c, d, &g->min[d], &g->max[d]);
-	/* First inside the window that is balanced by cores, then wherever there is room. */
+	/* First among those balanced by cores, then wherever there is room. */
 	for (int pass = 0; pass < 2 && !s.found; pass++) {
-		for (int d = 0; pass && d < c->n_domains; d++) {
-			g->min[d] = 0;
-			g->max[d] = c->shared ? c->n : c->capacity[d];
+		s.loose = pass == 1;
+		for (int d = 0; d < c->n_domains; d++) {
+			/* No balanced grouping has more in a domain: see contest_balanced(). */
+			int most = c->equal ? (c->n * c->capacity[d] + c->total) / c->total
+					    : (c->sum * c->capacity[d] + c->biggest * c->total) /
+						      c->total;
+
+			g->max[d] = c->shared || c->even ? c->n
+				    : c->equal           ? c->capacity[d] / c->size[0]
+							 : c->capacity[d];
+			if (!s.loose && most < g->max[d])
+				g->max[d] = most;
 		}
 		if (c->n <= EXHAUSTIVE_JOBS) {
 			s.nodes = 0;
@@ -274,9 +354,10 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 			try_all(&s, 0, 0);
 		}
 		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES) &&
-			first_fit(g, c, g->trial)) {
-			improve(g, c, g->trial);
-			consider(&s, g->trial, pair_sum(g, c, g->trial));
+			first_fit(&s, g->trial)) {
+			improve(&s, g->trial);
+			consider(&s, g->trial,
+				g->per_domain ? normed(&s, g->trial) : pair_sum(g, c, g->trial));
 		}
 	}
 	if (s.found)

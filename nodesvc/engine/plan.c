@@ -145,8 +145,11 @@ static int check_bounds(struct check *c, int i)
 {
 	const struct plan_job *j = &c->p->job[i];
 	const struct coreset *base;
+	uint64_t any = 0;
 
-	if (bits_empty(&j->coreset, CORESET_WORDS))
+	for (int w = 0; w < CORESET_WORDS; w++)
+		any |= j->coreset.w[w];
+	if (!any)
 		return broken(c, i, "its coreset is empty");
 	if (c->v->job[i].excluded) {
 		bool placed = !coreset_is_empty(&c->v->job[i].current);
@@ -162,7 +165,7 @@ static int check_bounds(struct check *c, int i)
 	if (!bits_subset(&j->coreset, base, c->words) ||
 		(c->v->reserved && bits_intersect(&j->coreset, c->v->reserved, c->words)))
 		return broken(c, i, "its coreset leaves the envelope or takes reserved CPUs");
-	if (!bits_subset(&j->coreset, &c->t->all, CORESET_WORDS))
+	if (!bits_subset_all(&j->coreset, &c->t->all))
 		return broken(c, i, "its coreset has CPUs the node has not");
 	if (j->cores != topo_count_cores(c->t, &j->coreset))
 		return broken(c, i, "its core count is not that of its coreset");
@@ -322,8 +325,7 @@ static int check_slices(struct check *c)
 int plan_check(const struct plan *p, const struct view *v, const struct topo *t, bool share_smt,
 	struct errbuf *err)
 {
-	struct check c = {
-		.p = p, .v = v, .t = t, .share_smt = share_smt, .words = t->n_words, .err = err};
+	struct check c; /* only the part of its tables that this node uses is set */
 	int rc;
 
 	if (p->n_jobs != v->n_jobs || p->n_jobs > CHECK_JOBS_MAX)

@@ -39,11 +39,12 @@ struct plan_job {
 	struct coreset coreset; /* where it runs by right */
 	int cores;
 	enum plan_role role;
-	int group; /* jobs of one group share one coreset; -1 alone */
-	int n_lent;
-	struct plan_lent lent[PLAN_LENT_MAX];
+	int group;                   /* jobs of one group share one coreset; -1 alone */
 	int place_core, place_width; /* das-*: leader core_lx and width; -1 none */
-	char why[PLAN_WHY_MAX];      /* one sentence for explain */
+	int n_lent;
+	char why[PLAN_WHY_MAX]; /* one sentence for explain */
+	/* Last: rarely used, and a decision should touch little memory. */
+	struct plan_lent lent[PLAN_LENT_MAX];
 };
 
 struct plan_slice {

@@ -13,7 +13,8 @@
 
 #include "nodesvc/engine/units.h"
 
-#define PTT_TYPES 128 /* program names; the one not used for longest makes room */
+#define PTT_WEIGHTS 5
+#define PTT_TYPES   128 /* program names; the one not used for longest makes room */
 
 struct ptt_place {
 	int core;  /* leader, core_lx */
@@ -32,6 +33,9 @@ struct ptt {
 	struct units units;
 	int n_places;
 	struct ptt_place *place; /* by (core, width) */
+	int *at_core;            /* places that hold a core, in order of number */
+	int *first_at_core;      /* [topo.n_cores + 1] into at_core[], by core_lx */
+	int new_weight;          /* of a sample, in PTT_WEIGHTS; 1 (section 4.1.1) unless changed */
 	struct ptt_type type[PTT_TYPES];
 	uint64_t tick;
 	double *memory;
@@ -45,7 +49,7 @@ void ptt_done(struct ptt *t);
 int ptt_type(struct ptt *t, const char *name);
 /* Index of a place, -1: there is none. */
 int ptt_find(const struct ptt *t, int core, int width);
-/* First sample is stored, later ones weigh one in five (section 4.1.1). */
+/* First sample is stored, later ones weigh new_weight in five (sections 4.1.1 and 5.3). */
 void ptt_update(struct ptt *t, int type, int place, double seconds);
 /*
  * ptt_age - one look at a type: entries without a sample for @after looks drift towards the best

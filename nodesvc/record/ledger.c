@@ -10,7 +10,7 @@
 #include "nodesvc/record/db.h"
 
 #define LEDGER_APP_ID  0x434c4c47 /* "CLLG" */
-#define LEDGER_VERSION 1
+#define LEDGER_VERSION 2
 
 static const char SCHEMA_1[] =
 	"CREATE TABLE boot (id TEXT NOT NULL);"
@@ -20,7 +20,12 @@ static const char SCHEMA_1[] =
 	"  path TEXT NOT NULL, tid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
 	"  mask TEXT NOT NULL, PRIMARY KEY (path, tid, start_ticks)) WITHOUT ROWID;";
 
-static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1};
+static const char SCHEMA_2[] =
+	"CREATE TABLE setting ("
+	"  path TEXT NOT NULL, what TEXT NOT NULL, inode INTEGER NOT NULL, value TEXT NOT NULL,"
+	"  PRIMARY KEY (path, what)) WITHOUT ROWID;";
+
+static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1, SCHEMA_2};
 
 static const struct db_schema SCHEMA = {
 	.what = "ledger",
@@ -46,6 +51,11 @@ enum {
 	THREAD_DEL,
 	THREAD_DEL_ALL,
 	PATHS,
+	SETTING_DEL_OLD,
+	SETTING_ADD,
+	SETTING_GET,
+	SETTING_DEL,
+	SETTING_DEL_ALL,
 	COUNT,
 	N_STMTS,
 };
@@ -67,7 +77,16 @@ static const char *const SQL[N_STMTS] = {
 	[THREAD_DEL] = "DELETE FROM thread WHERE path = ?1",
 	[THREAD_DEL_ALL] = "DELETE FROM thread",
 	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread ORDER BY 1",
-	[COUNT] = "SELECT (SELECT count(*) FROM cpuset) + (SELECT count(*) FROM thread)",
+	[SETTING_DEL_OLD] = "DELETE FROM setting WHERE path = ?1 AND inode <> ?2",
+	[SETTING_ADD] = ("INSERT OR IGNORE INTO setting (path, what, inode, value) "
+			 "VALUES (?1, ?2, ?3, ?4)"),
+	[SETTING_GET] = ("SELECT path, what, inode, value FROM setting WHERE (?1 IS NULL OR "
+			 "path = ?1) AND substr(what, 1, length(?2)) = ?2 ORDER BY path, what"),
+	[SETTING_DEL] = ("DELETE FROM setting WHERE path = ?1 AND "
+			 "substr(what, 1, length(?2)) = ?2"),
+	[SETTING_DEL_ALL] = "DELETE FROM setting",
+	[COUNT] = ("SELECT (SELECT count(*) FROM cpuset) + (SELECT count(*) FROM thread) + "
+		   "(SELECT count(*) FROM setting)"),
 };
 
 struct ledger {
@@ -112,6 +131,8 @@ static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
 	rc = db_run(l->db, l->stmt[CPUSET_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
 		rc = db_run(l->db, l->stmt[THREAD_DEL_ALL], err, "drop rows of another boot");
+	if (rc == 0)
+		rc = db_run(l->db, l->stmt[SETTING_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
 		rc = db_run(l->db, l->stmt[BOOT_DEL], err, "drop rows of another boot");
 	if (rc == 0) {
@@ -311,6 +332,74 @@ int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
 	if (rc == 0)
 		rc = run_path(l, THREAD_DEL, path, err);
 	return end(l, rc, err);
+}
+
+static int add_setting(struct ledger *l, const struct ledger_setting *v, struct errbuf *err)
+{
+	sqlite3_stmt *old = l->stmt[SETTING_DEL_OLD], *add = l->stmt[SETTING_ADD];
+	int rc;
+
+	sqlite3_bind_text(old, 1, v->path, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(old, 2, (int64_t)v->inode);
+	rc = db_run(l->db, old, err, "forget a former step's setting");
+	if (rc < 0)
+		return rc;
+	sqlite3_bind_text(add, 1, v->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(add, 2, v->what, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(add, 3, (int64_t)v->inode);
+	sqlite3_bind_text(add, 4, v->value, -1, SQLITE_STATIC);
+	return db_run(l->db, add, err, "add a setting");
+}
+
+int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, struct errbuf *err)
+{
+	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
+
+	if (rc < 0)
+		return rc;
+	for (int i = 0; rc == 0 && i < n; i++)
+		rc = add_setting(l, &v[i], err);
+	return end(l, rc, err);
+}
+
+int ledger_settings(struct ledger *l, const char *path, const char *what,
+	struct ledger_setting **ret, int *ret_n, struct errbuf *err)
+{
+	sqlite3_stmt *get = l->stmt[SETTING_GET];
+	cleanup_free struct ledger_setting *list = NULL;
+	int n = 0, cap = 0, rc, bad = 0;
+
+	if (path)
+		sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(get, 2, what, -1, SQLITE_STATIC);
+	while ((rc = sqlite3_step(get)) == SQLITE_ROW) {
+		struct ledger_setting *v;
+
+		bad = grow(&list, n, &cap, sizeof(*list));
+		if (bad < 0)
+			break;
+		v = &list[n++];
+		memset(v, 0, sizeof(*v));
+		db_column_copy(get, 0, v->path, sizeof(v->path));
+		db_column_copy(get, 1, v->what, sizeof(v->what));
+		v->inode = (uint64_t)sqlite3_column_int64(get, 2);
+		db_column_copy(get, 3, v->value, sizeof(v->value));
+	}
+	db_reset(get);
+	if (bad < 0)
+		return err_set(err, bad, "ledger: out of memory");
+	if (rc != SQLITE_DONE)
+		return db_fail(l->db, rc, err, "read settings");
+	*ret = take_ptr(list);
+	*ret_n = n;
+	return 0;
+}
+
+int ledger_setting_forget(struct ledger *l, const char *path, const char *what, struct errbuf *err)
+{
+	sqlite3_bind_text(l->stmt[SETTING_DEL], 1, path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(l->stmt[SETTING_DEL], 2, what, -1, SQLITE_STATIC);
+	return db_run(l->db, l->stmt[SETTING_DEL], err, "forget a setting");
 }
 
 int ledger_count(struct ledger *l)

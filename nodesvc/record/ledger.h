@@ -33,6 +33,14 @@ struct ledger_thread {
 	struct coreset mask;
 };
 
+/* One value beside cpusets and masks: @what of the directory @path. */
+struct ledger_setting {
+	char path[256];
+	char what[48]; /* "freezer", "cpu.idle", "sched TID START" */
+	uint64_t inode;
+	char value[64]; /* as it was */
+};
+
 /* @path: the database, or ":memory:". @boot_id: of this boot. Errors as record_open(). */
 int ledger_open(struct ledger **ret, const char *path, const char *boot_id, struct errbuf *err);
 void ledger_close(struct ledger *l);
@@ -54,6 +62,14 @@ int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread 
 /* Paths that have rows, malloc'ed array of malloc'ed strings. */
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err);
 int ledger_forget(struct ledger *l, const char *path, struct errbuf *err);
-int ledger_count(struct ledger *l); /* rows, <0 error */
+
+/* ledger_setting_add - one transaction; as ledger_add() in all else. */
+int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, struct errbuf *err);
+/* All of @path (NULL: of every path) whose what begins with @what, malloc'ed. */
+int ledger_settings(struct ledger *l, const char *path, const char *what,
+	struct ledger_setting **ret, int *ret_n, struct errbuf *err);
+int ledger_setting_forget(struct ledger *l, const char *path, const char *what, struct errbuf *err);
+
+int ledger_count(struct ledger *l); /* rows of all kinds, <0 error */
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 1
+#define RECORD_VERSION 3
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -22,13 +22,20 @@ static int prepare(struct record *r, struct errbuf *err)
 	if (rc == 0)
 		rc = db_prepare(
 			r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS, r->registration, err);
+	if (rc == 0)
+		rc = db_prepare(
+			r->db, RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history, err);
 	return rc;
 }
 
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err)
 {
-	char schema_1[4096];
-	const char *const upgrade[RECORD_VERSION] = {schema_1};
+	/* A version is made of the parts that changed; a new one adds a text and raises the number.
+	 */
+	char schema_1[4096], schema_2[4096], schema_3[4096];
+	const char *const upgrade[RECORD_VERSION] = {schema_1, schema_2, schema_3};
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,
@@ -42,6 +49,10 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	snprintf(schema_1, sizeof(schema_1), "%s%s%s%s", RECORD_STEP_SCHEMA_1,
 		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1);
+	snprintf(schema_2, sizeof(schema_2), "%s%s", RECORD_STEP_SCHEMA_2,
+		RECORD_MEASUREMENT_SCHEMA_2);
+	snprintf(schema_3, sizeof(schema_3), "%s%s%s", RECORD_STEP_SCHEMA_3,
+		RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);
@@ -61,6 +72,8 @@ void record_close(struct record *r)
 	db_finalize(r->profile, N_PROFILE_STMTS);
 	db_finalize(r->decision, N_DECISION_STMTS);
 	db_finalize(r->registration, N_REGISTRATION_STMTS);
+	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
+	db_finalize(r->history, N_HISTORY_STMTS);
 	sqlite3_close(r->db);
 	free(r);
 }

@@ -8,6 +8,7 @@
 #ifndef COLOC_RECORD_RECORD_H
 #define COLOC_RECORD_RECORD_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,6 +25,35 @@ enum step_state {
 	STEP_UNKNOWN,   /* vanished while nobody looked; its status is not known */
 };
 const char *step_state_name(enum step_state s); /* "RUNNING" "COMPLETED" "FAILED" "UNKNOWN" */
+
+/*
+ * What a step's company cost it and what placement gained it; ratios, 1 = no difference. NAN, -1
+ * and NULL are unknown: without a speed signal nobody can say, and cpu time is no speed.
+ */
+struct step_figures {
+	/* Slow-down against running alone (science.md 1.1): on the cores of its share, and on its
+	 * whole envelope; >= 1 under interference. stp, antt: of its co-run, where all are known.
+	 */
+	double ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full;
+	/* Speed under the policy over speed under Slurm's own placement (paired windows), with the
+	 * 95 % interval; > 1 is a gain. Launch: over launches without the lever. Never mixed. */
+	double gain_placement, gain_placement_lo, gain_placement_hi;
+	double gain_launch, gain_launch_lo, gain_launch_hi;
+	const char *gain_basis; /* signal behind the gains: "app", "hw" */
+	double solo_speed;      /* on its whole envelope, alone; speed_unit per second */
+	double shared_speed;    /* of its whole life, in company */
+	const char *speed_unit;
+	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
+	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
+};
+#define STEP_FIGURES_NONE                                                                          \
+	{                                                                                          \
+		.ntt_share = NAN, .ntt_full = NAN, .stp_share = NAN, .stp_full = NAN,              \
+		.antt_share = NAN, .antt_full = NAN, .gain_placement = NAN,                        \
+		.gain_placement_lo = NAN, .gain_placement_hi = NAN, .gain_launch = NAN,            \
+		.gain_launch_lo = NAN, .gain_launch_hi = NAN, .solo_speed = NAN,                   \
+		.shared_speed = NAN, .phases = -1, .moves = -1, .windows = -1                      \
+	}
 
 /* One row of accounting. Strings are the caller's; NULL unknown. */
 struct step_row {
@@ -48,6 +78,7 @@ struct step_row {
 	int exit_code; /* highest wait status of its tasks; -1 unknown */
 	enum step_state state;
 	bool dry_run;
+	const struct step_figures *figures; /* NULL: nothing is known; read rows always have them */
 };
 
 /*
@@ -60,10 +91,10 @@ void record_close(struct record *r);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
-/* At start: rows still RUNNING of steps not in @alive (job/step pairs) become UNKNOWN with
- * @end_ns. Returns how many. */
-int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
-	int64_t end_ns, struct errbuf *err);
+/* At start: rows still RUNNING whose row_id is not in @alive become UNKNOWN with @end_ns. Returns
+ * how many. */
+int record_step_close_lost(
+	struct record *r, const int64_t *alive, int n_alive, int64_t end_ns, struct errbuf *err);
 /* row_id of a RUNNING row of this step on this node, to adopt it after a restart; 0 none. */
 int64_t record_step_find_running(
 	struct record *r, uint32_t job_id, uint32_t step_id, const char *node);
@@ -71,6 +102,7 @@ int64_t record_step_find_running(
 struct step_filter {
 	const uint32_t (*job_step)[2]; /* step 0xffffffff: all steps of the job */
 	int n_job_steps;
+	bool duplicates;        /* with job_step: not only the newest record of each step */
 	int64_t from_ns, to_ns; /* overlap with [from, to]; 0 open */
 	bool has_uid;
 	uint32_t uid;
@@ -88,6 +120,7 @@ int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err);
  */
 struct registration {
 	uint32_t job_id, step_id;
+	uint32_t nodeid; /* of its node within the step */
 	int64_t row_id, start_ns;
 	pid_t pid;         /* of a task: finds the cgroup again; 0 none yet */
 	const char *tasks; /* "LID:PID,..."; NULL none */
@@ -95,10 +128,48 @@ struct registration {
 	size_t message_len;
 };
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err);
-int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, struct errbuf *err);
+int record_registration_rm(
+	struct record *r, uint32_t job_id, uint32_t step_id, uint32_t nodeid, struct errbuf *err);
 /* By start time. @fn must not write to @r. */
 int record_registration_list(struct record *r, int (*fn)(const struct registration *reg, void *arg),
 	void *arg, struct errbuf *err);
+
+/*
+ * What a step went through, for the timeline. All are of a row in the store (@row_id, never 0),
+ * at Unix time @t_ns (one per instant: a later one replaces), and go with their row. Lists are
+ * by time; a non-zero return of @fn ends them and is returned.
+ */
+
+/* It was moved to @coreset (cpulist of OS PU numbers) because of @why (NULL unknown). */
+int record_coreset(struct record *r, int64_t row_id, int64_t t_ns, const char *coreset,
+	const char *why, struct errbuf *err);
+int record_coreset_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const char *coreset, const char *why, void *arg), void *arg,
+	struct errbuf *err);
+
+/* Its behaviour changed; @signature tells the new phase (detector's words; NULL unknown). */
+int record_phase(
+	struct record *r, int64_t row_id, int64_t t_ns, const char *signature, struct errbuf *err);
+int record_phase_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const char *signature, void *arg), void *arg, struct errbuf *err);
+
+/*
+ * Signals, thinned: a step keeps at most RECORD_SAMPLES_MAX. When they are full every second one
+ * goes and the step's interval doubles, so that a long step is as cheap as a short one.
+ * One record_thin per live step, zeroed with the step; after a restart it finds its place again.
+ */
+#define RECORD_SAMPLES_MAX 256
+struct record_thin {
+	bool is_known; /* n and every_ns were read from the store */
+	int n;
+	int64_t every_ns, last_ns;
+};
+/* @signal: SIGNAL_COUNT, those of PROVENANCE_NONE are blank. 1 stored, 0 thinned away. */
+int record_sample(struct record *r, int64_t row_id, struct record_thin *thin, int64_t t_ns,
+	const struct signal *signal, struct errbuf *err);
+int record_sample_list(struct record *r, int64_t row_id,
+	int (*fn)(int64_t t_ns, const struct signal *signal, void *arg), void *arg,
+	struct errbuf *err);
 
 /* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
 int record_decision_add(
@@ -117,5 +188,42 @@ int record_profile_list(struct record *r, int (*fn)(const struct profile *p, voi
 	struct errbuf *err);
 /* Removes by type (and user unless NULL); returns how many. */
 int record_profile_rm(struct record *r, const char *type, const char *user, struct errbuf *err);
+
+/*
+ * What intervals on the live node measured of a program, one per signal: the first interval of each
+ * run, and experiments at several core counts. Apart from the profiles of `colocctl profile`, which
+ * are runs of their own.
+ */
+enum measured {
+	MEASURED_SHARED, /* other steps ran on the node */
+	MEASURED_ALONE,  /* an interval of a run that was alone so far, or an experiment */
+	MEASURED_SOLO,   /* a whole run, or what of it was alone, on its whole envelope */
+	MEASURED_COUNT
+};
+const char *measured_name(enum measured k); /* "shared" "alone" "solo" */
+
+struct measurement {
+	char type[JOB_TYPE_MAX];
+	char user[33];
+	char node_type[64];
+	int cores; /* it had; width of the measurement */
+	enum measured kind;
+	enum signal_id signal;
+	char unit[16];  /* of progress; "" else */
+	char source[8]; /* provenance_name() of the intervals */
+	int count;      /* intervals */
+	double mean;
+	double m2; /* sum of squared deviations: spread = sqrt(m2 / (count - 1)) */
+	int64_t first_unix_s, last_unix_s;
+};
+/* Adds one interval's @value to the measurement with the key of @m (all above count). A source or
+ * unit other than the stored one starts it anew. */
+int record_measurement_add(
+	struct record *r, const struct measurement *m, double value, struct errbuf *err);
+/* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, kind, signal. */
+int record_measurement_list(struct record *r, const char *type, const char *user,
+	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err);
+/* Removes by type (and user unless NULL); returns how many. */
+int record_measurement_rm(struct record *r, const char *type, const char *user, struct errbuf *err);
 
 #endif

@@ -15,8 +15,10 @@ enum {
 	STEP_RUNNING_LIST,
 	STEP_CLOSE,
 	STEP_FIND,
-	STEP_LIST_WINDOW,
-	STEP_LIST_UID,
+	STEP_LIST_EARLIER,
+	STEP_LIST_WITHIN,
+	STEP_LIST_UID_EARLIER,
+	STEP_LIST_UID_WITHIN,
 	STEP_LIST_JOBS,
 	STEP_PRUNE,
 	STEP_WANT_CLEAR,
@@ -49,22 +51,55 @@ enum {
 	N_REGISTRATION_STMTS,
 };
 
+enum {
+	MEASUREMENT_FIND,
+	MEASUREMENT_PUT,
+	MEASUREMENT_LIST,
+	MEASUREMENT_RM,
+	N_MEASUREMENT_STMTS,
+};
+
+enum {
+	HISTORY_CORESET_PUT,
+	HISTORY_CORESET_LIST,
+	HISTORY_PHASE_PUT,
+	HISTORY_PHASE_LIST,
+	HISTORY_SAMPLE_PUT,
+	HISTORY_SAMPLE_COUNT,
+	HISTORY_SAMPLE_HALVE,
+	HISTORY_SAMPLE_LIST,
+	N_HISTORY_STMTS,
+};
+
 struct record {
 	sqlite3 *db;
 	sqlite3_stmt *step[N_STEP_STMTS];
 	sqlite3_stmt *profile[N_PROFILE_STMTS];
 	sqlite3_stmt *decision[N_DECISION_STMTS];
 	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
+	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
+	sqlite3_stmt *history[N_HISTORY_STMTS];
 };
 
 extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
 extern const char RECORD_REGISTRATION_SCHEMA_1[];
+/* From version 1 to 2, and from 2 to 3. */
+extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
+extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
+extern const char RECORD_REGISTRATION_SCHEMA_3[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
 extern const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS];
 extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
 extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
+extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
+extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];
+
+/* Stored name of a signal. */
+const char *record_signal_name(enum signal_id id);
+/* As view.h names it; kept here so that a reader needs no engine. */
+const char *record_provenance_name(enum provenance p);
 
 int record_begin(struct record *r, struct errbuf *err);
 /* Commits when @rc is 0, else rolls back; returns the first error. */

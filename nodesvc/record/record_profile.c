@@ -55,6 +55,11 @@ static const char *const RATE_NAME[SIGNAL_COUNT] = {
 	[SIGNAL_TIME_LEFT] = "time_left_s",
 };
 
+const char *record_signal_name(enum signal_id id)
+{
+	return RATE_NAME[id];
+}
+
 /* Key columns are compared, so "" stays "" here. */
 static void bind_key(
 	sqlite3_stmt *s, const char *type, const char *user, int threads, const char *node_type)

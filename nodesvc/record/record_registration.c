@@ -11,14 +11,28 @@ const char RECORD_REGISTRATION_SCHEMA_1[] =
 	"  start_ns INTEGER NOT NULL, pid INTEGER NOT NULL, tasks TEXT, message BLOB NOT NULL,"
 	"  PRIMARY KEY (job_id, step_id));";
 
+/* Several slurmd may share a kernel, and a step have a part on each: the node's number in the step
+ * belongs to the key. */
+const char RECORD_REGISTRATION_SCHEMA_3[] =
+	"ALTER TABLE registration RENAME TO registration_1;"
+	"CREATE TABLE registration ("
+	"  job_id INTEGER NOT NULL, step_id INTEGER NOT NULL, nodeid INTEGER NOT NULL,"
+	"  row_id INTEGER NOT NULL, start_ns INTEGER NOT NULL, pid INTEGER NOT NULL, tasks TEXT,"
+	"  message BLOB NOT NULL, PRIMARY KEY (job_id, step_id, nodeid));"
+	"INSERT INTO registration SELECT job_id, step_id, 0, row_id, start_ns, pid, tasks, message"
+	"  FROM registration_1;"
+	"DROP TABLE registration_1;";
+
 const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS] = {
 	[REGISTRATION_PUT] =
-		("INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, tasks, message)"
-		 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (job_id, step_id) DO UPDATE SET"
-		 " row_id = ?3, start_ns = ?4, pid = ?5, tasks = ?6, message = ?7"),
-	[REGISTRATION_RM] = "DELETE FROM registration WHERE job_id = ?1 AND step_id = ?2",
-	[REGISTRATION_LIST] = ("SELECT job_id, step_id, row_id, start_ns, pid, tasks, message"
-			       " FROM registration ORDER BY start_ns"),
+		("INSERT INTO registration (job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
+		 " message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+		 " ON CONFLICT (job_id, step_id, nodeid) DO UPDATE SET"
+		 " row_id = ?4, start_ns = ?5, pid = ?6, tasks = ?7, message = ?8"),
+	[REGISTRATION_RM] = ("DELETE FROM registration WHERE job_id = ?1 AND step_id = ?2"
+			     " AND nodeid = ?3"),
+	[REGISTRATION_LIST] = ("SELECT job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
+			       " message FROM registration ORDER BY start_ns, nodeid"),
 };
 
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err)
@@ -27,20 +41,23 @@ int record_registration_put(struct record *r, const struct registration *reg, st
 
 	sqlite3_bind_int64(s, 1, reg->job_id);
 	sqlite3_bind_int64(s, 2, reg->step_id);
-	sqlite3_bind_int64(s, 3, reg->row_id);
-	sqlite3_bind_int64(s, 4, reg->start_ns);
-	sqlite3_bind_int64(s, 5, reg->pid);
-	db_bind_text(s, 6, reg->tasks);
-	sqlite3_bind_blob(s, 7, reg->message, (int)reg->message_len, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 3, reg->nodeid);
+	sqlite3_bind_int64(s, 4, reg->row_id);
+	sqlite3_bind_int64(s, 5, reg->start_ns);
+	sqlite3_bind_int64(s, 6, reg->pid);
+	db_bind_text(s, 7, reg->tasks);
+	sqlite3_bind_blob(s, 8, reg->message, (int)reg->message_len, SQLITE_STATIC);
 	return db_run(r->db, s, err, "keep a registration");
 }
 
-int record_registration_rm(struct record *r, uint32_t job_id, uint32_t step_id, struct errbuf *err)
+int record_registration_rm(
+	struct record *r, uint32_t job_id, uint32_t step_id, uint32_t nodeid, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->registration[REGISTRATION_RM];
 
 	sqlite3_bind_int64(s, 1, job_id);
 	sqlite3_bind_int64(s, 2, step_id);
+	sqlite3_bind_int64(s, 3, nodeid);
 	return db_run(r->db, s, err, "drop a registration");
 }
 
@@ -54,12 +71,13 @@ int record_registration_list(struct record *r, int (*fn)(const struct registrati
 		struct registration reg = {
 			.job_id = (uint32_t)sqlite3_column_int64(s, 0),
 			.step_id = (uint32_t)sqlite3_column_int64(s, 1),
-			.row_id = sqlite3_column_int64(s, 2),
-			.start_ns = sqlite3_column_int64(s, 3),
-			.pid = (pid_t)sqlite3_column_int64(s, 4),
-			.tasks = db_column_text(s, 5),
-			.message = sqlite3_column_blob(s, 6),
-			.message_len = (size_t)sqlite3_column_bytes(s, 6),
+			.nodeid = (uint32_t)sqlite3_column_int64(s, 2),
+			.row_id = sqlite3_column_int64(s, 3),
+			.start_ns = sqlite3_column_int64(s, 4),
+			.pid = (pid_t)sqlite3_column_int64(s, 5),
+			.tasks = db_column_text(s, 6),
+			.message = sqlite3_column_blob(s, 7),
+			.message_len = (size_t)sqlite3_column_bytes(s, 7),
 		};
 
 		stop = fn(&reg, arg);

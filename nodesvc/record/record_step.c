@@ -28,46 +28,121 @@ const char RECORD_STEP_SCHEMA_1[] =
 	"CREATE INDEX step_end ON step (end_ns);"
 	"CREATE INDEX step_uid ON step (uid, end_ns);";
 
+/* Version 2: struct step_figures. */
+const char RECORD_STEP_SCHEMA_2[] = "ALTER TABLE step ADD COLUMN ntt_share REAL;"
+				    "ALTER TABLE step ADD COLUMN ntt_full REAL;"
+				    "ALTER TABLE step ADD COLUMN stp_share REAL;"
+				    "ALTER TABLE step ADD COLUMN stp_full REAL;"
+				    "ALTER TABLE step ADD COLUMN antt_share REAL;"
+				    "ALTER TABLE step ADD COLUMN antt_full REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_placement REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_placement_lo REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_placement_hi REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_launch REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_launch_lo REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_launch_hi REAL;"
+				    "ALTER TABLE step ADD COLUMN gain_basis TEXT;"
+				    "ALTER TABLE step ADD COLUMN solo_speed REAL;"
+				    "ALTER TABLE step ADD COLUMN shared_speed REAL;"
+				    "ALTER TABLE step ADD COLUMN speed_unit TEXT;"
+				    "ALTER TABLE step ADD COLUMN speed_basis TEXT;"
+				    "ALTER TABLE step ADD COLUMN phases INTEGER;"
+				    "ALTER TABLE step ADD COLUMN moves INTEGER;"
+				    "ALTER TABLE step ADD COLUMN windows INTEGER;";
+
+/*
+ * How long a step ran, in classes: those that began before a window and reach into it are found
+ * class by class, each among the starts of its own longest duration before the window, where an
+ * index on ends alone would read all that was recorded since. Running: NULL.
+ */
+#define HOUR_NS  "3600000000000"
+#define DAY_NS   "86400000000000"
+#define MONTH_NS "2764800000000000"
+#define SPAN                                                                                       \
+	"(CASE WHEN end_ns IS NULL THEN NULL WHEN end_ns - start_ns <= " HOUR_NS " THEN 0 "        \
+	"WHEN end_ns - start_ns <= " DAY_NS " THEN 1 "                                             \
+	"WHEN end_ns - start_ns <= " MONTH_NS " THEN 2 ELSE 3 END)"
+
+/* Version 3: a window's rows by an index, unsorted. */
+const char RECORD_STEP_SCHEMA_3[] = "DROP INDEX step_uid;"
+				    "CREATE INDEX step_start ON step (start_ns);"
+				    "CREATE INDEX step_span ON step (" SPAN ", start_ns);"
+				    "CREATE INDEX step_uid_start ON step (uid, start_ns);"
+				    "CREATE INDEX step_uid_span ON step (uid, " SPAN ", start_ns);";
+
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
 
 #define COLUMNS                                                                                    \
 	"job_id, step_id, array_job_id, array_task_id, node, name, program, uid, user, account, "  \
 	"partition, policy, req_policy, reason, cores, coreset, coreset_history, partners, "       \
-	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run"
+	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run, "                            \
+	"ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full, gain_placement, "        \
+	"gain_placement_lo, gain_placement_hi, gain_launch, gain_launch_lo, gain_launch_hi, "      \
+	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows"
+#define N_COLUMNS 45
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
- * using the index, and the service answers users from its loop.
+ * using the index, and the service answers users from its loop. A window is two lists, so that
+ * it begins at once and needs no sorting: the steps that began EARLIER, then those WITHIN.
  */
-#define WINDOW "start_ns <= ?2 AND (end_ns IS NULL OR end_ns >= ?1) "
-#define ORDER  "ORDER BY start_ns, row_id"
+#define SELECT  "SELECT row_id, " COLUMNS " FROM step "
+#define REACHES "start_ns < ?1 AND end_ns >= ?1 "
+#define EARLIER(owner)                                                                             \
+	SELECT "WHERE row_id IN ("                                                                 \
+	       "  SELECT row_id FROM step WHERE " owner "end_ns IS NULL AND start_ns < ?1 "        \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 0 "                     \
+	       "  AND start_ns >= ?1 - " HOUR_NS " AND " REACHES                                   \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 1 "                     \
+	       "  AND start_ns >= ?1 - " DAY_NS " AND " REACHES                                    \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 2 "                     \
+	       "  AND start_ns >= ?1 - " MONTH_NS " AND " REACHES                                  \
+	       "  UNION ALL SELECT row_id FROM step WHERE " owner SPAN " = 3 AND " REACHES ") "    \
+	       "AND start_ns <= ?2 " ORDER
+#define WITHIN(owner) SELECT "WHERE " owner "start_ns >= ?1 AND start_ns <= ?2 " ORDER
+#define WINDOW        "start_ns <= ?2 AND (end_ns IS NULL OR end_ns >= ?1) "
+#define ORDER         "ORDER BY start_ns, row_id"
 
 const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
 			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
-			"?23, ?24, ?25)",
+			"?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, "
+			"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45)",
 	[STEP_UPDATE] =
 		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
 		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
 		"partition = ?11, policy = ?12, req_policy = ?13, reason = ?14, cores = ?15, "
 		"coreset = ?16, coreset_history = ?17, partners = ?18, start_ns = ?19, "
 		"end_ns = ?20, rebinds = ?21, tasks = ?22, exit_code = ?23, state = ?24, "
-		"dry_run = ?25 WHERE row_id = ?26",
-	[STEP_RUNNING_LIST] = "SELECT row_id, job_id, step_id FROM step WHERE end_ns IS NULL AND "
+		"dry_run = ?25, "
+		"ntt_share = ?26, ntt_full = ?27, stp_share = ?28, stp_full = ?29, "
+		"antt_share = ?30, antt_full = ?31, gain_placement = ?32, "
+		"gain_placement_lo = ?33, gain_placement_hi = ?34, gain_launch = ?35, "
+		"gain_launch_lo = ?36, gain_launch_hi = ?37, gain_basis = ?38, solo_speed "
+		"= ?39, shared_speed = ?40, speed_unit = ?41, speed_basis = ?42, phases = "
+		"?43, moves = ?44, windows = ?45 "
+		"WHERE row_id = ?46",
+	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
 	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
 		      "AND state = 'RUNNING' ORDER BY start_ns DESC LIMIT 1",
-	[STEP_LIST_WINDOW] = "SELECT row_id, " COLUMNS " FROM step WHERE " WINDOW ORDER,
-	[STEP_LIST_UID] = "SELECT row_id, " COLUMNS " FROM step WHERE uid = ?3 AND " WINDOW ORDER,
-	[STEP_LIST_JOBS] = "SELECT row_id, " COLUMNS " FROM step WHERE row_id IN ("
-			   "  SELECT s.row_id FROM want w JOIN step s ON s.job_id = w.job"
-			   "  WHERE w.step IS NULL OR s.step_id = w.step"
-			   "  UNION"
-			   "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
-			   "  WHERE w.step IS NULL OR s.step_id = w.step) "
-			   "AND (?3 IS NULL OR uid = ?3) AND " WINDOW ORDER,
+	[STEP_LIST_EARLIER] = EARLIER(""),
+	[STEP_LIST_WITHIN] = WITHIN(""),
+	[STEP_LIST_UID_EARLIER] = EARLIER("uid = ?3 AND "),
+	[STEP_LIST_UID_WITHIN] = WITHIN("uid = ?3 AND "),
+	[STEP_LIST_JOBS] =
+		SELECT "WHERE row_id IN ("
+		       "  SELECT s.row_id FROM want w JOIN step s ON s.job_id = w.job"
+		       "  WHERE w.step IS NULL OR s.step_id = w.step"
+		       "  UNION"
+		       "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
+		       "  WHERE w.step IS NULL OR s.step_id = w.step) "
+		       "AND (?3 IS NULL OR uid = ?3) AND (?4 OR NOT EXISTS ("
+		       "  SELECT 1 FROM step newer WHERE newer.job_id = step.job_id AND "
+		       "  newer.step_id = step.step_id AND newer.node IS step.node AND "
+		       "  newer.start_ns > step.start_ns)) AND " WINDOW ORDER,
 	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
 	[STEP_WANT_CLEAR] = "DELETE FROM want",
 	[STEP_WANT_ADD] = "INSERT INTO want (job, step) VALUES (?1, ?2)",
@@ -92,6 +167,54 @@ static enum step_state parse_state(const char *name)
 			return (enum step_state)i;
 	}
 	return STEP_UNKNOWN;
+}
+
+static void bind_figures(sqlite3_stmt *s, int i, const struct step_figures *f)
+{
+	db_bind_double(s, ++i, f->ntt_share);
+	db_bind_double(s, ++i, f->ntt_full);
+	db_bind_double(s, ++i, f->stp_share);
+	db_bind_double(s, ++i, f->stp_full);
+	db_bind_double(s, ++i, f->antt_share);
+	db_bind_double(s, ++i, f->antt_full);
+	db_bind_double(s, ++i, f->gain_placement);
+	db_bind_double(s, ++i, f->gain_placement_lo);
+	db_bind_double(s, ++i, f->gain_placement_hi);
+	db_bind_double(s, ++i, f->gain_launch);
+	db_bind_double(s, ++i, f->gain_launch_lo);
+	db_bind_double(s, ++i, f->gain_launch_hi);
+	db_bind_text(s, ++i, f->gain_basis);
+	db_bind_double(s, ++i, f->solo_speed);
+	db_bind_double(s, ++i, f->shared_speed);
+	db_bind_text(s, ++i, f->speed_unit);
+	db_bind_text(s, ++i, f->speed_basis);
+	db_bind_int(s, ++i, f->phases, -1);
+	db_bind_int(s, ++i, f->moves, -1);
+	db_bind_int(s, ++i, f->windows, -1);
+}
+
+static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
+{
+	f->ntt_share = db_column_double(s, i++);
+	f->ntt_full = db_column_double(s, i++);
+	f->stp_share = db_column_double(s, i++);
+	f->stp_full = db_column_double(s, i++);
+	f->antt_share = db_column_double(s, i++);
+	f->antt_full = db_column_double(s, i++);
+	f->gain_placement = db_column_double(s, i++);
+	f->gain_placement_lo = db_column_double(s, i++);
+	f->gain_placement_hi = db_column_double(s, i++);
+	f->gain_launch = db_column_double(s, i++);
+	f->gain_launch_lo = db_column_double(s, i++);
+	f->gain_launch_hi = db_column_double(s, i++);
+	f->gain_basis = db_column_text(s, i++);
+	f->solo_speed = db_column_double(s, i++);
+	f->shared_speed = db_column_double(s, i++);
+	f->speed_unit = db_column_text(s, i++);
+	f->speed_basis = db_column_text(s, i++);
+	f->phases = (int)db_column_int(s, i++, -1);
+	f->moves = (int)db_column_int(s, i++, -1);
+	f->windows = (int)db_column_int(s, i++, -1);
 }
 
 static void bind_row(sqlite3_stmt *s, const struct step_row *row)
@@ -126,9 +249,12 @@ static void bind_row(sqlite3_stmt *s, const struct step_row *row)
 	db_bind_int(s, ++i, row->exit_code, -1);
 	sqlite3_bind_text(s, ++i, step_state_name(row->state), -1, SQLITE_STATIC);
 	sqlite3_bind_int(s, ++i, row->dry_run);
+	/* Unbound is NULL. */
+	if (row->figures)
+		bind_figures(s, i, row->figures);
 }
 
-static void read_row(sqlite3_stmt *s, struct step_row *row)
+static void read_row(sqlite3_stmt *s, struct step_row *row, struct step_figures *figures)
 {
 	int i = 0;
 
@@ -158,6 +284,8 @@ static void read_row(sqlite3_stmt *s, struct step_row *row)
 	row->exit_code = (int)db_column_int(s, i++, -1);
 	row->state = parse_state(db_column_text(s, i++));
 	row->dry_run = sqlite3_column_int(s, i++) != 0;
+	read_figures(s, i, figures);
+	row->figures = figures;
 }
 
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
@@ -167,7 +295,7 @@ int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
 
 	bind_row(s, row);
 	if (row->row_id)
-		sqlite3_bind_int64(s, 26, row->row_id);
+		sqlite3_bind_int64(s, N_COLUMNS + 1, row->row_id);
 	rc = db_run(r->db, s, err, "write a step");
 	if (rc < 0)
 		return rc;
@@ -179,17 +307,16 @@ int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
 	return 0;
 }
 
-static bool is_alive(uint32_t job, uint32_t step, const uint32_t (*alive)[2], int n_alive)
+static bool is_alive(int64_t row_id, const int64_t *alive, int n_alive)
 {
-	for (int i = 0; i < n_alive; i++) {
-		if (alive[i][0] == job && alive[i][1] == step)
+	for (int i = 0; i < n_alive; i++)
+		if (alive[i] == row_id)
 			return true;
-	}
 	return false;
 }
 
-int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_alive,
-	int64_t end_ns, struct errbuf *err)
+int record_step_close_lost(
+	struct record *r, const int64_t *alive, int n_alive, int64_t end_ns, struct errbuf *err)
 {
 	sqlite3_stmt *list = r->step[STEP_RUNNING_LIST], *close = r->step[STEP_CLOSE];
 	int rc, closed = 0, bad = 0;
@@ -198,8 +325,7 @@ int record_step_close_lost(struct record *r, const uint32_t (*alive)[2], int n_a
 	if (rc < 0)
 		return rc;
 	while (bad == 0 && (rc = sqlite3_step(list)) == SQLITE_ROW) {
-		if (is_alive((uint32_t)sqlite3_column_int64(list, 1),
-			    (uint32_t)sqlite3_column_int64(list, 2), alive, n_alive))
+		if (is_alive(sqlite3_column_int64(list, 0), alive, n_alive))
 			continue;
 		sqlite3_bind_int64(close, 1, sqlite3_column_int64(list, 0));
 		sqlite3_bind_int64(close, 2, end_ns);
@@ -250,27 +376,23 @@ static int set_wanted(struct record *r, const struct step_filter *f, struct errb
 	return rc;
 }
 
-int record_step_list(struct record *r, const struct step_filter *f,
+/* The rows of one statement; a non-zero return of @fn ends them and is returned. */
+static int list_rows(struct record *r, sqlite3_stmt *s, const struct step_filter *f,
 	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
 {
-	sqlite3_stmt *s = r->step[f->n_job_steps > 0 ? STEP_LIST_JOBS
-				  : f->has_uid       ? STEP_LIST_UID
-						     : STEP_LIST_WINDOW];
 	int rc, stop = 0;
 
-	if (f->n_job_steps > 0) {
-		rc = set_wanted(r, f, err);
-		if (rc < 0)
-			return rc;
-	}
 	sqlite3_bind_int64(s, 1, f->from_ns);
 	sqlite3_bind_int64(s, 2, f->to_ns ? f->to_ns : INT64_MAX);
 	if (f->has_uid)
 		sqlite3_bind_int64(s, 3, f->uid);
+	if (s == r->step[STEP_LIST_JOBS])
+		sqlite3_bind_int(s, 4, f->duplicates);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		struct step_figures figures;
 		struct step_row row;
 
-		read_row(s, &row);
+		read_row(s, &row, &figures);
 		stop = fn(&row, arg);
 		if (stop)
 			break;
@@ -279,4 +401,20 @@ int record_step_list(struct record *r, const struct step_filter *f,
 		stop = db_fail(r->db, rc, err, "list steps");
 	db_reset(s);
 	return stop;
+}
+
+int record_step_list(struct record *r, const struct step_filter *f,
+	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
+{
+	int earlier = f->has_uid ? STEP_LIST_UID_EARLIER : STEP_LIST_EARLIER;
+	int within = f->has_uid ? STEP_LIST_UID_WITHIN : STEP_LIST_WITHIN;
+	int rc = 0;
+
+	if (f->n_job_steps > 0) {
+		rc = set_wanted(r, f, err);
+		return rc < 0 ? rc : list_rows(r, r->step[STEP_LIST_JOBS], f, fn, arg, err);
+	}
+	if (f->from_ns > 0)
+		rc = list_rows(r, r->step[earlier], f, fn, arg, err);
+	return rc ? rc : list_rows(r, r->step[within], f, fn, arg, err);
 }

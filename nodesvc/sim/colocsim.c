@@ -12,6 +12,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"plan", "decide placements for views written as JSON", sim_plan},
+	{"replay", "decide again what a recorded trace holds", sim_replay},
 	{"run", "run a workload on the simulated machine", sim_run_workload},
 	{"eval", "compare policies on the simulated machine", sim_eval},
 };

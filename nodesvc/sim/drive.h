@@ -6,9 +6,23 @@
 #ifndef COLOC_SIM_DRIVE_H
 #define COLOC_SIM_DRIVE_H
 
+#include "nodesvc/engine/plan.h"
 #include "nodesvc/sim/run.h"
 #include "nodesvc/sim/sensor.h"
 #include "nodesvc/sim/statics.h"
+
+/* Hears of every decision, as on a node a recorder would (run_cmd.c: traces; tests). */
+struct drive_watch {
+	void *ctx;
+	/* @refused: the ruling engine's error, then @p is the fallback's plan; else NULL. */
+	void (*decided)(void *ctx, const struct view *v, const struct plan *p, const char *refused);
+};
+
+/*
+ * Phase changes that the driver tells (EVENT_PHASE), found in the utilisation its sensors show by
+ * engine/phase.h, never in the program. sbmp-pp and sbmp-cd look for themselves, too.
+ */
+enum phase_events { PHASES_WIDTH, PHASES_PAPER, PHASES_NONE };
 
 enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 
@@ -27,8 +41,11 @@ struct drive {
 	enum objective objective;
 	double most_s; /* ends then, or when every job has completed min_runs */
 	int min_runs;
-	double sample_s; /* counters are read and the policy is asked */
+	double sample_s;          /* counters are read */
+	double decide_s;          /* the policy is asked; 0: after every reading */
+	enum phase_events phases; /* who looks for phase changes besides the policy */
 	struct sensor_params sensor;
+	const struct drive_watch *watch; /* hears of every decision; NULL nobody */
 	bool shuffle; /* hand every job another one's counters (a test of the tests) */
 };
 
@@ -49,12 +66,16 @@ struct drive_result {
 	} job[DRIVE_JOBS_MAX];
 };
 
-/* Defaults: 300 s, three runs, a sample every 0.2 s. */
+/* Defaults: 300 s, three runs, a sample and a decision every 0.2 s, PHASES_WIDTH. */
 void drive_defaults(struct drive *d);
+/* "width", "paper", "none"; -EINVAL unknown. */
+int drive_phases(const char *name, enum phase_events *ret);
 /* Errors: -ENOENT, -EINVAL the policy's; -E2BIG too many placements; -ENOMEM. */
 int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *err);
 /* Checks name and options of a policy without running anything. */
 int drive_check(const char *policy, const struct topo *t, int n_jobs, struct errbuf *err);
+/* One of the simulator's own, which no engine decides. */
+bool drive_is_reference(const char *policy);
 
 /* Sums over the jobs of a result; @ntt: pointer to the first of the wanted kind. */
 enum ntt_base { NTT_ALL, NTT_BEST, NTT_SHARE };

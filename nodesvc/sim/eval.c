@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "nodesvc/sim/eval.h"
+#include "nodesvc/sim/pool.h"
 #include "nodesvc/sim/sensitivity.h"
-
-#define WORKERS_MAX 64
-
-struct pool {
-	const struct eval *e;
-	struct drive_result *ret;
-	atomic_int next, done, failed;
-	pthread_mutex_t lock;
-	struct errbuf err;
-	int rc;
-};
 
 /* One run: combination @k under policy @p. */
 static int run_one(const struct eval *e, int p, int k, struct drive_result *ret, struct errbuf *err)
@@ -52,48 +39,29 @@ static int run_one(const struct eval *e, int p, int k, struct drive_result *ret,
 	return rc;
 }
 
-static void *work(void *arg)
+struct eval_ctx {
+	const struct eval *e;
+	struct drive_result *ret;
+};
+
+static int run_nth(void *arg, int i, struct errbuf *err)
 {
-	struct pool *pool = arg;
-	const struct eval *e = pool->e;
-	int all = e->n_policies * e->n_combos;
+	const struct eval_ctx *c = arg;
+	int p = i % c->e->n_policies, k = i / c->e->n_policies;
 
-	for (int i; (i = atomic_fetch_add(&pool->next, 1)) < all && !pool->failed;) {
-		struct errbuf err = {""};
-		int rc = run_one(e, i % e->n_policies, i / e->n_policies,
-			&pool->ret[(i % e->n_policies) * e->n_combos + i / e->n_policies], &err);
-
-		if (rc) {
-			pthread_mutex_lock(&pool->lock);
-			if (!pool->rc) {
-				pool->rc = rc;
-				pool->err = err;
-			}
-			pthread_mutex_unlock(&pool->lock);
-			pool->failed = 1;
-		}
-		rc = atomic_fetch_add(&pool->done, 1) + 1;
-		if (e->progress)
-			e->progress(rc, all);
-	}
-	return NULL;
+	return run_one(c->e, p, k, &c->ret[p * c->e->n_combos + k], err);
 }
 
 int eval_run(const struct eval *e, struct drive_result *ret, struct errbuf *err)
 {
-	struct pool pool = {.e = e, .ret = ret, .lock = PTHREAD_MUTEX_INITIALIZER};
-	pthread_t thread[WORKERS_MAX];
-	long workers = e->workers > 0 ? e->workers : sysconf(_SC_NPROCESSORS_ONLN);
-	int started = 0;
+	struct eval_ctx ctx = {e, ret};
+	struct pool pool = {
+		.n = e->n_policies * e->n_combos,
+		.workers = e->workers,
+		.run = run_nth,
+		.ctx = &ctx,
+		.progress = e->progress,
+	};
 
-	if (workers > WORKERS_MAX)
-		workers = WORKERS_MAX;
-	while (started < workers - 1 && pthread_create(&thread[started], NULL, work, &pool) == 0)
-		started++;
-	work(&pool);
-	for (int i = 0; i < started; i++)
-		pthread_join(thread[i], NULL);
-	if (pool.rc)
-		return err_set(err, pool.rc, "%s", pool.err.text);
-	return 0;
+	return pool_run(&pool, err);
 }

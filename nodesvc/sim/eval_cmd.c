@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/sim/eval.h"
-#include "nodesvc/sim/sensitivity.h"
+#include "nodesvc/sim/sensitivity_print.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/sim/stats.h"
 
@@ -37,7 +37,9 @@ static const char usage_text[] =
 	"  --threads=N    of each program (default: one per hardware thread; spec-wl: 1)\n"
 	"  --seconds=S    virtual time of a run at most (default 300)\n"
 	"  --runs=N       ... or until every program has completed N times (default 3)\n"
-	"  --sample-ms=N  between samples and decisions (default 200)\n"
+	"  --sample-ms=N  between samples of counters (default 200)\n"
+	"  --decide-ms=N  between decisions (default: after every sample)\n"
+	"  --phases=width|paper|none  how the driver looks for phase changes (default width)\n"
 	"  --numa         follow or sticky: do pages move with their threads (default follow)\n"
 	"  --penalties    of sharing cores by time: assumed, measured or none (default\n"
 	"                 assumed)\n"
@@ -51,8 +53,9 @@ static const char usage_text[] =
 
 struct args {
 	const char *population, *policies, *topology, *domain, *numa, *penalties, *models;
-	double seed, combos, jobs, threads, seconds, runs, sample_ms, bandwidth, workers,
+	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers,
 		sensitivity;
+	enum phase_events phases;
 	bool shuffle, per_combo, json;
 };
 
@@ -85,6 +88,7 @@ static const struct number {
 	{"seconds", offsetof(struct args, seconds), 0.001, 1e7, false},
 	{"runs", offsetof(struct args, runs), 1, 1e6, true},
 	{"sample-ms", offsetof(struct args, sample_ms), 1, 1e6, false},
+	{"decide-ms", offsetof(struct args, decide_ms), 1, 1e6, false},
 	{"bandwidth", offsetof(struct args, bandwidth), 0.001, 1e5, false},
 	{"workers", offsetof(struct args, workers), 1, 64, true},
 	{"sensitivity", offsetof(struct args, sensitivity), 0.001, 0.9, false},
@@ -117,12 +121,13 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{"models", required_argument, NULL, 'm'},
+		{"phases", required_argument, NULL, 'f'},
 	};
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[11 + i] =
+		options[12 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -156,6 +161,10 @@ static int read_args(struct args *a, int argc, char **argv)
 			break;
 		case 'm':
 			a->models = optarg;
+			break;
+		case 'f':
+			if (drive_phases(optarg, &a->phases))
+				return usage("--phases=%s: width, paper or none expected", optarg);
 			break;
 		case 's':
 			a->shuffle = true;
@@ -390,82 +399,6 @@ static int print_text(const struct eval *e, const struct args *a, const struct d
 	return fflush(stdout) ? SIM_FAILED : SIM_OK;
 }
 
-static void print_rows_json(
-	const struct eval *e, const struct args *a, const struct sensitivity_row *row, int n)
-{
-	json_object *out = json_object_new_object(), *list = json_object_new_array();
-
-	json_object_object_add(out, "bench", json_object_new_string("sensitivity"));
-	json_object_object_add(out, "schema", json_object_new_int(1));
-	json_object_object_add(out, "provenance", json_object_new_string("simulated"));
-	json_object_object_add(out, "population", json_object_new_string(e->population->name));
-	json_object_object_add(out, "topology", json_object_new_string(a->topology));
-	json_object_object_add(out, "seed", json_object_new_int64((int64_t)e->seed));
-	json_object_object_add(out, "combos", json_object_new_int(e->n_combos));
-	json_object_object_add(out, "gain_against", json_object_new_string(e->policy[0]));
-	for (int i = 0; i < n; i++) {
-		json_object *o = json_object_new_object(), *gain = json_object_new_object();
-		json_object *rank = json_object_new_object();
-
-		json_object_object_add(
-			o, "parameter", json_object_new_string(sensitivity_name(row[i].parameter)));
-		json_object_object_add(o, "factor", number(row[i].factor));
-		for (int p = 0; p < e->n_policies; p++) {
-			json_object_object_add(gain, e->policy[p], number(row[i].gain[p].mean));
-			json_object_object_add(
-				rank, e->policy[p], json_object_new_int(row[i].rank[p]));
-		}
-		json_object_object_add(o, "gain", gain);
-		json_object_object_add(o, "rank", rank);
-		json_object_object_add(o, "tau", number(row[i].tau));
-		json_object_object_add(o, "reversals", json_object_new_int(row[i].reversals));
-		json_object_array_add(list, o);
-	}
-	json_object_object_add(out, "results", list);
-	puts(json_object_to_json_string_ext(
-		out, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(out);
-}
-
-/* A table that Markdown takes as it is. */
-static void print_rows(const struct eval *e, const struct sensitivity_row *row, int n)
-{
-	printf("simulated: population %s, %d combinations of %d, seed %llu: %s against %s, %%\n\n"
-	       "| changed | times |",
-		e->population->name, e->n_combos, e->n_jobs, (unsigned long long)e->seed,
-		e->population->objective == OBJECTIVE_STP ? "STP" : "turnaround", e->policy[0]);
-	for (int p = 0; p < e->n_policies; p++)
-		printf(" %s |", e->policy[p]);
-	printf(" tau | reversals |\n|---|---|");
-	for (int p = 0; p < e->n_policies + 2; p++)
-		printf("---|");
-	printf("\n");
-	for (int i = 0; i < n; i++) {
-		printf("| %s | %.2f |", sensitivity_name(row[i].parameter), row[i].factor);
-		for (int p = 0; p < e->n_policies; p++)
-			printf(" %+.2f |", 100 * row[i].gain[p].mean);
-		printf(" %.2f | %d |\n", row[i].tau, row[i].reversals);
-	}
-}
-
-static int run_sensitivity(const struct args *a, const struct eval *e, const struct topo *t,
-	const struct machine_params *params)
-{
-	cleanup_free struct sensitivity_row *row = NULL;
-	struct errbuf err = {""};
-	int n;
-
-	if (sensitivity_run(e, t, params, a->sensitivity, &row, &n, &err)) {
-		fprintf(stderr, "colocsim eval: %s\n", err.text);
-		return SIM_FAILED;
-	}
-	if (a->json)
-		print_rows_json(e, a, row, n);
-	else
-		print_rows(e, row, n);
-	return fflush(stdout) ? SIM_FAILED : SIM_OK;
-}
-
 static int set_machine(const struct args *a, const struct population *p, struct machine_params *m)
 {
 	machine_defaults(m);
@@ -547,6 +480,8 @@ int sim_eval(int argc, char **argv)
 		e.drive.min_runs = (int)a.runs;
 	if (a.sample_ms > 0)
 		e.drive.sample_s = a.sample_ms / 1e3;
+	e.drive.decide_s = a.decide_ms / 1e3;
+	e.drive.phases = a.phases;
 	e.drive.shuffle = a.shuffle;
 	if (topo_load(&t, a.topology, &err) || topo_set_domains(t, level, &err)) {
 		fprintf(stderr, "colocsim eval: %s: %s\n", a.topology, err.text);
@@ -556,7 +491,7 @@ int sim_eval(int argc, char **argv)
 		if (drive_check(e.policy[p], t, e.n_jobs, &err))
 			return usage("%s", err.text);
 	if (a.sensitivity > 0)
-		return run_sensitivity(&a, &e, t, &params);
+		return sim_sensitivity(&e, t, &params, a.topology, a.sensitivity, a.json);
 	if (machine_init(&m, t, &params, &err)) {
 		fprintf(stderr, "colocsim eval: %s\n", err.text);
 		return SIM_FAILED;

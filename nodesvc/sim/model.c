@@ -7,9 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/cleanup.h"
+#include "nodesvc/sim/keys.h"
 #include "nodesvc/sim/model.h"
-#include "nodesvc/sim/yaml_table.h"
 
 static const char *const from_names[] = {
 	[MODEL_ASSUMED] = "assumed",
@@ -50,10 +49,10 @@ static struct model_value *value_at(struct model_phase *p, const struct value_ke
 	return (struct model_value *)(void *)((char *)p + k->offset);
 }
 
-static int read_from(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_from(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct model_value *v = object;
-	const char *text = table_text(node);
+	const char *text = keys_text(node);
 
 	for (size_t i = 0; text && i < N_FROM; i++) {
 		if (strcmp(text, from_names[i]) == 0) {
@@ -61,20 +60,20 @@ static int read_from(struct table_reader *r, yaml_node_t *node, void *object)
 			return 0;
 		}
 	}
-	return table_refuse_value(r, node, "from", "measured, cachegrind, assumed or extrapolated");
+	return keys_refuse_value(r, node, "from", "measured, cachegrind, assumed or extrapolated");
 }
 
 /* "{value: 0.5, from: assumed}" */
-static int read_one_value(struct table_reader *r, yaml_node_t *node, const struct value_key *k,
-	struct model_value *ret)
+static int read_one_value(
+	struct reader *r, yaml_node_t *node, const struct value_key *k, struct model_value *ret)
 {
-	const struct table_key keys[] = {
+	const struct key keys[] = {
 		{"value", KIND_NUMBER, offsetof(struct model_value, value), 0, k->low, k->high,
 			k->scale, NULL},
 		CUSTOM("from", read_from),
 	};
 	uint64_t seen;
-	int rc = table_mapping(r, node, k->name, keys, 2, ret, &seen);
+	int rc = keys_mapping_seen(r, node, k->name, keys, 2, ret, &seen);
 
 	if (!rc && seen != 3)
 		rc = err_set(r->err, -EINVAL, "%s:%zu: %s: %s is missing", r->path,
@@ -82,17 +81,17 @@ static int read_one_value(struct table_reader *r, yaml_node_t *node, const struc
 	return rc;
 }
 
-static int read_phase(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_phase(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct model *m = object;
 	uint64_t seen = 0;
 
 	if (node->type != YAML_MAPPING_NODE)
-		return table_refuse_value(r, node, "phase", "keys and values");
+		return keys_refuse_value(r, node, "phase", "keys and values");
 	for (yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top;
 		p++) {
 		yaml_node_t *key = yaml_document_get_node(r->doc, p->key);
-		const char *name = table_text(key);
+		const char *name = keys_text(key);
 		size_t i = 0;
 		int rc;
 
@@ -121,9 +120,9 @@ struct count_text {
 	double llc_bytes, misses;
 };
 
-static int read_count(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_count(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		NUMBER("llc_bytes", struct count_text, llc_bytes, 1024, 1e12, 1),
 		NUMBER("misses", struct count_text, misses, 0, 1e18, 1),
 	};
@@ -133,28 +132,28 @@ static int read_count(struct table_reader *r, yaml_node_t *node, void *object)
 	int n = m->counts.n, rc;
 
 	if (n == MODEL_POINTS_MAX)
-		return table_refuse(r, node, "points: at most 16");
-	rc = table_mapping(r, node, "a point", keys, 2, &c, &seen);
+		return keys_refuse(r, node, "points: at most 16");
+	rc = keys_mapping_seen(r, node, "a point", keys, 2, &c, &seen);
 	if (rc)
 		return rc;
 	if (seen != 3)
-		return table_refuse(r, node, "a point needs llc_bytes and misses");
+		return keys_refuse(r, node, "a point needs llc_bytes and misses");
 	if (n > 0 && c.llc_bytes <= m->counts.point[n - 1].llc_bytes)
-		return table_refuse(r, node, "points: llc_bytes does not ascend");
+		return keys_refuse(r, node, "points: llc_bytes does not ascend");
 	m->counts.point[n].llc_bytes = c.llc_bytes;
 	m->counts.point[n].misses = c.misses;
 	m->counts.n++;
 	return 0;
 }
 
-static int read_count_points(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_count_points(struct reader *r, yaml_node_t *node, void *object)
 {
-	return table_list(r, node, "points", read_count, object);
+	return keys_list(r, node, "points", read_count, object);
 }
 
-static int read_counts(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_counts(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		TEXT("tool", struct model, counts.tool),
 		NUMBER("private_bytes", struct model, counts.private_bytes, 1024, 1e12, 1),
 		NUMBER("instructions", struct model, counts.instructions, 1, 1e18, 1),
@@ -164,23 +163,23 @@ static int read_counts(struct table_reader *r, yaml_node_t *node, void *object)
 	};
 	struct model *m = object;
 	uint64_t seen;
-	int rc = table_mapping(r, node, "counts", keys, 6, m, &seen);
+	int rc = keys_mapping_seen(r, node, "counts", keys, 6, m, &seen);
 
 	if (rc)
 		return rc;
 	if (seen != 63 || m->counts.n == 0)
-		return table_refuse(r, node,
+		return keys_refuse(r, node,
 			"counts: tool, private_bytes, instructions, loads, refs and points are "
 			"needed");
 	for (int i = 0; i < m->counts.n; i++)
 		if (m->counts.point[i].misses > m->counts.refs)
-			return table_refuse(r, node, "counts: more misses than references");
+			return keys_refuse(r, node, "counts: more misses than references");
 	return 0;
 }
 
-static int read_run(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_run(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		INT("threads", struct model_run, threads, 1, 1e6),
 		NUMBER("seconds", struct model_run, seconds, 1e-6, 1e9, 1),
 		NUMBER("cpu_s", struct model_run, cpu_s, 0, 1e9, 1),
@@ -195,28 +194,28 @@ static int read_run(struct table_reader *r, yaml_node_t *node, void *object)
 	int n = m->native.n, rc;
 
 	if (n == MODEL_POINTS_MAX)
-		return table_refuse(r, node, "points: at most 16");
-	rc = table_mapping(r, node, "a width", keys, 7, &run, &seen);
+		return keys_refuse(r, node, "points: at most 16");
+	rc = keys_mapping_seen(r, node, "a width", keys, 7, &run, &seen);
 	if (rc)
 		return rc;
 	if (seen != 127)
-		return table_refuse(r, node,
+		return keys_refuse(r, node,
 			"a width needs threads, seconds, cpu_s, utilization, foreign, steal and "
 			"disturbed");
 	if (n > 0 ? run.threads <= m->native.point[n - 1].threads : run.threads != 1)
-		return table_refuse(r, node, "widths: threads do not ascend from 1");
+		return keys_refuse(r, node, "widths: threads do not ascend from 1");
 	m->native.point[m->native.n++] = run;
 	return 0;
 }
 
-static int read_runs(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_runs(struct reader *r, yaml_node_t *node, void *object)
 {
-	return table_list(r, node, "points", read_run, object);
+	return keys_list(r, node, "points", read_run, object);
 }
 
-static int read_native(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_native(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		TEXT("machine", struct model, native.machine),
 		NUMBER("clock_ghz", struct model, native.clock_hz, 0.01, 100, 1e9),
 		INT("runs", struct model, native.runs, 1, 1e6),
@@ -224,39 +223,38 @@ static int read_native(struct table_reader *r, yaml_node_t *node, void *object)
 	};
 	struct model *m = object;
 	uint64_t seen;
-	int rc = table_mapping(r, node, "native", keys, 4, m, &seen);
+	int rc = keys_mapping_seen(r, node, "native", keys, 4, m, &seen);
 
 	if (!rc && (seen != 15 || m->native.n == 0))
-		rc = table_refuse(
-			r, node, "native: machine, clock_ghz, runs and points are needed");
+		rc = keys_refuse(r, node, "native: machine, clock_ghz, runs and points are needed");
 	return rc;
 }
 
-static int read_residual(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_residual(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		NUMBER("miss_ratio", struct model, miss_residual, 0, 1, 1),
 		NUMBER("speedup", struct model, speed_residual, 0, 1e3, 1),
 	};
 
-	return TABLE_MAPPING(r, node, "residual", keys, object);
+	return READ_MAPPING(r, node, "residual", keys, object);
 }
 
-static int read_schema(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_schema(struct reader *r, yaml_node_t *node, void *object)
 {
-	const char *text = table_text(node);
+	const char *text = keys_text(node);
 
 	(void)object;
-	return text && strcmp(text, "1") == 0 ? 0 : table_refuse_value(r, node, "schema", "1");
+	return text && strcmp(text, "1") == 0 ? 0 : keys_refuse_value(r, node, "schema", "1");
 }
 
-static int read_work(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_work(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct model *m = object;
-	const char *text = table_text(node);
+	const char *text = keys_text(node);
 
 	if (!text || (strcmp(text, "fixed") && strcmp(text, "per-thread")))
-		return table_refuse_value(r, node, "work", "fixed or per-thread");
+		return keys_refuse_value(r, node, "work", "fixed or per-thread");
 	m->per_thread = *text == 'p';
 	return 0;
 }
@@ -266,35 +264,35 @@ struct widths {
 	int n;
 };
 
-static int read_width(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_width(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key key = {"measured_widths", KIND_INT, 0, 0, 1, 1e6, 1, NULL};
+	static const struct key key = {"measured_widths", KIND_INT, 0, 0, 1, 1e6, 1, NULL};
 	struct widths *w = object;
 	double v;
-	int rc = table_number(r, node, &key, &v);
+	int rc = keys_number(r, node, &key, &v);
 
 	if (rc)
 		return rc;
 	if (w->n >= w->m->native.n || (int)v != w->m->native.point[w->n].threads)
-		return table_refuse(r, node, "measured_widths: not the widths of native");
+		return keys_refuse(r, node, "measured_widths: not the widths of native");
 	w->n++;
 	return 0;
 }
 
 /* Says in one line what the reader should know first; it has to stand below native. */
-static int read_widths(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_widths(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct widths w = {.m = object};
-	int rc = table_list(r, node, "measured_widths", read_width, &w);
+	int rc = keys_list(r, node, "measured_widths", read_width, &w);
 
 	if (!rc && w.n != w.m->native.n)
-		rc = table_refuse(r, node, "measured_widths: not the widths of native");
+		rc = keys_refuse(r, node, "measured_widths: not the widths of native");
 	return rc;
 }
 
-static int read_model(struct table_reader *r, yaml_node_t *root, void *object)
+static int read_model(struct reader *r, yaml_node_t *root, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		CUSTOM("schema", read_schema),
 		TEXT("name", struct model, name),
 		TEXT("program", struct model, program),
@@ -315,7 +313,8 @@ static int read_model(struct table_reader *r, yaml_node_t *root, void *object)
 	struct errbuf why = {""};
 	struct program p;
 	uint64_t seen;
-	int rc = table_mapping(r, root, "a model", keys, sizeof(keys) / sizeof(keys[0]), m, &seen);
+	int rc = keys_mapping_seen(
+		r, root, "a model", keys, sizeof(keys) / sizeof(keys[0]), m, &seen);
 
 	if (rc)
 		return rc;
@@ -325,23 +324,16 @@ static int read_model(struct table_reader *r, yaml_node_t *root, void *object)
 				root->start_mark.line + 1, keys[i].name);
 	model_program(m, &p);
 	if (program_check(&p, &why))
-		return table_refuse(r, root, why.text);
+		return keys_refuse(r, root, why.text);
 	return 0;
 }
 
 int model_read(struct model *ret, const char *path, const char *text, struct errbuf *err)
 {
-	cleanup_file FILE *f = NULL;
 	struct model m = {.count_scale = 1};
-	struct table_reader r = {.path = path, .whole = &m, .err = err};
-	int rc;
+	int rc = text ? keys_load_text(path, text, read_model, &m, err)
+		      : keys_load(path, read_model, &m, err);
 
-	if (!text) {
-		f = fopen(path, "re");
-		if (!f)
-			return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	}
-	rc = table_document(&r, f, text, read_model, &m);
 	if (!rc)
 		*ret = m;
 	return rc;

@@ -13,9 +13,9 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/sim/plan_json.h"
+#include "nodesvc/trace/plan_json.h"
 #include "nodesvc/sim/sim.h"
-#include "nodesvc/sim/view_json.h"
+#include "nodesvc/trace/view_json.h"
 
 #define JOBS_BYTES_MAX (64u << 20)
 

@@ -10,14 +10,18 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "config.h"
 #include "nodesvc/sim/sim.h"
+#include "nodesvc/sim/task_workload.h"
 #include "nodesvc/sim/workload.h"
+#include "nodesvc/trace/trace.h"
 
 static const char usage_text[] =
-	"Usage: colocsim run [--policy=NAME[,k=v...]] [--json] WORKLOAD.yaml\n"
+	"Usage: colocsim run [--policy=NAME[,k=v...]] [--record=FILE] [--json] WORKLOAD.yaml\n"
 	"\n"
 	"Runs a workload on a simulated machine. All results are simulated.\n"
 	"  --policy    instead of the policies in the file\n"
+	"  --record    write every decision of the one policy to FILE, for colocsim replay\n"
 	"  --json      print JSON\n"
 	"\n"
 	"colocsim(1) has the keys of a workload.\n";
@@ -80,8 +84,38 @@ static void print_result(const struct workload *w, const char *policy, const str
 			r->job[i].ntt_all);
 }
 
-static int run_all(const struct workload *w, const char *path, const struct machine *m, bool json)
+static void record(void *ctx, const struct view *v, const struct plan *p, const char *refused)
 {
+	struct trace_writer *t = ctx;
+
+	trace_begin(t, v);
+	trace_ruling(t, refused ? NULL : p, refused);
+	if (refused)
+		trace_fallback(t, p, NULL);
+	trace_end(t);
+}
+
+static int start_recording(
+	const struct drive *d, const char *path, struct trace_writer **ret, struct errbuf *err)
+{
+	struct trace_head head = {
+		.recorder = "colocsim " PACKAGE_VERSION,
+		.simulated = true,
+		.topo = d->m->topo,
+		.max_jobs = d->n_jobs,
+		.interval_ms = (int)(d->sample_s * 1e3),
+		.ruling.policy = d->policy,
+		.fallback.policy = "fair",
+	};
+
+	return trace_writer_open(ret, path, &head, 0, err);
+}
+
+static int run_all(const struct workload *w, const char *path, const struct machine *m,
+	const char *trace, bool json)
+{
+	struct trace_writer *writer = NULL;
+	struct drive_watch watch = {.decided = record};
 	json_object *out = json_object_new_object(), *list = json_object_new_array();
 	cleanup_free struct drive_result *r = calloc(1, sizeof(*r));
 	struct errbuf err = {"out of memory"};
@@ -97,12 +131,21 @@ static int run_all(const struct workload *w, const char *path, const struct mach
 	d.most_s = w->seconds;
 	d.min_runs = w->runs;
 	d.sample_s = w->sample_ms / 1e3;
+	d.decide_s = w->decide_ms / 1e3;
+	d.phases = w->phases;
 	for (int p = 0; p < w->n_policies && rc == SIM_OK; p++) {
 		d.policy = w->policy[p];
-		if (drive_run(&d, r, &err)) {
+		if (trace && start_recording(&d, trace, &writer, &err)) {
 			rc = SIM_FAILED;
 			break;
 		}
+		watch.ctx = writer;
+		d.watch = writer ? &watch : NULL;
+		rc = drive_run(&d, r, &err) ? SIM_FAILED : SIM_OK;
+		if (writer && trace_writer_close(take_ptr(writer), rc ? NULL : &err))
+			rc = SIM_FAILED;
+		if (rc)
+			break;
 		if (json)
 			json_object_array_add(list, result_json(w, d.policy, r));
 		else
@@ -126,13 +169,14 @@ int sim_run_workload(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"policy", required_argument, NULL, 'p'},
+		{"record", required_argument, NULL, 'r'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	__attribute__((cleanup(free_topo_p))) struct topo *t = NULL;
 	cleanup_free struct workload *w = NULL;
-	const char *policy = NULL;
+	const char *policy = NULL, *trace = NULL;
 	enum topo_level level;
 	struct errbuf err = {""};
 	struct machine m;
@@ -144,6 +188,9 @@ int sim_run_workload(int argc, char **argv)
 		switch (c) {
 		case 'p':
 			policy = optarg;
+			break;
+		case 'r':
+			trace = optarg;
 			break;
 		case 'j':
 			json = true;
@@ -161,6 +208,8 @@ int sim_run_workload(int argc, char **argv)
 			stderr);
 		return SIM_USAGE;
 	}
+	if (task_workload_is(argv[optind]))
+		return sim_run_tasks(argv[optind], policy, json);
 	if (workload_read(&w, argv[optind], &err))
 		return failed(err.text);
 	if (policy) {
@@ -174,9 +223,13 @@ int sim_run_workload(int argc, char **argv)
 	for (int p = 0; p < w->n_policies; p++)
 		if (drive_check(w->policy[p], t, w->n_jobs, &err))
 			return failed(err.text);
+	if (trace && (w->n_policies != 1 || drive_is_reference(w->policy[0]))) {
+		fputs("colocsim run: --record: one policy of the engine expected\n", stderr);
+		return SIM_USAGE;
+	}
 	if (machine_init(&m, t, &w->machine, &err))
 		return failed(err.text);
-	rc = run_all(w, argv[optind], &m, json);
+	rc = run_all(w, argv[optind], &m, trace, json);
 	machine_done(&m);
 	return rc;
 }

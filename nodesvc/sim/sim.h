@@ -5,10 +5,15 @@
 #ifndef COLOC_SIM_SIM_H
 #define COLOC_SIM_SIM_H
 
+#include <stdbool.h>
+
 enum { SIM_OK = 0, SIM_FAILED = 1, SIM_USAGE = 2 };
 
 int sim_plan(int argc, char **argv);
+int sim_replay(int argc, char **argv);
 int sim_eval(int argc, char **argv);
 int sim_run_workload(int argc, char **argv);
+/* `run` of a file of kind tasks; @policy: instead of the file's, NULL: those. */
+int sim_run_tasks(const char *path, const char *policy, bool json);
 
 #endif

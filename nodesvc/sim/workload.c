@@ -11,60 +11,60 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/sim/keys.h"
 #include "nodesvc/sim/population.h"
 #include "nodesvc/sim/workload.h"
-#include "nodesvc/sim/yaml_table.h"
 
-static int read_penalties(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_penalties(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		NUMBER("lock_holder", struct penalties, lock_holder, 0, 100, 1),
 		NUMBER("wake", struct penalties, wake, 0, 100, 1),
 		NUMBER("context", struct penalties, context, 0, 10, 1),
 	};
 	struct machine_params *m = object;
-	const char *name = table_text(node);
+	const char *name = keys_text(node);
 
 	if (!name) {
 		m->penalties = (struct penalties){.name = "workload"};
-		return TABLE_MAPPING(r, node, "penalties", keys, &m->penalties);
+		return READ_MAPPING(r, node, "penalties", keys, &m->penalties);
 	}
 	if (machine_penalties(name, &m->penalties))
-		return table_refuse_value(
+		return keys_refuse_value(
 			r, node, "penalties", "assumed, measured, none or their values");
 	return 0;
 }
 
-static int read_numa(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_numa(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct machine_params *m = object;
-	const char *name = table_text(node);
+	const char *name = keys_text(node);
 
 	if (!name || (strcmp(name, "follow") && strcmp(name, "sticky")))
-		return table_refuse_value(r, node, "numa", "follow or sticky");
+		return keys_refuse_value(r, node, "numa", "follow or sticky");
 	m->numa = *name == 's' ? NUMA_STICKY : NUMA_FOLLOW;
 	return 0;
 }
 
-static int read_topology(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_topology(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key key = TEXT("topology", struct workload, topology);
+	static const struct key key = TEXT("topology", struct workload, topology);
 
 	(void)object;
-	return table_value(r, node, &key, r->whole);
+	return keys_value(r, node, &key, r->document);
 }
 
-static int read_domain(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_domain(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key key = TEXT("domain", struct workload, domain);
+	static const struct key key = TEXT("domain", struct workload, domain);
 
 	(void)object;
-	return table_value(r, node, &key, r->whole);
+	return keys_value(r, node, &key, r->document);
 }
 
-static int read_machine(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_machine(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		CUSTOM("topology", read_topology),
 		CUSTOM("domain", read_domain),
 		NUMBER("clock_ghz", struct machine_params, hz, 0.01, 100, 1e9),
@@ -83,12 +83,12 @@ static int read_machine(struct table_reader *r, yaml_node_t *node, void *object)
 
 	struct workload *w = object;
 
-	return TABLE_MAPPING(r, node, "machine", keys, &w->machine);
+	return READ_MAPPING(r, node, "machine", keys, &w->machine);
 }
 
-static int read_phase(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_phase(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		NUMBER("seconds", struct phase, seconds, 1e-3, 1e9, 1),
 		BOOL("io", struct phase, io),
 		NUMBER("alpha", struct phase, alpha, 0, 1, 1),
@@ -110,33 +110,32 @@ static int read_phase(struct table_reader *r, yaml_node_t *node, void *object)
 	int rc;
 
 	if (p->n_phases == PROGRAM_PHASES_MAX)
-		return table_refuse(r, node, "too many phases (16)");
+		return keys_refuse(r, node, "too many phases (16)");
 	f = &p->phase[p->n_phases++];
 	phase_init(f);
-	rc = TABLE_MAPPING(r, node, "a phase", keys, f);
+	rc = READ_MAPPING(r, node, "a phase", keys, f);
 	f->beta = 1 - f->alpha - f->gamma;
 	return rc;
 }
 
-static int read_phases(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_phases(struct reader *r, yaml_node_t *node, void *object)
 {
-	return table_list(r, node, "phases", read_phase, object);
+	return keys_list(r, node, "phases", read_phase, object);
 }
 
 /* "POPULATION/PROGRAM" */
-static int read_from(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_from(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct program *p = object;
-	const char *text = table_text(node), *slash = text ? strchr(text, '/') : NULL;
+	const char *text = keys_text(node), *slash = text ? strchr(text, '/') : NULL;
 	struct population population;
 	char name[32], kept[PROGRAM_NAME_MAX];
 
 	if (!slash || slash - text >= (int)sizeof(name))
-		return table_refuse_value(r, node, "from", "POPULATION/PROGRAM");
+		return keys_refuse_value(r, node, "from", "POPULATION/PROGRAM");
 	snprintf(name, sizeof(name), "%.*s", (int)(slash - text), text);
 	if (population_find(&population, name, NULL))
-		return table_refuse_value(
-			r, node, "from", "population lira, parsec, adversarial or measured");
+		return keys_refuse_value(r, node, "from", "population lira, parsec, adversarial or measured");
 	for (int i = 0; i < population.n_programs; i++) {
 		if (strcmp(population.program[i].name, slash + 1) != 0)
 			continue;
@@ -146,37 +145,36 @@ static int read_from(struct table_reader *r, yaml_node_t *node, void *object)
 			memcpy(p->name, kept, sizeof(kept));
 		return 0;
 	}
-	return table_refuse_value(r, node, "from", "a program of that population");
+	return keys_refuse_value(r, node, "from", "a program of that population");
 }
 
-static int read_point(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_point(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key cores = INT("utilization", struct program, n_points, 1, 1e6);
-	static const struct table_key part =
-		NUMBER("utilization", struct program, n_points, 0, 1, 1);
+	static const struct key cores = INT("utilization", struct program, n_points, 1, 1e6);
+	static const struct key part = NUMBER("utilization", struct program, n_points, 0, 1, 1);
 	struct program *p = object;
 	yaml_node_item_t *item = node->data.sequence.items.start;
 	double n, u;
 
 	if (node->type != YAML_SEQUENCE_NODE || node->data.sequence.items.top - item != 2 ||
 		p->n_points == PROGRAM_POINTS_MAX)
-		return table_refuse(r, node, "utilization: up to 8 pairs [cores, ratio] expected");
-	if (table_number(r, yaml_document_get_node(r->doc, item[0]), &cores, &n) ||
-		table_number(r, yaml_document_get_node(r->doc, item[1]), &part, &u))
+		return keys_refuse(r, node, "utilization: up to 8 pairs [cores, ratio] expected");
+	if (keys_number(r, yaml_document_get_node(r->doc, item[0]), &cores, &n) ||
+		keys_number(r, yaml_document_get_node(r->doc, item[1]), &part, &u))
 		return -EINVAL;
 	p->point[p->n_points].cores = (int)n;
 	p->point[p->n_points++].utilization = u;
 	return 0;
 }
 
-static int read_utilization(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_utilization(struct reader *r, yaml_node_t *node, void *object)
 {
-	return table_list(r, node, "utilization", read_point, object);
+	return keys_list(r, node, "utilization", read_point, object);
 }
 
-static int read_program(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_program(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		TEXT("name", struct program, name),
 		CUSTOM("from", read_from),
 		CUSTOM("phases", read_phases),
@@ -188,24 +186,24 @@ static int read_program(struct table_reader *r, yaml_node_t *node, void *object)
 	int rc;
 
 	if (w->n_programs == WORKLOAD_PROGRAMS_MAX)
-		return table_refuse(r, node, "too many programs (64)");
-	rc = TABLE_MAPPING(r, node, "a program", keys, p);
+		return keys_refuse(r, node, "too many programs (64)");
+	rc = READ_MAPPING(r, node, "a program", keys, p);
 	if (rc)
 		return rc;
 	if (!p->name[0])
-		return table_refuse(r, node, "a program needs a name");
+		return keys_refuse(r, node, "a program needs a name");
 	for (int i = 0; i < w->n_programs; i++)
 		if (strcmp(w->program[i].name, p->name) == 0)
-			return table_refuse(r, node, "two programs of one name");
+			return keys_refuse(r, node, "two programs of one name");
 	if (program_check(p, &why))
-		return table_refuse(r, node, why.text);
+		return keys_refuse(r, node, why.text);
 	w->n_programs++;
 	return 0;
 }
 
-static int read_programs(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_programs(struct reader *r, yaml_node_t *node, void *object)
 {
-	return table_list(r, node, "programs", read_program, object);
+	return keys_list(r, node, "programs", read_program, object);
 }
 
 struct job_text {
@@ -214,9 +212,9 @@ struct job_text {
 	double arrival_s;
 };
 
-static int read_job(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_job(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	static const struct key keys[] = {
 		TEXT("program", struct job_text, program),
 		INT("threads", struct job_text, threads, 1, 1e6),
 		INT("runs", struct job_text, runs, 1, 1e6),
@@ -225,7 +223,7 @@ static int read_job(struct table_reader *r, yaml_node_t *node, void *object)
 	};
 	struct workload *w = object;
 	struct job_text j = {.count = 1};
-	int rc = TABLE_MAPPING(r, node, "a job", keys, &j);
+	int rc = READ_MAPPING(r, node, "a job", keys, &j);
 
 	if (rc)
 		return rc;
@@ -233,7 +231,7 @@ static int read_job(struct table_reader *r, yaml_node_t *node, void *object)
 		if (strcmp(w->program[i].name, j.program) != 0)
 			continue;
 		if (w->n_jobs + j.count > DRIVE_JOBS_MAX)
-			return table_refuse(r, node, "too many jobs (256)");
+			return keys_refuse(r, node, "too many jobs (256)");
 		while (j.count-- > 0)
 			w->job[w->n_jobs++] =
 				(struct run_spec){&w->program[i], j.threads, j.arrival_s, j.runs};
@@ -243,100 +241,107 @@ static int read_job(struct table_reader *r, yaml_node_t *node, void *object)
 		r->path, node->start_mark.line + 1, j.program);
 }
 
-static int read_jobs(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_jobs(struct reader *r, yaml_node_t *node, void *object)
 {
-	return table_list(r, node, "jobs", read_job, object);
+	return keys_list(r, node, "jobs", read_job, object);
 }
 
-static int read_policy(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_policy(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct workload *w = object;
-	const char *text = table_text(node);
+	const char *text = keys_text(node);
 
 	if (!text || !*text || strlen(text) >= WORKLOAD_TEXT_MAX)
-		return table_refuse_value(r, node, "policies", "NAME or \"NAME,key=value\"");
+		return keys_refuse_value(r, node, "policies", "NAME or \"NAME,key=value\"");
 	if (w->n_policies == WORKLOAD_POLICIES_MAX)
-		return table_refuse(r, node, "too many policies (32)");
+		return keys_refuse(r, node, "too many policies (32)");
 	snprintf(w->policy[w->n_policies++], WORKLOAD_TEXT_MAX, "%s", text);
 	return 0;
 }
 
-static int read_policies(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_policies(struct reader *r, yaml_node_t *node, void *object)
 {
 	if (node->type == YAML_SCALAR_NODE)
 		return read_policy(r, node, object);
-	return table_list(r, node, "policies", read_policy, object);
+	return keys_list(r, node, "policies", read_policy, object);
 }
 
-static int read_seed(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_seed(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
+	static const struct key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
 	struct workload *w = object;
 	double v = 0;
-	int rc = table_number(r, node, &key, &v);
+	int rc = keys_number(r, node, &key, &v);
 
 	if (!rc)
 		w->seed = (uint64_t)v;
 	return rc;
 }
 
-static int read_schema(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_schema(struct reader *r, yaml_node_t *node, void *object)
 {
-	const char *text = table_text(node);
+	const char *text = keys_text(node);
 
 	(void)object;
-	return text && strcmp(text, "1") == 0 ? 0 : table_refuse_value(r, node, "schema", "1");
+	return text && strcmp(text, "1") == 0 ? 0 : keys_refuse_value(r, node, "schema", "1");
 }
 
-static int read_objective(struct table_reader *r, yaml_node_t *node, void *object)
+static int read_objective(struct reader *r, yaml_node_t *node, void *object)
 {
 	struct workload *w = object;
-	const char *text = table_text(node);
+	const char *text = keys_text(node);
 
 	if (!text || (strcmp(text, "stp") && strcmp(text, "antt")))
-		return table_refuse_value(r, node, "objective", "stp or antt");
+		return keys_refuse_value(r, node, "objective", "stp or antt");
 	w->objective = *text == 's' ? OBJECTIVE_STP : OBJECTIVE_ANTT;
 	return 0;
 }
 
-static int read_workload(struct table_reader *r, yaml_node_t *root, void *object)
+static int read_phase_events(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct table_key keys[] = {
+	struct workload *w = object;
+	const char *text = keys_text(node);
+
+	if (!text || drive_phases(text, &w->phases))
+		return keys_refuse_value(r, node, "phases", "width, paper or none");
+	return 0;
+}
+
+static int read_document(struct reader *r, yaml_node_t *root, void *object)
+{
+	static const struct key keys[] = {
 		CUSTOM("schema", read_schema),
 		CUSTOM("machine", read_machine),
 		CUSTOM("policies", read_policies),
 		CUSTOM("seed", read_seed),
 		NUMBER("seconds", struct workload, seconds, 1e-3, 1e7, 1),
 		NUMBER("sample_ms", struct workload, sample_ms, 1, 1e6, 1),
+		NUMBER("decide_ms", struct workload, decide_ms, 1, 1e6, 1),
+		CUSTOM("phases", read_phase_events),
 		INT("runs", struct workload, runs, 1, 1e6),
 		CUSTOM("objective", read_objective),
 		CUSTOM("programs", read_programs),
 		CUSTOM("jobs", read_jobs),
 	};
 	struct workload *w = object;
-	int rc = TABLE_MAPPING(r, root, "a workload", keys, w);
+	int rc = READ_MAPPING(r, root, "a workload", keys, w);
 
 	if (rc)
 		return rc;
 	if (w->n_jobs == 0)
-		return table_refuse(r, root, "no jobs");
+		return keys_refuse(r, root, "no jobs");
 	if (w->n_policies == 0)
-		return table_refuse(r, root, "no policies");
+		return keys_refuse(r, root, "no policies");
 	return 0;
 }
 
 int workload_read(struct workload **ret, const char *path, struct errbuf *err)
 {
 	cleanup_free struct workload *w = calloc(1, sizeof(*w));
-	cleanup_file FILE *f = NULL;
-	struct table_reader r = {.path = path, .whole = w, .err = err};
 	int rc;
 
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
-	f = fopen(path, "re");
-	if (!f)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	snprintf(w->topology, sizeof(w->topology), "pack:2 core:8 pu:1");
 	snprintf(w->domain, sizeof(w->domain), "auto");
 	w->seed = 1;
@@ -344,7 +349,7 @@ int workload_read(struct workload **ret, const char *path, struct errbuf *err)
 	w->sample_ms = 200;
 	w->runs = 3;
 	machine_defaults(&w->machine);
-	rc = table_document(&r, f, NULL, read_workload, w);
+	rc = keys_load(path, read_document, w, err);
 	if (!rc)
 		*ret = take_ptr(w);
 	return rc;

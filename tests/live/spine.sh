@@ -20,7 +20,8 @@ start_spine() {
   chmod 755 "$tmp"
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
-  start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}"
+  start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}" \
+    ${spine_nodes:+--nodes "$spine_nodes"}
   find_layout
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
 }

@@ -15,6 +15,8 @@ struct ledger {
 	int n_cs;
 	struct ledger_thread *thread;
 	int n_threads;
+	struct ledger_setting *setting;
+	int n_settings;
 };
 
 int ledger_open(struct ledger **ret, const char *path, const char *boot_id, struct errbuf *err)
@@ -34,6 +36,7 @@ void ledger_close(struct ledger *l)
 		return;
 	free(l->cs);
 	free(l->thread);
+	free(l->setting);
 	free(l);
 }
 
@@ -130,7 +133,64 @@ int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
 	return 0;
 }
 
+static bool is_about(const struct ledger_setting *v, const char *path, const char *what)
+{
+	return (!path || strcmp(v->path, path) == 0) && strncmp(v->what, what, strlen(what)) == 0;
+}
+
+int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, struct errbuf *err)
+{
+	if (ledger_mem_adds_left == 0)
+		return err_set(err, -EIO, "the disk is on fire");
+	if (ledger_mem_adds_left > 0)
+		ledger_mem_adds_left--;
+	for (int i = 0; i < n; i++) {
+		struct ledger_setting *more =
+			realloc(l->setting, (size_t)(l->n_settings + 1) * sizeof(*more));
+		bool known = false;
+
+		if (!more)
+			return err_set(err, -ENOMEM, "out of memory");
+		l->setting = more;
+		for (int k = 0; k < l->n_settings; k++)
+			known |= strcmp(more[k].path, v[i].path) == 0 &&
+				 strcmp(more[k].what, v[i].what) == 0;
+		if (!known)
+			more[l->n_settings++] = v[i];
+	}
+	ledger_mem_adds++;
+	return 0;
+}
+
+int ledger_settings(struct ledger *l, const char *path, const char *what,
+	struct ledger_setting **ret, int *ret_n, struct errbuf *err)
+{
+	struct ledger_setting *v = calloc((size_t)l->n_settings + 1, sizeof(*v));
+	int n = 0;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < l->n_settings; i++)
+		if (is_about(&l->setting[i], path, what))
+			v[n++] = l->setting[i];
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+int ledger_setting_forget(struct ledger *l, const char *path, const char *what, struct errbuf *err)
+{
+	int n = 0;
+
+	(void)err;
+	for (int i = 0; i < l->n_settings; i++)
+		if (!is_about(&l->setting[i], path, what))
+			l->setting[n++] = l->setting[i];
+	l->n_settings = n;
+	return 0;
+}
+
 int ledger_count(struct ledger *l)
 {
-	return l->n_cs + l->n_threads;
+	return l->n_cs + l->n_threads + l->n_settings;
 }

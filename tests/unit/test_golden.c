@@ -13,19 +13,22 @@
 #include <string.h>
 
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/sim/plan_json.h"
-#include "nodesvc/sim/view_json.h"
+#include "nodesvc/trace/plan_json.h"
+#include "nodesvc/trace/view_json.h"
 
 static const char *const files[] = {
 	"basic.json",
 	"das.json",
 	"dio.json",
+	"lira-cost.json",
 	"lira-static.json",
 	"lira.json",
 	"llc-complex.json",
 	"mapper.json",
 	"others.json",
 	"sbmp.json",
+	"sbmp-pp.json",
+	"sizes.json",
 };
 
 static const char *current_case;

@@ -34,29 +34,43 @@ END_TEST
 
 START_TEST(steps_are_found_by_ids_and_by_name)
 {
-	struct step *a = jobs_add(&jobs, 7, 0), *b = jobs_add(&jobs, 7, STEP_BATCH);
-	struct step *c = jobs_add(&jobs, 70, 0);
+	struct step *a = jobs_add(&jobs, 7, 0, 0), *b = jobs_add(&jobs, 7, STEP_BATCH, 0);
+	struct step *c = jobs_add(&jobs, 70, 0, 0);
 
-	ck_assert_ptr_eq(jobs_find(&jobs, 7, STEP_BATCH), b);
+	ck_assert_ptr_eq(jobs_find(&jobs, 7, STEP_BATCH, 0), b);
 	ck_assert_ptr_eq(jobs_find_id(&jobs, "7"), a);
 	ck_assert_ptr_eq(jobs_find_id(&jobs, "7.batch"), b);
 	ck_assert_ptr_eq(jobs_find_id(&jobs, "70.0"), c);
 	ck_assert_ptr_null(jobs_find_id(&jobs, "70.1"));
-	ck_assert_ptr_null(jobs_find(&jobs, 8, 0));
+	ck_assert_ptr_null(jobs_find(&jobs, 8, 0, 0));
 	jobs_remove(&jobs, a);
 	ck_assert_ptr_eq(jobs_find_id(&jobs, "7"), b);
 	ck_assert_int_eq(jobs.n, 2);
 }
 END_TEST
 
+/* Several slurmd on one kernel: each part of a step is a step of its own. */
+START_TEST(parts_of_a_step_on_one_kernel_are_told_apart)
+{
+	struct step *a = jobs_add(&jobs, 7, 0, 0), *b = jobs_add(&jobs, 7, 0, 2);
+
+	ck_assert_ptr_eq(jobs_find(&jobs, 7, 0, 0), a);
+	ck_assert_ptr_eq(jobs_find(&jobs, 7, 0, 2), b);
+	ck_assert_ptr_null(jobs_find(&jobs, 7, 0, 1));
+	ck_assert_str_eq(a->id, "7.0");
+	ck_assert_str_eq(b->id, "7.0@2");
+	ck_assert_ptr_eq(jobs_find_id(&jobs, "7.0@2"), b);
+}
+END_TEST
+
 START_TEST(order_goes_on_when_steps_leave)
 {
-	struct step *a = jobs_add(&jobs, 1, 0);
+	struct step *a = jobs_add(&jobs, 1, 0, 0);
 	int64_t first = a->order;
 	struct step *b;
 
 	jobs_remove(&jobs, a);
-	b = jobs_add(&jobs, 2, 0);
+	b = jobs_add(&jobs, 2, 0, 0);
 	ck_assert_int_gt(b->order, first);
 }
 END_TEST
@@ -66,15 +80,15 @@ START_TEST(table_is_bounded)
 	struct step *s = NULL;
 
 	for (uint32_t i = 0; i < JOBS_MAX; i++)
-		s = jobs_add(&jobs, i + 1, 0);
+		s = jobs_add(&jobs, i + 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
-	ck_assert_ptr_null(jobs_add(&jobs, 9999, 0));
+	ck_assert_ptr_null(jobs_add(&jobs, 9999, 0, 0));
 }
 END_TEST
 
 START_TEST(ring_keeps_the_newest_decisions)
 {
-	struct step *s = jobs_add(&jobs, 1, 0);
+	struct step *s = jobs_add(&jobs, 1, 0, 0);
 
 	ck_assert_ptr_null(step_get_decision(s, 0));
 	for (int i = 0; i < STEP_DECISIONS_MAX + 5; i++)
@@ -125,7 +139,7 @@ END_TEST
 
 START_TEST(tasks_are_counted_alive)
 {
-	struct step *s = jobs_add(&jobs, 1, 0);
+	struct step *s = jobs_add(&jobs, 1, 0, 0);
 
 	ck_assert_int_eq(step_add_task(s, 0, 100), 0);
 	ck_assert_int_eq(step_add_task(s, 1, 101), 0);
@@ -149,6 +163,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tc = tcase_create("table keeps the order of arrival and its bound");
 	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, parts_of_a_step_on_one_kernel_are_told_apart);
 	tcase_add_test(tc, order_goes_on_when_steps_leave);
 	tcase_add_test(tc, table_is_bounded);
 	tcase_add_test(tc, tasks_are_counted_alive);

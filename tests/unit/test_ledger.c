@@ -296,7 +296,7 @@ START_TEST(newer_schema_is_refused)
 	ledger = NULL;
 	sql("ledger.db", "PRAGMA user_version = 7");
 	assert_refused("ledger.db", -EPROTONOSUPPORT,
-		"ledger schema 7 is newer than this program's 1: a newer Coloc wrote it");
+		"ledger schema 7 is newer than this program's 2: a newer Coloc wrote it");
 }
 END_TEST
 

@@ -88,7 +88,7 @@ static const char *run(uint32_t job, const char *policy)
 static const char *coreset_of(uint32_t job)
 {
 	static char text[CORESET_STR_MAX];
-	struct step *s = jobs_find(&d.jobs, job, 0);
+	struct step *s = jobs_find(&d.jobs, job, 0, 0);
 
 	return s ? coreset_format(&s->coreset, text, sizeof(text)) : "none";
 }
@@ -163,8 +163,8 @@ START_TEST(missing_signal_falls_back_and_says_so)
 	run(1, "lira");
 	run(2, "");
 	run(3, "");
-	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0)->policy, "fair");
-	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 3, 0)->why, "loads_per_s is missing"));
+	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->policy, "fair");
+	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 3, 0, 0)->why, "loads_per_s is missing"));
 }
 END_TEST
 
@@ -172,8 +172,8 @@ START_TEST(what_a_node_cannot_do_falls_back_and_says_so)
 {
 	run(1, "gang");
 	run(2, "");
-	ck_assert_str_eq(jobs_find(&d.jobs, 2, 0)->policy, "fair");
-	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 2, 0)->why, "gang"));
+	ck_assert_str_eq(jobs_find(&d.jobs, 2, 0, 0)->policy, "fair");
+	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 2, 0, 0)->why, "gang"));
 }
 END_TEST
 
@@ -199,17 +199,17 @@ START_TEST(users_own_binding_stands)
 	start(1, 0);
 	msg_put(&in, "bind_type", "map_cpu:");
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0)->status, STATUS_EXCLUDED);
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
 	start(2, 0);
 	msg_put(&in, "bind_type", "mask_cpu:");
 	msg_put(&in, "bind_inherited", "1");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0)->status, STATUS_PENDING);
+	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->status, STATUS_PENDING);
 	d.conf.respect_user_binding = false;
 	start(3, 0);
 	msg_put(&in, "bind_type", "map_cpu:");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0)->status, STATUS_PENDING);
+	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_PENDING);
 }
 END_TEST
 
@@ -221,7 +221,7 @@ START_TEST(batch_shell_makes_room_for_its_steps)
 	ck_assert_ptr_null(msg_get(&out, "env"));
 	start(1, 0);
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, STEP_BATCH)->status, STATUS_ASIDE);
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, STEP_BATCH, 0)->status, STATUS_ASIDE);
 	ck_assert_str_eq(coreset_of(1), "0-1");
 }
 END_TEST
@@ -231,7 +231,7 @@ START_TEST(dry_run_decides_and_sets_nothing)
 	start(1, 0);
 	msg_put(&in, "policy", "fair,dry_run=yes");
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert(jobs_find(&d.jobs, 1, 0)->dry_run);
+	ck_assert(jobs_find(&d.jobs, 1, 0, 0)->dry_run);
 	ck_assert_str_eq(d.ruling, "fair");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_ptr_null(msg_get(&out, "env"));
@@ -254,8 +254,8 @@ START_TEST(reserved_allocation_is_left_alone)
 	start(1, 0);
 	msg_put(&in, "job_cores", "0");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0)->status, STATUS_EXCLUDED);
-	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0)->reason, "its allocation is reserved");
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0, 0)->reason, "its allocation is reserved");
 }
 END_TEST
 

@@ -8,7 +8,8 @@
 #include "nodesvc/record/record_internal.h"
 #include "tests/unit/tmpdir.h"
 
-#define S INT64_C(1000000000)
+#define S        INT64_C(1000000000)
+#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 static struct tmpdir tmp;
 static struct record *record;
@@ -289,8 +290,8 @@ END_TEST
 /* A node may hold years of steps, and the service answers from its loop. */
 START_TEST(lists_never_scan_the_table)
 {
-	static const int LIST[] = {STEP_LIST_WINDOW, STEP_LIST_UID, STEP_LIST_JOBS, STEP_FIND,
-		STEP_RUNNING_LIST, STEP_PRUNE};
+	static const int LIST[] = {STEP_LIST_EARLIER, STEP_LIST_WITHIN, STEP_LIST_UID_EARLIER,
+		STEP_LIST_UID_WITHIN, STEP_LIST_JOBS, STEP_FIND, STEP_RUNNING_LIST, STEP_PRUNE};
 	char sql[4096];
 	sqlite3_stmt *plan = NULL;
 
@@ -300,8 +301,36 @@ START_TEST(lists_never_scan_the_table)
 		const char *text = (const char *)sqlite3_column_text(plan, 3);
 
 		ck_assert_msg(!strstr(text, "SCAN step") && !strstr(text, "SCAN s"), "%s", text);
+		/* The rows of the window come as they are read, not when all are sorted. */
+		if (LIST[_i] == STEP_LIST_WITHIN || LIST[_i] == STEP_LIST_UID_WITHIN)
+			ck_assert_msg(!strstr(text, "TEMP B-TREE"), "%s", text);
 	}
 	sqlite3_finalize(plan);
+}
+END_TEST
+
+/* Durations around the edges of the classes in which earlier steps are looked for. */
+START_TEST(window_finds_what_began_long_before)
+{
+	static const int64_t LASTED_S[] = {
+		1, 3599, 3600, 3601, 86399, 86400, 86401, 2764799, 2764800, 2764801, 90000000};
+	const int64_t at_s = 100000000;
+	struct step_filter f = {.from_ns = at_s * S, .to_ns = (at_s + 10) * S};
+	char want[256] = "";
+
+	/* Ends in the window; the second of each pair ended just before it. */
+	for (int i = COUNT(LASTED_S) - 1; i >= 0; i--) {
+		put((uint32_t)i, 0, 5, at_s - LASTED_S[i] + 1, at_s + 1);
+		put((uint32_t)i + 100, 0, 5, at_s - LASTED_S[i] - 1, at_s - 1);
+		sprintf(want + strlen(want), "%d.0 ", i);
+	}
+	/* The one of 1 s begins with the window. */
+	ck_assert_str_eq(list(&f), want);
+	f.has_uid = true;
+	f.uid = 5;
+	ck_assert_str_eq(list(&f), want);
+	f.uid = 6;
+	ck_assert_str_eq(list(&f), "");
 }
 END_TEST
 
@@ -334,7 +363,7 @@ static int state_of(const struct step_row *row, void *arg)
 
 START_TEST(lost_steps_become_unknown)
 {
-	const uint32_t alive[][2] = {{3, 0}};
+	const int64_t alive[] = {3}; /* row ids: two parts of one step may differ in this */
 	struct step_filter all = {0};
 	char text[256] = "";
 
@@ -413,9 +442,26 @@ START_TEST(registration_outlives_the_connection)
 	a.tasks = "0:5,1:6";
 	a.pid = 5;
 	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
-	ck_assert_int_eq(record_registration_rm(record, 2, 0xfffffffb, &err), 0);
-	ck_assert_int_eq(record_registration_rm(record, 2, 0, &err), 0);
+	ck_assert_int_eq(record_registration_rm(record, 2, 0xfffffffb, 0, &err), 0);
+	ck_assert_int_eq(record_registration_rm(record, 2, 0, 0, &err), 0);
 	ck_assert_str_eq(registrations(), "3.0 row 9 pid 5 tasks 0:5,1:6 message x=1; ");
+}
+END_TEST
+
+/* Several slurmd on one kernel: a part of the step on each. */
+START_TEST(parts_of_a_step_register_apart)
+{
+	struct registration a = {.job_id = 3, .row_id = 9, .start_ns = 20, .message = ""};
+	struct registration b = a;
+
+	b.nodeid = 1;
+	b.row_id = 10;
+	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
+	ck_assert_int_eq(record_registration_put(record, &b, &err), 0);
+	ck_assert_str_eq(registrations(),
+		"3.0 row 9 pid 0 tasks - message ; 3.0 row 10 pid 0 tasks - message ; ");
+	ck_assert_int_eq(record_registration_rm(record, 3, 0, 0, &err), 0);
+	ck_assert_str_eq(registrations(), "3.0 row 10 pid 0 tasks - message ; ");
 }
 END_TEST
 
@@ -605,7 +651,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 1: colocd upgrades it when it "
+		"record schema 0 is older than this program's 3: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -627,9 +673,185 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 1: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 3: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 1: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 3: a newer Coloc wrote it");
+}
+END_TEST
+
+/* A store as an earlier version made it, with one row. */
+static void make_old(const char *path, int version)
+{
+	static const char *const part[] = {RECORD_STEP_SCHEMA_1, RECORD_PROFILE_SCHEMA_1,
+		RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1,
+		"INSERT INTO step (job_id, step_id, node, uid, start_ns, end_ns, rebinds, "
+		"exit_code, state, dry_run) VALUES (12, 0, 'n1', 1000, 5000000000, 9000000000, 3, "
+		"0, 'COMPLETED', 0);"
+		"INSERT INTO profile (type, user, threads, node_type, source, taken_unix_s, count) "
+		"VALUES ('lmp', 'ada', 2, 'a', 'perf', 7, 1);"
+		"INSERT INTO decision (t_ns, event, json) VALUES (1, 'arrival', '{}');"
+		"INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, message) "
+		"VALUES (12, 1, 2, 3, 4, 'x=1');"
+		"PRAGMA application_id=1129075267; PRAGMA user_version=1",
+		/* A version-1 store ends here. */
+		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2"};
+	const int n = version == 1 ? COUNT(part) - 3 : COUNT(part);
+	sqlite3 *db = NULL;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	for (int i = 0; i < n; i++)
+		ck_assert_msg(sqlite3_exec(db, part[i], NULL, NULL, NULL) == SQLITE_OK, "%d: %s", i,
+			sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static int is_migrated(const struct step_row *row, void *arg)
+{
+	++*(int *)arg;
+	ck_assert_uint_eq(row->job_id, 12);
+	ck_assert_str_eq(row->node, "n1");
+	ck_assert_int_eq(row->end_ns, 9 * S);
+	ck_assert_int_eq(row->rebinds, 3);
+	ck_assert(isnan(row->figures->ntt_share) && isnan(row->figures->gain_placement));
+	ck_assert_ptr_null(row->figures->gain_basis);
+	ck_assert_int_eq(row->figures->windows, -1);
+	return 0;
+}
+
+START_TEST(older_version_is_migrated_with_all_it_holds)
+{
+	struct step_filter at = {.from_ns = 1 * S, .to_ns = 20 * S};
+	struct profile p;
+	int rows = 0, decisions = 0;
+	char refused[160];
+
+	record_close(record);
+	record = NULL;
+	make_old(tmpdir_path(&tmp, "old.db"), _i);
+	snprintf(refused, sizeof(refused),
+		"record schema %d is older than this program's 3: colocd upgrades it when it "
+		"starts",
+		_i);
+	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
+	ck_assert_msg(record_open(&record, tmpdir_path(&tmp, "old.db"), false, &err) == 0, "%s",
+		err.text);
+	ck_assert_int_eq(record_step_list(record, &at, is_migrated, &rows, &err), 0);
+	ck_assert_int_eq(rows, 1);
+	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "a", &p, &err), 0);
+	ck_assert_int_eq(record_decision_list(record, 0, count_decision, &decisions, &err), 0);
+	ck_assert_int_eq(decisions, 1);
+	ck_assert_str_eq(registrations(), "12.1 row 2 pid 4 tasks - message x=1; ");
+	ck_assert_int_eq(record_coreset(record, 1, 6 * S, "0", NULL, &err), 0);
+	/* A second opening finds nothing to do; the old file's reader may now read. */
+	record_close(record);
+	ck_assert_msg(
+		record_open(&record, tmpdir_path(&tmp, "old.db"), true, &err) == 0, "%s", err.text);
+}
+END_TEST
+
+/* Half a migration would be neither version: all of it or none. */
+START_TEST(failed_migration_leaves_the_old_version)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *s = NULL;
+
+	make_old(tmpdir_path(&tmp, "old.db"), 1);
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "old.db"), &db), SQLITE_OK);
+	/* In the way of the second part of the upgrade. */
+	ck_assert_int_eq(sqlite3_exec(db, "CREATE TABLE phase (x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused(
+		"old.db", false, -EIO, "cannot upgrade the schema: table phase already exists");
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "old.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_prepare_v2(db,
+				 "SELECT (SELECT user_version FROM pragma_user_version), count(*) "
+				 "FROM pragma_table_info('step') WHERE name = 'windows'",
+				 -1, &s, NULL),
+		SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+	ck_assert_int_eq(sqlite3_column_int(s, 0), 1);
+	ck_assert_int_eq(sqlite3_column_int(s, 1), 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+}
+END_TEST
+
+static int keep_figures(const struct step_row *row, void *arg)
+{
+	*(struct step_figures *)arg = *row->figures;
+	return 0;
+}
+
+START_TEST(figures_come_back_and_unknown_ones_stay_blank)
+{
+	struct step_figures put = STEP_FIGURES_NONE, got;
+	struct step_row row = {.job_id = 7, .start_ns = 1, .state = STEP_RUNNING};
+	struct step_filter all = {0};
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
+	ck_assert(isnan(got.ntt_share) && isnan(got.gain_launch_hi) && isnan(got.solo_speed));
+	ck_assert_int_eq(got.windows, -1);
+	put.stp_full = 0.93;
+	put.gain_placement_lo = 1.5;
+	put.shared_speed = 12.5;
+	put.phases = 0;
+	put.windows = 9;
+	put.gain_basis = "app";
+	row.figures = &put;
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
+	ck_assert_double_eq_tol(got.stp_full, 0.93, 1e-12);
+	ck_assert_double_eq_tol(got.gain_placement_lo, 1.5, 1e-12);
+	ck_assert_double_eq_tol(got.shared_speed, 12.5, 1e-12);
+	ck_assert(isnan(got.stp_share) && isnan(got.gain_placement));
+	ck_assert_int_eq(got.phases, 0);
+	ck_assert_int_eq(got.moves, -1);
+	ck_assert_int_eq(got.windows, 9);
+}
+END_TEST
+
+static int keep_measurement(const struct measurement *m, void *arg)
+{
+	*(struct measurement *)arg = *m;
+	return 0;
+}
+
+START_TEST(measurements_of_one_kind_become_mean_and_spread)
+{
+	struct measurement m = {.type = "lmp",
+				   .user = "ada",
+				   .cores = 2,
+				   .signal = SIGNAL_PROGRESS,
+				   .unit = "steps",
+				   .source = "app",
+				   .last_unix_s = 100},
+			   got;
+
+	ck_assert_int_eq(record_measurement_add(record, &m, 10, &err), 0);
+	ck_assert_int_eq(record_measurement_add(record, &m, 14, &err), 0);
+	m.last_unix_s = 200;
+	ck_assert_int_eq(record_measurement_add(record, &m, 12, &err), 0);
+	ck_assert_int_eq(
+		record_measurement_list(record, "lmp", NULL, keep_measurement, &got, &err), 0);
+	ck_assert_int_eq(got.count, 3);
+	ck_assert_double_eq_tol(got.mean, 12, 1e-12);
+	ck_assert_double_eq_tol(got.m2, 8, 1e-12);
+	ck_assert_int_eq(got.first_unix_s, 100);
+	ck_assert_int_eq(got.last_unix_s, 200);
+	ck_assert_str_eq(got.unit, "steps");
+	/* Another unit is another thing. */
+	strcpy(m.unit, "sweeps");
+	ck_assert_int_eq(record_measurement_add(record, &m, 7, &err), 0);
+	ck_assert_int_eq(
+		record_measurement_list(record, NULL, "ada", keep_measurement, &got, &err), 0);
+	ck_assert_int_eq(got.count, 1);
+	ck_assert_double_eq_tol(got.mean, 7, 1e-12);
+	ck_assert_int_eq(record_measurement_add(record, &m, NAN, &err), -EINVAL);
+	m.kind = MEASURED_ALONE;
+	ck_assert_int_eq(record_measurement_add(record, &m, 8, &err), 0);
+	ck_assert_int_eq(record_measurement_rm(record, "lmp", "bob", &err), 0);
+	ck_assert_int_eq(record_measurement_rm(record, "lmp", NULL, &err), 2);
 }
 END_TEST
 
@@ -642,7 +864,6 @@ static TCase *tcase(Suite *s, const char *name)
 	suite_add_tcase(s, t);
 	return t;
 }
-#define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 int main(void)
 {
@@ -665,14 +886,16 @@ int main(void)
 	tcase_add_test(t, uid_lists_own_rows);
 	tcase_add_test(t, jobs_list_their_steps_once);
 	tcase_add_test(t, array_job_lists_its_tasks);
+	tcase_add_test(t, window_finds_what_began_long_before);
 	tcase_add_test(t, callback_ends_the_list);
-	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 6);
+	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 8);
 	t = tcase(s, "rows of steps that vanished become unknown");
 	tcase_add_test(t, lost_steps_become_unknown);
 	tcase_add_test(t, running_row_is_found_again);
 	tcase_add_test(t, prune_keeps_running_and_recent);
 	t = tcase(s, "registrations wait for the next daemon");
 	tcase_add_test(t, registration_outlives_the_connection);
+	tcase_add_test(t, parts_of_a_step_register_apart);
 	t = tcase(s, "decisions are kept to a bound");
 	tcase_add_test(t, decisions_are_kept_to_a_bound);
 	t = tcase(s, "the best matching profile is found");
@@ -685,6 +908,12 @@ int main(void)
 	t = tcase(s, "a file that is not ours is refused by name");
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 3);
+	tcase_add_test(t, failed_migration_leaves_the_old_version);
+	t = tcase(s, "figures of a co-run are kept, blank where unknown");
+	tcase_add_test(t, figures_come_back_and_unknown_ones_stay_blank);
+	t = tcase(s, "measurements of intervals add up");
+	tcase_add_test(t, measurements_of_one_kind_become_mean_and_spread);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -143,6 +143,29 @@ START_TEST(this_machine_loads)
 }
 END_TEST
 
+START_TEST(source_loads_the_same_again)
+{
+	static const char *const sources[] = {"pack:2 numa:2 core:4 pu:2", NULL};
+	struct errbuf err = {""};
+	struct topo *t = NULL, *again;
+
+	ck_assert_int_eq(topo_load(&t, sources[_i], &err), 0);
+	ck_assert_ptr_nonnull(t->source);
+	again = load(t->source);
+	ck_assert_int_eq(t->n_pus, again->n_pus);
+	ck_assert_int_eq(t->n_cores, again->n_cores);
+	ck_assert_int_eq(t->n_numa, again->n_numa);
+	ck_assert_int_eq(t->n_l3, again->n_l3);
+	ck_assert_uint_eq(t->llc_bytes, again->llc_bytes);
+	ck_assert_int_eq(t->domain_level, again->domain_level);
+	for (int i = 0; i < t->n_cores; i++)
+		ck_assert_mem_eq(&t->core[i], &again->core[i], sizeof(t->core[i]));
+	topo_free(again);
+	topo_free(t);
+	ck_assert_int_eq(topo_load(&t, "<topology", &err), -EINVAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("topo");
@@ -164,6 +187,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, real_machines_load);
 	tcase_add_test(tc, this_machine_loads);
+	tcase_add_loop_test(tc, source_loads_the_same_again, 0, 2);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

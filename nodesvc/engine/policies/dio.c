@@ -133,6 +133,7 @@ static int dio_decide(struct policy *p, const struct view *v, const int *slot, s
 	struct contest *c = &p->contest;
 	int rc = contest_build(c, v, ret, err);
 	double best, now, mean;
+	bool dealt;
 
 	if (rc)
 		return rc;
@@ -141,11 +142,16 @@ static int dio_decide(struct policy *p, const struct view *v, const int *slot, s
 		return 0;
 	snake_group(c, p->value, false, p->sorted, p->sum, p->load, p->domain_of);
 	best = spread(p, p->domain_of, &mean);
-	if (contest_incumbent(c, p->running)) {
+	dealt = contest_incumbent(c, p->running);
+	if (dealt || contest_grouped(c, p->running)) {
 		now = spread(p, p->running, &mean);
 		if (now <= best + p->cfg.h * mean) {
 			ret->score = now;
-			contest_keep(c, p->running, "stays: misses are spread well enough", ret);
+			if (dealt)
+				contest_keep(
+					c, p->running, "stays: misses are spread well enough", ret);
+			else
+				contest_apply(c, p->running, ret);
 			return 0;
 		}
 	}

@@ -15,11 +15,12 @@
 #include "nodesvc/engine/option.h"
 
 struct config {
-	int slice_ms;
+	int slice_ms, high_weight;
 };
 
 static const struct option_spec options[] = {
 	{"slice_ms", OPTION_INT, offsetof(struct config, slice_ms), 10, 60000, NULL},
+	{"high_weight", OPTION_INT, offsetof(struct config, high_weight), 1, 100, NULL},
 	{0},
 };
 
@@ -42,6 +43,7 @@ static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg.slice_ms = 100;
+	p->cfg.high_weight = 2; /* ours */
 	rc = option_read(cfg, "gang", options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
@@ -51,6 +53,18 @@ static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	}
 	*ret = p;
 	return 0;
+}
+
+static void say_why(struct plan *p)
+{
+	int round_ms = 0;
+
+	for (int s = 0; s < p->n_slices; s++)
+		round_ms += p->slice[s].ms;
+	for (int s = 0; s < p->n_slices; s++)
+		for (int k = 0; k < p->slice[s].n_jobs; k++)
+			plan_why(p, p->slice[s].job[k], "the whole node for %d ms in every %d",
+				p->slice[s].ms, round_ms);
 }
 
 static int gang_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
@@ -69,7 +83,9 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 			v->job[c->job[0]].id, c->n, PLAN_SLICES_MAX);
 	for (int k = 0; k < c->n; k++) {
 		int i = c->job[k], s = k % PLAN_SLICES_MAX;
+		struct plan_slice *slice = &ret->slice[s];
 		struct plan_job *j = &ret->job[i];
+		int ms = p->cfg.slice_ms * (v->job[i].priority_high ? p->cfg.high_weight : 1);
 
 		contest_give(c, k, c->core, c->total, ret);
 		if (c->n == 1)
@@ -80,23 +96,24 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 				v->job[i].id, v->job[i].nodes);
 		j->role = ROLE_GANG;
 		if (s >= ret->n_slices) {
-			ret->slice[s].n_jobs = 0;
-			ret->slice[s].ms = p->cfg.slice_ms;
+			slice->n_jobs = 0;
+			slice->ms = ms;
 			ret->n_slices = s + 1;
 		}
-		ret->slice[s].job[ret->slice[s].n_jobs++] = i;
+		slice->job[slice->n_jobs++] = i;
+		if (slice->ms < ms)
+			slice->ms = ms;
 		if (c->n > PLAN_SLICES_MAX)
 			j->group = s;
-		plan_why(ret, i, "the whole node for %d ms in every %d", p->cfg.slice_ms,
-			p->cfg.slice_ms * (c->n < PLAN_SLICES_MAX ? c->n : PLAN_SLICES_MAX));
 	}
+	say_why(ret);
 	return 0;
 }
 
 const struct policy_ops policy_gang = {
 	.name = "gang",
 	.summary = "the whole node to each job in turn, in short slices",
-	.options = "slice_ms=N",
+	.options = "slice_ms=N high_weight=N",
 	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_SLICES,

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
@@ -217,19 +218,43 @@ static void set_fit(struct job_state *s, const struct scalability *fit, bool new
 	s->phases[s->phase_now].fit = *fit;
 }
 
-static void phase_changed(struct policy *p, struct job_state *s, const struct view_job *j)
+/* A number that changes with the speeds a view tells of a job; 0: none. */
+static uint64_t told(const struct view_job *j)
 {
-	struct scalability fit;
+	uint64_t h = j->n_speed > 0 ? 14695981039346656037u : 0; /* FNV-1a */
 
+	for (int i = 0; i < j->n_speed; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &j->speed[i].speed, sizeof(bits));
+		h = (h ^ (uint64_t)j->speed[i].cores) * 1099511628211u;
+		h = (h ^ bits ^ (bits >> 32)) * 1099511628211u;
+	}
+	return h;
+}
+
+/* Speeds told before were measured before: what was known belongs to the phase that is over. */
+static void phase_changed(struct policy *p, struct job_state *s)
+{
 	if (p->variant == SBMP_BASE || s->sampling)
 		return;
-	if (scalability_fit(j->speed, j->n_speed, &fit)) {
-		set_fit(s, &fit, true);
-		return;
-	}
 	if (p->cfg.phase && recall_phase(s))
 		return;
 	begin_sampling(s);
+}
+
+/* Speeds the view tells: a curve where they suffice, else points that need no experiment. */
+static void take_told(struct job_state *s, const struct view_job *j, bool new_phase)
+{
+	struct scalability fit;
+
+	s->told = told(j);
+	if (scalability_fit(j->speed, j->n_speed, &fit)) {
+		set_fit(s, &fit, new_phase);
+		return;
+	}
+	for (int i = 0; i < j->n_speed && s->sampling; i++)
+		add_point(s, j->speed[i].cores, j->speed[i].speed);
 }
 
 /* New jobs, samples of utilisation, phase changes; then results of experiments. */
@@ -238,20 +263,22 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 	for (int i = 0; i < v->n_jobs; i++) {
 		const struct view_job *j = &v->job[i];
 		struct job_state *s = &p->state[slot[i]];
-		struct scalability fit;
+		bool was_known = s->known;
 
-		if (!s->known) {
+		if (!was_known) {
 			*s = (struct job_state){.known = true};
 			begin_sampling(s);
-			if (scalability_fit(j->speed, j->n_speed, &fit))
-				set_fit(s, &fit, true);
-		} else if (s->sample_no != j->sample_no && s->phase.started &&
+		}
+		s->fresh = told(j) != s->told;
+		if (s->fresh) {
+			take_told(s, j, !was_known || p->variant != SBMP_BASE);
+		} else if (was_known && s->sample_no != j->sample_no && s->phase.started &&
 			   j->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE) {
 			bool changed = phase_sample(&s->phase, &p->phase_cfg, v->now_s,
 				j->signal[SIGNAL_UTILIZATION].value);
 
 			if (changed)
-				phase_changed(p, s, j);
+				phase_changed(p, s);
 			else if (!s->sampling)
 				remember_utilization(s);
 		}
@@ -267,8 +294,8 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 
 		if (i < 0)
 			continue;
-		if (ev->type == EVENT_PHASE)
-			phase_changed(p, &p->state[slot[i]], &v->job[i]);
+		if (ev->type == EVENT_PHASE && !p->state[slot[i]].fresh)
+			phase_changed(p, &p->state[slot[i]]);
 		else if (ev->type == EVENT_EXPERIMENT_RESULT && ev->speed > 0)
 			add_point(&p->state[slot[i]], ev->cores, ev->speed);
 	}

@@ -35,6 +35,8 @@ struct known_phase {
 
 struct job_state {
 	bool known, has_fit, sampling;
+	uint64_t told; /* which speeds the view told last; 0 none */
+	bool fresh;    /* it told new ones just now */
 	struct speed_point point[SCALABILITY_POINTS];
 	int n_points;
 	struct scalability fit;

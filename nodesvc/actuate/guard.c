@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/actuate/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The child's own numbers for what it keeps. */
+#define CHILD_PIPE 3
+#define CHILD_ROOT 4
+/* A write that fails is tried again: the group may be on its way out. */
+#define TRIES 5
+
+struct guard_slot {
+	_Atomic int used;         /* written last by the daemon */
+	_Atomic int64_t until_ns; /* 0: not frozen by us */
+	char thaw[8], file[304];
+};
+
+struct guard_table {
+	_Atomic int clockless; /* the guard sleeps until the pipe wakes it */
+	_Atomic int top;       /* no slot from here on was ever used */
+	struct guard_slot slot[];
+};
+
+struct guard {
+	const struct fsroot *root;
+	struct guard_table *table; /* shared */
+	size_t table_bytes;
+	int max;
+	pid_t pid;
+	int pid_fd, pipe_fd;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* ---- the child ----------------------------------------------------------------------------- */
+
+static bool thaw(struct guard_slot *s)
+{
+	size_t len = strlen(s->thaw);
+	int fd = openat(CHILD_ROOT, s->file, O_WRONLY | O_CLOEXEC);
+	bool done;
+
+	if (fd < 0)
+		return errno == ENOENT; /* the step has ended */
+	done = write(fd, s->thaw, len) == (ssize_t)len || errno == ENODEV;
+	close(fd);
+	return done;
+}
+
+/* Thaws what is armed and, unless @all, overdue; returns how many. */
+static int thaw_due(struct guard_table *t, bool all, int64_t *ret_next_ns)
+{
+	int64_t now = now_ns(), next = 0;
+	int n = 0, top = atomic_load(&t->top);
+
+	for (int i = 0; i < top; i++) {
+		struct guard_slot *s = &t->slot[i];
+		int64_t until;
+
+		if (!atomic_load_explicit(&s->used, memory_order_acquire))
+			continue;
+		until = atomic_load(&s->until_ns);
+		if (!until)
+			continue;
+		if (all || until <= now) {
+			/* The daemon may arm it anew at any time: take back what we saw only. */
+			if (!thaw(s)) {
+				until = now + INT64_C(20000000); /* once more */
+			} else {
+				n += atomic_compare_exchange_strong(&s->until_ns, &until, 0);
+				until = 0;
+			}
+		}
+		if (until && (!next || until < next))
+			next = until;
+	}
+	*ret_next_ns = next;
+	return n;
+}
+
+/* Waits for the pipe, or for the first deadline; false: the daemon has gone. */
+static bool wait_for(struct guard_table *t, int64_t *next_ns)
+{
+	struct pollfd p = {.fd = CHILD_PIPE, .events = POLLIN};
+	int ms = -1, rc;
+	char drop[64];
+
+	if (!*next_ns) {
+		/* What is armed from here on comes with a wake-up; what was before, look. */
+		atomic_store(&t->clockless, 1);
+		thaw_due(t, false, next_ns);
+	}
+	if (*next_ns) {
+		int64_t left = *next_ns - now_ns();
+
+		ms = left > 0 ? (int)(left / 1000000) + 1 : 0;
+	}
+	rc = poll(&p, 1, ms);
+	atomic_store(&t->clockless, 0);
+	return !(rc > 0 && read(CHILD_PIPE, drop, sizeof(drop)) == 0);
+}
+
+static void watch(struct guard_table *t)
+{
+	int64_t next = 0;
+	int n;
+
+	while (wait_for(t, &next)) {
+		n = thaw_due(t, false, &next);
+		if (n)
+			dprintf(STDERR_FILENO, "colocd: guard: %d steps thawed past their limit\n",
+				n);
+	}
+	n = 0;
+	for (int i = 0; i < TRIES; i++) {
+		n += thaw_due(t, true, &next);
+		if (!next)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+	if (n)
+		dprintf(STDERR_FILENO, "colocd: guard: colocd is gone, %d steps thawed\n", n);
+}
+
+__attribute__((noreturn)) static void child(struct guard *g, int pipe_fd)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	int null = open("/dev/null", O_RDWR), root = dup(g->root->fd), end = dup(pipe_fd);
+	sigset_t none;
+
+	sigaction(SIGTERM, &ignore, NULL);
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGHUP, &ignore, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid(); /* what is sent to the daemon's group is not for us */
+	prctl(PR_SET_NAME, "colocd-guard");
+	/* Above the numbers we are going to use. */
+	root = fcntl(root, F_DUPFD, 10);
+	end = fcntl(end, F_DUPFD, 10);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(end, CHILD_PIPE);
+	dup2(root, CHILD_ROOT);
+	close_range(CHILD_ROOT + 1, ~0u, 0);
+	if (null < 0 || root < 0 || end < 0 || chdir("/") < 0)
+		_exit(1);
+	watch(g->table);
+	_exit(0);
+}
+
+/* ---- the daemon's side --------------------------------------------------------------------- */
+
+int guard_restart(struct guard *g, struct errbuf *err)
+{
+	sigset_t all, before;
+	int fd[2], rc;
+
+	if (g->pid > 0)
+		waitpid(g->pid, NULL, 0);
+	if (g->pid_fd >= 0)
+		close(g->pid_fd);
+	if (g->pipe_fd >= 0)
+		close(g->pipe_fd);
+	g->pid_fd = g->pipe_fd = -1;
+	g->pid = 0;
+	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_set(err, -errno, "guard: pipe: %s", strerror(errno));
+	/* None may reach the child before it ignores them. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	g->pid = fork();
+	if (g->pid == 0) {
+		close(fd[1]);
+		child(g, fd[0]);
+	}
+	rc = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(fd[0]);
+	g->pipe_fd = fd[1];
+	if (g->pid < 0) {
+		g->pid = 0;
+		return err_set(err, rc, "guard: fork: %s", strerror(-rc));
+	}
+	g->pid_fd = (int)syscall(SYS_pidfd_open, g->pid, 0);
+	return 0;
+}
+
+int guard_start(struct guard **ret, const struct fsroot *root, int max, struct errbuf *err)
+{
+	struct guard *g = calloc(1, sizeof(*g));
+	int rc;
+
+	if (!g)
+		return err_set(err, -ENOMEM, "guard: out of memory");
+	g->root = root;
+	g->max = max;
+	g->pid_fd = g->pipe_fd = -1;
+	g->table_bytes = sizeof(*g->table) + (size_t)max * sizeof(g->table->slot[0]);
+	g->table = mmap(
+		NULL, g->table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g->table == MAP_FAILED) {
+		free(g);
+		return err_set(err, -ENOMEM, "guard: out of memory");
+	}
+	rc = guard_restart(g, err);
+	if (rc < 0) {
+		guard_stop(g);
+		return rc;
+	}
+	*ret = g;
+	return 0;
+}
+
+void guard_stop(struct guard *g)
+{
+	if (!g)
+		return;
+	if (g->pipe_fd >= 0)
+		close(g->pipe_fd);
+	if (g->pid > 0)
+		waitpid(g->pid, NULL, 0);
+	if (g->pid_fd >= 0)
+		close(g->pid_fd);
+	munmap(g->table, g->table_bytes);
+	free(g);
+}
+
+pid_t guard_pid(const struct guard *g)
+{
+	return g->pid;
+}
+
+int guard_fd(const struct guard *g)
+{
+	return g->pid_fd;
+}
+
+int guard_add(struct guard *g, const char *file, const char *thaw_text)
+{
+	for (int i = 0; i < g->max; i++) {
+		struct guard_slot *s = &g->table->slot[i];
+
+		if (atomic_load(&s->used))
+			continue;
+		if (strlen(file) >= sizeof(s->file) || strlen(thaw_text) >= sizeof(s->thaw))
+			return -ENAMETOOLONG;
+		atomic_store(&s->until_ns, 0);
+		strcpy(s->file, file);
+		strcpy(s->thaw, thaw_text);
+		if (i >= atomic_load(&g->table->top))
+			atomic_store(&g->table->top, i + 1);
+		atomic_store_explicit(&s->used, 1, memory_order_release);
+		return i;
+	}
+	return -ENOSPC;
+}
+
+void guard_arm(struct guard *g, int slot, int64_t until_ns)
+{
+	atomic_store(&g->table->slot[slot].until_ns, until_ns);
+	/* A full pipe wakes it as well. */
+	if (atomic_exchange(&g->table->clockless, 0))
+		(void)!write(g->pipe_fd, "", 1);
+}
+
+void guard_disarm(struct guard *g, int slot)
+{
+	atomic_store(&g->table->slot[slot].until_ns, 0);
+}
+
+void guard_remove(struct guard *g, int slot)
+{
+	guard_disarm(g, slot);
+	atomic_store_explicit(&g->table->slot[slot].used, 0, memory_order_release);
+}

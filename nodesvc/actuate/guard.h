@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guard.h - a process of its own that thaws what the daemon froze, when the daemon cannot: killed
+ * (the pipe between them ends) or hung (a group stays frozen past its deadline).
+ *
+ * libc only; forked before the daemon opens anything, so it holds no lock, socket or database. It
+ * shares one table with the daemon: which files, what to write into them, until when. It sleeps
+ * while nothing is frozen and survives SIGTERM, SIGINT and SIGHUP; SIGKILL to it alone is seen by
+ * the daemon (guard_fd), which thaws, and starts it again. Called from the daemon's loop only.
+ */
+#ifndef COLOC_ACTUATE_GUARD_H
+#define COLOC_ACTUATE_GUARD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/fsroot.h"
+
+struct guard;
+
+/* @max: files at once. @root outlives it. */
+int guard_start(struct guard **ret, const struct fsroot *root, int max, struct errbuf *err);
+/* Forks it anew after it died; what was armed stays armed. */
+int guard_restart(struct guard *g, struct errbuf *err);
+/* Ends it; it thaws first whatever is still armed. NULL is fine. */
+void guard_stop(struct guard *g);
+
+pid_t guard_pid(const struct guard *g);
+/* A pidfd: readable when the process has gone. */
+int guard_fd(const struct guard *g);
+
+/* guard_add - a slot for @file (below the fsroot) which @thaw written into it thaws. Returns the
+ * slot; -ENOSPC, -ENAMETOOLONG. */
+int guard_add(struct guard *g, const char *file, const char *thaw);
+/* Before the file is frozen: thaw it if the daemon ends, or at @until_ns (CLOCK_MONOTONIC). */
+void guard_arm(struct guard *g, int slot, int64_t until_ns);
+/* After it was thawed, or when the freeze became another's. */
+void guard_disarm(struct guard *g, int slot);
+void guard_remove(struct guard *g, int slot);
+
+#endif

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/rotate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "common/cleanup.h"
+#include "common/ipc.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+/* Fewer running or runnable threads than this, on average: the step waits. A quarter: what it
+ * still does beside the slice of another costs that one an eighth of two cores at most. */
+#define WAITS_BELOW 0.25
+/* No slice is shorter, however many there are: a switch takes some 0.1 ms of kernel work. */
+#define SLICE_MIN_MS 10
+/* Slurm thaws a step before each signal that is to end it. So long it is let alone; KillWait is
+ * 30 s by default, and a turn comes round in less than freeze_max_ms anyway. */
+#define ENDING_NS INT64_C(60000000000)
+/* A step that was busy at this many looks in a row is looked at in each 2^n-th slice only. */
+#define BUSY_LOOKS_MAX 3
+#define MS             INT64_C(1000000)
+
+struct rotate {
+	struct guard *guard;
+	struct freezer *freezer;
+	char why_not[256]; /* "" all is well */
+	struct loop_source *timer, *watch, *guard_watch;
+
+	int n_slices, asked_ms[PLAN_SLICES_MAX]; /* of the adopted plan */
+	int ms[PLAN_SLICES_MAX];                 /* what they get: freeze_max_ms */
+	int n_turns;                             /* steps that are held */
+	int slice;                               /* current; -1: everybody runs */
+	int64_t start_ns, end_ns, look_ns;       /* of the slice; look 0: done */
+	int busy[PLAN_SLICES_MAX], skip[PLAN_SLICES_MAX];
+	bool on;
+};
+
+static void on_timer(void *arg);
+
+static void on_guard_gone(int fd, uint32_t events, void *arg);
+
+static void watch_guard(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	struct errbuf err;
+
+	if (guard_fd(r->guard) >= 0 && loop_add_fd(d->loop, guard_fd(r->guard), EPOLLIN,
+					       on_guard_gone, d, &r->guard_watch, &err) < 0)
+		log_warning("guard: %s", err.text);
+}
+
+static void on_guard_gone(int fd, uint32_t events, void *arg)
+{
+	struct daemon *d = arg;
+	struct rotate *r = d->rotate;
+	struct errbuf err;
+
+	(void)fd, (void)events;
+	loop_remove(d->loop, r->guard_watch);
+	r->guard_watch = NULL;
+	log_warning("the guard process is gone, starting it again");
+	if (guard_restart(r->guard, &err) == 0) {
+		watch_guard(d);
+		return;
+	}
+	/* Nobody would thaw after a crash: then nobody is frozen. */
+	log_error("%s", err.text);
+	snprintf(r->why_not, sizeof(r->why_not), "%.200s", err.text);
+	for (int i = 0; i < d->jobs.n; i++)
+		rotate_leave(d, d->jobs.step[i]);
+	r->on = false;
+}
+
+int rotate_guard(struct daemon *d, struct errbuf *err)
+{
+	struct rotate *r = calloc(1, sizeof(*r));
+	int rc = r ? guard_start(&r->guard, &d->root, FREEZER_MAX, err)
+		   : err_set(err, -ENOMEM, "out of memory");
+
+	if (rc < 0) {
+		free(r);
+		return rc;
+	}
+	r->slice = -1;
+	d->rotate = r;
+	return 0;
+}
+
+static void on_watch(int fd, uint32_t events, void *arg);
+
+static int open_freezer(struct daemon *d, struct errbuf *err)
+{
+	struct rotate *r = d->rotate;
+	int rc = freezer_open(&r->freezer, &d->root, d->ledger, r->guard, err);
+
+	if (rc < 0)
+		return rc;
+	rc = freezer_restore_all(r->freezer, err);
+	if (rc > 0)
+		log_info("thawed %d steps that a former colocd had in its rotation", rc);
+	else if (rc < 0)
+		log_error("thawing what a former colocd left: %s", err->text);
+	rc = freezer_watch(r->freezer, err);
+	if (rc == 0)
+		rc = loop_add_fd(d->loop, freezer_watch_fd(r->freezer), EPOLLIN, on_watch, d,
+			&r->watch, err);
+	if (rc == 0)
+		rc = loop_add_timer(d->loop, on_timer, d, &r->timer, err);
+	return rc;
+}
+
+void rotate_open(struct daemon *d)
+{
+	struct errbuf err = {""};
+
+	if (!d->rotate)
+		return;
+	watch_guard(d);
+	if (open_freezer(d, &err) < 0)
+		snprintf(d->rotate->why_not, sizeof(d->rotate->why_not), "%.250s", err.text);
+	if (*d->rotate->why_not)
+		log_info("steps cannot take turns: %s", d->rotate->why_not);
+}
+
+void rotate_close(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+
+	if (!r)
+		return;
+	for (int i = 0; i < d->jobs.n; i++)
+		rotate_leave(d, d->jobs.step[i]);
+	loop_remove(d->loop, r->watch);
+	loop_remove(d->loop, r->timer);
+	loop_remove(d->loop, r->guard_watch);
+	freezer_close(r->freezer);
+	guard_stop(r->guard);
+	free(r);
+	d->rotate = NULL;
+}
+
+const char *rotate_why_not(const struct daemon *d)
+{
+	if (!d->rotate)
+		return "no guard process runs";
+	return *d->rotate->why_not ? d->rotate->why_not : NULL;
+}
+
+int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
+}
+
+int rotate_count(const struct daemon *d, int *ret_slice, int *ret_n_slices)
+{
+	*ret_slice = d->rotate ? d->rotate->slice : -1;
+	*ret_n_slices = d->rotate && d->rotate->on ? d->rotate->n_slices : 0;
+	return d->rotate ? d->rotate->n_turns : 0;
+}
+
+/* ---- freezing and thawing one step --------------------------------------------------------- */
+
+static void note_thawed(struct step *s, int64_t now_ns)
+{
+	s->turn.frozen_ns = rotate_frozen_ns(s, now_ns);
+	s->turn.frozen_since_ns = 0;
+}
+
+static void set_frozen(struct daemon *d, struct step *s, bool frozen, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	struct turn *t = &s->turn;
+	struct errbuf err;
+	int rc;
+
+	if (freezer_is_suspended(t->hold) || freezer_is_frozen(t->hold) == frozen)
+		return;
+	rc = frozen ? freezer_freeze(r->freezer, t->hold, now_ns + d->conf.freeze_max_ms * MS, &err)
+		    : freezer_thaw(r->freezer, t->hold, &err);
+	if (rc == 0 && frozen)
+		t->frozen_since_ns = now_ns;
+	else if (rc == 0)
+		note_thawed(s, now_ns);
+	if (rc >= 0 || rc == -ENOENT) /* ended: the next look takes it out */
+		return;
+	log_error("step %s: %s", s->id, err.text);
+	snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+}
+
+static void refuse(struct step *s, const char *why)
+{
+	s->turn.refused = true;
+	snprintf(s->reason, sizeof(s->reason), "runs beside the slices: %.120s", why);
+	log_info("step %s: %s", s->id, s->reason);
+}
+
+static pid_t live_pid(const struct step *s)
+{
+	for (int i = 0; i < s->n_tasks; i++)
+		if (!s->task[i].ended)
+			return s->task[i].pid;
+	return 0;
+}
+
+/* Placed by us, and not in the middle of its launch. */
+static bool may_join(const struct daemon *d, const struct step *s)
+{
+	return s->status == STATUS_PLACED && s->located && s->n_tasks >= s->ntasks && live_pid(s) &&
+	       !s->dry_run && !d->conf.dry_run && !s->turn.refused;
+}
+
+static void join(struct daemon *d, struct step *s)
+{
+	struct turn *t = &s->turn;
+	struct errbuf err;
+	int rc = freezer_hold(d->rotate->freezer, live_pid(s), &s->cgroup, &t->hold, &err);
+
+	if (rc == -ENOENT)
+		return; /* ended meanwhile, or its first task only */
+	if (rc < 0) {
+		t->hold = NULL;
+		refuse(s, err.text);
+		return;
+	}
+	if (!t->util && utilization_open(&t->util, &d->root, &err) < 0)
+		t->util = NULL; /* it never yields then */
+	t->waiting = false;
+	d->rotate->n_turns++;
+}
+
+void rotate_leave(struct daemon *d, struct step *s)
+{
+	struct turn *t = &s->turn;
+	struct errbuf err;
+
+	if (!t->hold)
+		return;
+	if (freezer_drop(d->rotate->freezer, t->hold, &err) < 0) {
+		log_error("step %s: %s", s->id, err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+	}
+	t->hold = NULL;
+	note_thawed(s, ipc_now_ns());
+	d->rotate->n_turns--;
+}
+
+/* ---- who is next --------------------------------------------------------------------------- */
+
+/* Takes a turn now: not suspended, not being ended, and it wants a core. */
+static bool wants_turn(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->hold && t->slices && !t->waiting && !freezer_is_suspended(t->hold) &&
+	       now_ns >= t->off_until_ns;
+}
+
+static bool slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << slice) &&
+			wants_turn(d->jobs.step[i], now_ns))
+			return true;
+	return false;
+}
+
+/* The slice after the current one that somebody wants; -1 none. */
+static int next_slice(const struct daemon *d, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+
+	for (int k = 1; k <= r->n_slices; k++) {
+		int slice = (r->slice < 0 ? k - 1 : r->slice + k) % r->n_slices;
+
+		if (slice_is_wanted(d, slice, now_ns))
+			return slice;
+	}
+	return -1;
+}
+
+/* Mean number of threads that ran or wanted to since the last call; NAN unknown. */
+static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	cleanup_free pid_t *tid = NULL;
+	struct signal value;
+	struct errbuf err;
+	double threads = NAN;
+	int n = 0;
+
+	if (!s->turn.util ||
+		actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) < 0)
+		return NAN;
+	/* On the step's own clock: what it was frozen is no time in which it could have run. */
+	if (utilization_read(s->turn.util, tid, n, now_ns - rotate_frozen_ns(s, now_ns),
+		    n > 0 ? n : 1, &value, &threads, &err) < 0)
+		return NAN;
+	return threads;
+}
+
+static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	double threads = runnable(d, s, now_ns);
+
+	/* No time has passed since the last look: as it was. */
+	return isnan(threads) ? s->turn.waiting : threads < WAITS_BELOW;
+}
+
+/* Steps that waited were thawed all along: those that want a core again get in line. */
+static void wake_waiting(struct daemon *d, int64_t now_ns)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->turn.hold && s->turn.waiting && !freezer_is_suspended(s->turn.hold))
+			s->turn.waiting = waits(d, s, now_ns);
+	}
+}
+
+/* Halfway through a slice: does anybody in it want to run? */
+static bool slice_waits(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	bool all = true;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !wants_turn(s, now_ns))
+			continue;
+		s->turn.waiting = waits(d, s, now_ns);
+		all &= s->turn.waiting;
+	}
+	if (!all && r->busy[r->slice] < BUSY_LOOKS_MAX)
+		r->busy[r->slice]++;
+	else if (all)
+		r->busy[r->slice] = 0;
+	return all;
+}
+
+/* First those who stop, then those who go: no moment has both running. */
+static void make_true(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < d->jobs.n; i++) {
+			struct step *s = d->jobs.step[i];
+			bool out;
+
+			if (!s->turn.hold)
+				continue;
+			out = r->slice >= 0 && wants_turn(s, now_ns) &&
+			      !(s->turn.slices & (UINT32_C(1) << r->slice));
+			if (out == (pass == 0))
+				set_frozen(d, s, out, now_ns);
+		}
+}
+
+/* The next look in a slice that just began; 0: none in this one. */
+static int64_t first_look(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	if (r->skip[r->slice]-- > 0)
+		return 0;
+	r->skip[r->slice] = (1 << r->busy[r->slice]) - 1;
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->turn.slices & (UINT32_C(1) << r->slice) && wants_turn(s, now_ns))
+			runnable(d, s, now_ns); /* from here on */
+	}
+	return r->start_ns + r->ms[r->slice] * MS / 2;
+}
+
+static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	r->slice = slice;
+	r->start_ns = at_ns;
+	/* With nobody in line: look again after as long as a slice. */
+	r->end_ns = at_ns + r->ms[slice < 0 ? 0 : slice] * MS;
+	make_true(d, now_ns);
+	r->look_ns = slice < 0 ? 0 : first_look(d, now_ns);
+}
+
+static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
+{
+	struct daemon *d = arg;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->turn.hold != h)
+			continue;
+		note_thawed(s, ipc_now_ns());
+		if (news == FREEZER_THAWED)
+			s->turn.off_until_ns = ipc_now_ns() + ENDING_NS;
+		log_info("step %s: %s", s->id,
+			news == FREEZER_SUSPENDED ? "suspended by Slurm, its turns are over"
+			: news == FREEZER_RESUMED ? "resumed by Slurm, takes its turns again"
+						  : "thawed by Slurm for a signal, left alone");
+	}
+}
+
+void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
+{
+	struct rotate *r = d->rotate;
+	int64_t late;
+
+	*ret_next_ns = 0;
+	if (!r->on)
+		return;
+	freezer_watch_read(r->freezer, on_news, d);
+	if (r->look_ns && now_ns >= r->look_ns && now_ns < r->end_ns) {
+		r->look_ns = 0;
+		if (slice_waits(d, now_ns))
+			r->end_ns = now_ns;
+	}
+	if (now_ns >= r->end_ns) {
+		wake_waiting(d, now_ns);
+		/* On time to the tick, so that shares do not drift; a late loop starts afresh. */
+		late = now_ns - r->end_ns;
+		begin_slice(d, next_slice(d, now_ns), late < r->ms[0] * MS / 2 ? r->end_ns : now_ns,
+			now_ns);
+	}
+	*ret_next_ns = r->look_ns && r->look_ns < r->end_ns ? r->look_ns : r->end_ns;
+}
+
+static void on_timer(void *arg)
+{
+	struct daemon *d = arg;
+	int64_t next;
+
+	rotate_run(d, ipc_now_ns(), &next);
+	loop_set_timer_at(d->rotate->timer, next);
+}
+
+static void on_watch(int fd, uint32_t events, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)fd, (void)events;
+	freezer_watch_read(d->rotate->freezer, on_news, d);
+}
+
+/* ---- the plan ------------------------------------------------------------------------------ */
+
+void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+{
+	struct rotate *r = d->rotate;
+
+	if (!r)
+		return;
+	for (int i = 0; i < d->jobs.n; i++)
+		d->jobs.step[i]->turn.slices = 0;
+	r->n_slices = p->n_slices;
+	for (int k = 0; k < p->n_slices; k++) {
+		r->asked_ms[k] = p->slice[k].ms;
+		for (int j = 0; j < p->slice[k].n_jobs; j++)
+			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
+	}
+}
+
+/* Slices so short that nobody is frozen longer than freeze_max_ms, with a tenth to spare. */
+static void fit_slices(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	double limit = 0.9 * d->conf.freeze_max_ms, longest = 0;
+	int total = 0;
+
+	for (int k = 0; k < r->n_slices; k++)
+		total += r->asked_ms[k];
+	for (int k = 0; k < r->n_slices; k++)
+		longest = fmax(longest, total - r->asked_ms[k]);
+	for (int k = 0; k < r->n_slices; k++) {
+		r->ms[k] =
+			longest > limit ? (int)(r->asked_ms[k] * limit / longest) : r->asked_ms[k];
+		if (r->ms[k] < SLICE_MIN_MS)
+			r->ms[k] = SLICE_MIN_MS;
+	}
+}
+
+void rotate_update(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	int64_t now_ns = ipc_now_ns();
+	bool changed = false, on;
+
+	if (!r || *r->why_not)
+		return;
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+		bool in = s->turn.slices && may_join(d, s);
+
+		if (in && !s->turn.hold) {
+			join(d, s);
+			changed |= s->turn.hold != NULL;
+		} else if (!in && s->turn.hold) {
+			rotate_leave(d, s);
+			changed = true;
+		}
+	}
+	if (r->n_slices)
+		fit_slices(d);
+	on = r->n_turns > 1;
+	if (!on && r->on) {
+		/* One alone needs no turns. */
+		r->slice = -1;
+		make_true(d, now_ns);
+		loop_set_timer_at(r->timer, 0);
+	}
+	r->on = on;
+	if (!on || !changed)
+		return;
+	if (r->slice < 0 || r->slice >= r->n_slices || !slice_is_wanted(d, r->slice, now_ns)) {
+		memset(r->busy, 0, sizeof(r->busy));
+		memset(r->skip, 0, sizeof(r->skip));
+		begin_slice(d, next_slice(d, now_ns), now_ns, now_ns);
+	} else {
+		make_true(d, now_ns); /* who came waits for his turn */
+	}
+	loop_set_timer_at(r->timer, r->look_ns && r->look_ns < r->end_ns ? r->look_ns : r->end_ns);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rotate.h - a plan's slices on the node: whole steps take turns, by the freezer.
+ *
+ * At each switch the steps of the next slice are thawed and all others that take part are frozen.
+ * Deadlines are absolute, so shares do not drift. A step that waits (for I/O, asleep) yields: its
+ * slice ends early and it stays thawed, at nobody's cost, until it wants a core again and gets its
+ * turn. Steps that cannot be frozen (batch, extern, another's dry run) run beside every slice.
+ *
+ * Nobody stays frozen longer than freeze_max_ms: slices are shortened where there are too many, and
+ * the guard thaws what a late daemon does not. Loop thread only.
+ */
+#ifndef COLOC_NODESVC_ROTATE_H
+#define COLOC_NODESVC_ROTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+#include "nodesvc/actuate/freeze.h"
+#include "nodesvc/engine/plan.h"
+
+struct daemon;
+struct step;
+struct utilization;
+
+/* A step's part in the rotation. */
+struct turn {
+	uint32_t slices; /* bit s: runs in slice s; 0: takes no part */
+	struct freezer_hold *hold;
+	bool waiting;                       /* wants no core: thawed in every slice */
+	bool refused;                       /* cannot be frozen; the step's reason says why */
+	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
+	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */
+	struct utilization *util;
+};
+
+/* rotate_guard - forks the guard; before the daemon opens anything it must not hold. */
+int rotate_guard(struct daemon *d, struct errbuf *err);
+/*
+ * rotate_open - the freezer, the timer; thaws what a former daemon left. Never fails: without a
+ * freezer rotate_why_not() says why, and plans with slices go to the fallback.
+ */
+void rotate_open(struct daemon *d);
+/* Thaws everything and ends the guard. */
+void rotate_close(struct daemon *d);
+const char *rotate_why_not(const struct daemon *d); /* NULL: steps can take turns */
+
+/* The slices of @p, whose job i is @step[i]. Takes effect at update. */
+void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step);
+/* Steps join (placed, all tasks there) and leave. Cheap when nothing changed. */
+void rotate_update(struct daemon *d);
+/* Thaws and takes it out for now: before its placement is put back, at its end. */
+void rotate_leave(struct daemon *d, struct step *s);
+/* How long it has been frozen so far, ns. */
+int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns);
+
+/* What the timer calls; *ret_next_ns: when next, 0 never. For tests, which bring their own time. */
+void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns);
+/* Jobs that take part now, and the slice's number; for status. */
+int rotate_count(const struct daemon *d, int *ret_slice, int *ret_n_slices);
+
+#endif

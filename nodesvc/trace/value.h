@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * value.h - strict reading of single JSON values: each getter returns 0, or -EINVAL with a text
+ * that names where, the field and the value, and leaves its output alone. Thread-safe.
+ */
+#ifndef COLOC_TRACE_VALUE_H
+#define COLOC_TRACE_VALUE_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+#include "common/coreset.h"
+#include "common/err.h"
+
+/* Where we are, for messages: "view 2: job A: " */
+struct where {
+	int view;
+	bool is_list;
+	const char *job;
+	struct errbuf *err;
+};
+
+int value_fail(const struct where *w, const char *text);
+int value_bad(const struct where *w, const char *field, json_object *node, const char *expected);
+int value_unknown_key(const struct where *w, const char *key);
+
+/* Finite, within @min..@max; a @max of 1e300 or more counts as none. */
+int value_double(const struct where *w, const char *field, json_object *o, double min, double max,
+	double *ret);
+/* 4.0 is whole too. */
+int value_int(const struct where *w, const char *field, json_object *o, int min, int max, int *ret);
+/* Not empty, shorter than @max bytes, no NUL inside; the text belongs to @o. */
+int value_string(
+	const struct where *w, const char *field, json_object *o, size_t max, const char **ret);
+int value_coreset(const struct where *w, const char *field, json_object *o, struct coreset *ret);
+int value_bool(const struct where *w, const char *field, json_object *o, bool *ret);
+int value_type(const struct where *w, const char *field, json_object *o, json_type type);
+
+#endif

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# gang.sh - whole steps take turns by the freezer: fair shares; scancel, a time limit and Slurm's
+# suspend work on a frozen step; no step stays frozen after release, stop, a hang, or kill -9.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+spin=$builddir/contrib/programs/bin/spin
+[ -x "$spin" ] || skip_all "PROGRAMS: contrib/programs was not built"
+start_spine 'policy: gang' 'gang_slice_ms: 50' 'freeze_max_ms: 2000'
+
+# Two threads' worth of spinning, in the background, until cancelled.
+spin_step() {
+  local name=$1
+  shift
+  srun -J "$name" -c2 "$@" bash -c "'$spin' --work=100000000 & exec '$spin' --work=100000000" \
+    >"$tmp/srun.$name" 2>&1 &
+  started_pids+=("$!")
+  wait_for 20 spins "$name" || diag "step $name did not start: $(cat "$tmp/srun.$name")"
+}
+spins() {
+  local id
+  id=$(job_id "$1")
+  [ -n "$id" ] && [ "$(step_pids "$id" | xargs -I{} cat /proc/{}/comm | grep -cx spin)" = 2 ]
+}
+# The step's own group of the freezer, and what it says.
+freezer_of() {
+  if [ -n "$step_below" ]; then
+    echo "$(step_dir "$1" 0)/cgroup.freeze"
+  else
+    echo "/sys/fs/cgroup/freezer/slurm_$node/uid_$(id -u)/job_$1/step_0/freezer.state"
+  fi
+}
+step_pids() { cat "$(dirname "$(freezer_of "$1")")"/{.,*,*/*}/cgroup.procs 2>/dev/null; }
+is_frozen() { grep -qE '^(1|FROZEN|FREEZING)' "$(freezer_of "$1")"; }
+is_thawed() { grep -qE '^(0|THAWED)' "$(freezer_of "$1")"; }
+all_thawed() {
+  local id
+  for id in $(squeue -h -t R,S -o %i); do is_thawed "$id" || return 1; done
+}
+# A step takes turns: seen frozen and seen thawed.
+rotates() { wait_for 5 is_frozen "$1" && wait_for 5 is_thawed "$1"; }
+cpu_ms() {
+  local p sum=0 ns
+  for p in $(step_pids "$1"); do
+    ns=$(cut -d' ' -f1 "/proc/$p/schedstat" 2>/dev/null) && sum=$((sum + ns / 1000000))
+  done
+  echo "$sum"
+}
+rows() { ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/'; }
+rows_are() { [ "$(rows)" = "$1" ]; }
+
+# --- shares ----------------------------------------------------------------------------------
+spin_step g1 --coloc=on
+one=$(job_id g1)
+ok "one alone is never frozen" is_thawed "$one"
+spin_step g2 --coloc=on
+two=$(job_id g2)
+ok "the first takes turns" rotates "$one"
+ok "the second takes turns" rotates "$two"
+a0=$(cpu_ms "$one") b0=$(cpu_ms "$two") both=0 n=0
+end=$((SECONDS + 5))
+while [ $SECONDS -lt $end ]; do
+  n=$((n + 1))
+  ! is_thawed "$one" || ! is_thawed "$two" || both=$((both + 1))
+  sleep 0.01
+done
+a=$(($(cpu_ms "$one") - a0)) b=$(($(cpu_ms "$two") - b0))
+diag "cpu time in 5 s: $a and $b ms; both thawed in $both of $n looks"
+# 5 % of a half, with five times slack.
+at_most $((a > b ? 100 * a / (a + b) : 100 * b / (a + b))) 62 "larger share in percent"
+at_most $((100 * both / n)) 10 "looks in percent with both running"
+spin_step g3 --coloc=on
+three=$(job_id g3)
+ok "a third joins" rotates "$three"
+ok "a batch step is not frozen" test "$(sbatch --parsable -J batch --coloc=on --wrap "sleep 5" >"$tmp/b"; echo ok)" = ok
+wait_for 10 job_is "$(cat "$tmp/b")" RUNNING
+ok "... the others go on" rotates "$one"
+scancel "$(cat "$tmp/b")"
+
+# --- ends ------------------------------------------------------------------------------------
+wait_for 5 is_frozen "$three"
+t0=$(now_ms)
+scancel "$three"
+ok "scancel ends a frozen step" wait_for 10 job_gone g3
+diag "gone after $(($(now_ms) - t0)) ms"
+is "$(node_state | sed 's/mixed/allocated/')" allocated "the node is not drained"
+ok "the others go on" rotates "$two"
+
+# --- Slurm's suspend ----------------------------------------------------------------------------
+scontrol suspend "$one"
+suspended() { squeue -h -j "$one" -o %t | grep -q S && log | grep -q "step $one.0: suspended by Slurm"; }
+ok "a suspend is seen" wait_for 10 suspended
+is_thawed "$one" && diag "thawed though suspended"
+thawed=0
+for _ in $(seq 100); do
+  ! is_thawed "$one" || thawed=$((thawed + 1))
+  sleep 0.02
+done
+is $thawed 0 "a suspended step stays so for 2 s of rotation"
+ok "the other has the node" is_thawed "$two"
+scontrol resume "$one"
+ok "a resumed step takes its turns again" rotates "$one"
+
+# --- the guard -------------------------------------------------------------------------------
+guard_of() { pgrep -P "$1" -x colocd-guard; }
+g=$(guard_of "$colocd_pid")
+kill -KILL "$g"
+ok "a killed guard is started again" wait_for 5 eval '[ -n "$(guard_of $colocd_pid)" ] && [ "$(guard_of $colocd_pid)" != '"$g"' ]'
+ok "the rotation goes on" rotates "$one"
+
+thawed_now() { is_thawed "$one" && is_thawed "$two"; }
+for round in 1 2 3; do
+  g=$(guard_of "$colocd_pid")
+  wait_for 5 is_frozen "$one"
+  t0=$(now_ms)
+  kill -KILL "$colocd_pid"
+  wait_for 3 thawed_now
+  at_most $(($(now_ms) - t0)) 1000 "kill -9, round $round: ms until all are thawed"
+  ok "its guard ends" wait_for 5 process_gone "$g"
+  wait "$colocd_pid" 2>/dev/null
+  start_colocd "$tmp/coloc.yaml" "$socket"
+  colocd_pid=$pid
+  ok "the next daemon takes turns again" rotates "$one"
+done
+
+wait_for 5 is_frozen "$one"
+kill -STOP "$colocd_pid"
+t0=$(now_ms)
+ok "a hung daemon: the guard thaws" wait_for 10 thawed_now
+at_most $(($(now_ms) - t0)) 10000 "ms until all are thawed, freeze_max_ms 2000"
+kill -CONT "$colocd_pid"
+ok "the rotation goes on" rotates "$one"
+
+# --- both guard and daemon gone -----------------------------------------------------------------
+g=$(guard_of "$colocd_pid")
+wait_for 5 is_frozen "$two"
+kill -STOP "$colocd_pid"
+kill -KILL "$g" "$colocd_pid"
+wait "$colocd_pid" 2>/dev/null
+start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
+like "$(log)" 'thawed [12] steps that a former colocd had' "the next daemon thaws what both left"
+ok "the rotation goes on" rotates "$two"
+
+# --- release, stop -------------------------------------------------------------------------------
+wait_for 5 is_frozen "$two"
+ctl release "$two" >/dev/null
+ok "release thaws" is_thawed "$two"
+ok "one alone takes no turns" wait_for 5 all_thawed
+ctl release >/dev/null
+is "$(rows)" 0 "the ledger is empty"
+stop_steps
+
+spin_step g1 --coloc=on
+spin_step g2 --coloc=on
+one=$(job_id g1)
+ok "they take turns" rotates "$one"
+wait_for 5 is_frozen "$one"
+stop "$colocd_pid"
+ok "stop thaws" all_thawed
+is "$(squeue -h | wc -l)" 2 "the steps go on"
+: >"$tmp/colocd.out"
+start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
+unlike "$(log)" 'that a former colocd had' "stop left no row of the rotation"
+stop_steps
+
+# --- a step that waits, and a time limit -------------------------------------------------------
+spin_step g1 --coloc=on -t 1
+one=$(job_id g1)
+spawn lazy --coloc=on -n1 -c2
+lazy=$(job_id lazy)
+sleep 1
+thawed=0
+for _ in $(seq 100); do
+  ! is_thawed "$one" || thawed=$((thawed + 1))
+  sleep 0.02
+done
+at_most $((100 - thawed)) 20 "a step beside one that sleeps: looks in a hundred that see it frozen"
+ok "the sleeper is not frozen either" is_thawed "$lazy"
+spin_step g2 --coloc=on
+ok "... takes turns with one that does not" rotates "$one"
+ok "a time limit ends a step that takes turns" wait_for 120 job_gone g1
+stop_steps
+ok "the ledger is empty" wait_for 5 rows_are 0
+stop "$colocd_pid"
+ok "no cgroup of the tests is left" wait_for 10 no_jobs
+done_testing

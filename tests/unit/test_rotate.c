@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who runs when: rotation over files that stand for /proc and the v1 freezer, at times the test
+ * makes up. tests/live/gang.sh has real steps and a clock.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+#include "tests/unit/fstree.h"
+
+#define MS INT64_C(1000000)
+
+static struct fstree tree;
+static struct daemon d;
+static struct plan plan;
+static struct errbuf err;
+static int64_t now, next;
+static uint32_t idle; /* job whose threads sleep; 0 none */
+
+static void put_run(uint32_t job, int64_t run_ms, int slices)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10);
+	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)(run_ms * MS), slices);
+	fstree_put(&tree, path, text);
+}
+
+static void setup(void)
+{
+	memset(&d, 0, sizeof(d));
+	idle = 0;
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(&d.conf);
+	fstree_make(&tree);
+	d.root = tree.root;
+	fstree_put(&tree, "proc/self/mountinfo",
+		"31 22 0:27 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n"
+		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
+	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
+	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(plan_init(&plan, JOBS_MAX, &err), 0);
+	ck_assert_int_eq(rotate_guard(&d, &err), 0);
+	rotate_open(&d);
+}
+
+static void teardown(void)
+{
+	rotate_close(&d);
+	jobs_done(&d.jobs);
+	plan_done(&plan);
+	actuate_close(d.actuate);
+	ledger_close(d.ledger);
+	loop_free(d.loop);
+	topo_free(d.topo);
+	fstree_remove(&tree);
+}
+
+static void freezer_file(uint32_t job, char *ret, size_t size)
+{
+	snprintf(
+		ret, size, "sys/fs/cgroup/freezer/slurm_n1/uid_0/job_%u/step_0/freezer.state", job);
+}
+
+static bool frozen(uint32_t job)
+{
+	char path[128], text[16] = "";
+
+	freezer_file(job, path, sizeof(path));
+	ck_assert_int_gt(fsroot_read(&tree.root, path, text, sizeof(text)), 0);
+	return strncmp(text, "FROZEN", 6) == 0;
+}
+
+static struct step *add(uint32_t job)
+{
+	struct step *s = jobs_add(&d.jobs, job, 0, 0);
+	char path[160], text[160];
+
+	freezer_file(job, path, sizeof(path));
+	fstree_put(&tree, path, "THAWED\n");
+	snprintf(path, sizeof(path), "proc/%u/cgroup", job * 10);
+	snprintf(text, sizeof(text),
+		"9:cpuset:/slurm_n1/uid_0/job_%u/step_0\n3:freezer:/slurm_n1/uid_0/job_%u/step_0\n",
+		job, job);
+	fstree_put(&tree, path, text);
+	snprintf(text, sizeof(text), "%u\n", job * 10);
+	snprintf(s->cgroup.step_path, sizeof(s->cgroup.step_path),
+		"sys/fs/cgroup/cpuset/slurm_n1/uid_0/job_%u/step_0", job);
+	snprintf(path, sizeof(path), "%.120s/tasks", s->cgroup.step_path);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "%.120s/cgroup.procs", s->cgroup.step_path);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%u/task/%u/stat", job * 10, job * 10);
+	fstree_put(&tree, path, "1 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n");
+	put_run(job, 0, 1);
+	s->cgroup.job_id = job;
+	s->ntasks = 1;
+	s->located = true;
+	s->status = STATUS_PLACED;
+	ck_assert_int_eq(step_add_task(s, 0, (pid_t)(job * 10)), 0);
+	return s;
+}
+
+/* One turn of the rotation, at the time it asked for; who is not idle has run meanwhile. */
+static void turn(void)
+{
+	static int64_t ran_ms;
+
+	ran_ms += 100000;
+	for (int i = 0; i < d.jobs.n; i++)
+		if (d.jobs.step[i]->job_id != idle)
+			put_run(d.jobs.step[i]->job_id, ran_ms, 1);
+	now = next;
+	rotate_run(&d, now, &next);
+}
+
+/* Jobs 1..n, each in a slice of its own, of these lengths; then to the start of a slice. */
+static void give(const int *ms, int n)
+{
+	bool was;
+
+	plan.n_jobs = n;
+	plan.n_slices = n;
+	for (int i = 0; i < n; i++) {
+		snprintf(plan.job[i].id, sizeof(plan.job[i].id), "%d.0", i + 1);
+		plan.slice[i].ms = ms[i];
+		plan.slice[i].n_jobs = 1;
+		plan.slice[i].job[0] = i;
+	}
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	now = ipc_now_ns();
+	rotate_run(&d, now, &next);
+	for (was = frozen(1); next && frozen(1) == was;)
+		turn();
+}
+
+/* Time goes on to @until by the deadlines asked for; thawed time of @job meanwhile, ms. */
+static int64_t run_until(int64_t until, uint32_t job)
+{
+	int64_t ran = 0;
+
+	while (next && next <= until) {
+		if (!frozen(job))
+			ran += next - now;
+		turn();
+	}
+	if (!frozen(job))
+		ran += until - now;
+	now = until;
+	return ran / MS;
+}
+
+START_TEST(two_steps_take_turns)
+{
+	add(1);
+	add(2);
+	give((int[]){100, 100}, 2);
+	ck_assert(frozen(1) != frozen(2));
+	for (int i = 0; i < 20; i++) {
+		bool was = frozen(1);
+		int64_t to = now + 100 * MS;
+
+		run_until(to, 1);
+		ck_assert(frozen(1) != frozen(2));
+		ck_assert(frozen(1) != was);
+	}
+}
+END_TEST
+
+START_TEST(shares_follow_the_slices)
+{
+	add(1);
+	add(2);
+	give((int[]){300, 100}, 2);
+	ck_assert_int_eq(run_until(now + 4000 * MS, 1), 3000);
+	ck_assert_int_eq(run_until(now + 40000 * MS, 2), 10000);
+}
+END_TEST
+
+START_TEST(one_alone_is_never_frozen)
+{
+	struct step *two;
+
+	add(1);
+	give((int[]){100}, 1);
+	ck_assert(!frozen(1));
+	ck_assert_int_eq(next, 0);
+	ck_assert_int_eq(ledger_count(d.ledger), 1);
+	two = add(2);
+	give((int[]){100, 100}, 2);
+	ck_assert(frozen(1) || frozen(2));
+	two->status = STATUS_RELEASED;
+	rotate_leave(&d, two);
+	plan.n_slices = 1;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	ck_assert(!frozen(1));
+	ck_assert(!frozen(2));
+}
+END_TEST
+
+START_TEST(waiting_step_yields_and_comes_back)
+{
+	int64_t ran;
+
+	add(1);
+	add(2);
+	give((int[]){100, 100}, 2);
+	idle = 1;
+	run_until(now + 1000 * MS, 2);
+	ck_assert_int_eq(run_until(now + 1000 * MS, 2), 1000);
+	ck_assert(!frozen(1));
+	idle = 0;
+	run_until(now + 1000 * MS, 2);
+	ran = run_until(now + 2000 * MS, 2);
+	ck_assert_int_ge(ran, 950);
+	ck_assert_int_le(ran, 1050);
+}
+END_TEST
+
+START_TEST(all_waiting_all_run)
+{
+	add(1);
+	add(2);
+	give((int[]){100, 100}, 2);
+	for (int i = 0; i < 10; i++) { /* nobody's account grows */
+		now = next;
+		rotate_run(&d, now, &next);
+	}
+	ck_assert(!frozen(1) && !frozen(2));
+	ck_assert_int_gt(next, now);
+}
+END_TEST
+
+START_TEST(nobody_is_frozen_longer_than_the_limit)
+{
+	int ms[8];
+	int64_t since = 0, longest = 0, end;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		add(i + 1);
+		ms[i] = 1000;
+	}
+	d.conf.freeze_max_ms = 2000;
+	give(ms, 8);
+	end = now + 10000 * MS;
+	while (now < end) {
+		turn();
+		if (frozen(5) && !since)
+			since = now;
+		if (!frozen(5) && since) {
+			longest = now - since > longest ? now - since : longest;
+			since = 0;
+		}
+	}
+	ck_assert_int_gt(longest, 0);
+	ck_assert_int_le(longest, 2000 * MS);
+}
+END_TEST
+
+START_TEST(step_that_cannot_be_frozen_runs_beside)
+{
+	struct step *batch;
+
+	add(1);
+	add(2);
+	batch = add(3);
+	batch->cgroup.step_id = ACTUATE_STEP_BATCH;
+	give((int[]){100, 100, 100}, 3);
+	ck_assert_ptr_nonnull(strstr(batch->reason, "never frozen"));
+	for (int i = 0; i < 10; i++) {
+		run_until(now + 50 * MS, 1);
+		ck_assert(!frozen(3));
+		ck_assert(frozen(1) != frozen(2));
+	}
+}
+END_TEST
+
+START_TEST(unplaced_and_dry_steps_take_no_part)
+{
+	add(1)->dry_run = true;
+	add(2)->status = STATUS_PENDING;
+	add(3)->n_tasks = 0;
+	give((int[]){100, 100, 100}, 3);
+	ck_assert_int_eq(next, 0);
+	ck_assert(!frozen(1) && !frozen(2) && !frozen(3));
+	ck_assert_int_eq(ledger_count(d.ledger), 0);
+}
+END_TEST
+
+START_TEST(frozen_time_is_counted)
+{
+	struct step *s = add(1);
+	int64_t before, t0, ran;
+
+	add(2);
+	give((int[]){100, 100}, 2);
+	t0 = now;
+	before = rotate_frozen_ns(s, now);
+	ran = run_until(now + 1000 * MS, 1);
+	ck_assert_int_eq((rotate_frozen_ns(s, now) - before) / MS, (now - t0) / MS - ran);
+}
+END_TEST
+
+START_TEST(end_of_a_step_leaves_nothing_behind)
+{
+	struct step *one = add(1);
+
+	add(2);
+	give((int[]){100, 100}, 2);
+	while (!frozen(1))
+		run_until(now + 50 * MS, 1);
+	rotate_leave(&d, one);
+	ck_assert(!frozen(1));
+	ck_assert_int_eq(ledger_count(d.ledger), 1);
+	jobs_remove(&d.jobs, one);
+	rotate_close(&d);
+	ck_assert(!frozen(2));
+	ck_assert_int_eq(ledger_count(d.ledger), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("rotate");
+	SRunner *sr = srunner_create(s);
+	TCase *tc;
+	int failed;
+
+	/* Not as root there is no fanotify, and then no rotation: nothing to see here. */
+	if (geteuid() != 0) {
+		printf("needs root: fanotify\n");
+		return 77;
+	}
+	tc = tcase_create("whole steps take turns");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, two_steps_take_turns);
+	tcase_add_test(tc, shares_follow_the_slices);
+	tcase_add_test(tc, one_alone_is_never_frozen);
+	tcase_add_test(tc, frozen_time_is_counted);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("who waits yields his slice");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, waiting_step_yields_and_comes_back);
+	tcase_add_test(tc, all_waiting_all_run);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("nobody stays frozen, and not everybody is");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, nobody_is_frozen_longer_than_the_limit);
+	tcase_add_test(tc, step_that_cannot_be_frozen_runs_beside);
+	tcase_add_test(tc, unplaced_and_dry_steps_take_no_part);
+	tcase_add_test(tc, end_of_a_step_leaves_nothing_behind);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -467,19 +467,19 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
-	add(s, "one program alone follows the closed form",
+	add(s, "V3: one program alone follows the closed form",
 		compute_only_matches_amdahl_with_overhead, 0);
-	add(s, "a miss costs latency over overlap", memory_part_matches_cpi_formula, 0);
-	add(s, "two streams on one socket share its bandwidth",
+	add(s, "V3: a miss costs latency over overlap", memory_part_matches_cpi_formula, 0);
+	add(s, "V4: two streams on one socket share its bandwidth",
 		two_streams_get_half_the_bandwidth_each, 0);
 	add(s, "pages left behind are far away", remote_memory_is_slower, 0);
-	add(s, "caches and cores are never overbooked, names mean nothing",
+	add(s, "V6, V7, V8: caches and cores are never overbooked, names mean nothing",
 		random_programs_hold_invariants, 50);
 	add(s, "sharing by time costs what the penalties say",
 		sharing_by_time_costs_what_the_penalties_say, 0);
 	add(s, "a donee takes idle time only", donee_runs_in_the_idle_time_of_its_donor, 0);
 	add(s, "two threads of a core give a quarter more", siblings_give_a_quarter_more, 0);
-	add(s, "a quarter of the machine takes its time",
+	add(s, "V5: a quarter of the machine takes its time",
 		solo_on_a_quarter_takes_as_long_as_scalability_says, 0);
 	add(s, "gang slices divide the time", gang_slices_divide_the_time, 0);
 	add(s, "time jumps from event to event", clock_stops_at_phase_ends_and_charges_moves, 0);

@@ -21,7 +21,6 @@
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
 #include "nodesvc/track.h"
-#include "nodesvc/rotate.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096

@@ -57,7 +57,9 @@ sim_tests = \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
 	tests/unit/test_sim_shape \
-	tests/unit/test_sim_workload
+	tests/unit/test_sim_tasks \
+	tests/unit/test_sim_workload \
+	tests/unit/test_task_workload
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests) tests/check-sim.sh
@@ -75,6 +77,15 @@ tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_tasks_SOURCES = tests/unit/test_sim_tasks.c
+tests_unit_test_sim_tasks_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_tasks_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_task_workload_SOURCES = \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
+	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
+	tests/unit/test_task_workload.c
+tests_unit_test_task_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
+tests_unit_test_task_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
 	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
@@ -92,10 +103,16 @@ contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
 EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
+	contrib/workloads/das-clocks.yaml \
+	contrib/workloads/das-heat.yaml \
+	contrib/workloads/das-interference.yaml \
 	doc/plots/lira-fig7.svg \
 	doc/plots/lira-fig9.svg \
 	doc/plots/sbmp-fig11.svg
-noinst_PROGRAMS += contrib/bench/bin/papersim
+# End of EXTRA_DIST
+noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
+contrib_bench_bin_dassim_SOURCES = contrib/bench/dassim.c
+contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
 	contrib/bench/papersim/lira.c \

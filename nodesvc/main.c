@@ -195,9 +195,12 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 
 static void daemon_close(struct daemon *d)
 {
+	uint64_t decisions, bytes;
 	struct errbuf err;
 
 	server_free(d->server);
+	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
+		log_error("recording: %s", err.text);
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);

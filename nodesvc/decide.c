@@ -331,6 +331,8 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
 {
 	if (!step_is_managed(s))
 		return 0;
+	if (ipc_now_ns() < s->track.control_until_ns)
+		return 0; /* decide_finish() places it later */
 	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &s->envelope)) {
 		/* The allocation is not what Slurm's item said: decide again with the truth. */
 		coreset_zero(&s->coreset);
@@ -666,8 +668,8 @@ void decide_finish(struct daemon *d)
 			d->n_rebinds++;
 			count_move(s, now_ns);
 			s->dirty = true;
-		} else if (s->status == STATUS_PENDING && s->n_tasks >= s->ntasks &&
-			   !coreset_is_empty(&s->coreset)) {
+		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
+			   s->n_tasks >= s->ntasks && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
 			apply(d, s, &err);
 		}

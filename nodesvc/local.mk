@@ -16,8 +16,10 @@ libnodesvc_la_SOURCES = \
 	nodesvc/lifecycle.c \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
+	nodesvc/measured_json.c nodesvc/measured_json.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
+	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
 	nodesvc/sample.c \
@@ -26,7 +28,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
-NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \
+NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \
 	libcommon.la $(YAML_LIBS) $(JSON_LIBS) -lm
 
 sbin_PROGRAMS += nodesvc/colocd

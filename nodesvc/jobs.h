@@ -125,7 +125,7 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
-	struct turn turn; /* rotate.c */
+	struct turn turn;    /* rotate.c */
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];

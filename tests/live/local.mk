@@ -4,6 +4,7 @@ live_scripts = \
 	tests/live/placement.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
+	tests/live/accounting.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
 	tests/live/nodes.sh \

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -36,6 +37,7 @@ void history_write(struct daemon *d, struct step *s)
 {
 	char text[CORESET_STR_MAX];
 	struct errbuf err = {""};
+	int64_t now_ns = ipc_now_ns();
 	int rc = 0;
 
 	/* Without a row there is nothing to belong to; the row comes with the first tick. */
@@ -46,9 +48,12 @@ void history_write(struct daemon *d, struct step *s)
 			coreset_format(&s->change[i].coreset, text, sizeof(text)), s->change[i].why,
 			&err);
 	s->n_changes = 0;
-	if (rc == 0 && s->sample_no != s->sample_written) {
+	/* Nobody looks closer than a second; the store thins further as the step grows old. */
+	if (rc == 0 && s->sample_no != s->sample_written &&
+		now_ns - s->last_record_ns >= INT64_C(1000000000)) {
 		rc = record_sample(d->record, s->row_id, &s->thin, unix_ns(), s->signal, &err);
 		s->sample_written = s->sample_no;
+		s->last_record_ns = now_ns;
 	}
 	if (rc < 0) {
 		log_debug("step %s: history: %s", s->id, err.text);

@@ -17,14 +17,16 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/pages.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
-#include "nodesvc/pages.h"
+#include "nodesvc/track.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
 #define STEP_DECISIONS_MAX 32
 #define STEP_ENV_MAX       16
+#define STEP_SPEEDS_MAX    8
 #define STEP_CHANGES_MAX   16
 #define STEP_BATCH         0xfffffffbu
 #define STEP_EXTERN        0xfffffffcu
@@ -125,7 +127,12 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
-	struct turn turn;    /* rotate.c */
+	struct track track;
+	bool phase_changed; /* the engine has not been told */
+	struct track_work trial_mark;
+	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
+	int n_speed;
+	struct turn turn; /* rotate.c */
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
@@ -144,6 +151,7 @@ struct step {
 	struct step_change change[STEP_CHANGES_MAX]; /* history.c */
 	int n_changes;
 	struct record_thin thin;
+	int64_t last_record_ns;
 	uint64_t sample_written;
 };
 

@@ -24,7 +24,9 @@ libnodesvc_la_SOURCES = \
 	nodesvc/sample.c \
 	nodesvc/server.c \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
-	nodesvc/store.c
+	nodesvc/store.c \
+	nodesvc/track.c nodesvc/track.h \
+	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \

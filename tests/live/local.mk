@@ -2,13 +2,16 @@
 # another. Exit 77: a prerequisite is missing, and which.
 live_scripts = \
 	tests/live/placement.sh \
+	tests/live/progress.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
 	tests/live/accounting.sh \
+	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
-	tests/live/nodes.sh \
 	tests/live/gang.sh \
+	tests/live/nodes.sh \
+	tests/live/omp.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
 	tests/live/plugin-messages.sh \

@@ -541,14 +541,16 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	struct errbuf *err)
 {
 	const char *what;
+	int64_t start_ns;
 	int rc;
 
 	if (d->trace)
 		trace_begin(d->trace, v);
+	start_ns = ipc_now_ns();
 	rc = engine_decide(d->engine, v, &d->plan, why);
+	metrics_note(&d->decision_times, ipc_now_ns() - start_ns);
 	if (d->trace)
 		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? why->text : NULL);
-
 	d->decided_by = engine_policy(d->engine)->name;
 	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
 	if (what)

@@ -491,6 +491,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 	char cores[CORESET_STR_MAX];
 	struct step_figures figures;
 	struct errbuf err;
+	int rc;
 	struct step_row row = {
 		.row_id = s->row_id,
 		.job_id = s->job_id,
@@ -525,7 +526,12 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		compare_launches(d, &row, s->track.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
-	if (record_step_put(d->record, &row, &err) < 0) {
+	rc = record_step_put(d->record, &row, &err);
+	if (rc < 0 && store_recover(d, rc)) {
+		row.row_id = 0;
+		rc = record_step_put(d->record, &row, &err);
+	}
+	if (rc < 0) {
 		log_error("step %s: accounting: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 		return;
@@ -551,6 +557,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 		adopt_forget(d, s);
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
+	slurmacct_step_ended(d, s);
 	jobs_remove(&d->jobs, s);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);

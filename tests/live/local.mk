@@ -8,6 +8,7 @@ live_scripts = \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
+	tests/live/accounting.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \

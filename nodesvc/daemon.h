@@ -12,6 +12,7 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
+#include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
 #include "nodesvc/record/ledger.h"

@@ -546,6 +546,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	struct errbuf err;
 
 	rotate_leave(d, s);
+	lend_end(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
@@ -611,12 +612,14 @@ static bool job_has_steps(const struct daemon *d, const struct step *batch)
 static void place_again(struct daemon *d, struct step *s)
 {
 	struct actuate_result result;
+	struct coreset cpus;
 	struct errbuf err;
 	int rc;
 
 	if (s->status != STATUS_PLACED || trial_is_on(d))
 		return;
-	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, &err);
+	cpus = step_cpus(s);
+	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, &err);
 	if (rc == -ENOENT)
 		return; /* ended meanwhile: step_end, or the next look, tells */
 	if (rc < 0) {
@@ -659,6 +662,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
 		cleanup_free pid_t *tid = NULL;
+		struct coreset cpus;
 		int n = 0, rc;
 
 		if (!s->located) {
@@ -675,9 +679,9 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 				s->gone = true;
 			continue;
 		}
+		cpus = step_cpus(s);
 		if (s->status == STATUS_PLACED &&
-			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &s->coreset) ==
-				1)
+			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &cpus) == 1)
 			place_again(d, s);
 		if (s->status == STATUS_ASIDE && job_has_steps(d, s)) {
 			s->last_move_ns = now_ns;

@@ -12,6 +12,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/gain.c nodesvc/gain.h \
 	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
+	nodesvc/lend.c nodesvc/lend.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/log.c nodesvc/log.h \

@@ -19,6 +19,7 @@
 
 #include "common/ipc.h"
 #include "config.h"
+#include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/notify.h"
@@ -155,6 +156,10 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = decide_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
+	if ((rc = idle_restore_all(d->actuate, err)) < 0)
+		log_error("priorities that a former colocd changed: %s", err->text);
+	else if (rc > 0)
+		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
@@ -181,6 +186,8 @@ static void daemon_close(struct daemon *d)
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
+		log_error("priorities at stop: %s", err.text);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)

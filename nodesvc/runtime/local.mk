@@ -27,3 +27,11 @@ TESTS += tests/unit/test_runtime
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.c
 tests_unit_test_runtime_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_runtime_LDADD = $(NODESVC_LIBS) libcoloc.la $(CHECK_LIBS)
+
+# The in-process scheduler of task graphs, for programs and for the simulator: queues and places.
+noinst_LTLIBRARIES += libtasks.la
+libtasks_la_SOURCES = \
+	nodesvc/runtime/task_place.c nodesvc/runtime/task_place.h \
+	nodesvc/runtime/task_queue.c nodesvc/runtime/task_queue.h
+# End of libtasks_la_SOURCES
+libtasks_la_LIBADD = libengine.la

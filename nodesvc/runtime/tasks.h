@@ -2,7 +2,8 @@
 /*
  * tasks.h - runs a graph of tasks on this process' own threads, one per core, scheduled by the
  * engine's das-* policies: what the simulator's task level models, on real cores.
- * Source: Chen et al., ICPP Workshops 2020, sections 3.2 and 4.1.2.
+ * Source: Chen et al., ICPP Workshops 2020, sections 3.2 and 4.1.2; but the trace table gets whole
+ * tasks, from the first core in to the last one out, where the paper's gets the leader's part.
  */
 #ifndef COLOC_RUNTIME_TASKS_H
 #define COLOC_RUNTIME_TASKS_H

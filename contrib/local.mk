@@ -4,8 +4,9 @@ EXTRA_DIST += contrib/lib.sh contrib/quickstart contrib/runtests contrib/cluster
 include contrib/programs/local.mk
 
 # Benchmarks: each prints JSON.
-EXTRA_DIST += contrib/bench/launch
+EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
+include contrib/bench/model/local.mk

@@ -365,6 +365,11 @@ int conf_load(struct conf *ret, const char *path, bool check_owner, struct errbu
 		rc = load_document(&r, f);
 	if (rc < 0)
 		return rc;
+	if (strcmp(c->launch_env.omp_library, "auto") != 0 && *c->launch_env.omp_library != '/')
+		return err_set(err, -EINVAL,
+			"%s: key 'launch_env.omp_library': '%.100s' is neither auto nor an "
+			"absolute path",
+			r.file, c->launch_env.omp_library);
 	if (c->envelope == ENVELOPE_NODE)
 		return err_set(err, -EINVAL,
 			"%s: envelope 'node' is not available in this version; use 'allocation' "

@@ -195,9 +195,12 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 
 static void daemon_close(struct daemon *d)
 {
+	uint64_t decisions, bytes;
 	struct errbuf err;
 
 	server_free(d->server);
+	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
+		log_error("recording: %s", err.text);
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
@@ -288,6 +291,7 @@ int main(int argc, char **argv)
 	log_level_parse(d.conf.log_level, &level);
 	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
 	d.start_mono_ns = ipc_now_ns();
+	srand48(d.start_mono_ns ^ getpid()); /* which launches are controls, when windows begin */
 	/* A step being launched waits for us, often behind busy jobs: it should not wait long. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));

@@ -12,15 +12,37 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
+#include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
+#include "nodesvc/metrics.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
+#include "nodesvc/slurmacct.h"
+#include "nodesvc/trace/trace.h"
 
 struct server;
 struct rotate;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
+
+/* trial.c: placements for a moment, to learn from */
+enum trial_kind { TRIAL_NONE, TRIAL_EXPERIMENT, TRIAL_WINDOW };
+struct trial_experiment {
+	char job[JOB_ID_MAX];
+	int cores, ms;
+	struct coreset coreset;
+};
+struct trial {
+	enum trial_kind kind;
+	int stage, tries;
+	bool displaced; /* steps are where the plan does not have them */
+	bool in_company;
+	struct loop_source *timer;
+	int n, at;
+	struct trial_experiment x[PLAN_EXPERIMENTS_MAX];
+	int64_t next_window_ns; /* 0: none considered yet */
+};
 
 struct daemon {
 	struct conf conf;
@@ -56,7 +78,21 @@ struct daemon {
 		char *json;
 	} unwritten[DECISIONS_WAITING];
 	int n_unwritten;
-	const char *unrecorded; /* event of a plan that is not in the record yet */
+	struct trial trial;
+	/* What experiments showed, for the next decision; ids are the live steps'. */
+	struct event result[PLAN_EXPERIMENTS_MAX];
+	int n_results;
+	struct trace_writer *trace; /* colocctl record; NULL not recording */
+	char slice_ms[16];          /* the option as text */
+	const char *unrecorded;     /* event of a plan that is not in the record yet */
+
+	struct metrics_times decision_times;
+	struct loop_source *metrics;
+	bool metrics_failed;
+	struct slurmacct *slurmacct; /* NULL until first needed */
+
+	struct loop_source *retain; /* store.c */
+	long retained;              /* steps dropped by the present run of slices */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -92,11 +128,58 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 void decide_tick(void *daemon);
 void decide_start_ticking(struct daemon *d);
 
+/* The configured options of @spec's policy; at most @max. They point into the configuration. */
+int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max);
+/* Both engines anew, with nothing remembered. */
+int decide_renew(struct daemon *d, struct errbuf *err);
+
+/* recording.c: colocctl record */
+/* @path without '/': in the store. -EBUSY one is on, -EEXIST the file is there. */
+int recording_start(struct daemon *d, const char *path, uint64_t max_bytes, struct errbuf *err);
+/* -ENOENT none is on; else it is over, and an error is the first that writing met. */
+int recording_stop(
+	struct daemon *d, uint64_t *ret_decisions, uint64_t *ret_bytes, struct errbuf *err);
+/* An engine was made anew. */
+void recording_engine(struct daemon *d, bool fallback);
+/* Ends a recording that failed or is full. */
+void recording_check(struct daemon *d);
+
+/* trial.c */
+int trial_open(struct daemon *d, struct errbuf *err);
+bool trial_is_on(const struct daemon *d);
+/* Puts everybody where the plan has him; results that nobody heard are lost. */
+void trial_abort(struct daemon *d);
+/* At a tick: starts a window when one is due. */
+void trial_consider(struct daemon *d, int64_t now_ns);
+/* Why the plan's experiments cannot be carried out; NULL they can. */
+const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, size_t size);
+void trial_experiments(struct daemon *d, const struct plan *p);
+/* track.c, for trial.c: keeps a speed with its program. */
+void track_keep_speed(struct daemon *d, const struct step *s, int cores, bool alone, double speed);
+
 /* sample.c: signals of the live steps */
 void sample_open_step(struct daemon *d, struct step *s);
 /* Reads all steps when interval_ms has passed (or @force); true: new samples are there. */
 bool sample_run(struct daemon *d, int64_t now_ns, bool force);
 void sample_close_step(struct daemon *d, struct step *s);
+
+/* history.c: a step's coresets and signals over time, for the report */
+/* It is on @cores from now on; @why may be NULL. Nothing is written yet. */
+void history_note(struct step *s, const struct coreset *cores, const char *why);
+/* Writes what was noted, and the newest sample. */
+void history_write(struct daemon *d, struct step *s);
+
+/* store.c: the accounting store, its limits, and what to do with a damaged one */
+struct store_look {
+	int64_t old_steps;          /* ended longer than keep_days ago */
+	int64_t bytes, limit_bytes; /* in use; 0 no limit */
+};
+int store_open(struct daemon *d, struct errbuf *err);
+/* After an error @rc of the record: -EBADMSG moves it aside and begins anew, true. */
+bool store_recover(struct daemon *d, int rc);
+int store_retain_open(struct daemon *d, struct errbuf *err);
+void store_retain_now(struct daemon *d);
+int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);
 
 /* lifecycle.c: steps come and go */
 struct msg;

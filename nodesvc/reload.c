@@ -28,6 +28,9 @@ int reload_check(struct daemon *d, struct errbuf *err)
 				"key 'counters.source': '%.*s' is none of auto, papi, perf, none",
 				(int)len, p);
 	}
+	if (c->phase.ratio != 0 && c->phase.ratio <= 1)
+		return err_set(err, -EINVAL, "key 'phase.ratio': %g is neither 0 nor above 1",
+			c->phase.ratio);
 	for (int i = 0; i < c->n_policy_options; i++) {
 		const struct conf_pair *p = &c->policy_option[i];
 		char spec[256];
@@ -82,6 +85,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	}
 	if (!d->verbose && log_level_parse(fresh.log_level, &level) == 0)
 		log_init(level);
+	metrics_reconfigure(d);
 	*ret_old = old;
 	log_info("configuration read again");
 	return 0;

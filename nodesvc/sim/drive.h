@@ -18,13 +18,19 @@ struct drive_watch {
 	void (*decided)(void *ctx, const struct view *v, const struct plan *p, const char *refused);
 };
 
+/*
+ * Phase changes that the driver tells (EVENT_PHASE), found in the utilisation its sensors show by
+ * engine/phase.h, never in the program. sbmp-pp and sbmp-cd look for themselves, too.
+ */
+enum phase_events { PHASES_WIDTH, PHASES_PAPER, PHASES_NONE };
+
 enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 
 /*
- * References: "linux" (every job may use every core), "best-static", "mean-static",
- * "worst-static" (of all static placements, by the objective), "oracle" (the best static
- * placement for the phases at hand, moves paid for, or the best static one where that ends
- * better). Anything else: a policy.
+ * References: "linux" (every job may use every core), "alternate" (statics_alternate()),
+ * "best-static", "mean-static", "worst-static" (of all static placements, by the objective),
+ * "oracle" (the best static placement for the phases at hand, moves paid for, or the best static
+ * one where that ends better). Anything else: a policy.
  */
 struct drive {
 	const struct machine *m;
@@ -35,7 +41,9 @@ struct drive {
 	enum objective objective;
 	double most_s; /* ends then, or when every job has completed min_runs */
 	int min_runs;
-	double sample_s; /* counters are read and the policy is asked */
+	double sample_s;          /* counters are read */
+	double decide_s;          /* the policy is asked; 0: after every reading */
+	enum phase_events phases; /* who looks for phase changes besides the policy */
 	struct sensor_params sensor;
 	const struct drive_watch *watch; /* hears of every decision; NULL nobody */
 	bool shuffle; /* hand every job another one's counters (a test of the tests) */
@@ -58,8 +66,10 @@ struct drive_result {
 	} job[DRIVE_JOBS_MAX];
 };
 
-/* Defaults: 300 s, three runs, a sample every 0.2 s. */
+/* Defaults: 300 s, three runs, a sample and a decision every 0.2 s, PHASES_WIDTH. */
 void drive_defaults(struct drive *d);
+/* "width", "paper", "none"; -EINVAL unknown. */
+int drive_phases(const char *name, enum phase_events *ret);
 /* Errors: -ENOENT, -EINVAL the policy's; -E2BIG too many placements; -ENOMEM. */
 int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *err);
 /* Checks name and options of a policy without running anything. */
@@ -73,5 +83,8 @@ double drive_ntt(const struct drive_result *r, int i, enum ntt_base base);
 double drive_stp(const struct drive_result *r, enum ntt_base base);
 double drive_antt(const struct drive_result *r, enum ntt_base base);
 double drive_worst_ntt(const struct drive_result *r, enum ntt_base base);
+/* Speed of job @i over its speed alone on its equal share: what MAPPER (PPoPP 2019) guarantees
+ * 0.85 of. */
+double drive_of_fair(const struct drive_result *r, int i);
 
 #endif

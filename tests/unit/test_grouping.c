@@ -126,26 +126,32 @@ static double brute(const struct instance *x, const int *count)
 	}
 }
 
+static const char *const equal_sources[] = {
+	"pack:2 core:4",
+	"pack:3 core:4",
+	"pack:4 core:2",
+	"core:2",
+	"core:4",
+	"pack:2 core:8",
+};
+#define EQUAL_SOURCES ((int)(sizeof(equal_sources) / sizeof(equal_sources[0])))
+#define COMPARED      10000 /* cases that were really compared, all topologies together */
+
 START_TEST(equal_sizes_reach_the_best_of_all_groupings)
 {
-	static const char *const sources[] = {
-		"pack:2 core:4",
-		"pack:3 core:4",
-		"pack:4 core:2",
-		"core:2",
-		"core:4",
-		"pack:2 core:8",
-	};
+	const int wanted = (COMPARED + EQUAL_SOURCES - 1) / EQUAL_SOURCES;
+	int compared = 0, odd = 0, big = 0, domains = 0;
 
-	/* 10 000 cases in all. */
-	for (int i = 0; i < 1667; i++) {
+	/* Draws that leave no choice do not count; ten times as many are never needed. */
+	for (int i = 0; compared < wanted && i < 10 * wanted; i++) {
 		const enum grouping_tie ties[] = {TIE_BALANCE, TIE_FIRST};
 		struct instance x;
 		int n = 2 + rnd(JOBS - 1), count[8], domain_of[JOBS], again[JOBS];
 		double score, best;
 
-		open_instance(&x, sources[_i], n);
-		if (rnd(2) && x.t->n_domains <= 3) {
+		open_instance(&x, equal_sources[_i], n);
+		domains = x.t->n_domains;
+		if (rnd(2)) {
 			for (int d = 0; d < x.t->n_domains; d++)
 				x.capacity[d] = 1 + rnd(x.t->domain[d].n_cores);
 			x.v.capacity = x.capacity;
@@ -176,8 +182,24 @@ START_TEST(equal_sizes_reach_the_best_of_all_groupings)
 			grouping_best(&x.g, &x.c, x.value, x.value, ties[tie], again);
 			ck_assert_mem_eq(domain_of, again, (size_t)n * sizeof(int));
 		}
+		compared++;
+		for (int d = 1; d < x.c.n_domains; d++)
+			if (x.c.capacity[d] != x.c.capacity[0]) {
+				odd++;
+				break;
+			}
+		for (int d = 0; d < x.c.n_domains; d++)
+			if (count[d] > 2) {
+				big++;
+				break;
+			}
 		close_instance(&x);
 	}
+	printf("%s: %d cases compared with brute force, %d with more than two jobs in a domain, "
+	       "%d with unequal capacities\n",
+		equal_sources[_i], compared, big, odd);
+	ck_assert_int_ge(compared, wanted);
+	ck_assert(big > 0 || JOBS <= 2 * domains);
 }
 END_TEST
 
@@ -481,7 +503,7 @@ int main(void)
 
 	tc = tcase_create("the exact method equals brute force for jobs of one size");
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, equal_sizes_reach_the_best_of_all_groupings, 0, 6);
+	tcase_add_loop_test(tc, equal_sizes_reach_the_best_of_all_groupings, 0, EQUAL_SOURCES);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("few jobs of several sizes are searched to the end");
 	tcase_set_timeout(tc, 120);

@@ -5,7 +5,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
-	nodesvc/engine/contest_mixed.c \
+	nodesvc/engine/contest_sizes.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \

@@ -107,6 +107,7 @@ EXTRA_DIST += \
 	tests/golden/sbmp-pp.json \
 	tests/golden/sizes.json \
 	tests/golden/smt.json \
+	tests/golden/tx2.xml \
 	tests/toy-policy.sh
 # End of EXTRA_DIST
 

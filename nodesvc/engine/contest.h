@@ -147,4 +147,17 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of);
 /* Gives job @k exactly the listed cores (its PUs of them). */
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p);
 
+/* --- for contest_*.c */
+
+static inline const struct coreset *contest_current(const struct contest *c, int k)
+{
+	return &c->v->job[c->job[k]].current;
+}
+
+/* Domain that holds all of the current coreset of @k, -1 none. */
+int contest_current_domain(const struct contest *c, int k);
+
+/* Fills member[] and first_member[]: the members of each domain, in order of number. */
+void contest_list_members(struct contest *c, const int *domain_of);
+
 #endif

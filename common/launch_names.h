@@ -11,6 +11,8 @@
  * KMP_BLOCKTIME, KMP_LIBRARY and KMP_USE_YIELD of the LLVM and Intel runtimes) and the team size.
  * OMP_DYNAMIC and OMP_THREAD_LIMIT stay out on purpose: they only allow or cap and go on doing so
  * beside ours, and OMP_DYNAMIC=false is a habit that says nothing about waiting.
+ * preload: libcoloc_omp.so for steps with --coloc-omp; whose user preloads something himself gets
+ * none of ours.
  * openmp_bind: never set by us; a user who pins his OpenMP threads is worth knowing about.
  */
 #ifndef COLOC_COMMON_LAUNCH_NAMES_H
@@ -19,7 +21,8 @@
 #define LAUNCH_FAMILIES(FAMILY)                                                                    \
 	FAMILY(openmp)                                                                             \
 	FAMILY(openmp_bind)                                                                        \
-	FAMILY(openmpi)
+	FAMILY(openmpi)                                                                            \
+	FAMILY(preload)
 
 #define LAUNCH_VARS(LAUNCH_VAR)                                                                    \
 	LAUNCH_VAR(openmp, "OMP_WAIT_POLICY")                                                      \
@@ -32,7 +35,8 @@
 	LAUNCH_VAR(openmp_bind, "OMP_PLACES")                                                      \
 	LAUNCH_VAR(openmp_bind, "GOMP_CPU_AFFINITY")                                               \
 	LAUNCH_VAR(openmp_bind, "KMP_AFFINITY")                                                    \
-	LAUNCH_VAR(openmpi, "OMPI_MCA_mpi_yield_when_idle")
+	LAUNCH_VAR(openmpi, "OMPI_MCA_mpi_yield_when_idle")                                        \
+	LAUNCH_VAR(preload, "LD_PRELOAD")
 
 /* In a step's environment: the variables we set, comma separated, and a check sum of each value,
  * by which a value that the user changed since is recognised as his. */

@@ -194,6 +194,12 @@ static int read_scalar(struct reader *r, const struct conf_key *k, const char *t
 	int rc;
 
 	switch (k->type) {
+	case CONF_PATH_OR_NONE:
+		if (strcmp(text, "none") == 0) {
+			*(char *)at = '\0';
+			return 0;
+		}
+		/* fall through */
 	case CONF_PATH:
 		if (text[0] != '/')
 			return refuse(
@@ -365,6 +371,11 @@ int conf_load(struct conf *ret, const char *path, bool check_owner, struct errbu
 		rc = load_document(&r, f);
 	if (rc < 0)
 		return rc;
+	if (strcmp(c->launch_env.omp_library, "auto") != 0 && *c->launch_env.omp_library != '/')
+		return err_set(err, -EINVAL,
+			"%s: key 'launch_env.omp_library': '%.100s' is neither auto nor an "
+			"absolute path",
+			r.file, c->launch_env.omp_library);
 	if (c->envelope == ENVELOPE_NODE)
 		return err_set(err, -EINVAL,
 			"%s: envelope 'node' is not available in this version; use 'allocation' "

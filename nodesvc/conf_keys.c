@@ -39,6 +39,7 @@ const struct conf_key conf_keys[] = {
 	{"launch_env.batch", CONF_BOOL, AT(launch_env.batch), RELOAD},
 	{"launch_env.threads", CONF_CHOICE, AT(launch_env.threads),
 		.values = "envelope|placement|leave", RELOAD},
+	{"launch_env.omp_library", CONF_TEXT, AT(launch_env.omp_library), RELOAD},
 	{"launch_env.openmp", CONF_OPENMP, AT(launch_env.openmp), RELOAD},
 	{"launch_env.openmpi", CONF_OPENMPI, AT(launch_env.openmpi), RELOAD},
 	{"counters.source", CONF_TEXT, AT(counters.source), .reload = false},
@@ -48,6 +49,10 @@ const struct conf_key conf_keys[] = {
 	{"allow.accounts", CONF_LIST, AT(allow_accounts), RELOAD},
 	{"store", CONF_PATH, AT(store), .reload = false},
 	{"keep_days", CONF_INT, AT(keep_days), RANGE(0, 36500), RELOAD},
+	{"store_limit_mib", CONF_INT, AT(store_limit_mib), RANGE(0, 1048576), RELOAD},
+	{"metrics_file", CONF_PATH_OR_NONE, AT(metrics_file), RELOAD},
+	{"metrics_interval_s", CONF_INT, AT(metrics_interval_s), RANGE(1, 3600), RELOAD},
+	{"slurm_accounting", CONF_BOOL, AT(slurm_accounting), RELOAD},
 	{"socket", CONF_PATH, AT(socket), .reload = false},
 	{"log", CONF_LOG, AT(log_level), RELOAD},
 };
@@ -102,6 +107,7 @@ void conf_defaults(struct conf *c)
 	c->freeze_max_ms = 5000;
 	c->launch_env.enabled = true;
 	c->launch_env.threads = THREADS_ENVELOPE;
+	snprintf(c->launch_env.omp_library, sizeof(c->launch_env.omp_library), "auto");
 	/* Measured on GROMACS: 1000 spins cost nothing alone (69.9 against 69.7 ns/day) and keep
 	 * 69.3 instead of 8.95 when four share the node; 0 spins halve the job alone (38.1).
 	 * LLVM's runtime does not collapse when shared (clang 14, stencil on 2 cores: 1.0-1.3 s
@@ -115,6 +121,10 @@ void conf_defaults(struct conf *c)
 	snprintf(c->counters.source, sizeof(c->counters.source), "auto");
 	snprintf(c->counters.cachegrind_ll, sizeof(c->counters.cachegrind_ll), "auto");
 	c->keep_days = 365;
+	/* About 600 bytes a step, 40 KB with a full history. */
+	c->store_limit_mib = 1024;
+	/* Prometheus asks every 15 s where nothing is configured. */
+	c->metrics_interval_s = 15;
 	snprintf(c->store, sizeof(c->store), "/var/lib/coloc");
 	snprintf(c->socket, sizeof(c->socket), "/run/coloc/colocd.sock");
 	snprintf(c->log_level, sizeof(c->log_level), "info");

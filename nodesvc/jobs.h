@@ -17,9 +17,9 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
-#include "nodesvc/rotate.h"
 #include "nodesvc/pages.h"
 #include "nodesvc/record/record.h"
+#include "nodesvc/rotate.h"
 #include "nodesvc/track.h"
 
 #define JOBS_MAX           1024
@@ -27,6 +27,7 @@
 #define STEP_DECISIONS_MAX 32
 #define STEP_ENV_MAX       16
 #define STEP_SPEEDS_MAX    8
+#define STEP_CHANGES_MAX   16
 #define STEP_BATCH         0xfffffffbu
 #define STEP_EXTERN        0xfffffffcu
 #define STEP_INTERACTIVE   0xfffffffau
@@ -64,6 +65,13 @@ struct decision {
 	char why[PLAN_WHY_MAX];
 	char shares[128];        /* ids of steps on the same coreset */
 	struct explain *explain; /* of the whole decision; NULL none */
+};
+
+/* A coreset that the store does not have yet. */
+struct step_change {
+	int64_t t_ns; /* Unix */
+	struct coreset coreset;
+	char why[PLAN_WHY_MAX];
 };
 
 struct launch_var {
@@ -122,11 +130,13 @@ struct step {
 	struct track track;
 	bool phase_changed; /* the engine has not been told */
 	struct track_work trial_mark;
-	struct record_thin thin;
-	int64_t last_record_ns;
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
 	struct turn turn; /* rotate.c */
+	/* lend.c: others' cores it may use while they idle, at the lowest priority */
+	struct coreset lent, lent_wanted;
+	bool lent_failed;
+	int64_t lent_changed_ns;
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
@@ -141,6 +151,12 @@ struct step {
 	struct decision decision[STEP_DECISIONS_MAX]; /* ring */
 	int n_decisions;
 	int64_t row_id;
+
+	struct step_change change[STEP_CHANGES_MAX]; /* history.c */
+	int n_changes;
+	struct record_thin thin;
+	int64_t last_record_ns;
+	uint64_t sample_written;
 };
 
 struct jobs {
@@ -174,6 +190,8 @@ struct task *step_find_task(struct step *s, uint32_t lid);
 int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 /* Adds "text" to a separated list unless it is (last: the end; else anywhere) there. */
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
+/* Where its threads may run: its own cores and those lent to it. */
+struct coreset step_cpus(const struct step *s);
 /* May the engine place it? (not excluded, aside, released) */
 bool step_is_managed(const struct step *s);
 

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nodesvc/launch_family.h"
 #include "common/msg.h"
@@ -54,6 +55,24 @@ static bool has_pair(const struct conf_pair *pair, int n_pairs, const char *name
 	return false;
 }
 
+/* --coloc-omp: only there; the loader itself ignores it for setuid programs. */
+static void add_omp_library(const struct conf *c, struct step *s, const struct msg *m)
+{
+	bool is_auto = strcmp(c->launch_env.omp_library, "auto") == 0;
+	const char *path = is_auto ? COLOC_LIBDIR "/libcoloc_omp.so" : c->launch_env.omp_library;
+	const char *own = users_own(m, LAUNCH_preload);
+	struct launch_var *v;
+
+	if (strlen(path) >= sizeof(v->value))
+		return;
+	v = add(s, "LD_PRELOAD", path);
+	if (v && own)
+		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+	/* The loader would say so on every program's stderr. */
+	else if (v && access(path, R_OK) < 0)
+		snprintf(v->why, sizeof(v->why), "it is not there");
+}
+
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
 	int placed_cores)
 {
@@ -68,6 +87,8 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 		return;
 	add_family(s, m, LAUNCH_openmp, c->launch_env.openmp, c->launch_env.n_openmp);
 	add_family(s, m, LAUNCH_openmpi, c->launch_env.openmpi, c->launch_env.n_openmpi);
+	if (s->omp)
+		add_omp_library(c, s, m);
 	if (c->launch_env.threads == THREADS_LEAVE ||
 		has_pair(c->launch_env.openmp, c->launch_env.n_openmp, "OMP_NUM_THREADS"))
 		return;

@@ -454,7 +454,7 @@ static void on_watch(int fd, uint32_t events, void *arg)
 
 /* ---- the plan ------------------------------------------------------------------------------ */
 
-void rotate_plan(struct daemon *d, const struct plan *p)
+void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 {
 	struct rotate *r = d->rotate;
 
@@ -465,12 +465,8 @@ void rotate_plan(struct daemon *d, const struct plan *p)
 	r->n_slices = p->n_slices;
 	for (int k = 0; k < p->n_slices; k++) {
 		r->asked_ms[k] = p->slice[k].ms;
-		for (int j = 0; j < p->slice[k].n_jobs; j++) {
-			struct step *s = jobs_find_id(&d->jobs, p->job[p->slice[k].job[j]].id);
-
-			if (s)
-				s->turn.slices |= UINT32_C(1) << k;
-		}
+		for (int j = 0; j < p->slice[k].n_jobs; j++)
+			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
 	}
 }
 

@@ -46,8 +46,8 @@ void rotate_open(struct daemon *d);
 void rotate_close(struct daemon *d);
 const char *rotate_why_not(const struct daemon *d); /* NULL: steps can take turns */
 
-/* The slices of @p for the steps of the live table; @p's jobs by id. Takes effect at update. */
-void rotate_plan(struct daemon *d, const struct plan *p);
+/* The slices of @p, whose job i is @step[i]. Takes effect at update. */
+void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step);
 /* Steps join (placed, all tasks there) and leave. Cheap when nothing changed. */
 void rotate_update(struct daemon *d);
 /* Thaws and takes it out for now: before its placement is put back, at its end. */

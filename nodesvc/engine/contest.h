@@ -16,6 +16,16 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/policy.h"
 
+/*
+ * What a job larger than any domain has of one: it stays, beside the domain's other jobs, with the
+ * job's own figures.
+ */
+struct contest_piece {
+	int job;    /* index in the view */
+	int domain; /* of the contest */
+	int size;   /* cores */
+};
+
 /* What runs in a domain now; for contest_incumbent(). */
 struct contest_load {
 	int members, sum; /* jobs, and their cores there */
@@ -44,8 +54,10 @@ struct contest {
 	int *first_core;  /* [n_domains] into core[] */
 	int *core;        /* [total] core_lx by domain */
 	int total;        /* cores to be had */
-	int *core_domain; /* [topo.n_cores] contest domain of a core, -1 not usable */
-	bool whole;       /* domains and cores are all of the topology's */
+	int n_pieces;     /* of jobs that were dealt whole domains first */
+	struct contest_piece *piece; /* [max_jobs] */
+	int *core_domain;            /* [topo.n_cores] contest domain of a core, -1 not usable */
+	bool whole;                  /* domains and cores are all of the topology's */
 
 	/* room for contest.c and contest_apply.c */
 	int words;    /* of coresets on this node */
@@ -55,6 +67,7 @@ struct contest {
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
+	int mark;                        /* of contest_mixed.c's walks */
 	int *member;                     /* [max_jobs] contest jobs by domain, then number */
 	int *first_member;               /* [topo.n_domains + 1] into member[] */
 	struct contest_load *load;       /* [topo.n_domains] */
@@ -81,14 +94,16 @@ static inline bool contest_allowed(const struct contest *c, int k, int d)
 
 /*
  * contest_counts - how many jobs each domain takes when sizes do not decide: shares of n by
- * capacity, largest remainder, ties to the lower domain; floor/ceil(N/S) on equal domains.
+ * capacity, largest remainder, ties to a domain that would be empty, then to the lower;
+ * floor/ceil(N/S) on equal domains.
  */
 void contest_counts(const struct contest *c, int *ret_count);
 
 /*
  * contest_balanced - balanced by cores: measured from its share of all cores asked for, no domain
  * is fuller than another by more than the biggest job. For equal sizes on equal domains this is
- * floor/ceil(N/S) jobs. @load: cores by domain.
+ * floor/ceil(N/S) jobs. @load: by domain, cores, or jobs where
+ * all are equal.
  */
 bool contest_balanced(const struct contest *c, const int *load);
 
@@ -119,7 +134,8 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 
 /*
  * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;
- * where nothing runs yet, the group of the earliest job gets the first domain.
+ * where that is alike, to the one whose NUMA node holds most of the group's memory; else the
+ * group of the earliest job gets the first domain.
  */
 void contest_relabel(struct contest *c, int *domain_of);
 
@@ -134,6 +150,19 @@ void contest_deal_row(struct contest *c, struct plan *p);
  * best, then whatever is free. For policies that choose sizes and leave the where to us.
  */
 void contest_deal_sizes(struct contest *c, const int *size, struct plan *p);
+
+/*
+ * Where envelopes differ (contest_mixed.c): sizes grow core by core by augmenting paths, from
+ * contest_mixed_start() on. A job that cannot grow never will until a new start.
+ */
+void contest_mixed_start(struct contest *c);
+bool contest_mixed_grow(struct contest *c, int k, const int *order); /* order of cores; NULL any */
+bool contest_mixed_room(struct contest *c, int k);                   /* could it grow? */
+void contest_mixed_give(struct contest *c, struct plan *p);          /* what was grown */
+/* Can these sizes be dealt? Leaves them ready to give. */
+bool contest_mixed_fits(struct contest *c, const int *size, const int *order);
+/* Fair sizes that can be dealt, all cores used; false: not even a core for each. */
+bool contest_mixed_sizes(struct contest *c, int *ret_size);
 
 /* No choice to be made: equal shares by arrival, or groups where jobs outnumber cores. */
 void contest_share(struct contest *c, int *domain_of, struct plan *p);
@@ -152,6 +181,12 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
 static inline const struct coreset *contest_current(const struct contest *c, int k)
 {
 	return &c->v->job[c->job[k]].current;
+}
+
+/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
+static inline bool contest_owns_as_group(const struct contest *c, int d, int members)
+{
+	return members > c->capacity[d] || (c->shared && members > 1);
 }
 
 /* Domain that holds all of the current coreset of @k, -1 none. */

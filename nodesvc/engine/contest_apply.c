@@ -48,7 +48,10 @@ void contest_counts(const struct contest *c, int *ret_count)
 
 			if (!c->shared && ret_count[d] >= c->capacity[d])
 				continue;
-			if (best < 0 || rest > best_rest) {
+			/* Of remainders that are alike the smaller domain's: it may be empty else.
+			 */
+			if (best < 0 || rest > best_rest ||
+				(rest == best_rest && ret_count[d] == 0 && ret_count[best] > 0)) {
 				best = d;
 				best_rest = rest;
 			}
@@ -61,15 +64,16 @@ void contest_counts(const struct contest *c, int *ret_count)
 
 bool contest_balanced(const struct contest *c, const int *load)
 {
-	long least = 0, most = 0; /* cores above the domain's share, times total */
+	long sum = c->equal ? c->n : c->sum, biggest = c->equal ? 1 : c->biggest;
+	long least = 0, most = 0; /* above the domain's share, times total */
 
 	for (int d = 0; d < c->n_domains; d++) {
-		long above = (long)load[d] * c->total - (long)c->sum * c->capacity[d];
+		long above = (long)load[d] * c->total - sum * c->capacity[d];
 
 		least = d == 0 || above < least ? above : least;
 		most = d == 0 || above > most ? above : most;
 	}
-	return most - least <= (long)c->biggest * c->total;
+	return most - least <= biggest * c->total;
 }
 
 bool contest_fits(const struct contest *c, const int *domain_of)
@@ -380,7 +384,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		const int *core = c->core + c->first_core[d];
 		int members = c->first_member[d + 1] - c->first_member[d];
 
-		if (members > c->capacity[d]) {
+		if (contest_owns_as_group(c, d, members)) {
 			give_whole_domain(c, d, p);
 			continue;
 		}

@@ -43,9 +43,11 @@ static int take_current(struct contest *c, int k, struct contest_load *l)
 	return cores;
 }
 
-static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int capacity)
+static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int d)
 {
-	if (l->members > capacity)
+	int capacity = c->capacity[d];
+
+	if (contest_owns_as_group(c, d, l->members))
 		return l->least == capacity; /* all share all */
 	/* Disjoint, and all dealt out as evenly as sizes are. */
 	if (l->overlap || l->sum > capacity)
@@ -76,7 +78,7 @@ static bool domains_are_dealt(struct contest *c, const int *domain_of)
 		l->most = cores > l->most ? cores : l->most;
 	}
 	for (int d = 0; d < c->n_domains; d++)
-		if (!could_be_dealt(c, &c->load[d], c->capacity[d]))
+		if (!could_be_dealt(c, &c->load[d], d))
 			return false;
 	return true;
 }
@@ -89,7 +91,7 @@ static bool is_balanced(const struct contest *c, const int *domain_of)
 
 	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
 	for (int k = 0; k < c->n; k++) {
-		load[domain_of[k]] += c->size[k];
+		load[domain_of[k]] += c->equal ? 1 : c->size[k];
 		count[domain_of[k]]++;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
@@ -137,9 +139,24 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 		int d = domain_of[k];
 
 		/* Its coreset is the current one already: contest_build() leaves it. */
-		p->job[c->job[k]].group = members[d] > c->capacity[d] ? d : -1;
+		p->job[c->job[k]].group = contest_owns_as_group(c, d, members[d]) ? d : -1;
 		plan_why(p, c->job[k], "%s", why);
 	}
+}
+
+/* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
+static double at_home(const struct contest *c, const int *domain_of, int g, int d)
+{
+	int numa = c->t->domain[c->domain[d]].numa;
+	double bytes = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		if (domain_of[k] == g && j->home_numa >= 0 && j->home_numa == numa)
+			bytes += j->rss_bytes > 0 ? j->rss_bytes : 1;
+	}
+	return bytes;
 }
 
 void contest_relabel(struct contest *c, int *domain_of)
@@ -170,7 +187,10 @@ void contest_relabel(struct contest *c, int *domain_of)
 		}
 		for (int d = 0; d < c->n_domains; d++)
 			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
-				(best < 0 || overlap[d] > overlap[best]))
+				(best < 0 || overlap[d] > overlap[best] ||
+					(overlap[d] == overlap[best] &&
+						at_home(c, domain_of, g, d) >
+							at_home(c, domain_of, g, best))))
 				best = d;
 		label[g] = best;
 		taken[best] = g;

@@ -6,6 +6,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \
+	nodesvc/engine/contest_mixed.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \
@@ -47,6 +48,7 @@ engine_tests = \
 	tests/unit/test_engine \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
+	tests/unit/test_reference \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
 	tests/unit/test_topo
@@ -77,6 +79,9 @@ tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
 tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_reference_SOURCES = tests/unit/test_reference.c
+tests_unit_test_reference_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_reference_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
 tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
@@ -91,14 +96,17 @@ EXTRA_DIST += \
 	tests/golden/basic.json \
 	tests/golden/das.json \
 	tests/golden/dio.json \
+	tests/golden/lira-cost.json \
 	tests/golden/lira-static.json \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \
 	tests/golden/mapper.json \
+	tests/golden/mixed.json \
 	tests/golden/others.json \
 	tests/golden/sbmp.json \
 	tests/golden/sbmp-pp.json \
-	tests/golden/sizes.json
+	tests/golden/sizes.json \
+	tests/toy-policy.sh
 # End of EXTRA_DIST
 
 noinst_PROGRAMS += contrib/bench/decide

@@ -22,8 +22,43 @@ libcolocclient_la_SOURCES = $(COLOC_CLIENT_SOURCES)
 libcolocclient_la_CFLAGS = $(WARN_CFLAGS) -fno-common
 libcolocclient_la_LDFLAGS =
 
+# For LD_PRELOAD: OpenMP programs follow the grant. Never linked to; exports what it stands before.
+lib_LTLIBRARIES += libcoloc_omp.la
+libcoloc_omp_la_SOURCES = \
+	nodesvc/runtime/omp.c nodesvc/runtime/omp.h nodesvc/runtime/omp_symbols.h \
+	nodesvc/runtime/omp_entry.c
+# Without sanitizers: programs that are not built with them load it.
+libcoloc_omp_la_CFLAGS = $(WARN_CFLAGS) -fno-common -fvisibility=hidden
+libcoloc_omp_la_LDFLAGS = -module -avoid-version -no-undefined -shared \
+	-export-symbols-regex '^(GOMP_|omp_|__kmpc_)' -Wl,-z,relro -Wl,-z,now
+libcoloc_omp_la_LIBADD = libcolocclient.la -ldl
+
 check_PROGRAMS += tests/unit/test_runtime
 TESTS += tests/unit/test_runtime
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.c
 tests_unit_test_runtime_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_runtime_LDADD = $(NODESVC_LIBS) libcoloc.la $(CHECK_LIBS)
+
+# The in-process scheduler of task graphs, for programs and for the simulator: queues and places.
+noinst_LTLIBRARIES += libtasks.la
+libtasks_la_SOURCES = \
+	nodesvc/runtime/task_place.c nodesvc/runtime/task_place.h \
+	nodesvc/runtime/task_queue.c nodesvc/runtime/task_queue.h \
+	nodesvc/runtime/tasks.c nodesvc/runtime/tasks.h
+# End of libtasks_la_SOURCES
+libtasks_la_CFLAGS = $(AM_CFLAGS) -pthread
+libtasks_la_LIBADD = libengine.la -lpthread
+
+check_PROGRAMS += tests/unit/test_tasks
+TESTS += tests/unit/test_tasks
+tests_unit_test_tasks_SOURCES = tests/unit/test_tasks.c
+tests_unit_test_tasks_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_tasks_LDADD = libtasks.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+
+# libcoloc_omp under programs that are compiled by the test itself.
+check_PROGRAMS += tests/unit/omp_granter
+tests_unit_omp_granter_SOURCES = tests/unit/omp_granter.c
+tests_unit_omp_granter_LDADD = $(NODESVC_LIBS)
+dist_check_SCRIPTS += tests/unit/test_omp.sh
+TESTS += tests/unit/test_omp.sh
+EXTRA_DIST += tests/unit/omp_probe.c

@@ -37,6 +37,25 @@ START_TEST(defaults_spin_shortly_and_name_the_envelope)
 }
 END_TEST
 
+START_TEST(omp_library_is_for_those_who_ask)
+{
+	strcpy(conf.launch_env.omp_library, "/bin/sh");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("LD_PRELOAD"));
+	step.omp = true;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("LD_PRELOAD"), "/bin/sh");
+	strcpy(conf.launch_env.omp_library, "/nonexistent");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("LD_PRELOAD"));
+	strcpy(conf.launch_env.omp_library, "/bin/sh");
+	msg_put(&msg, "set", "LD_PRELOAD");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("LD_PRELOAD"));
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+}
+END_TEST
+
 static const char *const openmp[] = {
 	"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_NUM_THREADS"};
 
@@ -113,6 +132,7 @@ int main(void)
 
 	tc = tcase_create("steps under a policy wait shortly and keep their width");
 	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, omp_library_is_for_those_who_ask);
 	tcase_add_test(tc, defaults_spin_shortly_and_name_the_envelope);
 	tcase_add_test(tc, threads_follow_the_configuration_and_the_ranks);
 	tcase_add_test(tc, threads_are_never_more_than_asked_nor_less_than_one);

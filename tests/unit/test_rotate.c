@@ -136,7 +136,7 @@ static void give(const int *ms, int n)
 		plan.slice[i].n_jobs = 1;
 		plan.slice[i].job[0] = i;
 	}
-	rotate_plan(&d, &plan);
+	rotate_plan(&d, &plan, d.jobs.step);
 	rotate_update(&d);
 	now = ipc_now_ns();
 	rotate_run(&d, now, &next);
@@ -202,7 +202,7 @@ START_TEST(one_alone_is_never_frozen)
 	two->status = STATUS_RELEASED;
 	rotate_leave(&d, two);
 	plan.n_slices = 1;
-	rotate_plan(&d, &plan);
+	rotate_plan(&d, &plan, d.jobs.step);
 	rotate_update(&d);
 	ck_assert(!frozen(1));
 	ck_assert(!frozen(2));

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# omp.sh - an unmodified OpenMP program under --coloc-omp has as many threads as cores granted, when
+# a neighbour comes and when it goes; without the option, or with a preload of its user's, as ever.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+gcc -O1 -fopenmp -o "$tmp/probe" "$srcdir/tests/unit/omp_probe.c" 2>/dev/null ||
+  skip_all "OPENMP: gcc with -fopenmp is not there"
+start_spine 'policy: fair' 'launch_env:' "  omp_library: $builddir/.libs/libcoloc_omp.so"
+
+watch_step() {
+  local name=$1
+  shift
+  srun -J "$name" -c2 "$@" "$tmp/probe" watch >"$tmp/watch.$name" 2>&1 &
+  started_pids+=("$!")
+  wait_for 20 test -s "$tmp/watch.$name" || diag "step $name did not start"
+}
+seen() { paste -sd' ' "$tmp/watch.$1"; }
+seen_is() { [ "$(seen "$1")" = "$2" ]; }
+
+watch_step follows --coloc=on --coloc-omp
+is "$(seen follows)" 2 "alone: both cores"
+watch_step not --coloc=on
+ok "a neighbour comes: one" wait_for 10 seen_is follows "2 1"
+is "$(seen not)" 2 "without --coloc-omp a program keeps its threads"
+end_job not
+ok "it goes: two again" wait_for 10 seen_is follows "2 1 2"
+like "$(ctl explain "$(job_id follows)")" 'LD_PRELOAD' "explain names the library"
+LD_PRELOAD=libm.so.6 watch_step own --coloc=on --coloc-omp
+is "$(seen own)" 2 "whose user preloads something keeps that alone"
+like "$(ctl explain "$(job_id own)")" 'the user set LD_PRELOAD' "explain says so"
+stop_steps
+stop "$colocd_pid"
+done_testing

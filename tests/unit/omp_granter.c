@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * omp_granter - runs a command as colocd would grant it cores: with the daemon's own pages behind a
+ * socket of ours.
+ *
+ *   omp_granter 2,1,4 LIBRARY COMMAND...
+ *
+ * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown". LIBRARY is preloaded ("" none).
+ * Ends with the command's status; ends like shells (128 + signal) when a signal ended it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "nodesvc/pages.h"
+
+static struct pages *pages;
+
+static void grant(int cores)
+{
+	struct coreset set;
+
+	coreset_zero(&set);
+	for (int i = 0; i < cores; i++)
+		coreset_add(&set, i);
+	pages_grant(pages, &set, cores);
+}
+
+static void answer(int listener)
+{
+	static struct msg m;
+	int fd = accept(listener, NULL, NULL), fds[2] = {pages->grant_fd, pages->report_fd};
+
+	if (fd < 0)
+		return;
+	if (ipc_recv(fd, &m, ipc_now_ns() + 1000000000, NULL) == 0) {
+		msg_init(&m, "attach_ok");
+		ipc_send_fds(fd, &m, fds, 2, NULL);
+	}
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLIN}};
+	struct errbuf err = {""};
+	char *next;
+	sigset_t set;
+	pid_t child;
+	int status;
+
+	if (argc < 4 || pages_create(&pages, 1000, &err) < 0) {
+		fprintf(stderr, "omp_granter: %s\n", argc < 4 ? "N[,N] LIBRARY COMMAND" : err.text);
+		return 2;
+	}
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/coloc-granter-%d", (int)getpid());
+	p[0].fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (bind(p[0].fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(p[0].fd, 8) < 0) {
+		perror("omp_granter: socket");
+		return 2;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	p[1].fd = signalfd(-1, &set, SFD_CLOEXEC);
+	grant((int)strtol(argv[1], &next, 10));
+	child = fork();
+	if (child == 0) {
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		setenv("COLOC_SOCKET", addr.sun_path, 1);
+		if (*argv[2])
+			setenv("LD_PRELOAD", argv[2], 1);
+		execvp(argv[3], argv + 3);
+		_exit(127);
+	}
+	for (;;) {
+		struct signalfd_siginfo si;
+
+		pages_beat(pages, ipc_now_ns());
+		if (poll(p, 2, 500) < 0 && errno != EINTR)
+			break;
+		if (p[0].revents)
+			answer(p[0].fd);
+		if (!p[1].revents || read(p[1].fd, &si, sizeof(si)) != sizeof(si))
+			continue;
+		if (si.ssi_signo == SIGUSR1 && *next == ',')
+			grant((int)strtol(next + 1, &next, 10));
+		if (waitpid(child, &status, WNOHANG) == child)
+			break;
+	}
+	unlink(addr.sun_path);
+	pages_free(pages);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * omp_probe - OpenMP programs of every habit, for test_omp.sh: "omp_probe HABIT" prints the team
+ * sizes it saw, or fails when its work was not all done. It is built by whatever compiler is there,
+ * and knows nothing of coloc. SIGUSR1 to its parent changes the grant.
+ */
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define N 10007
+
+static int team(void)
+{
+	int n = 0;
+
+#pragma omp parallel
+#pragma omp single
+	n = omp_get_num_threads();
+	return n;
+}
+
+/* The grant is another when the parent gets to it. */
+static void change(int (*size)(void))
+{
+	int before = size();
+
+	kill(getppid(), SIGUSR1);
+	for (int i = 0; i < 500 && size() == before; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+static void habit_open(void)
+{
+	for (int i = 0; i < 3; i++) {
+		printf("%d\n", team());
+		if (i < 2)
+			change(team);
+	}
+}
+
+static void habit_clause(void)
+{
+	int n = 0, k = 3;
+
+#pragma omp parallel num_threads(k)
+#pragma omp single
+	n = omp_get_num_threads();
+	printf("%d\n", n);
+	/* A clause holds for one region. */
+	printf("%d\n", team());
+#pragma omp parallel if (k < 0)
+#pragma omp single
+	n = omp_get_num_threads();
+	printf("%d\n", n);
+}
+
+static void habit_set(void)
+{
+	printf("%d\n", team());
+	omp_set_num_threads(3);
+	printf("%d %d\n", team(), omp_get_max_threads());
+}
+
+static void habit_nested(void)
+{
+	int outer = 0, inner = 0;
+
+	omp_set_max_active_levels(2);
+#pragma omp parallel
+#pragma omp master
+	{
+		outer = omp_get_num_threads();
+#pragma omp parallel
+#pragma omp single
+		inner = omp_get_num_threads();
+	}
+	printf("%d %d\n", outer, inner);
+}
+
+/* The trap: work cut outside by omp_get_max_threads(), done inside by thread number. */
+static int cut_once(int parts)
+{
+	static int done[N];
+	int missing = 0;
+
+	memset(done, 0, sizeof(done));
+#pragma omp parallel
+	{
+		int t = omp_get_thread_num();
+
+		if (t < parts)
+			for (long i = (long)N * t / parts; i < (long)N * (t + 1) / parts; i++)
+				done[i]++;
+	}
+	for (int i = 0; i < N; i++)
+		missing += done[i] != 1;
+	return missing;
+}
+
+/* Asks before each region. */
+static void habit_cut(void)
+{
+	int missing = 0, seen[3] = {0};
+
+	for (int i = 0; i < 3; i++) {
+		seen[i] = omp_get_max_threads();
+		missing += cut_once(seen[i]);
+		kill(getppid(), SIGUSR1);
+		for (int k = 0; k < 500 && omp_get_max_threads() == seen[i] && i < 2; k++)
+			nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	}
+	printf("%d %d %d missing %d\n", seen[0], seen[1], seen[2], missing);
+	exit(missing != 0);
+}
+
+/* Asks once, and the grant changes between asking and each region. */
+static void habit_cached(void)
+{
+	int parts = omp_get_max_threads(), missing = 0;
+
+	for (int i = 0; i < 3; i++) {
+		missing += cut_once(parts);
+		kill(getppid(), SIGUSR1);
+		for (int k = 0; k < 30; k++) {
+			nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+			missing += cut_once(parts);
+		}
+	}
+	printf("%d missing %d\n", parts, missing);
+	exit(missing != 0);
+}
+
+/* Every kind of region that compilers start. */
+static void habit_kinds(void)
+{
+	int size[8] = {0};
+	long sum = 0;
+
+#pragma omp parallel for schedule(static, 4)
+	for (int i = 0; i < N; i++)
+		size[0] = omp_get_num_threads();
+#pragma omp parallel for schedule(dynamic, 4)
+	for (int i = 0; i < N; i++)
+		size[1] = omp_get_num_threads();
+#pragma omp parallel for schedule(guided, 4)
+	for (int i = 0; i < N; i++)
+		size[2] = omp_get_num_threads();
+#pragma omp parallel for schedule(runtime)
+	for (int i = 0; i < N; i++)
+		size[3] = omp_get_num_threads();
+#pragma omp parallel for schedule(monotonic : dynamic, 4)
+	for (int i = 0; i < N; i++)
+		size[4] = omp_get_num_threads();
+#pragma omp parallel sections
+	{
+#pragma omp section
+		size[5] = omp_get_num_threads();
+#pragma omp section
+		sum = 0;
+#pragma omp section
+		size[7] = 0;
+	}
+#pragma omp parallel reduction(task, + : sum)
+	{
+#pragma omp single
+		size[6] = omp_get_num_threads();
+#pragma omp task in_reduction(+ : sum)
+		sum++;
+	}
+	for (int i = 0; i < 7; i++)
+		printf("%d ", size[i]);
+	printf("%s\n", sum == size[6] ? "all" : "lost");
+}
+
+/* A fine-grained loop: what a region costs. */
+static void habit_cost(void)
+{
+	struct timespec a, b;
+	const char *text = getenv("OMP_PROBE_REGIONS");
+	const int regions = text ? atoi(text) : 20000;
+	static int x[64];
+
+	team();
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int i = 0; i < regions; i++) {
+#pragma omp parallel
+		x[omp_get_thread_num() % 64]++;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	printf("%.1f\n",
+		((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / regions);
+}
+
+/* Prints the size at each change, for a minute. */
+static void habit_watch(void)
+{
+	int last = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		int n = team();
+
+		if (n != last)
+			printf("%d\n", n);
+		fflush(stdout);
+		last = n;
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} habits[] = {
+		{"open", habit_open},
+		{"clause", habit_clause},
+		{"set", habit_set},
+		{"nested", habit_nested},
+		{"cut", habit_cut},
+		{"cached", habit_cached},
+		{"kinds", habit_kinds},
+		{"cost", habit_cost},
+		{"watch", habit_watch},
+	};
+
+	for (size_t i = 0; argc == 2 && i < sizeof(habits) / sizeof(habits[0]); i++)
+		if (strcmp(argv[1], habits[i].name) == 0) {
+			habits[i].run();
+			return 0;
+		}
+	fprintf(stderr, "usage: omp_probe HABIT\n");
+	return 2;
+}

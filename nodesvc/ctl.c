@@ -303,30 +303,52 @@ static int do_profile_rm(struct request *r)
 
 /* The loop stands still while an answer is made: some 50 ms for so many rows. */
 #define ACCT_ROWS_MAX 5000
+/* With history a row is some 256 samples. */
+#define ACCT_HISTORIES_MAX 60
+
+struct acct_rows {
+	struct json_object *list;
+	size_t max;
+};
 
 static int add_row(const char *json_row, void *arg)
 {
+	struct acct_rows *rows = arg;
 	struct json_object *row;
 
-	if (json_object_array_length(arg) >= ACCT_ROWS_MAX)
+	if (json_object_array_length(rows->list) >= rows->max)
 		return -EFBIG;
 	row = json_tokener_parse(json_row);
 	if (row)
-		json_object_array_add(arg, row);
+		json_object_array_add(rows->list, row);
 	return 0;
+}
+
+static bool wants_history(const char *filter)
+{
+	struct json_object *o = filter ? json_tokener_parse(filter) : NULL, *value = NULL;
+	bool wants = json_object_is_type(o, json_type_object) &&
+		     json_object_object_get_ex(o, "history", &value) &&
+		     json_object_get_boolean(value);
+
+	json_object_put(o);
+	return wants;
 }
 
 static int do_acct(struct request *r)
 {
-	struct json_object *list = json_object_new_array();
+	const char *filter = msg_get(r->m, "json");
+	bool history = wants_history(filter);
+	struct acct_rows rows = {.list = json_object_new_array(),
+		.max = history ? ACCT_HISTORIES_MAX : ACCT_ROWS_MAX};
 	int rc;
 
-	json_object_object_add(r->ret, "steps", list);
+	json_object_object_add(r->ret, "steps", rows.list);
 	lifecycle_flush(r->d); /* not a tick behind */
-	rc = acct_query_json(r->d->record, r->uid, msg_get(r->m, "json"), add_row, list, r->err);
+	rc = acct_query_json(r->d->record, r->uid, filter, add_row, &rows, r->err);
 	if (rc == -EFBIG)
-		err_set(r->err, rc, "more than %d steps: narrow the time or name jobs",
-			ACCT_ROWS_MAX);
+		err_set(r->err, rc, "more than %zu steps%s: narrow the time or name jobs", rows.max,
+			history ? " with their history" : "");
 	return rc;
 }
 
@@ -345,6 +367,20 @@ static int do_record(struct request *r)
 		return rc;
 	json_object_object_add(r->ret, "decisions", json_object_new_int64((int64_t)decisions));
 	json_object_object_add(r->ret, "bytes", json_object_new_int64((int64_t)bytes));
+	return 0;
+}
+
+static int do_vacuum(struct request *r)
+{
+	struct store_look look;
+	int rc = store_retain_look(r->d, &look, r->err);
+
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "old_steps", json_object_new_int64(look.old_steps));
+	json_object_object_add(r->ret, "bytes", json_object_new_int64(look.bytes));
+	json_object_object_add(r->ret, "limit_bytes", json_object_new_int64(look.limit_bytes));
+	store_retain_now(r->d);
 	return 0;
 }
 
@@ -368,6 +404,7 @@ static const struct {
 	{"reload", true, do_reload},
 	{"drain", true, do_drain},
 	{"resume", true, do_resume},
+	{"vacuum", true, do_vacuum},
 };
 
 int ctl_run(

@@ -12,9 +12,12 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
+#include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
+#include "nodesvc/metrics.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
+#include "nodesvc/slurmacct.h"
 #include "nodesvc/trace/trace.h"
 
 struct server;
@@ -82,6 +85,14 @@ struct daemon {
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
 	char slice_ms[16];          /* the option as text */
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
+
+	struct metrics_times decision_times;
+	struct loop_source *metrics;
+	bool metrics_failed;
+	struct slurmacct *slurmacct; /* NULL until first needed */
+
+	struct loop_source *retain; /* store.c */
+	long retained;              /* steps dropped by the present run of slices */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -157,6 +168,18 @@ void sample_close_step(struct daemon *d, struct step *s);
 void history_note(struct step *s, const struct coreset *cores, const char *why);
 /* Writes what was noted, and the newest sample. */
 void history_write(struct daemon *d, struct step *s);
+
+/* store.c: the accounting store, its limits, and what to do with a damaged one */
+struct store_look {
+	int64_t old_steps;          /* ended longer than keep_days ago */
+	int64_t bytes, limit_bytes; /* in use; 0 no limit */
+};
+int store_open(struct daemon *d, struct errbuf *err);
+/* After an error @rc of the record: -EBADMSG moves it aside and begins anew, true. */
+bool store_recover(struct daemon *d, int rc);
+int store_retain_open(struct daemon *d, struct errbuf *err);
+void store_retain_now(struct daemon *d);
+int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);
 
 /* lifecycle.c: steps come and go */
 struct msg;

@@ -304,6 +304,8 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 		return 0;
 	}
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
+	/* What was lent was lent beside the old cores: it is off them now. */
+	lend_end(d, s);
 	if (rc < 0) {
 		/* It would fail at every tick: leave the step alone from now on. */
 		if (rc != -ENOENT && rc != -ESRCH) {
@@ -349,6 +351,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 
 	rotate_leave(d, s);
 	s->turn.slices = 0;
+	lend_end(d, s);
 	if (s->located)
 		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
 	if (rc < 0) {
@@ -484,6 +487,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	}
 	*ret_moved = moved;
 	rotate_plan(d, &d->plan, steps);
+	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
 	if (!moved && type == EVENT_TICK)
 		return;
@@ -517,7 +521,8 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 
 uint32_t decide_lacks(const struct daemon *d)
 {
-	return POLICY_ASKS_LENT | (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
+	return (actuate_get_ops(d->actuate) == &actuate_none ? POLICY_ASKS_LENT : 0) |
+	       (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
 }
 
 /* What a plan asks for and this node cannot do; NULL all is well. */
@@ -541,14 +546,16 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	struct errbuf *err)
 {
 	const char *what;
+	int64_t start_ns;
 	int rc;
 
 	if (d->trace)
 		trace_begin(d->trace, v);
+	start_ns = ipc_now_ns();
 	rc = engine_decide(d->engine, v, &d->plan, why);
+	metrics_note(&d->decision_times, ipc_now_ns() - start_ns);
 	if (d->trace)
 		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? why->text : NULL);
-
 	d->decided_by = engine_policy(d->engine)->name;
 	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
 	if (what)
@@ -636,7 +643,9 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
 	if (strcmp(policy, "none") == 0) {
 		rotate_plan(d, &d->plan, steps);
+		lend_plan(d, &d->plan, steps);
 		rotate_update(d);
+		lend_update(d);
 		return;
 	}
 	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
@@ -674,6 +683,7 @@ void decide_finish(struct daemon *d)
 		}
 	}
 	rotate_update(d);
+	lend_update(d);
 	if (d->unrecorded)
 		record_decision(d, d->unrecorded);
 	d->unrecorded = NULL;

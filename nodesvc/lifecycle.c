@@ -491,6 +491,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 	char cores[CORESET_STR_MAX];
 	struct step_figures figures;
 	struct errbuf err;
+	int rc;
 	struct step_row row = {
 		.row_id = s->row_id,
 		.job_id = s->job_id,
@@ -525,7 +526,12 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		compare_launches(d, &row, s->track.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
-	if (record_step_put(d->record, &row, &err) < 0) {
+	rc = record_step_put(d->record, &row, &err);
+	if (rc < 0 && store_recover(d, rc)) {
+		row.row_id = 0;
+		rc = record_step_put(d->record, &row, &err);
+	}
+	if (rc < 0) {
 		log_error("step %s: accounting: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 		return;
@@ -540,6 +546,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	struct errbuf err;
 
 	rotate_leave(d, s);
+	lend_end(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
@@ -551,6 +558,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 		adopt_forget(d, s);
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
+	slurmacct_step_ended(d, s);
 	jobs_remove(&d->jobs, s);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);
@@ -604,12 +612,14 @@ static bool job_has_steps(const struct daemon *d, const struct step *batch)
 static void place_again(struct daemon *d, struct step *s)
 {
 	struct actuate_result result;
+	struct coreset cpus;
 	struct errbuf err;
 	int rc;
 
 	if (s->status != STATUS_PLACED || trial_is_on(d))
 		return;
-	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, &err);
+	cpus = step_cpus(s);
+	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, &err);
 	if (rc == -ENOENT)
 		return; /* ended meanwhile: step_end, or the next look, tells */
 	if (rc < 0) {
@@ -652,6 +662,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
 		cleanup_free pid_t *tid = NULL;
+		struct coreset cpus;
 		int n = 0, rc;
 
 		if (!s->located) {
@@ -668,9 +679,9 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 				s->gone = true;
 			continue;
 		}
+		cpus = step_cpus(s);
 		if (s->status == STATUS_PLACED &&
-			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &s->coreset) ==
-				1)
+			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &cpus) == 1)
 			place_again(d, s);
 		if (s->status == STATUS_ASIDE && job_has_steps(d, s)) {
 			s->last_move_ns = now_ns;

@@ -1,5 +1,6 @@
 # Example programs: small, real, and what realmix and the quickstart run. Not installed.
 noinst_PROGRAMS += \
+	contrib/programs/bin/bursty \
 	contrib/programs/bin/cachehog \
 	contrib/programs/bin/dag \
 	contrib/programs/bin/pagerank \
@@ -9,6 +10,10 @@ noinst_PROGRAMS += \
 # End of noinst_PROGRAMS
 # No sanitizers: the programs are load, and their time is a measurement.
 PROGRAM_CFLAGS = $(WARN_CFLAGS) -fno-common
+contrib_programs_bin_bursty_SOURCES = contrib/programs/bursty.c contrib/programs/program.h
+contrib_programs_bin_bursty_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
+contrib_programs_bin_bursty_LDFLAGS =
+contrib_programs_bin_bursty_LDADD = libcolocclient.la
 contrib_programs_bin_cachehog_SOURCES = contrib/programs/cachehog.c contrib/programs/program.h
 contrib_programs_bin_cachehog_CFLAGS = $(PROGRAM_CFLAGS)
 contrib_programs_bin_cachehog_LDFLAGS =

@@ -9,7 +9,7 @@ not_ok() {
   failed=1
 }
 
-for name in spin cachehog pagerank stencil; do
+for name in spin cachehog pagerank stencil bursty; do
   out=$("$bin/$name" --work=1) || not_ok "$name --work=1: exit status $?"
   case $out in
   "program=$name seconds="[0-9]*" work=1 rate="*) ;;

@@ -22,6 +22,7 @@ const struct ctl_cmd *const CTL_COMMANDS[] = {
 	&cmd_reload,
 	&cmd_drain,
 	&cmd_resume,
+	&cmd_vacuum,
 	&cmd_ping,
 	&cmd_bundle,
 	NULL,

@@ -15,6 +15,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_check.c \
 	nodesvc/ctl/cmd_counters.c \
 	nodesvc/ctl/cmd_drain.c \
+	nodesvc/ctl/cmd_vacuum.c \
 	nodesvc/ctl/cmd_explain.c \
 	nodesvc/ctl/cmd_jobs.c \
 	nodesvc/ctl/cmd_ping.c \
@@ -79,5 +80,6 @@ EXTRA_DIST += \
 	tests/golden/ctl-release-all.txt \
 	tests/golden/ctl-release.txt \
 	tests/golden/ctl-reload.txt \
+	tests/golden/ctl-vacuum.txt \
 	tests/golden/ctl-status.txt
 # End of EXTRA_DIST

@@ -27,6 +27,8 @@ static int prepare(struct record *r, struct errbuf *err)
 			r->db, RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement, err);
 	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_RETAIN_SQL, N_RETAIN_STMTS, r->retain, err);
 	return rc;
 }
 
@@ -75,6 +77,7 @@ void record_close(struct record *r)
 	db_finalize(r->registration, N_REGISTRATION_STMTS);
 	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
 	db_finalize(r->history, N_HISTORY_STMTS);
+	db_finalize(r->retain, N_RETAIN_STMTS);
 	sqlite3_close(r->db);
 	free(r);
 }

@@ -121,6 +121,15 @@ int record_step_list(struct record *r, const struct step_filter *f,
 
 /* Removes ended rows whose end is before @before_ns; returns how many. */
 int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err);
+/* The same for at most @max_rows, oldest first. */
+int record_prune_slice(struct record *r, int64_t before_ns, int max_rows, struct errbuf *err);
+int64_t record_count_before(struct record *r, int64_t before_ns, struct errbuf *err);
+/* In use; what is free in the file is not counted. */
+int64_t record_size_bytes(struct record *r, struct errbuf *err);
+/* Gives up to @n free pages back to the file system; nothing in files of before schema 3. */
+int record_release_pages(struct record *r, int n, struct errbuf *err);
+/* Writes the file anew without holes: seconds for a large one, nobody else may have it open. */
+int record_compact(struct record *r, struct errbuf *err);
 
 /*
  * What a live step registered with: its step_start message as it came, and its tasks, for the

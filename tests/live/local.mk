@@ -8,10 +8,12 @@ live_scripts = \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
+	tests/live/accounting.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/lend.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \

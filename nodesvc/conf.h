@@ -31,6 +31,7 @@ struct conf_pair {
 enum conf_envelope { ENVELOPE_ALLOCATION, ENVELOPE_NODE };
 enum conf_multi_node { MULTI_NODE_ENVELOPE, MULTI_NODE_INDEPENDENT };
 enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
+enum conf_detector { DETECTOR_WIDTH, DETECTOR_PAPER };
 enum conf_threads { THREADS_ENVELOPE, THREADS_PLACEMENT, THREADS_LEAVE };
 
 struct conf {
@@ -47,8 +48,16 @@ struct conf {
 	bool share_smt;
 	enum conf_multi_node multi_node;
 	bool respect_user_binding;
-	int interval_ms; /* sampling */
-	int tick_ms;     /* decisions */
+	int interval_ms;           /* sampling */
+	int tick_ms;               /* decisions */
+	double profile_interval_s; /* of a run, measured and kept per program */
+	struct {
+		enum conf_detector detector;
+		double epoch_s, first_epoch_s; /* paper */
+		double ratio;                  /* 0: the detector's own */
+	} phase;
+	double baseline_fraction; /* of the time under Slurm's own placement; 0 never */
+	double control_fraction;  /* of steps that start without a lever; 0 none */
 	double min_dwell_s;
 	int gang_slice_ms;     /* of policies that give slices and were told nothing else */
 	int freeze_max_ms;     /* no step is frozen longer */

@@ -23,6 +23,13 @@ const struct conf_key conf_keys[] = {
 	{"respect_user_binding", CONF_BOOL, AT(respect_user_binding), RELOAD},
 	{"interval_ms", CONF_INT, AT(interval_ms), RANGE(20, 60000), RELOAD},
 	{"tick_ms", CONF_INT, AT(tick_ms), RANGE(20, 60000), RELOAD},
+	{"profile_interval_s", CONF_DOUBLE, AT(profile_interval_s), RANGE(0.1, 600), RELOAD},
+	{"phase.detector", CONF_CHOICE, AT(phase.detector), .values = "width|paper", RELOAD},
+	{"phase.epoch_s", CONF_DOUBLE, AT(phase.epoch_s), RANGE(0.1, 600), RELOAD},
+	{"phase.first_epoch_s", CONF_DOUBLE, AT(phase.first_epoch_s), RANGE(0.1, 600), RELOAD},
+	{"phase.ratio", CONF_DOUBLE, AT(phase.ratio), RANGE(0, 100), RELOAD},
+	{"baseline_fraction", CONF_DOUBLE, AT(baseline_fraction), RANGE(0, 0.5), RELOAD},
+	{"control_fraction", CONF_DOUBLE, AT(control_fraction), RANGE(0, 1), RELOAD},
 	{"min_dwell_s", CONF_DOUBLE, AT(min_dwell_s), RANGE(0, 3600), RELOAD},
 	{"max_moves_per_min", CONF_INT, AT(max_moves_per_min), RANGE(0, 10000), RELOAD},
 	{"gang_slice_ms", CONF_INT, AT(gang_slice_ms), RANGE(50, 60000), RELOAD},
@@ -81,6 +88,12 @@ void conf_defaults(struct conf *c)
 	 * tick 0.1 s. */
 	c->interval_ms = 227;
 	c->tick_ms = 100;
+	/* One epoch of SBMP (Table 3): long enough for a rate, short beside a job. */
+	c->profile_interval_s = 2.5;
+	/* SBMP Table 3. The ratio is the detector's: paper 2, width 1.6. */
+	c->phase.epoch_s = 2.5;
+	c->phase.first_epoch_s = 10;
+	c->baseline_fraction = 0.01;
 	/* LIRA names none. Two seconds: a move costs about 150 ms (SBMP's warm-up per sample). */
 	c->min_dwell_s = 2;
 	c->max_moves_per_min = 12;

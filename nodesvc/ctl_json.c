@@ -47,6 +47,77 @@ static struct json_object *signals(const struct step *s)
 	return o;
 }
 
+static struct json_object *known_text(const char *text)
+{
+	return text ? json_object_new_string(text) : NULL;
+}
+
+/* Speeds and what follows from them; null is unknown. */
+static struct json_object *figures(struct daemon *d, struct step *s)
+{
+	struct json_object *o = json_object_new_object();
+	struct step_figures f;
+
+	track_figures(d, s, false, &f);
+	ADD(o, "speed", number(s->track.rate));
+	ADD(o, "speed_unit", known_text(f.speed_unit));
+	ADD(o, "speed_source",
+		s->track.has_last ? json_object_new_string(provenance_name(s->track.last.basis))
+				  : NULL);
+	ADD(o, "shared_speed", number(f.shared_speed));
+	ADD(o, "solo_speed", number(f.solo_speed));
+	ADD(o, "solo_basis", known_text(f.speed_basis));
+	ADD(o, "ntt_share", number(f.ntt_share));
+	ADD(o, "ntt_full", number(f.ntt_full));
+	ADD(o, "stp_share", number(f.stp_share));
+	ADD(o, "stp_full", number(f.stp_full));
+	ADD(o, "antt_share", number(f.antt_share));
+	ADD(o, "antt_full", number(f.antt_full));
+	ADD(o, "gain_placement", number(f.gain_placement));
+	ADD(o, "gain_placement_lo", number(f.gain_placement_lo));
+	ADD(o, "gain_placement_hi", number(f.gain_placement_hi));
+	ADD(o, "gain_basis", known_text(f.gain_basis));
+	ADD(o, "windows", json_object_new_int(s->track.windows.n));
+	return o;
+}
+
+static struct json_object *phases(const struct step *s)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	const struct track *t = &s->track;
+
+	ADD(o, "changes", json_object_new_int(t->changes));
+	ADD(o, "now", t->n_phases ? json_object_new_int(t->phase_now + 1) : NULL);
+	ADD(o, "last_change_unix", t->changes ? number(t->phase_unix_s) : NULL);
+	for (int i = 0; i < t->n_phases; i++) {
+		struct json_object *p = json_object_new_object();
+
+		ADD(p, "phase", json_object_new_int(i + 1));
+		ADD(p, "cores", json_object_new_int(t->phase[i].cores));
+		ADD(p, "utilization", number(t->phase[i].utilization));
+		ADD(p, "units_per_cpu_s", number(t->phase[i].intensity));
+		ADD(p, "seconds", number(t->phase[i].seconds));
+		json_object_array_add(list, p);
+	}
+	ADD(o, "table", list);
+	return o;
+}
+
+static struct json_object *own_counters(const struct step *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	for (int i = 0; s->pages && i < COLOC_SLOT_NAMES; i++) {
+		char name[COLOC_NAME_LEN + 1];
+		double v;
+
+		app_counter(s->pages->report, i, name, &v);
+		if (*name)
+			ADD(o, name, number(v));
+	}
+	return o;
+}
+
 struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 {
 	struct json_object *o = json_object_new_object();
@@ -74,6 +145,10 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "threads", s->threads ? json_object_new_int(s->threads) : NULL);
 	ADD(o, "tasks", json_object_new_int(s->n_tasks));
 	ADD(o, "signals", signals(s));
+	ADD(o, "progress_unit",
+		s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP
+			? json_object_new_string(track_unit(s))
+			: NULL);
 	ADD(o, "rebinds", json_object_new_int(s->rebinds));
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
@@ -99,7 +174,7 @@ static struct json_object *decision(const struct decision *dec)
 	return o;
 }
 
-struct json_object *ctl_json_explain(struct daemon *d, const struct step *s)
+struct json_object *ctl_json_explain(struct daemon *d, struct step *s)
 {
 	struct json_object *o = json_object_new_object();
 	struct json_object *decisions = json_object_new_array();
@@ -108,6 +183,9 @@ struct json_object *ctl_json_explain(struct daemon *d, const struct step *s)
 
 	ADD(o, "id", json_object_new_string(s->id));
 	ADD(o, "now", ctl_json_step(d, s));
+	ADD(o, "figures", figures(d, s));
+	ADD(o, "phases", phases(s));
+	ADD(o, "counters", own_counters(s));
 	for (int k = 0; (dec = step_get_decision(s, k)); k++)
 		json_object_array_add(decisions, decision(dec));
 	ADD(o, "decisions", decisions);
@@ -166,10 +244,14 @@ struct json_object *ctl_json_policies(struct daemon *d)
 			snprintf(reason, sizeof(reason), "runs in colocsim only");
 		else if (ops->asks & lacks)
 			snprintf(reason, sizeof(reason),
-				"asks for%s%s%s, not to be had on a node yet: %s decides",
+				"asks for%s%s, not to be had on a node yet: %s decides",
 				ops->asks & lacks & POLICY_ASKS_SLICES ? " time slices" : "",
-				ops->asks & lacks & POLICY_ASKS_EXPERIMENTS ? " experiments" : "",
 				ops->asks & lacks & POLICY_ASKS_LENT ? " lent cores" : "",
+				d->conf.fallback);
+		else if (ops->asks & POLICY_ASKS_EXPERIMENTS)
+			snprintf(reason, sizeof(reason),
+				"experiments need each program's speed (libcoloc, or counters and "
+				"one thread): else %s decides",
 				d->conf.fallback);
 		else if (missing)
 			snprintf(reason, sizeof(reason),
@@ -217,13 +299,26 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	struct json_object *util = json_object_new_object();
 
+	struct json_object *app = json_object_new_object();
+	int reporting = 0;
+
+	for (int i = 0; i < d->jobs.n; i++)
+		reporting += d->jobs.step[i]->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP;
 	ADD(o, "source", json_object_new_string(d->counters.ops->name));
 	ADD(o, "report", report_lines(d->counters.report));
+	ADD(app, "name", json_object_new_string(signal_name(SIGNAL_PROGRESS)));
+	ADD(app, "source", json_object_new_string("app"));
+	ADD(app, "available", json_object_new_boolean(reporting > 0));
+	ADD(app, "reason",
+		reporting
+			? NULL
+			: json_object_new_string("no step publishes its progress now (libcoloc)"));
 	ADD(util, "name", json_object_new_string(signal_name(SIGNAL_UTILIZATION)));
 	ADD(util, "source", json_object_new_string("schedstat"));
 	ADD(util, "available", json_object_new_boolean(true));
 	ADD(util, "reason", NULL);
 	json_object_array_add(list, util);
+	json_object_array_add(list, app);
 	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
 		struct json_object *s = json_object_new_object();
 		bool hw = d->counters.provides & COUNTER_BIT(map[i].counter);
@@ -319,7 +414,7 @@ static struct json_object *view_job(struct daemon *d, const struct step *s)
 			continue;
 		if (i == SIGNAL_UTILIZATION)
 			ADD(o, "utilization", number(s->signal[i].value));
-		else if (i <= SIGNAL_LLC_MISS_RATIO)
+		else
 			ADD(sig, signal_name((enum signal_id)i), number(s->signal[i].value));
 	}
 	ADD(o, "signals", sig);

@@ -19,9 +19,28 @@
 
 struct server;
 struct rotate;
+struct trace_writer;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
+
+/* trial.c: placements for a moment, to learn from */
+enum trial_kind { TRIAL_NONE, TRIAL_EXPERIMENT, TRIAL_WINDOW };
+struct trial_experiment {
+	char job[JOB_ID_MAX];
+	int cores, ms;
+	struct coreset coreset;
+};
+struct trial {
+	enum trial_kind kind;
+	int stage, tries;
+	bool displaced; /* steps are where the plan does not have them */
+	bool in_company;
+	struct loop_source *timer;
+	int n, at;
+	struct trial_experiment x[PLAN_EXPERIMENTS_MAX];
+	int64_t next_window_ns; /* 0: none considered yet */
+};
 
 struct daemon {
 	struct conf conf;
@@ -57,7 +76,12 @@ struct daemon {
 		char *json;
 	} unwritten[DECISIONS_WAITING];
 	int n_unwritten;
-	const char *unrecorded; /* event of a plan that is not in the record yet */
+	struct trial trial;
+	/* What experiments showed, for the next decision; ids are the live steps'. */
+	struct event result[PLAN_EXPERIMENTS_MAX];
+	int n_results;
+	struct trace_writer *trace; /* colocctl record; NULL not recording */
+	const char *unrecorded;     /* event of a plan that is not in the record yet */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -93,11 +117,30 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 void decide_tick(void *daemon);
 void decide_start_ticking(struct daemon *d);
 
+/* trial.c */
+int trial_open(struct daemon *d, struct errbuf *err);
+bool trial_is_on(const struct daemon *d);
+/* Puts everybody where the plan has him; results that nobody heard are lost. */
+void trial_abort(struct daemon *d);
+/* At a tick: starts a window when one is due. */
+void trial_consider(struct daemon *d, int64_t now_ns);
+/* Why the plan's experiments cannot be carried out; NULL they can. */
+const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, size_t size);
+void trial_experiments(struct daemon *d, const struct plan *p);
+/* track.c, for trial.c: keeps a speed with its program. */
+void track_keep_speed(struct daemon *d, const struct step *s, int cores, bool alone, double speed);
+
 /* sample.c: signals of the live steps */
 void sample_open_step(struct daemon *d, struct step *s);
 /* Reads all steps when interval_ms has passed (or @force); true: new samples are there. */
 bool sample_run(struct daemon *d, int64_t now_ns, bool force);
 void sample_close_step(struct daemon *d, struct step *s);
+
+/* history.c: a step's coresets and signals over time, for the report */
+/* It is on @cores from now on; @why may be NULL. Nothing is written yet. */
+void history_note(struct step *s, const struct coreset *cores, const char *why);
+/* Writes what was noted, and the newest sample. */
+void history_write(struct daemon *d, struct step *s);
 
 /* lifecycle.c: steps come and go */
 struct msg;

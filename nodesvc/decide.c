@@ -75,7 +75,8 @@ int decide_open(struct daemon *d, struct errbuf *err)
 	rc = set_ruling(d, d->conf.policy, "", err);
 	if (rc < 0)
 		return err_wrap(err, rc, "key 'policy'");
-	return loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
+	rc = trial_open(d, err);
+	return rc < 0 ? rc : loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
 }
 
 void decide_close(struct daemon *d)
@@ -86,7 +87,9 @@ void decide_close(struct daemon *d)
 	plan_done(&d->plan);
 	if (d->tick)
 		loop_remove(d->loop, d->tick);
-	d->tick = NULL;
+	if (d->trial.timer)
+		loop_remove(d->loop, d->trial.timer);
+	d->tick = d->trial.timer = NULL;
 }
 
 int decide_reconfigure(struct daemon *d, struct errbuf *err)
@@ -207,6 +210,10 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		}
 		memcpy(j->signal, s->signal, sizeof(j->signal));
 		j->sample_no = s->sample_no;
+		if (s->n_speed) {
+			j->speed = s->speed;
+			j->n_speed = s->n_speed;
+		}
 		j->home_numa = -1;
 		j->rss_bytes = -1;
 		j->core = -1;
@@ -237,12 +244,21 @@ static void list_shares(struct daemon *d, const struct step *s, char *buf, size_
 
 /* ---- making it true ---- */
 
+static int64_t unix_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
 static void note_coreset(struct step *s)
 {
 	char text[CORESET_STR_MAX];
 
 	step_note(s->history, sizeof(s->history), ";",
 		coreset_format(&s->coreset, text, sizeof(text)), true);
+	history_note(s, &s->coreset, s->why);
 }
 
 /* Writes one step's coreset into the kernel (unless dry). On failure Slurm's placement stands. */
@@ -276,6 +292,7 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	}
 	s->coreset = result.coreset;
 	s->status = STATUS_PLACED;
+	track_disturb(s);
 	attach_update(d, s);
 	note_coreset(s);
 	return 0;
@@ -311,6 +328,8 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 		log_error("step %s: restore: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
 			err.text);
+	} else if (s->located) {
+		history_note(s, &s->slurm_step, why);
 	}
 	s->status = status;
 	s->to_apply = false;
@@ -372,14 +391,6 @@ static const char *event_name(enum event_type e)
 	};
 
 	return names[e];
-}
-
-static int64_t unix_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
 void decide_flush(struct daemon *d)
@@ -480,20 +491,20 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 
 uint32_t decide_lacks(const struct daemon *d)
 {
-	return POLICY_ASKS_EXPERIMENTS |
-	       (actuate_get_ops(d->actuate) == &actuate_none ? POLICY_ASKS_LENT : 0) |
+	return (actuate_get_ops(d->actuate) == &actuate_none ? POLICY_ASKS_LENT : 0) |
 	       (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
 }
 
 /* What a plan asks for and this node cannot do; NULL all is well. */
-static const char *cannot_do(const struct daemon *d, const struct plan *p)
+static const char *cannot_do(struct daemon *d, const struct plan *p)
 {
+	static char why[160];
 	uint32_t lacks = decide_lacks(d);
 
 	if (p->n_slices && lacks & POLICY_ASKS_SLICES)
 		return "time slices";
-	if (p->n_experiments && lacks & POLICY_ASKS_EXPERIMENTS)
-		return "experiments";
+	if (p->n_experiments)
+		return trial_refuses(d, p, why, sizeof(why));
 	for (int i = 0; i < p->n_jobs; i++)
 		if (p->job[i].n_lent && lacks & POLICY_ASKS_LENT)
 			return "lent cores";
@@ -526,14 +537,22 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	/* Static: too large for the stack, and one thread decides. */
 	static struct view_job jobs[JOBS_MAX];
 	static struct step *steps[JOBS_MAX];
-	struct event event = {.type = type, .job = about_id};
-	struct view v = {.event = &event, .n_events = 1};
+	struct event event[PLAN_EXPERIMENTS_MAX + 1];
+	struct view v = {.event = event};
 	struct errbuf err, why = {.text = ""};
 	const char *policy;
 	bool fallback;
 	int64_t now_ns = ipc_now_ns();
 	int rc, moved = 0;
 
+	if (type != EVENT_TICK)
+		trial_abort(d);
+	else if (trial_is_on(d))
+		return;
+	for (int i = 0; i < d->n_results; i++)
+		event[v.n_events++] = d->result[i];
+	d->n_results = 0;
+	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
 		/* The policies still have to hear of an end. */
@@ -554,7 +573,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
-	if (type == EVENT_TICK)
+	if (type == EVENT_TICK || type == EVENT_PHASE)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
 				must_wait(d, steps[i], now_ns))
@@ -575,6 +594,8 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	/* What a step's arrival means for the others need not hold up its launch. */
 	if (!later)
 		decide_finish(d);
+	if (!later && !fallback)
+		trial_experiments(d, &d->plan);
 }
 
 void decide_finish(struct daemon *d)
@@ -617,6 +638,21 @@ void decide_start_ticking(struct daemon *d)
 	d->ticking = true;
 }
 
+/* Each change is an event of its own, at the tick that saw it. */
+static void tell_phases(struct daemon *d)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!s->phase_changed)
+			continue;
+		s->phase_changed = false;
+		s->dirty = true;
+		if (step_is_managed(s))
+			decide_run(d, EVENT_PHASE, s->id, NULL);
+	}
+}
+
 void decide_tick(void *daemon)
 {
 	struct daemon *d = daemon;
@@ -635,6 +671,8 @@ void decide_tick(void *daemon)
 		return;
 	}
 	sample_run(d, now_ns, false);
+	tell_phases(d);
 	if (count_managed(d))
 		decide_run(d, EVENT_TICK, NULL, NULL);
+	trial_consider(d, now_ns);
 }

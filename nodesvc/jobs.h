@@ -18,12 +18,16 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/pages.h"
+#include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
+#include "nodesvc/track.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
 #define STEP_DECISIONS_MAX 32
 #define STEP_ENV_MAX       16
+#define STEP_SPEEDS_MAX    8
+#define STEP_CHANGES_MAX   16
 #define STEP_BATCH         0xfffffffbu
 #define STEP_EXTERN        0xfffffffcu
 #define STEP_INTERACTIVE   0xfffffffau
@@ -61,6 +65,13 @@ struct decision {
 	char why[PLAN_WHY_MAX];
 	char shares[128];        /* ids of steps on the same coreset */
 	struct explain *explain; /* of the whole decision; NULL none */
+};
+
+/* A coreset that the store does not have yet. */
+struct step_change {
+	int64_t t_ns; /* Unix */
+	struct coreset coreset;
+	char why[PLAN_WHY_MAX];
 };
 
 struct launch_var {
@@ -116,6 +127,11 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
+	struct track track;
+	bool phase_changed; /* the engine has not been told */
+	struct track_work trial_mark;
+	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
+	int n_speed;
 	struct turn turn; /* rotate.c */
 	/* lend.c: others' cores it may use while they idle, at the lowest priority */
 	struct coreset lent, lent_wanted;
@@ -135,6 +151,12 @@ struct step {
 	struct decision decision[STEP_DECISIONS_MAX]; /* ring */
 	int n_decisions;
 	int64_t row_id;
+
+	struct step_change change[STEP_CHANGES_MAX]; /* history.c */
+	int n_changes;
+	struct record_thin thin;
+	int64_t last_record_ns;
+	uint64_t sample_written;
 };
 
 struct jobs {

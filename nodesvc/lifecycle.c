@@ -366,6 +366,7 @@ void lifecycle_flush(struct daemon *d)
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
+		history_write(d, s);
 	}
 }
 
@@ -439,6 +440,7 @@ static enum step_state final_state(const struct step *s)
 void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
 {
 	char cores[CORESET_STR_MAX];
+	struct step_figures figures;
 	struct errbuf err;
 	struct step_row row = {
 		.row_id = s->row_id,
@@ -466,8 +468,10 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.exit_code = s->exit_status,
 		.state = state,
 		.dry_run = s->dry_run || d->conf.dry_run,
+		.figures = &figures,
 	};
 
+	track_figures(d, s, state == STEP_COMPLETED, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
 	if (record_step_put(d->record, &row, &err) < 0) {
@@ -489,7 +493,10 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
+	trial_abort(d);
+	track_close(d, s);
 	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
+	history_write(d, s);
 	if (s->kept)
 		adopt_forget(d, s);
 	sample_close_step(d, s);
@@ -551,7 +558,7 @@ static void place_again(struct daemon *d, struct step *s)
 	struct errbuf err;
 	int rc;
 
-	if (s->status != STATUS_PLACED)
+	if (s->status != STATUS_PLACED || trial_is_on(d))
 		return;
 	cpus = step_cpus(s);
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, &err);

@@ -10,6 +10,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/daemon.h \
 	nodesvc/decide.c \
 	nodesvc/gain.c nodesvc/gain.h \
+	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
 	nodesvc/lend.c nodesvc/lend.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
@@ -21,7 +22,9 @@ libnodesvc_la_SOURCES = \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
 	nodesvc/sample.c \
-	nodesvc/server.c
+	nodesvc/server.c \
+	nodesvc/track.c nodesvc/track.h \
+	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \

@@ -28,6 +28,9 @@ int reload_check(struct daemon *d, struct errbuf *err)
 				"key 'counters.source': '%.*s' is none of auto, papi, perf, none",
 				(int)len, p);
 	}
+	if (c->phase.ratio != 0 && c->phase.ratio <= 1)
+		return err_set(err, -EINVAL, "key 'phase.ratio': %g is neither 0 nor above 1",
+			c->phase.ratio);
 	for (int i = 0; i < c->n_policy_options; i++) {
 		const struct conf_pair *p = &c->policy_option[i];
 		char spec[256];

@@ -13,6 +13,13 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
+static int compare_pids(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 static void scale_profile(struct step *s, double live)
 {
 	struct signal scaled[SIGNAL_COUNT];
@@ -39,6 +46,7 @@ void sample_open_step(struct daemon *d, struct step *s)
 		scale_profile(s, s->profile.utilization);
 		s->sample_no++;
 	}
+	track_open(d, s);
 }
 
 void sample_close_step(struct daemon *d, struct step *s)
@@ -77,7 +85,18 @@ static void read_counters(struct daemon *d, struct step *s, const pid_t *tid, in
 	s->has_sample = true;
 }
 
-static void sample_step(struct daemon *d, struct step *s, int64_t now_ns)
+/* What its processes publish; the figure of a process that has ended goes with it. */
+static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids)
+{
+	if (!s->pages)
+		return;
+	app_read(&s->pages->app, s->pages->report, now_ns, &s->signal[SIGNAL_PROGRESS]);
+	qsort(tid, (size_t)n_tids, sizeof(*tid), compare_pids);
+	app_release(&s->pages->app, s->pages->report, tid, n_tids);
+}
+
+/* True: the step entered another phase. */
+static bool sample_step(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s)
 {
 	cleanup_free pid_t *tid = NULL;
 	struct errbuf err;
@@ -86,27 +105,36 @@ static void sample_step(struct daemon *d, struct step *s, int64_t now_ns)
 
 	if (actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n_tids) < 0 ||
 		n_tids == 0)
-		return;
+		return false;
 	s->threads = n_tids;
 	if (!s->util || utilization_read(s->util, tid, n_tids,
 				/* A frozen step could not run: its clock stands. */
 				now_ns - rotate_frozen_ns(s, now_ns),
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
-		return;
+		return false;
 	read_counters(d, s, tid, n_tids);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
+	read_progress(s, now_ns, tid, n_tids);
 	s->sample_no++;
+	return track_sample(d, s, now_ns, elapsed_s);
 }
 
 bool sample_run(struct daemon *d, int64_t now_ns, bool force)
 {
+	double elapsed_s;
+
 	if (!force && now_ns - d->last_sample_ns < d->conf.interval_ms * INT64_C(1000000))
 		return false;
+	elapsed_s = d->last_sample_ns ? (double)(now_ns - d->last_sample_ns) / 1e9 : 0;
 	d->last_sample_ns = now_ns;
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->located)
-			sample_step(d, d->jobs.step[i], now_ns);
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->located && sample_step(d, s, now_ns, elapsed_s))
+			s->phase_changed = true;
+	}
+	track_corun(d, elapsed_s);
 	return true;
 }

@@ -73,6 +73,35 @@ status 1 replay "$dir/w.yaml"
 status 1 replay "$dir/missing"
 status 2 replay
 
+# Workloads of kind tasks: the examples, shortened.
+for file in "$top"/contrib/workloads/*.yaml; do
+  sed -e 's/^runs: .*/runs: 2/' -e 's/tasks: 10*000,/tasks: 300,/' "$file" >"$dir/tasks.yaml"
+  "$sim" run --json "$dir/tasks.yaml" >"$dir/one" || complain "$file: does not run"
+  "$sim" run --json "$dir/tasks.yaml" >"$dir/three"
+  cmp "$dir/one" "$dir/three" >&2 || complain "$file: the same seed gave other bytes"
+  ! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "$file: a figure that is none"
+done
+for field in schema provenance kind ratio_to policy seconds tasks_per_s ratio ratio_lo ratio_hi steals \
+  places core width tasks critical critical_on_core; do
+  grep -q "\"$field\":" "$dir/one" || complain "run --json of tasks has no field $field"
+done
+grep -q '"provenance":"simulated"' "$dir/one" || complain "run --json of tasks does not say simulated"
+[ "$("$sim" run "$dir/tasks.yaml" | grep -c '^simulated:')" = 7 ] ||
+  complain "run of tasks does not say simulated in each line"
+status 1 run --policy=lira "$dir/tasks.yaml"
+grep -q "policy 'lira': tasks are placed by das-\* only" "$dir/err" || complain "no reason for lira"
+status 1 run --policy=das-dam-c,weight=9 "$dir/tasks.yaml"
+echo 'kind: tasks
+types: [{from: matmull}]' >"$dir/bad.yaml"
+status 1 run "$dir/bad.yaml"
+grep -q "bad.yaml:2: from: 'matmull'" "$dir/err" || complain "a bad preset is not named with its line"
+sed -n 's/^[[:space:]]*\(NUMBER\|INT\|BOOL\|TEXT\|CUSTOM\)("\([a-z_]*\)".*/\2/p' \
+  "$top/nodesvc/sim/task_workload.c" | sort -u >"$dir/keys"
+[ "$(wc -l <"$dir/keys")" -gt 40 ] || complain "keys of task_workload.c are not found"
+while read -r key; do
+  grep -qwF -- "$key" "$top/nodesvc/sim/colocsim.1" || complain "colocsim(1) does not name the key $key"
+done <"$dir/keys"
+
 status 2 eval
 status 2 eval --population=lira
 status 2 eval --population=nobody --policies=lira

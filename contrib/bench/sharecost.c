@@ -23,11 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "contrib/bench/machinetime.h"
+
 #define JOBS_MAX    4
 #define THREADS_MAX 64
 #define REPEATS     3
-#define ATTEMPTS    5
-#define FOREIGN_MAX 0.02
 #define WORK_US     50 /* between two meetings of a job's threads */
 
 struct job {
@@ -227,23 +227,6 @@ static void run_job(const struct kernel *k, int threads, struct shared *s, int n
 	_exit(0);
 }
 
-/* Busy and stolen seconds of the whole machine. */
-static void machine_time(double *ret_busy, double *ret_steal)
-{
-	unsigned long long v[8] = {0};
-	FILE *f = fopen("/proc/stat", "r");
-	double hz = (double)sysconf(_SC_CLK_TCK);
-
-	if (f) {
-		if (fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2],
-			    &v[3], &v[4], &v[5], &v[6], &v[7]) != 8)
-			memset(v, 0, sizeof(v));
-		fclose(f);
-	}
-	*ret_busy = (double)(v[0] + v[1] + v[2] + v[5] + v[6]) / hz;
-	*ret_steal = (double)v[7] / hz;
-}
-
 static double own_time(void)
 {
 	struct rusage u;
@@ -303,12 +286,12 @@ static struct figure median(
 	for (int i = 0; i < REPEATS; i++) {
 		double foreign = 0, steal = 0;
 
-		for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		for (int attempt = 0; attempt < DISTURBED_TRIES; attempt++) {
 			rate[i] =
 				measure(k, jobs, threads, seconds, s, &foreign, &steal, &ret.busy);
 			if (foreign + steal <= FOREIGN_MAX)
 				break;
-			ret.disturbed |= attempt == ATTEMPTS - 1;
+			ret.disturbed |= attempt == DISTURBED_TRIES - 1;
 		}
 		ret.foreign = foreign > ret.foreign ? foreign : ret.foreign;
 		ret.steal = steal > ret.steal ? steal : ret.steal;

@@ -3,6 +3,7 @@ noinst_PROGRAMS += \
 	contrib/programs/bin/bursty \
 	contrib/programs/bin/cachehog \
 	contrib/programs/bin/pagerank \
+	contrib/programs/bin/phases \
 	contrib/programs/bin/spin \
 	contrib/programs/bin/stencil
 # End of noinst_PROGRAMS
@@ -20,6 +21,10 @@ contrib_programs_bin_pagerank_SOURCES = contrib/programs/pagerank.c contrib/prog
 contrib_programs_bin_pagerank_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
 contrib_programs_bin_pagerank_LDFLAGS =
 contrib_programs_bin_pagerank_LDADD = libcolocclient.la
+contrib_programs_bin_phases_SOURCES = contrib/programs/phases.c contrib/programs/program.h
+contrib_programs_bin_phases_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
+contrib_programs_bin_phases_LDFLAGS =
+contrib_programs_bin_phases_LDADD = libcolocclient.la
 contrib_programs_bin_spin_SOURCES = contrib/programs/spin.c contrib/programs/program.h
 contrib_programs_bin_spin_CFLAGS = $(PROGRAM_CFLAGS)
 contrib_programs_bin_spin_LDFLAGS =

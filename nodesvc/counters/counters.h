@@ -91,6 +91,8 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
  * no time elapsed); *ret_runnable: mean number of threads that ran or wanted to. */
 int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_t now_ns, int cores,
 	struct signal *ret, double *ret_runnable, struct errbuf *err);
+/* Cores that its threads really ran on, mean since the read before; NAN unknown. */
+double utilization_running(const struct utilization *u);
 void utilization_close(struct utilization *u);
 
 /*

@@ -29,6 +29,7 @@ struct utilization {
 	int n_prev;
 	int64_t prev_ns;
 	bool started;
+	double running; /* cores run on at the last read; NAN unknown */
 };
 
 int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err)
@@ -38,8 +39,14 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 	if (!u)
 		return err_set(err, -ENOMEM, "utilization: out of memory");
 	u->root = root;
+	u->running = NAN;
 	*ret = u;
 	return 0;
+}
+
+double utilization_running(const struct utilization *u)
+{
+	return u->running;
 }
 
 void utilization_close(struct utilization *u)
@@ -77,8 +84,9 @@ static int compare_tid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. */
-static double wanted_ns(const struct utilization *u, const struct thread_time *now, double elapsed)
+/* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. *@run_ns: it ran. */
+static double wanted_ns(
+	const struct utilization *u, const struct thread_time *now, double elapsed, double *run_ns)
 {
 	const struct thread_time *old;
 	double ns;
@@ -89,7 +97,8 @@ static double wanted_ns(const struct utilization *u, const struct thread_time *n
 	if (!old || now->run_ns < old->run_ns || now->wait_ns < old->wait_ns ||
 		now->slices < old->slices)
 		return -1.0;
-	ns = (double)(now->run_ns - old->run_ns) + (double)(now->wait_ns - old->wait_ns);
+	*run_ns = (double)(now->run_ns - old->run_ns);
+	ns = *run_ns + (double)(now->wait_ns - old->wait_ns);
 	/* A delay is booked when it ends, so more than the interval can show at once. */
 	return fmin(ns, elapsed);
 }
@@ -98,7 +107,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	struct signal *ret, double *ret_runnable, struct errbuf *err)
 {
 	cleanup_free struct thread_time *now = NULL;
-	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0;
+	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0, run = 0.0;
 	struct signal value = {NAN, PROVENANCE_NONE};
 	int n = 0, n_both = 0;
 	bool ran = false; /* some kernels print "0 0 0" for all: that is no account */
@@ -118,12 +127,13 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	qsort(now, (size_t)n, sizeof(*now), compare_tid);
 	if (u->started && elapsed > 0)
 		for (int i = 0; i < n; i++) {
-			double ns = wanted_ns(u, &now[i], elapsed);
+			double run_ns = 0, ns = wanted_ns(u, &now[i], elapsed, &run_ns);
 
 			if (ns < 0)
 				continue;
 			n_both++;
 			sum += ns;
+			run += run_ns;
 			ran |= now[i].slices > 0;
 		}
 	if (n_both > 0 && ran && cores > 0) {
@@ -131,6 +141,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 		value.provenance = PROVENANCE_OS;
 	}
 	*ret = value;
+	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
 	if (ret_runnable)
 		*ret_runnable = value.provenance == PROVENANCE_OS ? sum / elapsed : NAN;
 	free(u->prev);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "nodesvc/ctl/cmd.h"
@@ -109,12 +110,62 @@ static void show_environment(struct json_object *o)
 	}
 }
 
+/* What company costs it, and what placing it gains; nothing where nobody knows. */
+static void show_speeds(struct json_object *f)
+{
+	char a[32], b[32];
+	const char *unit = show_text(f, "speed_unit");
+
+	if (*show_text(f, "shared_speed") || *show_text(f, "solo_speed"))
+		show_line(stdout, "Speed", "%s %s/s in company, %s alone%s%s%s",
+			show_si(show_double(f, "shared_speed"), a, sizeof(a)), unit,
+			show_si(show_double(f, "solo_speed"), b, sizeof(b)),
+			*show_text(f, "solo_basis") ? " (" : "", show_text(f, "solo_basis"),
+			*show_text(f, "solo_basis") ? ")" : "");
+	if (*show_text(f, "ntt_full"))
+		show_line(stdout, "Slow-down", "%.3f of the whole node alone",
+			show_double(f, "ntt_full"));
+	if (*show_text(f, "stp_full"))
+		show_line(stdout, "Co-run", "STP %.3f, ANTT %.3f", show_double(f, "stp_full"),
+			show_double(f, "antt_full"));
+	if (*show_text(f, "gain_placement"))
+		show_line(stdout, "Gain", "%.3f (%.3f to %.3f) by placement, %s windows, by %s",
+			show_double(f, "gain_placement"), show_double(f, "gain_placement_lo"),
+			show_double(f, "gain_placement_hi"), show_text(f, "windows"),
+			show_text(f, "gain_basis"));
+}
+
+static void show_phases(struct json_object *phases)
+{
+	struct json_object *table = show_get(phases, "table");
+	const char *label = "Phases";
+
+	if (!*show_text(phases, "now"))
+		return;
+	for (size_t i = 0; table && i < json_object_array_length(table); i++) {
+		struct json_object *p = json_object_array_get_idx(table, i);
+		char rate[32] = "";
+
+		if (*show_text(p, "units_per_cpu_s"))
+			show_si(show_double(p, "units_per_cpu_s"), rate, sizeof(rate));
+		show_line(stdout, label, "%s%s: %.0f s on %s cores, busy %.0f%%%s%s%s",
+			show_text(p, "phase"),
+			strcmp(show_text(p, "phase"), show_text(phases, "now")) ? "" : "*",
+			show_double(p, "seconds"), show_text(p, "cores"),
+			100 * show_double(p, "utilization"), *rate ? ", " : "", rate,
+			*rate ? " units per cpu second" : "");
+		label = "";
+	}
+}
+
 static void show(struct json_object *o)
 {
 	struct json_object *decisions = show_get(o, "decisions");
 
 	show_now(show_get(o, "now"));
 	show_signals(show_get(o, "now"));
+	show_speeds(show_get(o, "figures"));
+	show_phases(show_get(o, "phases"));
 	show_environment(o);
 	printf("\nDecisions, newest first:\n");
 	for (size_t i = 0; decisions && i < json_object_array_length(decisions); i++)

@@ -38,11 +38,12 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->envelope = calloc(jobs, sizeof(*c->envelope));
 	c->of_job = calloc(jobs, sizeof(*c->of_job));
 	c->base = calloc(jobs, sizeof(*c->base));
+	c->piece = calloc(jobs, sizeof(*c->piece));
 	c->allowed = calloc(jobs * domains, 1);
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
 		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
-		!c->load || !c->sorted) {
+		!c->load || !c->sorted || !c->piece) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -68,6 +69,7 @@ void contest_done(struct contest *c)
 	free(c->envelope);
 	free(c->of_job);
 	free(c->base);
+	free(c->piece);
 	free(c->allowed);
 	memset(c, 0, sizeof(*c));
 }
@@ -402,6 +404,31 @@ static void compact_cores(struct contest *c)
 	c->total = total;
 }
 
+static void add_piece(struct contest *c, int k, int d, int size)
+{
+	if (c->n_pieces < c->max_jobs)
+		c->piece[c->n_pieces++] = (struct contest_piece){
+			.job = c->job[k],
+			.domain = c->domain[d], /* of the topology, until carving is over */
+			.size = size,
+		};
+}
+
+/* Domains that are left have other numbers; a piece whose domain is full is nobody's neighbour. */
+static void settle_pieces(struct contest *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->n_pieces; i++)
+		for (int d = 0; d < c->n_domains; d++)
+			if (c->domain[d] == c->piece[i].domain) {
+				c->piece[n] = c->piece[i];
+				c->piece[n++].domain = d;
+				break;
+			}
+	c->n_pieces = n;
+}
+
 /* Which job runs on a core now; sets may overlap before the first placement. */
 static void mark_running(struct contest *c)
 {
@@ -434,6 +461,7 @@ static bool carve_one(struct contest *c, struct plan *p)
 		for (int whole = 1; whole >= 0; whole--)
 			for (int d = 0; d < c->n_domains && left > 0; d++) {
 				const int *core = c->core + c->first_core[d];
+				int taken = 0;
 
 				if (whole && c->capacity[d] > left)
 					continue;
@@ -443,7 +471,10 @@ static bool carve_one(struct contest *c, struct plan *p)
 					c->core_domain[core[i]] = -1;
 					list[n++] = core[i];
 					left--;
+					taken++;
 				}
+				if (taken > 0 && taken < c->capacity[d])
+					add_piece(c, k, d, taken);
 			}
 		contest_give(c, k, list, n, p);
 		c->whole = false;
@@ -461,6 +492,7 @@ static void carve(struct contest *c, struct plan *p)
 
 	while (c->uniform && !c->shared && c->n > 1 && carve_one(c, p))
 		any = true;
+	settle_pieces(c);
 	if (any)
 		mark_running(c); /* the jobs left have new numbers */
 }
@@ -492,7 +524,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 		settle_loners(c, p);
 		c->uniform = same_envelopes(c);
 	}
-	c->n_domains = c->total = 0;
+	c->n_domains = c->total = c->n_pieces = 0;
 	c->equal = true;
 	c->shared = c->given = c->even = false;
 	if (c->n == 0)

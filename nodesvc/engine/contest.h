@@ -16,6 +16,16 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/policy.h"
 
+/*
+ * What a job larger than any domain has of one: it stays, beside the domain's other jobs, with the
+ * job's own figures.
+ */
+struct contest_piece {
+	int job;    /* index in the view */
+	int domain; /* of the contest */
+	int size;   /* cores */
+};
+
 /* What runs in a domain now; for contest_incumbent(). */
 struct contest_load {
 	int members, sum; /* jobs, and their cores there */
@@ -44,8 +54,10 @@ struct contest {
 	int *first_core;  /* [n_domains] into core[] */
 	int *core;        /* [total] core_lx by domain */
 	int total;        /* cores to be had */
-	int *core_domain; /* [topo.n_cores] contest domain of a core, -1 not usable */
-	bool whole;       /* domains and cores are all of the topology's */
+	int n_pieces;     /* of jobs that were dealt whole domains first */
+	struct contest_piece *piece; /* [max_jobs] */
+	int *core_domain;            /* [topo.n_cores] contest domain of a core, -1 not usable */
+	bool whole;                  /* domains and cores are all of the topology's */
 
 	/* room for contest.c and contest_apply.c */
 	int words;    /* of coresets on this node */
@@ -81,14 +93,16 @@ static inline bool contest_allowed(const struct contest *c, int k, int d)
 
 /*
  * contest_counts - how many jobs each domain takes when sizes do not decide: shares of n by
- * capacity, largest remainder, ties to the lower domain; floor/ceil(N/S) on equal domains.
+ * capacity, largest remainder, ties to a domain that would be empty, then to the lower;
+ * floor/ceil(N/S) on equal domains.
  */
 void contest_counts(const struct contest *c, int *ret_count);
 
 /*
  * contest_balanced - balanced by cores: measured from its share of all cores asked for, no domain
  * is fuller than another by more than the biggest job. For equal sizes on equal domains this is
- * floor/ceil(N/S) jobs. @load: cores by domain.
+ * floor/ceil(N/S) jobs. @load: by domain, cores, or jobs where
+ * all are equal.
  */
 bool contest_balanced(const struct contest *c, const int *load);
 
@@ -119,7 +133,8 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 
 /*
  * contest_relabel - gives groups to domains of the same capacity so that the fewest cores move;
- * where nothing runs yet, the group of the earliest job gets the first domain.
+ * where that is alike, to the one whose NUMA node holds most of the group's memory; else the
+ * group of the earliest job gets the first domain.
  */
 void contest_relabel(struct contest *c, int *domain_of);
 

@@ -53,7 +53,10 @@ void contest_counts(const struct contest *c, int *ret_count)
 
 			if (!c->shared && ret_count[d] >= c->capacity[d])
 				continue;
-			if (best < 0 || rest > best_rest) {
+			/* Of remainders that are alike the smaller domain's: it may be empty else.
+			 */
+			if (best < 0 || rest > best_rest ||
+				(rest == best_rest && ret_count[d] == 0 && ret_count[best] > 0)) {
 				best = d;
 				best_rest = rest;
 			}
@@ -66,15 +69,16 @@ void contest_counts(const struct contest *c, int *ret_count)
 
 bool contest_balanced(const struct contest *c, const int *load)
 {
-	long least = 0, most = 0; /* cores above the domain's share, times total */
+	long sum = c->equal ? c->n : c->sum, biggest = c->equal ? 1 : c->biggest;
+	long least = 0, most = 0; /* above the domain's share, times total */
 
 	for (int d = 0; d < c->n_domains; d++) {
-		long above = (long)load[d] * c->total - (long)c->sum * c->capacity[d];
+		long above = (long)load[d] * c->total - sum * c->capacity[d];
 
 		least = d == 0 || above < least ? above : least;
 		most = d == 0 || above > most ? above : most;
 	}
-	return most - least <= (long)c->biggest * c->total;
+	return most - least <= biggest * c->total;
 }
 
 bool contest_fits(const struct contest *c, const int *domain_of)
@@ -171,6 +175,12 @@ static bool shares_suffice(const struct contest *c, int *want)
 		if (want[k] < c->v->job[c->job[k]].min_cores && c->v->job[c->job[k]].min_cores > 1)
 			return false;
 	return true;
+}
+
+/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
+static bool owns_as_group(const struct contest *c, int d, int members)
+{
+	return members > c->capacity[d] || (c->shared && members > 1);
 }
 
 static void give_whole_domain(struct contest *c, int d, struct plan *p)
@@ -386,7 +396,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		const int *core = c->core + c->first_core[d];
 		int members = c->first_member[d + 1] - c->first_member[d];
 
-		if (members > c->capacity[d]) {
+		if (owns_as_group(c, d, members)) {
 			give_whole_domain(c, d, p);
 			continue;
 		}
@@ -438,9 +448,11 @@ static int take_current(struct contest *c, int k, struct contest_load *l)
 	return cores;
 }
 
-static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int capacity)
+static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int d)
 {
-	if (l->members > capacity)
+	int capacity = c->capacity[d];
+
+	if (owns_as_group(c, d, l->members))
 		return l->least == capacity; /* all share all */
 	/* Disjoint, and all dealt out as evenly as sizes are. */
 	if (l->overlap || l->sum > capacity)
@@ -471,7 +483,7 @@ static bool domains_are_dealt(struct contest *c, const int *domain_of)
 		l->most = cores > l->most ? cores : l->most;
 	}
 	for (int d = 0; d < c->n_domains; d++)
-		if (!could_be_dealt(c, &c->load[d], c->capacity[d]))
+		if (!could_be_dealt(c, &c->load[d], d))
 			return false;
 	return true;
 }
@@ -484,7 +496,7 @@ static bool is_balanced(const struct contest *c, const int *domain_of)
 
 	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
 	for (int k = 0; k < c->n; k++) {
-		load[domain_of[k]] += c->size[k];
+		load[domain_of[k]] += c->equal ? 1 : c->size[k];
 		count[domain_of[k]]++;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
@@ -532,9 +544,24 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 		int d = domain_of[k];
 
 		/* Its coreset is the current one already: contest_build() leaves it. */
-		p->job[c->job[k]].group = members[d] > c->capacity[d] ? d : -1;
+		p->job[c->job[k]].group = owns_as_group(c, d, members[d]) ? d : -1;
 		plan_why(p, c->job[k], "%s", why);
 	}
+}
+
+/* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
+static double at_home(const struct contest *c, const int *domain_of, int g, int d)
+{
+	int numa = c->t->domain[c->domain[d]].numa;
+	double bytes = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		if (domain_of[k] == g && j->home_numa >= 0 && j->home_numa == numa)
+			bytes += j->rss_bytes > 0 ? j->rss_bytes : 1;
+	}
+	return bytes;
 }
 
 void contest_relabel(struct contest *c, int *domain_of)
@@ -565,7 +592,10 @@ void contest_relabel(struct contest *c, int *domain_of)
 		}
 		for (int d = 0; d < c->n_domains; d++)
 			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
-				(best < 0 || overlap[d] > overlap[best]))
+				(best < 0 || overlap[d] > overlap[best] ||
+					(overlap[d] == overlap[best] &&
+						at_home(c, domain_of, g, d) >
+							at_home(c, domain_of, g, best))))
 				best = d;
 		label[g] = best;
 		taken[best] = g;

@@ -25,6 +25,8 @@ int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbu
 	g->weight = calloc(n * n, sizeof(double));
 	g->gain = calloc(n * s, sizeof(double));
 	g->sum = calloc(s, sizeof(double));
+	g->part = calloc(s, sizeof(double));
+	g->extra = calloc(n * s, sizeof(double));
 	g->sorted = calloc(n, sizeof(int));
 	g->tier_of = calloc(n, sizeof(int));
 	g->count = calloc(s, sizeof(int));
@@ -35,9 +37,9 @@ int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbu
 	g->trial = calloc(n, sizeof(int));
 	g->best = calloc(n, sizeof(int));
 	g->free_slot = calloc(2 * n * s, 1);
-	if (!g->weight || !g->gain || !g->sum || !g->sorted || !g->tier_of || !g->count ||
-		!g->load || !g->max || !g->label || !g->head || !g->trial || !g->best ||
-		!g->free_slot) {
+	if (!g->weight || !g->gain || !g->sum || !g->part || !g->extra || !g->sorted ||
+		!g->tier_of || !g->count || !g->load || !g->max || !g->label || !g->head ||
+		!g->trial || !g->best || !g->free_slot) {
 		grouping_done(g);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -49,6 +51,8 @@ void grouping_done(struct grouping *g)
 	free(g->weight);
 	free(g->gain);
 	free(g->sum);
+	free(g->part);
+	free(g->extra);
 	free(g->sorted);
 	free(g->tier_of);
 	free(g->count);
@@ -112,17 +116,20 @@ static bool has_coef(int count, int coef)
 	return abs(coef) <= count - 1 && ((coef + count + 1) & 1) == 0;
 }
 
-/* One tier: its jobs, largest @second first, each to the domain with the least sum so far. */
-static void deal_tier(struct grouping *g, int n_domains, int coef, int *job, int n,
-	const double *second, int *ret_domain_of)
+/*
+ * One tier: its jobs, largest @second first, each to the domain with the least sum so far. The
+ * domains that take part are marked in load[].
+ */
+static void deal_tier(struct grouping *g, int n_domains, int *job, int n, const double *second,
+	int *ret_domain_of)
 {
-	int *to = g->load, m = 0;
+	int *to = g->load, m = 0; /* marks are read before they are written over */
 
 	/* A domain takes one job of a tier, so the order of sums holds to the tier's end. */
 	for (int d = 0; d < n_domains; d++) {
 		int at = m;
 
-		if (!has_coef(g->count[d], coef))
+		if (!g->load[d])
 			continue;
 		for (; at > 0 && g->sum[d] < g->sum[to[at - 1]]; at--)
 			to[at] = to[at - 1];
@@ -154,17 +161,32 @@ static void deal_balanced(
 	for (; left > 0; coef--) {
 		int size = 0;
 
-		for (int d = 0; d < n_domains; d++)
-			size += has_coef(g->count[d], coef);
+		for (int d = 0; d < n_domains; d++) {
+			g->load[d] = has_coef(g->count[d], coef);
+			size += g->load[d];
+		}
 		/* Descending, equal values: the later arrival first. */
 		for (int i = 0; i < size; i++)
 			g->trial[i] = g->sorted[left - 1 - i];
-		deal_tier(g, n_domains, coef, g->trial, size, second, ret_domain_of);
+		deal_tier(g, n_domains, g->trial, size, second, ret_domain_of);
 		left -= size;
 	}
 }
 
 /* Jobs in order of arrival, each to the first domain with room in its tier. */
+static void take_slots(struct grouping *g, int n, int n_domains, int *ret_domain_of)
+{
+	for (int k = 0; k < n; k++) {
+		unsigned char *slot = g->free_slot + (size_t)g->tier_of[k] * (size_t)n_domains;
+		int d = 0;
+
+		while (!slot[d])
+			d++;
+		slot[d]--;
+		ret_domain_of[k] = d;
+	}
+}
+
 static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain_of)
 {
 	int coef = 0, left = n, tier = 0;
@@ -180,15 +202,50 @@ static void deal_first(struct grouping *g, int n, int n_domains, int *ret_domain
 			if (has)
 				g->tier_of[g->sorted[--left]] = tier;
 		}
-	for (int k = 0; k < n; k++) {
-		unsigned char *slot = g->free_slot + (size_t)g->tier_of[k] * stride;
-		int d = 0;
+	take_slots(g, n, n_domains, ret_domain_of);
+}
 
-		while (!slot[d])
-			d++;
-		slot[d] = 0;
-		ret_domain_of[k] = d;
+/*
+ * Each domain's sum over its jobs less one: coefficients (2j - k - 1) / (k - 1), else the same.
+ * @second NULL: ties to the first in order of arrival.
+ */
+static void deal_per_domain(
+	struct grouping *g, int n, int n_domains, const double *second, int *ret_domain_of)
+{
+	double *coef = g->gain;
+	int *slot = g->best, *domain = g->head, m = 0, tier = 0;
+
+	for (int d = 0; d < n_domains; d++) {
+		int k = g->count[d];
+
+		g->sum[d] = 0;
+		for (int j = 1; j <= k; j++, m++) {
+			coef[m] = k > 1 ? (2 * j - k - 1) / (double)(k - 1) : 0;
+			domain[m] = d;
+		}
 	}
+	grouping_sort(slot, m, coef);
+	for (int left = n, size; left > 0; left -= size, tier++) {
+		/* Equal fractions are equal doubles. */
+		for (int d = 0; d < n_domains; d++)
+			g->load[d] = 0;
+		for (size = 0; size < left && coef[slot[left - 1 - size]] == coef[slot[left - 1]];
+			size++) {
+			g->load[domain[slot[left - 1 - size]]]++;
+			g->trial[size] = g->sorted[left - 1 - size];
+		}
+		if (second) {
+			deal_tier(g, n_domains, g->trial, size, second, ret_domain_of);
+			continue;
+		}
+		for (int d = 0; d < n_domains; d++)
+			g->free_slot[(size_t)tier * (size_t)n_domains + (size_t)d] =
+				(unsigned char)g->load[d];
+		for (int i = 0; i < size; i++)
+			g->tier_of[g->trial[i]] = tier;
+	}
+	if (!second)
+		take_slots(g, n, n_domains, ret_domain_of);
 }
 
 /* tier_of[k] := the first job that looks like k does; returns whether any do. */
@@ -262,32 +319,90 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 	}
 }
 
+void grouping_anchor(struct grouping *g, const struct contest *c, const double *value,
+	const int *pin, const double *piece_value)
+{
+	double smallest;
+	bool equal = c->equal;
+
+	g->pin = NULL;
+	g->anchored = c->n_pieces > 0;
+	g->fixed = 0;
+	for (int k = 0; pin && k < c->n; k++)
+		g->anchored = g->anchored || pin[k] >= 0;
+	if (!g->anchored)
+		return;
+	g->pin = pin;
+	smallest = grouping_smallest(c);
+	for (int i = 0; i < c->n_pieces; i++)
+		equal = equal && (c->even || c->piece[i].size == c->size[0]);
+	g->weighted = !equal;
+	for (int k = 0; k < c->n; k++)
+		for (int d = 0; d < c->n_domains; d++)
+			g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d] = 0;
+	for (int i = 0; i < c->n_pieces; i++) {
+		const struct contest_piece *a = &c->piece[i];
+
+		for (int k = 0; k < c->n; k++)
+			g->extra[(size_t)k * (size_t)g->max_domains + (size_t)a->domain] +=
+				fabs(value[k] - piece_value[i]) *
+				(equal ? 1 : c->size[k] * a->size / (smallest * smallest));
+		for (int j = 0; j < i; j++)
+			if (c->piece[j].domain == a->domain)
+				g->fixed += fabs(piece_value[j] - piece_value[i]) *
+					    (equal ? 1
+						   : c->piece[j].size * a->size /
+								    (smallest * smallest));
+	}
+}
+
+double grouping_smallest(const struct contest *c)
+{
+	int smallest = c->n ? c->size[0] : 1;
+
+	for (int k = 1; k < c->n && !c->equal; k++)
+		smallest = c->size[k] < smallest ? c->size[k] : smallest;
+	for (int i = 0; i < c->n_pieces; i++)
+		smallest = c->piece[i].size < smallest ? c->piece[i].size : smallest;
+	return smallest;
+}
+
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of)
 {
-	double score = 0, smallest = c->n ? c->size[0] : 1, *weight = g->gain;
+	double score = g->anchored ? g->fixed : 0, smallest = grouping_smallest(c);
+	double *weight = g->gain;
+	int *members = g->load;
 
-	for (int k = 1; k < c->n && g->weighted; k++)
-		smallest = c->size[k] < smallest ? c->size[k] : smallest;
-	for (int d = 0; d < c->n_domains; d++)
-		g->sum[d] = weight[d] = 0;
+	for (int d = 0; d < c->n_domains; d++) {
+		g->sum[d] = weight[d] = g->part[d] = 0;
+		members[d] = 0;
+	}
 	/* Ascending: against all before it in its domain a job is the larger of the pair. */
 	for (int i = 0; i < c->n; i++) {
 		int k = g->sorted[i], d = domain_of[k];
 		double w = g->weighted ? c->size[k] / smallest : 1;
 
-		score += w * (value[k] * weight[d] - g->sum[d]);
+		g->part[d] += w * (value[k] * weight[d] - g->sum[d]);
 		weight[d] += w;
 		g->sum[d] += w * value[k];
+		members[d]++;
+		if (g->anchored)
+			score += g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d];
 	}
+	for (int d = 0; d < c->n_domains; d++)
+		score += g->per_domain && members[d] > 1 ? g->part[d] / (members[d] - 1)
+							 : g->part[d];
 	return score;
 }
 
 double grouping_best(struct grouping *g, struct contest *c, const double *value,
 	const double *second, enum grouping_tie tie, int *ret_domain_of)
 {
-	g->weighted = !c->equal;
-	if (!c->equal || !c->uniform) {
+	if (!g->anchored)
+		g->weighted = !c->equal;
+	grouping_sort(g->sorted, c->n, value);
+	if (!c->equal || !c->uniform || g->anchored) {
 		bool found = grouping_search(
 			g, c, value, tie == TIE_FIRST ? NULL : second, ret_domain_of);
 
@@ -295,19 +410,21 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 		if (found)
 			return grouping_score(g, c, value, ret_domain_of);
 		/* Sizes fit no grouping: by number of jobs, cores are shared out inside. */
-		g->weighted = false;
+		g->weighted = g->anchored = false;
 		if (!c->uniform) {
 			contest_by_arrival(c, ret_domain_of);
 			return grouping_score(g, c, value, ret_domain_of);
 		}
 	}
 	contest_counts(c, g->count);
-	grouping_sort(g->sorted, c->n, value);
-	if (tie == TIE_FIRST) {
+	if (g->per_domain)
+		deal_per_domain(
+			g, c->n, c->n_domains, tie == TIE_FIRST ? NULL : second, ret_domain_of);
+	else if (tie == TIE_FIRST)
 		deal_first(g, c->n, c->n_domains, ret_domain_of);
-	} else {
+	else
 		deal_balanced(g, c->n, c->n_domains, second, ret_domain_of);
+	if (tie != TIE_FIRST)
 		order_alike(g, c->n, c->n_domains, value, second, ret_domain_of);
-	}
 	return grouping_score(g, c, value, ret_domain_of);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * grouping.h - which jobs go to which domain so that the sum over domains of |R_i - R_j| over the
- * pairs in it is largest, among groupings balanced by number of jobs, or by cores where sizes were asked for.
+ * pairs in it is largest, among groupings balanced by number of jobs, or by cores where sizes were
+ * asked for.
  *
  * Equal sizes: exact in O(N log N) by tiers of coefficients (rearrangement inequality). Unequal
  * sizes (pairs weigh c_i*c_j / smallest c squared) are NP-hard: exhaustive up to 8 jobs, else
@@ -23,15 +24,20 @@ enum grouping_tie {
 
 struct grouping {
 	int max_jobs, max_domains;
-	bool weighted;  /* pairs weigh c_i*c_j (sizes differ and fit); set by grouping_best() */
-	double *weight; /* [max_jobs^2] value of a pair */
-	double *gain;   /* [max_jobs * max_domains] value of a job beside those of a domain */
-	double *sum;    /* [max_domains] */
-	int *sorted;    /* [max_jobs] */
-	int *tier_of;   /* [max_jobs] */
+	bool per_domain;    /* divide a domain's sum by its jobs less one (norm=per_socket) */
+	bool anchored;      /* some jobs are pinned, or pieces of large jobs stand in domains */
+	const int *pin;     /* [n] domain a job must have, -1 any; NULL nobody */
+	double *extra;      /* [max_jobs * max_domains] what a job adds beside a domain's pieces */
+	double fixed;       /* pieces beside pieces */
+	bool weighted;      /* pairs weigh c_i*c_j (sizes differ and fit); set by grouping_best() */
+	double *weight;     /* [max_jobs^2] value of a pair */
+	double *gain;       /* [max_jobs * max_domains] value of a job beside those of a domain */
+	double *sum, *part; /* [max_domains] */
+	int *sorted;        /* [max_jobs] */
+	int *tier_of;       /* [max_jobs] */
 	int *count, *load, *max, *label; /* [max_domains] */
-	int *trial, *best, *head;              /* [max_jobs] */
-	unsigned char *free_slot;              /* [2 * max_jobs * max_domains] */
+	int *trial, *best, *head;        /* [max_jobs] */
+	unsigned char *free_slot;        /* [2 * max_jobs * max_domains] */
 };
 
 int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbuf *err);
@@ -45,12 +51,22 @@ void grouping_done(struct grouping *g);
 double grouping_best(struct grouping *g, struct contest *c, const double *value,
 	const double *second, enum grouping_tie tie, int *ret_domain_of);
 
+/*
+ * grouping_anchor - before grouping_best(), where it applies: pins, and the figures of the
+ * contest's pieces (@piece_value by piece). With anchors the search for different sizes is used.
+ */
+void grouping_anchor(struct grouping *g, const struct contest *c, const double *value,
+	const int *pin, const double *piece_value);
+
 /* @idx := 0..n-1 ascending by value, then arrival; allocates nothing. */
 void grouping_sort(int *idx, int n, const double *value);
 
 /* Score of any grouping of the same values, weighted as the last grouping_best() was. */
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of);
+
+/* Cores of the smallest job or piece: pairs weigh c_i*c_j over its square. */
+double grouping_smallest(const struct contest *c);
 
 /*
  * First fit and local search, grouping_search.c; false: no grouping fits. @second NULL: ties go to

@@ -33,17 +33,32 @@ static double *gain_at(const struct grouping *g, int k, int d)
 	return &g->gain[(size_t)k * (size_t)g->max_domains + (size_t)d];
 }
 
+static double extra(const struct grouping *g, int k, int d)
+{
+	return g->anchored ? g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d] : 0;
+}
+
+/* Jobs of equal size are counted, others measured in cores. */
+static int size_of(const struct contest *c, int k)
+{
+	return c->equal ? 1 : c->size[k];
+}
+
+static bool allowed(const struct search *s, int k, int d)
+{
+	return contest_allowed(s->c, k, d) &&
+	       (!s->g->anchored || !s->g->pin || s->g->pin[k] < 0 || s->g->pin[k] == d);
+}
+
 static void fill_weights(struct grouping *g, const struct contest *c, const double *value)
 {
-	double smallest = c->size[0];
+	double smallest = grouping_smallest(c);
 
-	for (int k = 1; k < c->n; k++)
-		smallest = c->size[k] < smallest ? c->size[k] : smallest;
 	for (int i = 0; i < c->n; i++)
 		for (int j = 0; j < c->n; j++)
 			g->weight[(size_t)i * (size_t)g->max_jobs + (size_t)j] =
 				fabs(value[i] - value[j]) *
-				(c->equal ? 1 : c->size[i] * c->size[j] / (smallest * smallest));
+				(g->weighted ? c->size[i] * c->size[j] / (smallest * smallest) : 1);
 }
 
 /* No more jobs than domains: one each. Else balanced by cores. */
@@ -65,7 +80,7 @@ static bool first_fit(struct search *s, int *domain_of)
 	for (int k = 0; k < c->n; k++) {
 		int j = k;
 
-		for (; j > 0 && c->size[g->sorted[j - 1]] < c->size[k]; j--)
+		for (; j > 0 && size_of(c, g->sorted[j - 1]) < size_of(c, k); j--)
 			g->sorted[j] = g->sorted[j - 1];
 		g->sorted[j] = k;
 	}
@@ -74,13 +89,13 @@ static bool first_fit(struct search *s, int *domain_of)
 		int k = g->sorted[i], to = -1;
 
 		for (int d = 0; d < c->n_domains; d++)
-			if (contest_allowed(c, k, d) && has_room(s, d, g->load[d], c->size[k]) &&
+			if (allowed(s, k, d) && has_room(s, d, g->load[d], size_of(c, k)) &&
 				(to < 0 || g->max[d] - g->load[d] > g->max[to] - g->load[to]))
 				to = d;
 		if (to < 0)
 			return false;
 		domain_of[k] = to;
-		g->load[to] += c->size[k];
+		g->load[to] += size_of(c, k);
 	}
 	return true;
 }
@@ -112,8 +127,8 @@ static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, 
 		*gain_at(g, l, from) -= pair(g, k, l);
 		*gain_at(g, l, to) += pair(g, k, l);
 	}
-	g->load[from] -= c->size[k];
-	g->load[to] += c->size[k];
+	g->load[from] -= size_of(c, k);
+	g->load[to] += size_of(c, k);
 	domain_of[k] = to;
 }
 
@@ -127,9 +142,9 @@ static bool try_moves(struct search *s, int *domain_of, int k)
 	for (int d = 0; d < c->n_domains; d++) {
 		double gain = *gain_at(g, k, d) - *gain_at(g, k, from);
 
-		if (d != from && contest_allowed(c, k, d) && gain > best_gain &&
-			has_room(s, d, g->load[d], c->size[k]) &&
-			loads_ok(s, d, from, c->size[k])) {
+		if (d != from && allowed(s, k, d) && gain > best_gain &&
+			has_room(s, d, g->load[d], size_of(c, k)) &&
+			loads_ok(s, d, from, size_of(c, k))) {
 			best = d;
 			best_gain = gain;
 		}
@@ -148,12 +163,12 @@ static bool try_swaps(struct search *s, int *domain_of, int i)
 	double best_gain = BETTER;
 
 	for (int j = i + 1; j < c->n; j++) {
-		int a = domain_of[i], b = domain_of[j], by = c->size[j] - c->size[i];
+		int a = domain_of[i], b = domain_of[j], by = size_of(c, j) - size_of(c, i);
 		double gain = *gain_at(g, i, b) - *gain_at(g, i, a) + *gain_at(g, j, a) -
 			      *gain_at(g, j, b) - 2 * pair(g, i, j);
 
-		if (a != b && gain > best_gain && contest_allowed(c, i, b) &&
-			contest_allowed(c, j, a) && loads_ok(s, a, b, by)) {
+		if (a != b && gain > best_gain && allowed(s, i, b) && allowed(s, j, a) &&
+			loads_ok(s, a, b, by)) {
 			best = j;
 			best_gain = gain;
 		}
@@ -176,7 +191,7 @@ static void improve(struct search *s, int *domain_of)
 
 	for (int k = 0; k < c->n; k++)
 		for (int d = 0; d < c->n_domains; d++)
-			*gain_at(g, k, d) = 0;
+			*gain_at(g, k, d) = extra(g, k, d);
 	for (int k = 0; k < c->n; k++)
 		for (int l = 0; l < c->n; l++)
 			*gain_at(g, k, domain_of[l]) += pair(g, k, l);
@@ -197,6 +212,8 @@ static double pair_sum(const struct grouping *g, const struct contest *c, const 
 	double sum = 0;
 
 	for (int i = 0; i < c->n; i++)
+		sum += extra(g, i, domain_of[i]);
+	for (int i = 0; i < c->n; i++)
 		for (int j = i + 1; j < c->n; j++)
 			if (domain_of[i] == domain_of[j])
 				sum += pair(g, i, j);
@@ -209,7 +226,7 @@ static bool balanced(const struct search *s, const int *domain_of)
 
 	memset(g->label, 0, (size_t)s->c->n_domains * sizeof(int));
 	for (int k = 0; k < s->c->n; k++)
-		g->label[domain_of[k]] += s->c->size[k];
+		g->label[domain_of[k]] += size_of(s->c, k);
 	for (int d = 0; d < s->c->n_domains; d++)
 		if (g->label[d] > g->max[d])
 			return false;
@@ -228,7 +245,7 @@ static double spread(const struct search *s, const int *domain_of)
 
 		for (int k = 0; k < s->c->n; k++)
 			if (domain_of[k] == d)
-				sum += s->second[k] * s->c->size[k];
+				sum += s->second[k] * size_of(s->c, k);
 		least = sum < least ? sum : least;
 		most = sum > most ? sum : most;
 	}
@@ -250,12 +267,32 @@ static void consider(struct search *s, const int *domain_of, double score)
 	memcpy(s->g->best, domain_of, (size_t)s->c->n * sizeof(int));
 }
 
+/* Each domain's sum over its jobs less one; what pieces add is not divided. */
+static double normed(const struct search *s, const int *domain_of)
+{
+	const struct grouping *g = s->g;
+	double score = 0;
+
+	for (int i = 0; i < s->c->n; i++) {
+		double sum = 0;
+		int others = 0;
+
+		for (int j = 0; j < s->c->n; j++)
+			if (j != i && domain_of[j] == domain_of[i]) {
+				sum += pair(g, i, j);
+				others++;
+			}
+		score += extra(g, i, domain_of[i]) + (others ? sum / 2 / others : 0);
+	}
+	return score;
+}
+
 /* Is there an earlier empty domain of the same capacity? Then @d would only repeat it. */
 static bool is_mirror(const struct search *s, int d)
 {
 	const struct contest *c = s->c;
 
-	if (!c->uniform || s->g->load[d])
+	if (!c->uniform || s->g->anchored || s->g->load[d])
 		return false;
 	for (int e = 0; e < d; e++)
 		if (!s->g->load[e] && c->capacity[e] == c->capacity[d])
@@ -271,22 +308,22 @@ static void try_all(struct search *s, int k, double score)
 	if (++s->nodes > EXHAUSTIVE_NODES)
 		return;
 	if (k == c->n) {
-		consider(s, g->trial, score);
+		consider(s, g->trial, g->per_domain ? normed(s, g->trial) : score);
 		return;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
-		double add = 0;
+		double add = extra(g, k, d);
 
-		if (!contest_allowed(c, k, d) || !has_room(s, d, g->load[d], c->size[k]) ||
+		if (!allowed(s, k, d) || !has_room(s, d, g->load[d], size_of(c, k)) ||
 			is_mirror(s, d))
 			continue;
 		for (int l = 0; l < k; l++)
 			if (g->trial[l] == d)
 				add += pair(g, k, l);
 		g->trial[k] = d;
-		g->load[d] += c->size[k];
+		g->load[d] += size_of(c, k);
 		try_all(s, k + 1, score + add);
-		g->load[d] -= c->size[k];
+		g->load[d] -= size_of(c, k);
 	}
 }
 
@@ -301,9 +338,13 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 		s.loose = pass == 1;
 		for (int d = 0; d < c->n_domains; d++) {
 			/* No balanced grouping has more in a domain: see contest_balanced(). */
-			int most = (c->sum * c->capacity[d] + c->biggest * c->total) / c->total;
+			int most = c->equal ? (c->n * c->capacity[d] + c->total) / c->total
+					    : (c->sum * c->capacity[d] + c->biggest * c->total) /
+						      c->total;
 
-			g->max[d] = c->shared ? c->n : c->capacity[d];
+			g->max[d] = c->shared || c->even ? c->n
+				    : c->equal           ? c->capacity[d] / c->size[0]
+							 : c->capacity[d];
 			if (!s.loose && most < g->max[d])
 				g->max[d] = most;
 		}
@@ -315,7 +356,8 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES) &&
 			first_fit(&s, g->trial)) {
 			improve(&s, g->trial);
-			consider(&s, g->trial, pair_sum(g, c, g->trial));
+			consider(&s, g->trial,
+				g->per_domain ? normed(&s, g->trial) : pair_sum(g, c, g->trial));
 		}
 	}
 	if (s.found)

@@ -40,16 +40,31 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_callisto \
+	tests/unit/test_decide_alloc \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
+	tests/unit/test_reference \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
 	tests/unit/test_topo
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
 TESTS += $(engine_tests)
+# Allocations are counted by --wrap: the engine's objects are linked in statically.
+COUNT_ALLOC_LDFLAGS = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
+	-Wl,--wrap=strdup -Wl,--wrap=qsort
+BUSY_NODE = tests/unit/busy_node.c tests/unit/busy_node.h \
+	tests/unit/count_alloc.c tests/unit/count_alloc.h
+tests_unit_test_decide_alloc_SOURCES = tests/unit/test_decide_alloc.c $(BUSY_NODE)
+tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_LDFLAGS)
+tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c
+tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_golden_SOURCES = tests/unit/test_golden.c
 tests_unit_test_golden_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
@@ -62,6 +77,9 @@ tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
 tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_reference_SOURCES = tests/unit/test_reference.c
+tests_unit_test_reference_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_reference_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
 tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
@@ -76,6 +94,7 @@ EXTRA_DIST += \
 	tests/golden/basic.json \
 	tests/golden/das.json \
 	tests/golden/dio.json \
+	tests/golden/lira-cost.json \
 	tests/golden/lira-static.json \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \
@@ -86,12 +105,10 @@ EXTRA_DIST += \
 	tests/golden/sizes.json
 # End of EXTRA_DIST
 
-# Allocations are counted by --wrap: the engine's objects are linked in statically.
 noinst_PROGRAMS += contrib/bench/decide
-contrib_bench_decide_SOURCES = contrib/bench/decide.c
+contrib_bench_decide_SOURCES = contrib/bench/decide.c contrib/bench/machinetime.h $(BUSY_NODE)
 contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
-contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_LDFLAGS)
 
 # Not run by itself: for showing that a change for speed leaves every plan as it was.
 noinst_PROGRAMS += contrib/bench/plandigest

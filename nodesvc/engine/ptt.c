@@ -40,6 +40,34 @@ static int add_places(struct ptt *t, struct ptt_place *ret)
 	return n;
 }
 
+static int list_by_core(struct ptt *t, int n_cores)
+{
+	int *first = calloc((size_t)n_cores + 1, sizeof(int)), *fill;
+
+	t->first_at_core = first;
+	if (!first)
+		return -ENOMEM;
+	for (int i = 0; i < t->n_places; i++)
+		for (int k = 0; k < t->place[i].width; k++)
+			first[t->units.core[t->place[i].first + k] + 1]++;
+	for (int c = 0; c < n_cores; c++)
+		first[c + 1] += first[c];
+	t->at_core = calloc((size_t)first[n_cores] + 1, sizeof(int));
+	fill = calloc((size_t)n_cores, sizeof(int));
+	if (!t->at_core || !fill) {
+		free(fill);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < t->n_places; i++)
+		for (int k = 0; k < t->place[i].width; k++) {
+			int core = t->units.core[t->place[i].first + k];
+
+			t->at_core[first[core] + fill[core]++] = i;
+		}
+	free(fill);
+	return 0;
+}
+
 int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 {
 	const struct topo *topo = cfg->topo;
@@ -62,6 +90,10 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 		return err_set(err, -ENOMEM, "out of memory for %d places", t->n_places);
 	}
 	add_places(t, t->place);
+	if (list_by_core(t, topo->n_cores)) {
+		ptt_done(t);
+		return err_set(err, -ENOMEM, "out of memory for %d places", t->n_places);
+	}
 	for (int i = 0; i < PTT_TYPES; i++) {
 		t->type[i].seconds = t->memory + (size_t)i * (size_t)t->n_places;
 		t->type[i].age = t->age_memory + (size_t)i * (size_t)t->n_places;
@@ -73,9 +105,13 @@ void ptt_done(struct ptt *t)
 {
 	units_done(&t->units);
 	free(t->place);
+	free(t->at_core);
+	free(t->first_at_core);
 	free(t->memory);
 	free(t->age_memory);
 	t->place = NULL;
+	t->at_core = NULL;
+	t->first_at_core = NULL;
 	t->memory = NULL;
 	t->age_memory = NULL;
 }

@@ -33,6 +33,8 @@ struct ptt {
 	struct units units;
 	int n_places;
 	struct ptt_place *place; /* by (core, width) */
+	int *at_core;            /* places that hold a core, in order of number */
+	int *first_at_core;      /* [topo.n_cores + 1] into at_core[], by core_lx */
 	int new_weight;          /* of a sample, in PTT_WEIGHTS; 1 (section 4.1.1) unless changed */
 	struct ptt_type type[PTT_TYPES];
 	uint64_t tick;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/record/record_internal.h"
 #include "nodesvc/record/step_id.h"
 
 #define NS_PER_S 1e9
@@ -24,6 +26,10 @@ struct query {
 	uint32_t *uid;
 	int n_uids;
 	uint32_t states; /* bit per enum step_state; 0 all */
+	/* Lists of text, NULL all; the filter's own. */
+	struct json_object *accounts, *partitions, *names, *nodes;
+	bool truncate, history;
+	struct record *record;
 	int64_t now_ns;
 	int (*emit)(const char *json_row, void *arg);
 	void *arg;
@@ -124,6 +130,109 @@ static struct json_object *step_name(uint32_t step_id)
 	return json_object_new_string(strchr(text, '.') + 1);
 }
 
+static struct json_object *real_or_null(double value)
+{
+	char text[40];
+
+	if (!isfinite(value))
+		return NULL;
+	snprintf(text, sizeof(text), "%.9g", value);
+	return json_object_new_double_s(value, text);
+}
+
+static void add_figures(struct json_object *o, const struct step_figures *f)
+{
+	const struct {
+		const char *key;
+		double value;
+	} real[] = {
+		{"ntt_share", f->ntt_share},
+		{"ntt_full", f->ntt_full},
+		{"stp_share", f->stp_share},
+		{"stp_full", f->stp_full},
+		{"antt_share", f->antt_share},
+		{"antt_full", f->antt_full},
+		{"gain_placement", f->gain_placement},
+		{"gain_placement_lo", f->gain_placement_lo},
+		{"gain_placement_hi", f->gain_placement_hi},
+		{"gain_launch", f->gain_launch},
+		{"gain_launch_lo", f->gain_launch_lo},
+		{"gain_launch_hi", f->gain_launch_hi},
+		{"solo_speed", f->solo_speed},
+		{"shared_speed", f->shared_speed},
+	};
+
+	for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++)
+		json_object_object_add(o, real[i].key, real_or_null(real[i].value));
+	json_object_object_add(o, "gain_basis", text_or_null(f->gain_basis));
+	json_object_object_add(o, "speed_unit", text_or_null(f->speed_unit));
+	json_object_object_add(o, "speed_basis", text_or_null(f->speed_basis));
+	json_object_object_add(o, "phases", int_or_null(f->phases, -1));
+	json_object_object_add(o, "moves", int_or_null(f->moves, -1));
+	json_object_object_add(o, "windows", int_or_null(f->windows, -1));
+}
+
+static int add_coreset(int64_t t_ns, const char *coreset, const char *why, void *arg)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "unix_s", time_or_null(t_ns));
+	json_object_object_add(o, "coreset", text_or_null(coreset));
+	json_object_object_add(o, "why", text_or_null(why));
+	return json_object_array_add(arg, o);
+}
+
+static int add_phase(int64_t t_ns, const char *signature, void *arg)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "unix_s", time_or_null(t_ns));
+	json_object_object_add(o, "signature", text_or_null(signature));
+	return json_object_array_add(arg, o);
+}
+
+struct sample_lists {
+	struct json_object *samples, *sources;
+};
+
+static int add_sample(int64_t t_ns, const struct signal *signal, void *arg)
+{
+	struct json_object *o = json_object_new_object();
+	struct sample_lists *lists = arg;
+
+	json_object_object_add(o, "unix_s", time_or_null(t_ns));
+	for (int i = 0; i < SIGNAL_COUNT; i++) {
+		const char *name = record_signal_name((enum signal_id)i);
+
+		if (signal[i].provenance == PROVENANCE_NONE)
+			continue;
+		json_object_object_add(o, name, real_or_null(signal[i].value));
+		json_object_object_add(lists->sources, name,
+			json_object_new_string(record_provenance_name(signal[i].provenance)));
+	}
+	return json_object_array_add(lists->samples, o);
+}
+
+static int add_history(struct json_object *o, struct record *r, int64_t row_id)
+{
+	struct json_object *coresets = json_object_new_array(), *phases = json_object_new_array();
+	struct sample_lists lists = {json_object_new_array(), json_object_new_object()};
+	int rc;
+
+	json_object_object_add(o, "coreset_changes", coresets);
+	json_object_object_add(o, "phase_changes", phases);
+	json_object_object_add(o, "samples", lists.samples);
+	json_object_object_add(o, "sample_sources", lists.sources);
+	if (!coresets || !phases || !lists.samples || !lists.sources)
+		return -ENOMEM;
+	rc = record_coreset_list(r, row_id, add_coreset, coresets, NULL);
+	if (rc == 0)
+		rc = record_phase_list(r, row_id, add_phase, phases, NULL);
+	if (rc == 0)
+		rc = record_sample_list(r, row_id, add_sample, &lists, NULL);
+	return rc;
+}
+
 static struct json_object *row_json(const struct step_row *row, int64_t now_ns)
 {
 	struct json_object *o = json_object_new_object();
@@ -171,7 +280,20 @@ static struct json_object *row_json(const struct step_row *row, int64_t now_ns)
 		row->exit_code < 0 ? NULL : json_object_new_int(row->exit_code & 0x7f));
 	json_object_object_add(o, "state", json_object_new_string(step_state_name(row->state)));
 	json_object_object_add(o, "dry_run", json_object_new_boolean(row->dry_run));
+	add_figures(o, row->figures);
 	return o;
+}
+
+/* @list NULL: all; else exactly one of them, as sacct compares. */
+static bool is_listed(struct json_object *list, const char *text)
+{
+	if (!list)
+		return true;
+	for (size_t i = 0; text && i < json_object_array_length(list); i++) {
+		if (strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool is_wanted(const struct query *q, const struct step_row *row)
@@ -183,8 +305,12 @@ static bool is_wanted(const struct query *q, const struct step_row *row)
 	for (int i = 0; !found && i < q->filter.n_job_steps; i++)
 		found = step_term_matches(&q->term[i], row->job_id, row->step_id, row->array_job_id,
 			row->array_task_id);
-	if (!found || q->n_uids == 0)
-		return found;
+	if (!found || !is_listed(q->accounts, row->account) ||
+		!is_listed(q->partitions, row->partition) || !is_listed(q->names, row->name) ||
+		!is_listed(q->nodes, row->node))
+		return false;
+	if (q->n_uids == 0)
+		return true;
 	for (int i = 0; i < q->n_uids; i++) {
 		if (q->uid[i] == row->uid)
 			return true;
@@ -192,15 +318,32 @@ static bool is_wanted(const struct query *q, const struct step_row *row)
 	return false;
 }
 
+/* Started before or ended after the window: as if it had at its edge. */
+static void truncate_row(const struct query *q, struct step_row *row)
+{
+	if (row->start_ns < q->filter.from_ns)
+		row->start_ns = q->filter.from_ns;
+	if (q->filter.to_ns && (row->end_ns > q->filter.to_ns ||
+				       (row->end_ns == 0 && q->now_ns > q->filter.to_ns)))
+		row->end_ns = q->filter.to_ns;
+}
+
 static int emit_row(const struct step_row *row, void *arg)
 {
 	struct query *q = arg;
 	cleanup_json struct json_object *o = NULL;
+	struct step_row cut = *row;
 	const char *text;
 
 	if (!is_wanted(q, row))
 		return 0;
-	o = row_json(row, q->now_ns);
+	if (q->truncate)
+		truncate_row(q, &cut);
+	o = row_json(&cut, q->now_ns);
+	if (o && q->history && add_history(o, q->record, row->row_id) < 0) {
+		q->out_of_memory = true;
+		return -ENOMEM;
+	}
 	text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
 	if (!text) {
 		q->out_of_memory = true;
@@ -285,6 +428,27 @@ static int read_states(struct query *q, struct json_object *o, struct errbuf *er
 	return n < 0 ? n : 0;
 }
 
+static int read_texts(
+	struct json_object **ret, struct json_object *o, const char *key, struct errbuf *err)
+{
+	int n = check_list(o, key, err);
+
+	for (int i = 0; i < n; i++) {
+		if (!json_object_is_type(json_object_array_get_idx(o, (size_t)i), json_type_string))
+			return err_set(err, -EINVAL, "filter: '%s' must hold text", key);
+	}
+	*ret = o;
+	return n < 0 ? n : 0;
+}
+
+static int read_bool(struct json_object *o, const char *key, bool *ret, struct errbuf *err)
+{
+	if (!json_object_is_type(o, json_type_boolean))
+		return err_set(err, -EINVAL, "filter: '%s' must be true or false", key);
+	*ret = json_object_get_boolean(o);
+	return 0;
+}
+
 static int read_time(struct json_object *o, const char *key, int64_t *ret, struct errbuf *err)
 {
 	if (!json_object_is_type(o, json_type_int) || json_object_get_int64(o) < 0)
@@ -311,6 +475,20 @@ static int read_filter(struct query *q, struct json_object *root, struct errbuf 
 			rc = read_time(value, key, &q->filter.from_ns, err);
 		else if (strcmp(key, "to_ns") == 0)
 			rc = read_time(value, key, &q->filter.to_ns, err);
+		else if (strcmp(key, "accounts") == 0)
+			rc = read_texts(&q->accounts, value, key, err);
+		else if (strcmp(key, "partitions") == 0)
+			rc = read_texts(&q->partitions, value, key, err);
+		else if (strcmp(key, "names") == 0)
+			rc = read_texts(&q->names, value, key, err);
+		else if (strcmp(key, "nodes") == 0)
+			rc = read_texts(&q->nodes, value, key, err);
+		else if (strcmp(key, "duplicates") == 0)
+			rc = read_bool(value, key, &q->filter.duplicates, err);
+		else if (strcmp(key, "truncate") == 0)
+			rc = read_bool(value, key, &q->truncate, err);
+		else if (strcmp(key, "history") == 0)
+			rc = read_bool(value, key, &q->history, err);
 		else
 			rc = err_set(err, -EINVAL, "filter: unknown key '%s'", key);
 		if (rc < 0)
@@ -322,7 +500,7 @@ static int read_filter(struct query *q, struct json_object *root, struct errbuf 
 int acct_query_json(struct record *r, uint32_t uid, const char *filter_json,
 	int (*emit)(const char *json_row, void *arg), void *arg, struct errbuf *err)
 {
-	struct query q = {.emit = emit, .arg = arg};
+	struct query q = {.emit = emit, .arg = arg, .record = r};
 	cleanup_json struct json_object *root = NULL;
 	struct timespec now;
 	int rc = 0;

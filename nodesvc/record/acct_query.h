@@ -5,13 +5,23 @@
  *
  * Filter (every key optional; unknown keys are refused, so that a filter never widens unseen):
  *   {"jobs": ["12", "12.0", "12.batch", "7_3"], "from_ns": N, "to_ns": N,
- *    "uids": [N], "states": ["RUNNING"]}
+ *    "uids": [N], "states": ["RUNNING"], "accounts": ["a"], "partitions": ["p"], "names": ["job"],
+ *    "nodes": ["n1"], "duplicates": true, "truncate": true, "history": true}
+ * With "jobs", of several records of one step (ids were used again, or the job was requeued) only
+ * the newest is listed unless "duplicates". "truncate": times outside the window are cut to it.
  * A row is one JSON object on one line, without newline; null is unknown:
  *   {"id", "job_id", "step_id" (text for batch, extern, interactive), "array_job_id",
  *    "array_task_id", "node", "name", "program", "uid", "user", "account", "partition",
  *    "policy", "req_policy", "reason", "cores", "coreset", "coreset_history": [..],
  *    "partners": [..], "start_unix_s", "end_unix_s", "elapsed_s", "rebinds", "tasks",
- *    "exit_status", "exit_signal", "state", "dry_run"}
+ *    "exit_status", "exit_signal", "state", "dry_run",
+ *    "ntt_share", "ntt_full", "stp_share", "stp_full", "antt_share", "antt_full",
+ *    "gain_placement", "gain_placement_lo", "gain_placement_hi", "gain_launch", "gain_launch_lo",
+ *    "gain_launch_hi", "gain_basis", "solo_speed", "shared_speed", "speed_unit", "speed_basis",
+ *    "phases", "moves", "windows"}
+ * and with "history": {"coreset_changes": [{"unix_s", "coreset", "why"}], "phase_changes":
+ * [{"unix_s", "signature"}], "samples": [{"unix_s", SIGNAL: value, ...}],
+ * "sample_sources": {SIGNAL: provenance, ...}}
  */
 #ifndef COLOC_RECORD_ACCT_QUERY_H
 #define COLOC_RECORD_ACCT_QUERY_H

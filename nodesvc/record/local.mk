@@ -12,7 +12,8 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
 	nodesvc/record/record_step.c \
-	nodesvc/record/step_id.c nodesvc/record/step_id.h
+	nodesvc/record/step_id.c nodesvc/record/step_id.h \
+	nodesvc/record/summary.c nodesvc/record/summary.h
 # End of librecord_la_SOURCES
 librecord_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(JSON_CFLAGS)
 librecord_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(JSON_LIBS)
@@ -40,6 +41,12 @@ tests_unit_test_step_id_SOURCES = tests/unit/test_step_id.c
 tests_unit_test_step_id_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_step_id_LDADD = librecord.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_step_id
+
+check_PROGRAMS += tests/unit/test_summary
+tests_unit_test_summary_SOURCES = tests/unit/test_summary.c
+tests_unit_test_summary_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_summary_LDADD = librecord.la libcommon.la $(CHECK_LIBS)
+TESTS += tests/unit/test_summary
 
 check_PROGRAMS += tests/unit/test_acct_query
 tests_unit_test_acct_query_SOURCES = tests/unit/test_acct_query.c

@@ -102,6 +102,7 @@ int64_t record_step_find_running(
 struct step_filter {
 	const uint32_t (*job_step)[2]; /* step 0xffffffff: all steps of the job */
 	int n_job_steps;
+	bool duplicates;        /* with job_step: not only the newest record of each step */
 	int64_t from_ns, to_ns; /* overlap with [from, to]; 0 open */
 	bool has_uid;
 	uint32_t uid;
@@ -193,12 +194,20 @@ int record_profile_rm(struct record *r, const char *type, const char *user, stru
  * run, and experiments at several core counts. Apart from the profiles of `colocctl profile`, which
  * are runs of their own.
  */
+enum measured {
+	MEASURED_SHARED, /* other steps ran on the node */
+	MEASURED_ALONE,  /* an interval of a run that was alone so far, or an experiment */
+	MEASURED_SOLO,   /* a whole run, or what of it was alone, on its whole envelope */
+	MEASURED_COUNT
+};
+const char *measured_name(enum measured k); /* "shared" "alone" "solo" */
+
 struct measurement {
 	char type[JOB_TYPE_MAX];
 	char user[33];
 	char node_type[64];
-	int cores;  /* it had; width of the measurement */
-	bool alone; /* no other step of ours shared its cores' node */
+	int cores; /* it had; width of the measurement */
+	enum measured kind;
 	enum signal_id signal;
 	char unit[16];  /* of progress; "" else */
 	char source[8]; /* provenance_name() of the intervals */
@@ -211,7 +220,7 @@ struct measurement {
  * unit other than the stored one starts it anew. */
 int record_measurement_add(
 	struct record *r, const struct measurement *m, double value, struct errbuf *err);
-/* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, alone, signal. */
+/* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, kind, signal. */
 int record_measurement_list(struct record *r, const char *type, const char *user,
 	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err);
 /* Removes by type (and user unless NULL); returns how many. */

@@ -44,6 +44,17 @@ const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS] = {
 				"WHERE row_id = ?1 ORDER BY t_ns, signal",
 };
 
+const char *record_provenance_name(enum provenance p)
+{
+	static const char *const NAME[] = {[PROVENANCE_NONE] = "none",
+		[PROVENANCE_HW] = "hw",
+		[PROVENANCE_APP] = "app",
+		[PROVENANCE_PROFILE] = "profile",
+		[PROVENANCE_OS] = "os"};
+
+	return (unsigned int)p <= PROVENANCE_OS ? NAME[p] : "none";
+}
+
 int record_coreset(struct record *r, int64_t row_id, int64_t t_ns, const char *coreset,
 	const char *why, struct errbuf *err)
 {

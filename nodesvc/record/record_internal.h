@@ -98,6 +98,8 @@ extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];
 
 /* Stored name of a signal. */
 const char *record_signal_name(enum signal_id id);
+/* As view.h names it; kept here so that a reader needs no engine. */
+const char *record_provenance_name(enum provenance p);
 
 int record_begin(struct record *r, struct errbuf *err);
 /* Commits when @rc is 0, else rolls back; returns the first error. */

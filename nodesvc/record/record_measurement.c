@@ -12,27 +12,34 @@
 const char RECORD_MEASUREMENT_SCHEMA_2[] =
 	"CREATE TABLE measurement ("
 	"  type TEXT NOT NULL, user TEXT NOT NULL, node_type TEXT NOT NULL,"
-	"  cores INTEGER NOT NULL, alone INTEGER NOT NULL, signal TEXT NOT NULL,"
+	"  cores INTEGER NOT NULL, kind INTEGER NOT NULL, signal TEXT NOT NULL,"
 	"  unit TEXT NOT NULL, source TEXT NOT NULL, count INTEGER NOT NULL,"
 	"  mean REAL NOT NULL, m2 REAL NOT NULL,"
 	"  first_unix_s INTEGER NOT NULL, last_unix_s INTEGER NOT NULL,"
-	"  PRIMARY KEY (type, user, node_type, cores, alone, signal)) WITHOUT ROWID;";
+	"  PRIMARY KEY (type, user, node_type, cores, kind, signal)) WITHOUT ROWID;";
 
 #define COLUMNS                                                                                    \
-	"type, user, node_type, cores, alone, signal, unit, source, count, mean, m2, "             \
+	"type, user, node_type, cores, kind, signal, unit, source, count, mean, m2, "              \
 	"first_unix_s, last_unix_s"
 
 const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS] = {
 	[MEASUREMENT_FIND] =
 		"SELECT " COLUMNS " FROM measurement WHERE type = ?1 AND user = ?2 AND "
-		"node_type = ?3 AND cores = ?4 AND alone = ?5 AND signal = ?6",
+		"node_type = ?3 AND cores = ?4 AND kind = ?5 AND signal = ?6",
 	[MEASUREMENT_PUT] = "INSERT OR REPLACE INTO measurement (" COLUMNS ") VALUES (?1, ?2, ?3, "
 			    "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 	[MEASUREMENT_LIST] = "SELECT " COLUMNS " FROM measurement WHERE (?1 IS NULL OR type = ?1) "
 			     "AND (?2 IS NULL OR user = ?2) ORDER BY type, user, node_type, cores, "
-			     "alone, signal",
+			     "kind, signal",
 	[MEASUREMENT_RM] = "DELETE FROM measurement WHERE type = ?1 AND (?2 IS NULL OR user = ?2)",
 };
+
+const char *measured_name(enum measured k)
+{
+	static const char *const names[] = {"shared", "alone", "solo"};
+
+	return (unsigned int)k < MEASURED_COUNT ? names[k] : "?";
+}
 
 /* A name that is not known came from a newer program: -1, passed over. */
 static int parse_signal(const char *name)
@@ -48,13 +55,13 @@ static bool read_measurement(sqlite3_stmt *s, struct measurement *m)
 	int signal = parse_signal(db_column_text(s, 5));
 
 	memset(m, 0, sizeof(*m));
-	if (signal < 0)
+	if (signal < 0 || sqlite3_column_int(s, 4) >= MEASURED_COUNT)
 		return false;
 	db_column_copy(s, 0, m->type, sizeof(m->type));
 	db_column_copy(s, 1, m->user, sizeof(m->user));
 	db_column_copy(s, 2, m->node_type, sizeof(m->node_type));
 	m->cores = sqlite3_column_int(s, 3);
-	m->alone = sqlite3_column_int(s, 4) != 0;
+	m->kind = (enum measured)sqlite3_column_int(s, 4);
 	m->signal = (enum signal_id)signal;
 	db_column_copy(s, 6, m->unit, sizeof(m->unit));
 	db_column_copy(s, 7, m->source, sizeof(m->source));
@@ -72,7 +79,7 @@ static void bind_key(sqlite3_stmt *s, const struct measurement *m)
 	sqlite3_bind_text(s, 2, m->user, -1, SQLITE_STATIC);
 	sqlite3_bind_text(s, 3, m->node_type, -1, SQLITE_STATIC);
 	sqlite3_bind_int(s, 4, m->cores);
-	sqlite3_bind_int(s, 5, m->alone);
+	sqlite3_bind_int(s, 5, (int)m->kind);
 	sqlite3_bind_text(s, 6, record_signal_name(m->signal), -1, SQLITE_STATIC);
 }
 

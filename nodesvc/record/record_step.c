@@ -139,7 +139,10 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		       "  UNION"
 		       "  SELECT s.row_id FROM want w JOIN step s ON s.array_job_id = w.job"
 		       "  WHERE w.step IS NULL OR s.step_id = w.step) "
-		       "AND (?3 IS NULL OR uid = ?3) AND " WINDOW ORDER,
+		       "AND (?3 IS NULL OR uid = ?3) AND (?4 OR NOT EXISTS ("
+		       "  SELECT 1 FROM step newer WHERE newer.job_id = step.job_id AND "
+		       "  newer.step_id = step.step_id AND newer.node IS step.node AND "
+		       "  newer.start_ns > step.start_ns)) AND " WINDOW ORDER,
 	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
 	[STEP_WANT_CLEAR] = "DELETE FROM want",
 	[STEP_WANT_ADD] = "INSERT INTO want (job, step) VALUES (?1, ?2)",
@@ -383,6 +386,8 @@ static int list_rows(struct record *r, sqlite3_stmt *s, const struct step_filter
 	sqlite3_bind_int64(s, 2, f->to_ns ? f->to_ns : INT64_MAX);
 	if (f->has_uid)
 		sqlite3_bind_int64(s, 3, f->uid);
+	if (s == r->step[STEP_LIST_JOBS])
+		sqlite3_bind_int(s, 4, f->duplicates);
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
 		struct step_figures figures;
 		struct step_row row;

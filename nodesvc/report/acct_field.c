@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,9 @@ static void cell_raw_id(struct json_object *row, const char *key, char *buf, siz
 {
 	struct json_object *job = get(row, key), *step = get(row, "step_id");
 
-	if (job && step)
-		snprintf(buf, size, "%s.%s", json_object_get_string(job),
-			json_object_get_string(step));
+	if (job)
+		snprintf(buf, size, "%s%s%s", json_object_get_string(job), step ? "." : "",
+			step ? json_object_get_string(step) : "");
 }
 
 /* A list, joined as the record joins it: placements by ';', since a coreset holds ','. */
@@ -97,6 +98,29 @@ static void cell_exit(struct json_object *row, const char *key, char *buf, size_
 		snprintf(buf, size, "%d:%d", json_object_get_int(status), json_object_get_int(sig));
 }
 
+/* "1.52 (1.40-1.64)": a gain and its 95 % interval; one without an interval is not printed. */
+static void cell_gain(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key), *lo, *hi;
+	char bound[48];
+
+	snprintf(bound, sizeof(bound), "%s_lo", key);
+	lo = get(row, bound);
+	snprintf(bound, sizeof(bound), "%s_hi", key);
+	hi = get(row, bound);
+	if (value && lo && hi)
+		snprintf(buf, size, "%.3f (%.3f-%.3f)", json_object_get_double(value),
+			json_object_get_double(lo), json_object_get_double(hi));
+}
+
+static void cell_ratio(struct json_object *row, const char *key, char *buf, size_t size)
+{
+	struct json_object *value = get(row, key);
+
+	if (value)
+		snprintf(buf, size, "%.3f", json_object_get_double(value));
+}
+
 static void cell_bool(struct json_object *row, const char *key, char *buf, size_t size)
 {
 	struct json_object *value = get(row, key);
@@ -106,32 +130,49 @@ static void cell_bool(struct json_object *row, const char *key, char *buf, size_
 }
 
 const struct acct_field ACCT_FIELDS[] = {
-	{"JobID", false, cell_text, "id", "job and step, in an array ARRAYJOB_TASK.STEP"},
-	{"JobIDRaw", false, cell_raw_id, "job_id", "job and step by Slurm's own job id"},
-	{"JobName", false, cell_text, "name", "name of the job"},
-	{"Program", false, cell_text, "program", "what ran, or --coloc-type"},
-	{"User", false, cell_text, "user", "user name"},
-	{"UID", true, cell_text, "uid", "user id"},
-	{"Account", false, cell_text, "account", "account charged"},
-	{"Partition", false, cell_text, "partition", "Slurm's partition"},
-	{"NodeList", false, cell_text, "node", "node it ran on"},
-	{"Policy", false, cell_text, "policy", "policy that ruled"},
-	{"ReqPolicy", false, cell_text, "req_policy", "policy that was asked for"},
-	{"Cores", true, cell_text, "cores", "cores of the last coreset"},
-	{"Coreset", false, cell_text, "coreset", "cores it had last"},
-	{"CoresetHistory", false, cell_list, "coreset_history", "every coreset, in order"},
-	{"Partners", false, cell_list, "partners", "steps it shared the node with"},
-	{"NTasks", true, cell_text, "tasks", "tasks on this node"},
-	{"Start", false, cell_time, "start_unix_s", "when it started"},
-	{"End", false, cell_time, "end_unix_s", "when it ended"},
-	{"Elapsed", true, cell_elapsed, "elapsed_s", "[DD-]HH:MM:SS"},
-	{"ElapsedRaw", true, cell_seconds, "elapsed_s", "seconds"},
-	{"Rebinds", true, cell_text, "rebinds", "changes of placement after the first"},
-	{"State", false, cell_text, "state", "RUNNING, COMPLETED, FAILED or UNKNOWN"},
-	{"ExitCode", true, cell_exit, "exit_status", "STATUS:SIGNAL, the highest of its tasks"},
-	{"DryRun", false, cell_bool, "dry_run", "decided and recorded, but not touched"},
-	{"Reason", false, cell_text, "reason", "why it was not placed, or placed so"},
-	{NULL, false, NULL, NULL, NULL},
+	{"JobID", false, cell_text, "id", "job and step, in an array ARRAYJOB_TASK.STEP", false},
+	{"JobIDRaw", false, cell_raw_id, "job_id", "job and step by Slurm's own job id", false},
+	{"JobName", false, cell_text, "name", "name of the job", false},
+	{"Program", false, cell_text, "program", "what ran, or --coloc-type", false},
+	{"User", false, cell_text, "user", "user name", false},
+	{"UID", true, cell_text, "uid", "user id", false},
+	{"Account", false, cell_text, "account", "account charged", false},
+	{"Partition", false, cell_text, "partition", "Slurm's partition", false},
+	{"NodeList", false, cell_text, "node", "node it ran on", false},
+	{"Policy", false, cell_text, "policy", "policy that ruled", false},
+	{"ReqPolicy", false, cell_text, "req_policy", "policy that was asked for", false},
+	{"Cores", true, cell_text, "cores", "cores of the last coreset", false},
+	{"Coreset", false, cell_text, "coreset", "cores it had last", false},
+	{"CoresetHistory", false, cell_list, "coreset_history", "every coreset, in order", false},
+	{"Partners", false, cell_list, "partners", "steps it shared the node with", false},
+	{"NTasks", true, cell_text, "tasks", "tasks on this node", false},
+	{"Start", false, cell_time, "start_unix_s", "when it started", false},
+	{"End", false, cell_time, "end_unix_s", "when it ended", false},
+	{"Elapsed", true, cell_elapsed, "elapsed_s", "[DD-]HH:MM:SS", false},
+	{"ElapsedRaw", true, cell_seconds, "elapsed_s", "seconds", false},
+	{"Rebinds", true, cell_text, "rebinds", "changes of placement after the first", false},
+	{"State", false, cell_text, "state", "RUNNING, COMPLETED, FAILED or UNKNOWN", false},
+	{"ExitCode", true, cell_exit, "exit_status", "STATUS:SIGNAL, the highest of its tasks",
+		false},
+	{"Moves", true, cell_text, "moves", "moves of this step", false},
+	{"Phases", true, cell_text, "phases", "changes of phase", false},
+	{"SoloSpeed", true, cell_text, "solo_speed", "speed alone", true},
+	{"SharedSpeed", true, cell_text, "shared_speed", "speed in company", true},
+	{"SpeedUnit", false, cell_text, "speed_unit", "of both, per second", false},
+	{"SpeedBasis", false, cell_text, "speed_basis", "how SoloSpeed is known", false},
+	{"NTT", true, cell_ratio, "ntt_share", "slow-down against its share alone", false},
+	{"NTTFull", true, cell_ratio, "ntt_full", "slow-down against all its cores", false},
+	{"STP", true, cell_ratio, "stp_share", "throughput of the co-run, by shares", false},
+	{"STPFull", true, cell_ratio, "stp_full", "the same, by all cores", false},
+	{"ANTT", true, cell_ratio, "antt_share", "mean slow-down of the co-run", false},
+	{"ANTTFull", true, cell_ratio, "antt_full", "the same, by all cores", false},
+	{"Gain", false, cell_gain, "gain_placement", "over Slurm's placement (95 %)", false},
+	{"GainLaunch", false, cell_gain, "gain_launch", "over plain launches (95 %)", false},
+	{"GainBasis", false, cell_text, "gain_basis", "signal behind the gains", false},
+	{"Windows", true, cell_text, "windows", "paired windows behind Gain", false},
+	{"DryRun", false, cell_bool, "dry_run", "decided and recorded, but not touched", false},
+	{"Reason", false, cell_text, "reason", "why it was not placed, or placed so", false},
+	{NULL, false, NULL, NULL, NULL, false},
 };
 
 static const struct acct_field *find(const char *name, size_t len)
@@ -216,10 +257,35 @@ int acct_format_parse(const char *text, struct acct_format *ret, struct errbuf *
 	return 0;
 }
 
+/* Speeds, by thousands: "6.60K". */
+static void convert(char *buf, size_t size, char unit)
+{
+	static const char UNIT[] = "KMGTP";
+	double value = strtod(buf, NULL);
+	char which = 0;
+
+	if (!*buf || unit == '-')
+		return;
+	if (unit || fabs(value) >= 10000) {
+		const char *u = UNIT;
+
+		do {
+			value /= 1000;
+			which = *u++;
+		} while (*u && (unit ? which != unit : fabs(value) >= 1000));
+	}
+	if (which)
+		snprintf(buf, size, "%.2f%c", value, which);
+	else
+		snprintf(buf, size, "%.6g", value);
+}
+
 char *acct_cell(const struct acct_column *c, struct json_object *row, char *buf, size_t size)
 {
 	*buf = '\0';
 	c->field->cell(row, c->field->key, buf, size);
+	if (c->field->unit)
+		convert(buf, size, c->unit);
 	/* Users choose job names: no line feeds into -P, no escape sequences into a terminal. */
 	for (char *p = buf; *p; p++) {
 		if (iscntrl((unsigned char)*p))

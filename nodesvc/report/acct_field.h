@@ -15,7 +15,9 @@
 #define ACCT_FORMAT      "JobID,JobName,User,Policy,Cores,Coreset,Elapsed,Rebinds,State"
 #define ACCT_FORMAT_LONG                                                                           \
 	"JobID,JobName,Program,User,Account,Partition,NodeList,Policy,ReqPolicy,Cores,Coreset,"    \
-	"CoresetHistory,Partners,NTasks,Start,End,Elapsed,Rebinds,State,ExitCode,DryRun,Reason"
+	"CoresetHistory,Partners,NTasks,Start,End,Elapsed,Rebinds,Moves,Phases,SoloSpeed,"         \
+	"SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,GainBasis,State,ExitCode,DryRun,Reason"
+#define ACCT_FORMAT_BRIEF "JobID,State,ExitCode"
 
 struct acct_field {
 	const char *name;
@@ -24,12 +26,14 @@ struct acct_field {
 	void (*cell)(struct json_object *row, const char *key, char *buf, size_t size);
 	const char *key; /* in a row of acct_query.h */
 	const char *help;
+	bool unit; /* a number that --units and --noconvert speak of */
 };
 
 struct acct_column {
 	const struct acct_field *field;
 	int width; /* 0: as wide as its longest cell */
 	bool right;
+	char unit; /* of a field with unit: K M G T P, '-' as it is, 0 the largest that fits */
 };
 
 struct acct_format {

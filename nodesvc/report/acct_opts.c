@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/ctl/client.h"
 #include "nodesvc/record/step_id.h"
+#include "nodesvc/report/acct_hosts.h"
 #include "nodesvc/report/acct_time.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -23,36 +24,112 @@ enum {
 	OPT_STORE,
 	OPT_SOCKET,
 	OPT_USAGE,
+	OPT_NAME,
+	OPT_UNITS,
+	OPT_NOCONVERT,
+	OPT_HTML,
+	OPT_HISTORY,
+	OPT_CLUSTER,
+	OPT_ARRAY,
+	OPT_UID,
+	OPT_REFUSED, /* and up: an index into REFUSED */
+};
+
+/* Options of sacct's that have no meaning here: said, not ignored. */
+static const struct {
+	const char *name, *why;
+	int c; /* 0 has no letter */
+} REFUSED[] = {
+	{"-B, --batch-script", "the script is Slurm's: sacct -B", 'B'},
+	{"-c, --completion", "Coloc keeps no job completion log", 'c'},
+	{"-C, --constraints", "constraints are not recorded: sacct -C", 'C'},
+	{"-f, --file", "there is no such file; --store names the directory", 'f'},
+	{"-F, --flags", "scheduler flags are not recorded: sacct -F", 'F'},
+	{"-g, --gid", "groups are not recorded: use -u", 'g'},
+	{"-i, --nnodes", "a line is of one node: sacct -i", 'i'},
+	{"-I, --ncpus", "a step's cores change: -o Cores, or sacct -I", 'I'},
+	{"-k, --timelimit-min", "time limits are not recorded: sacct -k", 'k'},
+	{"-K, --timelimit-max", "time limits are not recorded: sacct -K", 'K'},
+	{"-L, --allclusters", "the store holds one node: see --cluster", 'L'},
+	{"-M, --clusters", "the store holds one node: see --cluster", 'M'},
+	{"-q, --qos", "Slurm's QOS is not recorded: sacct -q", 'q'},
+	{"-R, --reason", "that is Slurm's reason: -o Reason shows Coloc's", 'R'},
+	{"-W, --wckeys", "wckeys are not recorded: sacct -W", 'W'},
+	{"-x, --associations", "associations are not recorded: sacct -x", 'x'},
+	{"--env-vars", "the environment is Slurm's: sacct --env-vars", 0},
+	{"--federation", "the store holds one node: see --cluster", 0},
+	{"--local", "the store holds one node: see --cluster", 0},
+	{"--whole-hetjob", "components are jobs of their own: name them with -j", 0},
+	{"--yaml", "use --json", 0},
 };
 
 static const struct option LONG[] = {
+	{"accounts", required_argument, NULL, 'A'},
+	{"allocations", no_argument, NULL, 'X'},
 	{"allusers", no_argument, NULL, 'a'},
+	{"array", no_argument, NULL, OPT_ARRAY},
+	{"brief", no_argument, NULL, 'b'},
+	{"cluster", no_argument, NULL, OPT_CLUSTER},
 	{"delimiter", required_argument, NULL, OPT_DELIMITER},
+	{"duplicates", no_argument, NULL, 'D'},
 	{"endtime", required_argument, NULL, 'E'},
 	{"format", required_argument, NULL, 'o'},
 	{"help", no_argument, NULL, 'h'},
 	{"helpformat", no_argument, NULL, 'e'},
+	{"history", no_argument, NULL, OPT_HISTORY},
+	{"html", no_argument, NULL, OPT_HTML},
 	{"jobs", required_argument, NULL, 'j'},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"long", no_argument, NULL, 'l'},
+	{"name", required_argument, NULL, OPT_NAME},
+	{"noconvert", no_argument, NULL, OPT_NOCONVERT},
+	{"nodelist", required_argument, NULL, 'N'},
 	{"noheader", no_argument, NULL, 'n'},
 	{"parsable", no_argument, NULL, 'p'},
 	{"parsable2", no_argument, NULL, 'P'},
+	{"partition", required_argument, NULL, 'r'},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"starttime", required_argument, NULL, 'S'},
 	{"state", required_argument, NULL, 's'},
 	{"store", required_argument, NULL, OPT_STORE},
+	{"truncate", no_argument, NULL, 'T'},
+	{"uid", required_argument, NULL, OPT_UID},
+	{"units", required_argument, NULL, OPT_UNITS},
 	{"usage", no_argument, NULL, OPT_USAGE},
 	{"user", required_argument, NULL, 'u'},
+	{"verbose", no_argument, NULL, 'v'},
 	{"version", no_argument, NULL, 'V'},
+	{"allclusters", no_argument, NULL, 'L'},
+	{"associations", required_argument, NULL, 'x'},
+	{"batch-script", no_argument, NULL, 'B'},
+	{"clusters", required_argument, NULL, 'M'},
+	{"completion", no_argument, NULL, 'c'},
+	{"constraints", required_argument, NULL, 'C'},
+	{"env-vars", no_argument, NULL, OPT_REFUSED + 16},
+	{"federation", no_argument, NULL, OPT_REFUSED + 17},
+	{"file", required_argument, NULL, 'f'},
+	{"flags", required_argument, NULL, 'F'},
+	{"gid", required_argument, NULL, 'g'},
+	{"group", required_argument, NULL, 'g'},
+	{"local", no_argument, NULL, OPT_REFUSED + 18},
+	{"ncpus", required_argument, NULL, 'I'},
+	{"nnodes", required_argument, NULL, 'i'},
+	{"qos", required_argument, NULL, 'q'},
+	{"reason", required_argument, NULL, 'R'},
+	{"timelimit-max", required_argument, NULL, 'K'},
+	{"timelimit-min", required_argument, NULL, 'k'},
+	{"wckeys", required_argument, NULL, 'W'},
+	{"whole-hetjob", optional_argument, NULL, OPT_REFUSED + 19},
+	{"yaml", no_argument, NULL, OPT_REFUSED + 20},
 	{NULL, 0, NULL, 0},
 };
 
 /* What is given on the command line before it is one filter. */
 struct given {
-	struct json_object *jobs, *uids, *states;
+	struct json_object *jobs, *uids, *states, *accounts, *partitions, *names, *nodes;
 	int64_t start_s, end_s;
-	bool has_start, has_end, all_users;
+	bool has_start, has_end, all_users, duplicates, truncate, history;
+	char unit;
 };
 
 static void given_done(struct given *g)
@@ -60,6 +137,10 @@ static void given_done(struct given *g)
 	json_object_put(g->jobs);
 	json_object_put(g->uids);
 	json_object_put(g->states);
+	json_object_put(g->accounts);
+	json_object_put(g->partitions);
+	json_object_put(g->names);
+	json_object_put(g->nodes);
 }
 #define cleanup_given __attribute__((cleanup(given_done)))
 
@@ -123,6 +204,51 @@ static int add_state(const char *item, struct json_object *list, struct errbuf *
 	}
 	return err_set(err, -EINVAL,
 		"unknown state '%s' (RUNNING R, COMPLETED CD, FAILED F, UNKNOWN UN)", item);
+}
+
+static int add_text(const char *item, struct json_object *list, struct errbuf *err)
+{
+	(void)err;
+	return json_object_array_add(list, json_object_new_string(item));
+}
+
+static int add_node(const char *name, void *list)
+{
+	return json_object_array_add(list, json_object_new_string(name));
+}
+
+static int set_nodes(struct given *g, const char *text, struct errbuf *err)
+{
+	int rc;
+
+	if (!g->nodes)
+		g->nodes = json_object_new_array();
+	if (!g->nodes)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = acct_hosts_expand(text, add_node, g->nodes, err);
+	return rc < 0 ? err_wrap(err, rc, "--nodelist") : 0;
+}
+
+static int set_unit(struct given *g, const char *text, struct errbuf *err)
+{
+	char unit = (char)toupper((unsigned char)*text);
+
+	if (!unit || text[1] || !strchr("KMGTP", unit))
+		return err_set(err, -EINVAL, "--units: '%s' is none of K M G T P", text);
+	g->unit = unit;
+	return 0;
+}
+
+static int refuse(int c, struct errbuf *err)
+{
+	for (size_t i = 0; i < sizeof(REFUSED) / sizeof(REFUSED[0]); i++) {
+		if (c == OPT_REFUSED + (int)i || (REFUSED[i].c && c == REFUSED[i].c))
+			return err_set(err, -EINVAL, "%s: %s", REFUSED[i].name, REFUSED[i].why);
+	}
+	/* getopt has said it. */
+	if (err)
+		*err->text = '\0';
+	return -EINVAL;
 }
 
 static int set_time(const char *option, const char *text, int64_t now_s, int64_t *ret,
@@ -205,10 +331,50 @@ static int take_option(
 	case OPT_SOCKET:
 		o->socket = optarg;
 		return 0;
+	case 'A':
+		return add_items("--accounts", optarg, &g->accounts, add_text, err);
+	case 'r':
+		return add_items("--partition", optarg, &g->partitions, add_text, err);
+	case 'N':
+		return set_nodes(g, optarg, err);
+	case OPT_NAME:
+		return add_items("--name", optarg, &g->names, add_text, err);
+	case OPT_UID:
+		return add_items("--uid", optarg, &g->uids, add_user, err);
+	case 'b':
+		return set_format(o, "--brief", ACCT_FORMAT_BRIEF, err);
+	case 'D':
+		g->duplicates = true;
+		return 0;
+	case 'T':
+		g->truncate = true;
+		return 0;
+	case 'v':
+		o->verbose = true;
+		return 0;
+	case 'X':
+		o->allocations = true;
+		return 0;
+	case OPT_UNITS:
+		return set_unit(g, optarg, err);
+	case OPT_NOCONVERT:
+		if (!g->unit) /* --units takes precedence */
+			g->unit = '-';
+		return 0;
+	case OPT_HTML:
+		o->output = ACCT_HTML;
+		g->history = true;
+		return 0;
+	case OPT_HISTORY:
+		g->history = true;
+		return 0;
+	case OPT_CLUSTER:
+		o->cluster = true;
+		return 0;
+	case OPT_ARRAY: /* an array's tasks always have lines of their own */
+		return 0;
 	default:
-		if (err)
-			*err->text = '\0';
-		return -EINVAL;
+		return refuse(c, err);
 	}
 }
 
@@ -244,6 +410,20 @@ static int make_filter(struct acct_opts *o, struct given *g, int64_t now_s, stru
 			json_object_object_add(f, "uids", json_object_get(g->uids));
 		if (g->states)
 			json_object_object_add(f, "states", json_object_get(g->states));
+		if (g->accounts)
+			json_object_object_add(f, "accounts", json_object_get(g->accounts));
+		if (g->partitions)
+			json_object_object_add(f, "partitions", json_object_get(g->partitions));
+		if (g->names)
+			json_object_object_add(f, "names", json_object_get(g->names));
+		if (g->nodes)
+			json_object_object_add(f, "nodes", json_object_get(g->nodes));
+		if (g->duplicates)
+			json_object_object_add(f, "duplicates", json_object_new_boolean(true));
+		if (g->truncate)
+			json_object_object_add(f, "truncate", json_object_new_boolean(true));
+		if (g->history)
+			json_object_object_add(f, "history", json_object_new_boolean(true));
 		json_object_object_add(f, "from_ns", json_object_new_int64(from * NS_PER_S));
 		/* To the end of that second: now is later than its whole seconds. */
 		json_object_object_add(
@@ -267,7 +447,9 @@ int acct_opts_parse(
 	int c, rc = 0;
 
 	optind = 0; /* glibc: start over, tests call this often */
-	while (rc == 0 && (c = getopt_long(argc, argv, "aE:ehj:lno:pPS:s:u:V", LONG, NULL)) != -1)
+	while (rc == 0 && (c = getopt_long(argc, argv,
+				   "A:aBbcC:DE:ef:F:g:hi:I:j:k:K:lLM:nN:o:pPq:r:R:S:s:Tu:vVW:Xx:",
+				   LONG, NULL)) != -1)
 		rc = take_option(&o, &g, c, now_s, err);
 	if (rc == 0 && optind < argc)
 		rc = err_set(err, -EINVAL, "unexpected argument '%s'", argv[optind]);
@@ -281,6 +463,8 @@ int acct_opts_parse(
 		rc = check_users(&g, uid, err);
 	if (rc == 0 && o.action == ACCT_REPORT)
 		rc = make_filter(&o, &g, now_s, err);
+	for (int i = 0; i < o.format.n; i++)
+		o.format.column[i].unit = g.unit;
 	if (rc < 0) {
 		acct_opts_done(&o);
 		return rc;

@@ -14,13 +14,16 @@
 
 #define ACCT_STORE "/var/lib/coloc"
 
-enum acct_output { ACCT_TABLE, ACCT_PARSABLE, ACCT_PARSABLE2, ACCT_JSON };
+enum acct_output { ACCT_TABLE, ACCT_PARSABLE, ACCT_PARSABLE2, ACCT_JSON, ACCT_HTML };
 enum acct_action { ACCT_REPORT, ACCT_HELP, ACCT_USAGE, ACCT_VERSION, ACCT_HELPFORMAT };
 
 struct acct_opts {
 	enum acct_action action;
 	enum acct_output output;
 	bool no_header;
+	bool allocations; /* -X: one line per job */
+	bool cluster;     /* from Slurm's accounting, all nodes */
+	bool verbose;
 	char delimiter[16];
 	struct acct_format format;
 	const char *store; /* NULL: ask the daemon (users; root when --socket is given) */

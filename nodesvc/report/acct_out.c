@@ -5,8 +5,13 @@
 #include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "config.h"
+#include "nodesvc/report/acct_html.h"
+
+/* Rows that are looked at for the widths of a table before its first line is printed. */
+#define TABLE_HELD 256
 
 /* Longest cell; a coreset history may be long, a row stays on one line. */
 #define CELL_MAX 16384
@@ -17,8 +22,9 @@ struct acct_out {
 	struct libscols_table *table; /* NULL unless ACCT_TABLE */
 	struct libscols_line *dashes; /* under the heading; filled when widths are known */
 	int width[ACCT_COLUMNS_MAX];
-	bool has_begun;
-	int n_rows;
+	struct html_data *html; /* NULL unless ACCT_HTML */
+	bool has_begun, streams;
+	long n_rows;
 	int error; /* -errno that ended the rows */
 };
 
@@ -62,11 +68,49 @@ static int table_open(struct acct_out *out)
 	return 0;
 }
 
+static int table_finish(struct acct_out *out);
+
+/* A line like the table's, in the widths that the held rows had. */
+static void stream_row(struct acct_out *out, struct json_object *row)
+{
+	const struct acct_format *fmt = &out->opts->format;
+
+	for (int i = 0; i < fmt->n; i++) {
+		const struct acct_column *c = &fmt->column[i];
+		char cell[CELL_MAX];
+		int pad;
+
+		acct_cell(c, row, cell, sizeof(cell));
+		acct_cut(cell, out->width[i]);
+		pad = out->width[i] - acct_text_width(cell);
+		if (i > 0)
+			fputc(' ', out->f);
+		if (c->right)
+			fprintf(out->f, "%*s%s", pad, "", cell);
+		else
+			fprintf(out->f, "%s%*s", cell, i == fmt->n - 1 ? 0 : pad, "");
+	}
+	fputc('\n', out->f);
+}
+
 static int table_row(struct acct_out *out, struct json_object *row)
 {
 	const struct acct_format *fmt = &out->opts->format;
-	struct libscols_line *line = scols_table_new_line(out->table, NULL);
+	struct libscols_line *line;
 
+	if (!out->streams && out->n_rows == TABLE_HELD) {
+		int rc = table_finish(out);
+
+		if (rc < 0)
+			return rc;
+		out->streams = true;
+		fputc('\n', out->f);
+	}
+	if (out->streams) {
+		stream_row(out, row);
+		return 0;
+	}
+	line = scols_table_new_line(out->table, NULL);
 	if (!line)
 		return -ENOMEM;
 	for (int i = 0; i < fmt->n; i++) {
@@ -137,7 +181,10 @@ int acct_out_open(struct acct_out **ret, const struct acct_opts *o, FILE *f, str
 		return err_set(err, -ENOMEM, "out of memory");
 	out->opts = o;
 	out->f = f;
-	if (o->output == ACCT_TABLE && table_open(out) < 0) {
+	if (o->output == ACCT_HTML)
+		out->html = calloc(1, sizeof(*out->html));
+	if ((o->output == ACCT_TABLE && table_open(out) < 0) ||
+		(o->output == ACCT_HTML && !out->html)) {
 		acct_out_free(out);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -156,7 +203,8 @@ static void begin(struct acct_out *out)
 			"{\"meta\":{\"schema\":\"coloc.acct/1\",\"program\":\"colocacct\","
 			"\"version\":\"%s\"},\n\"steps\":[",
 			PACKAGE_VERSION);
-	else if (out->opts->output != ACCT_TABLE && !out->opts->no_header)
+	else if ((out->opts->output == ACCT_PARSABLE || out->opts->output == ACCT_PARSABLE2) &&
+		 !out->opts->no_header)
 		parsable_head(out);
 }
 
@@ -166,6 +214,8 @@ int acct_out_row(const char *json_row, void *arg)
 	struct json_object *row;
 
 	begin(out);
+	if (out->html)
+		return out->error = html_data_add(out->html, json_row);
 	if (out->opts->output == ACCT_JSON) {
 		fprintf(out->f, "%s\n%s", out->n_rows ? "," : "", json_row);
 		out->n_rows++;
@@ -190,8 +240,10 @@ int acct_out_finish(struct acct_out *out, struct errbuf *err)
 	int rc = out->error;
 
 	begin(out);
-	if (rc == 0 && out->opts->output == ACCT_TABLE)
+	if (rc == 0 && out->opts->output == ACCT_TABLE && !out->streams)
 		rc = table_finish(out);
+	if (rc == 0 && out->html)
+		rc = acct_html_write(out->f, out->html, (double)time(NULL), err);
 	if (rc == 0 && out->opts->output == ACCT_JSON)
 		fprintf(out->f, "%s]}\n", out->n_rows ? "\n" : "");
 	if (rc == 0 && (fflush(out->f) != 0 || ferror(out->f)))
@@ -204,5 +256,8 @@ void acct_out_free(struct acct_out *out)
 	if (!out)
 		return;
 	scols_unref_table(out->table);
+	if (out->html)
+		html_data_done(out->html);
+	free(out->html);
 	free(out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * acct_out.h - rows to a table, to delimited lines or to JSON. The last two stream.
+ * acct_out.h - rows to a table, delimited lines, JSON or HTML. Lines and JSON stream. A table takes
+ * its widths from the first rows (TABLE_HELD) and streams on; HTML is bounded (acct_html_data.h).
  */
 #ifndef COLOC_REPORT_ACCT_OUT_H
 #define COLOC_REPORT_ACCT_OUT_H

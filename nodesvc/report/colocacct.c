@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "nodesvc/report/acct_alloc.h"
+#include "nodesvc/report/acct_cluster.h"
 #include "nodesvc/report/acct_opts.h"
 #include "nodesvc/report/acct_out.h"
 #include "nodesvc/report/acct_source.h"
@@ -30,23 +32,34 @@ static const char HELP[] =
 	"                                with -s: now)\n"
 	"  -E, --endtime=TIME            that ran at or before TIME (default: now)\n"
 	"  -s, --state=STATE,...         RUNNING (R), COMPLETED (CD), FAILED (F), UNKNOWN (UN)\n"
-	"  -u, --user=USER,...           of these users (root; others see their own)\n"
+	"  -u, --user, --uid=USER,...    of these users (root; others see their own)\n"
+	"  -A, --accounts=NAME,...       charged to these accounts\n"
+	"  -r, --partition=NAME,...      in these partitions\n"
+	"  -N, --nodelist=NODES          on these nodes, as n[1-3,5]\n"
+	"      --name=JOBNAME,...        of these names\n"
+	"  -D, --duplicates              with -j: also older records of the same step\n"
+	"  -X, --allocations             one line per job\n"
 	"  -a, --allusers                of all users (root's default)\n"
 	"TIME is HH:MM[:SS][AM|PM], MMDD[YY][-HH:MM], MM/DD[/YY], YYYY-MM-DD[THH:MM[:SS]],\n"
 	"today, midnight, noon, yesterday or now[{+|-}COUNT[seconds|minutes|hours|days|weeks]].\n\n"
 	"What to print:\n"
 	"  -o, --format=FIELD[%[-]WIDTH],...  these fields; ALL stands for all of them\n"
+	"  -b, --brief                   JobID,State,ExitCode\n"
 	"  -l, --long                    most fields\n"
 	"  -e, --helpformat              list the fields\n"
 	"  -n, --noheader                no heading\n"
 	"  -p, --parsable                fields ended by '|'\n"
 	"  -P, --parsable2               fields separated by '|'\n"
 	"      --delimiter=TEXT          instead of '|'\n"
-	"      --json                    JSON, schema coloc.acct/1\n\n"
+	"  -T, --truncate                cut times to the window\n"
+	"      --units=K|M|G|T|P         speeds in this unit; --noconvert: as they are\n"
+	"      --json                    JSON, schema coloc.acct/1; --history: with times\n"
+	"      --html                    one HTML file: timeline, signals, gains, table\n\n"
 	"Where from:\n"
 	"      --store=DIR               the store (root's default: " ACCT_STORE ")\n"
-	"      --socket=PATH             ask colocd, as users do (also $COLOC_SOCKET)\n\n"
-	"  -h, --help  --usage  -V, --version\n"
+	"      --socket=PATH             ask colocd, as users do (also $COLOC_SOCKET)\n"
+	"      --cluster                 Slurm's accounting: all nodes, a line per job and node\n\n"
+	"  -h, --help  --usage  -V, --version  -v, --verbose\n"
 	"Environment: COLOCACCT_FORMAT is the format when -o and -l are not given.\n";
 
 static int help_format(void)
@@ -54,6 +67,38 @@ static int help_format(void)
 	for (const struct acct_field *f = ACCT_FIELDS; f->name; f++)
 		printf("%-15s %s\n", f->name, f->help);
 	return 0;
+}
+
+static int read_from(
+	const struct acct_opts *o, int (*row)(const char *, void *), void *arg, struct errbuf *err)
+{
+	if (o->verbose)
+		fprintf(stderr, "colocacct: from %s, filter %s\n",
+			o->cluster ? "sacct"
+			: o->store ? o->store
+				   : o->socket,
+			o->filter);
+	if (o->cluster)
+		return acct_source_cluster(o->filter, geteuid() == 0, row, arg, err);
+	return o->store ? acct_source_store(o->store, o->filter, row, arg, err)
+			: acct_source_daemon(o->socket, o->filter, row, arg, err);
+}
+
+/* -X: all steps first, then a line per job. */
+static int read_rows(const struct acct_opts *o, struct acct_out *out, struct errbuf *err)
+{
+	struct acct_alloc *jobs = NULL;
+	int rc;
+
+	if (!o->allocations || o->cluster)
+		return read_from(o, acct_out_row, out, err);
+	rc = acct_alloc_create(&jobs, err);
+	if (rc == 0)
+		rc = read_from(o, acct_alloc_row, jobs, err);
+	if (rc == 0)
+		rc = acct_alloc_emit(jobs, acct_out_row, out);
+	acct_alloc_free(jobs);
+	return rc;
 }
 
 static int report(const struct acct_opts *o)
@@ -66,8 +111,7 @@ static int report(const struct acct_opts *o)
 	if (rc == 0) {
 		struct errbuf why = {""};
 
-		rc = o->store ? acct_source_store(o->store, o->filter, acct_out_row, out, &err)
-			      : acct_source_daemon(o->socket, o->filter, acct_out_row, out, &err);
+		rc = read_rows(o, out, &err);
 		/* The writer's own error says more than the source that it ended. */
 		if (rc == 0 || !*err.text) {
 			int end = acct_out_finish(out, &why);
@@ -92,7 +136,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	setlocale(LC_ALL, "");
-	signal(SIGPIPE, SIG_DFL); /* `colocacct | head` ends quietly */
+	setlocale(LC_NUMERIC, "C"); /* 0.5 in every language: scripts read this */
+	signal(SIGPIPE, SIG_DFL);   /* `colocacct | head` ends quietly */
 	rc = acct_opts_parse(&o, argc, argv, geteuid(), time(NULL), &err);
 	if (rc < 0) {
 		if (*err.text)

@@ -2,13 +2,18 @@
 noinst_LTLIBRARIES += libreport.la
 libreport_la_SOURCES = \
 	nodesvc/report/acct_field.c nodesvc/report/acct_field.h \
+	nodesvc/report/acct_alloc.c nodesvc/report/acct_alloc.h \
+	nodesvc/report/acct_cluster.c nodesvc/report/acct_cluster.h \
+	nodesvc/report/acct_hosts.c nodesvc/report/acct_hosts.h \
+	nodesvc/report/acct_html.c nodesvc/report/acct_html.h \
+	nodesvc/report/acct_html_data.c nodesvc/report/acct_html_data.h \
 	nodesvc/report/acct_opts.c nodesvc/report/acct_opts.h \
 	nodesvc/report/acct_out.c nodesvc/report/acct_out.h \
 	nodesvc/report/acct_source.c nodesvc/report/acct_source.h \
 	nodesvc/report/acct_time.c nodesvc/report/acct_time.h
 # End of libreport_la_SOURCES
 libreport_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(SMARTCOLS_CFLAGS)
-libreport_la_LIBADD = librecord.la libctlclient.la libcommon.la $(JSON_LIBS) $(SMARTCOLS_LIBS)
+libreport_la_LIBADD = librecord.la libctlclient.la libcommon.la $(JSON_LIBS) $(SMARTCOLS_LIBS) -lm
 
 bin_PROGRAMS += nodesvc/colocacct
 nodesvc_colocacct_SOURCES = nodesvc/report/colocacct.c
@@ -40,19 +45,33 @@ tests_unit_test_colocacct_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_colocacct_LDADD = librecord.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_colocacct
 EXTRA_DIST += \
+	tests/golden/acct-accounts.txt \
 	tests/golden/acct-all.txt \
 	tests/golden/acct-array.txt \
+	tests/golden/acct-brief.txt \
 	tests/golden/acct-default.txt \
+	tests/golden/acct-duplicates.txt \
+	tests/golden/acct-figures.txt \
 	tests/golden/acct-help.txt \
 	tests/golden/acct-helpformat.txt \
+	tests/golden/acct-job.txt \
+	tests/golden/acct-json-history.txt \
 	tests/golden/acct-json-none.txt \
 	tests/golden/acct-json.txt \
 	tests/golden/acct-long.txt \
-	tests/golden/acct-none.txt \
+	tests/golden/acct-name.txt \
+	tests/golden/acct-newest.txt \
+	tests/golden/acct-noconvert.txt \
+	tests/golden/acct-nodelist.txt \
 	tests/golden/acct-noheader.txt \
+	tests/golden/acct-none.txt \
 	tests/golden/acct-parsable.txt \
 	tests/golden/acct-parsable2.txt \
+	tests/golden/acct-partition.txt \
 	tests/golden/acct-state.txt \
+	tests/golden/acct-truncate.txt \
+	tests/golden/acct-units-small.txt \
+	tests/golden/acct-units.txt \
 	tests/golden/acct-usage.txt \
 	tests/golden/acct-user.txt \
 	tests/golden/acct-widths.txt \

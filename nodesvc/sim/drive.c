@@ -16,6 +16,19 @@ void drive_defaults(struct drive *d)
 	sensor_defaults(&d->sensor);
 }
 
+int drive_phases(const char *name, enum phase_events *ret)
+{
+	static const char *const names[] = {
+		[PHASES_WIDTH] = "width", [PHASES_PAPER] = "paper", [PHASES_NONE] = "none"};
+
+	for (int i = 0; i <= PHASES_NONE; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*ret = (enum phase_events)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 double drive_ntt(const struct drive_result *r, int i, enum ntt_base base)
 {
 	return base == NTT_ALL    ? r->job[i].ntt_all

@@ -18,6 +18,12 @@ struct drive_watch {
 	void (*decided)(void *ctx, const struct view *v, const struct plan *p, const char *refused);
 };
 
+/*
+ * Phase changes that the driver tells (EVENT_PHASE), found in the utilisation its sensors show by
+ * engine/phase.h, never in the program. sbmp-pp and sbmp-cd look for themselves, too.
+ */
+enum phase_events { PHASES_WIDTH, PHASES_PAPER, PHASES_NONE };
+
 enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 
 /*
@@ -35,7 +41,9 @@ struct drive {
 	enum objective objective;
 	double most_s; /* ends then, or when every job has completed min_runs */
 	int min_runs;
-	double sample_s; /* counters are read and the policy is asked */
+	double sample_s;          /* counters are read */
+	double decide_s;          /* the policy is asked; 0: after every reading */
+	enum phase_events phases; /* who looks for phase changes besides the policy */
 	struct sensor_params sensor;
 	const struct drive_watch *watch; /* hears of every decision; NULL nobody */
 	bool shuffle; /* hand every job another one's counters (a test of the tests) */
@@ -58,8 +66,10 @@ struct drive_result {
 	} job[DRIVE_JOBS_MAX];
 };
 
-/* Defaults: 300 s, three runs, a sample every 0.2 s. */
+/* Defaults: 300 s, three runs, a sample and a decision every 0.2 s, PHASES_WIDTH. */
 void drive_defaults(struct drive *d);
+/* "width", "paper", "none"; -EINVAL unknown. */
+int drive_phases(const char *name, enum phase_events *ret);
 /* Errors: -ENOENT, -EINVAL the policy's; -E2BIG too many placements; -ENOMEM. */
 int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *err);
 /* Checks name and options of a policy without running anything. */

@@ -11,6 +11,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/drive_internal.h"
+#include "nodesvc/sim/phase_watch.h"
 
 #define EVENTS_MAX 1024
 
@@ -24,6 +25,7 @@ struct world {
 	char (*gone)[JOB_ID_MAX]; /* ids of ended jobs that events still name */
 	int n_gone;
 	struct sensor *sensor;
+	struct phase_watch *watch; /* NULL: the driver does not look for phases */
 	struct coreset *current;
 	int *run_job; /* [n view jobs] index in the run */
 	int *shown; /* [n_jobs] whose signals it shows; others' only where counters are shuffled */
@@ -98,6 +100,8 @@ static void begin_job(struct world *w, int i)
 		v->signal[k] = (struct signal){NAN, PROVENANCE_NONE};
 	coreset_zero(&w->current[i]);
 	sensor_restart(&w->sensor[i], j, w->r->now_s);
+	if (w->watch)
+		phase_watch_forget(w->watch, i);
 	if (w->profiled)
 		read_profile(w, i);
 	add_event(w, EVENT_ARRIVAL, w->id[i]);
@@ -112,6 +116,15 @@ static void end_job(struct world *w, int i)
 	add_event(w, EVENT_END, w->gone[w->n_gone++]);
 }
 
+static void watch_phase(struct world *w, int i)
+{
+	int cores = topo_count_cores(w->d->m->topo, &w->current[i]);
+
+	if (w->watch && phase_watch_sample(w->watch, i, w->r->now_s, cores,
+				w->view[i].signal[SIGNAL_UTILIZATION].value))
+		add_event(w, EVENT_PHASE, w->id[i]);
+}
+
 static void read_sensors(struct world *w)
 {
 	for (int i = 0; i < w->r->n_jobs; i++) {
@@ -123,9 +136,11 @@ static void read_sensors(struct world *w)
 			v->sample_no++;
 			continue;
 		}
-		if (sensor_read(
+		if (!sensor_read(
 			    &w->sensor[i], &w->d->sensor, &w->r->job[i], w->r->now_s, v->signal))
-			v->sample_no++;
+			continue;
+		v->sample_no++;
+		watch_phase(w, i);
 	}
 }
 
@@ -310,6 +325,7 @@ static void world_free(struct world *w)
 	free(w->id);
 	free(w->gone);
 	free(w->sensor);
+	phase_watch_free(w->watch);
 	free(w->current);
 	free(w->run_job);
 	free(w->shown);
@@ -335,13 +351,16 @@ static int world_create(
 	w->id = calloc(n, sizeof(*w->id));
 	w->gone = calloc(EVENTS_MAX, sizeof(*w->gone));
 	w->sensor = calloc(n, sizeof(*w->sensor));
+	if (d->phases != PHASES_NONE)
+		w->watch = phase_watch_create(r->n_jobs, d->phases == PHASES_PAPER);
 	w->current = calloc(n, sizeof(*w->current));
 	w->run_job = calloc(n, sizeof(int));
 	w->shown = calloc(n, sizeof(int));
 	w->place = calloc(n, sizeof(*w->place));
 	w->slices = calloc(n * PLAN_SLICES_MAX, sizeof(bool));
 	rc = plan_init(&w->plan, r->n_jobs, err);
-	if (!rc && (!w->view || !w->id || !w->gone || !w->sensor || !w->current || !w->run_job ||
+	if (!rc && (!w->view || !w->id || !w->gone || !w->sensor ||
+			   (d->phases != PHASES_NONE && !w->watch) || !w->current || !w->run_job ||
 			   !w->shown || !w->place || !w->slices))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc)
@@ -377,7 +396,8 @@ int drive_policy_run(
 {
 	struct world *w = NULL;
 	int rc = world_create(&w, d, r, err);
-	double next = 0;
+	double sample = d->sample_s, decision = d->decide_s > 0 ? d->decide_s : d->sample_s;
+	double every = decision;
 
 	if (rc)
 		return rc;
@@ -390,12 +410,18 @@ int drive_policy_run(
 	rc = decide(w, err);
 	if (!rc)
 		rc = experiments(w, err);
+	/* Experiments take time: what fell due meanwhile happens once, now. */
 	while (!rc && !drive_is_over(d, r)) {
-		next = fmax(next + d->sample_s, r->now_s);
-		rc = advance(w, fmin(next, d->most_s), true, err);
+		rc = advance(w, fmin(fmin(sample, decision), d->most_s), true, err);
 		if (rc || drive_is_over(d, r))
 			break;
-		read_sensors(w);
+		if (r->now_s >= sample) {
+			read_sensors(w);
+			sample = fmax(sample + d->sample_s, r->now_s);
+		}
+		if (r->now_s < decision)
+			continue;
+		decision = fmax(decision + every, r->now_s);
 		add_event(w, EVENT_TICK, NULL);
 		rc = decide(w, err);
 		if (!rc)

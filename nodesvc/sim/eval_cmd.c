@@ -34,7 +34,9 @@ static const char usage_text[] =
 	"  --threads=N    of each program (default: one per hardware thread)\n"
 	"  --seconds=S    virtual time of a run at most (default 300)\n"
 	"  --runs=N       ... or until every program has completed N times (default 3)\n"
-	"  --sample-ms=N  between samples and decisions (default 200)\n"
+	"  --sample-ms=N  between samples of counters (default 200)\n"
+	"  --decide-ms=N  between decisions (default: after every sample)\n"
+	"  --phases=width|paper|none  how the driver looks for phase changes (default width)\n"
 	"  --numa         follow or sticky: do pages move with their threads (default follow)\n"
 	"  --penalties    of sharing cores by time: assumed, measured or none (default\n"
 	"                 assumed)\n"
@@ -46,7 +48,8 @@ static const char usage_text[] =
 
 struct args {
 	const char *population, *policies, *topology, *domain, *numa, *penalties;
-	double seed, combos, jobs, threads, seconds, runs, sample_ms, bandwidth, workers;
+	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers;
+	enum phase_events phases;
 	bool shuffle, per_combo, json;
 };
 
@@ -79,6 +82,7 @@ static const struct number {
 	{"seconds", offsetof(struct args, seconds), 0.001, 1e7, false},
 	{"runs", offsetof(struct args, runs), 1, 1e6, true},
 	{"sample-ms", offsetof(struct args, sample_ms), 1, 1e6, false},
+	{"decide-ms", offsetof(struct args, decide_ms), 1, 1e6, false},
 	{"bandwidth", offsetof(struct args, bandwidth), 0.001, 1e5, false},
 	{"workers", offsetof(struct args, workers), 1, 64, true},
 };
@@ -98,7 +102,7 @@ static bool read_number(struct args *a, const struct number *n, const char *text
 /* -1: go on; else the exit status. */
 static int read_args(struct args *a, int argc, char **argv)
 {
-	struct option options[N_NUMBERS + 12] = {
+	struct option options[N_NUMBERS + 13] = {
 		{"population", required_argument, NULL, 'p'},
 		{"policies", required_argument, NULL, 'P'},
 		{"topology", required_argument, NULL, 't'},
@@ -109,12 +113,13 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"per-combo", no_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
+		{"phases", required_argument, NULL, 'f'},
 	};
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[10 + i] =
+		options[11 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -145,6 +150,10 @@ static int read_args(struct args *a, int argc, char **argv)
 			break;
 		case 'k':
 			a->penalties = optarg;
+			break;
+		case 'f':
+			if (drive_phases(optarg, &a->phases))
+				return usage("--phases=%s: width, paper or none expected", optarg);
 			break;
 		case 's':
 			a->shuffle = true;
@@ -437,6 +446,8 @@ int sim_eval(int argc, char **argv)
 		e.drive.min_runs = (int)a.runs;
 	if (a.sample_ms > 0)
 		e.drive.sample_s = a.sample_ms / 1e3;
+	e.drive.decide_s = a.decide_ms / 1e3;
+	e.drive.phases = a.phases;
 	e.drive.shuffle = a.shuffle;
 	if (topo_load(&t, a.topology, &err) || topo_set_domains(t, level, &err)) {
 		fprintf(stderr, "colocsim eval: %s: %s\n", a.topology, err.text);

@@ -12,6 +12,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
 	nodesvc/sim/pool.c nodesvc/sim/pool.h \
+	nodesvc/sim/phase_watch.c nodesvc/sim/phase_watch.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
@@ -52,15 +53,21 @@ nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcom
 	$(YAML_LIBS) -lm
 
 sim_tests = \
+	tests/unit/test_sim_drive \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
 	tests/unit/test_sim_shape \
-	tests/unit/test_sim_workload
+	tests/unit/test_sim_tasks \
+	tests/unit/test_sim_workload \
+	tests/unit/test_task_workload
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
 TESTS += $(sim_tests) tests/check-sim.sh
 dist_check_SCRIPTS += tests/check-sim.sh
 SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+tests_unit_test_sim_drive_SOURCES = tests/unit/test_sim_drive.c
+tests_unit_test_sim_drive_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_drive_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
 tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
@@ -70,6 +77,15 @@ tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_tasks_SOURCES = tests/unit/test_sim_tasks.c
+tests_unit_test_sim_tasks_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_tasks_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_task_workload_SOURCES = \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
+	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
+	tests/unit/test_task_workload.c
+tests_unit_test_task_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
+tests_unit_test_task_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
 	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
@@ -80,13 +96,30 @@ tests_unit_test_sim_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
 # Where the time-sharing penalties come from. No sanitizers: it measures.
 EXTRA_DIST += contrib/bench/oversubscribe
 noinst_PROGRAMS += contrib/bench/bin/sharecost
-contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c
+contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c contrib/bench/machinetime.h
 contrib_bench_bin_sharecost_CFLAGS = $(WARN_CFLAGS) -fno-common -pthread
 contrib_bench_bin_sharecost_LDFLAGS =
 contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
-EXTRA_DIST += contrib/bench/papers doc/evaluation.md
-noinst_PROGRAMS += contrib/bench/bin/papersim
-contrib_bench_bin_papersim_SOURCES = contrib/bench/papersim.c
+EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
+	contrib/workloads/das-clocks.yaml \
+	contrib/workloads/das-heat.yaml \
+	contrib/workloads/das-interference.yaml \
+	doc/plots/lira-fig7.svg \
+	doc/plots/lira-fig9.svg \
+	doc/plots/sbmp-fig11.svg
+# End of EXTRA_DIST
+noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
+contrib_bench_bin_dassim_SOURCES = contrib/bench/dassim.c
+contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
+contrib_bench_bin_papersim_SOURCES = \
+	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
+	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/papersim.c \
+	contrib/bench/papersim/reasons.c \
+	contrib/bench/papersim/robust.c \
+	contrib/bench/papersim/sbmp.c \
+	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
+# End of contrib_bench_bin_papersim_SOURCES
 contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

@@ -131,6 +131,8 @@ static int run_all(const struct workload *w, const char *path, const struct mach
 	d.most_s = w->seconds;
 	d.min_runs = w->runs;
 	d.sample_s = w->sample_ms / 1e3;
+	d.decide_s = w->decide_ms / 1e3;
+	d.phases = w->phases;
 	for (int p = 0; p < w->n_policies && rc == SIM_OK; p++) {
 		d.policy = w->policy[p];
 		if (trace && start_recording(&d, trace, &writer, &err)) {

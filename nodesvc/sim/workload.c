@@ -297,6 +297,16 @@ static int read_objective(struct reader *r, yaml_node_t *node, void *object)
 	return 0;
 }
 
+static int read_phase_events(struct reader *r, yaml_node_t *node, void *object)
+{
+	struct workload *w = object;
+	const char *text = keys_text(node);
+
+	if (!text || drive_phases(text, &w->phases))
+		return keys_refuse_value(r, node, "phases", "width, paper or none");
+	return 0;
+}
+
 static int read_document(struct reader *r, yaml_node_t *root, void *object)
 {
 	static const struct key keys[] = {
@@ -306,6 +316,8 @@ static int read_document(struct reader *r, yaml_node_t *root, void *object)
 		CUSTOM("seed", read_seed),
 		NUMBER("seconds", struct workload, seconds, 1e-3, 1e7, 1),
 		NUMBER("sample_ms", struct workload, sample_ms, 1, 1e6, 1),
+		NUMBER("decide_ms", struct workload, decide_ms, 1, 1e6, 1),
+		CUSTOM("phases", read_phase_events),
 		INT("runs", struct workload, runs, 1, 1e6),
 		CUSTOM("objective", read_objective),
 		CUSTOM("programs", read_programs),

@@ -19,7 +19,8 @@ struct workload {
 	int n_policies;
 	char policy[WORKLOAD_POLICIES_MAX][WORKLOAD_TEXT_MAX];
 	uint64_t seed;
-	double seconds, sample_ms;
+	double seconds, sample_ms, decide_ms; /* decide_ms 0: after every sample */
+	enum phase_events phases;
 	int runs;
 	enum objective objective;
 	int n_programs;

@@ -2,8 +2,10 @@
 # another. Exit 77: a prerequisite is missing, and which.
 live_scripts = \
 	tests/live/placement.sh \
+	tests/live/progress.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
+	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \

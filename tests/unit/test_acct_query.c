@@ -50,6 +50,9 @@ static void setup(void)
 	put((struct step_row){.job_id = 12,
 		.array_task_id = 0xfffffffe,
 		.uid = 20,
+		.name = "twelve",
+		.account = "phys",
+		.partition = "coloc",
 		.start_ns = 110 * S,
 		.end_ns = 120 * S,
 		.exit_code = 512,
@@ -99,7 +102,13 @@ START_TEST(row_has_every_key)
 		"\"coreset_history\":[\"0-1\",\"0\"],\"partners\":[\"12.0\"],"
 		"\"start_unix_s\":100.001500,\"end_unix_s\":160.000000,\"elapsed_s\":59.998,"
 		"\"rebinds\":1,\"tasks\":null,\"exit_status\":0,\"exit_signal\":9,"
-		"\"state\":\"FAILED\",\"dry_run\":false}\n");
+		"\"state\":\"FAILED\",\"dry_run\":false,\"ntt_share\":null,\"ntt_full\":null,"
+		"\"stp_share\":null,\"stp_full\":null,\"antt_share\":null,\"antt_full\":null,"
+		"\"gain_placement\":null,\"gain_placement_lo\":null,"
+		"\"gain_placement_hi\":null,\"gain_launch\":null,\"gain_launch_lo\":null,"
+		"\"gain_launch_hi\":null,\"solo_speed\":null,\"shared_speed\":null,"
+		"\"gain_basis\":null,\"speed_unit\":null,\"speed_basis\":null,"
+		"\"phases\":null,\"moves\":null,\"windows\":null}\n");
 }
 END_TEST
 
@@ -133,6 +142,12 @@ static const struct {
 	{0, "{\"states\":[\"running\"]}", "13.0 "},
 	{0, "{\"states\":[\"FAILED\",\"RUNNING\"]}", "7_3.batch 12.0 13.0 "},
 	{0, "{\"from_ns\":125000000000,\"to_ns\":129000000000}", "7_3.batch "},
+	{0, "{\"nodes\":[\"n1\",\"n2\"]}", "7_3.batch "},
+	{0, "{\"nodes\":[]}", ""},
+	{0, "{\"accounts\":[\"phys\"]}", "12.0 "},
+	{0, "{\"partitions\":[\"coloc\",\"x\"]}", "12.0 "},
+	{0, "{\"names\":[\"twelve\"],\"accounts\":[\"phys\"]}", "12.0 "},
+	{0, "{\"names\":[\"twelve\"],\"accounts\":[\"chem\"]}", ""},
 };
 
 START_TEST(filter_picks_rows)
@@ -159,6 +174,9 @@ static const struct {
 	{0, "{\"uids\":[\"ada\"]}", -EINVAL, "filter: uids: 'ada' is no user id"},
 	{0, "{\"uids\":[-1]}", -EINVAL, "filter: uids: '-1' is no user id"},
 	{0, "{\"states\":[\"GONE\"]}", -EINVAL, "filter: states: unknown state 'GONE'"},
+	{0, "{\"nodes\":\"n1\"}", -EINVAL, "filter: 'nodes' must be a list"},
+	{0, "{\"names\":[1]}", -EINVAL, "filter: 'names' must hold text"},
+	{0, "{\"history\":1}", -EINVAL, "filter: 'history' must be true or false"},
 	{0, "{\"from_ns\":\"today\"}", -EINVAL, "filter: 'from_ns' must be nanoseconds since 1970"},
 };
 

@@ -20,7 +20,62 @@
 #define NONE  UINT32_C(0xfffffffe)
 
 static struct tmpdir tmp;
-static char output[65536];
+static char output[262144];
+
+/* A job of two steps, one measured, with its history, and an older record of the same step. */
+static void fill_measured(struct record *r)
+{
+	struct step_figures figures = STEP_FIGURES_NONE;
+	struct step_row row = {.job_id = 50,
+		.array_task_id = NONE,
+		.node = "n07",
+		.name = "<script>alert(\"x\")</script>&'",
+		.program = "pagerank",
+		.uid = 1000,
+		.user = "ada",
+		.account = "phys",
+		.partition = "other",
+		.policy = "lira",
+		.cores = 1,
+		.coreset = "1",
+		.coreset_history = "0-1;1",
+		.partners = "51.0",
+		.start_ns = START - 9000 * S,
+		.end_ns = START - 8900 * S,
+		.rebinds = 1,
+		.tasks = 2,
+		.exit_code = 0,
+		.state = STEP_COMPLETED};
+	struct signal signal[SIGNAL_COUNT] = {[SIGNAL_UTILIZATION] = {0.5, PROVENANCE_OS}};
+	struct record_thin thin = {0};
+	struct errbuf err = {""};
+
+	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
+	row.row_id = 0;
+	row.start_ns += 1000 * S;
+	row.end_ns += 1000 * S;
+	figures = (struct step_figures){1.25, 2.5, 1.625, 0.8125, 1.2, 2.4, 1.5, 1.4, 1.625, NAN,
+		NAN, NAN, "app", 26400.5, 10560.25, "iterations", "alone", 2, 3, 14};
+	row.figures = &figures;
+	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
+	ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns, "0-1", "alone: all", &err), 0);
+	ck_assert_int_eq(
+		record_coreset(r, row.row_id, row.start_ns + 20 * S, "1", "<b>51.0 came", &err), 0);
+	ck_assert_int_eq(record_phase(r, row.row_id, row.start_ns + 50 * S, "\"><i>0.5", &err), 0);
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(record_sample(r, row.row_id, &thin, row.start_ns + i * 20 * S,
+					 signal, &err),
+			1);
+	row.row_id = 0;
+	row.step_id = 1;
+	row.figures = NULL;
+	row.start_ns += 100 * S;
+	row.end_ns += 100 * S;
+	row.exit_code = 3 << 8;
+	row.state = STEP_FAILED;
+	row.partners = "51.0,52.0";
+	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
+}
 
 static void fill(void)
 {
@@ -100,6 +155,7 @@ static void fill(void)
 		record_open(&r, tmpdir_path(&tmp, "coloc.db"), false, &err) == 0, "%s", err.text);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		ck_assert_msg(record_step_put(r, &row[i], &err) == 0, "%s", err.text);
+	fill_measured(r);
 	record_close(r);
 }
 
@@ -186,6 +242,24 @@ static const struct {
 	{"user", "-S 2023-11-14 -u 1001 -P"},
 	{"json", "-S 2023-11-14 --json"},
 	{"json-none", "-j 99 --json"},
+	{"figures",
+		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTT,NTTFull,STP,"
+		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases"},
+	{"units-small", "-j 50.0 -P --units=m -o SoloSpeed"},
+	{"units", "-j 50.0 -P --noconvert --units=k -o SoloSpeed,SharedSpeed"},
+	{"noconvert", "-j 50.0 -P --noconvert -o SoloSpeed,SharedSpeed"},
+	{"brief", "-j 50 --brief"},
+	{"duplicates", "-j 50 -D -P -o JobID,Start,NTT"},
+	{"newest", "-j 50 -P -o JobID,Start,NTT"},
+	{"job", "-j 50 -X -P -o JobID,JobIDRaw,Start,End,Elapsed,Rebinds,NTasks,Moves,State,"
+		"ExitCode,Coreset,Partners,NTT,NodeList"},
+	{"accounts", "-S 2023-11-14 -A chem,none -P -o JobID,Account"},
+	{"partition", "-S 2023-11-14 -r other -P -o JobID,Partition"},
+	{"nodelist", "-S 2023-11-14 -N 'n[06-08,11]' -P -o JobID,NodeList"},
+	{"name", "-S 2023-11-14 --name=lost,stencil -P -o JobID,JobName"},
+	{"truncate", "-j 42 -S 2023-11-14T22:14:00 -E 2023-11-14T22:15:00 -T -P "
+		     "-o JobID,Start,End,Elapsed"},
+	{"json-history", "-j 50.0 --json --history"},
 	{"helpformat", "--helpformat"},
 	{"help", "--help"},
 	{"usage", "--usage"},
@@ -223,6 +297,36 @@ static const struct {
 		2},
 	{"-u no-such-user", "--user: unknown user 'no-such-user'", 2},
 	{"--delimiter=", "--delimiter: '' must be 1 to 15 characters", 2},
+	{"--units=X", "--units: 'X' is none of K M G T P", 2},
+	{"-N n[1", "--nodelist: 'n[1' is no node list: a ']' is missing", 2},
+	{"-N n[2-1]", "--nodelist: 'n[2-1]' is no node list: a range must be FROM-TO", 2},
+	{"-N n1]", "--nodelist: 'n1]' is no node list: a ']' too many", 2},
+	{"-N a,,b", "--nodelist: 'a,,b' is no node list: a name is missing", 2},
+	{"-N n[0-9999]", "--nodelist: 'n[0-9999]' names more than 4096 nodes", 2},
+	{"-B", "-B, --batch-script: the script is Slurm's: sacct -B", 2},
+	{"--completion", "-c, --completion: Coloc keeps no job completion log", 2},
+	{"-C gpu", "-C, --constraints: constraints are not recorded: sacct -C", 2},
+	{"-f x", "-f, --file: there is no such file; --store names the directory", 2},
+	{"-F x", "-F, --flags: scheduler flags are not recorded: sacct -F", 2},
+	{"--group=x", "-g, --gid: groups are not recorded: use -u", 2},
+	{"-i 1-2", "-i, --nnodes: a line is of one node: sacct -i", 2},
+	{"-I 1", "-I, --ncpus: a step's cores change: -o Cores, or sacct -I", 2},
+	{"-k 1", "-k, --timelimit-min: time limits are not recorded: sacct -k", 2},
+	{"-K 1", "-K, --timelimit-max: time limits are not recorded: sacct -K", 2},
+	{"-L", "-L, --allclusters: the store holds one node: see --cluster", 2},
+	{"--clusters=a", "-M, --clusters: the store holds one node: see --cluster", 2},
+	{"-q x", "-q, --qos: Slurm's QOS is not recorded: sacct -q", 2},
+	{"-R x", "-R, --reason: that is Slurm's reason: -o Reason shows Coloc's", 2},
+	{"-W x", "-W, --wckeys: wckeys are not recorded: sacct -W", 2},
+	{"-x 1", "-x, --associations: associations are not recorded: sacct -x", 2},
+	{"--env-vars", "--env-vars: the environment is Slurm's: sacct --env-vars", 2},
+	{"--federation", "--federation: the store holds one node: see --cluster", 2},
+	{"--local", "--local: the store holds one node: see --cluster", 2},
+	{"--whole-hetjob", "--whole-hetjob: components are jobs of their own", 2},
+	{"--yaml", "--yaml: use --json", 2},
+	{"--cluster -j 12.0",
+		"--cluster: '12.0': Slurm's accounting has a line per job and node, not per step",
+		1},
 	{"12", "unexpected argument '12'", 2},
 	{"--bogus", "unrecognized option '--bogus'", 2},
 	{"--store=/no/such", "/no/such/coloc.db: cannot open: No such file or directory", 1},
@@ -239,6 +343,65 @@ START_TEST(mistake_is_refused_by_name)
 
 	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, output);
 	ck_assert_msg(strstr(output, REFUSED[_i].text) != NULL, "got: %s", output);
+}
+END_TEST
+
+/* Whatever a user calls a job, it stays text; and the page asks nobody for anything. */
+START_TEST(html_escapes_and_loads_nothing)
+{
+	static const char *const FORBIDDEN[] = {"<script", "alert(\"", "<b>51", "\"><i>0.5",
+		"src=", "http:", "https:", "@import", "url(", "javascript", "onload", "<link"};
+	static const char *const WANTED[] = {"<!doctype html>", "</html>",
+		"&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;", "default-src 'none'",
+		"name=viewport", "prefers-color-scheme:dark", "core 0</div>", "Utilisation",
+		"source: os", "1 changes of phase", "1.50 <span class=dim>1.40-1.62"};
+
+	ck_assert_int_eq(run_store("-j 50 --html"), 0);
+	for (size_t i = 0; i < sizeof(FORBIDDEN) / sizeof(FORBIDDEN[0]); i++)
+		ck_assert_msg(!strstr(output, FORBIDDEN[i]), "has %s", FORBIDDEN[i]);
+	for (size_t i = 0; i < sizeof(WANTED) / sizeof(WANTED[0]); i++)
+		ck_assert_msg(
+			strstr(output, WANTED[i]) != NULL, "lacks %s:\n%s", WANTED[i], output);
+	ck_assert_int_eq(run_store("-j 99 --html"), 0);
+	ck_assert_ptr_nonnull(strstr(output, "No step was found."));
+	ck_assert_int_eq(run_store("-j 45 --html"), 0);
+	ck_assert_ptr_nonnull(strstr(output, "Not measured."));
+}
+END_TEST
+
+/* More lines than are looked at for the widths. */
+START_TEST(long_table_streams_in_the_widths_it_began_with)
+{
+	struct record *r = NULL;
+	struct errbuf err = {""};
+	char *line, *save = NULL;
+	size_t len;
+	int n = 0;
+
+	ck_assert_int_eq(record_open(&r, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
+	for (int i = 0; i < 600; i++) {
+		struct step_row row = {.job_id = 1000 + (uint32_t)i,
+			.array_task_id = NONE,
+			.name = i == 500 ? "much-longer-than-any-before" : "short",
+			.uid = 7,
+			.user = "eve",
+			.start_ns = START + i * S,
+			.end_ns = START + i * S,
+			.state = STEP_COMPLETED};
+
+		ck_assert_int_eq(record_step_put(r, &row, &err), 0);
+	}
+	record_close(r);
+	ck_assert_int_eq(run_store("-S 2023-11-14 -u 7 -o JobID,JobName,Cores,User"), 0);
+	line = strtok_r(output, "\n", &save);
+	ck_assert_str_eq(line, "JobID  JobName Cores User");
+	len = strlen(line) - 1; /* the last cell is not padded: "eve" under "User" */
+	for (; line; line = strtok_r(NULL, "\n", &save), n++) {
+		if (n == 502)
+			ck_assert_str_eq(line, "1500.0 much-l+       eve");
+		ck_assert_msg(n < 2 || strlen(line) == len, "%d: '%s'", n, line);
+	}
+	ck_assert_int_eq(n, 602);
 }
 END_TEST
 
@@ -402,6 +565,10 @@ int main(void)
 	tcase_add_loop_test(t, output_is_golden, 0, COUNT(GOLDEN));
 	t = tcase(s, "a mistake is refused by name");
 	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
+	t = tcase(s, "the page is safe to open");
+	tcase_add_test(t, html_escapes_and_loads_nothing);
+	t = tcase(s, "a long table begins at once");
+	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);
 	t = tcase(s, "the environment sets the format");
 	tcase_add_test(t, environment_sets_the_format);
 	tcase_add_test(t, version_is_printed);

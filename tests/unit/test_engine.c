@@ -62,6 +62,7 @@ struct world {
 	struct event event[64];
 	struct coreset fast, reserved;
 	int serial;
+	bool plain; /* one envelope, nobody excluded, one node, no minimum */
 };
 
 static void open_world(struct world *w, const char *source, const char *policy, const char *prefix)
@@ -96,7 +97,9 @@ static void arrive(struct world *w)
 	int i = w->v.n_jobs++, cores = w->t->n_cores;
 	double serial = rnd(50) / 100.0;
 
-	snprintf(w->id[i], sizeof(w->id[i]), "%s%d", w->prefix, w->serial);
+	/* A prefix that ends in '-' numbers downwards: the alphabet goes the other way. */
+	snprintf(w->id[i], sizeof(w->id[i]), "%s%d", w->prefix,
+		strchr(w->prefix, '-') ? 9999 - w->serial : w->serial);
 	w->job[i] = (struct view_job){
 		.id = w->id[i],
 		.type = w->serial % 2 ? "odd" : "even",
@@ -111,7 +114,11 @@ static void arrive(struct world *w)
 		.excluded = rnd(12) == 0,
 		.min_cores = rnd(6) == 0 ? 2 : 0,
 	};
-	if (rnd(5) == 0 && cores >= 4)
+	if (w->plain) {
+		w->job[i].nodes = 1;
+		w->job[i].excluded = false;
+		w->job[i].min_cores = 0;
+	} else if (rnd(5) == 0 && cores >= 4)
 		for (int c = rnd(cores - 2); c < cores; c++)
 			coreset_or(&w->job[i].envelope, &w->job[i].envelope, &w->t->core[c].pus);
 	for (int p = 0; p < 5; p++) {
@@ -235,7 +242,7 @@ START_TEST(names_and_repetition_change_nothing)
 
 	state = 42 + (uint64_t)_i;
 	open_world(&a, sources[1], policy_registry[_i]->name, "j");
-	open_world(&b, sources[1], policy_registry[_i]->name, "another-name-");
+	open_world(&b, sources[1], policy_registry[_i]->name, "other-");
 	for (int i = 0; i < 60; i++) {
 		uint64_t before = state;
 		bool ok = step(&a), same;
@@ -285,6 +292,70 @@ START_TEST(numbers_of_cpus_change_nothing)
 }
 END_TEST
 
+/* The first half of the cores and the second, exchanged. */
+static void exchange(const struct topo *t, struct coreset *s)
+{
+	struct coreset to;
+
+	coreset_zero(&to);
+	for (int c = 0; c < t->n_cores; c++)
+		if (coreset_intersects(s, &t->core[c].pus))
+			coreset_or(&to, &to, &t->core[(c + t->n_cores / 2) % t->n_cores].pus);
+	*s = to;
+}
+
+static bool share_a_domain(const struct world *w, int i, int j)
+{
+	for (int d = 0; d < w->t->n_domains; d++)
+		if (coreset_intersects(&w->plan.job[i].coreset, &w->t->domain[d].pus) &&
+			coreset_intersects(&w->plan.job[j].coreset, &w->t->domain[d].pus))
+			return true;
+	return false;
+}
+
+/*
+ * Two sockets that change names: on how many cores each job runs stays, and, where figures and not
+ * the order of sockets decide, who sits with whom.
+ */
+START_TEST(names_of_sockets_change_nothing)
+{
+	const char *name = policy_registry[_i]->name;
+	bool by_figures = strncmp(name, "lira", 4) == 0 || strcmp(name, "dio") == 0 ||
+			  strcmp(name, "llc-complex") == 0;
+	struct world a, b;
+
+	if (strncmp(name, "das-", 4) == 0)
+		return; /* places are looked at in order of their cores, by the paper */
+	state = 815 + (uint64_t)_i;
+	open_world(&a, "pack:2 core:4 pu:2", name, "j");
+	open_world(&b, "pack:2 core:4 pu:2", name, "j");
+	a.plain = b.plain = true;
+	for (int i = 0; i < 60; i++) {
+		uint64_t before = state;
+		bool ok = step(&a), same;
+
+		state = before;
+		same = step(&b) == ok;
+		ck_assert(same);
+		for (int j = 0; ok && j < a.plan.n_jobs; j++) {
+			ck_assert_msg(a.plan.job[j].cores == b.plan.job[j].cores,
+				"%s: step %d, job %d: %d cores, then %d", name, i, j,
+				a.plan.job[j].cores, b.plan.job[j].cores);
+			for (int k = 0; k < j && by_figures; k++)
+				ck_assert_msg(share_a_domain(&a, j, k) == share_a_domain(&b, j, k),
+					"%s: step %d, jobs %d and %d", name, i, j, k);
+		}
+		/* What runs in b is a's plan with the sockets exchanged. */
+		for (int j = 0; ok && j < a.plan.n_jobs; j++) {
+			b.job[j].current = a.plan.job[j].coreset;
+			exchange(b.t, &b.job[j].current);
+		}
+	}
+	close_world(&a);
+	close_world(&b);
+}
+END_TEST
+
 /* Jobs of distinct figures in another order of the array, same order of arrival. */
 START_TEST(order_in_the_array_changes_nothing)
 {
@@ -321,6 +392,128 @@ START_TEST(order_in_the_array_changes_nothing)
 			"%s: job %d", policy_registry[_i]->name, i);
 	engine_free(e);
 	plan_done(&first);
+	close_world(&w);
+}
+END_TEST
+
+/* Ways to bend a plan; false: this plan has nothing to bend in that way. */
+static bool bend(struct world *w, int how, int i)
+{
+	struct plan *p = &w->plan;
+	struct plan_job *j = &p->job[i];
+	int other = (i + 1) % p->n_jobs;
+	bool owner = (j->role == ROLE_OWNER || j->role == ROLE_DONOR || j->role == ROLE_DONEE) &&
+		     j->group < 0 && !w->job[i].excluded && w->job[i].nodes <= 1 && !p->observe;
+
+	switch (how) {
+	case 0:
+		coreset_zero(&j->coreset);
+		return true;
+	case 1:
+		w->job[i].envelope = j->coreset;
+		coreset_del(&w->job[i].envelope, (unsigned int)coreset_next(&j->coreset, 0));
+		return owner && coreset_count(&j->coreset) > 1;
+	case 2:
+		coreset_or(&j->coreset, &j->coreset, &p->job[other].coreset);
+		j->cores = topo_count_cores(w->t, &j->coreset);
+		return owner && other != i && p->n_slices == 0 && !w->job[other].excluded &&
+		       w->job[other].nodes <= 1 &&
+		       !coreset_is_equal(&j->coreset, &p->job[other].coreset);
+	case 3: {
+		int pu = coreset_next(&p->job[other].coreset, 0);
+
+		coreset_del(&p->job[other].coreset, (unsigned int)pu);
+		coreset_add(&j->coreset, (unsigned int)pu);
+		j->cores = topo_count_cores(w->t, &j->coreset);
+		p->job[other].cores = topo_count_cores(w->t, &p->job[other].coreset);
+		return owner && other != i && p->n_slices == 0 && p->job[other].group < 0 &&
+		       !w->job[other].excluded && w->job[other].nodes <= 1 &&
+		       coreset_is_empty(&w->job[i].envelope) &&
+		       !coreset_intersects(&p->job[i].coreset, &p->job[other].coreset);
+	}
+	case 4:
+		j->cores++;
+		return owner;
+	case 5:
+		w->job[i].excluded = true;
+		return !p->observe;
+	case 6:
+		j->role = ROLE_DONEE;
+		j->n_lent = 0;
+		return owner;
+	case 7:
+		j->role = ROLE_DONOR;
+		j->n_lent = 1;
+		j->lent[0] = (struct plan_lent){
+			.coreset = p->job[other].coreset, .donor = other, .weight = 1};
+		return owner && other != i;
+	case 8:
+		j->role = ROLE_DONEE;
+		j->n_lent = 1;
+		p->job[other].role = ROLE_OWNER;
+		j->lent[0] = (struct plan_lent){
+			.coreset = p->job[other].coreset, .donor = other, .weight = 1};
+		return owner && other != i;
+	case 9:
+		p->n_slices = 1;
+		p->slice[0].n_jobs = 0;
+		p->slice[0].ms = 100;
+		return true;
+	case 10:
+		p->n_experiments = 1;
+		p->experiment[0] = (struct plan_experiment){
+			.job = i, .cores = 1, .ms = 0, .coreset = j->coreset};
+		return true;
+	case 11:
+		memcpy(j->id, "?", 2);
+		return true;
+	default:
+		return false;
+	}
+}
+#define BENDS 12
+
+/* Whoever made the plan, what breaks a rule is refused. */
+START_TEST(bent_plans_of_every_policy_are_refused)
+{
+	struct world w, copy;
+	struct plan_job *job = calloc(JOBS, sizeof(*job));
+	int refused = 0;
+
+	ck_assert_ptr_nonnull(job);
+	state = 31 + (uint64_t)_i;
+	open_world(&w, sources[1], policy_registry[_i]->name, "j");
+	for (int round = 0; round < 60; round++) {
+		if (!step(&w) || w.plan.n_jobs == 0)
+			continue;
+		for (int how = 0; how < BENDS; how++)
+			for (int i = 0; i < w.plan.n_jobs; i++) {
+				struct errbuf err = {""};
+				bool bent;
+
+				copy = w;
+				memcpy(job, w.plan.job, (size_t)w.plan.n_jobs * sizeof(*job));
+				copy.plan.job = job;
+				copy.v.job = copy.job;
+				/* The plan was made before it was carried out. */
+				ck_assert_msg(
+					plan_check(&copy.plan, &copy.v, w.t, false, &err) == 0,
+					"%s", err.text);
+				bent = bend(&copy, how, i);
+				if (!bent || (how == 5 &&
+						     coreset_is_equal(
+							     &job[i].coreset, &w.job[i].current) &&
+						     job[i].role == ROLE_EXCLUDED))
+					continue;
+				ck_assert_msg(plan_check(&copy.plan, &copy.v, w.t, false, &err) ==
+						      -EINVAL,
+					"%s: bend %d of job %d of %d passed",
+					policy_registry[_i]->name, how, i, w.plan.n_jobs);
+				refused++;
+			}
+	}
+	ck_assert_int_gt(refused, 100);
+	free(job);
 	close_world(&w);
 }
 END_TEST
@@ -586,6 +779,7 @@ int main(void)
 	tcase_add_loop_test(tc, names_and_repetition_change_nothing, 0, n);
 	tcase_add_loop_test(tc, order_in_the_array_changes_nothing, 0, n);
 	tcase_add_loop_test(tc, numbers_of_cpus_change_nothing, 0, n);
+	tcase_add_loop_test(tc, names_of_sockets_change_nothing, 0, n);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("a bent plan is refused with job and rule");
 	tcase_add_checked_fixture(tc, setup_bent, teardown_bent);
@@ -604,6 +798,10 @@ int main(void)
 	tcase_add_test(tc, lent_cores_are_the_donors);
 	tcase_add_test(tc, slices_never_hold_frozen_multi_node_steps);
 	tcase_add_test(tc, experiments_stay_inside_the_envelope);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("whoever made a plan, a bent one is refused");
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, bent_plans_of_every_policy_are_refused, 0, n);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("options and signals are refused by name");
 	tcase_add_checked_fixture(tc, setup_bent, teardown_bent);

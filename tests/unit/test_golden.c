@@ -20,6 +20,7 @@ static const char *const files[] = {
 	"basic.json",
 	"das.json",
 	"dio.json",
+	"lira-cost.json",
 	"lira-static.json",
 	"lira.json",
 	"llc-complex.json",

@@ -74,21 +74,29 @@ static void build(struct instance *x)
 	ck_assert_msg(contest_build(&x->c, &x->v, &x->plan, &err) == 0, "%s", err.text);
 }
 
-/* The definition, pair by pair. */
+/* The definition, pair by pair; norm=per_socket divides by the jobs of the domain less one. */
 static double pairs(const struct instance *x, const int *domain_of, bool weighted)
 {
-	int n = x->v.n_jobs, smallest = x->c.size[0];
+	int n = x->c.n, smallest = x->c.size[0];
 	double sum = 0;
 
 	for (int k = 1; k < n; k++)
 		smallest = x->c.size[k] < smallest ? x->c.size[k] : smallest;
-	for (int i = 0; i < n; i++)
-		for (int j = i + 1; j < n; j++)
-			if (domain_of[i] == domain_of[j])
-				sum += fabs(x->value[i] - x->value[j]) *
-				       (weighted ? (double)x->c.size[i] * x->c.size[j] / smallest /
-							       smallest
-						 : 1);
+	for (int d = 0; d < x->c.n_domains; d++) {
+		double one = 0;
+		int members = 0;
+
+		for (int i = 0; i < n; i++) {
+			members += domain_of[i] == d;
+			for (int j = i + 1; j < n; j++)
+				if (domain_of[i] == d && domain_of[j] == d)
+					one += fabs(x->value[i] - x->value[j]) *
+					       (weighted ? (double)x->c.size[i] * x->c.size[j] /
+								       smallest / smallest
+							 : 1);
+		}
+		sum += x->g.per_domain && members > 1 ? one / (members - 1) : one;
+	}
 	return sum;
 }
 
@@ -118,26 +126,32 @@ static double brute(const struct instance *x, const int *count)
 	}
 }
 
+static const char *const equal_sources[] = {
+	"pack:2 core:4",
+	"pack:3 core:4",
+	"pack:4 core:2",
+	"core:2",
+	"core:4",
+	"pack:2 core:8",
+};
+#define EQUAL_SOURCES ((int)(sizeof(equal_sources) / sizeof(equal_sources[0])))
+#define COMPARED      10000 /* cases that were really compared, all topologies together */
+
 START_TEST(equal_sizes_reach_the_best_of_all_groupings)
 {
-	static const char *const sources[] = {
-		"pack:2 core:4",
-		"pack:3 core:4",
-		"pack:4 core:2",
-		"core:2",
-		"core:4",
-		"pack:2 core:8",
-	};
+	const int wanted = (COMPARED + EQUAL_SOURCES - 1) / EQUAL_SOURCES;
+	int compared = 0, odd = 0, big = 0, domains = 0;
 
-	/* 10 000 cases in all. */
-	for (int i = 0; i < 1667; i++) {
+	/* Draws that leave no choice do not count; ten times as many are never needed. */
+	for (int i = 0; compared < wanted && i < 10 * wanted; i++) {
 		const enum grouping_tie ties[] = {TIE_BALANCE, TIE_FIRST};
 		struct instance x;
 		int n = 2 + rnd(JOBS - 1), count[8], domain_of[JOBS], again[JOBS];
 		double score, best;
 
-		open_instance(&x, sources[_i], n);
-		if (rnd(2) && x.t->n_domains <= 3) {
+		open_instance(&x, equal_sources[_i], n);
+		domains = x.t->n_domains;
+		if (rnd(2)) {
 			for (int d = 0; d < x.t->n_domains; d++)
 				x.capacity[d] = 1 + rnd(x.t->domain[d].n_cores);
 			x.v.capacity = x.capacity;
@@ -145,6 +159,7 @@ START_TEST(equal_sizes_reach_the_best_of_all_groupings)
 		}
 		for (int k = 0; k < n; k++)
 			x.job[k].cores = 1;
+		x.g.per_domain = rnd(3) == 0;
 		build(&x);
 		if (!x.c.equal || x.c.n_domains < 2) {
 			close_instance(&x);
@@ -167,8 +182,24 @@ START_TEST(equal_sizes_reach_the_best_of_all_groupings)
 			grouping_best(&x.g, &x.c, x.value, x.value, ties[tie], again);
 			ck_assert_mem_eq(domain_of, again, (size_t)n * sizeof(int));
 		}
+		compared++;
+		for (int d = 1; d < x.c.n_domains; d++)
+			if (x.c.capacity[d] != x.c.capacity[0]) {
+				odd++;
+				break;
+			}
+		for (int d = 0; d < x.c.n_domains; d++)
+			if (count[d] > 2) {
+				big++;
+				break;
+			}
 		close_instance(&x);
 	}
+	printf("%s: %d cases compared with brute force, %d with more than two jobs in a domain, "
+	       "%d with unequal capacities\n",
+		equal_sources[_i], compared, big, odd);
+	ck_assert_int_ge(compared, wanted);
+	ck_assert(big > 0 || JOBS <= 2 * domains);
 }
 END_TEST
 
@@ -237,6 +268,7 @@ START_TEST(unequal_sizes_of_few_jobs_reach_the_best_that_fits)
 		}
 		for (int k = 0; k < n; k++)
 			x.job[k].cores = 1 + rnd(_i == 2 ? 3 : 4);
+		x.g.per_domain = rnd(3) == 0;
 		build(&x);
 		if (x.c.given && !x.c.equal && x.c.n == n) {
 			best = brute_sizes(&x);
@@ -250,6 +282,134 @@ START_TEST(unequal_sizes_of_few_jobs_reach_the_best_that_fits)
 		close_instance(&x);
 	}
 	ck_assert_int_gt(compared, 50);
+}
+END_TEST
+
+/* What the anchors add, from the definition: pairs with a piece weigh like pairs of jobs. */
+static double with_pieces(const struct instance *x, const int *domain_of, const double *piece_value)
+{
+	double sum = 0, smallest = x->c.piece[0].size;
+	int n = x->c.n;
+
+	for (int k = 0; k < n; k++)
+		smallest = x->c.size[k] < smallest ? x->c.size[k] : smallest;
+	for (int k = 0; k < n; k++) {
+		for (int j = k + 1; j < n; j++)
+			if (domain_of[k] == domain_of[j])
+				sum += fabs(x->value[k] - x->value[j]) * x->c.size[k] *
+				       x->c.size[j] / smallest / smallest;
+		for (int i = 0; i < x->c.n_pieces; i++)
+			if (x->c.piece[i].domain == domain_of[k])
+				sum += fabs(x->value[k] - piece_value[i]) * x->c.size[k] *
+				       x->c.piece[i].size / smallest / smallest;
+	}
+	return sum;
+}
+
+START_TEST(the_rest_of_a_large_job_counts_beside_its_neighbours)
+{
+	int compared = 0;
+
+	for (int i = 0; i < 300; i++) {
+		struct instance x;
+		int n = 4 + rnd(4), domain_of[JOBS], trial[JOBS] = {0}, left = 12;
+		double best = -1, score, piece_value[JOBS] = {rnd(1000)};
+
+		open_instance(&x, "pack:3 core:4", n);
+		x.job[0].cores = 5 + rnd(2); /* a whole domain, and one or two cores of the next */
+		left -= x.job[0].cores;
+		for (int k = 1; k < n; k++) {
+			x.job[k].cores = 1 + (left > n && rnd(2));
+			left -= x.job[k].cores;
+		}
+		build(&x);
+		if (x.c.n_pieces == 1 && x.c.n > x.c.n_domains && left >= 0) {
+			/* value[] is by contest job: the large one is not among them. */
+			grouping_anchor(&x.g, &x.c, x.value, NULL, piece_value);
+			score = grouping_best(&x.g, &x.c, x.value, x.value, TIE_BALANCE, domain_of);
+			for (int k = 0; k < x.c.n;) {
+				/* Equal sizes are balanced by number, as everywhere. */
+				int jobs[8] = {0}, count[8];
+				bool ok = may_compete(&x, trial);
+
+				contest_counts(&x.c, count);
+				for (int j = 0; j < x.c.n; j++)
+					jobs[trial[j]]++;
+				for (int d = 0; d < x.c.n_domains && x.c.equal; d++)
+					ok = ok && jobs[d] >= x.c.n * x.c.capacity[d] / x.c.total &&
+					     jobs[d] <= count[d] + 1;
+				if (ok) {
+					double v = with_pieces(&x, trial, piece_value);
+
+					best = v > best ? v : best;
+				}
+				k = 0;
+				while (k < x.c.n && ++trial[k] == x.c.n_domains)
+					trial[k++] = 0;
+			}
+			if (best >= 0) {
+				ck_assert_double_eq_tol(
+					score, with_pieces(&x, domain_of, piece_value), 1e-6);
+				ck_assert_double_eq_tol(score, best, 1e-6);
+				compared++;
+			}
+		}
+		close_instance(&x);
+	}
+	ck_assert_int_gt(compared, 100);
+}
+END_TEST
+
+START_TEST(pinned_jobs_stay_and_the_rest_is_best)
+{
+	for (int i = 0; i < 300; i++) {
+		struct instance x;
+		int n = 3 + rnd(6), pin[JOBS], domain_of[JOBS], trial[JOBS] = {0}, count[8],
+		    pins = 0;
+		double best = -1, score;
+
+		open_instance(&x, _i ? "pack:3 core:4" : "pack:2 core:8", n);
+		build(&x);
+		contest_counts(&x.c, count);
+		for (int k = 0; k < n; k++) {
+			pin[k] = rnd(3) == 0 ? rnd(x.c.n_domains) : -1;
+			/* Never more than balance leaves room for. */
+			if (pin[k] >= 0 && --count[pin[k]] < 0)
+				pin[k] = -1;
+			pins += pin[k] >= 0;
+		}
+		if (n <= x.c.n_domains || pins == 0) {
+			close_instance(&x);
+			continue;
+		}
+		grouping_anchor(&x.g, &x.c, x.value, pin, NULL);
+		score = grouping_best(&x.g, &x.c, x.value, x.value, TIE_BALANCE, domain_of);
+		for (int k = 0; k < n;) {
+			int jobs[8] = {0}, least = n, most = 0;
+			bool ok = true;
+
+			for (int j = 0; j < n; j++) {
+				jobs[trial[j]]++;
+				ok = ok && (pin[j] < 0 || pin[j] == trial[j]);
+			}
+			for (int d = 0; d < x.c.n_domains; d++) {
+				least = jobs[d] < least ? jobs[d] : least;
+				most = jobs[d] > most ? jobs[d] : most;
+			}
+			if (ok && most - least <= 1) {
+				double v = pairs(&x, trial, false);
+
+				best = v > best ? v : best;
+			}
+			k = 0;
+			while (k < n && ++trial[k] == x.c.n_domains)
+				trial[k++] = 0;
+		}
+		for (int k = 0; k < n; k++)
+			ck_assert(pin[k] < 0 || pin[k] == domain_of[k]);
+		ck_assert_double_eq_tol(score, best, 1e-6);
+		close_instance(&x);
+	}
 }
 END_TEST
 
@@ -343,11 +503,13 @@ int main(void)
 
 	tc = tcase_create("the exact method equals brute force for jobs of one size");
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, equal_sizes_reach_the_best_of_all_groupings, 0, 6);
+	tcase_add_loop_test(tc, equal_sizes_reach_the_best_of_all_groupings, 0, EQUAL_SOURCES);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("few jobs of several sizes are searched to the end");
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, unequal_sizes_of_few_jobs_reach_the_best_that_fits, 0, 3);
+	tcase_add_test(tc, the_rest_of_a_large_job_counts_beside_its_neighbours);
+	tcase_add_loop_test(tc, pinned_jobs_stay_and_the_rest_is_best, 0, 2);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("units are dealt at the least cost");
 	tcase_set_timeout(tc, 60);

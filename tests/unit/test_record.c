@@ -848,7 +848,7 @@ START_TEST(measurements_of_one_kind_become_mean_and_spread)
 	ck_assert_int_eq(got.count, 1);
 	ck_assert_double_eq_tol(got.mean, 7, 1e-12);
 	ck_assert_int_eq(record_measurement_add(record, &m, NAN, &err), -EINVAL);
-	m.alone = true;
+	m.kind = MEASURED_ALONE;
 	ck_assert_int_eq(record_measurement_add(record, &m, 8, &err), 0);
 	ck_assert_int_eq(record_measurement_rm(record, "lmp", "bob", &err), 0);
 	ck_assert_int_eq(record_measurement_rm(record, "lmp", NULL, &err), 2);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * callisto - equal cores by right, blind to domains, mapped anew at random whenever a job comes or
- * goes; idle time is lent to everybody who is busy.
+ * callisto - equal cores by right, side by side, so that a job's are generally in one domain; which
+ * job gets which is drawn anew whenever one comes or goes. Idle time is lent to all who are busy.
  *
- * Source: Harris, Maas, Marathe: Callisto, EuroSys 2014, as LIRA (ROSS 2015, section 3) describes
- * it. The 10 ms of hysteresis between a core falling idle and its being lent is the low weight of
- * the lent cores here; a donor stays one until its utilisation is well above the bound.
+ * Source: Harris, Maas, Marathe: Callisto, EuroSys 2014, as LIRA (ROSS 2015, sections 2, 5.1 and
+ * 5.2) describes it: "the sets of 4 cores will generally be in the same socket, but there is no
+ * control over specifically which program gets which set". The 10 ms of hysteresis between a core
+ * falling idle and its being lent is the low weight of the lent cores here; a donor stays one until
+ * its utilisation is well above the bound.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -24,7 +26,7 @@
 struct policy {
 	struct contest contest;
 	bool *donor; /* [max_jobs] by slot */
-	int *order;  /* [n_cores] */
+	int *order;  /* [max_jobs] contest jobs as they are dealt cores */
 	int *domain_of;
 	uint64_t set;
 };
@@ -50,7 +52,7 @@ static int callisto_create(struct policy **ret, const struct policy_cfg *cfg, st
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = contest_init(&p->contest, cfg, err);
 	p->donor = calloc((size_t)cfg->max_jobs, sizeof(bool));
-	p->order = calloc((size_t)cfg->topo->n_cores, sizeof(int));
+	p->order = calloc((size_t)cfg->max_jobs, sizeof(int));
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
 	if (!rc && (!p->donor || !p->order || !p->domain_of))
 		rc = err_set(err, -ENOMEM, "out of memory");
@@ -95,21 +97,23 @@ static bool still_holds(struct contest *c)
 	return true;
 }
 
+/* The cores in one row, socket after socket, cut into pieces; the jobs get them in random order. */
 static void map_at_random(struct policy *p, const struct view *v, struct plan *ret)
 {
 	struct contest *c = &p->contest;
-	uint64_t x = v->seed;
+	/* The seed holds for a whole run: who came last makes each draw another one. */
+	uint64_t x = v->seed ^ ((uint64_t)v->job[c->job[c->n - 1]].order << 32) ^ (uint64_t)c->n;
 	int at = 0;
 
-	for (int i = 0; i < c->total; i++) {
+	for (int i = 0; i < c->n; i++) {
 		int j = (int)(next_random(&x) % (uint64_t)(i + 1));
 
 		p->order[i] = p->order[j];
-		p->order[j] = c->core[i];
+		p->order[j] = i;
 	}
-	for (int k = 0; k < c->n; k++) {
-		contest_give(c, k, p->order + at, c->size[k], ret);
-		at += c->size[k];
+	for (int i = 0; i < c->n; i++) {
+		contest_give(c, p->order[i], c->core + at, c->size[p->order[i]], ret);
+		at += c->size[p->order[i]];
 	}
 }
 
@@ -166,7 +170,8 @@ static int callisto_decide(struct policy *p, const struct view *v, const int *sl
 		map_at_random(p, v, ret);
 	p->set = set;
 	for (int k = 0; k < c->n; k++)
-		plan_why(ret, c->job[k], "%d cores at random, until a job comes or goes",
+		plan_why(ret, c->job[k],
+			"%d cores side by side, which ones by chance, until a job comes or goes",
 			c->size[k]);
 	lend(p, v, slot, ret);
 	return 0;
@@ -179,7 +184,7 @@ static void callisto_forget(struct policy *p, int slot)
 
 const struct policy_ops policy_callisto = {
 	.name = "callisto",
-	.summary = "equal cores at random, idle time lent to busy jobs (Callisto)",
+	.summary = "equal cores, which ones by chance; idle time lent to busy jobs (Callisto)",
 	.options = NULL,
 	.needs = 0,
 	.on_node = true,

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/contest.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
@@ -64,6 +65,8 @@ struct policy {
 	struct job_state *state; /* [max_jobs] by slot */
 	int *core_place;         /* [n_cores] place that holds the core, -1 free */
 	int *users;              /* [n_places] */
+	int *busy;               /* [n_places] cores of the place that are not free */
+	int *fast, n_fast;       /* [n_cores] the statically fast ones of this view */
 	bool *looks;             /* [max_jobs] contest job that is to be placed now */
 	bool *changed;           /* [PTT_TYPES] a task of the type ended */
 	bool has_ptt;
@@ -77,6 +80,8 @@ static void das_free(struct policy *p)
 	free(p->state);
 	free(p->core_place);
 	free(p->users);
+	free(p->busy);
+	free(p->fast);
 	free(p->looks);
 	free(p->changed);
 	free(p);
@@ -102,9 +107,12 @@ static int create(
 	p->state = calloc(n, sizeof(*p->state));
 	p->core_place = calloc((size_t)cfg->topo->n_cores, sizeof(int));
 	p->users = calloc((size_t)(p->ptt.n_places ? p->ptt.n_places : 1), sizeof(int));
+	p->busy = calloc((size_t)(p->ptt.n_places ? p->ptt.n_places : 1), sizeof(int));
+	p->fast = calloc((size_t)cfg->topo->n_cores, sizeof(int));
 	p->looks = calloc(n, sizeof(bool));
 	p->changed = calloc(PTT_TYPES, sizeof(bool));
-	if (!rc && (!p->state || !p->core_place || !p->users || !p->looks || !p->changed))
+	if (!rc && (!p->state || !p->core_place || !p->users || !p->busy || !p->fast || !p->looks ||
+			   !p->changed))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		das_free(p);
@@ -172,7 +180,7 @@ static bool may_use(const struct policy *p, int k, int place)
 
 	if (p->ptt.place[place].width < c->v->job[c->job[k]].min_cores)
 		return false;
-	for (int i = 0; i < p->ptt.place[place].width; i++) {
+	for (int i = 0; i < p->ptt.place[place].width && !c->whole; i++) {
 		int core = cores_of(p, place)[i];
 
 		if (c->core_domain[core] < 0 ||
@@ -184,25 +192,27 @@ static bool may_use(const struct policy *p, int k, int place)
 
 static bool is_free(const struct policy *p, int place)
 {
-	for (int i = 0; i < p->ptt.place[place].width; i++)
-		if (p->core_place[cores_of(p, place)[i]] >= 0)
-			return false;
-	return true;
+	return p->busy[place] == 0;
 }
 
-static bool holds(const struct policy *p, int place, int core)
+/* Numbers of the places that hold @core, ascending. */
+static const int *places_at(const struct policy *p, int core, int *ret_n)
 {
-	for (int i = 0; i < p->ptt.place[place].width; i++)
-		if (cores_of(p, place)[i] == core)
-			return true;
-	return false;
+	*ret_n = p->ptt.first_at_core[core + 1] - p->ptt.first_at_core[core];
+	return p->ptt.at_core + p->ptt.first_at_core[core];
 }
 
 static void take(struct policy *p, int place)
 {
 	p->users[place]++;
-	for (int i = 0; i < p->ptt.place[place].width; i++)
-		p->core_place[cores_of(p, place)[i]] = place;
+	for (int i = 0; i < p->ptt.place[place].width; i++) {
+		int core = cores_of(p, place)[i], n;
+		const int *at = places_at(p, core, &n);
+
+		for (int l = 0; l < n && p->core_place[core] < 0; l++)
+			p->busy[at[l]]++;
+		p->core_place[core] = place;
+	}
 }
 
 static double value(const struct policy *p, int type, int place, enum aim aim)
@@ -226,16 +236,17 @@ struct search {
  */
 static int find(const struct policy *p, int k, int type, const struct search *s)
 {
-	int best = -1;
+	int best = -1, n = p->ptt.n_places;
+	const int *at = s->core >= 0 ? places_at(p, s->core, &n) : NULL;
 	double best_value = INFINITY;
 
-	for (int i = 0; i < p->ptt.n_places; i++) {
+	for (int l = 0; l < n; l++) {
+		int i = at ? at[l] : l;
 		double v;
 
-		if ((s->width && p->ptt.place[i].width != s->width) ||
-			(s->core >= 0 && !holds(p, i, s->core)) || !may_use(p, k, i))
-			continue;
 		if (s->shared ? p->users[i] == 0 : !is_free(p, i))
+			continue;
+		if ((s->width && p->ptt.place[i].width != s->width) || !may_use(p, k, i))
 			continue;
 		v = value(p, type, i, s->aim);
 		/* A shared place: the fewest users count before the value. */
@@ -267,18 +278,19 @@ static double chance(const struct view *v, int slot)
 /* Any place of the partition, once in a while (XiTAO's history_mold). */
 static int explore(struct policy *p, const struct view *v, int k, int slot, int core)
 {
-	int n = 0, pick;
+	int n = 0, pick, n_places;
+	const int *at = places_at(p, core, &n_places);
 
 	if (chance(v, slot) >= p->cfg.explore)
 		return -1;
 	for (int pass = 0; pass < 2; pass++) {
 		pick = pass ? (int)(chance(v, slot + p->contest.max_jobs) * n) : 0;
 		n = 0;
-		for (int i = 0; i < p->ptt.n_places; i++) {
-			if (!holds(p, i, core) || !may_use(p, k, i) || !is_free(p, i))
+		for (int i = 0; i < n_places; i++) {
+			if (!may_use(p, k, at[i]) || !is_free(p, at[i]))
 				continue;
 			if (pass && n == pick)
-				return i;
+				return at[i];
 			n++;
 		}
 	}
@@ -314,22 +326,26 @@ static int find_local(struct policy *p, const struct view *v, int k, int slot, i
 	return place;
 }
 
-/* The statically fast cores in turn (Table 1: FA, FAM-C); a taken one is shared. */
-static int find_fast(struct policy *p, const struct view *v, int k, int type, int width)
+static void list_fast(struct policy *p, const struct view *v)
 {
 	const struct topo *t = p->contest.t;
-	int n = 0, place = -1;
 
-	for (int i = 0; i < t->n_cores; i++)
-		n += coreset_intersects(&t->core[i].pus, v->fast_cores);
+	p->n_fast = 0;
+	for (int i = 0; i < t->n_cores && v->fast_cores; i++)
+		if (bits_intersect(&t->core[i].pus, v->fast_cores, t->n_words))
+			p->fast[p->n_fast++] = i;
+}
+
+/* The statically fast cores in turn (Table 1: FA, FAM-C); a taken one is shared. */
+static int find_fast(struct policy *p, int k, int type, int width)
+{
+	int n = p->n_fast, place = -1;
+
 	for (int tries = 0; tries < n && place < 0; tries++) {
-		int at = (p->next_fast + tries) % n, core = -1;
-		struct search s = {.width = width, .aim = AIM_COST};
+		struct search s = {.core = p->fast[(p->next_fast + tries) % n],
+			.width = width,
+			.aim = AIM_COST};
 
-		for (int i = 0; i < t->n_cores && core < 0; i++)
-			if (coreset_intersects(&t->core[i].pus, v->fast_cores) && at-- == 0)
-				core = i;
-		s.core = core;
 		place = find(p, k, type, &s);
 		s.shared = true;
 		if (place < 0)
@@ -353,7 +369,7 @@ static int choose(struct policy *p, const struct view *v, int k, int slot, bool 
 	if (p->cfg.age)
 		ptt_age(&p->ptt, s->type, p->cfg.age);
 	if (high && (p->variant == DAS_FA || p->variant == DAS_FAM_C)) {
-		place = find_fast(p, v, k, s->type, width);
+		place = find_fast(p, k, s->type, width);
 	} else if (high &&
 		   (p->variant == DAS_DA || p->variant == DAS_DAM_C || p->variant == DAS_DAM_P)) {
 		all.aim = s->aim = p->variant == DAS_DAM_C ? AIM_COST : AIM_TIME;
@@ -383,6 +399,7 @@ static void keep_places(struct policy *p, const int *slot)
 	for (int i = 0; i < c->t->n_cores; i++)
 		p->core_place[i] = -1;
 	memset(p->users, 0, (size_t)p->ptt.n_places * sizeof(int));
+	memset(p->busy, 0, (size_t)p->ptt.n_places * sizeof(int));
 	for (int k = 0; k < c->n; k++) {
 		struct job_state *s = &p->state[slot[c->job[k]]];
 
@@ -438,6 +455,7 @@ static int das_decide(struct policy *p, const struct view *v, const int *slot, s
 	if (rc)
 		return rc;
 	observe(p, v, slot);
+	list_fast(p, v);
 	keep_places(p, slot);
 	/* Critical tasks are never behind others in a queue: they choose first. */
 	for (int high = 1; high >= 0; high--)

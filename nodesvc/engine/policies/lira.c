@@ -16,6 +16,12 @@
 #include "nodesvc/engine/grouping.h"
 #include "nodesvc/engine/option.h"
 
+/*
+ * A moved program runs at half its rate for 150 ms (SBMP, PACT 2012, section 3.2, calls them
+ * warm-up): 75 ms lost, which the least gain h = 5 % repays in 1.5 s.
+ */
+#define PAYBACK_S 1.5
+
 enum metric { METRIC_LOADS, METRIC_LLC_MISS, METRIC_MEM_BW };
 
 struct config {
@@ -24,6 +30,9 @@ struct config {
 	double h;     /* a new grouping must beat the running one by this ratio */
 	double alpha; /* weight of a new sample */
 	double idle;  /* utilisation below: idle (section 5.3) */
+	int norm;
+	double payback_s; /* no job is moved that will end sooner */
+	double numa;      /* what a GiB that stays behind costs, as a part of the running score */
 };
 
 static const struct option_spec lira_options[] = {
@@ -32,6 +41,9 @@ static const struct option_spec lira_options[] = {
 	{"h", OPTION_DOUBLE, offsetof(struct config, h), 0, 10, NULL},
 	{"ema", OPTION_DOUBLE, offsetof(struct config, alpha), 0.001, 1, NULL},
 	{"idle", OPTION_DOUBLE, offsetof(struct config, idle), 0, 1, NULL},
+	{"norm", OPTION_CHOICE, offsetof(struct config, norm), 0, 0, "none|per_socket"},
+	{"payback", OPTION_DOUBLE, offsetof(struct config, payback_s), 0, 86400, NULL},
+	{"numa", OPTION_DOUBLE, offsetof(struct config, numa), 0, 1000, NULL},
 	{0},
 };
 
@@ -51,7 +63,8 @@ struct policy {
 	struct grouping grouping;
 	struct smooth *smooth;  /* [max_jobs] by slot */
 	double *value, *second; /* [max_jobs] by contest job */
-	int *domain_of, *running;
+	double *piece_value;    /* [max_jobs] by piece of the contest */
+	int *domain_of, *running, *pin;
 };
 
 static enum signal_id metric_signal(const struct policy *p)
@@ -81,6 +94,8 @@ static void lira_free(struct policy *p)
 	free(p->second);
 	free(p->domain_of);
 	free(p->running);
+	free(p->pin);
+	free(p->piece_value);
 	free(p);
 }
 
@@ -92,7 +107,8 @@ static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed,
 
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
-	p->cfg = (struct config){.tie = TIE_AUTO, .h = 0.05, .alpha = 0.25, .idle = 0.5};
+	p->cfg = (struct config){
+		.tie = TIE_AUTO, .h = 0.05, .alpha = 0.25, .idle = 0.5, .payback_s = PAYBACK_S};
 	p->fixed = fixed;
 	p->name = fixed ? "lira-static" : "lira";
 	rc = option_read(cfg, p->name, lira_options, &p->cfg, err);
@@ -100,12 +116,16 @@ static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed,
 		rc = contest_init(&p->contest, cfg, err);
 	if (!rc)
 		rc = grouping_init(&p->grouping, cfg, err);
+	p->grouping.per_domain = p->cfg.norm;
 	p->smooth = calloc(n, sizeof(*p->smooth));
 	p->value = calloc(n, sizeof(double));
 	p->second = calloc(n, sizeof(double));
 	p->domain_of = calloc(n, sizeof(int));
 	p->running = calloc(n, sizeof(int));
-	if (!rc && (!p->smooth || !p->value || !p->second || !p->domain_of || !p->running))
+	p->pin = calloc(n, sizeof(int));
+	p->piece_value = calloc(n, sizeof(double));
+	if (!rc && (!p->smooth || !p->value || !p->second || !p->domain_of || !p->running ||
+			   !p->pin || !p->piece_value))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		lira_free(p);
@@ -167,6 +187,11 @@ static void explain(
 	explain_close(&x);
 }
 
+static double rate_of(const struct policy *p, const struct smooth *s)
+{
+	return s->has_utilization && s->utilization < p->cfg.idle ? 0 : s->rate;
+}
+
 /* Fills value and second; returns the number of idle jobs. Unknown utilisation counts as busy. */
 static int read_jobs(struct policy *p, const int *slot, bool *ret_missbal)
 {
@@ -179,12 +204,50 @@ static int read_jobs(struct policy *p, const int *slot, bool *ret_missbal)
 		bool is_idle = s->has_utilization && s->utilization < p->cfg.idle;
 
 		idle += is_idle;
-		p->value[k] = is_idle ? 0 : s->rate;
+		p->value[k] = rate_of(p, s);
 		p->second[k] = is_idle ? 0 : s->misses;
 		if (!s->has_misses)
 			*ret_missbal = false;
 	}
 	return idle;
+}
+
+/* Jobs that end before a move is repaid stay; what pieces of large jobs do is theirs. */
+static void anchor(struct policy *p, const struct view *v, const int *slot, bool runs)
+{
+	const struct contest *c = &p->contest;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct signal *left = &v->job[c->job[k]].signal[SIGNAL_TIME_LEFT];
+		bool ends = left->provenance != PROVENANCE_NONE && left->value < p->cfg.payback_s;
+
+		p->pin[k] = runs && ends ? p->running[k] : -1;
+	}
+	for (int i = 0; i < c->n_pieces; i++)
+		p->piece_value[i] = rate_of(p, &p->smooth[slot[c->piece[i].job]]);
+	grouping_anchor(&p->grouping, c, p->value, p->pin, p->piece_value);
+}
+
+/* Memory that moves would leave behind: GiB times the part of the new domain that is not its home.
+ */
+static double left_behind_gib(struct policy *p, const struct view *v)
+{
+	const struct contest *c = &p->contest;
+	double gib = 0;
+
+	if (p->cfg.numa > 0 && !p->grouping.anchored)
+		contest_relabel(&p->contest, p->domain_of);
+	for (int k = 0; k < c->n && p->cfg.numa > 0; k++) {
+		const struct view_job *j = &v->job[c->job[k]];
+		int d = p->domain_of[k], at_home = 0;
+
+		if (d == p->running[k] || j->home_numa < 0 || !(j->rss_bytes > 0))
+			continue;
+		for (int i = 0; i < c->capacity[d]; i++)
+			at_home += c->t->core[c->core[c->first_core[d] + i]].numa == j->home_numa;
+		gib += j->rss_bytes / (1 << 30) * (1 - (double)at_home / c->capacity[d]);
+	}
+	return gib;
 }
 
 static int lira_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
@@ -205,13 +268,14 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	idle = read_jobs(p, slot, &missbal);
 	explain(p, v, slot, idle, ret);
 	ret->score = 0;
-	if (c->n == 0 || contest_blocks(c, ret))
+	if (c->n == 0 || (c->n_pieces == 0 && contest_blocks(c, ret)))
 		return 0;
+	dealt = contest_incumbent(c, p->running);
+	runs = dealt || contest_grouped(c, p->running);
+	anchor(p, v, slot, runs);
 	best = grouping_best(&p->grouping, c, p->value, missbal ? p->second : p->value,
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
 	ret->score = best;
-	dealt = contest_incumbent(c, p->running);
-	runs = dealt || contest_grouped(c, p->running);
 	set = contest_set(c, slot);
 	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
 	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
@@ -219,11 +283,12 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 		why = "stays: decided when the set of jobs last changed";
 	else if (runs && idle > c->n_domains)
 		why = "stays: more idle jobs than domains";
-	else if (runs && now * (1 + p->cfg.h) >= best)
+	else if (runs && now * (1 + p->cfg.h + p->cfg.numa * left_behind_gib(p, v)) >= best)
 		why = "stays: no grouping is enough better";
 	p->set = set;
 	if (!why) {
-		contest_relabel(c, p->domain_of);
+		if (!p->grouping.anchored)
+			contest_relabel(c, p->domain_of);
 		contest_apply(c, p->domain_of, ret);
 		return 0;
 	}
@@ -244,7 +309,7 @@ const struct policy_ops policy_lira = {
 	.name = "lira",
 	.summary = "jobs with the most different load rates share a domain; adaptive (LIRA)",
 	.options = "tie=auto|balance|first|missbal metric=loads|llc_miss|mem_bw h=RATIO ema=0..1 "
-		   "idle=0..1",
+		   "idle=0..1 norm=none|per_socket payback=SECONDS numa=PER_GIB",
 	.needs = SIGNAL_BIT(SIGNAL_LOADS),
 	.needs_now = lira_needs,
 	.on_node = true,
@@ -257,7 +322,8 @@ const struct policy_ops policy_lira = {
 const struct policy_ops policy_lira_static = {
 	.name = "lira-static",
 	.summary = "as lira, from each job's first (stored) load rate, at arrivals and ends only",
-	.options = "tie=auto|balance|first|missbal metric=loads|llc_miss|mem_bw h=RATIO",
+	.options = "tie=auto|balance|first|missbal metric=loads|llc_miss|mem_bw h=RATIO "
+		   "norm=none|per_socket payback=SECONDS numa=PER_GIB",
 	.needs = SIGNAL_BIT(SIGNAL_LOADS),
 	.needs_now = lira_needs,
 	.on_node = true,

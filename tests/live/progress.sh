@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# progress.sh - a program's progress reaches colocd, and nobody else's does; phases are seen.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+programs=$builddir/contrib/programs/bin
+[ -x "$programs/phases" ] || skip_all "PROGRAMS: contrib/programs were not built"
+start_spine 'policy: fair' 'baseline_fraction: 0'
+
+# signal JOB.STEP NAME: its provenance and value.
+json() { ctl explain "$1" --json 2>/dev/null; }
+signal() { json "$1" | python3 -c "
+import json,sys
+s=json.load(sys.stdin)['now']['signals'].get('$2')
+print(s['provenance'] if s and s['value'] > ${3:-0} else 'none')"; }
+signal_is() { [ "$(signal "$1" "$2")" = "$3" ]; }
+figure() { json "$1" | python3 -c "
+import json,sys
+v=json.load(sys.stdin)
+for k in '$2'.split('.'): v=v[k]
+print(v)"; }
+
+# --- attaching ---
+srun -J work --coloc=on "$programs/spin" --work=1000000 >"$tmp/work.out" 2>&1 &
+started_pids+=("$!")
+ok "progress is a signal, from the program itself" wait_for 20 signal_is 1.0 progress_per_s app
+is "$(figure 1.0 now.progress_unit)" Msteps "with its unit"
+is "$(figure 1.0 figures.speed_source)" app "and it is a speed"
+srun -J aside sh -c "COLOC_SOCKET=$socket exec $programs/spin --work=1000000" >"$tmp/aside.out" 2>&1 &
+started_pids+=("$!")
+wait_for 10 job_is 2 RUNNING
+ok "a process of an unregistered step gets no pages" wait_for 10 grep -q 'no pages: its step is not registered' "$tmp/colocd.out"
+before=$(grep -c 'no pages' "$tmp/colocd.out")
+run env COLOC_SOCKET="$socket" "$programs/spin" --work=1
+is "$rc" 0 "a process outside of Slurm runs as ever"
+refused_more() { [ "$(grep -c 'no pages' "$tmp/colocd.out")" -gt "$before" ]; }
+ok "and is refused" wait_for 5 refused_more
+# Another user's process in the step's cgroup: only root could put it there.
+tasks=$(step_dir "$(job_id work)" 0)/cgroup.procs
+run sh -c "echo \$\$ >$tasks && COLOC_SOCKET=$socket exec setpriv --reuid=65534 --regid=65534 --clear-groups $programs/spin --work=1"
+is "$rc" 0 "another user's process in the step runs"
+ok "and is refused" wait_for 5 grep -q "no pages: step 1.0 is another user's" "$tmp/colocd.out"
+run sh -c "echo \$\$ >$tasks && COLOC_SOCKET=$socket exec $programs/spin --work=1"
+is "$rc" 0 "a late process of the step's user is taken"
+stop_steps
+
+# --- a daemon that is restarted is found again ---
+srun -J again --coloc=on "$programs/spin" --work=1000000 >"$tmp/again.out" 2>&1 &
+started_pids+=("$!")
+ok "progress is there" wait_for 20 signal_is 3.0 progress_per_s app
+stop "$colocd_pid"
+start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
+ok "and after a restart of the daemon" wait_for 20 signal_is 3.0 progress_per_s app
+stop_steps
+
+# --- phases ---
+changes() { figure "$1" phases.changes; }
+interval_ms=300 # ticks of 100 ms; a sample is due after 227
+srun -J phases --coloc=on "$programs/phases" --work=7 --ms=4000 >"$tmp/phases.out" 2>&1
+ok "all seven phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 7
+out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
+import re, sys, datetime
+begun = [float(l.split("unix=")[1]) for l in open(sys.argv[1]) if l.startswith("phase=")]
+seen = [float(m.group(1)) for m in re.finditer(r"phase change.*unix=([0-9.]+)", open(sys.argv[2]).read())]
+interval = int(sys.argv[3]) / 1000
+# A change is seen by two samples that lie wholly in the new phase.
+for t in begun[1:]:
+    hit = [s - t for s in seen if 0 <= s - t < 4]
+    print("change: %s" % (", ".join("%.2f s" % h for h in hit) or "not seen"))
+missed = [t for t in begun[1:] if not any(0 <= s - t <= 3 * interval for s in seen)]
+false = [s for s in seen if not any(0 <= s - t <= 3 * interval for t in begun)]
+print("missed %d false %d" % (len(missed), len(false)))
+PY
+)
+diag "$out"
+like "$out" '^missed 0 false 0$' "each change is seen by two whole samples in it, and no other"
+done_testing

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# steady.sh - a steady program under noise changes no phase: for a minute, or COLOC_STEADY_S.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+programs=$builddir/contrib/programs/bin
+[ -x "$programs/phases" ] || skip_all "PROGRAMS: contrib/programs were not built"
+seconds=${COLOC_STEADY_S:-60}
+start_spine 'policy: fair' 'baseline_fraction: 0'
+
+# Noise: a process that computes for a third of a second, then sleeps as long.
+noise() {
+  while :; do
+    timeout 0.33 "$programs/spin" --work=1000000 >/dev/null
+    sleep 0.33
+  done
+}
+noise &
+noise_pid=$!
+started_pids+=("$noise_pid")
+
+srun -J steady --coloc=on "$programs/phases" --work=1 --phases=1 --ms=$((seconds * 1000)) \
+  >"$tmp/steady.out" 2>&1
+is "$?" 0 "the program ran for $seconds s"
+stop "$noise_pid"
+changes=$(grep 'step 1.0: phase change' "$tmp/colocd.out")
+is "$changes" "" "and no change of phase was seen"
+is "$(acct -n -P -j 1.0 -o State)" COMPLETED "its row is there"
+done_testing

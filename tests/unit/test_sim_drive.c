@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the driver tells a policy, heard through drive_watch.
+ */
+#include "nodesvc/sim/drive.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct topo *topo;
+static struct machine machine;
+static struct program program[2];
+static struct run_spec spec[2];
+
+/* What was heard. */
+static struct heard {
+	int decisions, ticks, phases;
+	double phase_s[64];
+	uint64_t sample_no;
+	double loads[2000], busy[2000];
+	int n;
+} heard;
+
+static void listen(void *ctx, const struct view *v, const struct plan *p, const char *refused)
+{
+	struct heard *h = ctx;
+
+	(void)p;
+	(void)refused;
+	h->decisions++;
+	for (int e = 0; e < v->n_events; e++) {
+		h->ticks += v->event[e].type == EVENT_TICK;
+		if (v->event[e].type == EVENT_PHASE && h->phases < 64)
+			h->phase_s[h->phases++] = v->now_s;
+	}
+	h->sample_no = v->job[0].sample_no;
+	if (h->n < 2000) {
+		h->loads[h->n] = v->job[0].signal[SIGNAL_LOADS].value;
+		h->busy[h->n++] = v->job[0].signal[SIGNAL_UTILIZATION].value;
+	}
+}
+
+static const struct drive_watch watch = {&heard, listen};
+
+static void setup(void)
+{
+	struct machine_params p;
+	struct errbuf err = {""};
+
+	machine_defaults(&p);
+	p.llc_bytes = 20e6;
+	ck_assert_int_eq(topo_load(&topo, "pack:2 core:8 pu:1", &err), 0);
+	ck_assert_int_eq(machine_init(&machine, topo, &p, &err), 0);
+	memset(program, 0, sizeof(program));
+	for (int i = 0; i < 2; i++) {
+		program[i].n_phases = 1;
+		phase_init(&program[i].phase[0]);
+		program[i].phase[0].seconds = 1000;
+		spec[i] = (struct run_spec){.program = &program[i], .threads = 8};
+	}
+	strcpy(program[0].name, "a");
+	strcpy(program[1].name, "b");
+	memset(&heard, 0, sizeof(heard));
+}
+
+static void teardown(void)
+{
+	machine_done(&machine);
+	topo_free(topo);
+}
+
+static void drive(const char *policy, double seconds, double sample_s, double decide_s,
+	enum phase_events phases)
+{
+	static struct drive_result r;
+	struct drive d;
+	struct errbuf err = {""};
+
+	drive_defaults(&d);
+	d.m = &machine;
+	d.spec = spec;
+	d.n_jobs = 2;
+	d.policy = policy;
+	d.seed = 7;
+	d.most_s = seconds;
+	d.sample_s = sample_s;
+	d.decide_s = decide_s;
+	d.phases = phases;
+	d.watch = &watch;
+	ck_assert_msg(drive_run(&d, &r, &err) == 0, "%s", err.text);
+}
+
+START_TEST(samples_come_between_decisions)
+{
+	drive("fair", 60, 0.5, 5, PHASES_NONE);
+	ck_assert_int_ge(heard.ticks, 11);
+	ck_assert_int_le(heard.ticks, 12);
+	/* 0.1 % of samples come late. */
+	ck_assert_uint_ge(heard.sample_no, 105);
+	ck_assert_uint_le(heard.sample_no, 120);
+}
+END_TEST
+
+START_TEST(decisions_come_between_samples)
+{
+	drive("fair", 10, 2, 0.1, PHASES_NONE);
+	ck_assert_int_ge(heard.ticks, 98);
+	ck_assert_uint_le(heard.sample_no, 5);
+}
+END_TEST
+
+/* The first program halves its busy time 20 s into each run of 40 s. */
+static void two_phases(void)
+{
+	program[0].n_phases = 2;
+	program[0].phase[0].seconds = program[0].phase[1].seconds = 20;
+	program[0].phase[1] = program[0].phase[0];
+	program[0].n_points = 1;
+	program[0].point[0].cores = 8;
+	program[0].point[0].utilization = 0.9;
+	program[0].phase[1].utilization_scale = 0.4;
+}
+
+START_TEST(phase_change_is_told_when_sensors_show_it)
+{
+	two_phases();
+	drive("fair", 39, 0.2, 0, PHASES_WIDTH);
+	ck_assert_int_eq(heard.phases, 1);
+	/* 20 s alone on 16 cores are 40 s on its 8; the first reading after may be of both. */
+	ck_assert_double_ge(heard.phase_s[0], 20);
+}
+END_TEST
+
+START_TEST(steady_program_has_no_phase_change)
+{
+	drive("fair", 300, 0.2, 0, PHASES_WIDTH);
+	ck_assert_int_eq(heard.phases, 0);
+}
+END_TEST
+
+START_TEST(nobody_looks_where_told_not_to)
+{
+	two_phases();
+	drive("fair", 100, 0.2, 0, PHASES_NONE);
+	ck_assert_int_eq(heard.phases, 0);
+}
+END_TEST
+
+/*
+ * The sensor is all there is: a property that no counter shows (what threads would lose if they
+ * shared cores) changes no bit of any view, and what counters show is never the exact truth.
+ */
+START_TEST(policy_does_not_see_what_no_counter_shows)
+{
+	static struct heard before;
+	int exact = 0;
+
+	drive("lira", 30, 0.2, 0, PHASES_WIDTH);
+	before = heard;
+	memset(&heard, 0, sizeof(heard));
+	program[0].phase[0].sync = 1;
+	program[1].phase[0].sync = 1;
+	drive("lira", 30, 0.2, 0, PHASES_WIDTH);
+	ck_assert_int_gt(heard.n, 100);
+	ck_assert_int_eq(heard.n, before.n);
+	for (int i = 2; i < heard.n; i++) {
+		ck_assert(heard.loads[i] == before.loads[i]);
+		ck_assert(heard.busy[i] == before.busy[i]);
+		exact += heard.loads[i] == heard.loads[i - 1];
+	}
+	/* One program in one phase: without noise every reading would be the same. */
+	ck_assert_int_lt(exact, heard.n / 10);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("sim_drive");
+	TCase *t;
+	SRunner *r;
+	int failed;
+
+	t = tcase_create("readings and decisions have clocks of their own");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, samples_come_between_decisions);
+	tcase_add_test(t, decisions_come_between_samples);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("phase changes come from the sensors");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, phase_change_is_told_when_sensors_show_it);
+	tcase_add_test(t, steady_program_has_no_phase_change);
+	tcase_add_test(t, nobody_looks_where_told_not_to);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("a policy cannot see the truth");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, policy_does_not_see_what_no_counter_shows);
+	suite_add_tcase(s, t);
+
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

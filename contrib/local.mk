@@ -1,6 +1,6 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
-EXTRA_DIST += contrib/lib.sh contrib/quickstart contrib/runtests contrib/cluster/minislurm
+EXTRA_DIST += contrib/grafana/coloc.json contrib/lib.sh contrib/quickstart contrib/runtests contrib/cluster/minislurm
 include contrib/programs/local.mk
 
 # Benchmarks: each prints JSON.
@@ -14,3 +14,4 @@ include contrib/bench/realmix/local.mk
 EXTRA_DIST += contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examples/coloc_mpi.c
 dist_check_SCRIPTS += contrib/examples/test_examples.sh
 TESTS += contrib/examples/test_examples.sh
+include contrib/bench/model/local.mk

@@ -32,5 +32,13 @@ for name in pagerank stencil; do
   two=$(OMP_NUM_THREADS=2 "$bin/$name" --work=2 --size=12)
   [ "${one##*check=}" = "${two##*check=}" ] || not_ok "$name: '$one' and '$two' differ"
 done
+# dag: all seven schedulers run the graph; refusals.
+out=$("$bin/dag" --tasks=60 --rounds=1 --hit=none) || not_ok "dag: exit status $?"
+[ "$(echo "$out" | grep -c '"policy"')" = 7 ] || not_ok "dag prints '$out'"
+for bad in --tasks=0 --kernel=none --hit=x 1; do
+  rc=0
+  "$bin/dag" "$bad" >/dev/null 2>&1 || rc=$?
+  [ $rc -eq 2 ] || not_ok "dag $bad: exit status $rc"
+done
 [ $failed -eq 0 ] && echo "ok"
 exit $failed

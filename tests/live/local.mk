@@ -1,10 +1,14 @@
 # live tests: against a real Slurm of their own, as root; `make check-live' runs them one after
 # another. Exit 77: a prerequisite is missing, and which.
 live_scripts = \
+	tests/live/measure.sh \
+	tests/live/gain.sh \
+	tests/live/corun.sh \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
+	tests/live/accounting.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \

@@ -4,8 +4,9 @@ EXTRA_DIST += contrib/grafana/coloc.json contrib/lib.sh contrib/quickstart contr
 include contrib/programs/local.mk
 
 # Benchmarks: each prints JSON.
-EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion
+EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion contrib/bench/rebind
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
+include contrib/bench/model/local.mk

@@ -18,6 +18,7 @@
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/ctl_json.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measured_json.h"
 #include "nodesvc/record/acct_query.h"
 
 struct request {
@@ -194,6 +195,27 @@ static void user_name(uint32_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
+static int put_measured(struct request *r, const char *json)
+{
+	struct measurement m;
+	int rc = measured_from_text(json, &m, r->err);
+
+	if (rc < 0)
+		return rc;
+	if (r->uid != 0 || !*m.user)
+		user_name(r->uid, m.user, sizeof(m.user));
+	if (!*m.node_type)
+		snprintf(m.node_type, sizeof(m.node_type), "%s", r->d->node_type);
+	rc = record_measurement_put(r->d->record, &m, r->err);
+	return rc < 0 ? rc : replace(r, measured_to_json(&m));
+}
+
+static int add_measured(const struct measurement *m, void *arg)
+{
+	json_object_array_add(arg, measured_to_json(m));
+	return 0;
+}
+
 static int do_profile_put(struct request *r)
 {
 	const char *json = msg_get(r->m, "json");
@@ -202,6 +224,8 @@ static int do_profile_put(struct request *r)
 
 	if (!json)
 		return err_set(r->err, -EINVAL, "no profile sent");
+	if (measured_is_text(json))
+		return put_measured(r, json);
 	rc = profile_from_text(json, &p, r->err);
 	if (rc < 0)
 		return rc;
@@ -239,19 +263,27 @@ static int do_profile_list(struct request *r)
 		.type = msg_get(r->m, "tag"),
 	};
 
+	struct json_object *measured = json_object_new_array();
+	int rc;
+
 	json_object_object_add(r->ret, "profiles", w.list);
 	if (r->uid != 0) {
 		user_name(r->uid, user, sizeof(user));
 		w.user = user;
 	}
-	return record_profile_list(r->d->record, add_profile, &w, r->err);
+	rc = record_profile_list(r->d->record, add_profile, &w, r->err);
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "measured", measured);
+	return record_measurement_list(
+		r->d->record, w.type, w.user, add_measured, measured, r->err);
 }
 
 static int do_profile_rm(struct request *r)
 {
 	const char *type = msg_get(r->m, "tag");
 	char user[33];
-	int n;
+	int n, rc;
 
 	if (!type)
 		return err_set(r->err, -EINVAL, "no profile named");
@@ -259,6 +291,10 @@ static int do_profile_rm(struct request *r)
 	n = record_profile_rm(r->d->record, type, r->uid ? user : NULL, r->err);
 	if (n < 0)
 		return n;
+	rc = record_measurement_rm(r->d->record, type, r->uid ? user : NULL, r->err);
+	if (rc < 0)
+		return rc;
+	n += rc;
 	if (n == 0)
 		return err_set(r->err, -ENOENT, "no profile '%.60s'", type);
 	json_object_object_add(r->ret, "removed", json_object_new_int(n));
@@ -316,6 +352,24 @@ static int do_acct(struct request *r)
 	return rc;
 }
 
+#define RECORDING_MAX (UINT64_C(256) << 20)
+
+static int do_record(struct request *r)
+{
+	const char *path = msg_get(r->m, "tag");
+	uint64_t decisions, bytes;
+	int rc;
+
+	if (path)
+		return recording_start(r->d, path, RECORDING_MAX, r->err);
+	rc = recording_stop(r->d, &decisions, &bytes, r->err);
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "decisions", json_object_new_int64((int64_t)decisions));
+	json_object_object_add(r->ret, "bytes", json_object_new_int64((int64_t)bytes));
+	return 0;
+}
+
 static int do_vacuum(struct request *r)
 {
 	struct store_look look;
@@ -345,6 +399,7 @@ static const struct {
 	{"profile_put", false, do_profile_put},
 	{"profile_list", false, do_profile_list},
 	{"profile_rm", false, do_profile_rm},
+	{"record", true, do_record},
 	{"release", true, do_release},
 	{"reload", true, do_reload},
 	{"drain", true, do_drain},

@@ -12,15 +12,16 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
+#include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/slurmacct.h"
+#include "nodesvc/trace/trace.h"
 
 struct server;
 struct rotate;
-struct trace_writer;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -82,6 +83,7 @@ struct daemon {
 	struct event result[PLAN_EXPERIMENTS_MAX];
 	int n_results;
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
+	char slice_ms[16];          /* the option as text */
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
 
 	struct metrics_times decision_times;
@@ -125,6 +127,22 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
 void decide_tick(void *daemon);
 void decide_start_ticking(struct daemon *d);
+
+/* The configured options of @spec's policy; at most @max. They point into the configuration. */
+int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max);
+/* Both engines anew, with nothing remembered. */
+int decide_renew(struct daemon *d, struct errbuf *err);
+
+/* recording.c: colocctl record */
+/* @path without '/': in the store. -EBUSY one is on, -EEXIST the file is there. */
+int recording_start(struct daemon *d, const char *path, uint64_t max_bytes, struct errbuf *err);
+/* -ENOENT none is on; else it is over, and an error is the first that writing met. */
+int recording_stop(
+	struct daemon *d, uint64_t *ret_decisions, uint64_t *ret_bytes, struct errbuf *err);
+/* An engine was made anew. */
+void recording_engine(struct daemon *d, bool fallback);
+/* Ends a recording that failed or is full. */
+void recording_check(struct daemon *d);
 
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);

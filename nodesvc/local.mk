@@ -12,13 +12,16 @@ libnodesvc_la_SOURCES = \
 	nodesvc/gain.c nodesvc/gain.h \
 	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
+	nodesvc/lend.c nodesvc/lend.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
+	nodesvc/measured_json.c nodesvc/measured_json.h \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
+	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
 	nodesvc/sample.c \
@@ -29,7 +32,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
-NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \
+NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \
 	libcommon.la $(YAML_LIBS) $(JSON_LIBS) -lm
 
 sbin_PROGRAMS += nodesvc/colocd

@@ -19,6 +19,7 @@
 
 #include "common/ipc.h"
 #include "config.h"
+#include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/notify.h"
@@ -155,6 +156,10 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = decide_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
+	if ((rc = idle_restore_all(d->actuate, err)) < 0)
+		log_error("priorities that a former colocd changed: %s", err->text);
+	else if (rc > 0)
+		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
@@ -172,12 +177,17 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 
 static void daemon_close(struct daemon *d)
 {
+	uint64_t decisions, bytes;
 	struct errbuf err;
 
 	server_free(d->server);
+	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
+		log_error("recording: %s", err.text);
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
+		log_error("priorities at stop: %s", err.text);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
@@ -266,6 +276,7 @@ int main(int argc, char **argv)
 	log_level_parse(d.conf.log_level, &level);
 	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
 	d.start_mono_ns = ipc_now_ns();
+	srand48(d.start_mono_ns ^ getpid()); /* which launches are controls, when windows begin */
 	/* A step being launched waits for us, often behind busy jobs: it should not wait long. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));

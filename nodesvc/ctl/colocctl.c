@@ -17,6 +17,7 @@ const struct ctl_cmd *const CTL_COMMANDS[] = {
 	&cmd_policies,
 	&cmd_counters,
 	&cmd_profile,
+	&cmd_record,
 	&cmd_release,
 	&cmd_reload,
 	&cmd_drain,

@@ -21,6 +21,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_ping.c \
 	nodesvc/ctl/cmd_policies.c \
 	nodesvc/ctl/cmd_profile.c \
+	nodesvc/ctl/cmd_record.c \
 	nodesvc/ctl/cmd_release.c \
 	nodesvc/ctl/cmd_reload.c \
 	nodesvc/ctl/cmd_resume.c \

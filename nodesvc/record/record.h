@@ -43,7 +43,8 @@ struct step_figures {
 	double solo_speed;      /* on its whole envelope, alone; speed_unit per second */
 	double shared_speed;    /* of its whole life, in company */
 	const char *speed_unit;
-	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
+	const char *speed_basis; /* of solo_speed: "alone", "profile", "progress" */
+	const char *launch; /* "lever", "control" (started without, to compare); NULL neither */
 	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
 };
 #define STEP_FIGURES_NONE                                                                          \
@@ -98,6 +99,13 @@ int record_step_close_lost(
 /* row_id of a RUNNING row of this step on this node, to adopt it after a restart; 0 none. */
 int64_t record_step_find_running(
 	struct record *r, uint32_t job_id, uint32_t step_id, const char *node);
+
+/*
+ * Speeds in company of ended steps like @like (program, user, node, unit of its figures) that were
+ * launched as @launch; newest first, at most @limit. A non-zero return of @fn ends it.
+ */
+int record_launches(struct record *r, const struct step_row *like, const char *launch, int limit,
+	int (*fn)(double speed, void *arg), void *arg, struct errbuf *err);
 
 struct step_filter {
 	const uint32_t (*job_step)[2]; /* step 0xffffffff: all steps of the job */
@@ -229,6 +237,8 @@ struct measurement {
  * unit other than the stored one starts it anew. */
 int record_measurement_add(
 	struct record *r, const struct measurement *m, double value, struct errbuf *err);
+/* Replaces the one with the key of @m. -EINVAL: it cannot be (empty type, no count, ...). */
+int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err);
 /* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, kind, signal. */
 int record_measurement_list(struct record *r, const char *type, const char *user,
 	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err);

@@ -23,6 +23,7 @@ enum {
 	STEP_PRUNE,
 	STEP_WANT_CLEAR,
 	STEP_WANT_ADD,
+	STEP_LAUNCHES,
 	N_STEP_STMTS,
 };
 
@@ -93,6 +94,7 @@ extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECI
 extern const char RECORD_REGISTRATION_SCHEMA_1[];
 /* From version 1 to 2, and from 2 to 3. */
 extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
+extern const char RECORD_STEP_SCHEMA_4[];
 extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_3[];
 /* Made in every connection before its statements are prepared. */

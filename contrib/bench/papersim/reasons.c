@@ -51,7 +51,6 @@ void part_reasons(void)
 	       "not "
 	       "touched by it.\n\n"
 	       "## Not re-run\n\n"
-	       "Targets 22 to 25 (DAS: needs a task level), 26 (LLC complex) and 27 (MAPPER): "
-	       "their "
-	       "program sets are\nnot modelled.\n");
+	       "Targets 26 (LLC complex) and 27 (MAPPER): their program sets are not "
+	       "modelled.\n");
 }

@@ -49,9 +49,5 @@ void part_reasons(void)
 	       "size "
 	       "of the gain over Linux is not shown by\n  this model; the order of the others is "
 	       "not "
-	       "touched by it.\n\n"
-	       "## Not re-run\n\n"
-	       "Targets 22 to 25 (DAS: needs a task level), 26 (LLC complex) and 27 (MAPPER): "
-	       "their "
-	       "program sets are\nnot modelled.\n");
+	       "touched by it.\n\n");
 }

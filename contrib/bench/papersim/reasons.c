@@ -51,8 +51,5 @@ void part_reasons(void)
 	       "size "
 	       "of the gain over Linux is not shown by\n  this model; the order of the others is "
 	       "not "
-	       "touched by it.\n\n"
-	       "## Not re-run\n\n"
-	       "Targets 26 (LLC complex) and 27 (MAPPER): their program sets are not "
-	       "modelled.\n");
+	       "touched by it.\n\n");
 }

@@ -240,18 +240,6 @@ static void give_row(
 	}
 }
 
-/* The cores of a row that @k owns become its coreset; returns how many. */
-static int give_owned(struct contest *c, int k, const int *core, int n, struct plan *p)
-{
-	int *list = c->scratch + c->max_jobs, m = 0;
-
-	for (int i = 0; i < n; i++)
-		if (c->owner[core[i]] == k)
-			list[m++] = core[i];
-	contest_give(c, k, list, m, p);
-	return m;
-}
-
 void contest_deal_row(struct contest *c, struct plan *p)
 {
 	int *want = c->scratch;
@@ -437,92 +425,6 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of)
 		if (placed_all)
 			return;
 	}
-}
-
-/* Free cores of a domain that @k may use. */
-static int free_in(const struct contest *c, int k, int d)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->capacity[d]; i++) {
-		int core = c->core[c->first_core[d] + i];
-
-		n += c->owner[core] < 0 && may_use(c, k, core);
-	}
-	return n;
-}
-
-/* Takes up to @want free cores of a domain; returns how many. */
-static int take_in(struct contest *c, int k, int d, int want)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->capacity[d] && n < want; i++) {
-		int core = c->core[c->first_core[d] + i];
-
-		if (c->owner[core] < 0 && may_use(c, k, core)) {
-			c->owner[core] = k;
-			n++;
-		}
-	}
-	return n;
-}
-
-/* Domain for @want cores: one @k is in already, then the tightest that fits, then the roomiest. */
-static int pick_domain(const struct contest *c, int k, int want)
-{
-	int best = -1, best_rank = 0;
-
-	for (int d = 0; d < c->n_domains; d++) {
-		int room = free_in(c, k, d), mine = 0, rank;
-
-		if (room == 0)
-			continue;
-		for (int i = 0; i < c->capacity[d]; i++)
-			mine += c->owner[c->core[c->first_core[d] + i]] == k;
-		rank = room >= want ? 2 * c->total - room : room;
-		rank += mine ? 4 * c->total : 0;
-		if (rank > best_rank) {
-			best = d;
-			best_rank = rank;
-		}
-	}
-	return best;
-}
-
-void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
-{
-	int *left = c->scratch;
-
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->owner[i] = -1;
-	for (int k = 0; k < c->n; k++) {
-		left[k] = size[k];
-		for (int i = 0; i < c->total && left[k] > 0; i++)
-			if (c->owner[c->core[i]] < 0 && runs_on(c, k, c->core[i]) &&
-				may_use(c, k, c->core[i])) {
-				c->owner[c->core[i]] = k;
-				left[k]--;
-			}
-	}
-	/* The largest wants are hardest to keep in one domain: first, and to the end. */
-	for (;;) {
-		int k = -1;
-
-		for (int l = 0; l < c->n; l++)
-			if (left[l] > 0 && (k < 0 || left[l] > left[k]))
-				k = l;
-		if (k < 0)
-			break;
-		while (left[k] > 0) {
-			int d = pick_domain(c, k, left[k]);
-
-			/* No domain: its envelope has no more. */
-			left[k] = d < 0 ? 0 : left[k] - take_in(c, k, d, left[k]);
-		}
-	}
-	for (int k = 0; k < c->n; k++)
-		give_owned(c, k, c->core, c->total, p);
 }
 
 void contest_share(struct contest *c, int *domain_of, struct plan *p)

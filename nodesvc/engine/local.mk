@@ -6,7 +6,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \
-	nodesvc/engine/contest_mixed.c \
+	nodesvc/engine/contest_sizes.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \
@@ -33,6 +33,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
 	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
+	nodesvc/engine/smt.c nodesvc/engine/smt.h \
 	nodesvc/engine/snake.c nodesvc/engine/snake.h \
 	nodesvc/engine/units.c nodesvc/engine/units.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
@@ -106,6 +107,8 @@ EXTRA_DIST += \
 	tests/golden/sbmp.json \
 	tests/golden/sbmp-pp.json \
 	tests/golden/sizes.json \
+	tests/golden/smt.json \
+	tests/golden/tx2.xml \
 	tests/toy-policy.sh
 # End of EXTRA_DIST
 

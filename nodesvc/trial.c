@@ -75,16 +75,20 @@ static void put_all(struct daemon *d, bool planned)
 		if (!is_placed(s))
 			continue;
 		/* Slurm's way is that all run at once. */
-		if (!planned)
+		if (!planned) {
 			rotate_leave(d, s);
+			lend_end(d, s);
+		}
 		if (planned)
 			put_on(d, s, &s->coreset);
 		else
 			put_back(d, s);
 		track_disturb(s);
 	}
-	if (planned)
+	if (planned) {
 		rotate_update(d);
+		lend_update(d);
+	}
 }
 
 static void finish(struct daemon *d)
@@ -250,6 +254,7 @@ static void place_experiment(struct daemon *d)
 			continue;
 		track_disturb(s);
 		rotate_leave(d, s);
+		lend_end(d, s);
 		if (s == subject(d)) {
 			put_on(d, s, own);
 			continue;

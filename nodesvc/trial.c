@@ -50,6 +50,7 @@ static void put_on(struct daemon *d, struct step *s, const struct coreset *set)
 		log_debug("step %s: trial: %s", s->id, err.text);
 		return;
 	}
+	lend_end(d, s); /* lent again when the trial is over */
 	if (s->pages)
 		pages_grant(s->pages, set, topo_count_cores(d->topo, set));
 }
@@ -59,6 +60,7 @@ static void put_back(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
+	lend_end(d, s);
 	if (actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_debug("step %s: trial: %s", s->id, err.text);
 	if (s->pages)

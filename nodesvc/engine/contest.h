@@ -178,4 +178,23 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of);
 /* Gives job @k exactly the listed cores (its PUs of them). */
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p);
 
+/* --- for contest_*.c */
+
+static inline const struct coreset *contest_current(const struct contest *c, int k)
+{
+	return &c->v->job[c->job[k]].current;
+}
+
+/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
+static inline bool contest_owns_as_group(const struct contest *c, int d, int members)
+{
+	return members > c->capacity[d] || (c->shared && members > 1);
+}
+
+/* Domain that holds all of the current coreset of @k, -1 none. */
+int contest_current_domain(const struct contest *c, int k);
+
+/* Fills member[] and first_member[]: the members of each domain, in order of number. */
+void contest_list_members(struct contest *c, const int *domain_of);
+
 #endif

@@ -61,6 +61,7 @@ void part_lira(const char *plots);
 void part_sbmp(const char *plots);
 void part_held_out(void);
 void part_stability(void);
+void part_checks(void);
 void part_reasons(void);
 
 #endif

@@ -533,6 +533,7 @@ void track_figures(struct daemon *d, struct step *s, bool complete, struct step_
 	f.windows = t->windows.n;
 	if (t->windows.n)
 		f.gain_basis = provenance_name(t->last.basis);
+	f.launch = t->launch;
 	f.phases = t->n_phases ? t->changes : -1;
 	f.moves = s->rebinds;
 	*ret = f;

@@ -82,7 +82,7 @@ struct track {
 	/* windows and launches */
 	struct gain_mean windows; /* logarithms */
 	double stretch[4];
-	bool control; /* started without a lever */
+	const char *launch; /* "lever", "control"; NULL neither */
 	int64_t control_until_ns;
 	int64_t no_speed_until_ns; /* an experiment saw no progress: not asked again before */
 };

@@ -67,6 +67,7 @@ struct contest {
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
+	int mark;                        /* of contest_mixed.c's walks */
 	int *member;                     /* [max_jobs] contest jobs by domain, then number */
 	int *first_member;               /* [topo.n_domains + 1] into member[] */
 	struct contest_load *load;       /* [topo.n_domains] */
@@ -149,6 +150,19 @@ void contest_deal_row(struct contest *c, struct plan *p);
  * best, then whatever is free. For policies that choose sizes and leave the where to us.
  */
 void contest_deal_sizes(struct contest *c, const int *size, struct plan *p);
+
+/*
+ * Where envelopes differ (contest_mixed.c): sizes grow core by core by augmenting paths, from
+ * contest_mixed_start() on. A job that cannot grow never will until a new start.
+ */
+void contest_mixed_start(struct contest *c);
+bool contest_mixed_grow(struct contest *c, int k, const int *order); /* order of cores; NULL any */
+bool contest_mixed_room(struct contest *c, int k);                   /* could it grow? */
+void contest_mixed_give(struct contest *c, struct plan *p);          /* what was grown */
+/* Can these sizes be dealt? Leaves them ready to give. */
+bool contest_mixed_fits(struct contest *c, const int *size, const int *order);
+/* Fair sizes that can be dealt, all cores used; false: not even a core for each. */
+bool contest_mixed_sizes(struct contest *c, int *ret_size);
 
 /* No choice to be made: equal shares by arrival, or groups where jobs outnumber cores. */
 void contest_share(struct contest *c, int *domain_of, struct plan *p);

@@ -5,6 +5,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
+	nodesvc/engine/contest_mixed.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \
@@ -99,10 +100,12 @@ EXTRA_DIST += \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \
 	tests/golden/mapper.json \
+	tests/golden/mixed.json \
 	tests/golden/others.json \
 	tests/golden/sbmp.json \
 	tests/golden/sbmp-pp.json \
-	tests/golden/sizes.json
+	tests/golden/sizes.json \
+	tests/toy-policy.sh
 # End of EXTRA_DIST
 
 noinst_PROGRAMS += contrib/bench/decide

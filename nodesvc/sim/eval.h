@@ -22,6 +22,9 @@ struct eval {
 	struct drive drive; /* horizon, sensor, shuffle: taken over into every run */
 	int workers;        /* 0: one per online CPU */
 	void (*progress)(int done, int all);
+	/* Property of every program that is multiplied (sensitivity.h); 0 none. */
+	int change;
+	double change_factor;
 };
 
 /*

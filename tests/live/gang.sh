@@ -105,7 +105,12 @@ ok "a resumed step takes its turns again" rotates "$one"
 guard_of() { pgrep -P "$1" -x colocd-guard; }
 g=$(guard_of "$colocd_pid")
 kill -KILL "$g"
-ok "a killed guard is started again" wait_for 5 eval '[ -n "$(guard_of $colocd_pid)" ] && [ "$(guard_of $colocd_pid)" != '"$g"' ]'
+other_guard() {
+  local now
+  now=$(guard_of "$colocd_pid")
+  [ -n "$now" ] && [ "$now" != "$g" ]
+}
+ok "a killed guard is started again" wait_for 5 other_guard
 ok "the rotation goes on" rotates "$one"
 
 thawed_now() { is_thawed "$one" && is_thawed "$two"; }

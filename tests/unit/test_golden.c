@@ -25,6 +25,7 @@ static const char *const files[] = {
 	"lira.json",
 	"llc-complex.json",
 	"mapper.json",
+	"mixed.json",
 	"others.json",
 	"sbmp.json",
 	"sbmp-pp.json",

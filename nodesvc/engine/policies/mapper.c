@@ -55,6 +55,7 @@ struct policy {
 	struct job_state *state; /* [max_jobs] by slot */
 	int *alloc, *n_min, *spare, *domain_of;
 	double *efficiency;
+	bool *full; /* [max_jobs] can have no more */
 	double explored_s;
 	uint64_t set;
 };
@@ -68,6 +69,7 @@ static void mapper_free(struct policy *p)
 	free(p->spare);
 	free(p->domain_of);
 	free(p->efficiency);
+	free(p->full);
 	free(p);
 }
 
@@ -90,8 +92,9 @@ static int mapper_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	p->spare = calloc(n, sizeof(int));
 	p->domain_of = calloc(n, sizeof(int));
 	p->efficiency = calloc(n, sizeof(double));
+	p->full = calloc(n, sizeof(bool));
 	if (!rc && (!p->state || !p->alloc || !p->n_min || !p->spare || !p->domain_of ||
-			   !p->efficiency))
+			   !p->efficiency || !p->full))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		mapper_free(p);
@@ -114,12 +117,12 @@ static void set_fair(struct policy *p, const int *slot, bool rebase)
 	bool wishes = false;
 
 	for (int k = 0; k < c->n; k++)
-		wishes = wishes || c->v->job[c->job[k]].min_cores > 1;
+		wishes = wishes || !c->uniform || c->v->job[c->job[k]].min_cores > 1;
 	for (int k = 0; k < c->n; k++) {
 		struct job_state *s = &p->state[slot[c->job[k]]];
 		int fair = wishes ? c->size[k] : base + (k >= c->n - rest);
 
-		if (rebase || s->fair == 0) {
+		if (rebase || s->fair != fair) {
 			s->fair = fair;
 			s->infeasible = 0;
 			s->keeps = false;
@@ -329,6 +332,59 @@ static void move_spare(struct policy *p, const int *slot, int unowned)
 	}
 }
 
+/* Could @to have a core more, from nobody or (@from >= 0) from that job? Then it has. */
+static bool shift_mixed(struct policy *p, int from, int to)
+{
+	if (from >= 0)
+		p->alloc[from]--;
+	p->alloc[to]++;
+	if (contest_mixed_fits(&p->contest, p->alloc, NULL))
+		return true;
+	if (from >= 0)
+		p->alloc[from]++;
+	p->alloc[to]--;
+	return false;
+}
+
+/* As move_spare(), where not every core is everybody's: the next best pair that can exchange. */
+static void move_spare_mixed(struct policy *p, const int *slot)
+{
+	const struct contest *c = &p->contest;
+	bool moved = true, *full = p->full;
+
+	for (int k = 0; k < c->n; k++)
+		full[k] = false;
+	while (moved) {
+		int to = -1;
+
+		moved = false;
+		for (int k = 0; k < c->n; k++)
+			if (!full[k] && isfinite(p->efficiency[k]) &&
+				gains(p, k, &p->state[slot[c->job[k]]]) &&
+				(to < 0 || p->efficiency[k] > p->efficiency[to]))
+				to = k;
+		if (to < 0)
+			return;
+		moved = shift_mixed(p, -1, to);
+		for (double above = -1; !moved;) {
+			int from = -1;
+
+			for (int k = 0; k < c->n; k++)
+				if (p->alloc[k] > p->n_min[k] &&
+					p->efficiency[k] < p->efficiency[to] &&
+					p->efficiency[k] > above &&
+					(from < 0 || p->efficiency[k] < p->efficiency[from]))
+					from = k;
+			if (from < 0)
+				break;
+			above = p->efficiency[from];
+			moved = shift_mixed(p, from, to);
+		}
+		full[to] = !moved;
+		moved = true;
+	}
+}
+
 static void explain(const struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	const struct contest *c = &p->contest;
@@ -369,10 +425,12 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 
 	if (rc || c->n == 0)
 		return rc;
-	if (!c->uniform || c->shared) {
+	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
 		contest_share(c, p->domain_of, ret);
 		return 0;
 	}
+	for (int k = 0; k < c->n && !c->uniform; k++)
+		c->size[k] = p->domain_of[k];
 	set = contest_set(c, slot);
 	observe(p, v, slot);
 	set_fair(p, slot, set != p->set);
@@ -387,10 +445,18 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 			ask(p, k, s->fair, FAIR_MS, ret);
 	}
 	explain(p, v, slot, ret);
-	move_spare(p, slot, unowned);
+	if (c->uniform)
+		move_spare(p, slot, unowned);
+	else
+		move_spare_mixed(p, slot);
 	if (ret->n_experiments == 0)
 		explore(p, v, slot, ret);
-	contest_deal_sizes(c, p->alloc, ret);
+	if (c->uniform) {
+		contest_deal_sizes(c, p->alloc, ret);
+	} else {
+		contest_mixed_fits(c, p->alloc, NULL);
+		contest_mixed_give(c, ret);
+	}
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores, fair share %d, needs %d for its speed",
 			p->alloc[k], p->state[slot[c->job[k]]].fair, p->n_min[k]);

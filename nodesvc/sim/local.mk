@@ -149,6 +149,7 @@ contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la 
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
 	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/others.c \
 	contrib/bench/papersim/papersim.c \
 	contrib/bench/papersim/reasons.c \
 	contrib/bench/papersim/robust.c \

@@ -41,6 +41,7 @@ static const struct {
 	{"head", part_head},
 	{"lira", lira},
 	{"sbmp", sbmp},
+	{"others", part_others},
 	{"held-out", part_held_out},
 	{"stability", part_stability},
 	{"checks", part_checks},

@@ -55,7 +55,7 @@ static void fill_measured(struct record *r)
 	row.start_ns += 1000 * S;
 	row.end_ns += 1000 * S;
 	figures = (struct step_figures){1.25, 2.5, 1.625, 0.8125, 1.2, 2.4, 1.5, 1.4, 1.625, NAN,
-		NAN, NAN, "app", 26400.5, 10560.25, "iterations", "alone", 2, 3, 14};
+		NAN, NAN, "app", 26400.5, 10560.25, "iterations", "alone", NULL, 2, 3, 14};
 	row.figures = &figures;
 	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
 	ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns, "0-1", "alone: all", &err), 0);

@@ -9,4 +9,9 @@ noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
+
+# libcoloc from other languages
+EXTRA_DIST += contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examples/coloc_mpi.c
+dist_check_SCRIPTS += contrib/examples/test_examples.sh
+TESTS += contrib/examples/test_examples.sh
 include contrib/bench/model/local.mk

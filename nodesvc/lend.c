@@ -90,6 +90,9 @@ void lend_update(struct daemon *d)
 {
 	int64_t now_ns = ipc_now_ns();
 
+	/* A trial compares placements, not loans; it ends those it meets. */
+	if (trial_is_on(d))
+		return;
 	/* First those who give back. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < d->jobs.n; i++) {

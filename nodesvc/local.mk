@@ -72,3 +72,9 @@ TESTS += tests/unit/test_gain
 tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_track
+TESTS += tests/unit/test_track
+tests_unit_test_track_SOURCES = tests/unit/test_track.c
+tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -44,7 +44,7 @@ struct slurmacct {
 	int pipe_fd;
 	pid_t worker; /* 0 none */
 	struct entry current;
-	char said[256]; /* by the worker */
+	char said[256], said_before[256]; /* by the worker */
 	size_t said_len;
 	int jitter; /* so that a job's nodes do not all write at once */
 };
@@ -68,7 +68,7 @@ static int run(char *const argv[], char *buf, size_t size)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(null, STDIN_FILENO);
 		dup2(buf ? fd[1] : null, STDOUT_FILENO);
-		dup2(buf ? null : fd[1], STDERR_FILENO);
+		dup2(null, STDERR_FILENO);
 		setenv("SLURM_TIME_FORMAT", "%s", 1);
 		execvp(argv[0], argv);
 		_exit(127);
@@ -85,25 +85,49 @@ static int run(char *const argv[], char *buf, size_t size)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/*
+ * The line of @job in sacct's answer: of an array's own number it gives all of its tasks. A comment
+ * may go on over lines; the next record is a line with separators.
+ */
+static char *find_job(char *answer, const char *job)
+{
+	size_t len = strlen(job);
+
+	for (char *p = answer; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+		char *end = p;
+
+		if (strncmp(p, job, len) != 0 || p[len] != '\x1f')
+			continue;
+		while ((end = strchr(end, '\n'))) {
+			size_t line = strcspn(end + 1, "\n");
+
+			if (line == 0 || memchr(end + 1, '\x1f', line)) {
+				*end = '\0';
+				break;
+			}
+			end++;
+		}
+		return p + len + 1;
+	}
+	return NULL;
+}
+
 /* What Slurm's database has of the job: 1 it has ended, *ret_comment into @buf; 0 not yet; -1. */
 static int ask(const char *job, char *buf, size_t size, char **ret_comment)
 {
 	char *argv[] = {(char *)"sacct", (char *)"-X", (char *)"-n", (char *)"-P",
 		(char *)"--delimiter=\x1f", (char *)"--starttime=1970-01-02",
-		(char *)"--format=End,AdminComment", (char *)"-j", (char *)job, NULL};
-	char *comment;
+		(char *)"--format=JobIDRaw,End,AdminComment", (char *)"-j", (char *)job, NULL};
+	char *end, *comment;
 
 	if (run(argv, buf, size) != 0)
 		return -1;
-	comment = strchr(buf, '\x1f');
+	end = find_job(buf, job);
+	comment = end ? strchr(end, '\x1f') : NULL;
 	if (!comment)
 		return 0; /* the database has no such job yet */
-	*comment++ = '\0';
-	/* Its own newline; those of another tool's stay and are refused later. */
-	if (*comment && comment[strlen(comment) - 1] == '\n')
-		comment[strlen(comment) - 1] = '\0';
-	*ret_comment = comment;
-	return atoll(buf) > 0;
+	*ret_comment = comment + 1;
+	return atoll(end) > 0; /* "Unknown" while it runs */
 }
 
 static void say(int fd, const char *text)
@@ -199,8 +223,10 @@ static void on_worker(int fd, uint32_t events, void *arg)
 	/* It holds the other end until it ends. */
 	waitpid(q->worker, &status, 0);
 	q->worker = 0;
-	if (q->said_len)
+	/* A cluster that is away says the same for every job. */
+	if (q->said_len && strcmp(q->said, q->said_before) != 0)
 		log_warning("job %u: Slurm's accounting: %s", q->current.job_id, q->said);
+	memcpy(q->said_before, q->said, sizeof(q->said_before));
 	if (!WIFEXITED(status)) {
 		log_warning("job %u: Slurm's accounting did not answer within %d s",
 			q->current.job_id, WORKER_S);

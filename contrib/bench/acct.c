@@ -155,7 +155,7 @@ static int report(const char *program, const char *dir, int n, const char *what,
 	const char *from, const char *to, const char *option)
 {
 	char store[520], start[64], end[64];
-	struct run run[RUNS];
+	struct run run[RUNS] = {{0}};
 	char *argv[] = {(char *)"colocacct", store, start, end, (char *)option, NULL};
 
 	snprintf(store, sizeof(store), "--store=%s", dir);

@@ -216,7 +216,7 @@ static void part_interference(void)
 		int tasks;
 		double bytes_per_s; /* of the program beside ours: a chain of copies moves memory */
 	} kernel[] = {{"matmul", 4000, 0}, {"copy", 2000, 7e9}, {"stencil", 2000, 0}};
-	struct arena a[P_MAX + 1], at2;
+	struct arena a[P_MAX + 1], at2 = {0};
 	double gain[P_MAX + 1], fa_gain = 0, fam_gain = 0, hit = 0;
 	static struct task_summary sum[P_MAX - P_MIN + 1][N_POLICIES];
 	bool falls = true, between[P_MAX + 1], always = true;
@@ -449,7 +449,7 @@ static const char reasons[] =
 	"look:\ncores of a shared task take blocks (8, as in XiTAO) and no longer divide it "
 	"without "
 	"grain. In the\nruntime modelled, critical tasks are taken before others and never "
-	"stolen.\n\n"
+	"stolen. What we believe:\n\n"
 	"- 22, FA at P = 5: half of its critical tasks go to the hit core and wait there behind a "
 	"task "
 	"that\n  runs; with that many tasks RWS finds enough to do elsewhere.\n"

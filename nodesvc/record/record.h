@@ -43,9 +43,9 @@ struct step_figures {
 	double solo_speed;      /* on its whole envelope, alone; speed_unit per second */
 	double shared_speed;    /* of its whole life, in company */
 	const char *speed_unit;
-	const char *speed_basis; /* of solo_speed: "alone", "profile", "progress" */
-	const char *launch; /* "lever", "control" (started without, to compare); NULL neither */
+	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
 	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
+	const char *launch; /* "lever", "control" (started without, to compare); NULL neither */
 };
 #define STEP_FIGURES_NONE                                                                          \
 	{                                                                                          \

@@ -22,7 +22,10 @@ static int run_one(const struct eval *e, int p, int k, struct drive_result *ret,
 	for (int i = 0; i < e->n_jobs && !rc; i++)
 		sensitivity_program(e->change, e->change_factor, &program[i]);
 	for (int i = 0; i < e->n_jobs && !rc; i++)
-		spec[i] = (struct run_spec){.program = &program[i], .threads = e->threads};
+		spec[i] = (struct run_spec){
+			.program = &program[i],
+			.threads = e->threads > 0 ? e->threads : e->population->threads,
+		};
 	d.m = e->m;
 	d.spec = spec;
 	d.n_jobs = e->n_jobs;

@@ -470,7 +470,7 @@ int sim_eval(int argc, char **argv)
 	e.seed = (uint64_t)a.seed;
 	e.n_combos = (int)a.combos;
 	e.n_jobs = a.jobs > 0 ? (int)a.jobs : population.n_jobs;
-	e.threads = a.threads > 0 ? (int)a.threads : population.threads;
+	e.threads = (int)a.threads;
 	e.workers = (int)a.workers;
 	e.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	drive_defaults(&e.drive);

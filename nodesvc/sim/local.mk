@@ -42,9 +42,12 @@ libsim_la_LIBADD = libtasks.la libengine.la libtopo.la libcommon.la $(YAML_LIBS)
 # Models of real programs: part of colocsim, and installed to look at and to start own ones from.
 modelsdir = $(pkgdatadir)/models
 dist_models_DATA = \
+	nodesvc/sim/models/dgemm.yaml \
+	nodesvc/sim/models/fft.yaml \
 	nodesvc/sim/models/gromacs.yaml \
 	nodesvc/sim/models/lammps.yaml \
 	nodesvc/sim/models/pagerank.yaml \
+	nodesvc/sim/models/randomaccess.yaml \
 	nodesvc/sim/models/stencil.yaml \
 	nodesvc/sim/models/stream.yaml \
 	nodesvc/sim/models/zstd.yaml

@@ -135,7 +135,8 @@ static int read_from(struct reader *r, yaml_node_t *node, void *object)
 		return keys_refuse_value(r, node, "from", "POPULATION/PROGRAM");
 	snprintf(name, sizeof(name), "%.*s", (int)(slash - text), text);
 	if (population_find(&population, name, NULL))
-		return keys_refuse_value(r, node, "from", "population lira, parsec, adversarial or measured");
+		return keys_refuse_value(
+			r, node, "from", "population lira, parsec, adversarial or measured");
 	for (int i = 0; i < population.n_programs; i++) {
 		if (strcmp(population.program[i].name, slash + 1) != 0)
 			continue;

@@ -65,6 +65,12 @@ ok "a site's note is kept beside the summary" wait_for 90 has 3 '^site note=1;x 
 ok "a comment with quotes is left" wait_for 90 logged "job 4: Slurm's accounting: another's AdminComment holds quotes"
 is "$(comment 4)" '{"other":"tool"}' "byte for byte"
 
+# --- an array: its tasks are jobs of their own, one of them by the array's own number ---
+sbatch -N1 -J array --array=7-8 --coloc=on -o /dev/null --wrap 'srun true' >/dev/null
+array_has() { [ "$(sacct -X -n -P -j "$1" -o AdminComment 2>/dev/null | grep -c '^coloc/1{node=[^{]*steps=[12];[^{]*}$')" = 1 ]; }
+ok "a task of an array has its summary" wait_for 60 array_has 5_7
+ok "and the other" wait_for 60 array_has 5_8
+
 # --- a database that does not answer ---
 touch "$tmp/hang"
 run srun -N1 --coloc=on true
@@ -80,5 +86,5 @@ took=$((($(date +%s%N) - began) / 1000000))
 ok "no step waits for it ($took ms for five)" test "$took" -lt 10000
 ok "the worker is ended at its deadline" wait_for 60 logged "did not answer within 20 s"
 rm "$tmp/hang"
-ok "and the summary comes later" wait_for 120 parts_are 5 1
+ok "and the summary comes later" wait_for 120 parts_are 7 1
 done_testing

@@ -51,9 +51,9 @@ ok "nothing to gain: the interval holds 1, half-width under 15 %" holds nothing 
 printf 'store: %s\nsocket: %s\nlog: debug\npolicy: fair\nbaseline_fraction: 0\ncontrol_fraction: 0.5\n' \
   "$tmp/store" "$socket" >"$tmp/coloc.yaml"
 ctl reload >/dev/null
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8; do
   for k in 1 2; do
-    srun -J launch --coloc=on --coloc-type=launch "$programs/stencil" --size=200 --work=60000 \
+    srun -J launch --coloc=on --coloc-type=launch "$programs/stencil" --size=200 --work=20000 \
       >/dev/null 2>&1 &
     started_pids+=("$!")
     steps[k]=$!

@@ -35,6 +35,8 @@ is "$rc" 1 "and may not release them"
 like "$err" 'only root' "which he is told"
 run setpriv --reuid=65534 --regid=65534 --clear-groups "$colocacct" --store="$tmp/store" -n -P
 like "$rc:$err" '^1:.*coloc.db: cannot open: Permission denied' "nor read the store"
+has_sample() { acct --json --history -j "$1" | grep -q '"samples":\[{"unix_s"'; }
+ok "its signals are recorded as it runs" wait_for 20 has_sample 5.0
 ctl release 5.0 >/dev/null
 ok "released, a step has Slurm's cores" cpuset_is a 0-1
 stop_steps

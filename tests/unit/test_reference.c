@@ -32,7 +32,7 @@ struct world {
 	struct view v;
 	struct view_job job[JOBS];
 	struct speed_point speed[JOBS][8];
-	char id[JOBS][8];
+	char id[JOBS][16];
 	int n, s; /* jobs, domains */
 };
 

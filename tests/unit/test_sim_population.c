@@ -46,7 +46,6 @@ static void set_up(const char *name, const char *topology, uint64_t seed, int co
 		.seed = seed,
 		.n_combos = combos,
 		.n_jobs = population.n_jobs,
-		.threads = population.threads,
 		.workers = 1,
 	};
 	drive_defaults(&eval.drive);
@@ -246,8 +245,8 @@ START_TEST(best_static_is_what_an_enumeration_of_its_own_finds)
 					 program, NULL),
 			0);
 		for (int i = 0; i < eval.n_jobs; i++)
-			spec[i] =
-				(struct run_spec){.program = &program[i], .threads = eval.threads};
+			spec[i] = (struct run_spec){
+				.program = &program[i], .threads = population.threads};
 		best = enumerate(spec, &n);
 		ck_assert_int_eq(n, table[_i].placements);
 		ck_assert_double_eq_tol(value(&r[k]), best, 1e-9);
@@ -284,7 +283,7 @@ START_TEST(spec_wl_is_the_papers_two_workloads)
 	struct program p[4];
 
 	set_up("spec-wl", NULL, 1, 1);
-	ck_assert_int_eq(eval.threads, 1);
+	ck_assert_int_eq(population.threads, 1);
 	for (int k = 0; k < 6; k++) {
 		ck_assert_int_eq(population_combo(&population, 5, k, 4, p, NULL), 0);
 		for (int i = 0; i < 4; i++) {

@@ -364,6 +364,38 @@ START_TEST(metrics_keep_the_format)
 }
 END_TEST
 
+/* The dashboard asks for metrics that are there. */
+START_TEST(dashboard_knows_the_metrics)
+{
+	const char *src = getenv("COLOC_SRCDIR");
+	static char board[65536];
+	char path[512];
+	FILE *f;
+	size_t n;
+	int found = 0;
+
+	two_steps();
+	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
+		tmpdir_path(&tmp, "coloc.prom"));
+	ck_assert_int_eq(metrics_write_file(&d, &err), 0);
+	read_metrics();
+	snprintf(path, sizeof(path), "%s/contrib/grafana/coloc.json", src ? src : ".");
+	f = fopen(path, "r");
+	ck_assert_ptr_nonnull(f);
+	n = fread(board, 1, sizeof(board) - 1, f);
+	board[n] = '\0';
+	fclose(f);
+	for (const char *p = board; (p = strstr(p, "coloc_")); p += 6, found++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "\n%.*s",
+			(int)strspn(p, "abcdefghijklmnopqrstuvwxyz_"), p);
+		ck_assert_msg(strstr(text, name) != NULL, "no metric %s", name + 1);
+	}
+	ck_assert_int_ge(found, 8);
+}
+END_TEST
+
 START_TEST(metrics_that_cannot_be_written_are_told)
 {
 	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "/no/such/coloc.prom");
@@ -408,6 +440,7 @@ int main(void)
 	t = tcase(s, "metrics follow Prometheus' conventions");
 	tcase_add_test(t, metrics_say_what_is_known);
 	tcase_add_test(t, metrics_keep_the_format);
+	tcase_add_test(t, dashboard_knows_the_metrics);
 	tcase_add_test(t, metrics_that_cannot_be_written_are_told);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

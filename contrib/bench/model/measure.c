@@ -173,7 +173,7 @@ double measure_clock(void)
 	enum { CHAIN = 16, ROUNDS = 250000 };
 	double best = 0;
 
-	for (int k = 0; k < 20; k++) {
+	for (int k = 0; k < 100; k++) {
 		double start = now_s(), took;
 		uint64_t x = 1, step = 3;
 

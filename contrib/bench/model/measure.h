@@ -32,7 +32,7 @@ int measure_command(char *ret, size_t size, const char *command, int width, stru
 
 /*
  * Cycles per second of a core that runs now: a chain of additions takes one cycle each on every
- * processor of the last decades. Best of several; takes 50 ms.
+ * processor of the last decades. Best of a hundred; takes 150 ms.
  */
 double measure_clock(void);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * others.c - the LLC-complex paper (Tian et al.; target 26), MAPPER (PPoPP 2019; target 27), and
- * models of real programs.
+ * others.c - the LLC-complex paper (Tian et al.; target 26) and MAPPER (PPoPP 2019; target 27).
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,20 +69,22 @@ static void part_complex(void)
 enum { LINUX, FAIR, MAPPER, CALLISTO, N_MAPPER };
 static const char *const mapper_policies[N_MAPPER] = {"linux", "fair", "mapper", "callisto"};
 
-static void part_mapper(void)
+static void part_mapper(const char *penalties)
 {
 	double violations[N_MAPPER] = {0}, worst[N_MAPPER], most = 0;
 	struct interval gain;
 	struct arena a;
 
 	open_arena(&a, "mapper", 1, COMBOS);
+	need(machine_penalties(penalties, &a.params.penalties),
+		&(struct errbuf){"no such penalties"});
 	run_arena(&a, mapper_policies, N_MAPPER);
 	printf("## MAPPER (PPoPP 2019): %d draws of a PARSEC, a NAS, an OmpSCR and a GraphChi-like "
-	       "program, 4 sockets of 10 cores with 2 threads, seed 1\n\n"
+	       "program, 4 sockets of 10 cores with 2 threads, seed 1, penalties %s\n\n"
 	       "All but the PARSEC programs are drawn. A violation is a program below %.2f of its "
 	       "speed alone on\nits equal share.\n\n"
 	       "| policy | STP | ANTT | violations | worst of fair |\n|---|---|---|---|---|\n",
-		COMBOS, QOS);
+		COMBOS, penalties, QOS);
 	for (int p = 0; p < N_MAPPER; p++) {
 		struct interval s = compare(&a, stp, p, -1), t = compare(&a, antt, p, -1);
 
@@ -121,31 +122,9 @@ static void part_mapper(void)
 	close_arena(&a);
 }
 
-static void part_measured(void)
-{
-	static const char *const policies[] = {"linux", "callisto", "mean-static", "lira-static",
-		"lira", "dio", "llc-complex", "best-static", "oracle"};
-	struct arena a;
-	int combos;
-
-	open_arena(&a, "measured", 1, COMBOS);
-	/* No more than there are. */
-	combos = 1;
-	for (int j = 1; j <= a.e.n_jobs; j++)
-		combos = combos * (a.population.n_programs - a.e.n_jobs + j) / j;
-	a.e.n_combos = combos < COMBOS ? combos : COMBOS;
-	run_arena(&a, policies, sizeof(policies) / sizeof(policies[0]));
-	printf("## Models of real programs: %d combinations of 4 of %d, 2 sockets of 8, seed 1\n\n"
-	       "Counted under cachegrind and timed natively (contrib/bench/characterise), on fewer "
-	       "cores than\nare simulated here.\n\n",
-		a.e.n_combos, a.population.n_programs);
-	print_arms(&a, policies, sizeof(policies) / sizeof(policies[0]));
-	close_arena(&a);
-}
-
 void part_others(void)
 {
 	part_complex();
-	part_mapper();
-	part_measured();
+	part_mapper("assumed");
+	part_mapper("measured");
 }

@@ -202,7 +202,7 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	}
 	if (ftruncate(r->s->log_fd, 0)) /* only this try's messages explain its failure */
 		rc = err_set(err, -errno, "log: %s", strerror(errno));
-	d = disturb_start(r->s->node.name);
+	d = disturb_start("/proc", r->s->node.name);
 	if (!rc && !d)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	apply_env(r->arm, true);

@@ -54,7 +54,7 @@ struct policy {
 	struct contest contest;
 	struct job_state *state; /* [max_jobs] by slot */
 	int *alloc, *n_min, *spare, *domain_of;
-	double *efficiency;
+	double *efficiency, *heat;
 	bool *full; /* [max_jobs] can have no more */
 	double explored_s;
 	uint64_t set;
@@ -70,6 +70,7 @@ static void mapper_free(struct policy *p)
 	free(p->domain_of);
 	free(p->efficiency);
 	free(p->full);
+	free(p->heat);
 	free(p);
 }
 
@@ -93,8 +94,9 @@ static int mapper_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	p->domain_of = calloc(n, sizeof(int));
 	p->efficiency = calloc(n, sizeof(double));
 	p->full = calloc(n, sizeof(bool));
+	p->heat = calloc(n, sizeof(double));
 	if (!rc && (!p->state || !p->alloc || !p->n_min || !p->spare || !p->domain_of ||
-			   !p->efficiency || !p->full))
+			   !p->efficiency || !p->full || !p->heat))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		mapper_free(p);
@@ -416,6 +418,31 @@ static void explain(const struct policy *p, const struct view *v, const int *slo
 	explain_close(&x);
 }
 
+/*
+ * SAM's rule of mapping (ATC 2015): spread what is heavy on bandwidth, else on cache. What a core
+ * of each job moves, where every job has the figure; NULL: nothing known. Threads of one job share
+ * data, so a job fills one domain first; nothing else tells of coherence traffic.
+ */
+static const double *heat(struct policy *p, const struct view *v)
+{
+	static const enum signal_id by[] = {SIGNAL_MEM_BYTES, SIGNAL_LLC_MISSES};
+	const struct contest *c = &p->contest;
+
+	for (int i = 0; i < 2; i++) {
+		bool all = true;
+
+		for (int k = 0; k < c->n; k++) {
+			const struct signal *s = &v->job[c->job[k]].signal[by[i]];
+
+			all = all && s->provenance != PROVENANCE_NONE;
+			p->heat[k] = s->value;
+		}
+		if (all)
+			return p->heat;
+	}
+	return NULL;
+}
+
 static int mapper_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
@@ -452,7 +479,7 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 	if (ret->n_experiments == 0)
 		explore(p, v, slot, ret);
 	if (c->uniform) {
-		contest_deal_sizes(c, p->alloc, ret);
+		contest_deal_apart(c, p->alloc, heat(p, v), ret);
 	} else {
 		contest_mixed_fits(c, p->alloc, NULL);
 		contest_mixed_give(c, ret);

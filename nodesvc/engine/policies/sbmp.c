@@ -115,11 +115,11 @@ static int sbmp_cd_create(struct policy **ret, const struct policy_cfg *cfg, str
 static int sample_points(int cores, int *ret)
 {
 	const int want[] = {1, cores / 4, cores / 2, cores};
-	int n = 0;
+	int n = 0, last = 0;
 
 	for (int i = 0; i < 4; i++)
-		if (want[i] >= 1 && (n == 0 || want[i] > ret[n - 1]))
-			ret[n++] = want[i];
+		if (want[i] > last)
+			last = ret[n++] = want[i];
 	return n;
 }
 

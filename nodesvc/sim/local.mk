@@ -137,16 +137,22 @@ EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
 	contrib/workloads/das-clocks.yaml \
 	contrib/workloads/das-heat.yaml \
 	contrib/workloads/das-interference.yaml \
+	doc/plots/das-dvfs.svg \
+	doc/plots/das-matmul.svg \
 	doc/plots/lira-fig7.svg \
 	doc/plots/lira-fig9.svg \
 	doc/plots/sbmp-fig11.svg
 # End of EXTRA_DIST
 noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
-contrib_bench_bin_dassim_SOURCES = contrib/bench/dassim.c
+contrib_bench_bin_dassim_SOURCES = \
+	contrib/bench/dassim.c \
+	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
+# End of contrib_bench_bin_dassim_SOURCES
 contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
 	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/others.c \
 	contrib/bench/papersim/papersim.c \
 	contrib/bench/papersim/reasons.c \
 	contrib/bench/papersim/robust.c \

@@ -159,9 +159,9 @@ int ipc_recv_fds(int fd, struct msg *ret, int *fds, int max, int *ret_n, int64_t
 
 int ipc_recv(int fd, struct msg *ret, int64_t deadline_ns, struct errbuf *err)
 {
-	int n;
+	int none, n;
 
-	return ipc_recv_fds(fd, ret, NULL, 0, &n, deadline_ns, err);
+	return ipc_recv_fds(fd, ret, &none, 0, &n, deadline_ns, err);
 }
 
 int ipc_send_fds(int fd, const struct msg *m, const int *fds, int n, struct errbuf *err)

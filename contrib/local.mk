@@ -1,11 +1,17 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
-EXTRA_DIST += contrib/lib.sh contrib/quickstart contrib/runtests contrib/cluster/minislurm
+EXTRA_DIST += contrib/grafana/coloc.json contrib/lib.sh contrib/quickstart contrib/runtests contrib/cluster/minislurm
 include contrib/programs/local.mk
 
 # Benchmarks: each prints JSON.
-EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion
+EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion contrib/bench/rebind
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
+
+# libcoloc from other languages
+EXTRA_DIST += contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examples/coloc_mpi.c
+dist_check_SCRIPTS += contrib/examples/test_examples.sh
+TESTS += contrib/examples/test_examples.sh
+include contrib/bench/model/local.mk

@@ -125,11 +125,11 @@ static int find_placement(struct daemon *d, struct step *s, pid_t pid, struct er
 		return rc;
 	if (ledger_get_cpuset(d->ledger, s->cgroup.step_path, &original, err) == 0 &&
 		original.inode == s->cgroup.step_inode) {
-		s->coreset = s->slurm_step;
-		coreset_parse(&s->slurm_step, original.cpus, NULL);
-		s->was_placed = true;
+		/* slurm_step is the original already; where it runs only the kernel knows. */
+		rc = actuate_current(d->actuate, &s->cgroup, &s->coreset, err);
+		s->was_placed = rc == 0;
 	}
-	return 0;
+	return rc;
 }
 
 static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)

@@ -194,6 +194,12 @@ static int read_scalar(struct reader *r, const struct conf_key *k, const char *t
 	int rc;
 
 	switch (k->type) {
+	case CONF_PATH_OR_NONE:
+		if (strcmp(text, "none") == 0) {
+			*(char *)at = '\0';
+			return 0;
+		}
+		/* fall through */
 	case CONF_PATH:
 		if (text[0] != '/')
 			return refuse(

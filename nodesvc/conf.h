@@ -75,7 +75,11 @@ struct conf {
 		char cachegrind_ll[32]; /* "auto" or "BYTES,WAYS,LINE" */
 	} counters;
 	struct conf_list allow_partitions, allow_users, allow_accounts; /* empty: all */
-	int keep_days;             /* of ended steps in the accounting; 0: all */
+	int keep_days;                    /* of ended steps in the accounting; 0: all */
+	int store_limit_mib;              /* of coloc.db; 0: no limit */
+	char metrics_file[CONF_TEXT_MAX]; /* of node_exporter's textfile collector; "" none */
+	int metrics_interval_s;
+	bool slurm_accounting;     /* summaries into Slurm's AdminComment */
 	char store[CONF_TEXT_MAX]; /* directory */
 	char socket[CONF_TEXT_MAX];
 	char log_level[16]; /* error, warning, info, debug */

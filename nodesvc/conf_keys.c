@@ -49,6 +49,10 @@ const struct conf_key conf_keys[] = {
 	{"allow.accounts", CONF_LIST, AT(allow_accounts), RELOAD},
 	{"store", CONF_PATH, AT(store), .reload = false},
 	{"keep_days", CONF_INT, AT(keep_days), RANGE(0, 36500), RELOAD},
+	{"store_limit_mib", CONF_INT, AT(store_limit_mib), RANGE(0, 1048576), RELOAD},
+	{"metrics_file", CONF_PATH_OR_NONE, AT(metrics_file), RELOAD},
+	{"metrics_interval_s", CONF_INT, AT(metrics_interval_s), RANGE(1, 3600), RELOAD},
+	{"slurm_accounting", CONF_BOOL, AT(slurm_accounting), RELOAD},
 	{"socket", CONF_PATH, AT(socket), .reload = false},
 	{"log", CONF_LOG, AT(log_level), RELOAD},
 };
@@ -117,6 +121,10 @@ void conf_defaults(struct conf *c)
 	snprintf(c->counters.source, sizeof(c->counters.source), "auto");
 	snprintf(c->counters.cachegrind_ll, sizeof(c->counters.cachegrind_ll), "auto");
 	c->keep_days = 365;
+	/* About 600 bytes a step, 40 KB with a full history. */
+	c->store_limit_mib = 1024;
+	/* Prometheus asks every 15 s where nothing is configured. */
+	c->metrics_interval_s = 15;
 	snprintf(c->store, sizeof(c->store), "/var/lib/coloc");
 	snprintf(c->socket, sizeof(c->socket), "/run/coloc/colocd.sock");
 	snprintf(c->log_level, sizeof(c->log_level), "info");

@@ -8,8 +8,9 @@
 #include "nodesvc/conf.h"
 
 enum conf_type {
-	CONF_TEXT, /* char[size] */
-	CONF_PATH, /* absolute, char[size] */
+	CONF_TEXT,         /* char[size] */
+	CONF_PATH,         /* absolute, char[size] */
+	CONF_PATH_OR_NONE, /* "none": "" */
 	CONF_BOOL,
 	CONF_INT,
 	CONF_DOUBLE,

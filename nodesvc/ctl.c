@@ -18,6 +18,7 @@
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/ctl_json.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measured_json.h"
 #include "nodesvc/record/acct_query.h"
 
 struct request {
@@ -194,6 +195,27 @@ static void user_name(uint32_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
+static int put_measured(struct request *r, const char *json)
+{
+	struct measurement m;
+	int rc = measured_from_text(json, &m, r->err);
+
+	if (rc < 0)
+		return rc;
+	if (r->uid != 0 || !*m.user)
+		user_name(r->uid, m.user, sizeof(m.user));
+	if (!*m.node_type)
+		snprintf(m.node_type, sizeof(m.node_type), "%s", r->d->node_type);
+	rc = record_measurement_put(r->d->record, &m, r->err);
+	return rc < 0 ? rc : replace(r, measured_to_json(&m));
+}
+
+static int add_measured(const struct measurement *m, void *arg)
+{
+	json_object_array_add(arg, measured_to_json(m));
+	return 0;
+}
+
 static int do_profile_put(struct request *r)
 {
 	const char *json = msg_get(r->m, "json");
@@ -202,6 +224,8 @@ static int do_profile_put(struct request *r)
 
 	if (!json)
 		return err_set(r->err, -EINVAL, "no profile sent");
+	if (measured_is_text(json))
+		return put_measured(r, json);
 	rc = profile_from_text(json, &p, r->err);
 	if (rc < 0)
 		return rc;
@@ -239,19 +263,27 @@ static int do_profile_list(struct request *r)
 		.type = msg_get(r->m, "tag"),
 	};
 
+	struct json_object *measured = json_object_new_array();
+	int rc;
+
 	json_object_object_add(r->ret, "profiles", w.list);
 	if (r->uid != 0) {
 		user_name(r->uid, user, sizeof(user));
 		w.user = user;
 	}
-	return record_profile_list(r->d->record, add_profile, &w, r->err);
+	rc = record_profile_list(r->d->record, add_profile, &w, r->err);
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "measured", measured);
+	return record_measurement_list(
+		r->d->record, w.type, w.user, add_measured, measured, r->err);
 }
 
 static int do_profile_rm(struct request *r)
 {
 	const char *type = msg_get(r->m, "tag");
 	char user[33];
-	int n;
+	int n, rc;
 
 	if (!type)
 		return err_set(r->err, -EINVAL, "no profile named");
@@ -259,6 +291,10 @@ static int do_profile_rm(struct request *r)
 	n = record_profile_rm(r->d->record, type, r->uid ? user : NULL, r->err);
 	if (n < 0)
 		return n;
+	rc = record_measurement_rm(r->d->record, type, r->uid ? user : NULL, r->err);
+	if (rc < 0)
+		return rc;
+	n += rc;
 	if (n == 0)
 		return err_set(r->err, -ENOENT, "no profile '%.60s'", type);
 	json_object_object_add(r->ret, "removed", json_object_new_int(n));
@@ -267,31 +303,85 @@ static int do_profile_rm(struct request *r)
 
 /* The loop stands still while an answer is made: some 50 ms for so many rows. */
 #define ACCT_ROWS_MAX 5000
+/* With history a row is some 256 samples. */
+#define ACCT_HISTORIES_MAX 60
+
+struct acct_rows {
+	struct json_object *list;
+	size_t max;
+};
 
 static int add_row(const char *json_row, void *arg)
 {
+	struct acct_rows *rows = arg;
 	struct json_object *row;
 
-	if (json_object_array_length(arg) >= ACCT_ROWS_MAX)
+	if (json_object_array_length(rows->list) >= rows->max)
 		return -EFBIG;
 	row = json_tokener_parse(json_row);
 	if (row)
-		json_object_array_add(arg, row);
+		json_object_array_add(rows->list, row);
 	return 0;
+}
+
+static bool wants_history(const char *filter)
+{
+	struct json_object *o = filter ? json_tokener_parse(filter) : NULL, *value = NULL;
+	bool wants = json_object_is_type(o, json_type_object) &&
+		     json_object_object_get_ex(o, "history", &value) &&
+		     json_object_get_boolean(value);
+
+	json_object_put(o);
+	return wants;
 }
 
 static int do_acct(struct request *r)
 {
-	struct json_object *list = json_object_new_array();
+	const char *filter = msg_get(r->m, "json");
+	bool history = wants_history(filter);
+	struct acct_rows rows = {.list = json_object_new_array(),
+		.max = history ? ACCT_HISTORIES_MAX : ACCT_ROWS_MAX};
 	int rc;
 
-	json_object_object_add(r->ret, "steps", list);
+	json_object_object_add(r->ret, "steps", rows.list);
 	lifecycle_flush(r->d); /* not a tick behind */
-	rc = acct_query_json(r->d->record, r->uid, msg_get(r->m, "json"), add_row, list, r->err);
+	rc = acct_query_json(r->d->record, r->uid, filter, add_row, &rows, r->err);
 	if (rc == -EFBIG)
-		err_set(r->err, rc, "more than %d steps: narrow the time or name jobs",
-			ACCT_ROWS_MAX);
+		err_set(r->err, rc, "more than %zu steps%s: narrow the time or name jobs", rows.max,
+			history ? " with their history" : "");
 	return rc;
+}
+
+#define RECORDING_MAX (UINT64_C(256) << 20)
+
+static int do_record(struct request *r)
+{
+	const char *path = msg_get(r->m, "tag");
+	uint64_t decisions, bytes;
+	int rc;
+
+	if (path)
+		return recording_start(r->d, path, RECORDING_MAX, r->err);
+	rc = recording_stop(r->d, &decisions, &bytes, r->err);
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "decisions", json_object_new_int64((int64_t)decisions));
+	json_object_object_add(r->ret, "bytes", json_object_new_int64((int64_t)bytes));
+	return 0;
+}
+
+static int do_vacuum(struct request *r)
+{
+	struct store_look look;
+	int rc = store_retain_look(r->d, &look, r->err);
+
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "old_steps", json_object_new_int64(look.old_steps));
+	json_object_object_add(r->ret, "bytes", json_object_new_int64(look.bytes));
+	json_object_object_add(r->ret, "limit_bytes", json_object_new_int64(look.limit_bytes));
+	store_retain_now(r->d);
+	return 0;
 }
 
 static const struct {
@@ -309,10 +399,12 @@ static const struct {
 	{"profile_put", false, do_profile_put},
 	{"profile_list", false, do_profile_list},
 	{"profile_rm", false, do_profile_rm},
+	{"record", true, do_record},
 	{"release", true, do_release},
 	{"reload", true, do_reload},
 	{"drain", true, do_drain},
 	{"resume", true, do_resume},
+	{"vacuum", true, do_vacuum},
 };
 
 int ctl_run(

@@ -12,13 +12,16 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
+#include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
+#include "nodesvc/metrics.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
+#include "nodesvc/slurmacct.h"
+#include "nodesvc/trace/trace.h"
 
 struct server;
 struct rotate;
-struct trace_writer;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -80,7 +83,16 @@ struct daemon {
 	struct event result[PLAN_EXPERIMENTS_MAX];
 	int n_results;
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
+	char slice_ms[16];          /* the option as text */
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
+
+	struct metrics_times decision_times;
+	struct loop_source *metrics;
+	bool metrics_failed;
+	struct slurmacct *slurmacct; /* NULL until first needed */
+
+	struct loop_source *retain; /* store.c */
+	long retained;              /* steps dropped by the present run of slices */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -116,6 +128,22 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 void decide_tick(void *daemon);
 void decide_start_ticking(struct daemon *d);
 
+/* The configured options of @spec's policy; at most @max. They point into the configuration. */
+int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max);
+/* Both engines anew, with nothing remembered. */
+int decide_renew(struct daemon *d, struct errbuf *err);
+
+/* recording.c: colocctl record */
+/* @path without '/': in the store. -EBUSY one is on, -EEXIST the file is there. */
+int recording_start(struct daemon *d, const char *path, uint64_t max_bytes, struct errbuf *err);
+/* -ENOENT none is on; else it is over, and an error is the first that writing met. */
+int recording_stop(
+	struct daemon *d, uint64_t *ret_decisions, uint64_t *ret_bytes, struct errbuf *err);
+/* An engine was made anew. */
+void recording_engine(struct daemon *d, bool fallback);
+/* Ends a recording that failed or is full. */
+void recording_check(struct daemon *d);
+
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);
 bool trial_is_on(const struct daemon *d);
@@ -140,6 +168,18 @@ void sample_close_step(struct daemon *d, struct step *s);
 void history_note(struct step *s, const struct coreset *cores, const char *why);
 /* Writes what was noted, and the newest sample. */
 void history_write(struct daemon *d, struct step *s);
+
+/* store.c: the accounting store, its limits, and what to do with a damaged one */
+struct store_look {
+	int64_t old_steps;          /* ended longer than keep_days ago */
+	int64_t bytes, limit_bytes; /* in use; 0 no limit */
+};
+int store_open(struct daemon *d, struct errbuf *err);
+/* After an error @rc of the record: -EBADMSG moves it aside and begins anew, true. */
+bool store_recover(struct daemon *d, int rc);
+int store_retain_open(struct daemon *d, struct errbuf *err);
+void store_retain_now(struct daemon *d);
+int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);
 
 /* lifecycle.c: steps come and go */
 struct msg;

@@ -17,6 +17,29 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
+int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max)
+{
+	size_t len = strcspn(spec, ",");
+	const struct policy_ops *ops;
+	char name[64];
+	int n = 0;
+
+	/* First, so that anything more particular stands after it. */
+	snprintf(name, sizeof(name), "%.*s", (int)len, spec);
+	ops = policy_find(name);
+	if (ops && ops->options && strstr(ops->options, "slice_ms=") && n < max) {
+		snprintf(d->slice_ms, sizeof(d->slice_ms), "%d", d->conf.gang_slice_ms);
+		ret[n++] = (struct policy_option){"slice_ms", d->slice_ms};
+	}
+	for (int i = 0; i < d->conf.n_policy_options && n < max; i++) {
+		const struct conf_pair *p = &d->conf.policy_option[i];
+
+		if (strncmp(p->key, spec, len) == 0 && p->key[len] == '.')
+			ret[n++] = (struct policy_option){p->key + len + 1, p->value};
+	}
+	return n;
+}
+
 static int make_engine(struct daemon *d, const char *spec, struct engine **ret, struct errbuf *err)
 {
 	struct policy_option options[CONF_LIST_MAX + 1];
@@ -27,24 +50,8 @@ static int make_engine(struct daemon *d, const char *spec, struct engine **ret, 
 		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,
 		.option = options,
 	};
-	size_t len = strcspn(spec, ",");
-	char slice_ms[16], name[64];
-	const struct policy_ops *ops;
 
-	/* First, so that anything more particular stands after it. */
-	snprintf(name, sizeof(name), "%.*s", (int)len, spec);
-	ops = policy_find(name);
-	if (ops && ops->options && strstr(ops->options, "slice_ms=")) {
-		snprintf(slice_ms, sizeof(slice_ms), "%d", d->conf.gang_slice_ms);
-		options[cfg.n_options++] = (struct policy_option){"slice_ms", slice_ms};
-	}
-	for (int i = 0; i < d->conf.n_policy_options; i++) {
-		const struct conf_pair *p = &d->conf.policy_option[i];
-
-		if (strncmp(p->key, spec, len) == 0 && p->key[len] == '.')
-			options[cfg.n_options++] =
-				(struct policy_option){p->key + len + 1, p->value};
-	}
+	cfg.n_options = decide_options(d, spec, options, CONF_LIST_MAX + 1);
 	return engine_create(ret, spec, &cfg, err);
 }
 
@@ -59,6 +66,26 @@ static int set_ruling(struct daemon *d, const char *spec, const char *by, struct
 	d->engine = e;
 	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
 	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
+	recording_engine(d, false);
+	return 0;
+}
+
+int decide_renew(struct daemon *d, struct errbuf *err)
+{
+	struct engine *ruling, *fallback;
+	int rc = make_engine(d, d->ruling, &ruling, err);
+
+	if (rc < 0)
+		return rc;
+	rc = make_engine(d, d->conf.fallback, &fallback, err);
+	if (rc < 0) {
+		engine_free(ruling);
+		return rc;
+	}
+	engine_free(d->engine);
+	engine_free(d->fallback);
+	d->engine = ruling;
+	d->fallback = fallback;
 	return 0;
 }
 
@@ -107,6 +134,7 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err)
 	}
 	engine_free(d->fallback);
 	d->fallback = fallback;
+	recording_engine(d, true);
 	if (d->ticking) {
 		d->ticking = false;
 		decide_start_ticking(d);
@@ -276,6 +304,8 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 		return 0;
 	}
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
+	/* What was lent was lent beside the old cores: it is off them now. */
+	lend_end(d, s);
 	if (rc < 0) {
 		/* It would fail at every tick: leave the step alone from now on. */
 		if (rc != -ENOENT && rc != -ESRCH) {
@@ -300,6 +330,8 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
 {
 	if (!step_is_managed(s))
 		return 0;
+	if (ipc_now_ns() < s->track.control_until_ns)
+		return 0; /* decide_finish() places it later */
 	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &s->envelope)) {
 		/* The allocation is not what Slurm's item said: decide again with the truth. */
 		coreset_zero(&s->coreset);
@@ -319,6 +351,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 
 	rotate_leave(d, s);
 	s->turn.slices = 0;
+	lend_end(d, s);
 	if (s->located)
 		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
 	if (rc < 0) {
@@ -454,6 +487,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	}
 	*ret_moved = moved;
 	rotate_plan(d, &d->plan, steps);
+	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
 	if (!moved && type == EVENT_TICK)
 		return;
@@ -487,7 +521,8 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 
 uint32_t decide_lacks(const struct daemon *d)
 {
-	return POLICY_ASKS_LENT | (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
+	return (actuate_get_ops(d->actuate) == &actuate_none ? POLICY_ASKS_LENT : 0) |
+	       (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
 }
 
 /* What a plan asks for and this node cannot do; NULL all is well. */
@@ -511,8 +546,16 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	struct errbuf *err)
 {
 	const char *what;
-	int rc = engine_decide(d->engine, v, &d->plan, why);
+	int64_t start_ns;
+	int rc;
 
+	if (d->trace)
+		trace_begin(d->trace, v);
+	start_ns = ipc_now_ns();
+	rc = engine_decide(d->engine, v, &d->plan, why);
+	metrics_note(&d->decision_times, ipc_now_ns() - start_ns);
+	if (d->trace)
+		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? why->text : NULL);
 	d->decided_by = engine_policy(d->engine)->name;
 	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
 	if (what)
@@ -521,10 +564,34 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 			what, d->plan.n_slices && rotate_why_not(d) ? ": " : "",
 			d->plan.n_slices && rotate_why_not(d) ? rotate_why_not(d) : "");
 	*ret_fallback = rc < 0;
-	if (rc == 0)
-		return 0;
-	d->decided_by = engine_policy(d->fallback)->name;
-	return engine_decide(d->fallback, v, &d->plan, err);
+	if (rc < 0) {
+		d->decided_by = engine_policy(d->fallback)->name;
+		rc = engine_decide(d->fallback, v, &d->plan, err);
+		if (d->trace)
+			trace_fallback(
+				d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err->text : NULL);
+	}
+	if (d->trace)
+		trace_end(d->trace);
+	return rc;
+}
+
+/* Nobody is left to place, but the policies still have to hear of an end. */
+static void tell_end(struct daemon *d, const struct view *v)
+{
+	struct errbuf err = {.text = ""};
+	int rc;
+
+	if (d->trace)
+		trace_begin(d->trace, v);
+	rc = engine_decide(d->engine, v, &d->plan, &err);
+	if (d->trace)
+		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err.text : NULL);
+	rc = engine_decide(d->fallback, v, &d->plan, &err);
+	if (d->trace) {
+		trace_fallback(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err.text : NULL);
+		trace_end(d->trace);
+	}
 }
 
 void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
@@ -550,9 +617,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
-		/* The policies still have to hear of an end. */
-		engine_decide(d->engine, &v, &d->plan, &err);
-		engine_decide(d->fallback, &v, &d->plan, &err);
+		tell_end(d, &v);
 		return;
 	}
 	rc = make_plan(d, &v, &why, &fallback, &err);
@@ -578,7 +643,9 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
 	if (strcmp(policy, "none") == 0) {
 		rotate_plan(d, &d->plan, steps);
+		lend_plan(d, &d->plan, steps);
 		rotate_update(d);
+		lend_update(d);
 		return;
 	}
 	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
@@ -609,13 +676,14 @@ void decide_finish(struct daemon *d)
 			d->n_rebinds++;
 			count_move(s, now_ns);
 			s->dirty = true;
-		} else if (s->status == STATUS_PENDING && s->n_tasks >= s->ntasks &&
-			   !coreset_is_empty(&s->coreset)) {
+		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
+			   s->n_tasks >= s->ntasks && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
 			apply(d, s, &err);
 		}
 	}
 	rotate_update(d);
+	lend_update(d);
 	if (d->unrecorded)
 		record_decision(d, d->unrecorded);
 	d->unrecorded = NULL;
@@ -656,6 +724,7 @@ void decide_tick(void *daemon)
 		attach_beat(d, now_ns);
 	}
 	lifecycle_flush(d);
+	recording_check(d);
 	if (d->jobs.n == 0) {
 		/* Nothing to watch: an idle node costs no wake-ups. */
 		loop_set_timer(d->tick, 0, 0);

@@ -218,3 +218,11 @@ bool step_is_managed(const struct step *s)
 	return s->status == STATUS_PENDING || s->status == STATUS_PLACED ||
 	       s->status == STATUS_OBSERVED;
 }
+
+struct coreset step_cpus(const struct step *s)
+{
+	struct coreset all;
+
+	coreset_or(&all, &s->coreset, &s->lent);
+	return all;
+}

@@ -133,6 +133,10 @@ struct step {
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
 	struct turn turn; /* rotate.c */
+	/* lend.c: others' cores it may use while they idle, at the lowest priority */
+	struct coreset lent, lent_wanted;
+	bool lent_failed;
+	int64_t lent_changed_ns;
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
@@ -186,6 +190,8 @@ struct task *step_find_task(struct step *s, uint32_t lid);
 int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 /* Adds "text" to a separated list unless it is (last: the end; else anywhere) there. */
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
+/* Where its threads may run: its own cores and those lent to it. */
+struct coreset step_cpus(const struct step *s);
 /* May the engine place it? (not excluded, aside, released) */
 bool step_is_managed(const struct step *s);
 

@@ -21,6 +21,10 @@
 
 /* A registered step whose tasks never came: the launch failed before fork. */
 #define PENDING_MAX_NS INT64_C(30000000000)
+/* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
+#define CONTROL_NS INT64_C(1000000000)
+/* The newest launches count: programs and nodes change. */
+#define LAUNCHES_MAX 50
 /* A batch shell comes back into the set when its job ran no step for this long. */
 #define ASIDE_BACK_NS INT64_C(2000000000)
 
@@ -288,6 +292,17 @@ int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struc
 	return rc;
 }
 
+/* One launch in so many without the levers that act before exec, to know what they are worth. */
+static bool start_control(struct daemon *d, struct step *s)
+{
+	if (s->batch || drand48() >= d->conf.control_fraction)
+		return false;
+	s->track.launch = "control";
+	s->track.control_until_ns = s->start_mono_ns + CONTROL_NS;
+	log_debug("step %s: starts without a lever, to compare", s->id);
+	return true;
+}
+
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)
 {
 	struct errbuf err;
@@ -333,9 +348,12 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (s->status == STATUS_PENDING) {
 		sample_open_step(d, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);
-		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run)
+		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run &&
+			!start_control(d, s))
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
 				topo_count_cores(d->topo, &s->coreset));
+		if (s->n_env && !s->track.launch)
+			s->track.launch = "lever";
 	}
 	decide_start_ticking(d);
 	put_step_reply(s, reply);
@@ -437,11 +455,43 @@ static enum step_state final_state(const struct step *s)
 	return s->exit_status == 0 ? STEP_COMPLETED : STEP_FAILED;
 }
 
+static int add_log(double speed, void *arg)
+{
+	gain_mean_add(arg, log(speed));
+	return 0;
+}
+
+/* This launch and those of its program before it: with the levers over without. */
+static void compare_launches(struct daemon *d, const struct step_row *row, enum provenance basis,
+	struct step_figures *figures)
+{
+	struct gain_mean with = {0}, without = {0};
+	struct gain_estimate gain;
+	struct errbuf err;
+
+	if (!figures->launch || !figures->speed_unit || !row->program)
+		return;
+	if (record_launches(d->record, row, "lever", LAUNCHES_MAX, add_log, &with, &err) < 0 ||
+		record_launches(d->record, row, "control", LAUNCHES_MAX, add_log, &without, &err) <
+			0)
+		return;
+	if (figures->shared_speed > 0)
+		gain_mean_add(strcmp(figures->launch, "lever") == 0 ? &with : &without,
+			log(figures->shared_speed));
+	gain_unpaired(&with, &without, &gain);
+	figures->gain_launch = gain.ratio;
+	figures->gain_launch_lo = gain.lo;
+	figures->gain_launch_hi = gain.hi;
+	if (isfinite(gain.ratio) && !figures->gain_basis)
+		figures->gain_basis = provenance_name(basis);
+}
+
 void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
 {
 	char cores[CORESET_STR_MAX];
 	struct step_figures figures;
 	struct errbuf err;
+	int rc;
 	struct step_row row = {
 		.row_id = s->row_id,
 		.job_id = s->job_id,
@@ -472,9 +522,16 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 	};
 
 	track_figures(d, s, state == STEP_COMPLETED, &figures);
+	if (end_ns)
+		compare_launches(d, &row, s->track.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
-	if (record_step_put(d->record, &row, &err) < 0) {
+	rc = record_step_put(d->record, &row, &err);
+	if (rc < 0 && store_recover(d, rc)) {
+		row.row_id = 0;
+		rc = record_step_put(d->record, &row, &err);
+	}
+	if (rc < 0) {
 		log_error("step %s: accounting: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
 		return;
@@ -489,6 +546,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	struct errbuf err;
 
 	rotate_leave(d, s);
+	lend_end(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
@@ -500,6 +558,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 		adopt_forget(d, s);
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
+	slurmacct_step_ended(d, s);
 	jobs_remove(&d->jobs, s);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);
@@ -553,12 +612,14 @@ static bool job_has_steps(const struct daemon *d, const struct step *batch)
 static void place_again(struct daemon *d, struct step *s)
 {
 	struct actuate_result result;
+	struct coreset cpus;
 	struct errbuf err;
 	int rc;
 
 	if (s->status != STATUS_PLACED || trial_is_on(d))
 		return;
-	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, &err);
+	cpus = step_cpus(s);
+	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, &err);
 	if (rc == -ENOENT)
 		return; /* ended meanwhile: step_end, or the next look, tells */
 	if (rc < 0) {
@@ -601,6 +662,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
 		cleanup_free pid_t *tid = NULL;
+		struct coreset cpus;
 		int n = 0, rc;
 
 		if (!s->located) {
@@ -617,9 +679,9 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 				s->gone = true;
 			continue;
 		}
+		cpus = step_cpus(s);
 		if (s->status == STATUS_PLACED &&
-			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &s->coreset) ==
-				1)
+			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &cpus) == 1)
 			place_again(d, s);
 		if (s->status == STATUS_ASIDE && job_has_steps(d, s)) {
 			s->last_move_ns = now_ns;

@@ -12,21 +12,27 @@ libnodesvc_la_SOURCES = \
 	nodesvc/gain.c nodesvc/gain.h \
 	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
+	nodesvc/lend.c nodesvc/lend.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
+	nodesvc/measured_json.c nodesvc/measured_json.h \
+	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
+	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
 	nodesvc/sample.c \
 	nodesvc/server.c \
+	nodesvc/slurmacct.c nodesvc/slurmacct.h \
+	nodesvc/store.c \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
-NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libengine.la libtopo.la \
+NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \
 	libcommon.la $(YAML_LIBS) $(JSON_LIBS) -lm
 
 sbin_PROGRAMS += nodesvc/colocd
@@ -54,6 +60,11 @@ tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_store
+TESTS += tests/unit/test_store
+tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/tmpdir.h
+tests_unit_test_store_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_store_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 EXTRA_DIST += nodesvc/engine/registry.def
 
 check_PROGRAMS += tests/unit/test_gain
@@ -61,3 +72,9 @@ TESTS += tests/unit/test_gain
 tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_track
+TESTS += tests/unit/test_track
+tests_unit_test_track_SOURCES = tests/unit/test_track.c
+tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -19,6 +19,7 @@
 
 #include "common/ipc.h"
 #include "config.h"
+#include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/notify.h"
@@ -86,8 +87,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	rc = ledger_open(&d->ledger, path, boot_id, err);
 	if (rc < 0)
 		return rc;
-	snprintf(path, sizeof(path), "%s/coloc.db", d->conf.store);
-	return record_open(&d->record, path, false, err);
+	return store_open(d, err);
 }
 
 static int make_socket_dir(const char *socket_path, struct errbuf *err)
@@ -125,28 +125,9 @@ static void on_watchdog(void *arg)
 	notify_send("WATCHDOG=1");
 }
 
-/* Old accounting goes, once a day: also the sum of many small jobs is bounded. */
-static void on_day(void *arg)
-{
-	struct daemon *d = arg;
-	struct errbuf err;
-	struct timespec ts;
-	int n;
-
-	if (!d->conf.keep_days)
-		return;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	n = record_step_prune(d->record,
-		(ts.tv_sec - d->conf.keep_days * INT64_C(86400)) * INT64_C(1000000000), &err);
-	if (n < 0)
-		log_error("accounting: %s", err.text);
-	else if (n > 0)
-		log_info("dropped %d steps older than %d days", n, d->conf.keep_days);
-}
-
 static int daemon_open(struct daemon *d, struct errbuf *err)
 {
-	struct loop_source *signals, *watchdog, *watch, *day;
+	struct loop_source *signals, *watchdog, *watch;
 	int rc, watchdog_ms = notify_watchdog_ms();
 	sigset_t set;
 
@@ -175,15 +156,16 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = decide_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
+	if ((rc = idle_restore_all(d->actuate, err)) < 0)
+		log_error("priorities that a former colocd changed: %s", err->text);
+	else if (rc > 0)
+		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
 		return rc;
-	rc = loop_add_timer(d->loop, on_day, d, &day, err);
-	if (rc < 0)
+	if ((rc = store_retain_open(d, err)) < 0 || (rc = metrics_open(d, err)) < 0)
 		return rc;
-	/* A while after the start, not during a boot. */
-	loop_set_timer(day, 60000, 86400000);
 	if (watchdog_ms) {
 		rc = loop_add_timer(d->loop, on_watchdog, d, &watchdog, err);
 		if (rc < 0)
@@ -195,12 +177,17 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 
 static void daemon_close(struct daemon *d)
 {
+	uint64_t decisions, bytes;
 	struct errbuf err;
 
 	server_free(d->server);
+	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
+		log_error("recording: %s", err.text);
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
+		log_error("priorities at stop: %s", err.text);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
@@ -208,6 +195,7 @@ static void daemon_close(struct daemon *d)
 	jobs_done(&d->jobs);
 	decide_close(d);
 	actuate_close(d->actuate);
+	slurmacct_close(d);
 	record_close(d->record);
 	ledger_close(d->ledger);
 	loop_free(d->loop);
@@ -288,6 +276,7 @@ int main(int argc, char **argv)
 	log_level_parse(d.conf.log_level, &level);
 	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
 	d.start_mono_ns = ipc_now_ns();
+	srand48(d.start_mono_ns ^ getpid()); /* which launches are controls, when windows begin */
 	/* A step being launched waits for us, often behind busy jobs: it should not wait long. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));

@@ -85,6 +85,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	}
 	if (!d->verbose && log_level_parse(fresh.log_level, &level) == 0)
 		log_init(level);
+	metrics_reconfigure(d);
 	*ret_old = old;
 	log_info("configuration read again");
 	return 0;

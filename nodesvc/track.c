@@ -386,6 +386,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	double units = 0, seconds = 0, running = utilization_running(s->util), intensity = NAN;
 
 	track_read_work(d, s, &work);
+	t->done = 0;
 	if (t->has_last) {
 		double speed = track_speed(&t->last, &work, 1);
 
@@ -408,6 +409,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 		track_disturb(s);
 		return false;
 	}
+	t->done = units;
 	if (seconds > 0 && !alone) {
 		t->shared.units += units;
 		t->shared.seconds += seconds;
@@ -475,8 +477,10 @@ void track_corun(struct daemon *d, double elapsed_s)
 		if (!counts_as_company(s))
 			continue;
 		n++;
-		full += s->track.rate / track_solo(d, s, &basis);
-		share += s->track.rate / solo_share(d, s);
+		/* Work done, not the rate of the moment: a program that loads its next input
+		 * publishes nothing, and that is part of its speed. */
+		full += s->track.done / track_solo(d, s, &basis);
+		share += s->track.done / solo_share(d, s);
 		ntt_full += track_solo(d, s, &basis) / shared_speed(s);
 		ntt_share += solo_share(d, s) / shared_speed(s);
 	}
@@ -493,8 +497,8 @@ void track_corun(struct daemon *d, double elapsed_s)
 			continue;
 		}
 		t->known_s += elapsed_s;
-		t->stp_full += full * elapsed_s;
-		t->stp_share += share * elapsed_s;
+		t->stp_full += full;
+		t->stp_share += share;
 		t->antt_full = ntt_full / n;
 		t->antt_share = ntt_share / n;
 	}
@@ -533,6 +537,7 @@ void track_figures(struct daemon *d, struct step *s, bool complete, struct step_
 	f.windows = t->windows.n;
 	if (t->windows.n)
 		f.gain_basis = provenance_name(t->last.basis);
+	f.launch = t->launch;
 	f.phases = t->n_phases ? t->changes : -1;
 	f.moves = s->rebinds;
 	*ret = f;

@@ -49,6 +49,7 @@ struct track {
 	struct track_work last;
 	bool has_last;
 	double rate; /* units/s now; NAN unknown */
+	double done; /* units of the last interval */
 
 	/* phases */
 	struct phase busy, intensity;
@@ -76,13 +77,13 @@ struct track {
 
 	/* co-run */
 	double known_s, unknown_s;    /* in company, with and without everybody's speed */
-	double stp_full, stp_share;   /* integrals over known_s; NAN: not known throughout */
+	double stp_full, stp_share;   /* solo seconds of work done by all in known_s; NAN unknown */
 	double antt_full, antt_share; /* newest */
 
 	/* windows and launches */
 	struct gain_mean windows; /* logarithms */
 	double stretch[4];
-	bool control; /* started without a lever */
+	const char *launch; /* "lever", "control"; NULL neither */
 	int64_t control_until_ns;
 	int64_t no_speed_until_ns; /* an experiment saw no progress: not asked again before */
 };

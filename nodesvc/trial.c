@@ -50,6 +50,7 @@ static void put_on(struct daemon *d, struct step *s, const struct coreset *set)
 		log_debug("step %s: trial: %s", s->id, err.text);
 		return;
 	}
+	lend_end(d, s); /* lent again when the trial is over */
 	if (s->pages)
 		pages_grant(s->pages, set, topo_count_cores(d->topo, set));
 }
@@ -59,6 +60,7 @@ static void put_back(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
+	lend_end(d, s);
 	if (actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_debug("step %s: trial: %s", s->id, err.text);
 	if (s->pages)
@@ -73,16 +75,20 @@ static void put_all(struct daemon *d, bool planned)
 		if (!is_placed(s))
 			continue;
 		/* Slurm's way is that all run at once. */
-		if (!planned)
+		if (!planned) {
 			rotate_leave(d, s);
+			lend_end(d, s);
+		}
 		if (planned)
 			put_on(d, s, &s->coreset);
 		else
 			put_back(d, s);
 		track_disturb(s);
 	}
-	if (planned)
+	if (planned) {
 		rotate_update(d);
+		lend_update(d);
+	}
 }
 
 static void finish(struct daemon *d)
@@ -248,6 +254,7 @@ static void place_experiment(struct daemon *d)
 			continue;
 		track_disturb(s);
 		rotate_leave(d, s);
+		lend_end(d, s);
 		if (s == subject(d)) {
 			put_on(d, s, own);
 			continue;

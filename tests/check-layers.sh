@@ -24,8 +24,8 @@ nodesvc/record: nodesvc/record/ common/ nodesvc/counters/counters.h
 nodesvc/report: nodesvc/report/ common/ nodesvc/record/ nodesvc/ctl/client.h
 nodesvc/ctl: nodesvc/ctl/ common/ nodesvc/counters/ nodesvc/engine/ nodesvc/record/ nodesvc/report/ nodesvc/conf
 nodesvc/trace: nodesvc/trace/ common/ nodesvc/engine/
-nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/ nodesvc/trace/
-nodesvc/runtime: nodesvc/runtime/ common/
+nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/ nodesvc/trace/ nodesvc/runtime/task_
+nodesvc/runtime: nodesvc/runtime/ common/ nodesvc/engine/
 nodesvc: nodesvc/ common/ spank/
 '
 

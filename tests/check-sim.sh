@@ -34,13 +34,48 @@ eval_it --json --workers=1 >"$dir/one"
 eval_it --json --workers=3 >"$dir/three"
 cmp "$dir/one" "$dir/three" >&2 || complain "the same seed gave other bytes with three workers"
 for field in bench schema provenance results policy stp stp_lo stp_hi antt worst_ntt moves_per_s \
-  stp_full antt_full stp_share antt_share antt_best; do
+  stp_full antt_full stp_share antt_share antt_best qos_violations worst_of_fair; do
   grep -q "\"$field\":" "$dir/one" || complain "eval --json has no field $field"
 done
 grep -q '"provenance":"simulated"' "$dir/one" || complain "eval --json does not say simulated"
 grep -q '"policy":"lira,tie=first,h=0"' "$dir/one" || complain "options of a policy are lost"
 ! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "eval --json has a figure that is none"
 eval_it | grep -q '^simulated:' || complain "eval does not say simulated"
+
+# Every population: whole figures, and the same bytes with other workers.
+for population in lira parsec latent adversarial measured spec-wl mapper; do
+  for workers in 1 4; do
+    "$sim" eval --population=$population --seed=4711 --combos=2 --seconds=40 --json \
+      --workers=$workers --policies=linux,alternate,best-static,oracle >"$dir/p$workers"
+  done
+  cmp "$dir/p1" "$dir/p4" >&2 || complain "$population: other bytes with four workers"
+  ! grep -qiE ': *-?(nan|inf|null)' "$dir/p1" || complain "$population: a figure that is none"
+  [ "$(grep -c '"policy":' "$dir/p1")" = 4 ] || complain "$population: results are missing"
+done
+
+# Models of one's own, good and bad.
+mkdir "$dir/models"
+cp "$top/nodesvc/sim/models/stream.yaml" "$dir/models"
+"$sim" eval --population=measured --models="$dir/models" --policies=linux --combos=1 --seconds=20 \
+  --per-combo --json | grep -q '"stream"' || complain "--models is not used"
+sed 's/^  mlp:.*/  mlp: {value: 0, from: assumed}/' "$dir/models/stream.yaml" >"$dir/models/b.yaml"
+line=$(grep -n '^  mlp:' "$dir/models/b.yaml" | cut -d: -f1)
+status 1 eval --population=measured --models="$dir/models" --policies=linux
+grep -q "models/b.yaml:$line: value: '0'" "$dir/err" ||
+  complain "a bad model is not named with its line: $(cat "$dir/err")"
+status 1 eval --population=measured --models="$dir/nowhere" --policies=linux
+status 2 eval --population=lira --models="$dir/models" --policies=linux
+
+# Sensitivity: a row for nothing changed, two for each parameter, of the programs too.
+status 0 eval --population=lira --policies=mean-static,best-static --combos=2 --seconds=20 \
+  --sensitivity=0.3 --json
+grep -q '"bench":"sensitivity"' "$dir/out" || complain "--sensitivity --json says no bench"
+grep -q '"provenance":"simulated"' "$dir/out" || complain "--sensitivity does not say simulated"
+for field in 'nothing' 'machine: bandwidth' 'penalty: wake' 'program: mlp' 'program: alpha'; do
+  grep -q "\"parameter\":\"$field\"" "$dir/out" || complain "--sensitivity has no row $field"
+done
+[ "$(grep -c '"tau":' "$dir/out")" = 53 ] || complain "--sensitivity: not 53 rows"
+status 2 eval --population=lira --policies=linux --sensitivity=1
 
 cat >"$dir/w.yaml" <<'END'
 policies: [linux, fair]

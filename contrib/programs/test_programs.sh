@@ -9,7 +9,7 @@ not_ok() {
   failed=1
 }
 
-for name in spin cachehog pagerank stencil; do
+for name in spin cachehog pagerank stencil bursty; do
   out=$("$bin/$name" --work=1) || not_ok "$name --work=1: exit status $?"
   case $out in
   "program=$name seconds="[0-9]*" work=1 rate="*) ;;
@@ -31,6 +31,14 @@ for name in pagerank stencil; do
   one=$(OMP_NUM_THREADS=1 "$bin/$name" --work=2 --size=12)
   two=$(OMP_NUM_THREADS=2 "$bin/$name" --work=2 --size=12)
   [ "${one##*check=}" = "${two##*check=}" ] || not_ok "$name: '$one' and '$two' differ"
+done
+# dag: all seven schedulers run the graph; refusals.
+out=$("$bin/dag" --tasks=60 --rounds=1 --hit=none) || not_ok "dag: exit status $?"
+[ "$(echo "$out" | grep -c '"policy"')" = 7 ] || not_ok "dag prints '$out'"
+for bad in --tasks=0 --kernel=none --hit=x 1; do
+  rc=0
+  "$bin/dag" "$bad" >/dev/null 2>&1 || rc=$?
+  [ $rc -eq 2 ] || not_ok "dag $bad: exit status $rc"
 done
 [ $failed -eq 0 ] && echo "ok"
 exit $failed

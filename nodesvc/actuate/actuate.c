@@ -64,6 +64,12 @@ const char *actuate_why_not(const struct actuate *a)
 	return a->why_not;
 }
 
+int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,
+	struct errbuf *err)
+{
+	return cpus_read(a->root, s->step_path, ret, err);
+}
+
 int actuate_restore_all(struct actuate *a, struct errbuf *err)
 {
 	char **path;

@@ -96,6 +96,10 @@ const struct actuate_ops *actuate_get_ops(const struct actuate *a);
 /* Why no cgroup backend was chosen; "" when one was. */
 const char *actuate_why_not(const struct actuate *a);
 
+/* The set that the step's level holds in the kernel now, ours or not. 0 or -errno. */
+int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,
+	struct errbuf *err);
+
 /*
  * actuate_restore_all - puts back everything in the ledger, whoever wrote it: on stop, release
  * and at start after a crash. Returns the number of steps restored or dropped as gone, <0 when

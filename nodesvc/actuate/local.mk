@@ -6,6 +6,7 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/cpus.c \
 	nodesvc/actuate/freeze.c nodesvc/actuate/freeze.h \
 	nodesvc/actuate/guard.c nodesvc/actuate/guard.h \
+	nodesvc/actuate/idle.c nodesvc/actuate/idle.h \
 	nodesvc/actuate/internal.h \
 	nodesvc/actuate/locate.c \
 	nodesvc/actuate/locate_pid.c \

@@ -182,33 +182,37 @@ void cachegrind_clean(const char *dir)
 	rmdir(dir);
 }
 
-char **cachegrind_argv(
-	char *const argv[], const char *dir, uint64_t ll_bytes, int ll_assoc, int ll_line)
+char **cachegrind_argv(char *const argv[], const char *dir, const struct cachegrind_caches *caches)
 {
-	enum { N_BEFORE = 8, TEXT = 600 };
-	size_t n = 0, vector;
+	enum { N_BEFORE = 10, TEXT = 600, N_TEXTS = 4 };
+	size_t n = 0, vector, k = 0;
 	char **all, *text;
 
 	while (argv[n])
 		n++;
 	vector = (n + N_BEFORE + 1) * sizeof(*all);
-	all = malloc(vector + 3 * TEXT);
+	all = malloc(vector + N_TEXTS * TEXT);
 	if (!all)
 		return NULL;
 	text = (char *)all + vector;
 	snprintf(text, TEXT, "--cachegrind-out-file=%s/" OUT_PREFIX "%%p", dir);
-	snprintf(text + TEXT, TEXT, "--LL=%" PRIu64 ",%d,%d", ll_bytes, ll_assoc, ll_line);
+	snprintf(text + TEXT, TEXT, "--LL=%" PRIu64 ",%d,%d", caches->ll_bytes, caches->ll_assoc,
+		caches->ll_line);
 	/* It warns about the host's caches although we name ours: only worth showing on failure. */
 	snprintf(text + 2 * TEXT, TEXT, "--log-file=%s/" LOG_PREFIX "%%p", dir);
-	all[0] = (char *)"valgrind";
-	all[1] = (char *)"--tool=cachegrind";
-	all[2] = (char *)"--cache-sim=yes";
-	all[3] = (char *)"--quiet";
-	all[4] = (char *)"--trace-children=yes"; /* a wrapper script is not the program */
-	all[5] = text;
-	all[6] = text + TEXT;
-	all[7] = text + 2 * TEXT;
-	memcpy(all + N_BEFORE, argv, (n + 1) * sizeof(*all));
+	snprintf(text + 3 * TEXT, TEXT, "--D1=%" PRIu64 ",8,64", caches->d1_bytes);
+	all[k++] = (char *)"valgrind";
+	all[k++] = (char *)"--tool=cachegrind";
+	all[k++] = (char *)"--cache-sim=yes";
+	all[k++] = (char *)"--quiet";
+	all[k++] = (char *)"--trace-children=yes"; /* a wrapper script is not the program */
+	for (int i = 0; i < 3; i++)
+		all[k++] = text + (size_t)i * TEXT;
+	if (caches->d1_bytes) {
+		all[k++] = text + 3 * (size_t)TEXT;
+		all[k++] = (char *)"--I1=32768,8,64";
+	}
+	memcpy(all + k, argv, (n + 1) * sizeof(*all));
 	return all;
 }
 

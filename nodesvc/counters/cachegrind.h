@@ -40,11 +40,19 @@ void cachegrind_messages(const char *dir, void (*line)(const char *text, void *a
 /* Removes @dir and the files in it. */
 void cachegrind_clean(const char *dir);
 
+/* The caches to simulate. */
+struct cachegrind_caches {
+	uint64_t ll_bytes;
+	int ll_assoc, ll_line;
+	/* What stands before the last level: 8 ways of 64 bytes, beside 32 kB for instructions.
+	 * 0: the host's first level, as valgrind finds it. */
+	uint64_t d1_bytes;
+};
+
 /*
  * valgrind's command line before @argv, writing into @dir. One block, free() with the vector;
  * NULL when memory is gone. @argv's strings are not copied.
  */
-char **cachegrind_argv(
-	char *const argv[], const char *dir, uint64_t ll_bytes, int ll_assoc, int ll_line);
+char **cachegrind_argv(char *const argv[], const char *dir, const struct cachegrind_caches *caches);
 
 #endif

@@ -243,7 +243,9 @@ static int run_cachegrind(
 	if (!mkdtemp(dir))
 		return err_set(
 			err, -errno, "no temporary directory in %s: %s", tmp, strerror(errno));
-	wrapped = cachegrind_argv(argv, dir, ll_bytes, assoc, line);
+	wrapped = cachegrind_argv(argv, dir,
+		&(struct cachegrind_caches){
+			.ll_bytes = ll_bytes, .ll_assoc = assoc, .ll_line = line});
 	if (!wrapped) {
 		rmdir(dir);
 		return err_set(err, -ENOMEM, "cachegrind: out of memory");

@@ -7,10 +7,47 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/cmd.h"
 #include "nodesvc/ctl/show.h"
+
+/* What running steps showed: the first interval of each run, experiments, runs alone. */
+static int list_measured(struct json_object *o)
+{
+	struct json_object *list = show_get(o, "measured");
+	struct show_table *t;
+
+	if (!list || json_object_array_length(list) == 0)
+		return EXIT_OK;
+	printf("\nMeasured of running steps:\n");
+	t = show_table_create("TYPE|USER|>CORES|KIND|SIGNAL|>MEAN|UNIT|>SPREAD|>COUNT|SOURCE|>AGE");
+	for (size_t i = 0; t && i < json_object_array_length(list); i++) {
+		struct json_object *m = json_object_array_get_idx(list, i);
+		double spread = show_double(m, "spread");
+		char mean[32], age[32], percent[32] = "";
+
+		if (spread == spread)
+			snprintf(percent, sizeof(percent), "%.1f%%", spread * 100);
+		show_table_row(
+			t, (const char *const[]){
+				   show_text(m, "type"),
+				   show_text(m, "user"),
+				   show_text(m, "cores"),
+				   show_text(m, "kind"),
+				   show_text(m, "signal"),
+				   show_si(show_double(m, "mean"), mean, sizeof(mean)),
+				   show_text(m, "unit"),
+				   percent,
+				   show_text(m, "count"),
+				   show_text(m, "source"),
+				   show_elapsed((double)time(NULL) - show_double(m, "last_unix_s"),
+					   age, sizeof(age)),
+			   });
+	}
+	return show_table_print(t, stdout, "");
+}
 
 static int list(struct ctl *ctl, const char *tag)
 {
@@ -49,6 +86,8 @@ static int list(struct ctl *ctl, const char *tag)
 			});
 	}
 	rc = show_table_print(t, stdout, "No profiles stored");
+	if (rc == EXIT_OK)
+		rc = list_measured(o);
 	json_object_put(o);
 	return rc;
 }
@@ -68,20 +107,24 @@ static int rm(struct ctl *ctl, const char *tag)
 	return EXIT_OK;
 }
 
-/* One profile per line: `import` and other tools take it line by line. */
+static void print_lines(struct json_object *list)
+{
+	for (size_t i = 0; list && i < json_object_array_length(list); i++)
+		printf("%s\n", json_object_to_json_string_ext(json_object_array_get_idx(list, i),
+				       JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+/* One per line: `import` and other tools take it line by line. */
 static int export(struct ctl *ctl, const char *tag)
 {
 	struct ctl_request rq = {.cmd = "profile_list", .tag = tag};
-	struct json_object *o = NULL, *profiles;
+	struct json_object *o = NULL;
 	int rc = ctl_ask(ctl, &rq, &o);
 
 	if (rc != EXIT_OK)
 		return rc;
-	profiles = show_get(o, "profiles");
-	for (size_t i = 0; profiles && i < json_object_array_length(profiles); i++)
-		printf("%s\n",
-			json_object_to_json_string_ext(json_object_array_get_idx(profiles, i),
-				JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	print_lines(show_get(o, "profiles"));
+	print_lines(show_get(o, "measured"));
 	json_object_put(o);
 	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }

@@ -15,11 +15,13 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_check.c \
 	nodesvc/ctl/cmd_counters.c \
 	nodesvc/ctl/cmd_drain.c \
+	nodesvc/ctl/cmd_vacuum.c \
 	nodesvc/ctl/cmd_explain.c \
 	nodesvc/ctl/cmd_jobs.c \
 	nodesvc/ctl/cmd_ping.c \
 	nodesvc/ctl/cmd_policies.c \
 	nodesvc/ctl/cmd_profile.c \
+	nodesvc/ctl/cmd_record.c \
 	nodesvc/ctl/cmd_release.c \
 	nodesvc/ctl/cmd_reload.c \
 	nodesvc/ctl/cmd_resume.c \
@@ -78,5 +80,6 @@ EXTRA_DIST += \
 	tests/golden/ctl-release-all.txt \
 	tests/golden/ctl-release.txt \
 	tests/golden/ctl-reload.txt \
+	tests/golden/ctl-vacuum.txt \
 	tests/golden/ctl-status.txt
 # End of EXTRA_DIST

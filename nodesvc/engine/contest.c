@@ -351,7 +351,8 @@ static void set_sizes(struct contest *c)
 	for (int k = 0; k < c->n; k++) {
 		const struct view_job *j = &c->v->job[c->job[k]];
 
-		c->size[k] = j->cores > 0 ? j->cores : 0;
+		/* Of two wishes that contradict each other the minimum is the stronger. */
+		c->size[k] = j->cores <= 0 ? 0 : j->cores < j->min_cores ? j->min_cores : j->cores;
 		given += c->size[k] > 0;
 		sum += c->size[k];
 	}

@@ -67,6 +67,7 @@ struct contest {
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
+	int mark;                        /* of contest_sizes.c's walks */
 	int *member;                     /* [max_jobs] contest jobs by domain, then number */
 	int *first_member;               /* [topo.n_domains + 1] into member[] */
 	struct contest_load *load;       /* [topo.n_domains] */
@@ -149,6 +150,21 @@ void contest_deal_row(struct contest *c, struct plan *p);
  * best, then whatever is free. For policies that choose sizes and leave the where to us.
  */
 void contest_deal_sizes(struct contest *c, const int *size, struct plan *p);
+/* The same, jobs of much @heat (per core, by contest job) apart where that costs no domain more. */
+void contest_deal_apart(struct contest *c, const int *size, const double *heat, struct plan *p);
+
+/*
+ * Where envelopes differ (contest_sizes.c): sizes grow core by core by augmenting paths, from
+ * contest_mixed_start() on. A job that cannot grow never will until a new start.
+ */
+void contest_mixed_start(struct contest *c);
+bool contest_mixed_grow(struct contest *c, int k, const int *order); /* order of cores; NULL any */
+bool contest_mixed_room(struct contest *c, int k);                   /* could it grow? */
+void contest_mixed_give(struct contest *c, struct plan *p);          /* what was grown */
+/* Can these sizes be dealt? Leaves them ready to give. */
+bool contest_mixed_fits(struct contest *c, const int *size, const int *order);
+/* Fair sizes that can be dealt, all cores used; false: not even a core for each. */
+bool contest_mixed_sizes(struct contest *c, int *ret_size);
 
 /* No choice to be made: equal shares by arrival, or groups where jobs outnumber cores. */
 void contest_share(struct contest *c, int *domain_of, struct plan *p);
@@ -161,5 +177,24 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of);
 
 /* Gives job @k exactly the listed cores (its PUs of them). */
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p);
+
+/* --- for contest_*.c */
+
+static inline const struct coreset *contest_current(const struct contest *c, int k)
+{
+	return &c->v->job[c->job[k]].current;
+}
+
+/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
+static inline bool contest_owns_as_group(const struct contest *c, int d, int members)
+{
+	return members > c->capacity[d] || (c->shared && members > 1);
+}
+
+/* Domain that holds all of the current coreset of @k, -1 none. */
+int contest_current_domain(const struct contest *c, int k);
+
+/* Fills member[] and first_member[]: the members of each domain, in order of number. */
+void contest_list_members(struct contest *c, const int *domain_of);
 
 #endif

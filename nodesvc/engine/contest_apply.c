@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest_apply.c - from groupings by domain to coresets, and back from what runs now.
+ * contest_apply.c - from groupings by domain to coresets.
  */
 #include <string.h>
 
 #include "nodesvc/engine/contest.h"
 #include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/explain.h"
-
-static const struct coreset *current_of(const struct contest *c, int k)
-{
-	return &c->v->job[c->job[k]].current;
-}
 
 static bool may_use(const struct contest *c, int k, int core)
 {
@@ -22,7 +17,7 @@ static bool runs_on(const struct contest *c, int k, int core)
 {
 	if (c->running[core] >= -1)
 		return c->running[core] == k;
-	return bits_intersect(&c->t->core[core].pus, current_of(c, k), c->words);
+	return bits_intersect(&c->t->core[core].pus, contest_current(c, k), c->words);
 }
 
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p)
@@ -137,8 +132,7 @@ bool contest_blocks(struct contest *c, struct plan *p)
 	return true;
 }
 
-/* Members of each domain, in order of number. */
-static void list_members(struct contest *c, const int *domain_of)
+void contest_list_members(struct contest *c, const int *domain_of)
 {
 	int *first = c->first_member;
 
@@ -175,12 +169,6 @@ static bool shares_suffice(const struct contest *c, int *want)
 		if (want[k] < c->v->job[c->job[k]].min_cores && c->v->job[c->job[k]].min_cores > 1)
 			return false;
 	return true;
-}
-
-/* Where jobs outnumber cores a group owns its domain, also one that is not itself too large. */
-static bool owns_as_group(const struct contest *c, int d, int members)
-{
-	return members > c->capacity[d] || (c->shared && members > 1);
 }
 
 static void give_whole_domain(struct contest *c, int d, struct plan *p)
@@ -250,18 +238,6 @@ static void give_row(
 		for (int w = 0; w < c->words; w++)
 			set->w[w] &= c->envelope[member[m]]->w[w];
 	}
-}
-
-/* The cores of a row that @k owns become its coreset; returns how many. */
-static int give_owned(struct contest *c, int k, const int *core, int n, struct plan *p)
-{
-	int *list = c->scratch + c->max_jobs, m = 0;
-
-	for (int i = 0; i < n; i++)
-		if (c->owner[core[i]] == k)
-			list[m++] = core[i];
-	contest_give(c, k, list, m, p);
-	return m;
 }
 
 void contest_deal_row(struct contest *c, struct plan *p)
@@ -386,7 +362,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		return;
 	}
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
-	list_members(c, domain_of);
+	contest_list_members(c, domain_of);
 	if (!fits && !shares_suffice(c, want)) {
 		contest_deal_row(c, p);
 		return;
@@ -396,7 +372,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		const int *core = c->core + c->first_core[d];
 		int members = c->first_member[d + 1] - c->first_member[d];
 
-		if (owns_as_group(c, d, members)) {
+		if (contest_owns_as_group(c, d, members)) {
 			give_whole_domain(c, d, p);
 			continue;
 		}
@@ -413,197 +389,6 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 	}
 }
 
-/* Domain that holds all of the current coreset of @k, -1 none. */
-static int current_domain(const struct contest *c, int k)
-{
-	const struct coreset *now = current_of(c, k);
-	int domain = -1;
-
-	bits_for_each (pu, now, c->words) {
-		int core = c->t->pu_core[pu];
-		int d = core >= 0 ? c->core_domain[core] : -1;
-
-		if (d < 0 || (domain >= 0 && d != domain))
-			return -1;
-		domain = d;
-	}
-	return domain;
-}
-
-/* Cores that @k runs on; @l->overlap where another job was there before. */
-static int take_current(struct contest *c, int k, struct contest_load *l)
-{
-	const struct coreset *now = current_of(c, k);
-	int cores = 0;
-
-	bits_for_each (pu, now, c->words) {
-		int core = c->t->pu_core[pu];
-
-		if (c->owner[core] == k)
-			continue;
-		l->overlap = l->overlap || c->owner[core] >= 0;
-		c->owner[core] = k;
-		cores++;
-	}
-	return cores;
-}
-
-static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int d)
-{
-	int capacity = c->capacity[d];
-
-	if (owns_as_group(c, d, l->members))
-		return l->least == capacity; /* all share all */
-	/* Disjoint, and all dealt out as evenly as sizes are. */
-	if (l->overlap || l->sum > capacity)
-		return false;
-	return l->members == 0 || c->given ||
-	       (l->sum == capacity && (!c->equal || l->most - l->least <= 1));
-}
-
-/*
- * Do the current cores of all jobs make shares this contest could have dealt? Each job runs inside
- * its domain.
- */
-static bool domains_are_dealt(struct contest *c, const int *domain_of)
-{
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->owner[i] = -1;
-	for (int d = 0; d < c->n_domains; d++)
-		c->load[d] = (struct contest_load){.least = c->total};
-	for (int k = 0; k < c->n; k++) {
-		struct contest_load *l = &c->load[domain_of[k]];
-		int cores = take_current(c, k, l);
-
-		if (c->given && cores != c->size[k])
-			return false;
-		l->members++;
-		l->sum += cores;
-		l->least = cores < l->least ? cores : l->least;
-		l->most = cores > l->most ? cores : l->most;
-	}
-	for (int d = 0; d < c->n_domains; d++)
-		if (!could_be_dealt(c, &c->load[d], d))
-			return false;
-	return true;
-}
-
-/* Every domain within floor/ceil of its share of the jobs, or balanced by cores. */
-static bool is_balanced(const struct contest *c, const int *domain_of)
-{
-	bool by_count = true, alone = true;
-	int *load = c->scratch, *count = load + c->n_domains;
-
-	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
-	for (int k = 0; k < c->n; k++) {
-		load[domain_of[k]] += c->equal ? 1 : c->size[k];
-		count[domain_of[k]]++;
-	}
-	for (int d = 0; d < c->n_domains; d++) {
-		by_count = by_count && count[d] >= c->n * c->capacity[d] / c->total &&
-			   count[d] <= (c->n * c->capacity[d] + c->total - 1) / c->total;
-		alone = alone && count[d] <= 1;
-	}
-	if (c->uniform && c->n <= c->n_domains)
-		return alone;
-	return by_count || (!c->equal && contest_balanced(c, load));
-}
-
-bool contest_grouped(struct contest *c, int *ret_domain_of)
-{
-	for (int k = 0; k < c->n; k++) {
-		ret_domain_of[k] = current_domain(c, k);
-		if (ret_domain_of[k] < 0 ||
-			!bits_subset(current_of(c, k), c->envelope[k], c->words))
-			return false;
-	}
-	return is_balanced(c, ret_domain_of);
-}
-
-bool contest_incumbent(struct contest *c, int *ret_domain_of)
-{
-	if (!contest_grouped(c, ret_domain_of))
-		return false;
-	for (int k = 0; k < c->n && !c->shared; k++) {
-		int min = c->v->job[c->job[k]].min_cores;
-
-		if (min > 1 && topo_count_cores(c->t, current_of(c, k)) < min)
-			return false;
-	}
-	return domains_are_dealt(c, ret_domain_of);
-}
-
-void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)
-{
-	int *members = c->scratch;
-
-	memset(members, 0, (size_t)c->n_domains * sizeof(int));
-	for (int k = 0; k < c->n; k++)
-		members[domain_of[k]]++;
-	for (int k = 0; k < c->n; k++) {
-		int d = domain_of[k];
-
-		/* Its coreset is the current one already: contest_build() leaves it. */
-		p->job[c->job[k]].group = owns_as_group(c, d, members[d]) ? d : -1;
-		plan_why(p, c->job[k], "%s", why);
-	}
-}
-
-/* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
-static double at_home(const struct contest *c, const int *domain_of, int g, int d)
-{
-	int numa = c->t->domain[c->domain[d]].numa;
-	double bytes = 0;
-
-	for (int k = 0; k < c->n; k++) {
-		const struct view_job *j = &c->v->job[c->job[k]];
-
-		if (domain_of[k] == g && j->home_numa >= 0 && j->home_numa == numa)
-			bytes += j->rss_bytes > 0 ? j->rss_bytes : 1;
-	}
-	return bytes;
-}
-
-void contest_relabel(struct contest *c, int *domain_of)
-{
-	int *label = c->scratch, *taken = label + c->n_domains, *overlap = taken + c->n_domains;
-
-	if (!c->uniform)
-		return;
-	list_members(c, domain_of);
-	for (int d = 0; d < c->n_domains; d++)
-		label[d] = taken[d] = -1;
-	for (int k = 0; k < c->n; k++) {
-		int g = domain_of[k], best = -1;
-
-		if (label[g] >= 0)
-			continue;
-		/* Where most of the group's cores are now, among domains of the same size. */
-		memset(overlap, 0, (size_t)c->n_domains * sizeof(int));
-		for (int m = c->first_member[g]; m < c->first_member[g + 1]; m++) {
-			const struct coreset *now = current_of(c, c->member[m]);
-
-			bits_for_each (pu, now, c->words) {
-				int core = c->t->pu_core[pu];
-
-				if (core >= 0 && c->core_domain[core] >= 0)
-					overlap[c->core_domain[core]]++;
-			}
-		}
-		for (int d = 0; d < c->n_domains; d++)
-			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
-				(best < 0 || overlap[d] > overlap[best] ||
-					(overlap[d] == overlap[best] &&
-						at_home(c, domain_of, g, d) >
-							at_home(c, domain_of, g, best))))
-				best = d;
-		label[g] = best;
-		taken[best] = g;
-	}
-	for (int k = 0; k < c->n; k++)
-		domain_of[k] = label[domain_of[k]];
-}
-
 void contest_by_arrival(struct contest *c, int *ret_domain_of)
 {
 	int *room = c->scratch, *count = room + c->n_domains;
@@ -616,7 +401,7 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of)
 		for (int d = 0; d < c->n_domains; d++)
 			room[d] = pass == 0 ? c->capacity[d] : count[d];
 		for (int k = 0; k < c->n; k++) {
-			int now = current_domain(c, k), need = pass == 0 ? c->size[k] : 1;
+			int now = contest_current_domain(c, k), need = pass == 0 ? c->size[k] : 1;
 
 			ret_domain_of[k] = -1;
 			if (now >= 0 && room[now] >= need && contest_allowed(c, k, now)) {
@@ -640,92 +425,6 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of)
 		if (placed_all)
 			return;
 	}
-}
-
-/* Free cores of a domain that @k may use. */
-static int free_in(const struct contest *c, int k, int d)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->capacity[d]; i++) {
-		int core = c->core[c->first_core[d] + i];
-
-		n += c->owner[core] < 0 && may_use(c, k, core);
-	}
-	return n;
-}
-
-/* Takes up to @want free cores of a domain; returns how many. */
-static int take_in(struct contest *c, int k, int d, int want)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->capacity[d] && n < want; i++) {
-		int core = c->core[c->first_core[d] + i];
-
-		if (c->owner[core] < 0 && may_use(c, k, core)) {
-			c->owner[core] = k;
-			n++;
-		}
-	}
-	return n;
-}
-
-/* Domain for @want cores: one @k is in already, then the tightest that fits, then the roomiest. */
-static int pick_domain(const struct contest *c, int k, int want)
-{
-	int best = -1, best_rank = 0;
-
-	for (int d = 0; d < c->n_domains; d++) {
-		int room = free_in(c, k, d), mine = 0, rank;
-
-		if (room == 0)
-			continue;
-		for (int i = 0; i < c->capacity[d]; i++)
-			mine += c->owner[c->core[c->first_core[d] + i]] == k;
-		rank = room >= want ? 2 * c->total - room : room;
-		rank += mine ? 4 * c->total : 0;
-		if (rank > best_rank) {
-			best = d;
-			best_rank = rank;
-		}
-	}
-	return best;
-}
-
-void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
-{
-	int *left = c->scratch;
-
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->owner[i] = -1;
-	for (int k = 0; k < c->n; k++) {
-		left[k] = size[k];
-		for (int i = 0; i < c->total && left[k] > 0; i++)
-			if (c->owner[c->core[i]] < 0 && runs_on(c, k, c->core[i]) &&
-				may_use(c, k, c->core[i])) {
-				c->owner[c->core[i]] = k;
-				left[k]--;
-			}
-	}
-	/* The largest wants are hardest to keep in one domain: first, and to the end. */
-	for (;;) {
-		int k = -1;
-
-		for (int l = 0; l < c->n; l++)
-			if (left[l] > 0 && (k < 0 || left[l] > left[k]))
-				k = l;
-		if (k < 0)
-			break;
-		while (left[k] > 0) {
-			int d = pick_domain(c, k, left[k]);
-
-			/* No domain: its envelope has no more. */
-			left[k] = d < 0 ? 0 : left[k] - take_in(c, k, d, left[k]);
-		}
-	}
-	for (int k = 0; k < c->n; k++)
-		give_owned(c, k, c->core, c->total, p);
 }
 
 void contest_share(struct contest *c, int *domain_of, struct plan *p)

@@ -5,6 +5,8 @@ libengine_la_SOURCES = \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
+	nodesvc/engine/contest_current.c \
+	nodesvc/engine/contest_sizes.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \
@@ -31,6 +33,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
 	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
+	nodesvc/engine/smt.c nodesvc/engine/smt.h \
 	nodesvc/engine/snake.c nodesvc/engine/snake.h \
 	nodesvc/engine/units.c nodesvc/engine/units.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
@@ -54,14 +57,14 @@ engine_tests = \
 check_PROGRAMS += $(engine_tests)
 TESTS += $(engine_tests)
 # Allocations are counted by --wrap: the engine's objects are linked in statically.
-COUNT_ALLOC_LDFLAGS = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
+COUNT_ALLOC_WRAP = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
 	-Wl,--wrap=strdup -Wl,--wrap=qsort
 BUSY_NODE = tests/unit/busy_node.c tests/unit/busy_node.h \
 	tests/unit/count_alloc.c tests/unit/count_alloc.h
 tests_unit_test_decide_alloc_SOURCES = tests/unit/test_decide_alloc.c $(BUSY_NODE)
 tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
-tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_LDFLAGS)
+tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
@@ -99,16 +102,20 @@ EXTRA_DIST += \
 	tests/golden/lira.json \
 	tests/golden/llc-complex.json \
 	tests/golden/mapper.json \
+	tests/golden/mixed.json \
 	tests/golden/others.json \
 	tests/golden/sbmp.json \
 	tests/golden/sbmp-pp.json \
-	tests/golden/sizes.json
+	tests/golden/sizes.json \
+	tests/golden/smt.json \
+	tests/golden/tx2.xml \
+	tests/toy-policy.sh
 # End of EXTRA_DIST
 
 noinst_PROGRAMS += contrib/bench/decide
 contrib_bench_decide_SOURCES = contrib/bench/decide.c contrib/bench/machinetime.h $(BUSY_NODE)
 contrib_bench_decide_LDADD = libengine.la libtopo.la libcommon.la -lm
-contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_LDFLAGS)
+contrib_bench_decide_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 
 # Not run by itself: for showing that a change for speed leaves every plan as it was.
 noinst_PROGRAMS += contrib/bench/plandigest

@@ -205,6 +205,9 @@ int db_open(sqlite3 **ret, const char *path, const struct db_schema *schema, boo
 	}
 	sqlite3_extended_result_codes(db, 0);
 	sqlite3_busy_timeout(db, read_only ? READER_BUSY_MS : WRITER_BUSY_MS);
+	/* Of effect in an empty file only: later pages can be given back piece by piece. */
+	if (!read_only)
+		sqlite3_exec(db, "PRAGMA auto_vacuum=INCREMENTAL", NULL, NULL, NULL);
 	rc = check_identity(db, schema, read_only, err);
 	if (rc == 0 && !read_only)
 		rc = db_exec(db,

@@ -11,6 +11,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_measurement.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
+	nodesvc/record/record_retain.c \
 	nodesvc/record/record_step.c \
 	nodesvc/record/step_id.c nodesvc/record/step_id.h \
 	nodesvc/record/summary.c nodesvc/record/summary.h

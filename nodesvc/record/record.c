@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 3
+#define RECORD_VERSION 4
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -27,6 +27,8 @@ static int prepare(struct record *r, struct errbuf *err)
 			r->db, RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement, err);
 	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history, err);
+	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_RETAIN_SQL, N_RETAIN_STMTS, r->retain, err);
 	return rc;
 }
 
@@ -35,7 +37,8 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 	/* A version is made of the parts that changed; a new one adds a text and raises the number.
 	 */
 	char schema_1[4096], schema_2[4096], schema_3[4096];
-	const char *const upgrade[RECORD_VERSION] = {schema_1, schema_2, schema_3};
+	const char *const upgrade[RECORD_VERSION] = {
+		schema_1, schema_2, schema_3, RECORD_STEP_SCHEMA_4};
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,
@@ -74,6 +77,7 @@ void record_close(struct record *r)
 	db_finalize(r->registration, N_REGISTRATION_STMTS);
 	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
 	db_finalize(r->history, N_HISTORY_STMTS);
+	db_finalize(r->retain, N_RETAIN_STMTS);
 	sqlite3_close(r->db);
 	free(r);
 }

@@ -45,6 +45,7 @@ struct step_figures {
 	const char *speed_unit;
 	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
 	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
+	const char *launch; /* "lever", "control" (started without, to compare); NULL neither */
 };
 #define STEP_FIGURES_NONE                                                                          \
 	{                                                                                          \
@@ -99,6 +100,13 @@ int record_step_close_lost(
 int64_t record_step_find_running(
 	struct record *r, uint32_t job_id, uint32_t step_id, const char *node);
 
+/*
+ * Speeds in company of ended steps like @like (program, user, node, unit of its figures) that were
+ * launched as @launch; newest first, at most @limit. A non-zero return of @fn ends it.
+ */
+int record_launches(struct record *r, const struct step_row *like, const char *launch, int limit,
+	int (*fn)(double speed, void *arg), void *arg, struct errbuf *err);
+
 struct step_filter {
 	const uint32_t (*job_step)[2]; /* step 0xffffffff: all steps of the job */
 	int n_job_steps;
@@ -113,6 +121,15 @@ int record_step_list(struct record *r, const struct step_filter *f,
 
 /* Removes ended rows whose end is before @before_ns; returns how many. */
 int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err);
+/* The same for at most @max_rows, oldest first. */
+int record_prune_slice(struct record *r, int64_t before_ns, int max_rows, struct errbuf *err);
+int64_t record_count_before(struct record *r, int64_t before_ns, struct errbuf *err);
+/* In use; what is free in the file is not counted. */
+int64_t record_size_bytes(struct record *r, struct errbuf *err);
+/* Gives up to @n free pages back to the file system; nothing in files of before schema 3. */
+int record_release_pages(struct record *r, int n, struct errbuf *err);
+/* Writes the file anew without holes: seconds for a large one, nobody else may have it open. */
+int record_compact(struct record *r, struct errbuf *err);
 
 /*
  * What a live step registered with: its step_start message as it came, and its tasks, for the
@@ -220,6 +237,8 @@ struct measurement {
  * unit other than the stored one starts it anew. */
 int record_measurement_add(
 	struct record *r, const struct measurement *m, double value, struct errbuf *err);
+/* Replaces the one with the key of @m. -EINVAL: it cannot be (empty type, no count, ...). */
+int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err);
 /* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, kind, signal. */
 int record_measurement_list(struct record *r, const char *type, const char *user,
 	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err);

@@ -23,6 +23,7 @@ enum {
 	STEP_PRUNE,
 	STEP_WANT_CLEAR,
 	STEP_WANT_ADD,
+	STEP_LAUNCHES,
 	N_STEP_STMTS,
 };
 
@@ -71,6 +72,13 @@ enum {
 	N_HISTORY_STMTS,
 };
 
+enum {
+	RETAIN_PRUNE,
+	RETAIN_COUNT,
+	RETAIN_SIZE,
+	N_RETAIN_STMTS,
+};
+
 struct record {
 	sqlite3 *db;
 	sqlite3_stmt *step[N_STEP_STMTS];
@@ -79,12 +87,14 @@ struct record {
 	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
 	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
 	sqlite3_stmt *history[N_HISTORY_STMTS];
+	sqlite3_stmt *retain[N_RETAIN_STMTS];
 };
 
 extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
 extern const char RECORD_REGISTRATION_SCHEMA_1[];
 /* From version 1 to 2, and from 2 to 3. */
 extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
+extern const char RECORD_STEP_SCHEMA_4[];
 extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_3[];
 /* Made in every connection before its statements are prepared. */
@@ -95,6 +105,7 @@ extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
 extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
 extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
 extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];
+extern const char *const RECORD_RETAIN_SQL[N_RETAIN_STMTS];
 
 /* Stored name of a signal. */
 const char *record_signal_name(enum signal_id id);

@@ -83,11 +83,25 @@ static void bind_key(sqlite3_stmt *s, const struct measurement *m)
 	sqlite3_bind_text(s, 6, record_signal_name(m->signal), -1, SQLITE_STATIC);
 }
 
+static int put_measurement(struct record *r, const struct measurement *m, struct errbuf *err)
+{
+	sqlite3_stmt *put = r->measurement[MEASUREMENT_PUT];
+
+	bind_key(put, m);
+	sqlite3_bind_text(put, 7, m->unit, -1, SQLITE_STATIC);
+	sqlite3_bind_text(put, 8, m->source, -1, SQLITE_STATIC);
+	sqlite3_bind_int(put, 9, m->count);
+	sqlite3_bind_double(put, 10, m->mean);
+	sqlite3_bind_double(put, 11, m->m2);
+	sqlite3_bind_int64(put, 12, m->first_unix_s);
+	sqlite3_bind_int64(put, 13, m->last_unix_s);
+	return db_run(r->db, put, err, "write a measurement");
+}
+
 int record_measurement_add(
 	struct record *r, const struct measurement *m, double value, struct errbuf *err)
 {
 	sqlite3_stmt *find = r->measurement[MEASUREMENT_FIND];
-	sqlite3_stmt *put = r->measurement[MEASUREMENT_PUT];
 	struct measurement now;
 	double delta;
 	int rc;
@@ -114,15 +128,17 @@ int record_measurement_add(
 	delta = value - now.mean;
 	now.mean += delta / now.count;
 	now.m2 += delta * (value - now.mean);
-	bind_key(put, m);
-	sqlite3_bind_text(put, 7, m->unit, -1, SQLITE_STATIC);
-	sqlite3_bind_text(put, 8, m->source, -1, SQLITE_STATIC);
-	sqlite3_bind_int(put, 9, now.count);
-	sqlite3_bind_double(put, 10, now.mean);
-	sqlite3_bind_double(put, 11, now.m2);
-	sqlite3_bind_int64(put, 12, now.first_unix_s);
-	sqlite3_bind_int64(put, 13, m->last_unix_s);
-	return db_run(r->db, put, err, "write a measurement");
+	now.last_unix_s = m->last_unix_s;
+	return put_measurement(r, &now, err);
+}
+
+int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err)
+{
+	if (!*m->type || m->cores < 1 || m->count < 1 || !isfinite(m->mean) || !(m->m2 >= 0) ||
+		!isfinite(m->m2) || (unsigned int)m->kind >= MEASURED_COUNT)
+		return err_set(err, -EINVAL, "measurement of '%s' at %d cores: %d intervals of %g",
+			m->type, m->cores, m->count, m->mean);
+	return put_measurement(r, m, err);
 }
 
 int record_measurement_list(struct record *r, const char *type, const char *user,

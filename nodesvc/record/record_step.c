@@ -70,6 +70,11 @@ const char RECORD_STEP_SCHEMA_3[] = "DROP INDEX step_uid;"
 				    "CREATE INDEX step_uid_start ON step (uid, start_ns);"
 				    "CREATE INDEX step_uid_span ON step (uid, " SPAN ", start_ns);";
 
+/* Version 4: how a step was launched, and the speeds of a program's launches by an index. */
+const char RECORD_STEP_SCHEMA_4[] = "ALTER TABLE step ADD COLUMN launch TEXT;"
+				    "CREATE INDEX step_launch ON step (program, user, launch, "
+				    "end_ns) WHERE launch IS NOT NULL;";
+
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
 
@@ -79,8 +84,9 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run, "                            \
 	"ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full, gain_placement, "        \
 	"gain_placement_lo, gain_placement_hi, gain_launch, gain_launch_lo, gain_launch_hi, "      \
-	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows"
-#define N_COLUMNS 45
+	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows, "  \
+	"launch"
+#define N_COLUMNS 46
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
@@ -108,7 +114,7 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
 			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
 			"?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, "
-			"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45)",
+			"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46)",
 	[STEP_UPDATE] =
 		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
 		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
@@ -121,8 +127,8 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		"gain_placement_lo = ?33, gain_placement_hi = ?34, gain_launch = ?35, "
 		"gain_launch_lo = ?36, gain_launch_hi = ?37, gain_basis = ?38, solo_speed "
 		"= ?39, shared_speed = ?40, speed_unit = ?41, speed_basis = ?42, phases = "
-		"?43, moves = ?44, windows = ?45 "
-		"WHERE row_id = ?46",
+		"?43, moves = ?44, windows = ?45, launch = ?46 "
+		"WHERE row_id = ?47",
 	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
@@ -145,6 +151,9 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		       "  newer.start_ns > step.start_ns)) AND " WINDOW ORDER,
 	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
 	[STEP_WANT_CLEAR] = "DELETE FROM want",
+	[STEP_LAUNCHES] = "SELECT shared_speed FROM step WHERE program = ?1 AND user IS ?2 AND "
+			  "launch = ?3 AND speed_unit = ?4 AND shared_speed > 0 AND node IS ?5 "
+			  "AND end_ns IS NOT NULL ORDER BY end_ns DESC LIMIT ?6",
 	[STEP_WANT_ADD] = "INSERT INTO want (job, step) VALUES (?1, ?2)",
 };
 
@@ -191,6 +200,7 @@ static void bind_figures(sqlite3_stmt *s, int i, const struct step_figures *f)
 	db_bind_int(s, ++i, f->phases, -1);
 	db_bind_int(s, ++i, f->moves, -1);
 	db_bind_int(s, ++i, f->windows, -1);
+	db_bind_text(s, ++i, f->launch);
 }
 
 static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
@@ -215,6 +225,7 @@ static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
 	f->phases = (int)db_column_int(s, i++, -1);
 	f->moves = (int)db_column_int(s, i++, -1);
 	f->windows = (int)db_column_int(s, i++, -1);
+	f->launch = db_column_text(s, i++);
 }
 
 static void bind_row(sqlite3_stmt *s, const struct step_row *row)
@@ -417,4 +428,24 @@ int record_step_list(struct record *r, const struct step_filter *f,
 	if (f->from_ns > 0)
 		rc = list_rows(r, r->step[earlier], f, fn, arg, err);
 	return rc ? rc : list_rows(r, r->step[within], f, fn, arg, err);
+}
+
+int record_launches(struct record *r, const struct step_row *like, const char *launch, int limit,
+	int (*fn)(double speed, void *arg), void *arg, struct errbuf *err)
+{
+	sqlite3_stmt *s = r->step[STEP_LAUNCHES];
+	int rc, stop = 0;
+
+	db_bind_text(s, 1, like->program);
+	db_bind_text(s, 2, like->user);
+	db_bind_text(s, 3, launch);
+	db_bind_text(s, 4, like->figures ? like->figures->speed_unit : NULL);
+	db_bind_text(s, 5, like->node);
+	sqlite3_bind_int(s, 6, limit);
+	while (!stop && (rc = sqlite3_step(s)) == SQLITE_ROW)
+		stop = fn(sqlite3_column_double(s, 0), arg);
+	if (!stop && rc != SQLITE_DONE)
+		stop = db_fail(r->db, rc, err, "list launches");
+	db_reset(s);
+	return stop;
 }

@@ -73,7 +73,8 @@ static const char STYLE[] =
 	"table{border-collapse:collapse;width:100%;font-size:.85rem;"
 	"font-variant-numeric:tabular-nums}"
 	"th,td{text-align:left;padding:5px 8px;border-bottom:1px solid var(--line);"
-	"vertical-align:top}td{overflow-wrap:anywhere}td.w{min-width:14em}"
+	"vertical-align:top}td{white-space:nowrap}"
+	"td.w{min-width:11em;white-space:normal;overflow-wrap:anywhere}"
 	"th{color:var(--dim);font-weight:600;white-space:nowrap}"
 	"td.r,th.r{text-align:right;white-space:nowrap}"
 	"tr:target{background:var(--card);outline:2px solid hsl(210 60% var(--tl))}"
@@ -271,15 +272,28 @@ static int write_timeline(FILE *f, const struct html_data *d)
 
 static const struct {
 	const char *key, *name, *unit;
+	bool own_scale; /* every program has a unit of its own */
 } SIGNAL[] = {
-	{"utilization", "Utilisation", "of its cores' time, running or waiting to run"},
-	{"progress_per_s", "Progress", "the program's units per second"},
-	{"instructions_per_s", "Instructions", "per thread and second"},
-	{"llc_misses_per_s", "Last-level cache misses", "per thread and second"},
-	{"llc_refs_per_s", "Last-level cache references", "per thread and second"},
-	{"loads_per_s", "Loads", "per thread and second"},
-	{"mem_bytes_per_s", "Memory traffic", "bytes per thread and second"},
+	{"utilization", "Utilisation", "of its cores' time, running or waiting to run", false},
+	{"progress_per_s", "Progress", "of the step's own highest", true},
+	{"instructions_per_s", "Instructions", "per thread and second", false},
+	{"llc_misses_per_s", "Last-level cache misses", "per thread and second", false},
+	{"llc_refs_per_s", "Last-level cache references", "per thread and second", false},
+	{"loads_per_s", "Loads", "per thread and second", false},
+	{"mem_bytes_per_s", "Memory traffic", "bytes per thread and second", false},
 };
+
+/* Largest value of a step's signal; NAN when no sample has it. */
+static double step_max(struct json_object *row, const char *key)
+{
+	struct json_object *samples = html_get(row, "samples");
+	size_t n = samples ? json_object_array_length(samples) : 0;
+	double max = NAN;
+
+	for (size_t k = 0; k < n; k++)
+		max = fmax(max, html_number(json_object_array_get_idx(samples, k), key));
+	return max;
+}
 
 /* Largest value of a signal; NAN when no sample has it. *ret_source: "os", "hw and profile". */
 static double signal_max(const struct html_data *d, const char *key, char *ret_source, size_t size)
@@ -288,15 +302,12 @@ static double signal_max(const struct html_data *d, const char *key, char *ret_s
 
 	*ret_source = '\0';
 	for (int i = 0; i < d->n_steps; i++) {
-		struct json_object *samples = html_get(d->step[i], "samples");
 		struct json_object *sources = html_get(d->step[i], "sample_sources");
 		const char *source = sources ? html_text(sources, key) : NULL;
-		size_t n = samples ? json_object_array_length(samples) : 0;
-		double before = max;
+		double own = step_max(d->step[i], key);
 
-		for (size_t k = 0; k < n; k++)
-			max = fmax(max, html_number(json_object_array_get_idx(samples, k), key));
-		if (source && !strstr(ret_source, source) && !(isnan(max) && isnan(before))) {
+		max = fmax(max, own);
+		if (source && !isnan(own) && !strstr(ret_source, source)) {
 			size_t len = strlen(ret_source);
 
 			snprintf(ret_source + len, size - len, "%s%s", len ? ", " : "", source);
@@ -363,6 +374,8 @@ static void write_signals(FILE *f, const struct html_data *d)
 			continue;
 		if (i == 0)
 			max = fmax(max, 1); /* a ratio: of all there is */
+		if (SIGNAL[i].own_scale)
+			max = 1;
 		if (n_signals++ == 0)
 			fputs("<div class=chart>", f);
 		fprintf(f, "<h3>%s <small>%s%s%s</small></h3>", SIGNAL[i].name, SIGNAL[i].unit,
@@ -373,7 +386,8 @@ static void write_signals(FILE *f, const struct html_data *d)
 			"preserveAspectRatio=none role=img aria-label=\"%s over time\">",
 			max, SIGNAL[i].name);
 		for (int k = 0; k < d->n_steps; k++)
-			write_line(f, d, k, SIGNAL[i].key, max);
+			write_line(f, d, k, SIGNAL[i].key,
+				SIGNAL[i].own_scale ? step_max(d->step[k], SIGNAL[i].key) : max);
 		fputs("</svg>", f);
 		n_phases = write_phases(f, d);
 		fputs("</div>", f);
@@ -505,6 +519,13 @@ static bool is_used(const struct html_data *d, const struct acct_column *c)
 	return false;
 }
 
+/* Columns whose text may be long: they wrap, the others do not. */
+static bool is_long(const char *name)
+{
+	return strcmp(name, "Reason") == 0 || strcmp(name, "Partners") == 0 ||
+	       strcmp(name, "JobName") == 0;
+}
+
 static void write_table(FILE *f, const struct html_data *d)
 {
 	struct acct_format fmt;
@@ -536,9 +557,9 @@ static void write_table(FILE *f, const struct html_data *d)
 				continue;
 			acct_cell(&fmt.column[i], d->step[k], cell, sizeof(cell));
 			fprintf(f, "<td data-n=\"%s\"%s>", name,
-				fmt.column[i].right           ? " class=r"
-				: strcmp(name, "Reason") == 0 ? " class=w"
-							      : "");
+				fmt.column[i].right ? " class=r"
+				: is_long(name)     ? " class=w"
+						    : "");
 			if (i == 0)
 				fprintf(f, "<span><i class=c style=\"--h:%d\"></i>", hue(k));
 			else if (strcmp(name, "State") == 0)

@@ -21,6 +21,11 @@ nodesvc_colocacct_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)
 nodesvc_colocacct_LDADD = libreport.la
 dist_man_MANS += nodesvc/report/colocacct.1
 
+noinst_PROGRAMS += contrib/bench/bin/acct
+contrib_bench_bin_acct_SOURCES = contrib/bench/acct.c
+contrib_bench_bin_acct_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+contrib_bench_bin_acct_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test_acct_time
 tests_unit_test_acct_time_SOURCES = tests/unit/test_acct_time.c
 tests_unit_test_acct_time_CFLAGS = $(UNIT_CFLAGS)

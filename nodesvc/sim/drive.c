@@ -64,6 +64,11 @@ double drive_worst_ntt(const struct drive_result *r, enum ntt_base base)
 	return worst;
 }
 
+double drive_of_fair(const struct drive_result *r, int i)
+{
+	return 1 / r->job[i].ntt_share;
+}
+
 bool drive_is_over(const struct drive *d, const struct run *r)
 {
 	bool all = true, left = false;
@@ -140,9 +145,30 @@ static int run_linux(const struct drive *d, struct drive_result *ret, struct err
 	return rc;
 }
 
+static int run_alternate(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct place *place = calloc((size_t)d->n_jobs, sizeof(*place));
+	int rc = place ? statics_alternate(place, d->m->topo, d->n_jobs, err)
+		       : err_set(err, -ENOMEM, "out of memory");
+
+	if (!rc)
+		rc = one_static(d, place, ret, err);
+	free(place);
+	return rc;
+}
+
 static double value_of(const struct drive *d, const struct drive_result *r)
 {
 	return d->objective == OBJECTIVE_STP ? drive_stp(r, NTT_SHARE) : -drive_antt(r, NTT_BEST);
+}
+
+/*
+ * The mean over placements of what the objective sums up: rates (1/NTT) for STP, times (NTT) for
+ * ANTT. So the mean lies between the worst and the best of them.
+ */
+static double to_mean(const struct drive *d, double ntt)
+{
+	return d->objective == OBJECTIVE_STP ? 1 / ntt : ntt;
 }
 
 /* @want: +1 best, -1 worst, 0 mean of every figure. */
@@ -162,20 +188,19 @@ static int run_statics(
 			}
 			continue;
 		}
-		/* The mean placement: rates, not times, are averaged. */
 		for (int i = 0; i < d->n_jobs; i++) {
-			sum.job[i].ntt_all += 1 / one.job[i].ntt_all / s.n;
-			sum.job[i].ntt_best += 1 / one.job[i].ntt_best / s.n;
-			sum.job[i].ntt_share += 1 / one.job[i].ntt_share / s.n;
+			sum.job[i].ntt_all += to_mean(d, one.job[i].ntt_all) / s.n;
+			sum.job[i].ntt_best += to_mean(d, one.job[i].ntt_best) / s.n;
+			sum.job[i].ntt_share += to_mean(d, one.job[i].ntt_share) / s.n;
 		}
 		sum.n_jobs = one.n_jobs;
 		sum.elapsed_s += one.elapsed_s / s.n;
 	}
 	for (int i = 0; want == 0 && i < d->n_jobs; i++) {
 		sum.job[i].mean_run_s = NAN;
-		sum.job[i].ntt_all = 1 / sum.job[i].ntt_all;
-		sum.job[i].ntt_best = 1 / sum.job[i].ntt_best;
-		sum.job[i].ntt_share = 1 / sum.job[i].ntt_share;
+		sum.job[i].ntt_all = to_mean(d, sum.job[i].ntt_all);
+		sum.job[i].ntt_best = to_mean(d, sum.job[i].ntt_best);
+		sum.job[i].ntt_share = to_mean(d, sum.job[i].ntt_share);
 	}
 	statics_done(&s);
 	if (!rc)
@@ -295,6 +320,7 @@ static const struct reference {
 	int (*run)(const struct drive *d, struct drive_result *ret, struct errbuf *err);
 } references[] = {
 	{"linux", 0, run_linux},
+	{"alternate", 0, run_alternate},
 	{"best-static", 1, NULL},
 	{"mean-static", 0, NULL},
 	{"worst-static", -1, NULL},

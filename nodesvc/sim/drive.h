@@ -27,10 +27,10 @@ enum phase_events { PHASES_WIDTH, PHASES_PAPER, PHASES_NONE };
 enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 
 /*
- * References: "linux" (every job may use every core), "best-static", "mean-static",
- * "worst-static" (of all static placements, by the objective), "oracle" (the best static
- * placement for the phases at hand, moves paid for, or the best static one where that ends
- * better). Anything else: a policy.
+ * References: "linux" (every job may use every core), "alternate" (statics_alternate()),
+ * "best-static", "mean-static", "worst-static" (of all static placements, by the objective),
+ * "oracle" (the best static placement for the phases at hand, moves paid for, or the best static
+ * one where that ends better). Anything else: a policy.
  */
 struct drive {
 	const struct machine *m;
@@ -83,5 +83,8 @@ double drive_ntt(const struct drive_result *r, int i, enum ntt_base base);
 double drive_stp(const struct drive_result *r, enum ntt_base base);
 double drive_antt(const struct drive_result *r, enum ntt_base base);
 double drive_worst_ntt(const struct drive_result *r, enum ntt_base base);
+/* Speed of job @i over its speed alone on its equal share: what MAPPER (PPoPP 2019) guarantees
+ * 0.85 of. */
+double drive_of_fair(const struct drive_result *r, int i);
 
 #endif

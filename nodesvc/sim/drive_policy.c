@@ -263,33 +263,35 @@ static int advance(struct world *w, double until_s, bool may_decide, struct errb
 static int experiment(struct world *w, const struct plan_experiment *x, int job, struct errbuf *err)
 {
 	struct place *place = calloc((size_t)w->r->n_jobs, sizeof(*place));
+	/* Shuffled counters: what is measured is the job whose counters this one shows. */
+	int who = w->d->shuffle && w->r->job[w->shown[job]].present ? w->shown[job] : job;
 	double before, seconds, start = w->r->now_s;
-	int rc, run = w->r->job[job].runs;
+	int rc, run = w->r->job[who].runs;
 	char *id = w->id[job];
 
 	if (!place)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < w->r->n_jobs; i++) {
 		place[i] = (struct place){.active = w->r->job[i].present, .own = w->current[i]};
-		if (i != job)
+		if (i != who)
 			coreset_andnot(&place[i].own, &place[i].own, &x->coreset);
 		else
 			place[i].own = x->coreset;
 	}
 	run_place(w->r, place, NULL, 0);
 	free(place);
-	before = w->r->job[job].counts.instr;
+	before = w->r->job[who].counts.instr;
 	rc = advance(w, start + x->ms / 1e3, false, err);
 	seconds = w->r->now_s - start;
 	/* Ended meanwhile: the figure belongs to two processes. */
-	if (rc || seconds <= 0 || w->r->job[job].runs != run || w->n_events == EVENTS_MAX)
+	if (rc || seconds <= 0 || w->r->job[who].runs != run || w->n_events == EVENTS_MAX)
 		return rc;
 	w->event[w->n_events++] = (struct event){
 		.type = EVENT_EXPERIMENT_RESULT,
 		.job = id,
 		.cores = x->cores,
-		.speed = (w->r->job[job].counts.instr - before) / seconds *
-			 (1 + w->d->sensor.noise * rng_normal(&w->sensor[job].rng)),
+		.speed = (w->r->job[who].counts.instr - before) / seconds *
+			 (1 + w->d->sensor.noise * rng_normal(&w->sensor[who].rng)),
 	};
 	return 0;
 }

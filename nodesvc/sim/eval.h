@@ -16,12 +16,16 @@ struct eval {
 	const struct population *population;
 	const struct machine *m;
 	uint64_t seed;
-	int n_combos, n_jobs, threads;
+	int n_combos, n_jobs;
+	int threads; /* of a program; 0: the population's */
 	int n_policies;
 	const char *policy[EVAL_POLICIES_MAX];
 	struct drive drive; /* horizon, sensor, shuffle: taken over into every run */
 	int workers;        /* 0: one per online CPU */
 	void (*progress)(int done, int all);
+	/* Property of every program that is multiplied (sensitivity.h); 0 none. */
+	int change;
+	double change_factor;
 };
 
 /*

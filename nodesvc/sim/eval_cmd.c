@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/sim/eval.h"
+#include "nodesvc/sim/sensitivity_print.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/sim/stats.h"
 
@@ -21,17 +22,19 @@ static const char usage_text[] =
 	"\n"
 	"Runs combinations of programs on a simulated machine under each policy. All results are\n"
 	"simulated: they follow from the model, not from a measurement.\n"
-	"  --population   lira, parsec, latent or adversarial\n"
+	"  --population   lira, parsec, latent, adversarial, measured, spec-wl or mapper\n"
+	"  --models=DIR   of population measured: a folder of model files (default: those that\n"
+	"                 are built in)\n"
 	"  --policies     separated by commas; options of a policy follow a colon:\n"
 	"                 lira:tie=first:h=0. Besides the policies of the engine: linux,\n"
-	"                 best-static, mean-static, worst-static, oracle\n"
+	"                 alternate, best-static, mean-static, worst-static, oracle\n"
 	"  --topology     \"pack:2 core:8 pu:1\" or an hwloc XML file (default: the paper's "
 	"machine)\n"
 	"  --domain       auto, package, numa, l3, l2 or core (default: the paper's)\n"
 	"  --seed=N       of programs, order and noise (default 1)\n"
 	"  --combos=N     combinations (default 32)\n"
 	"  --jobs=N       programs in a combination (default 4)\n"
-	"  --threads=N    of each program (default: one per hardware thread)\n"
+	"  --threads=N    of each program (default: one per hardware thread; spec-wl: 1)\n"
 	"  --seconds=S    virtual time of a run at most (default 300)\n"
 	"  --runs=N       ... or until every program has completed N times (default 3)\n"
 	"  --sample-ms=N  between samples of counters (default 200)\n"
@@ -41,14 +44,17 @@ static const char usage_text[] =
 	"  --penalties    of sharing cores by time: assumed, measured or none (default\n"
 	"                 assumed)\n"
 	"  --bandwidth=G  GB/s of a memory node\n"
+	"  --sensitivity=P in place of the result: is the order the same when a constant of the\n"
+	"                 machine, or a property of the programs, is times 1-P and 1+P\n"
 	"  --shuffle      give every job another one's counters (a check of the comparison)\n"
 	"  --workers=N    threads to run on (default: one per CPU)\n"
 	"  --per-combo    print every combination, too\n"
 	"  --json         print JSON\n";
 
 struct args {
-	const char *population, *policies, *topology, *domain, *numa, *penalties;
-	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers;
+	const char *population, *policies, *topology, *domain, *numa, *penalties, *models;
+	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers,
+		sensitivity;
 	enum phase_events phases;
 	bool shuffle, per_combo, json;
 };
@@ -85,6 +91,7 @@ static const struct number {
 	{"decide-ms", offsetof(struct args, decide_ms), 1, 1e6, false},
 	{"bandwidth", offsetof(struct args, bandwidth), 0.001, 1e5, false},
 	{"workers", offsetof(struct args, workers), 1, 64, true},
+	{"sensitivity", offsetof(struct args, sensitivity), 0.001, 0.9, false},
 };
 #define N_NUMBERS ((int)(sizeof(numbers) / sizeof(numbers[0])))
 
@@ -113,13 +120,14 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"per-combo", no_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
+		{"models", required_argument, NULL, 'm'},
 		{"phases", required_argument, NULL, 'f'},
 	};
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[11 + i] =
+		options[12 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -150,6 +158,9 @@ static int read_args(struct args *a, int argc, char **argv)
 			break;
 		case 'k':
 			a->penalties = optarg;
+			break;
+		case 'm':
+			a->models = optarg;
 			break;
 		case 'f':
 			if (drive_phases(optarg, &a->phases))
@@ -205,7 +216,11 @@ static void show_progress(int done, int all)
 struct figures {
 	struct interval stp, antt, gain;
 	double stp_all, antt_all, antt_best, stp_share, antt_share, worst, moves, decisions;
+	double violations, worst_of_fair; /* of QOS; the least speed over that on the equal share */
 };
+
+/* MAPPER's guarantee (PPoPP 2019, section 3). */
+#define QOS 0.85
 
 static double *values(const struct eval *e, const struct drive_result *r, enum ntt_base base,
 	double (*of)(const struct drive_result *, enum ntt_base))
@@ -247,10 +262,17 @@ static int summarise(const struct eval *e, const struct drive_result *r,
 	ret->antt_best = mean_of(e, r, NTT_BEST, drive_antt);
 	ret->stp_share = mean_of(e, r, NTT_SHARE, drive_stp);
 	ret->antt_share = mean_of(e, r, NTT_SHARE, drive_antt);
+	ret->worst_of_fair = INFINITY;
 	for (int k = 0; k < e->n_combos; k++) {
 		ret->worst = fmax(ret->worst, drive_worst_ntt(&r[k], base));
 		ret->moves += r[k].moves_per_s / e->n_combos;
 		ret->decisions += r[k].decisions;
+		for (int i = 0; i < r[k].n_jobs; i++) {
+			double part = drive_of_fair(&r[k], i);
+
+			ret->violations += (part < QOS) / (double)(e->n_combos * r[k].n_jobs);
+			ret->worst_of_fair = fmin(ret->worst_of_fair, part);
+		}
 	}
 	return 0;
 }
@@ -283,6 +305,8 @@ static json_object *policy_json(const struct eval *e, const char *policy, const 
 	json_object_object_add(o, "antt_best", number(f->antt_best));
 	json_object_object_add(o, "stp_share", number(f->stp_share));
 	json_object_object_add(o, "antt_share", number(f->antt_share));
+	json_object_object_add(o, "qos_violations", number(f->violations));
+	json_object_object_add(o, "worst_of_fair", number(f->worst_of_fair));
 	return o;
 }
 
@@ -358,19 +382,20 @@ static int print_text(const struct eval *e, const struct args *a, const struct d
 	       "%s; against each program alone %s\n",
 		e->population->name, e->n_combos, e->n_jobs, a->topology,
 		(unsigned long long)e->seed, e->m->p.penalties.name, base[e->population->base]);
-	printf("%-24s %-20s %-20s %9s %8s  STP against %s\n", "policy", "STP", "ANTT", "worst NTT",
-		"moves/s", e->policy[0]);
+	printf("%-24s %-20s %-20s %9s %8s %6s %6s  STP against %s\n", "policy", "STP", "ANTT",
+		"worst NTT", "moves/s", "<0.85", "worst", e->policy[0]);
 	for (int p = 0; p < e->n_policies; p++) {
 		struct figures f;
 
 		if (summarise(e, r + (size_t)p * (size_t)e->n_combos, r, &f))
 			return SIM_FAILED;
-		printf("%-24s %5.3f [%5.3f %5.3f]  %5.3f [%5.3f %5.3f]  %9.2f %8.3f  %+6.2f%% "
-		       "[%+.2f %+.2f]\n",
+		printf("%-24s %5.3f [%5.3f %5.3f]  %5.3f [%5.3f %5.3f]  %9.2f %8.3f %5.1f%% %6.3f  "
+		       "%+6.2f%% [%+.2f %+.2f]\n",
 			e->policy[p], f.stp.mean, f.stp.low, f.stp.high, f.antt.mean, f.antt.low,
-			f.antt.high, f.worst, f.moves, 100 * f.gain.mean, 100 * f.gain.low,
-			100 * f.gain.high);
+			f.antt.high, f.worst, f.moves, 100 * f.violations, f.worst_of_fair,
+			100 * f.gain.mean, 100 * f.gain.low, 100 * f.gain.high);
 	}
+	printf("<0.85, worst: of each program's speed on its equal share alone\n");
 	return fflush(stdout) ? SIM_FAILED : SIM_OK;
 }
 
@@ -417,8 +442,17 @@ int sim_eval(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (population_find(&population, a.population, &err))
+	rc = population_find(&population, a.population, &err);
+	if (rc == -ENOENT)
 		return usage("%s", err.text);
+	if (a.models && strcmp(population.name, "measured") != 0)
+		return usage("--models=%s: only population measured is made of models", a.models);
+	if (a.models)
+		rc = population_models(&population, a.models, &err);
+	if (rc) {
+		fprintf(stderr, "colocsim eval: %s\n", err.text);
+		return SIM_FAILED;
+	}
 	rc = set_machine(&a, &population, &params);
 	if (rc >= 0)
 		return rc;
@@ -456,6 +490,8 @@ int sim_eval(int argc, char **argv)
 	for (int p = 0; p < e.n_policies; p++)
 		if (drive_check(e.policy[p], t, e.n_jobs, &err))
 			return usage("%s", err.text);
+	if (a.sensitivity > 0)
+		return sim_sensitivity(&e, t, &params, a.topology, a.sensitivity, a.json);
 	if (machine_init(&m, t, &params, &err)) {
 		fprintf(stderr, "colocsim eval: %s\n", err.text);
 		return SIM_FAILED;

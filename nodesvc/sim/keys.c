@@ -78,8 +78,8 @@ int keys_value(struct reader *r, yaml_node_t *node, const struct key *k, void *o
 	return k->custom(r, node, object);
 }
 
-int keys_mapping(struct reader *r, yaml_node_t *node, const char *what, const struct key *keys,
-	size_t n_keys, void *object)
+int keys_mapping_seen(struct reader *r, yaml_node_t *node, const char *what, const struct key *keys,
+	size_t n_keys, void *object, uint64_t *ret_seen)
 {
 	uint64_t seen = 0;
 
@@ -105,8 +105,18 @@ int keys_mapping(struct reader *r, yaml_node_t *node, const char *what, const st
 		if (rc)
 			return rc;
 	}
+	*ret_seen = seen;
 	return 0;
 }
+
+int keys_mapping(struct reader *r, yaml_node_t *node, const char *what, const struct key *keys,
+	size_t n_keys, void *object)
+{
+	uint64_t ignored;
+
+	return keys_mapping_seen(r, node, what, keys, n_keys, object, &ignored);
+}
+
 int keys_list(struct reader *r, yaml_node_t *node, const char *what, keys_item_f item, void *object)
 {
 	int rc = 0;
@@ -119,20 +129,22 @@ int keys_list(struct reader *r, yaml_node_t *node, const char *what, keys_item_f
 	return rc;
 }
 
-int keys_load(const char *path, keys_item_f root, void *document, struct errbuf *err)
+/* From @f, or from @text where @f is NULL. */
+static int load(const char *path, FILE *f, const char *text, keys_item_f root, void *document,
+	struct errbuf *err)
 {
-	cleanup_file FILE *f = fopen(path, "re");
 	yaml_parser_t parser;
 	yaml_document_t doc;
 	struct reader r = {.path = path, .doc = &doc, .document = document, .err = err};
 	yaml_node_t *top;
 	int rc;
 
-	if (!f)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!yaml_parser_initialize(&parser))
 		return err_set(err, -ENOMEM, "out of memory");
-	yaml_parser_set_input_file(&parser, f);
+	if (f)
+		yaml_parser_set_input_file(&parser, f);
+	else
+		yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
 	if (!yaml_parser_load(&parser, &doc)) {
 		rc = err_set(err, -EINVAL, "%s:%zu: %s", path, parser.problem_mark.line + 1,
 			parser.problem ? parser.problem : "no YAML");
@@ -144,4 +156,19 @@ int keys_load(const char *path, keys_item_f root, void *document, struct errbuf 
 	}
 	yaml_parser_delete(&parser);
 	return rc;
+}
+
+int keys_load(const char *path, keys_item_f root, void *document, struct errbuf *err)
+{
+	cleanup_file FILE *f = fopen(path, "re");
+
+	if (!f)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return load(path, f, NULL, root, document, err);
+}
+
+int keys_load_text(
+	const char *path, const char *text, keys_item_f root, void *document, struct errbuf *err)
+{
+	return load(path, NULL, text, root, document, err);
 }

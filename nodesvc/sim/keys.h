@@ -65,6 +65,9 @@ int keys_value(struct reader *r, yaml_node_t *node, const struct key *k, void *o
 /* @what names the mapping in errors; at most 64 keys. */
 int keys_mapping(struct reader *r, yaml_node_t *node, const char *what, const struct key *keys,
 	size_t n_keys, void *object);
+/* The same, for who needs keys: bit i of *ret_seen says that keys[i] was there. */
+int keys_mapping_seen(struct reader *r, yaml_node_t *node, const char *what, const struct key *keys,
+	size_t n_keys, void *object, uint64_t *ret_seen);
 #define READ_MAPPING(r, node, what, keys, object)                                                  \
 	keys_mapping(r, node, what, keys, sizeof(keys) / sizeof((keys)[0]), object)
 
@@ -77,5 +80,8 @@ int keys_list(
  * Errors: -EINVAL as above, -errno the file cannot be read, -ENOMEM, what @root returns.
  */
 int keys_load(const char *path, keys_item_f root, void *document, struct errbuf *err);
+/* The same of @text; @path is for errors only. */
+int keys_load_text(
+	const char *path, const char *text, keys_item_f root, void *document, struct errbuf *err);
 
 #endif

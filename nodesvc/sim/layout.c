@@ -98,6 +98,24 @@ static void make_pools(struct layout *l, const struct place *place)
 	}
 }
 
+/* 0 is "not set" */
+static struct levers acting(const struct machine *m, const struct levers *set)
+{
+	uint32_t all = m->p.llc_ways < 32 ? (UINT32_C(1) << m->p.llc_ways) - 1 : UINT32_MAX;
+
+	return (struct levers){
+		.ways = set->ways & all ? set->ways & all : all,
+		.bandwidth = set->bandwidth > 0 ? set->bandwidth : 1,
+		.clock = set->clock > 0 ? set->clock : 1,
+	};
+}
+
+static uint64_t hash_levers(uint64_t h, const struct levers *v)
+{
+	return rng_mix(h ^ v->ways ^ (uint64_t)(v->bandwidth * 1e6) << 32) ^
+	       (uint64_t)(v->clock * 1e6);
+}
+
 void layout_set(struct layout *l, const struct place *place, int n_jobs)
 {
 	uint64_t h = 1;
@@ -111,8 +129,9 @@ void layout_set(struct layout *l, const struct place *place, int n_jobs)
 		j->cores = topo_count_cores(l->m->topo, &place[i].own);
 		j->n_lent = j->active ? place[i].n_lent : 0;
 		h = rng_mix(h + (uint64_t)j->active);
+		j->levers = acting(l->m, &place[i].levers);
 		if (j->active)
-			h = hash_set(h, &place[i].own);
+			h = hash_levers(hash_set(h, &place[i].own), &j->levers);
 		for (int k = 0; k < j->n_lent; k++) {
 			int donor = place[i].lent[k].donor;
 			struct coreset both;

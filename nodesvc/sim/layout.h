@@ -18,9 +18,20 @@
 
 #define LENT_MAX 8
 
+/*
+ * What a node's resctrl and cpufreq can set for one job; 0 everywhere: nothing is set. No plan
+ * asks for them yet.
+ */
+struct levers {
+	uint32_t ways;    /* of each last-level cache, one bit each (CAT) */
+	double bandwidth; /* part of a memory node's bandwidth it may draw there, 0..1 (MBA) */
+	double clock;     /* its cores', relative to the machine's */
+};
+
 /* Where one job runs. */
 struct place {
 	bool active; /* false: frozen, or not there */
+	struct levers levers;
 	struct coreset own;
 	int n_lent;
 	struct {
@@ -32,7 +43,8 @@ struct place {
 struct layout_job {
 	bool active;
 	int pus, cores, pool;
-	double *share; /* [n_caches] of its width; sums to 1 */
+	struct levers levers; /* as they act: no zeros */
+	double *share;        /* [n_caches] of its width; sums to 1 */
 	int n_lent;
 	struct {
 		int donor;

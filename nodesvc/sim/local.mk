@@ -9,15 +9,21 @@ libsim_la_SOURCES = \
 	nodesvc/sim/drive_internal.h \
 	nodesvc/sim/drive_policy.c \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
+	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
+	nodesvc/sim/model.c nodesvc/sim/model.h \
+	nodesvc/sim/model_fit.c \
+	nodesvc/sim/models.c nodesvc/sim/models_builtin.h \
 	nodesvc/sim/pool.c nodesvc/sim/pool.h \
 	nodesvc/sim/phase_watch.c nodesvc/sim/phase_watch.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \
+	nodesvc/sim/population_drawn.c nodesvc/sim/population_drawn.h \
 	nodesvc/sim/population_tables.c nodesvc/sim/population_tables.h \
 	nodesvc/sim/program.c nodesvc/sim/program.h \
 	nodesvc/sim/rng.c nodesvc/sim/rng.h \
 	nodesvc/sim/run.c nodesvc/sim/run.h \
+	nodesvc/sim/sensitivity.c nodesvc/sim/sensitivity.h \
 	nodesvc/sim/sensor.c nodesvc/sim/sensor.h \
 	nodesvc/sim/solve.c nodesvc/sim/solve.h \
 	nodesvc/sim/statics.c nodesvc/sim/statics.h \
@@ -25,24 +31,43 @@ libsim_la_SOURCES = \
 	nodesvc/sim/task_eval.c nodesvc/sim/task_eval.h \
 	nodesvc/sim/task_graph.c nodesvc/sim/task_graph.h \
 	nodesvc/sim/task_machine.c nodesvc/sim/task_machine.h \
-	nodesvc/sim/task_place.c nodesvc/sim/task_place.h \
 	nodesvc/sim/task_preset.c nodesvc/sim/task_preset.h \
-	nodesvc/sim/task_queue.c nodesvc/sim/task_queue.h \
 	nodesvc/sim/task_rate.c nodesvc/sim/task_rate.h \
 	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
 # End of libsim_la_SOURCES
-libsim_la_CFLAGS = $(AM_CFLAGS) -pthread
-libsim_la_LIBADD = libengine.la libtopo.la libcommon.la -lpthread -lm
+nodist_libsim_la_SOURCES = nodesvc/sim/models_builtin.c
+libsim_la_CFLAGS = $(AM_CFLAGS) -pthread $(YAML_CFLAGS)
+libsim_la_LIBADD = libtasks.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) -lpthread -lm
+
+# Models of real programs: part of colocsim, and installed to look at and to start own ones from.
+modelsdir = $(pkgdatadir)/models
+dist_models_DATA = \
+	nodesvc/sim/models/dgemm.yaml \
+	nodesvc/sim/models/fft.yaml \
+	nodesvc/sim/models/gromacs.yaml \
+	nodesvc/sim/models/lammps.yaml \
+	nodesvc/sim/models/pagerank.yaml \
+	nodesvc/sim/models/randomaccess.yaml \
+	nodesvc/sim/models/stencil.yaml \
+	nodesvc/sim/models/stream.yaml \
+	nodesvc/sim/models/zstd.yaml
+# End of dist_models_DATA
+CLEANFILES += nodesvc/sim/models_builtin.c
+nodesvc/sim/models_builtin.c: $(dist_models_DATA) nodesvc/sim/embed-models
+	$(AM_V_at)$(MKDIR_P) nodesvc/sim
+	$(AM_V_GEN)cd $(srcdir) && $(SHELL) nodesvc/sim/embed-models $(dist_models_DATA) \
+		>$(abs_builddir)/$@.new && mv $(abs_builddir)/$@.new $(abs_builddir)/$@
+EXTRA_DIST += nodesvc/sim/embed-models
 
 dist_man_MANS += nodesvc/sim/colocsim.1
 bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
-	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/plan_cmd.c \
 	nodesvc/sim/replay_cmd.c \
 	nodesvc/sim/run_cmd.c \
+	nodesvc/sim/sensitivity_print.c nodesvc/sim/sensitivity_print.h \
 	nodesvc/sim/sim.h \
 	nodesvc/sim/task_cmd.c \
 	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
@@ -56,6 +81,8 @@ sim_tests = \
 	tests/unit/test_sim_drive \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
+	tests/unit/test_sim_model \
+	tests/unit/test_sim_population \
 	tests/unit/test_sim_shape \
 	tests/unit/test_sim_tasks \
 	tests/unit/test_sim_workload \
@@ -74,6 +101,12 @@ tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_shape_SOURCES = tests/unit/test_sim_shape.c
 tests_unit_test_sim_shape_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_shape_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_model_SOURCES = tests/unit/test_sim_model.c
+tests_unit_test_sim_model_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_model_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_population_SOURCES = tests/unit/test_sim_population.c
+tests_unit_test_sim_population_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_population_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_eval_SOURCES = tests/unit/test_sim_eval.c
 tests_unit_test_sim_eval_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
@@ -81,13 +114,11 @@ tests_unit_test_sim_tasks_SOURCES = tests/unit/test_sim_tasks.c
 tests_unit_test_sim_tasks_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_tasks_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_task_workload_SOURCES = \
-	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
 	tests/unit/test_task_workload.c
 tests_unit_test_task_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
 tests_unit_test_task_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
 tests_unit_test_sim_workload_SOURCES = \
-	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h \
 	tests/unit/test_sim_workload.c
 tests_unit_test_sim_workload_CFLAGS = $(UNIT_CFLAGS) $(YAML_CFLAGS)
@@ -106,16 +137,22 @@ EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
 	contrib/workloads/das-clocks.yaml \
 	contrib/workloads/das-heat.yaml \
 	contrib/workloads/das-interference.yaml \
+	doc/plots/das-dvfs.svg \
+	doc/plots/das-matmul.svg \
 	doc/plots/lira-fig7.svg \
 	doc/plots/lira-fig9.svg \
 	doc/plots/sbmp-fig11.svg
 # End of EXTRA_DIST
 noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
-contrib_bench_bin_dassim_SOURCES = contrib/bench/dassim.c
+contrib_bench_bin_dassim_SOURCES = \
+	contrib/bench/dassim.c \
+	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
+# End of contrib_bench_bin_dassim_SOURCES
 contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
 	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/others.c \
 	contrib/bench/papersim/papersim.c \
 	contrib/bench/papersim/reasons.c \
 	contrib/bench/papersim/robust.c \

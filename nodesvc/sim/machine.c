@@ -8,6 +8,7 @@
 /*
  * LIRA's machine (ROSS 2015, section 6.1: two Xeon E5-2660, 2.2 GHz, 20 MB per socket) gives the
  * clock and the cache. Everything else is an assumption of ours:
+ * - 20 ways of cache, one per MB: what is set by CAT, where something is;
  * - 38 GB/s of the socket's nominal 51.2 (four channels of DDR3-1600) usable;
  * - 85 ns to local memory, 1.5 times that to the other socket: the usual order on such machines;
  * - two threads of a core slow each other's core part by 1.6 (together 1.25 times one);
@@ -21,6 +22,7 @@ void machine_defaults(struct machine_params *ret)
 {
 	*ret = (struct machine_params){
 		.hz = 2.2e9,
+		.llc_ways = 20,
 		.bytes_per_s = 38e9,
 		.latency_s = 85e-9,
 		.remote = 1.5,

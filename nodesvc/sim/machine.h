@@ -30,6 +30,7 @@ struct penalties {
 struct machine_params {
 	double hz;
 	double llc_bytes;   /* 0: the topology's, else 20 MB */
+	int llc_ways;       /* 1..32 */
 	double bytes_per_s; /* usable, per memory node */
 	double latency_s;   /* unloaded, local */
 	double remote;      /* factor on the latency of another node */

@@ -1,86 +1,161 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/sim/model.h"
 #include "nodesvc/sim/population.h"
+#include "nodesvc/sim/population_drawn.h"
 #include "nodesvc/sim/population_tables.h"
 #include "nodesvc/sim/rng.h"
 
-static const struct population populations[] = {
-	{"lira", "pack:2 core:8 pu:1", TOPO_PACKAGE, 4, POPULATION_LIRA, population_lira,
-		OBJECTIVE_STP, NTT_SHARE},
-	{"parsec", "pack:4 l3:2 core:6 pu:1", TOPO_L3, 4, POPULATION_PARSEC, population_parsec,
-		OBJECTIVE_ANTT, NTT_BEST},
-	{"latent", "pack:2 core:8 pu:1", TOPO_PACKAGE, 4, 0, NULL, OBJECTIVE_STP, NTT_SHARE},
-	{"adversarial", "pack:2 core:8 pu:1", TOPO_PACKAGE, 4, POPULATION_ADVERSARIAL,
-		population_adversarial, OBJECTIVE_STP, NTT_SHARE},
-};
-
-int population_find(struct population *ret, const char *name, struct errbuf *err)
+/* LIRA's machine is the default one, its runtime is Callisto's. */
+static void machine_lira(struct machine_params *ret)
 {
-	for (size_t i = 0; i < sizeof(populations) / sizeof(populations[0]); i++) {
-		if (strcmp(populations[i].name, name) == 0) {
-			*ret = populations[i];
-			return 0;
-		}
-	}
-	return err_set(err, -ENOENT,
-		"unknown population '%s' (lira, parsec, latent, adversarial are there)", name);
+	ret->llc_bytes = 20e6;
+	ret->fill_in_cache = true;
 }
 
-void population_machine(const struct population *p, struct machine_params *ret)
+/* The same machine; real programs bring no runtime that lends. */
+static void machine_measured(struct machine_params *ret)
 {
-	if (p->objective == OBJECTIVE_STP) {
-		/* LIRA's machine is the default one, its runtime is Callisto's. */
-		ret->llc_bytes = 20e6;
-		ret->fill_in_cache = true;
-		return;
-	}
-	/*
-	 * SBMP, PACT 2012, table 2: Opteron 6172, 2.1 GHz; 12 MB of L3 per socket of two dies (the
-	 * text says per die). 24 GB/s usable per socket (memory node) are assumed, of four channels
-	 * of PC3-10600.
-	 */
+	ret->llc_bytes = 20e6;
+}
+
+/*
+ * SBMP, PACT 2012, table 2: Opteron 6172, 2.1 GHz; 12 MB of L3 per socket of two dies (the text
+ * says per die). 24 GB/s usable per socket (memory node) are assumed, of four channels of
+ * PC3-10600.
+ */
+static void machine_sbmp(struct machine_params *ret)
+{
 	ret->hz = 2.1e9;
 	ret->llc_bytes = 6e6;
 	ret->bytes_per_s = 24e9;
 }
 
-static void draw_phase(struct rng *r, struct phase *f)
+/*
+ * Tian et al., table 1: two sockets of four cores at 2.13 GHz, "Xeon E5620", 4 MB of L3 (what is
+ * sold under that name has 12). 16 GB/s usable per socket are assumed, of its three channels of
+ * DDR3-1066.
+ */
+static void machine_spec(struct machine_params *ret)
 {
-	phase_init(f);
-	f->seconds = rng_log_uniform(r, 5, 40);
-	f->alpha = rng_log_uniform(r, 0.002, 0.1);
-	f->gamma = rng_uniform(r, 0, 5e-4);
-	f->beta = 1 - f->alpha - f->gamma;
-	f->cpi = rng_uniform(r, 0.4, 1.2);
-	f->loads = rng_uniform(r, 0.1, 0.5);
-	f->refs = rng_log_uniform(r, 5e-4, 0.04);
-	f->miss_hi = rng_uniform(r, 0.3, 1);
-	f->miss_lo = rng_uniform(r, 0, 0.7) * f->miss_hi;
-	f->working_set_bytes = rng_log_uniform(r, 1e6, 64e6);
-	f->mlp = rng_uniform(r, 1.5, 8);
-	f->sync = rng_uniform(r, 0, 0.5);
-	f->comm = rng_uniform(r, 0, 0.3);
-	f->wait = rng_uniform(r, 0, 1);
+	ret->hz = 2.13e9;
+	ret->llc_bytes = 4e6;
+	ret->bytes_per_s = 16e9;
 }
 
-static void draw_program(struct rng *r, int number, struct program *p)
+/*
+ * MAPPER, PPoPP 2019, section 3: four Xeon E7-4820 v3 of ten cores with two threads. Clock and
+ * cache are that processor's, 1.9 GHz and 25 MB; 40 GB/s usable per socket are assumed.
+ */
+static void machine_mapper(struct machine_params *ret)
 {
-	memset(p, 0, sizeof(*p));
-	snprintf(p->name, sizeof(p->name), "latent%d", number);
-	p->n_phases = 1 + rng_below(r, 4);
-	for (int f = 0; f < p->n_phases; f++)
-		draw_phase(r, &p->phase[f]);
-	/* One in four loads its input first, as LIRA's graph programs do. */
-	if (rng_below(r, 4) == 0 && p->n_phases < PROGRAM_PHASES_MAX) {
-		memmove(&p->phase[1], &p->phase[0], (size_t)p->n_phases * sizeof(p->phase[0]));
-		phase_init(&p->phase[0]);
-		p->phase[0].io = true;
-		p->phase[0].seconds = rng_uniform(r, 5, 15);
-		p->n_phases++;
+	ret->hz = 1.9e9;
+	ret->llc_bytes = 25e6;
+	ret->bytes_per_s = 40e9;
+}
+
+#define LIRA_TOPOLOGY "pack:2 core:8 pu:1"
+
+static const struct population populations[] = {
+	{
+		.name = "lira",
+		.topology = LIRA_TOPOLOGY,
+		.domain = TOPO_PACKAGE,
+		.n_jobs = 4,
+		.n_programs = POPULATION_LIRA,
+		.program = population_lira,
+		.base = NTT_SHARE,
+		.machine = machine_lira,
+	},
+	{
+		.name = "parsec",
+		.topology = "pack:4 l3:2 core:6 pu:1",
+		.domain = TOPO_L3,
+		.n_jobs = 4,
+		.n_programs = POPULATION_PARSEC,
+		.program = population_parsec,
+		.objective = OBJECTIVE_ANTT,
+		.base = NTT_BEST,
+		.machine = machine_sbmp,
+	},
+	{
+		.name = "latent",
+		.topology = LIRA_TOPOLOGY,
+		.domain = TOPO_PACKAGE,
+		.n_jobs = 4,
+		.base = NTT_SHARE,
+		.machine = machine_lira,
+		.draw = population_draw_latent,
+	},
+	{
+		.name = "adversarial",
+		.topology = LIRA_TOPOLOGY,
+		.domain = TOPO_PACKAGE,
+		.n_jobs = 4,
+		.n_programs = POPULATION_ADVERSARIAL,
+		.program = population_adversarial,
+		.base = NTT_SHARE,
+		.machine = machine_lira,
+	},
+	{
+		.name = "measured",
+		.topology = LIRA_TOPOLOGY,
+		.domain = TOPO_PACKAGE,
+		.n_jobs = 4,
+		.base = NTT_SHARE,
+		.machine = machine_measured,
+	},
+	{
+		.name = "spec-wl",
+		.topology = "pack:2 core:4 pu:1",
+		.domain = TOPO_PACKAGE,
+		.n_jobs = 4,
+		.threads = 1,
+		.base = NTT_ALL,
+		.machine = machine_spec,
+		.draw = population_draw_spec,
+	},
+	{
+		.name = "mapper",
+		.topology = "pack:4 core:10 pu:2",
+		.domain = TOPO_PACKAGE,
+		.n_jobs = 4,
+		.base = NTT_SHARE,
+		.machine = machine_mapper,
+		.draw = population_draw_mapper,
+	},
+};
+
+int population_models(struct population *p, const char *dir, struct errbuf *err)
+{
+	/* Programs of a population outlive every struct population. */
+	static struct program models[MODELS_MAX];
+	int rc = models_load(models, &p->n_programs, dir, err);
+
+	if (!rc)
+		p->program = models;
+	return rc;
+}
+
+int population_find(struct population *ret, const char *name, struct errbuf *err)
+{
+	for (size_t i = 0; i < sizeof(populations) / sizeof(populations[0]); i++) {
+		if (strcmp(populations[i].name, name) != 0)
+			continue;
+		*ret = populations[i];
+		return ret->n_programs || ret->draw ? 0 : population_models(ret, NULL, err);
 	}
+	return err_set(err, -ENOENT,
+		"unknown population '%s' (lira, parsec, latent, adversarial, measured, spec-wl, "
+		"mapper are there)",
+		name);
+}
+
+void population_machine(const struct population *p, struct machine_params *ret)
+{
+	p->machine(ret);
 }
 
 /* The @k-th of all choices of @m out of @n in lexicographic order. */
@@ -110,16 +185,14 @@ int population_combo(const struct population *p, uint64_t seed, int k, int n_job
 	struct rng r;
 	int chosen[64];
 
-	if (p->n_programs == 0) {
-		rng_init(&r, seed, 1000 + (uint64_t)k);
-		for (int i = 0; i < n_jobs; i++)
-			draw_program(&r, i, &ret[i]);
+	if (n_jobs > DRIVE_JOBS_MAX)
+		return err_set(err, -EINVAL, "%d jobs: at most %d", n_jobs, DRIVE_JOBS_MAX);
+	if (p->draw) {
+		p->draw(seed, k, n_jobs, ret);
 		return 0;
 	}
 	if (n_jobs > p->n_programs || n_jobs > 64) {
 		/* More jobs than programs: with repetition. */
-		if (n_jobs > DRIVE_JOBS_MAX)
-			return err_set(err, -EINVAL, "%d jobs: at most %d", n_jobs, DRIVE_JOBS_MAX);
 		rng_init(&r, seed, 1000 + (uint64_t)k);
 		for (int i = 0; i < n_jobs; i++)
 			ret[i] = p->program[rng_below(&r, p->n_programs)];

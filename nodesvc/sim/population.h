@@ -6,6 +6,9 @@
  * parsec      the eight programs of SBMP (PACT 2012), with its published utilisation
  * latent      every property drawn independently: no correlation a policy could live on by luck
  * adversarial programs made to mislead policies
+ * measured    models of real programs (model.h): counted and timed, on fewer cores than simulated
+ * spec-wl     the two workloads of the LLC-complex paper, as far as it tells (population_drawn.h)
+ * mapper      programs of the suites that MAPPER was run on (population_drawn.h)
  */
 #ifndef COLOC_SIM_POPULATION_H
 #define COLOC_SIM_POPULATION_H
@@ -19,15 +22,25 @@ struct population {
 	const char *topology; /* the paper's machine */
 	enum topo_level domain;
 	int n_jobs;     /* of a combination, unless told otherwise */
+	int threads;    /* of a program, unless told otherwise; 0: one per hardware thread */
 	int n_programs; /* 0: drawn for each combination */
 	const struct program *program;
 	enum objective objective;
 	enum ntt_base base; /* what "alone" means in the paper's figures */
+	/* Constants of the paper's machine that differ from machine_defaults(). */
+	void (*machine)(struct machine_params *ret);
+	void (*draw)(uint64_t seed, int k, int n_jobs, struct program *ret); /* NULL: program[] */
 };
 
-/* Errors: -ENOENT, the text lists the known ones. */
+/*
+ * population_find - @ret points into storage that lives as long as the process; `measured` has the
+ * models that are built in, read at the first call (one thread only).
+ * Errors: -ENOENT, the text lists the known ones.
+ */
 int population_find(struct population *ret, const char *name, struct errbuf *err);
-/* Constants of the paper's machine that differ from machine_defaults(). */
+/* The models of folder @dir in place of those built in. Errors: models_load()'s. */
+int population_models(struct population *p, const char *dir, struct errbuf *err);
+/* What p->machine does, onto machine_defaults(). */
 void population_machine(const struct population *p, struct machine_params *ret);
 /*
  * population_combo - programs of combination @k: without repetition inside a combination; all

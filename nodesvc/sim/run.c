@@ -228,6 +228,10 @@ void run_place(struct run *r, const struct place *place, const struct run_slice 
 		j->warm_until_s = r->now_s + r->m->p.warmup_s;
 	}
 	memcpy(r->place, place, (size_t)r->n_jobs * sizeof(*place));
+	for (int i = 0; i < r->n_jobs; i++)
+		if (!place[i].levers.ways && !(place[i].levers.bandwidth > 0) &&
+			!(place[i].levers.clock > 0))
+			r->place[i].levers = r->job[i].spec.levers;
 	for (int k = 0; k < slices; k++)
 		total += slice[k].seconds;
 	for (int k = 0; k < (slices > 0 ? slices : 1); k++) {

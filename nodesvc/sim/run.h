@@ -15,9 +15,10 @@
 
 struct run_spec {
 	const struct program *program;
-	int threads;      /* 0: one per PU of the node */
-	double arrival_s; /* 0: from the start */
-	int runs;         /* then it leaves; 0: never */
+	int threads;          /* 0: one per PU of the node */
+	double arrival_s;     /* 0: from the start */
+	int runs;             /* then it leaves; 0: never */
+	struct levers levers; /* wherever it is placed, unless the place sets its own */
 };
 
 /* True cumulative counts: the sensor adds what measuring does to them. */

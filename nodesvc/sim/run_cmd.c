@@ -78,10 +78,14 @@ static void print_result(const struct workload *w, const char *policy, const str
 		drive_worst_ntt(r, NTT_SHARE), r->moves_per_s, r->elapsed_s);
 	printf("  %-20s %6s %12s %10s %10s\n", "program", "runs", "mean run", "NTT share",
 		"NTT full");
-	for (int i = 0; i < r->n_jobs; i++)
-		printf("  %-20s %6d %10.2f s %10.3f %10.3f\n", w->job[i].program->name,
-			r->job[i].runs, r->job[i].mean_run_s, r->job[i].ntt_share,
-			r->job[i].ntt_all);
+	for (int i = 0; i < r->n_jobs; i++) {
+		char mean[32] = ""; /* no run completed: not known */
+
+		if (isfinite(r->job[i].mean_run_s))
+			snprintf(mean, sizeof(mean), "%.2f s", r->job[i].mean_run_s);
+		printf("  %-20s %6d %12s %10.3f %10.3f\n", w->job[i].program->name, r->job[i].runs,
+			mean, r->job[i].ntt_share, r->job[i].ntt_all);
+	}
 }
 
 static void record(void *ctx, const struct view *v, const struct plan *p, const char *refused)

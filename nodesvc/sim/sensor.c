@@ -37,7 +37,10 @@ void sensor_restart(struct sensor *s, const struct run_job *j, double now_s)
 static void count(struct sensor *s, const struct sensor_params *p, enum counter_id c, double more,
 	struct sample *ret)
 {
-	s->count[c] += fmax(0, more * (1 + p->noise * rng_normal(&s->rng)));
+	/* What a counter did not see is taken to be as what it saw: the less, the wider off. */
+	double noise = p->running > 0 ? p->noise / sqrt(p->running) : p->noise;
+
+	s->count[c] += fmax(0, more * (1 + noise * rng_normal(&s->rng)));
 	if (s->count[c] > (double)COUNTER_MASK)
 		s->count[c] -= (double)COUNTER_MASK + 1;
 	ret->count[c] = (uint64_t)s->count[c] & COUNTER_MASK;
@@ -49,7 +52,8 @@ bool sensor_read(struct sensor *s, const struct sensor_params *p, const struct r
 	double now_s, struct signal signal[SIGNAL_COUNT])
 {
 	const struct run_counts *c = &j->counts;
-	struct sample now = {.t_ns = (int64_t)(now_s * 1e9), .running_ratio = NAN};
+	struct sample now = {
+		.t_ns = (int64_t)(now_s * 1e9), .running_ratio = p->running > 0 ? p->running : 1};
 	struct signal fresh[SIGNAL_COUNT] = {{0}};
 	double elapsed = now_s - s->seen_s, utilization;
 

@@ -15,6 +15,7 @@ struct sensor_params {
 	double utilization_noise; /* absolute deviation */
 	double dropout;           /* odds that a counter of a sample is missing */
 	double late;              /* odds that a whole sample is missing */
+	double running; /* part of the time each counter is on (they take turns); 0: always */
 };
 
 struct sensor {

@@ -26,7 +26,10 @@
 
 struct pair {
 	int job, cache;
-	double share;       /* of the job's threads */
+	double share;      /* of the job's threads */
+	uint32_t ways;     /* that it may fill */
+	double most_bytes; /* per second, that it may draw */
+	double hz;
 	double working_set; /* bytes in this cache */
 	double held;        /* bytes */
 	double instr_per_s;
@@ -47,6 +50,7 @@ struct solver {
 	double *extra;        /* [max_jobs] lent width */
 	double *share;        /* [max_jobs * n_caches] with lent time in it */
 	double *demand;       /* [max_jobs] cores */
+	double *step_held;    /* [max_jobs] bytes, of one cache */
 	unsigned char *fixed; /* [max_jobs] */
 };
 
@@ -72,10 +76,11 @@ int solver_create(struct solver **ret, const struct machine *m, int max_jobs, st
 	s->extra = calloc(jobs, sizeof(double));
 	s->share = calloc(jobs * caches, sizeof(double));
 	s->demand = calloc(jobs, sizeof(double));
+	s->step_held = calloc(jobs, sizeof(double));
 	s->fixed = calloc(jobs, 1);
 	if (!s->pair || !s->by_cache || !s->first || !s->latency || !s->load || !s->gain ||
 		!s->step || !s->penalty || !s->cpi || !s->extra || !s->share || !s->demand ||
-		!s->fixed) {
+		!s->step_held || !s->fixed) {
 		solver_free(s);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -99,6 +104,7 @@ void solver_free(struct solver *s)
 	free(s->extra);
 	free(s->share);
 	free(s->demand);
+	free(s->step_held);
 	free(s->fixed);
 	free(s);
 }
@@ -292,6 +298,9 @@ static void make_pairs(
 				.job = i,
 				.cache = c,
 				.share = share[c],
+				.ways = l->job[i].levers.ways,
+				.most_bytes = l->job[i].levers.bandwidth * s->m->p.bytes_per_s,
+				.hz = l->job[i].levers.clock * s->m->p.hz,
 				.working_set = f->working_set_bytes * (0.5 + 0.5 * share[c]),
 			};
 		}
@@ -337,12 +346,14 @@ static double rates(struct solver *s, const struct solve_in *in)
 		const struct solve_in *job = &in[q->job];
 		const struct phase *f = &job->program->phase[job->phase];
 		double miss = f->refs * phase_miss_ratio(f, q->held, q->working_set);
-		double cycles =
-			s->cpi[q->job] + miss * pair_latency(s, q, job) * s->m->p.hz / f->mlp;
-		double rate = phase_speedup(f, s->extra[q->job]) * q->share * s->m->p.hz / cycles /
+		double cycles = s->cpi[q->job] + miss * pair_latency(s, q, job) * q->hz / f->mlp;
+		double rate = phase_speedup(f, s->extra[q->job]) * q->share * q->hz / cycles /
 			      s->penalty[q->job];
-		double bytes;
+		double bytes = rate * miss * LINE_BYTES * TRAFFIC_FACTOR;
 
+		/* MBA delays requests; here: until no more than the part that was set gets by. */
+		if (bytes > q->most_bytes && q->most_bytes < s->m->p.bytes_per_s)
+			rate *= q->most_bytes / bytes;
 		change = fmax(change, fabs(rate - q->instr_per_s) / rate);
 		q->instr_per_s = rate;
 		q->misses_per_s = rate * miss;
@@ -357,6 +368,62 @@ static double rates(struct solver *s, const struct solve_in *in)
 }
 
 /*
+ * One cache whose ways are not open to all alike: way by way as below, a job inserting evenly into
+ * those it may fill; what one does not want of a way (its cap) the others of that way get.
+ */
+static double fill_ways(struct solver *s, int first, int last)
+{
+	double size = s->m->llc_bytes / s->m->p.llc_ways, change = 0;
+
+	for (int k = first; k < last; k++)
+		s->step_held[k - first] = 0;
+	for (int w = 0; w < s->m->p.llc_ways; w++) {
+		double left = size, sum = 0;
+		bool again = true;
+
+		for (int k = first; k < last; k++) {
+			const struct pair *q = &s->pair[s->by_cache[k]];
+
+			s->fixed[k - first] = !(q->ways >> w & 1);
+			if (!s->fixed[k - first])
+				sum += (q->misses_per_s + 1e-3) / __builtin_popcount(q->ways);
+		}
+		while (again) {
+			again = false;
+			for (int k = first; k < last; k++) {
+				const struct pair *q = &s->pair[s->by_cache[k]];
+				int n = __builtin_popcount(q->ways);
+				double want = (q->misses_per_s + 1e-3) / n;
+				double cap = OCCUPANCY_CAP * q->working_set / n;
+
+				if (s->fixed[k - first] || left * want / sum < cap)
+					continue;
+				s->fixed[k - first] = 1;
+				s->step_held[k - first] += cap;
+				left -= cap;
+				sum -= want;
+				again = true;
+				break;
+			}
+		}
+		for (int k = first; k < last; k++) {
+			const struct pair *q = &s->pair[s->by_cache[k]];
+
+			if (!s->fixed[k - first])
+				s->step_held[k - first] += left * (q->misses_per_s + 1e-3) /
+							   __builtin_popcount(q->ways) / sum;
+		}
+	}
+	for (int k = first; k < last; k++) {
+		struct pair *q = &s->pair[s->by_cache[k]];
+
+		change = fmax(change, fabs(s->step_held[k - first] - q->held));
+		q->held += 0.5 * (s->step_held[k - first] - q->held);
+	}
+	return change / s->m->llc_bytes;
+}
+
+/*
  * One cache: occupancy in proportion to insertions, as under random replacement; what exceeds a
  * job's cap goes to the others. Returns the largest change, relative to the cache.
  */
@@ -365,6 +432,13 @@ static double fill_cache(struct solver *s, int cache)
 	int first = s->first[cache], last = s->first[cache + 1];
 	double left = s->m->llc_bytes, sum = 0, change = 0;
 	bool again = true;
+
+	for (int k = first; k < last; k++)
+		if (s->pair[s->by_cache[k]].ways != s->pair[s->by_cache[first]].ways)
+			return fill_ways(s, first, last);
+	if (last > first)
+		left *= (double)__builtin_popcount(s->pair[s->by_cache[first]].ways) /
+			s->m->p.llc_ways;
 
 	for (int k = first; k < last; k++) {
 		sum += s->pair[s->by_cache[k]].misses_per_s + 1e-3;
@@ -474,7 +548,7 @@ void solver_run(
 			continue;
 		ret[i].io_rate = 1;
 		/* What little it runs: no part of its progress, but counters see it. */
-		ret[i].instr_per_s = ret[i].busy * s->m->p.hz / f->cpi;
+		ret[i].instr_per_s = ret[i].busy * l->job[i].levers.clock * s->m->p.hz / f->cpi;
 	}
 }
 

@@ -100,6 +100,19 @@ static void group(struct listing *x, int job)
 	}
 }
 
+/* One placement: job i has units[i] whole domains in a row. */
+static void add_dealt(struct listing *x)
+{
+	struct place *p = append(x);
+	int d = 0;
+
+	for (int i = 0; p && i < x->s->n_jobs; i++) {
+		p[i].active = true;
+		for (int k = 0; k < x->units[i]; k++, d++)
+			take_cores(x->t, d, 0, x->t->domain[d].n_cores, &p[i].own);
+	}
+}
+
 static void deal(struct listing *x, int job, int left)
 {
 	int n = x->s->n_jobs;
@@ -107,15 +120,8 @@ static void deal(struct listing *x, int job, int left)
 	if (x->rc)
 		return;
 	if (job == n - 1) {
-		struct place *p = append(x);
-		int d = 0;
-
 		x->units[job] = left;
-		for (int i = 0; p && i < n; i++) {
-			p[i].active = true;
-			for (int k = 0; k < x->units[i]; k++, d++)
-				take_cores(x->t, d, 0, x->t->domain[d].n_cores, &p[i].own);
-		}
+		add_dealt(x);
 		return;
 	}
 	for (int u = 1; u <= left - (n - 1 - job); u++) {
@@ -124,29 +130,66 @@ static void deal(struct listing *x, int job, int left)
 	}
 }
 
+static int open_listing(struct listing *x, struct statics *s, const struct topo *t, int n_jobs)
+{
+	*x = (struct listing){.s = s, .t = t, .equal = true};
+	memset(s, 0, sizeof(*s));
+	s->n_jobs = n_jobs;
+	x->domain_of = calloc((size_t)n_jobs, sizeof(int));
+	x->units = calloc((size_t)n_jobs, sizeof(int));
+	x->count = calloc((size_t)t->n_domains, sizeof(int));
+	if (!x->domain_of || !x->units || !x->count)
+		x->rc = -ENOMEM;
+	return x->rc;
+}
+
+static int close_listing(struct listing *x)
+{
+	free(x->domain_of);
+	free(x->units);
+	free(x->count);
+	if (x->rc)
+		statics_done(x->s);
+	return x->rc;
+}
+
+int statics_alternate(struct place *ret, const struct topo *t, int n_jobs, struct errbuf *err)
+{
+	struct statics s;
+	struct listing x;
+	int domains = t->n_domains;
+
+	if (!open_listing(&x, &s, t, n_jobs)) {
+		for (int i = 0; i < n_jobs; i++) {
+			x.domain_of[i] = i % domains;
+			x.count[i % domains]++;
+			x.units[i] = domains / n_jobs + (i < domains % n_jobs);
+		}
+		if (n_jobs > domains)
+			add_grouping(&x);
+		else
+			add_dealt(&x);
+	}
+	if (!x.rc)
+		memcpy(ret, s.place, (size_t)n_jobs * sizeof(*ret));
+	if (close_listing(&x))
+		return err_set(err, -ENOMEM, "out of memory");
+	statics_done(&s);
+	return 0;
+}
+
 int statics_list(struct statics *ret, const struct topo *t, int n_jobs, struct errbuf *err)
 {
-	struct listing x = {.s = ret, .t = t, .equal = true};
+	struct listing x;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->n_jobs = n_jobs;
-	x.domain_of = calloc((size_t)n_jobs, sizeof(int));
-	x.units = calloc((size_t)n_jobs, sizeof(int));
-	x.count = calloc((size_t)t->n_domains, sizeof(int));
-	if (!x.domain_of || !x.units || !x.count)
-		x.rc = -ENOMEM;
+	open_listing(&x, ret, t, n_jobs);
 	for (int d = 1; d < t->n_domains; d++)
 		x.equal &= t->domain[d].n_cores == t->domain[0].n_cores;
-	if (n_jobs > t->n_domains)
+	if (!x.rc && n_jobs > t->n_domains)
 		group(&x, 0);
-	else
+	else if (!x.rc)
 		deal(&x, 0, t->n_domains);
-	free(x.domain_of);
-	free(x.units);
-	free(x.count);
-	if (x.rc)
-		statics_done(ret);
-	if (x.rc == -E2BIG)
+	if (close_listing(&x) == -E2BIG)
 		return err_set(err, x.rc, "%d jobs on %d domains: more than %d static placements",
 			n_jobs, t->n_domains, STATICS_MAX);
 	return x.rc ? err_set(err, x.rc, "out of memory") : 0;

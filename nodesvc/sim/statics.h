@@ -18,10 +18,16 @@ struct statics {
 	struct place *place; /* [n * n_jobs] */
 };
 
-#define STATICS_MAX 2000
+#define STATICS_MAX 6000
 
 /* Errors: -E2BIG more than STATICS_MAX, -ENOMEM. Free with statics_done(). */
 int statics_list(struct statics *ret, const struct topo *t, int n_jobs, struct errbuf *err);
 void statics_done(struct statics *s);
+/*
+ * statics_alternate - jobs go round the domains in order of their start, members of a domain share
+ * it equally; fewer jobs than domains: equal runs of whole domains. What the LLC-complex paper
+ * takes for the operating system (section 2.2). @ret: [n_jobs]. Errors: -ENOMEM.
+ */
+int statics_alternate(struct place *ret, const struct topo *t, int n_jobs, struct errbuf *err);
 
 #endif

@@ -134,7 +134,7 @@ int sim_run_tasks(const char *path, const char *policy, bool json)
 		struct task_placer check;
 
 		e.policy[p] = policy ? policy : w->policy[p];
-		if (task_placer_init(&check, e.policy[p], e.m, e.g, 1, &err))
+		if (task_placer_init(&check, e.policy[p], e.m->topo, &e.m->fast, 1, &err))
 			return failed(err.text);
 		task_placer_done(&check);
 	}

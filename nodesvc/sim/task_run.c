@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "nodesvc/sim/rng.h"
-#include "nodesvc/sim/task_queue.h"
+#include "nodesvc/runtime/task_queue.h"
 #include "nodesvc/sim/task_rate.h"
 
 /* Streams of a run's seed. */
@@ -97,8 +97,8 @@ static void wake_thieves(struct sim *s)
 
 static int decide(struct sim *s, int task, int core)
 {
-	int rc = task_placer_decide(
-		&s->placer, s->now, &s->g->task[task], core, &s->live[task].place, s->err);
+	int rc = task_placer_decide(&s->placer, s->now, type_of(s, task)->name,
+		s->g->task[task].high, core, &s->live[task].place, s->err);
 
 	s->looks++;
 	if (!rc)
@@ -270,7 +270,7 @@ static int leave(struct sim *s, int core)
 		if (late > 0)
 			seconds -= late * log(1 - rng_uniform(&s->clock, 0, 1));
 		rc = task_placer_report(
-			&s->placer, s->now, s->g->task[task].type, t->place, seconds, s->err);
+			&s->placer, s->now, type_of(s, task)->name, t->place, seconds, s->err);
 	}
 	if (++t->left_it == t->place.width) {
 		const struct task *k = &s->g->task[task];
@@ -423,7 +423,8 @@ int task_run(const struct task_run *run, struct task_result *ret, struct errbuf 
 		rng_init(&s->steal, run->seed, STREAM_STEAL);
 		rng_init(&s->clock, run->seed, STREAM_CLOCK);
 		task_weather_start(&s->weather, run->m);
-		rc = task_placer_init(&s->placer, run->policy, run->m, run->g, run->seed, err);
+		rc = task_placer_init(
+			&s->placer, run->policy, run->m->topo, &run->m->fast, run->seed, err);
 	}
 	if (!rc) {
 		rc = run_graph(s);

@@ -135,7 +135,8 @@ static int read_from(struct reader *r, yaml_node_t *node, void *object)
 		return keys_refuse_value(r, node, "from", "POPULATION/PROGRAM");
 	snprintf(name, sizeof(name), "%.*s", (int)(slash - text), text);
 	if (population_find(&population, name, NULL))
-		return keys_refuse_value(r, node, "from", "population lira, parsec or adversarial");
+		return keys_refuse_value(
+			r, node, "from", "population lira, parsec, adversarial or measured");
 	for (int i = 0; i < population.n_programs; i++) {
 		if (strcmp(population.program[i].name, slash + 1) != 0)
 			continue;
@@ -210,7 +211,22 @@ struct job_text {
 	char program[PROGRAM_NAME_MAX];
 	int threads, runs, count;
 	double arrival_s;
+	struct levers levers;
 };
+
+/* "0-3,8": numbers of ways */
+static int read_ways(struct reader *r, yaml_node_t *node, void *object)
+{
+	struct job_text *j = object;
+	const char *text = keys_text(node);
+	struct coreset ways;
+
+	if (!text || coreset_parse(&ways, text, NULL) || coreset_is_empty(&ways) ||
+		coreset_next(&ways, 32) >= 0)
+		return keys_refuse_value(r, node, "llc_ways", "list of ways (\"0-3\"), below 32");
+	j->levers.ways = (uint32_t)ways.w[0];
+	return 0;
+}
 
 static int read_job(struct reader *r, yaml_node_t *node, void *object)
 {
@@ -220,6 +236,9 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 		INT("runs", struct job_text, runs, 1, 1e6),
 		INT("count", struct job_text, count, 1, DRIVE_JOBS_MAX),
 		NUMBER("arrival_s", struct job_text, arrival_s, 0, 1e9, 1),
+		CUSTOM("llc_ways", read_ways),
+		NUMBER("bandwidth", struct job_text, levers.bandwidth, 0.01, 1, 1),
+		NUMBER("clock", struct job_text, levers.clock, 0.05, 2, 1),
 	};
 	struct workload *w = object;
 	struct job_text j = {.count = 1};
@@ -233,8 +252,8 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 		if (w->n_jobs + j.count > DRIVE_JOBS_MAX)
 			return keys_refuse(r, node, "too many jobs (256)");
 		while (j.count-- > 0)
-			w->job[w->n_jobs++] =
-				(struct run_spec){&w->program[i], j.threads, j.arrival_s, j.runs};
+			w->job[w->n_jobs++] = (struct run_spec){
+				&w->program[i], j.threads, j.arrival_s, j.runs, j.levers};
 		return 0;
 	}
 	return err_set(r->err, -EINVAL, "%s:%zu: job: program '%s' is not among the programs above",

@@ -1,14 +1,19 @@
 # live tests: against a real Slurm of their own, as root; `make check-live' runs them one after
 # another. Exit 77: a prerequisite is missing, and which.
 live_scripts = \
+	tests/live/measure.sh \
+	tests/live/gain.sh \
+	tests/live/corun.sh \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
 	tests/live/report.sh \
+	tests/live/accounting.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/lend.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \

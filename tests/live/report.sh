@@ -35,6 +35,8 @@ is "$rc" 1 "and may not release them"
 like "$err" 'only root' "which he is told"
 run setpriv --reuid=65534 --regid=65534 --clear-groups "$colocacct" --store="$tmp/store" -n -P
 like "$rc:$err" '^1:.*coloc.db: cannot open: Permission denied' "nor read the store"
+has_sample() { acct --json --history -j "$1" | grep -q '"samples":\[{"unix_s"'; }
+ok "its signals are recorded as it runs" wait_for 20 has_sample 5.0
 ctl release 5.0 >/dev/null
 ok "released, a step has Slurm's cores" cpuset_is a 0-1
 stop_steps
@@ -50,6 +52,33 @@ sbatch_wait --coloc=on --array=3-4 --wrap 'srun true'
 ok "an array's step is ARRAYJOB_TASK.STEP" wait_for 20 field_is 8_3.0 State COMPLETED
 ok "and the other" wait_for 20 field_is 8_4.0 State COMPLETED
 is "$(field 8 JobID | grep -c '^8_[34]\.0$')" 2 "the array's job stands for all its tasks"
+
+# --- as a page, and as an ordinary user ---
+as_user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+acct --html -j 5,6 >"$tmp/page.html"
+is "$?" 0 "the report is made of real steps"
+like "$(cat "$tmp/page.html")" '<div class=lab>core 0</div>.*<div class=lab>core 1</div>' "both cores have their lane"
+like "$(cat "$tmp/page.html")" 'class=sig.*<path .*source: os|source: os.*class=sig.*<path ' "with utilisation under it"
+like "$(acct --json --history -j 5.0)" '"coreset_changes":\[\{"unix_s":[0-9.]+,"coreset":"0-1","why":"[^"]+"\},\{' "with when and why"
+chmod 777 "$tmp"
+run as_user srun -D / -J users --coloc=on true
+is "$rc" 0 "a user's step"
+users_row() { [ "$(as_user "$colocacct" --socket="$socket" -n -P -o JobName,User,State 2>&1)" = "users|nobody|COMPLETED" ]; }
+ok "is what he sees, and nothing else" wait_for 5 users_row
+run as_user "$colocacct" --socket="$socket" -a
+is "$rc" 2 "asking for all users is refused"
+like "$(as_user "$colocacct" --socket="$socket" --html)" 'users</td>' "his page is of his steps"
+is "$(as_user "$colocacct" --socket="$socket" --html | grep -c '>good<')" 0 "and of no other's"
+is "$(acct -n -P -o JobName --name=users)" users "root finds it by name"
+is "$(acct -n -P -o JobName -N "$node" --name=good,bad | paste -sd' ')" "good bad" "and by node"
+is "$(acct -n -P -X -j 7 -o JobID,State)" "7|COMPLETED" "-X makes one line of a job"
+
+# --- the store keeps to its limits ---
+run ctl vacuum
+like "$out" '^Removing 0 steps that are too old; [0-9.]+ MiB in use of 1024 MiB' "vacuum says what it will do"
+run ctl vacuum --store="$tmp/store"
+is "$rc" 1 "a store in use is not worked on"
+like "$err" 'colocd runs on this store' "and why"
 
 # --- the same from every side ---
 is "$("$colocacct" --socket="$socket" -S now-1hour -P -o ALL 2>&1 | cut -d'|' -f1-18)" \

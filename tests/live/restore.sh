@@ -50,6 +50,28 @@ start_colocd "$tmp/coloc.yaml" "$socket"
 ok "release after a crash" ctl release
 is "$(by_name)" "$slurms" "kill -9, start, release: all as Slurm set it"
 is "$(squeue -h | wc -l)" 4 "the steps go on"
+
+# The daemon after next knows the steps by what the one that adopted them wrote down.
+known() { ctl --json jobs | grep -c '"program"'; }
+stop "$pid" KILL
+start_colocd "$tmp/coloc.yaml" "$socket"
+is "$(known)" 4 "killed twice: the steps are known still"
+is "$(by_name)" "$slurms" "killed twice: the release is remembered"
+stop_steps
+
+spawn_all --coloc=on
+ok "the steps are placed a fourth time" differs
+placed=$(by_name)
+for round in first second; do
+  stop "$pid" KILL
+  start_colocd "$tmp/coloc.yaml" "$socket"
+  is "$(known)" 4 "the $round new daemon adopts all steps"
+  # Decided anew at once and at each tick: nothing was wrong with where they ran.
+  sleep 0.5
+  is "$(by_name)" "$placed" "the $round new daemon leaves them where they run"
+done
+ok "release by the second" ctl release
+is "$(by_name)" "$slurms" "two crashes, then release: all as Slurm set it"
 stop_steps
 
 # Slurm (here: the test) rewrites a cpuset.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * count_alloc.h - counts what the objects linked into a program ask of the allocator. The program
- * is linked with COUNT_ALLOC_LDFLAGS (engine/local.mk); calls inside shared libraries do not
+ * is linked with COUNT_ALLOC_WRAP (engine/local.mk); calls inside shared libraries do not
  * count. qsort() counts too: it may allocate.
  */
 #ifndef COLOC_TEST_COUNT_ALLOC_H

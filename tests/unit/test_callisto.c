@@ -142,6 +142,7 @@ int main(void)
 	int failed;
 
 	tc = tcase_create("cores are side by side, and chance says whose");
+	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, quarters_of_a_machine_stay_inside_a_socket_and_all_pairings_occur);
 	tcase_add_test(tc, sizes_that_do_not_divide_a_socket_straddle);
 	suite_add_tcase(s, tc);

@@ -54,8 +54,23 @@ static void fill_measured(struct record *r)
 	row.row_id = 0;
 	row.start_ns += 1000 * S;
 	row.end_ns += 1000 * S;
-	figures = (struct step_figures){1.25, 2.5, 1.625, 0.8125, 1.2, 2.4, 1.5, 1.4, 1.625, NAN,
-		NAN, NAN, "app", 26400.5, 10560.25, "iterations", "alone", 2, 3, 14};
+	figures.ntt_share = 1.25;
+	figures.ntt_full = 2.5;
+	figures.stp_share = 1.625;
+	figures.stp_full = 0.8125;
+	figures.antt_share = 1.2;
+	figures.antt_full = 2.4;
+	figures.gain_placement = 1.5;
+	figures.gain_placement_lo = 1.4;
+	figures.gain_placement_hi = 1.625;
+	figures.gain_basis = "app";
+	figures.solo_speed = 26400.5;
+	figures.shared_speed = 10560.25;
+	figures.speed_unit = "iterations";
+	figures.speed_basis = "alone";
+	figures.phases = 2;
+	figures.moves = 3;
+	figures.windows = 14;
 	row.figures = &figures;
 	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
 	ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns, "0-1", "alone: all", &err), 0);

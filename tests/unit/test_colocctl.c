@@ -76,6 +76,7 @@ static const struct {
 	{"release", "{\"released\":[\"12.0\",\"13.0\"],\"rows_left\":0}", NULL},
 	{"reload", "{\"changed\":[\"policy\",\"tick_ms\"],\"needs_restart\":[\"domain\"]}", NULL},
 	{"drain", "{\"draining\":true}", NULL},
+	{"vacuum", "{\"old_steps\":7,\"bytes\":3145728,\"limit_bytes\":1073741824}", NULL},
 	{"resume", "", "resume: only root may"},
 	{"profile_list",
 		"{\"profiles\":[{\"schema\":1,\"type\":\"stencil\",\"user\":\"ada\","
@@ -241,6 +242,7 @@ static const struct {
 	{"release", "release", "cmd=release all=1 \n"},
 	{"reload", "reload", "cmd=reload \n"},
 	{"drain", "drain", "cmd=drain \n"},
+	{"vacuum", "vacuum", "cmd=vacuum \n"},
 	{"profile-list", "profile list", "cmd=profile_list \n"},
 	{"profile-show", "profile show stencil", "cmd=profile_list tag=stencil \n"},
 	{"profile-export", "profile export", "cmd=profile_list \n"},
@@ -341,7 +343,8 @@ static void assert_in_manual(const char *page)
 START_TEST(manual_has_every_option)
 {
 	static const char *const COMMAND[] = {"", "check", "status", "jobs", "explain", "policies",
-		"counters", "profile", "release", "reload", "drain", "resume", "ping", "bundle"};
+		"counters", "profile", "release", "reload", "drain", "resume", "vacuum", "ping",
+		"bundle"};
 	char args[64];
 
 	snprintf(args, sizeof(args), "%s --help", COMMAND[_i]);

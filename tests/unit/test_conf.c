@@ -59,7 +59,7 @@ START_TEST(every_kind_of_value_is_read)
 		      "allow_policies: [lira, fair]\n"
 		      "policy_lock: yes\n"
 		      "policy_conflict: refuse\n"
-		      "policy_options:\n  lira:\n    tie: first\n"
+		      "policy_options:\n  lira:\n    tie: first\n  sbmp-pp: {phase: width}\n"
 		      "domain: core\n"
 		      "reserve: 0,2-3\n"
 		      "min_dwell_s: 0.5\n"
@@ -77,6 +77,8 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_int_eq(c.policy_conflict, CONFLICT_REFUSE);
 	ck_assert_str_eq(c.policy_option[0].key, "lira.tie");
 	ck_assert_str_eq(c.policy_option[0].value, "first");
+	ck_assert_str_eq(c.policy_option[1].key, "sbmp-pp.phase");
+	ck_assert_str_eq(c.policy_option[1].value, "width");
 	ck_assert_int_eq(c.domain, TOPO_CORE);
 	ck_assert_int_eq(coreset_count(&c.reserve), 3);
 	ck_assert_double_eq_tol(c.min_dwell_s, 0.5, 1e-12);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Golden vectors: tests/golden/FILE.json is a list of {"case", "policy", "topology", "domain"?,
- * "views", "expect" | "error", "tol"?}. What "expect" names must be in the plan: "groups" are the
- * jobs by domain ("AB CD", one letter a job, domains in any order), everything else is matched
- * key by key, lists by position, numbers to "tol" (default 1e-9, relative above 1).
+ * "share_smt"?, "views", "expect" | "error", "tol"?}. What "expect" names must be in the plan:
+ * "groups" are the jobs by domain ("AB CD", one letter a job, domains in any order), everything
+ * else is matched key by key, lists by position, numbers to "tol" (default 1e-9, relative above 1).
  */
 #include <check.h>
 #include <json-c/json.h>
@@ -25,10 +25,12 @@ static const char *const files[] = {
 	"lira.json",
 	"llc-complex.json",
 	"mapper.json",
+	"mixed.json",
 	"others.json",
 	"sbmp.json",
 	"sbmp-pp.json",
 	"sizes.json",
+	"smt.json",
 };
 
 static const char *current_case;
@@ -136,8 +138,21 @@ static const char *text_of(json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
 }
 
+/* An XML file lies beside the vectors. */
+static const char *machine(const char *topology, char *path, size_t size)
+{
+	const char *dir = getenv("COLOC_SRCDIR");
+
+	if (!strstr(topology, ".xml"))
+		return topology;
+	snprintf(path, size, "%s/tests/golden/%s", dir ? dir : ".", topology);
+	return path;
+}
+
 static void run_case(json_object *c)
 {
+	char path[4096];
+
 	json_object *views = NULL, *expect = NULL, *root = json_object_new_object(), *v;
 	struct errbuf err = {""};
 	struct view_file *f = NULL;
@@ -156,7 +171,7 @@ static void run_case(json_object *c)
 	text = json_object_to_json_string(root);
 	rc = view_file_parse(&f, text, strlen(text), &err);
 	ck_assert_msg(rc == 0, "%s: %s", current_case, err.text);
-	rc = topo_load(&t, text_of(c, "topology"), &err);
+	rc = topo_load(&t, machine(text_of(c, "topology"), path, sizeof(path)), &err);
 	ck_assert_msg(rc == 0, "%s: %s", current_case, err.text);
 	if (text_of(c, "domain")) {
 		enum topo_level level;
@@ -166,6 +181,7 @@ static void run_case(json_object *c)
 	}
 	cfg.topo = t;
 	cfg.max_jobs = view_file_max_jobs(f);
+	cfg.share_smt = json_object_object_get_ex(c, "share_smt", &v) && json_object_get_boolean(v);
 	rc = engine_create(&e, text_of(c, "policy"), &cfg, &err);
 	ck_assert_msg(rc == 0, "%s: %s", current_case, err.text);
 	ck_assert_int_eq(plan_init(&plan, cfg.max_jobs, &err), 0);

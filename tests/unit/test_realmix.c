@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 
 #include "contrib/bench/realmix/disturb.h"
 #include "contrib/bench/realmix/stats.h"
+#include "tests/unit/fstree.h"
 
 static double solo_a[] = {1.0, 9.0, 1.2}, solo_b[] = {2.0, 2.0, 2.0};
 static double corun_a[] = {2.4, 2.4}, corun_b[] = {3.0, 4.0, 5.0};
@@ -86,7 +88,7 @@ START_TEST(foreign_cpu_time_is_seen_and_our_own_is_not)
 	ck_assert_int_eq(pipe(to), 0);
 	watcher = fork();
 	if (!watcher) {
-		struct disturb *d = disturb_start("no-such-node-name");
+		struct disturb *d = disturb_start("/proc", "no-such-node-name");
 
 		if (!d || write(from[1], "", 1) != 1 || read(to[0], &b, 1) != 1)
 			_exit(1);
@@ -101,6 +103,51 @@ START_TEST(foreign_cpu_time_is_seen_and_our_own_is_not)
 	ck_assert_int_eq(waitpid(watcher, NULL, 0), watcher);
 	ck_assert_double_gt(ratio, 0.0);
 	ck_assert_double_le(ratio, 1.5);
+}
+END_TEST
+
+static void put_process(struct fstree *t, int pid, const char *comm, char state, int ticks)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	snprintf(text, sizeof(text),
+		"%d (%s) %c 1 %d %d 0 -1 4194560 0 0 0 0 %d 0 0 0 20 0 1 0 100 0 0\n", pid, comm,
+		state, pid, pid, ticks);
+	fstree_put(t, path, text);
+}
+
+static void put_total(struct fstree *t, int busy, int idle)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "cpu %d 0 0 %d 0 0 0 0 0 0\n", busy, idle);
+	fstree_put(t, "proc/stat", text);
+}
+
+/* A slurmstepd that has ended leaves its cgroup, with its tasks' time, before PID 1 waits for it.
+ */
+START_TEST(zombie_slurmstepd_is_ours_and_another_zombie_is_not)
+{
+	static const char *const name[] = {"slurmstepd", "make"};
+	const double wanted[] = {0, 0.5};
+	char proc[96];
+	struct fstree t;
+	struct disturb *d;
+
+	fstree_make(&t);
+	snprintf(proc, sizeof(proc), "%s/proc", t.dir);
+	put_total(&t, 0, 0);
+	put_process(&t, 900000001, name[_i], 'S', 10);
+	fstree_put(&t, "proc/900000001/cgroup", "4:cpuset:/slurm_n1/uid_0/job_1/step_0\n");
+	d = disturb_start(proc, "n1");
+	ck_assert_ptr_nonnull(d);
+	put_total(&t, 100, 100);
+	put_process(&t, 900000001, name[_i], 'Z', 110);
+	fstree_put(&t, "proc/900000001/cgroup", "4:cpuset:/\n");
+	ck_assert_double_eq_tol(disturb_ratio(d), wanted[_i], 1e-9);
+	disturb_free(d);
+	fstree_remove(&t);
 }
 END_TEST
 
@@ -120,6 +167,7 @@ int main(void)
 	tcase_add_test(interval, interval_holds_the_score_and_repeats);
 	suite_add_tcase(s, interval);
 	tcase_add_test(disturb, foreign_cpu_time_is_seen_and_our_own_is_not);
+	tcase_add_loop_test(disturb, zombie_slurmstepd_is_ours_and_another_zombie_is_not, 0, 2);
 	suite_add_tcase(s, disturb);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -651,7 +651,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 3: colocd upgrades it when it "
+		"record schema 0 is older than this program's 4: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -673,9 +673,9 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 3: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 4: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 3: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 4: a newer Coloc wrote it");
 }
 END_TEST
 
@@ -729,7 +729,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	record = NULL;
 	make_old(tmpdir_path(&tmp, "old.db"), _i);
 	snprintf(refused, sizeof(refused),
-		"record schema %d is older than this program's 3: colocd upgrades it when it "
+		"record schema %d is older than this program's 4: colocd upgrades it when it "
 		"starts",
 		_i);
 	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);

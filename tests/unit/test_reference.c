@@ -32,7 +32,7 @@ struct world {
 	struct view v;
 	struct view_job job[JOBS];
 	struct speed_point speed[JOBS][8];
-	char id[JOBS][8];
+	char id[JOBS][16];
 	int n, s; /* jobs, domains */
 };
 
@@ -391,6 +391,92 @@ START_TEST(sbmp_deals_units_as_well_as_any_assignment)
 		}
 		close_world(&w);
 	}
+}
+END_TEST
+
+/* Hall: every set of jobs has as many cores in its envelopes as it gets. */
+static bool can_be_dealt(const struct world *w, const int *cores)
+{
+	for (int set = 1; set < 1 << w->n; set++) {
+		struct coreset all;
+		int wanted = 0;
+
+		coreset_zero(&all);
+		for (int i = 0; i < w->n; i++)
+			if (set >> i & 1) {
+				coreset_or(&all, &all, &w->job[i].envelope);
+				wanted += cores[i];
+			}
+		if (wanted > coreset_count(&all))
+			return false;
+	}
+	return true;
+}
+
+START_TEST(sbmp_is_exact_where_envelopes_differ)
+{
+	int compared = 0;
+
+	for (int c = 0; c < 80; c++) {
+		struct world w;
+		double fit[JOBS][3], peak[JOBS] = {0}, best = INFINITY, got = 0;
+		int trial[JOBS] = {0}, cores[JOBS], most = 0;
+		bool overlap = true, differ = false;
+
+		open_world(&w, "core:8", "sbmp", 2 + rnd(2));
+		for (int i = 0; i < w.n; i++) {
+			double b = rnd(1000) / 1000.0, g = (1 - b) * rnd(20) / 1000 * rnd(2);
+			int first = rnd(7), last = first + 1 + rnd(7 - first);
+
+			coreset_add_range(
+				&w.job[i].envelope, (unsigned int)first, (unsigned int)last);
+			memcpy(fit[i], (double[]){1 - b - g, b, g}, sizeof(fit[i]));
+			for (int p = 0; p < 4; p++)
+				w.speed[i][p] =
+					(struct speed_point){1 << p, 1 / curve(fit[i], 1 << p)};
+			w.job[i].speed = w.speed[i];
+			w.job[i].n_speed = 4;
+			for (int n = 1; n <= last - first + 1; n++)
+				peak[i] = fmax(peak[i], 1 / curve(fit[i], n));
+			differ =
+				differ || !coreset_is_equal(&w.job[i].envelope, &w.job[0].envelope);
+		}
+		/* Jobs that overlap with nobody have no part in it. */
+		for (int i = 0; i < w.n; i++) {
+			bool any = false;
+
+			for (int j = 0; j < w.n; j++)
+				any = any || (j != i && coreset_intersects(&w.job[i].envelope,
+								&w.job[j].envelope));
+			overlap = overlap && any;
+		}
+		decide(&w);
+		if (overlap && differ && !isnan(w.plan.score)) {
+			for (int round = 0; round < 2; round++) /* as many as possible, then best */
+				do {
+					double slow = 0;
+					int sum = 0;
+
+					for (int i = 0; i < w.n; i++) {
+						sum += cores[i] = trial[i] + 1;
+						slow += peak[i] * curve(fit[i], cores[i]) / w.n;
+					}
+					if (!can_be_dealt(&w, cores))
+						continue;
+					if (round == 0)
+						most = sum > most ? sum : most;
+					else if (sum == most)
+						best = fmin(best, slow);
+				} while (next_assignment(trial, w.n, 8));
+			for (int i = 0; i < w.n; i++)
+				got += peak[i] * curve(fit[i], w.plan.job[i].cores) / w.n;
+			ck_assert_double_eq_tol(got, best, 1e-9);
+			ck_assert_double_eq_tol(w.plan.score, best, 1e-9);
+			compared++;
+		}
+		close_world(&w);
+	}
+	ck_assert_int_gt(compared, 30);
 }
 END_TEST
 
@@ -837,6 +923,7 @@ int main(void)
 	add(s, "dio and llc-complex pair the ends", pairs_of_ends_are_spread, 3);
 	add(s, "sbmp deals as well as any assignment", sbmp_deals_units_as_well_as_any_assignment,
 		7);
+	add(s, "sbmp is exact where envelopes differ", sbmp_is_exact_where_envelopes_differ, 1);
 	add(s, "das takes the least of all places", das_chooses_the_least_of_all_places, 7);
 	add(s, "mapper does what its rule says",
 		mapper_moves_spare_cores_from_the_least_to_the_most_efficient, 1);

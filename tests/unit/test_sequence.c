@@ -69,7 +69,7 @@ static void new_sample(struct view_job *j)
 
 static void live(const struct policy_ops *ops, const struct topo *t, uint64_t seed)
 {
-	struct policy_cfg cfg = {.topo = t, .max_jobs = JOBS};
+	struct policy_cfg cfg = {.topo = t, .max_jobs = JOBS, .share_smt = seed % 4 == 0};
 	struct view_job job[JOBS];
 	static char id[JOBS][16];
 	struct engine *e;

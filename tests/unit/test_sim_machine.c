@@ -157,7 +157,7 @@ END_TEST
 START_TEST(remote_memory_is_slower)
 {
 	struct program p = make_stream();
-	struct run_spec spec = {&p, 4, 0, 0};
+	struct run_spec spec = {.program = &p, .threads = 4};
 	struct place place = on(0, 3);
 	struct run *r;
 	double local, remote;
@@ -292,7 +292,7 @@ START_TEST(solo_on_a_quarter_takes_as_long_as_scalability_says)
 	p.phase[0].beta = 0.95;
 	p.phase[0].seconds = 10;
 	for (int i = 0; i < 4; i++)
-		spec[i] = (struct run_spec){&p, 0, 0, 0};
+		spec[i] = (struct run_spec){.program = &p};
 	ck_assert_int_eq(run_create(&r, &machine, spec, 4, NULL), 0);
 	ck_assert_double_eq_tol(r->job[0].phase_all_s[0], 10, 1e-9);
 	ck_assert_double_eq_tol(r->job[0].phase_best_s[0], 10, 1e-9);
@@ -305,7 +305,7 @@ END_TEST
 START_TEST(gang_slices_divide_the_time)
 {
 	struct program p = make("p");
-	struct run_spec spec[2] = {{&p, 0, 0, 0}, {&p, 0, 0, 0}};
+	struct run_spec spec[2] = {{.program = &p}, {.program = &p}};
 	struct place place[2] = {on(0, 15), on(0, 15)};
 	const bool first[2] = {true, false}, second[2] = {false, true};
 	struct run_slice slice[2] = {{first, 0.1}, {second, 0.3}};
@@ -324,7 +324,7 @@ END_TEST
 START_TEST(clock_stops_at_phase_ends_and_charges_moves)
 {
 	struct program p = make("p");
-	struct run_spec spec = {&p, 0, 0, 2};
+	struct run_spec spec = {.program = &p, .runs = 2};
 	struct place place = on(0, 7);
 	struct run *r;
 	int who;
@@ -354,10 +354,92 @@ START_TEST(clock_stops_at_phase_ends_and_charges_moves)
 }
 END_TEST
 
+/* A hog beside one that lives in the cache: its own ways give the latter its speed back. */
+START_TEST(ways_keep_a_hog_out)
+{
+	struct program p[2] = {make("lover"), make_stream()};
+	struct place place[2] = {on(0, 3), on(4, 7)};
+	struct solve_out open[2], split[2], alone;
+
+	p[0].phase[0].refs = 0.02;
+	p[0].phase[0].miss_lo = 0.01;
+	p[0].phase[0].miss_hi = 0.9;
+	p[0].phase[0].working_set_bytes = 6e6;
+	p[1].phase[0].working_set_bytes = 60e6;
+	solve(p, place, 1, &alone);
+	solve(p, place, 2, open);
+	place[0].levers.ways = 0xffff0; /* 16 of 20 */
+	place[1].levers.ways = 0x0000f;
+	solve(p, place, 2, split); /* checks that no cache holds more than it has */
+	ck_assert_double_lt(open[0].instr_per_s, 0.9 * alone.instr_per_s);
+	ck_assert_double_gt(split[0].instr_per_s, 1.05 * open[0].instr_per_s);
+	ck_assert_double_le(split[0].instr_per_s, alone.instr_per_s * (1 + 1e-6));
+	/* Ways in common are fought for as before. */
+	place[1].levers.ways = 0xfffff;
+	solve(p, place, 2, split);
+	ck_assert_double_lt(split[0].instr_per_s, open[0].instr_per_s);
+}
+END_TEST
+
+START_TEST(same_ways_for_all_are_a_smaller_cache)
+{
+	struct program p[2];
+	struct place place[2] = {on(0, 3), on(4, 7)};
+	struct solve_out few[2], small[2];
+	struct rng r;
+
+	rng_init(&r, 5, 5);
+	random_program(&r, &p[0]);
+	random_program(&r, &p[1]);
+	place[0].levers.ways = place[1].levers.ways = 0x3ff; /* 10 of 20 */
+	solve(p, place, 2, few);
+	place[0].levers.ways = place[1].levers.ways = 0;
+	machine.llc_bytes /= 2;
+	solve(p, place, 2, small);
+	machine.llc_bytes *= 2;
+	for (int i = 0; i < 2; i++)
+		ck_assert_double_eq_tol(few[i].instr_per_s / small[i].instr_per_s, 1, 1e-6);
+}
+END_TEST
+
+START_TEST(bandwidth_is_held_to_the_part_set)
+{
+	struct program p[2] = {make_stream(), make_stream()};
+	struct place place[2] = {on(0, 3), on(4, 7)};
+	struct solve_out free_run[2], held[2];
+
+	solve(p, place, 2, free_run);
+	place[0].levers.bandwidth = 0.2;
+	solve(p, place, 2, held);
+	ck_assert_double_le(held[0].bytes_per_s, 0.2 * 38e9 * 1.001);
+	ck_assert_double_ge(held[0].bytes_per_s, 0.2 * 38e9 * 0.98);
+	/* The other one gets what is left. */
+	ck_assert_double_gt(held[1].bytes_per_s, 1.2 * free_run[1].bytes_per_s);
+}
+END_TEST
+
+START_TEST(clock_moves_computing_more_than_waiting)
+{
+	struct program p[2] = {make("compute"), make_stream()};
+	struct place place = on(0, 3);
+	struct solve_out full, slow;
+
+	solve(&p[0], &place, 1, &full);
+	place.levers.clock = 0.5;
+	solve(&p[0], &place, 1, &slow);
+	ck_assert_double_eq_tol(slow.instr_per_s / full.instr_per_s, 0.5, 1e-9);
+	place.levers.clock = 0;
+	solve(&p[1], &place, 1, &full);
+	place.levers.clock = 0.5;
+	solve(&p[1], &place, 1, &slow);
+	ck_assert_double_gt(slow.instr_per_s / full.instr_per_s, 0.55);
+}
+END_TEST
+
 START_TEST(unsound_programs_are_refused_by_name)
 {
 	struct program p = make("odd");
-	struct run_spec spec = {&p, 0, 0, 0};
+	struct run_spec spec = {.program = &p};
 	struct errbuf err = {""};
 	struct run *r;
 
@@ -385,22 +467,26 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
-	add(s, "one program alone follows the closed form",
+	add(s, "V3: one program alone follows the closed form",
 		compute_only_matches_amdahl_with_overhead, 0);
-	add(s, "a miss costs latency over overlap", memory_part_matches_cpi_formula, 0);
-	add(s, "two streams on one socket share its bandwidth",
+	add(s, "V3: a miss costs latency over overlap", memory_part_matches_cpi_formula, 0);
+	add(s, "V4: two streams on one socket share its bandwidth",
 		two_streams_get_half_the_bandwidth_each, 0);
 	add(s, "pages left behind are far away", remote_memory_is_slower, 0);
-	add(s, "caches and cores are never overbooked, names mean nothing",
+	add(s, "V6, V7, V8: caches and cores are never overbooked, names mean nothing",
 		random_programs_hold_invariants, 50);
 	add(s, "sharing by time costs what the penalties say",
 		sharing_by_time_costs_what_the_penalties_say, 0);
 	add(s, "a donee takes idle time only", donee_runs_in_the_idle_time_of_its_donor, 0);
 	add(s, "two threads of a core give a quarter more", siblings_give_a_quarter_more, 0);
-	add(s, "a quarter of the machine takes its time",
+	add(s, "V5: a quarter of the machine takes its time",
 		solo_on_a_quarter_takes_as_long_as_scalability_says, 0);
 	add(s, "gang slices divide the time", gang_slices_divide_the_time, 0);
 	add(s, "time jumps from event to event", clock_stops_at_phase_ends_and_charges_moves, 0);
+	add(s, "cache ways belong to whom they are given", ways_keep_a_hog_out, 0);
+	add(s, "cache ways are cache", same_ways_for_all_are_a_smaller_cache, 0);
+	add(s, "bandwidth can be held", bandwidth_is_held_to_the_part_set, 0);
+	add(s, "clocks can be lowered", clock_moves_computing_more_than_waiting, 0);
 	add(s, "an unsound program is refused", unsound_programs_are_refused_by_name, 0);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

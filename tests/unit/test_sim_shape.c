@@ -169,11 +169,11 @@ int main(void)
 		const char *behaviour;
 		const TTest *test;
 	} table[] = {
-		{"a third to two thirds of pairs lose a tenth by sharing a socket",
+		{"V2: a third to two thirds of pairs lose a tenth by sharing a socket",
 			fig2_third_to_two_thirds_lose_a_tenth},
-		{"md neither suffers nor harms, swim harms most",
+		{"V2: md neither suffers nor harms, swim harms most",
 			fig2_md_is_at_ease_and_swim_hurts_all_but_md},
-		{"pairs far apart in load rate lose less",
+		{"V1: pairs far apart in load rate lose less",
 			fig3_pairs_far_apart_in_load_rate_lose_less},
 	};
 	SRunner *sr;

@@ -451,27 +451,25 @@ START_TEST(the_table_takes_samples_as_the_paper_says)
 	/* D1: 10, then 20 four times: 12, 13.6, 14.88, 15.904; the fourth passes 15. */
 	static const int expected[] = {0, 0, 0, 0, 1};
 	struct task_machine m = plain(2, 1);
-	struct task_graph g = one_type(1);
 	struct task_placer p;
 	struct errbuf err = {""};
-	struct task critical = {.high = true};
 	struct task_place at;
 
 	init(&m);
-	ck_assert_int_eq(task_placer_init(&p, "das-da", &m, &g, 1, &err), 0);
-	task_placer_report(&p, 0, 0, (struct task_place){1, 1}, 15, &err);
+	ck_assert_int_eq(task_placer_init(&p, "das-da", m.topo, &m.fast, 1, &err), 0);
+	task_placer_report(&p, 0, "t", (struct task_place){1, 1}, 15, &err);
 	for (int i = 0; i < 5; i++) {
-		task_placer_report(&p, 0, 0, (struct task_place){0, 1}, i == 0 ? 10 : 20, &err);
-		ck_assert_int_eq(task_placer_decide(&p, 0, &critical, 0, &at, &err), 0);
+		task_placer_report(&p, 0, "t", (struct task_place){0, 1}, i == 0 ? 10 : 20, &err);
+		ck_assert_int_eq(task_placer_decide(&p, 0, "t", true, 0, &at, &err), 0);
 		ck_assert_msg(at.core == expected[i], "sample %d: core %d", i, at.core);
 	}
 	task_placer_done(&p);
 	/* With a weight of 3 in 5 the first of them passes 15: 16. */
-	ck_assert_int_eq(task_placer_init(&p, "das-da,weight=3", &m, &g, 1, &err), 0);
-	task_placer_report(&p, 0, 0, (struct task_place){1, 1}, 15, &err);
+	ck_assert_int_eq(task_placer_init(&p, "das-da,weight=3", m.topo, &m.fast, 1, &err), 0);
+	task_placer_report(&p, 0, "t", (struct task_place){1, 1}, 15, &err);
 	for (int i = 0; i < 2; i++) {
-		task_placer_report(&p, 0, 0, (struct task_place){0, 1}, i == 0 ? 10 : 20, &err);
-		ck_assert_int_eq(task_placer_decide(&p, 0, &critical, 0, &at, &err), 0);
+		task_placer_report(&p, 0, "t", (struct task_place){0, 1}, i == 0 ? 10 : 20, &err);
+		ck_assert_int_eq(task_placer_decide(&p, 0, "t", true, 0, &at, &err), 0);
 		ck_assert_int_eq(at.core, i);
 	}
 	task_placer_done(&p);
@@ -483,20 +481,18 @@ END_TEST
 START_TEST(samples_without_decisions_reach_the_table)
 {
 	struct task_machine m = plain(2, 1);
-	struct task_graph g = one_type(1);
 	struct task_placer p;
 	struct errbuf err = {""};
-	struct task critical = {.high = true};
 	struct task_place at;
 
 	init(&m);
-	ck_assert_int_eq(task_placer_init(&p, "das-da", &m, &g, 1, &err), 0);
-	task_placer_report(&p, 0, 0, (struct task_place){0, 1}, 5, &err);
+	ck_assert_int_eq(task_placer_init(&p, "das-da", m.topo, &m.fast, 1, &err), 0);
+	task_placer_report(&p, 0, "t", (struct task_place){0, 1}, 5, &err);
 	for (int i = 0; i < 3 * TASK_SAMPLES_MAX; i++)
-		ck_assert_int_eq(
-			task_placer_report(&p, 0, 0, (struct task_place){1, 1}, i ? 1 : 100, &err),
+		ck_assert_int_eq(task_placer_report(
+					 &p, 0, "t", (struct task_place){1, 1}, i ? 1 : 100, &err),
 			0);
-	ck_assert_int_eq(task_placer_decide(&p, 0, &critical, 0, &at, &err), 0);
+	ck_assert_int_eq(task_placer_decide(&p, 0, "t", true, 0, &at, &err), 0);
 	ck_assert_int_eq(at.core, 1);
 	task_placer_done(&p);
 	task_machine_done(&m);
@@ -506,17 +502,15 @@ END_TEST
 START_TEST(fixed_asymmetry_takes_fast_cores_in_turn)
 {
 	struct task_machine m;
-	struct task_graph g = one_type(1);
 	struct task_placer p;
 	struct errbuf err = {""};
-	struct task critical = {.high = true};
 	struct task_place at;
 
 	task_preset_machine(&m, "tx2");
 	init(&m);
-	ck_assert_int_eq(task_placer_init(&p, "das-fa", &m, &g, 1, &err), 0);
+	ck_assert_int_eq(task_placer_init(&p, "das-fa", m.topo, &m.fast, 1, &err), 0);
 	for (int i = 0; i < 3; i++) { /* D5 */
-		ck_assert_int_eq(task_placer_decide(&p, 0, &critical, 3, &at, &err), 0);
+		ck_assert_int_eq(task_placer_decide(&p, 0, "t", true, 3, &at, &err), 0);
 		ck_assert_int_eq(at.core, i % 2);
 		ck_assert_int_eq(at.width, 1);
 	}

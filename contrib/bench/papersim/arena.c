@@ -30,6 +30,7 @@ void open_arena(struct arena *a, const char *population, uint64_t seed, int comb
 		.seed = seed,
 		.n_combos = combos,
 		.n_jobs = a->population.n_jobs,
+		.threads = a->population.threads,
 	};
 	drive_defaults(&a->e.drive);
 }

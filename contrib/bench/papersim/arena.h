@@ -59,8 +59,10 @@ void print_arms(const struct arena *a, const char *const *policy, int n);
 
 void part_lira(const char *plots);
 void part_sbmp(const char *plots);
+void part_others(void);
 void part_held_out(void);
 void part_stability(void);
+void part_checks(void);
 void part_reasons(void);
 
 #endif

@@ -8,25 +8,67 @@
  * back into it.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "contrib/bench/papersim/arena.h"
 
-int main(int argc, char **argv)
+static const char *plots;
+
+static void part_head(void)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: papersim PLOTS-DIRECTORY\n");
-		return 2;
-	}
 	printf("# Evaluation on the simulated machine\n\n"
 	       "Every figure on this page is *simulated*: it follows from the model in "
 	       "nodesvc/sim/, most of\nwhose constants are assumptions, not from a measurement. "
 	       "`contrib/bench/papers` writes page and plots anew.\n"
 	       "Targets that are missed stay in the tables. Intervals are 95 %% bootstrap "
 	       "intervals over\ncombinations, paired where two policies are compared.\n\n");
-	part_lira(argv[1]);
-	part_sbmp(argv[1]);
-	part_held_out();
-	part_stability();
-	part_reasons();
+}
+
+static void lira(void)
+{
+	part_lira(plots);
+}
+
+static void sbmp(void)
+{
+	part_sbmp(plots);
+}
+
+static const struct {
+	const char *name;
+	void (*print)(void);
+} parts[] = {
+	{"head", part_head},
+	{"lira", lira},
+	{"sbmp", sbmp},
+	{"others", part_others},
+	{"held-out", part_held_out},
+	{"stability", part_stability},
+	{"checks", part_checks},
+	{"reasons", part_reasons},
+};
+
+int main(int argc, char **argv)
+{
+	enum { N = sizeof(parts) / sizeof(parts[0]) };
+
+	plots = argv[1];
+	for (int i = 2; i < argc; i++) {
+		int k = 0;
+
+		while (k < N && strcmp(argv[i], parts[k].name) != 0)
+			k++;
+		if (k == N)
+			argc = 0;
+		else
+			parts[k].print();
+	}
+	if (argc < 3) {
+		fputs("usage: papersim PLOTS-DIRECTORY PART...\nparts:", stderr);
+		for (int k = 0; k < N; k++)
+			fprintf(stderr, " %s", parts[k].name);
+		fputs("\n", stderr);
+		return 2;
+	}
 	return fflush(stdout) ? 1 : 0;
 }

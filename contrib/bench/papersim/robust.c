@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * robust.c - does it hold elsewhere: populations that no policy was made for, and constants of the
- * machine that are off.
+ * robust.c - does it hold elsewhere: populations that no policy was made for, and constants and
+ * properties that are off.
  */
-#include <stddef.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "contrib/bench/papersim/arena.h"
+#include "nodesvc/sim/sensitivity.h"
 
 void part_held_out(void)
 {
 	static const struct {
 		const char *population;
 		uint64_t seed;
-	} table[] = {{"latent", 101}, {"latent", 102}, {"latent", 103}, {"adversarial", 101}};
+	} table[] = {{"latent", 101}, {"latent", 102}, {"latent", 103}, {"adversarial", 101},
+		{"measured", 101}};
 	static const char *const policies[] = {"linux", "callisto", "mean-static", "lira-static",
 		"lira", "dio", "llc-complex", "worst-static", "best-static", "oracle"};
 	enum { N = sizeof(policies) / sizeof(policies[0]) };
@@ -30,53 +33,41 @@ void part_held_out(void)
 	}
 }
 
-/* The order of the arms when one constant of the machine is off by 30 % either way. */
+/* The order of the arms when one constant or property is off by 30 % either way. */
 void part_stability(void)
 {
 	static const char *const policy[] = {
-		"linux", "callisto", "mean-static", "lira-static", "lira", "dio", "llc-complex"};
+		"mean-static", "linux", "callisto", "lira-static", "lira", "dio", "llc-complex"};
 	enum { N = sizeof(policy) / sizeof(policy[0]) };
-	static const struct {
-		const char *name;
-		size_t offset;
-	} table[] = {
-		{"nothing", 0},
-		{"clock", offsetof(struct machine_params, hz)},
-		{"cache", offsetof(struct machine_params, llc_bytes)},
-		{"bandwidth", offsetof(struct machine_params, bytes_per_s)},
-		{"latency", offsetof(struct machine_params, latency_s)},
-		{"fill", offsetof(struct machine_params, fill)},
-		{"warm-up", offsetof(struct machine_params, warmup_s)},
-		{"lock holder", offsetof(struct machine_params, penalties.lock_holder)},
-		{"wake", offsetof(struct machine_params, penalties.wake)},
-		{"context", offsetof(struct machine_params, penalties.context)},
-	};
+	struct sensitivity_row *row;
+	struct errbuf err = {""};
 	struct arena a;
+	int n;
 
+	open_arena(&a, "lira", 1, COMBOS);
+	a.e.n_policies = N;
+	for (int p = 0; p < N; p++)
+		a.e.policy[p] = policy[p];
+	need(sensitivity_run(&a.e, a.topo, &a.params, 0.3, &row, &n, &err), &err);
 	printf("## Does the order hold when a constant is off by 30 %%?\n\n"
-	       "STP against mean-static, %%, %d combinations of population lira.\n\n| changed | by "
-	       "|",
+	       "Every constant of the machine and every property of the programs, one at a time: "
+	       "STP against\nmean-static, %%, %d combinations of population lira. tau: Kendall's, "
+	       "against the order with nothing\nchanged; reversals: pairs that changed sides "
+	       "although both rows tell them apart.\n\n| changed | times |",
 		COMBOS);
-	for (int p = 0; p < N; p++)
+	for (int p = 1; p < N; p++)
 		printf(" %s |", policy[p]);
-	printf("\n|---|---|");
-	for (int p = 0; p < N; p++)
+	printf(" tau | reversals |\n|---|---|");
+	for (int p = 0; p < N + 1; p++)
 		printf("---|");
 	printf("\n");
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		for (int up = 0; up < (i == 0 ? 1 : 2); up++) {
-			double factor = i == 0 ? 1 : up ? 1.3 : 0.7;
-
-			open_arena(&a, "lira", 1, COMBOS);
-			if (i > 0)
-				*(double *)(void *)((char *)&a.params + table[i].offset) *= factor;
-			run_arena(&a, policy, N);
-			printf("| %s | %.1f |", table[i].name, factor);
-			for (int p = 0; p < N; p++)
-				printf(" %+.2f |", 100 * compare(&a, stp, p, 2).mean);
-			printf("\n");
-			close_arena(&a);
-		}
+	for (int i = 0; i < n; i++) {
+		printf("| %s | %.1f |", sensitivity_name(row[i].parameter), row[i].factor);
+		for (int p = 1; p < N; p++)
+			printf(" %+.2f |", 100 * row[i].gain[p].mean);
+		printf(" %.2f | %d |\n", row[i].tau, row[i].reversals);
 	}
 	printf("\n");
+	free(row);
+	close_arena(&a);
 }

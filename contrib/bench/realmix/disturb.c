@@ -27,6 +27,7 @@ struct look {
 };
 
 struct disturb {
+	char proc[128];
 	char node[64];
 	struct look first, last;
 	uint64_t foreign; /* ticks */
@@ -43,13 +44,13 @@ static bool read_file(const char *path, char *buf, size_t size)
 	return n > 0;
 }
 
-static bool read_process(pid_t pid, struct process *ret)
+static bool read_process(const char *proc, pid_t pid, struct process *ret)
 {
-	char path[64], text[1024], *name, *rest, state;
+	char path[160], text[1024], *name, *rest, state;
 	uint64_t v[4], start;
 	int parent;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, (int)pid);
 	if (!read_file(path, text, sizeof(text)))
 		return false;
 	name = strchr(text, '(');
@@ -100,10 +101,10 @@ static bool is_step_cgroup(const char *text, const char *node)
 }
 
 /* The daemons are known by their name. */
-static bool is_root_of_ours(const struct process *p, const char *node)
+static bool is_root_of_ours(const struct disturb *d, const struct process *p)
 {
 	static const char *const daemon[] = {"slurmctld", "slurmd", "munged", "colocd"};
-	char path[64], text[4096];
+	char path[160], text[4096];
 
 	if (p->pid == getpid())
 		return true;
@@ -114,14 +115,14 @@ static bool is_root_of_ours(const struct process *p, const char *node)
 	 * tasks' time. */
 	if (p->zombie && !strcmp(p->comm, "slurmstepd"))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)p->pid);
-	return read_file(path, text, sizeof(text)) && is_step_cgroup(text, node);
+	snprintf(path, sizeof(path), "%s/%d/cgroup", d->proc, (int)p->pid);
+	return read_file(path, text, sizeof(text)) && is_step_cgroup(text, d->node);
 }
 
-static void classify(struct look *l, const char *node)
+static void classify(const struct disturb *d, struct look *l)
 {
 	for (int i = 0; i < l->n; i++)
-		l->p[i].ours = is_root_of_ours(&l->p[i], node);
+		l->p[i].ours = is_root_of_ours(d, &l->p[i]);
 	/* Descendants: as often as the tree is deep. */
 	for (bool changed = true; changed;) {
 		changed = false;
@@ -142,12 +143,13 @@ static void classify(struct look *l, const char *node)
 	}
 }
 
-static void read_totals(struct look *l)
+static void read_totals(const char *proc, struct look *l)
 {
 	uint64_t v[8] = {0};
-	char text[512];
+	char path[160], text[512];
 
-	if (!read_file("/proc/stat", text, sizeof(text)))
+	snprintf(path, sizeof(path), "%s/stat", proc);
+	if (!read_file(path, text, sizeof(text)))
 		return;
 	sscanf(text,
 		"cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
@@ -159,15 +161,15 @@ static void read_totals(struct look *l)
 	l->steal = v[7];
 }
 
-static struct look look(const char *node)
+static struct look look(const struct disturb *d)
 {
-	cleanup_dir DIR *d = opendir("/proc");
+	cleanup_dir DIR *dir = opendir(d->proc);
 	struct look l = {0};
 	struct dirent *e;
 	int size = 0;
 
-	read_totals(&l);
-	while (d && (e = readdir(d))) {
+	read_totals(d->proc, &l);
+	while (dir && (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 
 		if (pid <= 0)
@@ -181,11 +183,11 @@ static struct look look(const char *node)
 				break;
 			l.p = grown;
 		}
-		l.n += read_process(pid, &l.p[l.n]);
+		l.n += read_process(d->proc, pid, &l.p[l.n]);
 	}
 	if (l.n)
 		qsort(l.p, (size_t)l.n, sizeof(*l.p), compare_pid);
-	classify(&l, node);
+	classify(d, &l);
 	return l;
 }
 
@@ -243,21 +245,22 @@ static uint64_t used_since(const struct disturb *d, const struct process *p)
 	return own + since(kids, p->brought);
 }
 
-struct disturb *disturb_start(const char *node)
+struct disturb *disturb_start(const char *proc, const char *node)
 {
 	struct disturb *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
+	snprintf(d->proc, sizeof(d->proc), "%s", proc);
 	snprintf(d->node, sizeof(d->node), "%s", node);
-	d->last = look(d->node);
+	d->last = look(d);
 	d->first = d->last;
 	return d;
 }
 
 void disturb_look(struct disturb *d)
 {
-	struct look now = look(d->node);
+	struct look now = look(d);
 	uint64_t sum = 0, busy;
 
 	book_gone(&d->last, &now);

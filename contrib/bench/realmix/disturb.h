@@ -17,8 +17,11 @@
 
 struct disturb;
 
-/* @node: Slurm's node name, found in the cgroup paths of what is ours. NULL: out of memory. */
-struct disturb *disturb_start(const char *node);
+/*
+ * @proc: "/proc", a made-up tree in tests. @node: Slurm's node name, found in the cgroup paths of
+ * what is ours. NULL: out of memory.
+ */
+struct disturb *disturb_start(const char *proc, const char *node);
 void disturb_look(struct disturb *d);
 /* Ratio of the machine's cpu time since the start that went to others or was stolen. Looks. */
 double disturb_ratio(struct disturb *d);

@@ -13,7 +13,7 @@ contrib_bench_bin_realmix_SOURCES = contrib/bench/realmix/realmix.c
 contrib_bench_bin_realmix_LDADD = librealmix.la libcommon.la -lm
 
 check_PROGRAMS += tests/unit/test_realmix
-tests_unit_test_realmix_SOURCES = tests/unit/test_realmix.c
+tests_unit_test_realmix_SOURCES = tests/unit/test_realmix.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_realmix_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_realmix_LDADD = librealmix.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_realmix

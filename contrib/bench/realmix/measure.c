@@ -14,8 +14,8 @@
 struct instance {
 	const struct program *program;
 	uint32_t job;
-	pid_t pid; /* of srun; 0 not running */
-	double start_s;
+	pid_t pid;      /* of srun; 0 not running */
+	double start_s; /* since when its user waits for it */
 	struct times *times;
 };
 
@@ -24,7 +24,7 @@ struct run {
 	const struct arm *arm;
 	struct instance instance[PROGRAMS_MAX];
 	int n;
-	bool restart;
+	bool restart, cut;
 	double first_start_s, last_end_s;
 };
 
@@ -43,17 +43,29 @@ void measured_free(struct measured *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static int start(struct run *r, struct instance *in, struct errbuf *err)
+static int launch(struct run *r, struct instance *in, struct errbuf *err)
 {
-	pid_t pid;
+	const struct program *p = in->program;
+	pid_t pid = r->arm->mode == MODE_BATCH
+			    ? slurm_batch(&r->s->node, p->argv, p->ranks, r->s->log_fd, err)
+			    : slurm_step(in->job, &r->s->node, r->arm->option, p->argv, p->ranks,
+				      r->s->log_fd, err);
 
-	in->start_s = now_s();
-	pid = slurm_step(
-		in->job, &r->s->node, r->arm->option, in->program->argv, r->s->log_fd, err);
 	if (pid < 0)
 		return pid;
 	in->pid = pid;
 	return 0;
+}
+
+/* Submits it: it runs at once, or when its turn comes. */
+static int start(struct run *r, struct instance *in, struct errbuf *err)
+{
+	in->start_s = now_s();
+	if (r->arm->mode == MODE_SERIAL)
+		for (int i = 0; i < r->n; i++)
+			if (r->instance[i].pid)
+				return 0;
+	return launch(r, in, err);
 }
 
 static bool is_complete(const struct run *r)
@@ -82,6 +94,22 @@ static void show(const struct run *r)
 	fprintf(stderr, "realmix: %s, %s: runs completed:%s\n", r->s->label, r->arm->name, text);
 }
 
+/* One after another: the one after @i that waits; @i itself is submitted again at the end of the
+ * line where programs go on. */
+static int next_in_line(struct run *r, int i, struct errbuf *err)
+{
+	r->instance[i].start_s = now_s();
+	if (r->restart && is_complete(r))
+		return 0;
+	for (int k = 1; k <= r->n; k++) {
+		struct instance *in = &r->instance[(i + k) % r->n];
+
+		if (r->restart || in->times->n == 0)
+			return launch(r, in, err);
+	}
+	return 0;
+}
+
 /* One srun has ended: takes its time, starts the program again where it is to go on. */
 static int ended(struct run *r, pid_t pid, int status, struct errbuf *err)
 {
@@ -99,6 +127,8 @@ static int ended(struct run *r, pid_t pid, int status, struct errbuf *err)
 		r->last_end_s = end_s;
 		if (in->times->n < RUNS_MAX)
 			in->times->s[in->times->n++] = end_s - in->start_s;
+		if (r->arm->mode == MODE_SERIAL)
+			return next_in_line(r, i, err);
 		return r->restart && !is_complete(r) ? start(r, in, err) : 0;
 	}
 	return 0;
@@ -119,6 +149,11 @@ static int follow(struct run *r, struct disturb *d, struct errbuf *err)
 
 		if (*r->s->stop)
 			return err_set(err, -EINTR, "stopped by a signal");
+		if (r->s->cut_s > 0 && !r->restart && now_s() - r->first_start_s > r->s->cut_s) {
+			r->cut = true;
+			r->last_end_s = now_s();
+			return 0;
+		}
 		sigtimedwait(&child, NULL, &wait);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 			rc = ended(r, pid, status, err);
@@ -159,7 +194,7 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	struct disturb *d;
 	int held, rc = 0, end_rc;
 
-	for (held = 0; held < r->n; held++) {
+	for (held = 0; held < r->n && r->arm->mode != MODE_BATCH; held++) {
 		rc = slurm_hold(&job[held], &r->s->node, err);
 		if (rc)
 			break;
@@ -167,7 +202,7 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	}
 	if (ftruncate(r->s->log_fd, 0)) /* only this try's messages explain its failure */
 		rc = err_set(err, -errno, "log: %s", strerror(errno));
-	d = disturb_start(r->s->node.name);
+	d = disturb_start("/proc", r->s->node.name);
 	if (!rc && !d)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	apply_env(r->arm, true);
@@ -180,6 +215,7 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	if (!rc) {
 		ret->foreign_ratio = disturb_ratio(d);
 		ret->makespan_s = r->last_end_s - r->first_start_s;
+		ret->cut = r->cut;
 		ret->disturbed = ret->foreign_ratio > r->s->foreign_limit;
 		if (ret->disturbed)
 			fprintf(stderr,
@@ -189,9 +225,16 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	}
 	disturb_free(d);
 	end_rc = held ? slurm_release(job, held, &end_err) : 0;
-	for (int i = 0; i < r->n; i++)
-		if (r->instance[i].pid)
-			waitpid(r->instance[i].pid, NULL, 0);
+	if (r->arm->mode == MODE_BATCH)
+		end_rc = slurm_batch_end(&end_err);
+	for (int i = 0; i < r->n; i++) {
+		if (!r->instance[i].pid)
+			continue;
+		/* What waits for a batch job's word would wait for ever. */
+		if (r->arm->mode == MODE_BATCH)
+			kill(r->instance[i].pid, SIGTERM);
+		waitpid(r->instance[i].pid, NULL, 0);
+	}
 	if (!rc && end_rc) {
 		*err = end_err;
 		rc = end_rc;

@@ -18,7 +18,8 @@
 
 struct program {
 	const char *name;
-	const char *argv[8]; /* [0] is filled with the path */
+	const char *argv[8]; /* [0] is filled with the path, unless it is there */
+	int ranks;           /* of an MPI program; 0 none */
 };
 
 struct mix {
@@ -27,8 +28,15 @@ struct mix {
 	int n;
 };
 
+enum arm_mode {
+	MODE_SHARED, /* steps side by side */
+	MODE_SERIAL, /* one after another, in order, each with the node to itself */
+	MODE_BATCH,  /* batch jobs without an inner srun, for Slurm's own gang scheduling */
+};
+
 struct arm {
 	const char *name;
+	enum arm_mode mode;
 	const char *env[4];    /* "NAME=VALUE" */
 	const char *option[4]; /* of srun */
 };
@@ -36,6 +44,7 @@ struct arm {
 struct setting {
 	struct slurm_node node;
 	int min_runs, tries;
+	double cut_s;                /* a batch measurement is ended after this; 0 never */
 	double foreign_limit;        /* ratio of the machine's cpu time */
 	int log_fd;                  /* of what srun and programs say */
 	volatile sig_atomic_t *stop; /* set by a signal */
@@ -45,6 +54,7 @@ struct setting {
 struct measured {
 	struct times times[PROGRAMS_MAX]; /* .s: measured_free() */
 	double makespan_s;                /* measure_batch() */
+	bool cut;                         /* makespan_s is a lower bound */
 	double foreign_ratio;             /* of the try that counts, or of the last */
 	bool disturbed;                   /* every try was */
 };

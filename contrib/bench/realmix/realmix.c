@@ -19,6 +19,11 @@
  *             its runs completed in the window (the first ones included: they start together).
  *             STP = sum of solo / T_corun, ANTT = mean of T_corun / solo.
  *
+ * Arms "serial" and "slurmgang" are the other ways to share a node: one job after another, each
+ * alone (a program that is started again waits in line, and its wait counts), and Slurm's gang
+ * scheduling. The latter creates no steps in a suspended job, so its jobs are batch jobs without an
+ * inner srun, and MPI programs start by mpirun: unlike all other arms.
+ *
  * A solo, batch or sustained measurement during which others used more than 2 % of the machine
  * (--max-foreign) (their processes, steal) is repeated, 5 tries in all, then reported as disturbed
  * and left out. Variables that any arm or user could have set for OpenMP, Open MPI or coloc are
@@ -31,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,9 +45,24 @@
 #define RESAMPLES 2000
 #define SEED      1
 
+/* LAMMPS's Lennard-Jones melt, about 5 s alone on two cores; argv[2] is filled in. */
+#define LAMMPS                                                                                     \
+	{                                                                                          \
+		"lmp", {"/usr/bin/lmp", "-in", NULL, "-log", "none", "-screen", "none"}, 2         \
+	}
+
 static const struct mix mixes[] = {
-	{"mixed", {{"spin", {0}}, {"cachehog", {0}}, {"pagerank", {0}}, {"stencil", {0}}}, 4},
-	{"openmp", {{"stencil", {0}}, {"stencil", {0}}, {"stencil", {0}}, {"stencil", {0}}}, 4},
+	{"mixed",
+		{{"spin", {0}, 0}, {"cachehog", {0}, 0}, {"pagerank", {0}, 0}, {"stencil", {0}, 0}},
+		4},
+	{"openmp",
+		{{"stencil", {0}, 0}, {"stencil", {0}, 0}, {"stencil", {0}, 0},
+			{"stencil", {0}, 0}},
+		4},
+	{"mpi", {LAMMPS, LAMMPS, LAMMPS, LAMMPS}, 4},
+	{"bursty",
+		{{"bursty", {0}, 0}, {"bursty", {0}, 0}, {"stencil", {0}, 0}, {"stencil", {0}, 0}},
+		4},
 };
 #define N_MIXES (sizeof(mixes) / sizeof(mixes[0]))
 
@@ -49,6 +70,12 @@ static const struct arm arms[] = {
 	{.name = "plain"},
 	{.name = "tuned", .env = {"GOMP_SPINCOUNT=1000", "OMPI_MCA_mpi_yield_when_idle=1"}},
 	{.name = "coloc", .option = {"--coloc-policy=lira"}},
+	{.name = "fair", .option = {"--coloc-policy=fair"}},
+	{.name = "gang", .option = {"--coloc-policy=gang"}},
+	{.name = "callisto", .option = {"--coloc-policy=callisto"}},
+	{.name = "omp", .option = {"--coloc-policy=fair", "--coloc-omp"}},
+	{.name = "serial", .mode = MODE_SERIAL},
+	{.name = "slurmgang", .mode = MODE_BATCH},
 };
 #define N_ARMS (sizeof(arms) / sizeof(arms[0]))
 
@@ -65,7 +92,7 @@ static void on_signal(int sig)
 
 struct args {
 	const char *mix, *arms, *dir;
-	int min_runs, tries, foreign_percent;
+	int min_runs, tries, foreign_percent, cut;
 	bool json;
 };
 
@@ -74,13 +101,21 @@ static void usage(FILE *to)
 	fputs("usage: realmix [OPTION]...\n"
 	      "Runs a mix of programs on a Slurm node, alone and together (SLURM_CONF says "
 	      "which).\n\n"
-	      "  --mix=NAME[,NAME]     mixed, openmp (default: both)\n"
-	      "  --arms=NAME[,NAME]    plain, tuned, coloc (default: all)\n"
-	      "  --programs-dir=DIR    where spin, cachehog, pagerank and stencil are\n"
+	      "  --mix=NAME[,NAME]     mixed, openmp, mpi (LAMMPS), bursty (default: "
+	      "mixed,openmp)\n"
+	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also fair, gang, callisto, omp\n"
+	      "                        (policies; omp: fair with --coloc-omp), serial (one after\n"
+	      "                        another), slurmgang (batch jobs without inner srun, in a\n"
+	      "                        partition with PreemptMode=SUSPEND,GANG)\n"
+	      "  --programs-dir=DIR    where spin, cachehog, pagerank, stencil and bursty are\n"
 	      "                        (default: ../../programs/bin beside this program)\n"
 	      "  --min-runs=N          runs each program must complete (default 3)\n"
 	      "  --tries=N             tries before a measurement counts as disturbed (default 5)\n"
 	      "  --max-foreign=PERCENT of the machine that others may use (default 2)\n"
+	      "  --cut=N               end a batch after N times the solo times' sum (default 10; "
+	      "0\n"
+	      "                        never): its makespan is then a lower bound, STP is not\n"
+	      "                        measured\n"
 	      "  --json                print JSON, not a table\n",
 		to);
 }
@@ -152,7 +187,8 @@ static struct args parse(int argc, char **argv)
 		.arms = "plain,tuned,coloc",
 		.min_runs = 3,
 		.tries = 5,
-		.foreign_percent = 2};
+		.foreign_percent = 2,
+		.cut = 10};
 	const char *v;
 
 	for (int i = 1; i < argc; i++) {
@@ -171,6 +207,8 @@ static struct args parse(int argc, char **argv)
 			a.min_runs = parse_number("--min-runs", v, 1, RUNS_MAX);
 		} else if ((v = value_of(argv[i], "--tries"))) {
 			a.tries = parse_number("--tries", v, 1, 100);
+		} else if ((v = value_of(argv[i], "--cut"))) {
+			a.cut = parse_number("--cut", v, 0, 1000);
 		} else if ((v = value_of(argv[i], "--max-foreign"))) {
 			a.foreign_percent = parse_number("--max-foreign", v, 0, 100);
 		} else {
@@ -185,7 +223,7 @@ static struct args parse(int argc, char **argv)
 struct result {
 	const struct mix *mix;
 	const struct arm *arm;
-	bool disturbed;
+	bool disturbed, cut;
 	double work, makespan_s, foreign_ratio, solo_s;
 	struct score score;
 	char policy[64]; /* that ruled; "" none was asked for */
@@ -201,6 +239,15 @@ static void print_json(const struct result *r, int n)
 	for (int i = 0; i < n; i++) {
 		if (r[i].disturbed)
 			continue;
+		if (r[i].cut) {
+			printf("%s\n  {\"mix\": \"%s\", \"arm\": \"%s\", \"cut\": true, "
+			       "\"work\": %.4f, \"makespan_s\": %.3f, \"solo_sum_s\": %.3f, "
+			       "\"stp\": null, \"antt\": null, \"foreign_ratio\": %.4f}",
+				sep, r[i].mix->name, r[i].arm->name, r[i].work, r[i].makespan_s,
+				r[i].solo_s, r[i].foreign_ratio);
+			sep = ",";
+			continue;
+		}
 		printf("%s\n  {\"mix\": \"%s\", \"arm\": \"%s\", \"work\": %.4f, \"stp\": %.4f, "
 		       "\"stp_lo\": %.4f, \"stp_hi\": %.4f, \"antt\": %.4f, \"worst_ntt\": %.4f, "
 		       "\"makespan_s\": %.3f, \"solo_sum_s\": %.3f, \"foreign_ratio\": %.4f, "
@@ -230,14 +277,17 @@ static void print_json(const struct result *r, int n)
 
 static void print_table(const struct result *r, int n)
 {
-	printf("%-8s %-6s %6s %6s %15s %7s %9s %10s\n", "mix", "arm", "work", "STP", "95 %", "ANTT",
+	printf("%-8s %-9s %6s %6s %15s %7s %9s %10s\n", "mix", "arm", "work", "STP", "95 %", "ANTT",
 		"worst NTT", "makespan s");
 	for (int i = 0; i < n; i++)
 		if (r[i].disturbed)
-			printf("%-8s %-6s disturbed (others used %.1f %% of the machine)\n",
+			printf("%-8s %-9s disturbed (others used %.1f %% of the machine)\n",
 				r[i].mix->name, r[i].arm->name, 100 * r[i].foreign_ratio);
+		else if (r[i].cut)
+			printf("%-8s %-9s <=%.2f  cut: makespan >= %.2f s\n", r[i].mix->name,
+				r[i].arm->name, r[i].work, r[i].makespan_s);
 		else
-			printf("%-8s %-6s %6.2f %6.2f %7.2f-%-7.2f %7.2f %9.2f %10.2f\n",
+			printf("%-8s %-9s %6.2f %6.2f %7.2f-%-7.2f %7.2f %9.2f %10.2f\n",
 				r[i].mix->name, r[i].arm->name, r[i].work, r[i].score.stp,
 				r[i].score.stp_lo, r[i].score.stp_hi, r[i].score.antt,
 				r[i].score.worst_ntt, r[i].makespan_s);
@@ -278,22 +328,31 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 	const struct times *solo, struct result *r, struct errbuf *err)
 {
 	struct measured batch = {0}, sustained = {0};
+	struct setting setting = *s;
 	int rc = 0;
 
 	if (arm->option[0])
 		rc = measure_policy(s, &mix->program[0], arm, r->policy, sizeof(r->policy), err);
+	for (int p = 0; p < mix->n; p++)
+		r->solo_s += stats_median(solo[p].s, solo[p].n);
+	setting.cut_s = s->cut_s * r->solo_s;
 	if (!rc)
-		rc = measure_batch(s, mix, arm, &batch, err);
+		rc = measure_batch(&setting, mix, arm, &batch, err);
 	if (!rc) {
 		r->makespan_s = batch.makespan_s;
-		for (int p = 0; p < mix->n; p++)
-			r->solo_s += stats_median(solo[p].s, solo[p].n);
+		r->cut = batch.cut;
 		r->work = r->solo_s / batch.makespan_s;
 		fprintf(stderr, "realmix: %s, %s: all at once in %.2f s\n", mix->name, arm->name,
 			batch.makespan_s);
-		rc = measure_sustained(s, mix, arm, &sustained, err);
+		if (r->cut)
+			fprintf(stderr, "realmix: %s, %s: cut there\n", mix->name, arm->name);
+		else
+			rc = measure_sustained(s, mix, arm, &sustained, err);
 	}
-	if (!rc) {
+	if (!rc && r->cut) {
+		r->disturbed = batch.disturbed;
+		r->foreign_ratio = batch.foreign_ratio;
+	} else if (!rc) {
 		r->disturbed = batch.disturbed || sustained.disturbed;
 		r->foreign_ratio = fmax(batch.foreign_ratio, sustained.foreign_ratio);
 		for (int p = 0; p < mix->n; p++) {
@@ -309,6 +368,39 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 	return rc;
 }
 
+static char input_path[] = "/tmp/realmix-lammps-XXXXXX";
+static bool has_input;
+
+static void remove_input(void)
+{
+	if (has_input)
+		unlink(input_path);
+}
+
+/* Written once; readable by whoever runs the jobs. NULL: @err says why. */
+static const char *lammps_input(struct errbuf *err)
+{
+	static const char text[] =
+		"units lj\natom_style atomic\nlattice fcc 0.8442\n"
+		"region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\n"
+		"mass 1 1.0\nvelocity all create 3.0 87287 loop geom\npair_style lj/cut 2.5\n"
+		"pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
+		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun 230\n";
+	int fd;
+
+	if (has_input)
+		return input_path;
+	fd = mkstemp(input_path);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fchmod(fd, 0644)) {
+		err_set(err, -errno, "%s: %s", input_path, strerror(errno));
+		return NULL;
+	}
+	close(fd);
+	has_input = true;
+	atexit(remove_input);
+	return input_path;
+}
+
 static int run_mix(struct setting *s, const struct args *a, const struct mix *base,
 	struct result *result, int *n_results, struct errbuf *err)
 {
@@ -320,10 +412,17 @@ static int run_mix(struct setting *s, const struct args *a, const struct mix *ba
 	int n_alone = 0, rc;
 
 	for (int p = 0; p < mix.n; p++) {
-		snprintf(path[p], sizeof(path[p]), "%s/%s", a->dir, mix.program[p].name);
+		if (mix.program[p].argv[0])
+			snprintf(path[p], sizeof(path[p]), "%s", mix.program[p].argv[0]);
+		else
+			snprintf(path[p], sizeof(path[p]), "%s/%s", a->dir, mix.program[p].name);
 		if (access(path[p], X_OK))
 			return err_set(err, -errno, "%s: %s", path[p], strerror(errno));
 		mix.program[p].argv[0] = path[p];
+		if (mix.program[p].ranks)
+			mix.program[p].argv[2] = lammps_input(err);
+		if (mix.program[p].ranks && !mix.program[p].argv[2])
+			return -EIO;
 	}
 	rc = solos(s, &mix, alone, &n_alone, solo, &foreign, err);
 	for (size_t i = 0; i < N_ARMS && !rc; i++) {
@@ -394,6 +493,7 @@ int main(int argc, char **argv)
 	struct setting s = {.min_runs = a.min_runs,
 		.tries = a.tries,
 		.stop = &stop,
+		.cut_s = a.cut,
 		.foreign_limit = a.foreign_percent / 100.0};
 	char beside[512];
 	struct errbuf err = {""};

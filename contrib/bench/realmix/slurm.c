@@ -13,7 +13,8 @@
 
 #include "common/cleanup.h"
 
-#define ARGS_MAX 64
+#define ARGS_MAX   64
+#define BATCH_NAME "realmix-batch"
 
 /* Starts @argv with standard output and error to @fd, out of reach of the terminal's ^C: the
  * caller decides when its steps end. */
@@ -134,23 +135,24 @@ int slurm_release(const uint32_t *job, int n, struct errbuf *err)
 /* srun's command line for one task on all CPUs, and its strings. */
 struct command {
 	const char *argv[ARGS_MAX];
-	char job[32], cpus[32];
+	char job[32], tasks[16], cpus[32];
 };
 
 static char *const *make_command(struct command *c, uint32_t job, const struct slurm_node *node,
-	const char *const *options, const char *const *argv)
+	const char *const *options, const char *const *argv, int ranks)
 {
-	int n = 0;
+	int n = 0, tasks = ranks ? ranks : 1;
 
 	snprintf(c->job, sizeof(c->job), "--jobid=%u", job);
-	snprintf(c->cpus, sizeof(c->cpus), "-c%d", node->cpus);
+	snprintf(c->tasks, sizeof(c->tasks), "-n%d", tasks);
+	snprintf(c->cpus, sizeof(c->cpus), "-c%d", node->cpus > tasks ? node->cpus / tasks : 1);
 	c->argv[n++] = "srun";
 	c->argv[n++] = c->job;
 	c->argv[n++] = "--overlap"; /* the step before may still be on its way out */
 	c->argv[n++] = "-N1";
-	c->argv[n++] = "-n1";
+	c->argv[n++] = c->tasks;
 	c->argv[n++] = c->cpus;
-	c->argv[n++] = "--mpi=none";
+	c->argv[n++] = ranks ? "--mpi=pmix" : "--mpi=none";
 	c->argv[n++] = "-Q";
 	for (int i = 0; options && options[i] && n < ARGS_MAX - 1; i++)
 		c->argv[n++] = options[i];
@@ -161,11 +163,51 @@ static char *const *make_command(struct command *c, uint32_t job, const struct s
 }
 
 pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
-	const char *const *argv, int log_fd, struct errbuf *err)
+	const char *const *argv, int ranks, int log_fd, struct errbuf *err)
 {
 	struct command c = {0};
 
-	return spawn(make_command(&c, job, node, options, argv), log_fd, err);
+	return spawn(make_command(&c, job, node, options, argv, ranks), log_fd, err);
+}
+
+pid_t slurm_batch(const struct slurm_node *node, const char *const *argv, int ranks, int log_fd,
+	struct errbuf *err)
+{
+	/* The job tells its end through a pipe of its own: asking Slurm would cost seconds. */
+	static const char script[] =
+		"cmd=$1 node=$2 tasks=$3 cpus=$4; d=$(mktemp -d) && mkfifo \"$d/f\" || exit 1\n"
+		"sbatch --parsable -J " BATCH_NAME
+		" -N1 -n$tasks -c$cpus -w \"$node\" -o /dev/null "
+		"--wrap=\"$cmd; echo \\$? >$d/f\" >/dev/null || exit 1\n"
+		"read -r rc <\"$d/f\"; rm -r \"$d\"; exit \"$rc\"\n";
+	char cmd[2048] = "", tasks[16], cpus[16];
+	char *const sh[] = {
+		"sh", "-c", (char *)script, "sh", cmd, (char *)node->name, tasks, cpus, NULL};
+	int n = ranks ? ranks : 1;
+
+	if (ranks)
+		snprintf(cmd, sizeof(cmd), "mpirun --allow-run-as-root --oversubscribe -np %d ",
+			ranks);
+	for (int i = 0; argv[i]; i++)
+		snprintf(cmd + strlen(cmd), sizeof(cmd) - strlen(cmd), "'%s' ", argv[i]);
+	snprintf(tasks, sizeof(tasks), "%d", n);
+	snprintf(cpus, sizeof(cpus), "%d", node->cpus > n ? node->cpus / n : 1);
+	return spawn(sh, log_fd, err);
+}
+
+int slurm_batch_end(struct errbuf *err)
+{
+	char text[4096];
+	char *const cancel[] = {"scancel", "-Q", "--name=" BATCH_NAME, NULL};
+	char *const left[] = {"squeue", "-h", "-o", "%A", "--name=" BATCH_NAME, NULL};
+	int rc = ask(cancel, text, sizeof(text), err);
+
+	for (int i = 0; rc == 0 && i < 200; i++) {
+		if (ask(left, text, sizeof(text), NULL) || !text[0])
+			return 0;
+		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	}
+	return rc ? rc : err_set(err, -ETIMEDOUT, "jobs " BATCH_NAME " do not end");
 }
 
 int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,
@@ -173,5 +215,5 @@ int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *cons
 {
 	struct command c = {0};
 
-	return ask(make_command(&c, job, node, options, argv), buf, size, err);
+	return ask(make_command(&c, job, node, options, argv, 0), buf, size, err);
 }

@@ -26,11 +26,22 @@ int slurm_hold(uint32_t *ret_job, const struct slurm_node *node, struct errbuf *
 int slurm_release(const uint32_t *job, int n, struct errbuf *err);
 
 /*
- * Starts srun for one step of one task on all CPUs of @job: @options (NULL-terminated, may be
- * NULL), then @argv. Its output goes to @log_fd. Returns srun's pid or -errno.
+ * Starts srun for one step on all CPUs of @job, of one task or of so many MPI @ranks (0: no MPI
+ * program): @options (NULL-terminated, may be NULL), then @argv. Its output goes to @log_fd.
+ * Returns srun's pid or -errno.
  */
 pid_t slurm_step(uint32_t job, const struct slurm_node *node, const char *const *options,
-	const char *const *argv, int log_fd, struct errbuf *err);
+	const char *const *argv, int ranks, int log_fd, struct errbuf *err);
+
+/*
+ * slurm_batch - the same program as a batch job of its own, without an inner srun (Slurm's gang
+ * scheduling creates no steps in a job that is suspended); MPI programs are started by mpirun.
+ * Returns the pid of a process that ends with the job's program, and as it does, or -errno.
+ */
+pid_t slurm_batch(const struct slurm_node *node, const char *const *argv, int ranks, int log_fd,
+	struct errbuf *err);
+/* Ends all such jobs and waits until they are gone. */
+int slurm_batch_end(struct errbuf *err);
 
 /* Runs such a step to its end and reads what srun and the task say; 0 or the step's failure. */
 int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,

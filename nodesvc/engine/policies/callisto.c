@@ -111,6 +111,12 @@ static void map_at_random(struct policy *p, const struct view *v, struct plan *r
 		p->order[i] = p->order[j];
 		p->order[j] = i;
 	}
+	/* Which core a job can have is no longer free to draw. */
+	if (!c->uniform) {
+		contest_mixed_fits(c, c->size, NULL);
+		contest_mixed_give(c, ret);
+		return;
+	}
 	for (int i = 0; i < c->n; i++) {
 		contest_give(c, p->order[i], c->core + at, c->size[p->order[i]], ret);
 		at += c->size[p->order[i]];
@@ -139,12 +145,15 @@ static void lend(struct policy *p, const struct view *v, const int *slot, struct
 		for (int d = 0; d < c->n && j->n_lent < PLAN_LENT_MAX; d++) {
 			struct plan_job *dj = &ret->job[c->job[d]];
 
-			if (!p->donor[slot[c->job[d]]])
+			struct coreset lent;
+
+			coreset_and(&lent, &dj->coreset, c->envelope[k]);
+			if (!p->donor[slot[c->job[d]]] || coreset_is_empty(&lent))
 				continue;
 			dj->role = ROLE_DONOR;
 			j->role = ROLE_DONEE;
 			j->lent[j->n_lent++] = (struct plan_lent){
-				.coreset = dj->coreset,
+				.coreset = lent,
 				.donor = c->job[d],
 				.weight = WEIGHT,
 			};
@@ -161,10 +170,12 @@ static int callisto_decide(struct policy *p, const struct view *v, const int *sl
 
 	if (rc || c->n == 0)
 		return rc;
-	if (c->shared || !c->uniform) {
+	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
 		contest_share(c, p->domain_of, ret);
 		return 0;
 	}
+	for (int k = 0; k < c->n && !c->uniform; k++)
+		c->size[k] = p->domain_of[k];
 	set = contest_set(c, slot);
 	if (set != p->set || !still_holds(c))
 		map_at_random(p, v, ret);

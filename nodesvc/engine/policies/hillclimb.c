@@ -138,7 +138,10 @@ static bool next_move(struct policy *p)
 		p->to = to;
 		p->alloc[from]--;
 		p->alloc[to]++;
-		return true;
+		if (c->uniform || contest_mixed_fits(&p->contest, p->alloc, NULL))
+			return true;
+		p->alloc[from]++;
+		p->alloc[to]--;
 	}
 	return false;
 }
@@ -178,10 +181,12 @@ static int hillclimb_decide(struct policy *p, const struct view *v, const int *s
 
 	if (rc || c->n == 0)
 		return rc;
-	if (c->shared || !c->uniform) {
+	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
 		contest_share(c, p->domain_of, ret);
 		return 0;
 	}
+	for (int k = 0; k < c->n && !c->uniform; k++)
+		c->size[k] = p->domain_of[k];
 	for (int e = 0; e < v->n_events; e++)
 		phase = phase || v->event[e].type == EVENT_PHASE;
 	set = contest_set(c, slot);
@@ -192,7 +197,15 @@ static int hillclimb_decide(struct policy *p, const struct view *v, const int *s
 	if (set == p->set)
 		step(p, v, slot);
 	p->set = set;
-	contest_deal_sizes(c, p->alloc, ret);
+	/* Envelopes may have changed under the same jobs. */
+	if (!c->uniform && !contest_mixed_fits(c, p->alloc, NULL)) {
+		restart(p, v, slot);
+		contest_mixed_fits(c, p->alloc, NULL);
+	}
+	if (c->uniform)
+		contest_deal_sizes(c, p->alloc, ret);
+	else
+		contest_mixed_give(c, ret);
 	ret->score = isfinite(p->base) ? exp(p->base) : NAN;
 	explain_open(&x, ret);
 	explain_bool(&x, "settled", p->settled);

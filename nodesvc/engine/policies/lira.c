@@ -15,6 +15,7 @@
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/grouping.h"
 #include "nodesvc/engine/option.h"
+#include "nodesvc/engine/smt.h"
 
 /*
  * A moved program runs at half its rate for 150 ms (SBMP, PACT 2012, section 3.2, calls them
@@ -56,8 +57,10 @@ struct smooth {
 
 struct policy {
 	const char *name;
-	bool fixed;   /* lira-static */
-	uint64_t set; /* the jobs of the last decision */
+	bool fixed; /* lira-static */
+	bool share_smt;
+	double *core_sum; /* [n_cores] */
+	uint64_t set;     /* the jobs of the last decision */
 	struct config cfg;
 	struct contest contest;
 	struct grouping grouping;
@@ -95,6 +98,7 @@ static void lira_free(struct policy *p)
 	free(p->domain_of);
 	free(p->running);
 	free(p->pin);
+	free(p->core_sum);
 	free(p->piece_value);
 	free(p);
 }
@@ -110,6 +114,8 @@ static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed,
 	p->cfg = (struct config){
 		.tie = TIE_AUTO, .h = 0.05, .alpha = 0.25, .idle = 0.5, .payback_s = PAYBACK_S};
 	p->fixed = fixed;
+	p->share_smt = cfg->share_smt;
+	p->core_sum = calloc((size_t)cfg->topo->n_cores, sizeof(double));
 	p->name = fixed ? "lira-static" : "lira";
 	rc = option_read(cfg, p->name, lira_options, &p->cfg, err);
 	if (!rc)
@@ -125,7 +131,7 @@ static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed,
 	p->pin = calloc(n, sizeof(int));
 	p->piece_value = calloc(n, sizeof(double));
 	if (!rc && (!p->smooth || !p->value || !p->second || !p->domain_of || !p->running ||
-			   !p->pin || !p->piece_value))
+			   !p->pin || !p->piece_value || !p->core_sum))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		lira_free(p);
@@ -290,6 +296,8 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 		if (!p->grouping.anchored)
 			contest_relabel(c, p->domain_of);
 		contest_apply(c, p->domain_of, ret);
+		if (p->share_smt)
+			smt_pair(c, p->domain_of, p->value, p->cfg.h, p->core_sum, ret);
 		return 0;
 	}
 	ret->score = now;
@@ -297,6 +305,8 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 		contest_keep(c, p->running, why, ret);
 	else
 		contest_apply(c, p->running, ret);
+	if (p->share_smt)
+		smt_pair(c, p->running, p->value, p->cfg.h, p->core_sum, ret);
 	return 0;
 }
 

@@ -54,7 +54,8 @@ struct policy {
 	struct contest contest;
 	struct job_state *state; /* [max_jobs] by slot */
 	int *alloc, *n_min, *spare, *domain_of;
-	double *efficiency;
+	double *efficiency, *heat;
+	bool *full; /* [max_jobs] can have no more */
 	double explored_s;
 	uint64_t set;
 };
@@ -68,6 +69,8 @@ static void mapper_free(struct policy *p)
 	free(p->spare);
 	free(p->domain_of);
 	free(p->efficiency);
+	free(p->full);
+	free(p->heat);
 	free(p);
 }
 
@@ -90,8 +93,10 @@ static int mapper_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	p->spare = calloc(n, sizeof(int));
 	p->domain_of = calloc(n, sizeof(int));
 	p->efficiency = calloc(n, sizeof(double));
+	p->full = calloc(n, sizeof(bool));
+	p->heat = calloc(n, sizeof(double));
 	if (!rc && (!p->state || !p->alloc || !p->n_min || !p->spare || !p->domain_of ||
-			   !p->efficiency))
+			   !p->efficiency || !p->full || !p->heat))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		mapper_free(p);
@@ -114,12 +119,12 @@ static void set_fair(struct policy *p, const int *slot, bool rebase)
 	bool wishes = false;
 
 	for (int k = 0; k < c->n; k++)
-		wishes = wishes || c->v->job[c->job[k]].min_cores > 1;
+		wishes = wishes || !c->uniform || c->v->job[c->job[k]].min_cores > 1;
 	for (int k = 0; k < c->n; k++) {
 		struct job_state *s = &p->state[slot[c->job[k]]];
 		int fair = wishes ? c->size[k] : base + (k >= c->n - rest);
 
-		if (rebase || s->fair == 0) {
+		if (rebase || s->fair != fair) {
 			s->fair = fair;
 			s->infeasible = 0;
 			s->keeps = false;
@@ -329,6 +334,59 @@ static void move_spare(struct policy *p, const int *slot, int unowned)
 	}
 }
 
+/* Could @to have a core more, from nobody or (@from >= 0) from that job? Then it has. */
+static bool shift_mixed(struct policy *p, int from, int to)
+{
+	if (from >= 0)
+		p->alloc[from]--;
+	p->alloc[to]++;
+	if (contest_mixed_fits(&p->contest, p->alloc, NULL))
+		return true;
+	if (from >= 0)
+		p->alloc[from]++;
+	p->alloc[to]--;
+	return false;
+}
+
+/* As move_spare(), where not every core is everybody's: the next best pair that can exchange. */
+static void move_spare_mixed(struct policy *p, const int *slot)
+{
+	const struct contest *c = &p->contest;
+	bool moved = true, *full = p->full;
+
+	for (int k = 0; k < c->n; k++)
+		full[k] = false;
+	while (moved) {
+		int to = -1;
+
+		moved = false;
+		for (int k = 0; k < c->n; k++)
+			if (!full[k] && isfinite(p->efficiency[k]) &&
+				gains(p, k, &p->state[slot[c->job[k]]]) &&
+				(to < 0 || p->efficiency[k] > p->efficiency[to]))
+				to = k;
+		if (to < 0)
+			return;
+		moved = shift_mixed(p, -1, to);
+		for (double above = -1; !moved;) {
+			int from = -1;
+
+			for (int k = 0; k < c->n; k++)
+				if (p->alloc[k] > p->n_min[k] &&
+					p->efficiency[k] < p->efficiency[to] &&
+					p->efficiency[k] > above &&
+					(from < 0 || p->efficiency[k] < p->efficiency[from]))
+					from = k;
+			if (from < 0)
+				break;
+			above = p->efficiency[from];
+			moved = shift_mixed(p, from, to);
+		}
+		full[to] = !moved;
+		moved = true;
+	}
+}
+
 static void explain(const struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	const struct contest *c = &p->contest;
@@ -360,6 +418,31 @@ static void explain(const struct policy *p, const struct view *v, const int *slo
 	explain_close(&x);
 }
 
+/*
+ * SAM's rule of mapping (ATC 2015): spread what is heavy on bandwidth, else on cache. What a core
+ * of each job moves, where every job has the figure; NULL: nothing known. Threads of one job share
+ * data, so a job fills one domain first; nothing else tells of coherence traffic.
+ */
+static const double *heat(struct policy *p, const struct view *v)
+{
+	static const enum signal_id by[] = {SIGNAL_MEM_BYTES, SIGNAL_LLC_MISSES};
+	const struct contest *c = &p->contest;
+
+	for (int i = 0; i < 2; i++) {
+		bool all = true;
+
+		for (int k = 0; k < c->n; k++) {
+			const struct signal *s = &v->job[c->job[k]].signal[by[i]];
+
+			all = all && s->provenance != PROVENANCE_NONE;
+			p->heat[k] = s->value;
+		}
+		if (all)
+			return p->heat;
+	}
+	return NULL;
+}
+
 static int mapper_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
@@ -369,10 +452,12 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 
 	if (rc || c->n == 0)
 		return rc;
-	if (!c->uniform || c->shared) {
+	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
 		contest_share(c, p->domain_of, ret);
 		return 0;
 	}
+	for (int k = 0; k < c->n && !c->uniform; k++)
+		c->size[k] = p->domain_of[k];
 	set = contest_set(c, slot);
 	observe(p, v, slot);
 	set_fair(p, slot, set != p->set);
@@ -387,10 +472,18 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 			ask(p, k, s->fair, FAIR_MS, ret);
 	}
 	explain(p, v, slot, ret);
-	move_spare(p, slot, unowned);
+	if (c->uniform)
+		move_spare(p, slot, unowned);
+	else
+		move_spare_mixed(p, slot);
 	if (ret->n_experiments == 0)
 		explore(p, v, slot, ret);
-	contest_deal_sizes(c, p->alloc, ret);
+	if (c->uniform) {
+		contest_deal_apart(c, p->alloc, heat(p, v), ret);
+	} else {
+		contest_mixed_fits(c, p->alloc, NULL);
+		contest_mixed_give(c, ret);
+	}
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores, fair share %d, needs %d for its speed",
 			p->alloc[k], p->state[slot[c->job[k]]].fair, p->n_min[k]);

@@ -50,6 +50,7 @@ static void sbmp_free(struct policy *p)
 	free(p->is_green);
 	free(p->taken);
 	free(p->peak);
+	free(p->most);
 	free(p);
 }
 
@@ -83,8 +84,9 @@ static int create(
 	p->is_green = calloc(n, sizeof(bool));
 	p->taken = calloc(n, sizeof(bool));
 	p->peak = calloc(n, sizeof(double));
+	p->most = calloc(n, sizeof(int));
 	if (!rc && (!p->state || !p->given || !p->unit_owner || !p->domain_of || !p->is_green ||
-			   !p->taken || !p->peak))
+			   !p->taken || !p->peak || !p->most))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		sbmp_free(p);
@@ -113,11 +115,11 @@ static int sbmp_cd_create(struct policy **ret, const struct policy_cfg *cfg, str
 static int sample_points(int cores, int *ret)
 {
 	const int want[] = {1, cores / 4, cores / 2, cores};
-	int n = 0;
+	int n = 0, last = 0;
 
 	for (int i = 0; i < 4; i++)
-		if (want[i] >= 1 && (n == 0 || want[i] > ret[n - 1]))
-			ret[n++] = want[i];
+		if (want[i] > last)
+			last = ret[n++] = want[i];
 	return n;
 }
 
@@ -314,8 +316,14 @@ static void ask(struct policy *p, int k, int cores, struct plan *ret)
 		.cores = cores,
 		.ms = p->cfg.sample_ms,
 	};
-	for (int i = 0; i < cores; i++)
-		coreset_or(&x->coreset, &x->coreset, &c->t->core[p->units.core[i]].pus);
+	for (int i = 0, n = 0; i < c->total && n < cores; i++) {
+		const struct coreset *pus = &c->t->core[p->units.core[i]].pus;
+
+		if (!coreset_intersects(pus, c->envelope[k]))
+			continue;
+		coreset_or(&x->coreset, &x->coreset, pus);
+		n++;
+	}
 	coreset_and(&x->coreset, &x->coreset, c->envelope[k]);
 }
 
@@ -324,7 +332,10 @@ static bool predict(struct policy *p, int k, int slot, struct plan *ret)
 {
 	struct job_state *s = &p->state[slot];
 	struct scalability fit;
-	int want[4], n = sample_points(p->contest.total, want);
+	int want[4], n = sample_points(p->most[k] * p->units.size < p->contest.total
+					       ? p->most[k] * p->units.size
+					       : p->contest.total,
+			     want);
 	bool complete = true;
 
 	if (s->sampling && p->contest.total == 1) {
@@ -371,6 +382,22 @@ static void restart_phases(struct policy *p, const int *slot, const struct plan 
 	}
 }
 
+/* Units that each job may use. */
+static void fill_most(struct policy *p)
+{
+	const struct contest *c = &p->contest;
+
+	for (int k = 0; k < c->n; k++) {
+		p->most[k] = p->units.n;
+		if (c->uniform)
+			continue;
+		p->most[k] = 0;
+		for (int u = 0; u < p->units.n; u++)
+			p->most[k] += coreset_intersects(
+				&c->t->core[p->units.core[u]].pus, c->envelope[k]);
+	}
+}
+
 static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
@@ -383,14 +410,14 @@ static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, 
 	observe(p, v, slot);
 	if (c->n == 0)
 		return 0;
-	if (!c->uniform)
-		return share(p, "envelopes differ: shared by arrival, not by scalability", ret);
-	if (c->shared)
+	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->given)))
 		return share(p, "more jobs than cores: groups own a domain", ret);
 	units_build(&p->units, c, UNIT_CORE);
-	/* More jobs than dies: single cores are dealt. */
-	if (c->n > p->units.n)
+	/* More jobs than dies, or dies of which some jobs may use a part: single cores are dealt.
+	 */
+	if (c->n > p->units.n || !c->uniform)
 		units_split(&p->units, c);
+	fill_most(p);
 	for (int k = 0; k < c->n; k++)
 		predicted = predict(p, k, slot[c->job[k]], ret) && predicted;
 	sbmp_fill_peaks(p, slot);
@@ -402,9 +429,15 @@ static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, 
 		restart_phases(p, slot, ret, v->now_s);
 		return 0;
 	}
-	sbmp_find_green(p, slot);
-	ret->score = sbmp_allocate(p, slot);
-	sbmp_place(p, ret);
+	if (c->uniform) {
+		sbmp_find_green(p, slot);
+		ret->score = sbmp_allocate(p, slot);
+		sbmp_place(p, ret);
+	} else {
+		rc = sbmp_allocate_mixed(p, slot, ret, err);
+		if (rc)
+			return rc;
+	}
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores: %.0f %% of its best speed",
 			sbmp_cores(p, p->given[k]),

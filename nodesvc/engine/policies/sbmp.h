@@ -59,6 +59,7 @@ struct policy {
 	int *given, *unit_owner, *domain_of;
 	bool *is_green, *taken;
 	double *peak; /* [max_jobs] best speed of the job's table */
+	int *most;    /* [max_jobs] units a job may have */
 };
 
 /* Best speed of each job's table; before anything below. */
@@ -67,6 +68,8 @@ void sbmp_fill_peaks(struct policy *p, const int *slot);
 void sbmp_find_green(struct policy *p, const int *slot);
 /* Units for every job that is not Green; returns the objective's value, NAN for none. */
 double sbmp_allocate(struct policy *p, const int *slot);
+/* sbmp_allocate() and sbmp_place() where envelopes differ: cores; -ENOTSUP says why not. */
+int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, struct errbuf *err);
 /* Units become coresets; then slices for Green jobs, then donors and donees. */
 void sbmp_place(struct policy *p, struct plan *ret);
 void sbmp_gang_green(struct policy *p, struct plan *ret);

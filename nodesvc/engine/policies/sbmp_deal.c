@@ -2,6 +2,7 @@
 /*
  * sbmp_deal.c - SBMP's second half: from curves to units, coresets, slices and loans.
  */
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ void sbmp_fill_peaks(struct policy *p, const int *slot)
 		const struct job_state *s = &p->state[slot[p->contest.job[k]]];
 
 		p->peak[k] = 0;
-		for (int u = 1; s->has_fit && u <= p->units.n; u++)
+		for (int u = 1; s->has_fit && u <= p->most[k]; u++)
 			p->peak[k] = fmax(p->peak[k], scalability_speed(&s->fit, sbmp_cores(p, u)));
 	}
 }
@@ -101,6 +102,66 @@ double sbmp_allocate(struct policy *p, const int *slot)
 	if (p->cfg.objective == OBJECTIVE_ANTT)
 		return value / n;
 	return p->cfg.objective == OBJECTIVE_WORST ? value : -value;
+}
+
+/*
+ * Every core to the job it helps most among those that can have one more. The costs of the mean and
+ * the largest slow-down are convex in cores, and sizes that can be dealt form a polymatroid: exact.
+ */
+int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	bool *full = p->taken;
+	double value = 0, most = 0;
+
+	if ((p->cfg.objective != OBJECTIVE_ANTT && p->cfg.objective != OBJECTIVE_WORST) ||
+		p->cfg.search || p->cfg.green)
+		return err_set(err, -ENOTSUP,
+			"job %s: envelope: differs from others'; sbmp then knows only the "
+			"objectives antt and worst, exact search and no Green jobs",
+			c->v->job[c->job[1]].id);
+	contest_mixed_start(c);
+	for (int k = 0; k < c->n; k++) {
+		contest_mixed_grow(c, k, NULL); /* it can: contest_mixed_sizes() has seen to it */
+		p->given[k] = 1;
+		full[k] = false;
+	}
+	for (;;) {
+		int best = -1;
+		double best_gain = 0;
+
+		for (int k = 0; k < c->n; k++) {
+			const struct job_state *s = &p->state[slot[c->job[k]]];
+			double now = cost(p, k, s, p->given[k]);
+			double gain = now - cost(p, k, s, p->given[k] + 1);
+
+			/* The slowest first; whom more cores would slow down, last. */
+			if (p->cfg.objective == OBJECTIVE_WORST && gain >= 0)
+				gain = now;
+			if (full[k] || p->given[k] >= p->most[k])
+				continue;
+			if (best < 0 || gain > best_gain + 1e-12 ||
+				(gain >= best_gain - 1e-12 && p->given[k] < p->given[best])) {
+				best = k;
+				best_gain = gain;
+			}
+		}
+		if (best < 0)
+			break;
+		if (contest_mixed_grow(c, best, NULL))
+			p->given[best]++;
+		else
+			full[best] = true;
+	}
+	for (int k = 0; k < c->n; k++) {
+		double slow = cost(p, k, &p->state[slot[c->job[k]]], p->given[k]);
+
+		value += slow / c->n;
+		most = fmax(most, slow);
+	}
+	ret->score = p->cfg.objective == OBJECTIVE_WORST ? most : value;
+	contest_mixed_give(c, ret);
+	return 0;
 }
 
 static bool owns_unit(const struct policy *p, int k, int unit)
@@ -216,6 +277,7 @@ void sbmp_donate(struct policy *p, const int *slot, struct plan *ret)
 		donor[busiest] = false;
 	for (int k = 0; k < c->n; k++) {
 		struct plan_job *dj = &ret->job[c->job[k]], *rj;
+		struct coreset lent;
 		int best = -1, cores = topo_count_cores(c->t, &dj->coreset);
 		double best_gain = 1 - 1e-9; /* more cores may harm: then nobody borrows */
 
@@ -224,7 +286,8 @@ void sbmp_donate(struct policy *p, const int *slot, struct plan *ret)
 			double g;
 
 			if (donor[r] || p->is_green[r] || p->is_green[k] ||
-				ret->job[c->job[r]].n_lent == PLAN_LENT_MAX)
+				ret->job[c->job[r]].n_lent == PLAN_LENT_MAX ||
+				!coreset_intersects(&dj->coreset, c->envelope[r]))
 				continue;
 			g = gain(p, r, s, sbmp_cores(p, p->given[r]), cores);
 			if (g > best_gain + 1e-12) {
@@ -237,8 +300,9 @@ void sbmp_donate(struct policy *p, const int *slot, struct plan *ret)
 		rj = &ret->job[c->job[best]];
 		dj->role = ROLE_DONOR;
 		rj->role = ROLE_DONEE;
+		coreset_and(&lent, &dj->coreset, c->envelope[best]);
 		rj->lent[rj->n_lent++] = (struct plan_lent){
-			.coreset = dj->coreset,
+			.coreset = lent,
 			.donor = c->job[k],
 			.weight = DONEE_WEIGHT,
 		};
@@ -295,7 +359,7 @@ void sbmp_explain(const struct policy *p, const int *slot, bool allocated, struc
 		if (!s->has_fit)
 			continue;
 		explain_object(&x, c->v->job[c->job[k]].id);
-		for (int u = 1, last = 0; u <= p->units.n; u++) {
+		for (int u = 1, last = 0; u <= p->most[k]; u++) {
 			int cores = sbmp_cores(p, u);
 			char key[16];
 

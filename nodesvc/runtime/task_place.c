@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/sim/task_place.h"
+#include "nodesvc/runtime/task_place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,15 +12,14 @@ static bool is_policy(const char *spec, const char *name)
 	return strncmp(spec, name, n) == 0 && (spec[n] == '\0' || spec[n] == ',');
 }
 
-int task_placer_init(struct task_placer *p, const char *policy, const struct task_machine *m,
-	const struct task_graph *g, uint64_t seed, struct errbuf *err)
+int task_placer_init(struct task_placer *p, const char *policy, const struct topo *topo,
+	const struct coreset *fast, uint64_t seed, struct errbuf *err)
 {
-	struct policy_cfg cfg = {.topo = m->topo, .max_jobs = 1};
+	struct policy_cfg cfg = {.topo = topo, .max_jobs = 1};
 	int rc;
 
 	memset(p, 0, sizeof(*p));
-	p->m = m;
-	p->g = g;
+	p->fast = fast;
 	p->seed = seed;
 	p->ignores_priority = is_policy(policy, "das-rws") || is_policy(policy, "das-rwsm-c");
 	if (strncmp(policy, "das-", 4) != 0)
@@ -49,21 +48,21 @@ static int ask(struct task_placer *p, double now_s, const struct view_job *job, 
 		.n_events = p->n_samples,
 		.job = job,
 		.n_jobs = job ? 1 : 0,
-		.fast_cores = &p->m->fast,
+		.fast_cores = p->fast,
 	};
 
 	p->n_samples = 0;
 	return engine_decide(p->engine, &v, &p->plan, err);
 }
 
-int task_placer_report(struct task_placer *p, double now_s, int type, struct task_place at,
+int task_placer_report(struct task_placer *p, double now_s, const char *type, struct task_place at,
 	double seconds, struct errbuf *err)
 {
 	int rc = p->n_samples == TASK_SAMPLES_MAX ? ask(p, now_s, NULL, err) : 0;
 
 	p->sample[p->n_samples++] = (struct event){
 		.type = EVENT_TASK_DONE,
-		.task_type = p->g->type[type].name,
+		.task_type = type,
 		.core = at.core,
 		.width = at.width,
 		.seconds = seconds,
@@ -71,18 +70,18 @@ int task_placer_report(struct task_placer *p, double now_s, int type, struct tas
 	return rc;
 }
 
-int task_placer_decide(struct task_placer *p, double now_s, const struct task *task, int core,
+int task_placer_decide(struct task_placer *p, double now_s, const char *type, bool high, int core,
 	struct task_place *ret, struct errbuf *err)
 {
 	char id[JOB_ID_MAX];
 	struct view_job job = {
 		.id = id,
-		.type = p->g->type[task->type].name,
+		.type = type,
 		.order = (int64_t)p->n_decisions,
 		.home_numa = -1,
 		.rss_bytes = -1,
 		.has_priority = true,
-		.priority_high = task->high,
+		.priority_high = high,
 		.core = core,
 	};
 	int rc;

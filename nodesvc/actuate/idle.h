@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * idle.h - a step that runs only where nobody else wants to: the donee of a core donation, beside
+ * the donor on the donor's cores.
+ *
+ * cgroup v2: cpu.idle of the job's group, the level at which jobs compete. (Below it the value
+ * would only count among the job's own groups.) All steps of the job are idle then.
+ * cgroup v1: SCHED_IDLE for each thread of the step; threads born later inherit it. Where the
+ * kernel groups sessions by itself (autogroup), the session's weight goes to the least too.
+ *
+ * Originals are in the ledger before they are changed. Called from the daemon's loop only.
+ */
+#ifndef COLOC_ACTUATE_IDLE_H
+#define COLOC_ACTUATE_IDLE_H
+
+#include "nodesvc/actuate/actuate.h"
+
+/* -ENOENT the step has ended, -ENOTSUP no such control here, -EAGAIN its threads do not settle, or
+ * the ledger's; then nothing is changed that is not in the ledger. */
+int idle_set(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+/* Puts back what the ledger has for the step and forgets it. Nothing there, or it has ended: 0. */
+int idle_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+/* The same for everything in the ledger, whoever wrote it; number of steps, or <0. */
+int idle_restore_all(struct actuate *a, struct errbuf *err);
+
+#endif

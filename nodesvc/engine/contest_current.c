@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * contest_current.c - the grouping that runs now: is it one this contest could choose, and how a
+ * new one stays close to it.
+ */
+#include <string.h>
+
+#include "nodesvc/engine/bits.h"
+#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/explain.h"
+
+int contest_current_domain(const struct contest *c, int k)
+{
+	const struct coreset *now = contest_current(c, k);
+	int domain = -1;
+
+	bits_for_each (pu, now, c->words) {
+		int core = c->t->pu_core[pu];
+		int d = core >= 0 ? c->core_domain[core] : -1;
+
+		if (d < 0 || (domain >= 0 && d != domain))
+			return -1;
+		domain = d;
+	}
+	return domain;
+}
+
+/* Cores that @k runs on; @l->overlap where another job was there before. */
+static int take_current(struct contest *c, int k, struct contest_load *l)
+{
+	const struct coreset *now = contest_current(c, k);
+	int cores = 0;
+
+	bits_for_each (pu, now, c->words) {
+		int core = c->t->pu_core[pu];
+
+		if (c->owner[core] == k)
+			continue;
+		l->overlap = l->overlap || c->owner[core] >= 0;
+		c->owner[core] = k;
+		cores++;
+	}
+	return cores;
+}
+
+static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int d)
+{
+	int capacity = c->capacity[d];
+
+	if (contest_owns_as_group(c, d, l->members))
+		return l->least == capacity; /* all share all */
+	/* Disjoint, and all dealt out as evenly as sizes are. */
+	if (l->overlap || l->sum > capacity)
+		return false;
+	return l->members == 0 || c->given ||
+	       (l->sum == capacity && (!c->equal || l->most - l->least <= 1));
+}
+
+/*
+ * Do the current cores of all jobs make shares this contest could have dealt? Each job runs inside
+ * its domain.
+ */
+static bool domains_are_dealt(struct contest *c, const int *domain_of)
+{
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->owner[i] = -1;
+	for (int d = 0; d < c->n_domains; d++)
+		c->load[d] = (struct contest_load){.least = c->total};
+	for (int k = 0; k < c->n; k++) {
+		struct contest_load *l = &c->load[domain_of[k]];
+		int cores = take_current(c, k, l);
+
+		if (c->given && cores != c->size[k])
+			return false;
+		l->members++;
+		l->sum += cores;
+		l->least = cores < l->least ? cores : l->least;
+		l->most = cores > l->most ? cores : l->most;
+	}
+	for (int d = 0; d < c->n_domains; d++)
+		if (!could_be_dealt(c, &c->load[d], d))
+			return false;
+	return true;
+}
+
+/* Every domain within floor/ceil of its share of the jobs, or balanced by cores. */
+static bool is_balanced(const struct contest *c, const int *domain_of)
+{
+	bool by_count = true, alone = true;
+	int *load = c->scratch, *count = load + c->n_domains;
+
+	memset(load, 0, 2 * (size_t)c->n_domains * sizeof(int));
+	for (int k = 0; k < c->n; k++) {
+		load[domain_of[k]] += c->equal ? 1 : c->size[k];
+		count[domain_of[k]]++;
+	}
+	for (int d = 0; d < c->n_domains; d++) {
+		by_count = by_count && count[d] >= c->n * c->capacity[d] / c->total &&
+			   count[d] <= (c->n * c->capacity[d] + c->total - 1) / c->total;
+		alone = alone && count[d] <= 1;
+	}
+	if (c->uniform && c->n <= c->n_domains)
+		return alone;
+	return by_count || (!c->equal && contest_balanced(c, load));
+}
+
+bool contest_grouped(struct contest *c, int *ret_domain_of)
+{
+	for (int k = 0; k < c->n; k++) {
+		ret_domain_of[k] = contest_current_domain(c, k);
+		if (ret_domain_of[k] < 0 ||
+			!bits_subset(contest_current(c, k), c->envelope[k], c->words))
+			return false;
+	}
+	return is_balanced(c, ret_domain_of);
+}
+
+bool contest_incumbent(struct contest *c, int *ret_domain_of)
+{
+	if (!contest_grouped(c, ret_domain_of))
+		return false;
+	for (int k = 0; k < c->n && !c->shared; k++) {
+		int min = c->v->job[c->job[k]].min_cores;
+
+		if (min > 1 && topo_count_cores(c->t, contest_current(c, k)) < min)
+			return false;
+	}
+	return domains_are_dealt(c, ret_domain_of);
+}
+
+void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)
+{
+	int *members = c->scratch;
+
+	memset(members, 0, (size_t)c->n_domains * sizeof(int));
+	for (int k = 0; k < c->n; k++)
+		members[domain_of[k]]++;
+	for (int k = 0; k < c->n; k++) {
+		int d = domain_of[k];
+
+		/* Its coreset is the current one already: contest_build() leaves it. */
+		p->job[c->job[k]].group = contest_owns_as_group(c, d, members[d]) ? d : -1;
+		plan_why(p, c->job[k], "%s", why);
+	}
+}
+
+/* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
+static double at_home(const struct contest *c, const int *domain_of, int g, int d)
+{
+	int numa = c->t->domain[c->domain[d]].numa;
+	double bytes = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		if (domain_of[k] == g && j->home_numa >= 0 && j->home_numa == numa)
+			bytes += j->rss_bytes > 0 ? j->rss_bytes : 1;
+	}
+	return bytes;
+}
+
+void contest_relabel(struct contest *c, int *domain_of)
+{
+	int *label = c->scratch, *taken = label + c->n_domains, *overlap = taken + c->n_domains;
+
+	if (!c->uniform)
+		return;
+	contest_list_members(c, domain_of);
+	for (int d = 0; d < c->n_domains; d++)
+		label[d] = taken[d] = -1;
+	for (int k = 0; k < c->n; k++) {
+		int g = domain_of[k], best = -1;
+
+		if (label[g] >= 0)
+			continue;
+		/* Where most of the group's cores are now, among domains of the same size. */
+		memset(overlap, 0, (size_t)c->n_domains * sizeof(int));
+		for (int m = c->first_member[g]; m < c->first_member[g + 1]; m++) {
+			const struct coreset *now = contest_current(c, c->member[m]);
+
+			bits_for_each (pu, now, c->words) {
+				int core = c->t->pu_core[pu];
+
+				if (core >= 0 && c->core_domain[core] >= 0)
+					overlap[c->core_domain[core]]++;
+			}
+		}
+		for (int d = 0; d < c->n_domains; d++)
+			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
+				(best < 0 || overlap[d] > overlap[best] ||
+					(overlap[d] == overlap[best] &&
+						at_home(c, domain_of, g, d) >
+							at_home(c, domain_of, g, best))))
+				best = d;
+		label[g] = best;
+		taken[best] = g;
+	}
+	for (int k = 0; k < c->n; k++)
+		domain_of[k] = label[domain_of[k]];
+}

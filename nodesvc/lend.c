@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/lend.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/ipc.h"
+#include "nodesvc/actuate/idle.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+/* A loan that has just changed stands so long, unless it is taken back for a move: the policies'
+ * own bounds for donors are further apart than a second's noise in utilisation. */
+#define DWELL_NS INT64_C(1000000000)
+
+void lend_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		coreset_zero(&d->jobs.step[i]->lent_wanted);
+	for (int i = 0; i < p->n_jobs; i++)
+		for (int l = 0; l < p->job[i].n_lent; l++)
+			coreset_or(&step[i]->lent_wanted, &step[i]->lent_wanted,
+				&p->job[i].lent[l].coreset);
+}
+
+static int apply(struct daemon *d, struct step *s, struct errbuf *err)
+{
+	struct coreset cpus = step_cpus(s);
+	struct actuate_result result;
+
+	return actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, err);
+}
+
+void lend_end(struct daemon *d, struct step *s)
+{
+	struct errbuf err;
+
+	if (coreset_is_empty(&s->lent))
+		return;
+	coreset_zero(&s->lent);
+	if (idle_restore(d->actuate, &s->cgroup, &err) < 0) {
+		log_error("step %s: its priority: %s", s->id, err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+	}
+}
+
+/* Not again for this step: it runs well enough on its own. */
+static void give_up(struct daemon *d, struct step *s, const struct errbuf *err)
+{
+	s->lent_failed = true;
+	coreset_zero(&s->lent);
+	snprintf(s->reason, sizeof(s->reason), "borrows no cores: %.120s", err->text);
+	log_warning("step %s: %s", s->id, s->reason);
+	idle_restore(d->actuate, &s->cgroup, &(struct errbuf){""});
+}
+
+static void change(struct daemon *d, struct step *s)
+{
+	char cpus[CORESET_STR_MAX];
+	struct coreset before = s->lent;
+	struct errbuf err;
+	int rc = 0;
+
+	/* Idle before the first foreign core, and until the last has gone. */
+	if (!coreset_is_empty(&s->lent_wanted))
+		rc = idle_set(d->actuate, &s->cgroup, &err);
+	if (rc == 0) {
+		s->lent = s->lent_wanted;
+		rc = apply(d, s, &err);
+	}
+	if (rc == -ENOENT)
+		return; /* ended: its end cleans up */
+	if (rc < 0) {
+		give_up(d, s, &err);
+		if (!coreset_is_empty(&before) && apply(d, s, &err) < 0)
+			log_error("step %s: %s", s->id, err.text);
+		return;
+	}
+	if (coreset_is_empty(&s->lent)) {
+		s->lent = before; /* for lend_end() to know */
+		lend_end(d, s);
+	}
+	log_info("step %s: %s%s", s->id,
+		coreset_is_empty(&s->lent) ? "gives back what it borrowed" : "borrows ",
+		coreset_is_empty(&s->lent) ? "" : coreset_format(&s->lent, cpus, sizeof(cpus)));
+}
+
+void lend_update(struct daemon *d)
+{
+	int64_t now_ns = ipc_now_ns();
+
+	/* A trial compares placements, not loans; it ends those it meets. */
+	if (trial_is_on(d))
+		return;
+	/* First those who give back. */
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < d->jobs.n; i++) {
+			struct step *s = d->jobs.step[i];
+
+			if (s->status != STATUS_PLACED || !s->located || s->lent_failed ||
+				s->dry_run || d->conf.dry_run ||
+				coreset_is_equal(&s->lent, &s->lent_wanted) ||
+				now_ns - s->lent_changed_ns < DWELL_NS ||
+				coreset_is_empty(&s->lent_wanted) != (pass == 0))
+				continue;
+			s->lent_changed_ns = now_ns;
+			change(d, s);
+		}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.c - the accounting store of a running service: opened, or begun afresh where the old one
+ * is damaged (accounting is no reason to leave jobs unplaced), and kept within keep_days and
+ * store_limit_mib, a slice at a time.
+ *
+ * The ledger is not begun afresh: it holds what the kernel had, and a damaged one is a person's
+ * business.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+
+#define DAY_MS   86400000
+#define SLICE_MS 50
+/* With at most some 2 000 rows of history each: milliseconds of the loop's time. */
+#define SLICE_STEPS 16
+#define SLICE_PAGES 64
+
+static void store_path(const struct daemon *d, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s/coloc.db", d->conf.store);
+}
+
+/* The damaged file and what SQLite keeps beside it get a name of their own, for whoever looks. */
+static int move_aside(const char *path, char *ret_name, size_t size, struct errbuf *err)
+{
+	static const char *const SUFFIX[] = {"", "-wal", "-shm"};
+	long long now = (long long)time(NULL);
+
+	snprintf(ret_name, size, "%s.damaged-%lld", path, now);
+	for (size_t i = 0; i < sizeof(SUFFIX) / sizeof(SUFFIX[0]); i++) {
+		char from[CONF_TEXT_MAX + 32], to[CONF_TEXT_MAX + 80];
+
+		snprintf(from, sizeof(from), "%s%s", path, SUFFIX[i]);
+		snprintf(to, sizeof(to), "%s.damaged-%lld%s", path, now, SUFFIX[i]);
+		if (rename(from, to) < 0 && (i == 0 || errno != ENOENT))
+			return err_set(
+				err, -errno, "%s: cannot move it aside: %s", from, strerror(errno));
+	}
+	return 0;
+}
+
+int store_open(struct daemon *d, struct errbuf *err)
+{
+	char path[CONF_TEXT_MAX + 16], aside[CONF_TEXT_MAX + 64];
+	int rc;
+
+	store_path(d, path, sizeof(path));
+	rc = record_open(&d->record, path, false, err);
+	if (rc != -EBADMSG)
+		return rc;
+	log_error("%s", err->text);
+	rc = move_aside(path, aside, sizeof(aside), err);
+	if (rc < 0)
+		return rc;
+	log_error("accounting begins anew; the damaged file is %s", aside);
+	snprintf(d->last_error, sizeof(d->last_error), "accounting began anew: damaged: %.180s",
+		aside);
+	return record_open(&d->record, path, false, err);
+}
+
+bool store_recover(struct daemon *d, int rc)
+{
+	struct record *spare = NULL;
+	struct errbuf err;
+
+	/* In memory first: whatever happens on disk, the service goes on with a store. */
+	if (rc != -EBADMSG || record_open(&spare, ":memory:", false, &err) < 0)
+		return false;
+	record_close(d->record);
+	if (store_open(d, &err) == 0) {
+		record_close(spare);
+	} else {
+		log_error("%s; accounting is kept in memory only", err.text);
+		d->record = spare;
+	}
+	/* The rows of the live steps were the old store's. */
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		s->row_id = 0;
+		s->kept = false;
+		s->dirty = true;
+		memset(&s->thin, 0, sizeof(s->thin));
+	}
+	return true;
+}
+
+/* ---- retention ---- */
+
+static int64_t age_limit(const struct daemon *d)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return d->conf.keep_days
+		       ? (ts.tv_sec - d->conf.keep_days * INT64_C(86400)) * INT64_C(1000000000)
+		       : INT64_MIN;
+}
+
+static int64_t size_limit(const struct daemon *d)
+{
+	return d->conf.store_limit_mib ? d->conf.store_limit_mib * (INT64_C(1) << 20) : INT64_MAX;
+}
+
+/* One slice; 0: nothing is left to do. */
+static int slice(struct daemon *d, struct errbuf *err)
+{
+	int n = record_prune_slice(d->record, age_limit(d), SLICE_STEPS, err);
+	int64_t size;
+
+	if (n == 0) {
+		size = record_size_bytes(d->record, err);
+		if (size < 0)
+			return (int)size;
+		if (size > size_limit(d))
+			n = record_prune_slice(d->record, INT64_MAX, SLICE_STEPS, err);
+	}
+	if (n >= 0)
+		record_release_pages(d->record, SLICE_PAGES, NULL);
+	return n;
+}
+
+static void on_retain(void *arg)
+{
+	struct daemon *d = arg;
+	struct errbuf err;
+	int n = slice(d, &err);
+
+	if (n > 0) {
+		d->retained += n;
+		loop_set_timer(d->retain, SLICE_MS, DAY_MS);
+		return;
+	}
+	if (n < 0) {
+		log_error("accounting: %s", err.text);
+		store_recover(d, n);
+	}
+	if (d->retained)
+		log_info("dropped %ld steps (keep_days %d, store_limit_mib %d)", d->retained,
+			d->conf.keep_days, d->conf.store_limit_mib);
+	d->retained = 0;
+	loop_set_timer(d->retain, DAY_MS, DAY_MS);
+}
+
+int store_retain_open(struct daemon *d, struct errbuf *err)
+{
+	int rc = loop_add_timer(d->loop, on_retain, d, &d->retain, err);
+
+	/* A while after the start, not during a boot. */
+	if (rc == 0)
+		loop_set_timer(d->retain, 60000, DAY_MS);
+	return rc;
+}
+
+void store_retain_now(struct daemon *d)
+{
+	loop_set_timer(d->retain, 1, DAY_MS);
+}
+
+int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err)
+{
+	int64_t old = record_count_before(d->record, age_limit(d), err);
+	int64_t size = old < 0 ? old : record_size_bytes(d->record, err);
+
+	if (size < 0)
+		return (int)size;
+	ret->old_steps = old;
+	ret->bytes = size;
+	ret->limit_bytes = d->conf.store_limit_mib ? size_limit(d) : 0;
+	return 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Idle priority and the way back: v2 on files, v1 on a real child that a tree of files lists as the
+ * step's thread.
+ */
+#include <check.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/internal.h"
+#include "tests/unit/fstree.h"
+#include "tests/unit/ledger_mem.h"
+
+#define V1 "sys/fs/cgroup/cpuset/slurm_n1/uid_0/job_7/step_0"
+#define V2 "sys/fs/cgroup/system.slice/n1_slurmstepd.scope/job_7"
+
+static struct fstree tree;
+static struct ledger *ledger;
+static struct actuate *act;
+static struct errbuf err;
+static struct step_cgroup step;
+static pid_t child;
+static const struct coreset all = {{3}};
+
+static void open_all(const char *mountinfo)
+{
+	fstree_put(&tree, "proc/self/mountinfo", mountinfo);
+	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
+	ck_assert_int_eq(actuate_open(&act, &tree.root, ledger, &all, &err), 0);
+	memset(&step, 0, sizeof(step));
+	child = 0;
+}
+
+static void list_child(uint64_t start)
+{
+	char path[64], text[160];
+
+	snprintf(text, sizeof(text), "%d\n", (int)child);
+	fstree_put(&tree, V1 "/tasks", text);
+	fstree_put(&tree, V1 "/cgroup.procs", text);
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
+	snprintf(text, sizeof(text), "%d (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %llu\n",
+		(int)child, (unsigned long long)start);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%d/autogroup", (int)child);
+	fstree_put(&tree, path, "/autogroup-1 nice 3\n");
+}
+
+static void setup_v1(void)
+{
+	fstree_make(&tree);
+	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
+	open_all("32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
+	strcpy(step.step_path, V1);
+	strcpy(step.job_path, "sys/fs/cgroup/cpuset/slurm_n1/uid_0/job_7");
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	list_child(100);
+}
+
+static void setup_v2(void)
+{
+	fstree_make(&tree);
+	fstree_put(&tree, "sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n");
+	fstree_put(&tree, V2 "/cpu.idle", "0\n");
+	fstree_put(&tree, V2 "/step_0/user/cpuset.cpus", "0\n");
+	open_all("30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+	strcpy(step.step_path, V2 "/step_0/user");
+	strcpy(step.job_path, V2);
+}
+
+static void teardown(void)
+{
+	if (child > 0) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	actuate_close(act);
+	ledger_close(ledger);
+	fstree_remove(&tree);
+}
+
+static bool reads(const char *path, const char *text)
+{
+	char now[64] = "";
+
+	fsroot_read(&tree.root, path, now, sizeof(now));
+	return strncmp(now, text, strlen(text)) == 0;
+}
+
+START_TEST(threads_are_idle_and_back)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%d/autogroup", (int)child);
+	ck_assert_msg(idle_set(act, &step, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+	ck_assert(reads(path, "19"));
+	ck_assert_int_eq(ledger_count(ledger), 2);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0); /* again: nothing to do */
+	ck_assert_int_eq(ledger_count(ledger), 2);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert(reads(path, "3"));
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+START_TEST(batch_policy_comes_back_as_it_was)
+{
+	const struct sched_param none = {.sched_priority = 0};
+
+	ck_assert_int_eq(sched_setscheduler(child, SCHED_BATCH, &none), 0);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+	ck_assert_int_eq(idle_restore_all(act, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_BATCH);
+}
+END_TEST
+
+START_TEST(own_idle_thread_is_no_business_of_ours)
+{
+	const struct sched_param none = {.sched_priority = 0};
+
+	ck_assert_int_eq(sched_setscheduler(child, SCHED_IDLE, &none), 0);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+}
+END_TEST
+
+START_TEST(reused_thread_id_is_not_touched)
+{
+	const struct sched_param none = {.sched_priority = 0};
+
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	list_child(101); /* another thread by now, with a policy of its own */
+	ck_assert_int_eq(sched_setscheduler(child, SCHED_BATCH, &none), 0);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_BATCH);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+START_TEST(without_a_ledger_nothing_is_changed)
+{
+	ledger_mem_adds_left = 0;
+	ck_assert_int_eq(idle_set(act, &step, &err), -EIO);
+	ledger_mem_adds_left = -1;
+	if (child)
+		ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	else
+		ck_assert(reads(V2 "/cpu.idle", "0"));
+}
+END_TEST
+
+START_TEST(group_is_idle_and_back)
+{
+	ck_assert_msg(idle_set(act, &step, &err) == 0, "%s", err.text);
+	ck_assert(reads(V2 "/cpu.idle", "1"));
+	ck_assert_int_eq(ledger_count(ledger), 1);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert(reads(V2 "/cpu.idle", "0"));
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(idle_restore_all(act, &err), 1);
+	ck_assert(reads(V2 "/cpu.idle", "0"));
+}
+END_TEST
+
+START_TEST(group_without_the_file_is_refused)
+{
+	strcpy(step.job_path, V2 "/step_0");
+	ck_assert_int_eq(idle_set(act, &step, &err), -ENOTSUP);
+	ck_assert_ptr_nonnull(strstr(err.text, "cpu.idle"));
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("idle");
+	SRunner *sr = srunner_create(s);
+	TCase *tc;
+	int failed;
+
+	/* Only who may raise a priority again can test this. */
+	if (geteuid() != 0) {
+		printf("needs root: priorities back\n");
+		return 77;
+	}
+	tc = tcase_create("v1: a step's threads are idle, and as before again");
+	tcase_add_checked_fixture(tc, setup_v1, teardown);
+	tcase_add_test(tc, threads_are_idle_and_back);
+	tcase_add_test(tc, batch_policy_comes_back_as_it_was);
+	tcase_add_test(tc, own_idle_thread_is_no_business_of_ours);
+	tcase_add_test(tc, reused_thread_id_is_not_touched);
+	tcase_add_test(tc, without_a_ledger_nothing_is_changed);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("v2: a job's group is idle, and as before again");
+	tcase_add_checked_fixture(tc, setup_v2, teardown);
+	tcase_add_test(tc, group_is_idle_and_back);
+	tcase_add_test(tc, group_without_the_file_is_refused);
+	tcase_add_test(tc, without_a_ledger_nothing_is_changed);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon keeps of its samples: phases, first intervals, speeds alone and in company. The
+ * tests write the report pages and the utilisation themselves and bring their own time.
+ */
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+#include "nodesvc/measured_json.h"
+
+#define STEP_NS INT64_C(200000000)
+
+static struct daemon d;
+static struct errbuf err;
+static char dir[64];
+static int64_t now_ns;
+
+static void setup(void)
+{
+	char path[96];
+
+	memset(&d, 0, sizeof(d));
+	strcpy(dir, "/tmp/coloc-track-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(&d.conf);
+	strcpy(d.node_type, "model, 2 cores");
+	ck_assert_int_eq(fsroot_open(&d.root, dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	snprintf(path, sizeof(path), "%s/coloc.db", dir);
+	ck_assert_int_eq(record_open(&d.record, path, false, &err), 0);
+	/* Reports lie in the past of the clock that the reader holds them against. */
+	now_ns = ipc_now_ns() - 3600 * INT64_C(1000000000);
+}
+
+static void teardown(void)
+{
+	char command[96];
+
+	jobs_done(&d.jobs);
+	record_close(d.record);
+	topo_free(d.topo);
+	fsroot_close(&d.root);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static struct step *add(uint32_t job, const char *type, const char *cores)
+{
+	struct step *s = jobs_add(&d.jobs, job, 0, 0);
+
+	ck_assert_ptr_nonnull(s);
+	strcpy(s->type, type);
+	strcpy(s->user, "ada");
+	s->located = true;
+	s->status = STATUS_PLACED;
+	s->envelope = s->slurm_step = d.topo->all;
+	coreset_parse(&s->coreset, cores, NULL);
+	ck_assert_int_eq(pages_create(&s->pages, 1000, &err), 0);
+	ck_assert_int_eq(utilization_open(&s->util, &d.root, &err), 0);
+	s->pages->report->slot[0].pid = 100;
+	s->pages->report->slot[0].unit = coloc_name("sweeps");
+	track_open(&d, s);
+	return s;
+}
+
+/* One interval in which @s did @units in two reports and wanted its cores so much. */
+static bool interval(struct step *s, double units, double busy)
+{
+	struct coloc_slot *slot = &s->pages->report->slot[0];
+
+	if (units > 0) {
+		slot->progress = coloc_bits(coloc_double(slot->progress) + units);
+		slot->updated_ns = now_ns;
+		slot->updates += 2;
+	}
+	s->signal[SIGNAL_UTILIZATION] = (struct signal){busy, PROVENANCE_OS};
+	s->sample_no++;
+	return track_sample(&d, s, now_ns, STEP_NS / 1e9);
+}
+
+static void pass(void)
+{
+	track_corun(&d, STEP_NS / 1e9);
+	now_ns += STEP_NS;
+}
+
+START_TEST(two_samples_in_another_phase_are_a_change)
+{
+	struct step *s = add(1, "app", "0-1");
+	int seen = 0;
+
+	for (int i = 0; i < 20; i++, pass())
+		ck_assert(!interval(s, 10, 0.98));
+	ck_assert(!interval(s, 10, 0.45));
+	pass();
+	ck_assert(interval(s, 10, 0.45));
+	pass();
+	for (int i = 0; i < 20; i++, pass())
+		seen += interval(s, 10, 0.45);
+	ck_assert_int_eq(seen, 0);
+	for (int i = 0; i < 20; i++, pass())
+		seen += interval(s, 10, 0.98);
+	ck_assert_int_eq(seen, 1);
+	ck_assert_int_eq(s->track.changes, 2);
+	/* The first phase is known again. */
+	ck_assert_int_eq(s->track.n_phases, 2);
+	ck_assert_int_eq(s->track.phase_now, 0);
+}
+END_TEST
+
+START_TEST(noise_and_little_waiting_change_no_phase)
+{
+	struct step *s = add(1, "app", "0-1");
+
+	srand48(7);
+	for (int i = 0; i < 5000; i++, pass())
+		ck_assert(!interval(s, 10, 0.75 + 0.25 * drand48()));
+	s = add(2, "idler", "0-1");
+	for (int i = 0; i < 5000; i++, pass())
+		ck_assert(!interval(s, 1, 0.2 * drand48()));
+}
+END_TEST
+
+START_TEST(a_move_starts_the_reference_anew)
+{
+	struct step *s = add(1, "app", "0-1");
+
+	for (int i = 0; i < 20; i++, pass())
+		ck_assert(!interval(s, 10, 0.5));
+	coreset_parse(&s->coreset, "0", NULL);
+	track_disturb(s);
+	for (int i = 0; i < 20; i++, pass())
+		ck_assert(!interval(s, 10, 1));
+	ck_assert_int_eq(s->track.changes, 0);
+}
+END_TEST
+
+START_TEST(epochs_of_the_paper_see_a_change_after_an_epoch)
+{
+	struct step *s = add(1, "app", "0-1");
+	int seen = 0;
+
+	d.conf.phase.detector = DETECTOR_PAPER;
+	/* The long first epoch, then one of 2.5 s. */
+	for (int i = 0; i < 66; i++, pass())
+		ck_assert(!interval(s, 10, 1));
+	for (int i = 0; i < 26; i++, pass())
+		seen += interval(s, 10, 0.3);
+	ck_assert_int_eq(seen, 1);
+}
+END_TEST
+
+static int count(const struct measurement *m, void *arg)
+{
+	if (m->signal == SIGNAL_PROGRESS)
+		((struct measurement *)arg)[m->kind] = *m;
+	return 0;
+}
+
+START_TEST(first_interval_and_run_alone_become_priors)
+{
+	struct measurement got[MEASURED_COUNT] = {0};
+	struct step *s = add(1, "app", "0-1");
+	const char *basis;
+
+	for (int i = 0; i < 30; i++, pass())
+		interval(s, 10, 0.9);
+	track_close(&d, s);
+	jobs_remove(&d.jobs, s);
+	ck_assert_int_eq(record_measurement_list(d.record, "app", "ada", count, got, &err), 0);
+	ck_assert_int_eq(got[MEASURED_ALONE].count, 1);
+	ck_assert_double_eq_tol(got[MEASURED_ALONE].mean, 50, 1e-6);
+	ck_assert_double_eq_tol(got[MEASURED_SOLO].mean, 50, 1e-6);
+	ck_assert_int_eq(got[MEASURED_SHARED].count, 0);
+	/* The next run of it is compared with that one. */
+	s = add(2, "app", "0");
+	interval(s, 10, 0.9);
+	ck_assert_double_eq_tol(track_solo(&d, s, &basis), 50, 1e-6);
+	ck_assert_str_eq(basis, "profile");
+	/* Another user's is none of his business. */
+	jobs_remove(&d.jobs, s);
+	s = add(3, "other", "0");
+	interval(s, 10, 0.9);
+	ck_assert(isnan(track_solo(&d, s, &basis)));
+	ck_assert_ptr_null(basis);
+}
+END_TEST
+
+START_TEST(corun_is_worth_the_solo_time_of_its_work)
+{
+	struct step *a = add(1, "app", "0-1"), *b;
+	struct step_figures f;
+
+	for (int i = 0; i < 40; i++, pass())
+		interval(a, 10, 0.9); /* 50/s alone */
+	b = add(2, "app", "0");
+	memcpy(b->track.base, (struct track_base[]){{.cores = 2, .speed = 20, .unit = "sweeps"}},
+		sizeof(b->track.base[0]));
+	b->track.n_bases = 1;
+	/* a at half its speed; b in bursts: as much as alone in one interval of two. */
+	for (int i = 0; i < 400; i++, pass()) {
+		interval(a, 5, 0.9);
+		interval(b, i % 2 ? 4 : 0, 0.9);
+	}
+	track_figures(&d, a, false, &f);
+	ck_assert_double_eq_tol(f.ntt_full, 2, 0.02);
+	ck_assert_double_eq_tol(f.shared_speed, 25, 0.3);
+	ck_assert_str_eq(f.speed_basis, "alone");
+	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);
+	ck_assert_double_eq_tol(f.antt_full, 2, 0.04);
+	track_figures(&d, b, false, &f);
+	ck_assert_double_eq_tol(f.ntt_full, 2, 0.02);
+	ck_assert_str_eq(f.speed_basis, "profile");
+	/* Nobody ever saw it on one core. */
+	ck_assert(isnan(f.ntt_share));
+	ck_assert(isnan(f.gain_placement));
+}
+END_TEST
+
+START_TEST(company_of_unknown_speed_leaves_blanks)
+{
+	struct step *a = add(1, "app", "0-1"), *b;
+	struct step_figures f;
+
+	for (int i = 0; i < 40; i++, pass())
+		interval(a, 10, 0.9);
+	b = add(2, "silent", "0");
+	for (int i = 0; i < 40; i++, pass()) {
+		interval(a, 5, 0.9);
+		interval(b, 0, 0.9);
+	}
+	track_figures(&d, a, false, &f);
+	ck_assert_double_eq_tol(f.ntt_full, 2, 0.1);
+	ck_assert(isnan(f.stp_full) && isnan(f.antt_full));
+	track_figures(&d, b, false, &f);
+	ck_assert(isnan(f.shared_speed) && isnan(f.ntt_full));
+	ck_assert_ptr_null(f.speed_unit);
+}
+END_TEST
+
+START_TEST(a_stored_profile_tells_the_speed_alone_of_a_whole_run)
+{
+	struct step *a = add(1, "app", "0-1");
+	struct step_figures f;
+
+	a->has_profile = true;
+	a->profile.solo_s = 4;
+	add(2, "other", "0");
+	for (int i = 0; i < 41; i++, pass())
+		interval(a, 5, 0.9);
+	track_figures(&d, a, false, &f);
+	ck_assert(isnan(f.solo_speed));
+	track_figures(&d, a, true, &f);
+	ck_assert_double_eq_tol(f.solo_speed, 41 * 5 / 4.0, 1e-6);
+	ck_assert_str_eq(f.speed_basis, "progress");
+}
+END_TEST
+
+static const struct {
+	const char *text, *error;
+} BAD[] = {
+	{"[]", "measurement: JSON: [ ] cannot be"},
+	{"{", "measurement: no JSON"},
+	{"{\"measured\": 2}", "measurement: measured: 2 cannot be"},
+	{"{\"measured\": 1, \"x\": 2}", "measurement: 'x' is no field"},
+	{"{\"measured\": 1, \"cores\": 0}", "measurement: cores: 0 cannot be"},
+	{"{\"measured\": 1, \"kind\": \"some\"}", "measurement: kind: \"some\" cannot be"},
+	{"{\"measured\": 1, \"mean\": -1}", "measurement: mean: -1 cannot be"},
+	{"{\"measured\": 1, \"type\": \"\"}", "measurement: type: \"\" cannot be"},
+	{"{\"measured\": 1}", "measurement: 'type' is missing"},
+};
+
+START_TEST(bad_measurement_is_refused_by_field)
+{
+	struct measurement m = {.cores = 77};
+
+	ck_assert_int_eq(measured_from_text(BAD[_i].text, &m, &err), -EINVAL);
+	ck_assert_str_eq(err.text, BAD[_i].error);
+	ck_assert_int_eq(m.cores, 77);
+}
+END_TEST
+
+START_TEST(measurement_reads_back)
+{
+	struct measurement m = {.type = "app",
+				   .user = "ada",
+				   .node_type = "n",
+				   .cores = 2,
+				   .kind = MEASURED_SOLO,
+				   .signal = SIGNAL_PROGRESS,
+				   .unit = "sweeps",
+				   .source = "app",
+				   .count = 3,
+				   .mean = 1.0 / 3,
+				   .m2 = 0.125,
+				   .first_unix_s = 5,
+				   .last_unix_s = 6},
+			   got;
+	struct json_object *o = measured_to_json(&m);
+
+	ck_assert(measured_is_text(json_object_to_json_string(o)));
+	ck_assert_int_eq(measured_from_text(json_object_to_json_string(o), &got, &err), 0);
+	ck_assert_str_eq(got.unit, "sweeps");
+	ck_assert_int_eq(got.kind, MEASURED_SOLO);
+	ck_assert(got.mean == m.mean && got.m2 == m.m2);
+	json_object_put(o);
+	ck_assert(!measured_is_text("{\"type\": \"x\"}"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("track");
+	TCase *t = tcase_create("phases");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, two_samples_in_another_phase_are_a_change);
+	tcase_add_test(t, noise_and_little_waiting_change_no_phase);
+	tcase_add_test(t, a_move_starts_the_reference_anew);
+	tcase_add_test(t, epochs_of_the_paper_see_a_change_after_an_epoch);
+	suite_add_tcase(s, t);
+	t = tcase_create("speeds alone and in company");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, first_interval_and_run_alone_become_priors);
+	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
+	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
+	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);
+	suite_add_tcase(s, t);
+	t = tcase_create("measurements travel as JSON");
+	tcase_add_loop_test(
+		t, bad_measurement_is_refused_by_field, 0, (int)(sizeof(BAD) / sizeof(BAD[0])));
+	tcase_add_test(t, measurement_reads_back);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

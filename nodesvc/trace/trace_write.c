@@ -126,7 +126,7 @@ int trace_writer_open(struct trace_writer **ret, const char *path, const struct 
 
 int trace_writer_close(struct trace_writer *w, struct errbuf *err)
 {
-	__attribute__((cleanup(writer_free_p))) struct trace_writer *old = w;
+	__attribute__((cleanup(writer_free_p), unused)) struct trace_writer *old = w;
 	json_object *o = json_object_new_object(), *end = json_object_new_object();
 	int failed = w->failed;
 

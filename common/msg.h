@@ -28,8 +28,8 @@
  *
  * From colocctl and friends (uid checked by the daemon):
  *   ctl         cmd=ping|status|jobs|explain|policies|counters|release|reload|drain|resume|
- *               acct|profile_put|profile_list|profile_rm|measured|record ; job=JOB[.STEP] tag=PROFILE all=1
- *               json=... (input)
+ *               acct|profile_put|profile_list|profile_rm|measured|record ;
+ *               job=JOB[.STEP] tag=PROFILE all=1 json=... (input)
  *     reply     one or more packets type=ctl_part json=<piece>, then
  *               type=ctl_end rc=0|1 error=<text>
  *

@@ -18,7 +18,7 @@ struct node {
 	struct plan plan;
 	struct view v;
 	struct view_job job[JOBS];
-	char id[JOBS][8];
+	char id[JOBS][16];
 };
 
 static void open_node(struct node *x, const char *source, int n, uint64_t seed)

@@ -78,8 +78,12 @@ static inline double coloc_double(uint64_t u)
 static inline uint64_t coloc_name(const char *text)
 {
 	uint64_t u = 0;
-	size_t n = strnlen(text, COLOC_NAME_LEN);
+	size_t n = 0;
 
+	/* Not strnlen(): gcc, once it is inlined, takes the bound for the size of a short literal.
+	 */
+	while (n < COLOC_NAME_LEN && text[n])
+		n++;
 	memcpy(&u, text, n);
 	return u;
 }

@@ -2,8 +2,6 @@
 # another. Exit 77: a prerequisite is missing, and which.
 live_scripts = \
 	tests/live/measure.sh \
-	tests/live/gain.sh \
-	tests/live/corun.sh \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
@@ -21,8 +19,13 @@ live_scripts = \
 	tests/live/plugin-messages.sh \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
+# These compare speeds: `make check-speed' runs them, on a machine that does nothing else.
+speed_scripts = \
+	tests/live/corun.sh \
+	tests/live/gain.sh
+# End of speed_scripts
 LIVE_TESTS = $(live_scripts)
-dist_check_SCRIPTS += $(live_scripts)
+dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
@@ -49,4 +52,8 @@ check-live: all $(check_PROGRAMS)
 	  esac; \
 	done; \
 	echo "live: $$pass passed, $$fail failed, $$skip skipped"; test $$fail = 0
+
+.PHONY: check-speed
+check-speed: all $(check_PROGRAMS)
+	@COLOC_QUIET=1 $(MAKE) $(AM_MAKEFLAGS) check-live LIVE_TESTS='$(speed_scripts)' | sed 's/^live:/speed:/'
 CLEANFILES += *.live.log

@@ -46,9 +46,9 @@ for field in 'job=[0-9]+' step=0 uid=0 nnodes=1 nodeid=0 ntasks=2 cpus_per_task=
 done
 unlike "$(starts)" ' (batch|array_job|array_task|bind_type|bind_inherited|set)=' \
   "step_start has nothing that does not apply"
-like "$dumped" 'type=task_start job=[0-9]+ step=0 task=0 pid=[0-9]+$' "task_start of task 0"
-like "$dumped" 'type=task_start job=[0-9]+ step=0 task=1 pid=[0-9]+$' "task_start of task 1"
-like "$dumped" 'type=task_exit job=[0-9]+ step=0 task=1 pid=[0-9]+ status=0$' "task_exit of task 1"
+like "$dumped" 'type=task_start job=[0-9]+ step=0 nodeid=0 task=0 pid=[0-9]+$' "task_start of task 0"
+like "$dumped" 'type=task_start job=[0-9]+ step=0 nodeid=0 task=1 pid=[0-9]+$' "task_start of task 1"
+like "$dumped" 'type=task_exit job=[0-9]+ step=0 nodeid=0 task=1 pid=[0-9]+ status=0$' "task_exit of task 1"
 
 run srun --coloc=on bash -c 'exit 3'
 messages 1

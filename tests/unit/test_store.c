@@ -98,6 +98,7 @@ static void retain(int ms)
 	ck_assert_int_eq(loop_add_timer(d.loop, stop, d.loop, &end, &err), 0);
 	loop_set_timer(end, ms, 0);
 	ck_assert_int_eq(loop_run(d.loop), 0);
+	loop_remove(d.loop, end);
 }
 
 START_TEST(old_steps_go_and_running_ones_stay)

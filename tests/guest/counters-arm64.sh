@@ -38,20 +38,27 @@ like "$counters" 'instructions_per_s +yes +papi +PAPI_TOT_INS' "instructions are
 like "$counters" 'llc_misses_per_s +no' "misses are not: their presets are dead"
 
 diag "$SECONDS s: job steps"
-turns=40000000
+# Without --coloc: the service would put a step back that somebody else moved. And an emulated core
+# also counts what the other cores execute meanwhile (icount is one for all): daemons stand still.
+# What is left over, 0.15 % when this was written, grows with time.
+daemons() { pgrep -x 'slurmctld|slurmd|slurmstepd|srun|munged|colocd' | xargs kill "-$1"; }
+turns=1000000000
 want=$((2 * turns))
 for source in papi perf; do
   rm -f "$tmp"/{go,done}
-  srun -J "c$source" -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" $turns >"$tmp/srun.out" 2>&1 &
+  srun -J "c$source" -n1 "$pmu/pmu_loop" "$tmp/go" "$tmp/done" $turns >"$tmp/srun.out" 2>&1 &
   started_pids+=("$!")
   step_pid() { pgrep -f "^$pmu/pmu_loop $tmp/go"; }
   ok "$source: the step runs" wait_for 30 step_pid
   dir=$(step_dir "$(job_id "c$source")" 0)
   like "$(cat "$dir/cpuset.cpus.effective")" '^0-7$' "$source: on the whole node"
   echo 0-3 >"$dir/cpuset.cpus"
-  cgroup=-
-  [ $source = papi ] || cgroup=$dir
-  run "$pmu/pmu_step" $source "$(step_pid)" "$cgroup" "$tmp/go" "$tmp/done" "$dir/cpuset.cpus" 4-7
+  by=-
+  [ $source = papi ] || by=$dir
+  step=$(step_pid)
+  daemons STOP
+  run "$pmu/pmu_step" $source "$step" "$by" "$tmp/go" "$tmp/done" "$dir/cpuset.cpus" 4-7
+  daemons CONT
   diag "$source: $out $err"
   is "$rc" 0 "$source counts"
   instructions=0 provides=0 before='' after=''
@@ -59,8 +66,8 @@ for source in papi perf; do
   ok "$source: the step ran on socket 0, then on socket 1 (CPU ${before:-?}, ${after:-?})" \
     test "${before:-9}" -lt 4 -a "${after:-0}" -ge 4
   off=$((instructions - want))
-  ok "$source: $instructions instructions of $want known ($off more): within 0.1 %" \
-    test "${off#-}" -le $((want / 1000))
+  ok "$source: $instructions instructions of $want known ($off more): within 0.2 %" \
+    test "${off#-}" -le $((want / 500))
   is "$((provides & 3))" 3 "$source provides instructions and cycles"
   scancel "$(job_id "c$source")"
   wait_for 20 no_jobs
@@ -69,7 +76,7 @@ done
 diag "$SECONDS s: rates in the service"
 rm -f "$tmp"/{go,done}
 touch "$tmp/go"
-srun -J rate -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" 400000000 >"$tmp/srun.out" 2>&1 &
+srun -J rate -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" 2000000000 >"$tmp/srun.out" 2>&1 &
 started_pids+=("$!")
 has_rate() { ctl explain --save-view "$(job_id rate)" | grep -q '"instructions_per_s": *[1-9]'; }
 ok "a step's instructions per second are in the view" wait_for 30 has_rate

@@ -2,7 +2,7 @@
 /*
  * pmu_step SOURCE PID CGROUP|- GO DONE CPUSET CPUS - counts what the process PID of a job step
  * executes between making the file GO and seeing DONE, by our own backend SOURCE (papi, perf) as
- * the daemon would; half a second into it the step is moved by writing CPUS to CPUSET. Prints
+ * the daemon would; 200 ms into it the step is moved by writing CPUS to CPUSET. Prints
  * "instructions=N cycles=N provides=MASK before=CPU after=CPU".
  *
  * pmu_step presets - the PAPI presets that would serve, "NAME claimed|absent" each: what the
@@ -114,12 +114,12 @@ int main(int argc, char **argv)
 		return fail("first read", &err);
 	if (touch(argv[4]))
 		return fail("cannot make GO", NULL);
-	usleep(100000);
+	usleep(200000);
 	before = last_cpu(argv[2]);
 	if (put(argv[6], argv[7]))
 		return fail("cannot move the step", NULL);
 	while (access(argv[5], F_OK))
-		usleep(50000);
+		usleep(200000);
 	after = last_cpu(argv[2]);
 	if (ops->read(c, &target, &b, &err))
 		return fail("second read", &err);

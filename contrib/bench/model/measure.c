@@ -306,7 +306,8 @@ int measure_native(const struct measure *s, struct model *m, struct errbuf *err)
 						   (run->seconds * run->threads));
 		run->foreign = fmin(1, fmax(t.foreign, base.foreign));
 		run->steal = fmin(1, fmax(t.steal, base.steal));
-		/* Less work than start-up: what is left over is mostly the start-up's own scatter. */
+		/* Less work than start-up: what is left over is mostly the start-up's own scatter.
+		 */
 		run->disturbed = t.disturbed || base.disturbed || run->seconds < base.wall_s;
 		new.native.n++;
 	}

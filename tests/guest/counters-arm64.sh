@@ -40,7 +40,7 @@ like "$counters" 'llc_misses_per_s +no' "misses are not: their presets are dead"
 diag "$SECONDS s: job steps"
 # Without --coloc: the service would put a step back that somebody else moved. And an emulated core
 # also counts what the other cores execute meanwhile (icount is one for all): daemons stand still.
-# What is left over, 0.15 % when this was written, grows with time.
+# What is left over, 0.15 % when this was written, grows with time; 0.5 % leaves room for another host.
 daemons() { pgrep -x 'slurmctld|slurmd|slurmstepd|srun|munged|colocd' | xargs kill "-$1"; }
 turns=1000000000
 want=$((2 * turns))
@@ -66,8 +66,8 @@ for source in papi perf; do
   ok "$source: the step ran on socket 0, then on socket 1 (CPU ${before:-?}, ${after:-?})" \
     test "${before:-9}" -lt 4 -a "${after:-0}" -ge 4
   off=$((instructions - want))
-  ok "$source: $instructions instructions of $want known ($off more): within 0.2 %" \
-    test "${off#-}" -le $((want / 500))
+  ok "$source: $instructions instructions of $want known ($off more): within 0.5 %" \
+    test "${off#-}" -le $((want / 200))
   is "$((provides & 3))" 3 "$source provides instructions and cycles"
   scancel "$(job_id "c$source")"
   wait_for 20 no_jobs

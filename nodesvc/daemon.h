@@ -61,7 +61,7 @@ struct daemon {
 	struct rotate *rotate; /* NULL: no guard, so no rotation */
 	struct jobs jobs;
 
-	/* decide.c */
+	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
@@ -100,7 +100,8 @@ struct daemon {
 	char last_error[256];
 };
 
-/* decide.c: policies, plans and their execution */
+/* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
+ * their execution */
 int decide_open(struct daemon *d, struct errbuf *err);
 void decide_close(struct daemon *d);
 /* Starts the ruling policy for a step that asks for @spec ("": the default). 0: it rules or may

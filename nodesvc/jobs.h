@@ -194,5 +194,6 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 struct coreset step_cpus(const struct step *s);
 /* May the engine place it? (not excluded, aside, released) */
 bool step_is_managed(const struct step *s);
+int jobs_count_managed(const struct jobs *j);
 
 #endif

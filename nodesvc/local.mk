@@ -21,9 +21,11 @@ libnodesvc_la_SOURCES = \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
+	nodesvc/place.c nodesvc/place.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
+	nodesvc/ruling.c \
 	nodesvc/sample.c \
 	nodesvc/server.c \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \

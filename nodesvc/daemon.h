@@ -22,6 +22,7 @@
 
 struct server;
 struct rotate;
+struct memory;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -59,6 +60,7 @@ struct daemon {
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate; /* NULL: no guard, so no rotation */
+	struct memory *memory; /* NULL until first needed */
 	struct jobs jobs;
 
 	/* ruling.c, decide.c */

@@ -17,6 +17,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/memory.h"
 #include "nodesvc/place.h"
 
 /* ---- view ---- */
@@ -434,6 +435,7 @@ void decide_tick(void *daemon)
 		return;
 	}
 	sample_run(d, now_ns, false);
+	memory_tick(d, now_ns);
 	tell_phases(d);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);

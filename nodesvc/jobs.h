@@ -17,6 +17,7 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/memory.h"
 #include "nodesvc/pages.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
@@ -137,6 +138,7 @@ struct step {
 	struct coreset lent, lent_wanted;
 	bool lent_failed;
 	int64_t lent_changed_ns;
+	struct step_memory memory;
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];

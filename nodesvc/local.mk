@@ -18,6 +18,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/measured_json.c nodesvc/measured_json.h \
+	nodesvc/memory.c nodesvc/memory.h \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \

@@ -9,6 +9,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/memory.h"
 #include "nodesvc/place.h"
 
 static void note_coreset(struct step *s)
@@ -53,6 +54,7 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 	track_disturb(s);
 	attach_update(d, s);
 	note_coreset(s);
+	memory_follow(d, s);
 	return 0;
 }
 
@@ -82,6 +84,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	rotate_leave(d, s);
 	s->turn.slices = 0;
 	lend_end(d, s);
+	memory_leave(d, s);
 	if (s->located)
 		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
 	if (rc < 0) {

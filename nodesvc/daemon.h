@@ -23,6 +23,7 @@
 struct server;
 struct rotate;
 struct memory;
+struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -59,8 +60,10 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate; /* NULL: no guard, so no rotation */
-	struct memory *memory; /* NULL until first needed */
+	struct rotate *rotate;   /* NULL: no guard, so no rotation */
+	struct memory *memory;   /* NULL until first needed */
+	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	char resctrl_why_not[160];
 	struct jobs jobs;
 
 	/* ruling.c, decide.c */

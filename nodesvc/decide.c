@@ -103,6 +103,8 @@ int decide_open(struct daemon *d, struct errbuf *err)
 	if (rc < 0)
 		return err_wrap(err, rc, "key 'policy'");
 	rc = trial_open(d, err);
+	if (rc == 0)
+		rc = sample_open(d, err);
 	return rc < 0 ? rc : loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
 }
 
@@ -114,6 +116,7 @@ void decide_close(struct daemon *d)
 	plan_done(&d->plan);
 	if (d->tick)
 		loop_remove(d->loop, d->tick);
+	sample_close(d);
 	if (d->trial.timer)
 		loop_remove(d->loop, d->trial.timer);
 	d->tick = d->trial.timer = NULL;
@@ -693,13 +696,14 @@ void decide_finish(struct daemon *d)
 
 void decide_start_ticking(struct daemon *d)
 {
-	if (!d->ticking)
+	if (!d->ticking) {
 		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+		sample_start(d);
+	}
 	d->ticking = true;
 }
 
-/* Each change is an event of its own, at the tick that saw it. */
-static void tell_phases(struct daemon *d)
+void decide_phases(struct daemon *d)
 {
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -731,8 +735,6 @@ void decide_tick(void *daemon)
 		d->ticking = false;
 		return;
 	}
-	sample_run(d, now_ns, false);
-	tell_phases(d);
 	if (count_managed(d))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	trial_consider(d, now_ns);

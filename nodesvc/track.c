@@ -17,6 +17,8 @@
 #define SAME_PHASE 1.25
 /* A co-run's figures need the speeds of all for this share of its time. */
 #define KNOWN_SHARE 0.8
+/* In one interval: the one that is cut at its end is then a small part. */
+#define MANY_REPORTS 10
 /* Below it a step mostly waits: twice a few per cent is no other phase (seen: 0.05 and 0.10 from
  * one sample to the next of a loop that naps 4 ms). */
 #define BUSY_FLOOR        0.25
@@ -27,7 +29,7 @@ static int64_t unix_s(void)
 	return time(NULL);
 }
 
-static double unix_now(void)
+double track_unix_now(void)
 {
 	struct timespec ts;
 
@@ -266,7 +268,7 @@ static bool near(double a, double b)
 /* The phase with these figures: one of the table, or a new one. */
 static void enter_phase(struct track *t, int cores, double busy, double intensity)
 {
-	t->phase_unix_s = unix_now();
+	t->phase_unix_s = track_unix_now();
 	for (int i = 0; i < t->n_phases; i++)
 		if (t->phase[i].cores == cores &&
 			near(fmax(t->phase[i].utilization, BUSY_FLOOR), fmax(busy, BUSY_FLOOR)) &&
@@ -370,6 +372,11 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 	return by_busy || by_intensity;
 }
 
+bool track_is_suspect(const struct step *s)
+{
+	return s->track.busy.suspect || s->track.intensity.suspect;
+}
+
 void track_disturb(struct step *s)
 {
 	s->track.skip = SKIP_SAMPLES;
@@ -377,13 +384,27 @@ void track_disturb(struct step *s)
 
 /* ---- a sample ---- */
 
+/*
+ * Units per cpu second. Of many reports all but a little of one interval's cpu time is told, also
+ * where others took the cpu for a part of it. Of few the rate between the reports has to serve; of
+ * one, nothing: its cpu time is not the interval's.
+ */
+static double per_cpu_second(const struct step *s, double units, double speed, uint64_t reports)
+{
+	double running = utilization_running(s->util), ran_s = utilization_ran_s(s->util);
+
+	if (!(running > 0.05) || reports < 2)
+		return NAN;
+	return reports < MANY_REPORTS ? speed / running : units / ran_s;
+}
+
 bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s)
 {
 	struct track *t = &s->track;
 	struct track_work work;
 	bool alone = track_is_alone(d, s), trial = trial_is_on(d);
 	int cores = topo_count_cores(d->topo, cores_of(s));
-	double units = 0, seconds = 0, running = utilization_running(s->util), intensity = NAN;
+	double units = 0, seconds = 0, intensity = NAN;
 
 	track_read_work(d, s, &work);
 	t->done = 0;
@@ -393,9 +414,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 		if (isfinite(speed)) {
 			units = work.total - t->last.total;
 			seconds = (double)(work.t_ns - t->last.t_ns) / 1e9;
-			/* With one report in the interval its cpu time is not the interval's. */
-			if (running > 0.05 && work.count - t->last.count >= 2)
-				intensity = speed / running;
+			intensity = per_cpu_second(s, units, speed, work.count - t->last.count);
 			t->rate = speed;
 		} else if (work.basis == PROVENANCE_APP && s->pages) {
 			t->rate = s->signal[SIGNAL_PROGRESS].value;

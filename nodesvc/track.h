@@ -98,6 +98,8 @@ void track_open(struct daemon *d, struct step *s);
 bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s);
 /* After all steps' samples: what the co-run is worth. */
 void track_corun(struct daemon *d, double elapsed_s);
+/* Its last sample may hold a change of phase: the next one is wanted early. */
+bool track_is_suspect(const struct step *s);
 /* It was moved, or will be for a while: the next samples say nothing of phases. */
 void track_disturb(struct step *s);
 /* At its end: what is worth keeping of a run alone. */
@@ -108,6 +110,8 @@ void track_read_work(struct daemon *d, struct step *s, struct track_work *ret);
 /* Units/s between two readings with at least @min_count counts between; NAN unknown. */
 double track_speed(const struct track_work *a, const struct track_work *b, uint64_t min_count);
 const char *track_unit(const struct step *s);
+/* Seconds, as whoever reads the log has them. */
+double track_unix_now(void);
 /* Other steps run on this node. */
 bool track_is_alone(const struct daemon *d, const struct step *s);
 

@@ -209,6 +209,8 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 
 /* adopt.c: living through a restart of the daemon */
 void adopt_keep(struct daemon *d, struct step *s);
+/* What was measured of it so far, for the next daemon. */
+void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);

@@ -83,9 +83,11 @@ const char *track_unit(const struct step *s)
 {
 	if (s->track.last.basis == PROVENANCE_HW)
 		return INSTRUCTIONS_UNIT;
-	if (s->track.last.basis != PROVENANCE_APP || !s->pages)
+	if (s->track.last.basis != PROVENANCE_APP)
 		return "";
-	return *s->pages->app.unit ? s->pages->app.unit : "units";
+	if (s->pages && *s->pages->app.unit)
+		return s->pages->app.unit;
+	return *s->track.unit ? s->track.unit : "units";
 }
 
 static bool counts_as_company(const struct step *s)
@@ -178,6 +180,31 @@ void track_open(struct daemon *d, struct step *s)
 				d->record, s->type, s->user, take_measurement, &w, &err) < 0)
 		log_warning("step %s: %s", s->id, err.text);
 	make_curve(s);
+}
+
+static int64_t unix_ns(void)
+{
+	return (int64_t)(track_unix_now() * 1e9);
+}
+
+void track_adopt(struct step *s, int64_t saved_unix_ns)
+{
+	struct track_gap *g = &s->track.gap;
+
+	g->open_ns = saved_unix_ns ? saved_unix_ns : s->start_unix_ns;
+	g->until_report = s->track.last.basis == PROVENANCE_APP;
+}
+
+static void close_gap(struct track_gap *g, int64_t now_ns)
+{
+	if (!g->open_ns)
+		return;
+	if (now_ns < g->open_ns) /* the clock was set back */
+		now_ns = g->open_ns;
+	g->ns += now_ns - g->open_ns;
+	g->from_ns = g->from_ns ? g->from_ns : g->open_ns;
+	g->to_ns = now_ns;
+	g->open_ns = 0;
 }
 
 static void keep(struct daemon *d, const struct step *s, enum signal_id signal,
@@ -407,7 +434,9 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	double units = 0, seconds = 0, intensity = NAN;
 
 	track_read_work(d, s, &work);
-	t->done = 0;
+	if (!t->gap.until_report || work.basis == PROVENANCE_APP)
+		close_gap(&t->gap, unix_ns());
+	t->done = t->gap.open_ns ? NAN : 0;
 	if (t->has_last) {
 		double speed = track_speed(&t->last, &work, 1);
 
@@ -423,12 +452,14 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	if (work.basis != PROVENANCE_NONE) {
 		t->last = work;
 		t->has_last = true;
+		snprintf(t->unit, sizeof(t->unit), "%s", track_unit(s));
 	}
 	if (trial) {
 		track_disturb(s);
 		return false;
 	}
-	t->done = units;
+	if (!t->gap.open_ns)
+		t->done = units;
 	if (seconds > 0 && !alone) {
 		t->shared.units += units;
 		t->shared.seconds += seconds;
@@ -528,9 +559,15 @@ void track_figures(struct daemon *d, struct step *s, bool complete, struct step_
 	struct track *t = &s->track;
 	struct step_figures f = STEP_FIGURES_NONE;
 	struct gain_estimate gain;
+	struct track_gap gap = t->gap;
 	double solo = track_solo(d, s, &f.speed_basis);
 
-	if (isnan(solo) && complete && s->has_profile && s->profile.solo_s > 0 &&
+	close_gap(&gap, unix_ns());
+	f.gap_ns = gap.ns;
+	f.gap_from_ns = gap.from_ns;
+	f.gap_to_ns = gap.to_ns;
+	/* What it did in a gap is in nobody's total. */
+	if (isnan(solo) && complete && !gap.ns && s->has_profile && s->profile.solo_s > 0 &&
 		t->last.basis == PROVENANCE_APP) {
 		solo = t->last.total / s->profile.solo_s;
 		f.speed_basis = "progress";
@@ -566,7 +603,9 @@ void track_close(struct daemon *d, struct step *s)
 {
 	struct track *t = &s->track;
 
-	if (t->shared.seconds == 0 && t->alone.seconds >= d->conf.profile_interval_s)
+	/* In a gap it may have had company. */
+	if (t->shared.seconds == 0 && !t->gap.ns && !t->gap.open_ns &&
+		t->alone.seconds >= d->conf.profile_interval_s)
 		keep(d, s, SIGNAL_PROGRESS, t->last.basis, topo_count_cores(d->topo, &s->envelope),
 			MEASURED_SOLO, t->alone.units / t->alone.seconds);
 }

@@ -45,11 +45,20 @@ struct track_base { /* speed alone, from the store */
 	char unit[16];
 };
 
+/* While no daemon measured it, or one that had just come did not hear of it yet. Unix time. */
+struct track_gap {
+	int64_t ns, from_ns, to_ns; /* all of them; of the first, of the last; 0 none */
+	int64_t open_ns;            /* since when the one lasts that is not over; 0 none */
+	bool until_report;          /* its program published: it must find the new daemon first */
+};
+
 struct track {
 	struct track_work last;
 	bool has_last;
-	double rate; /* units/s now; NAN unknown */
-	double done; /* units of the last interval */
+	double rate;   /* units/s now; NAN unknown */
+	double done;   /* units of the last interval; NAN unknown */
+	char unit[16]; /* as track_unit() had it last */
+	struct track_gap gap;
 
 	/* phases */
 	struct phase busy, intensity;
@@ -94,6 +103,8 @@ struct step_figures;
 
 /* At registration: what earlier runs of the program tell (priors, speeds alone). */
 void track_open(struct daemon *d, struct step *s);
+/* Adopted, with the figures that were saved at @saved_unix_ns (0: none were). */
+void track_adopt(struct step *s, int64_t saved_unix_ns);
 /* After each sample of @s. @elapsed_s: since the sample before. True: another phase. */
 bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s);
 /* After all steps' samples: what the co-run is worth. */

@@ -396,13 +396,14 @@ void decide_finish(struct daemon *d)
 
 void decide_start_ticking(struct daemon *d)
 {
-	if (!d->ticking)
+	if (!d->ticking) {
 		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+		sample_start(d);
+	}
 	d->ticking = true;
 }
 
-/* Each change is an event of its own, at the tick that saw it. */
-static void tell_phases(struct daemon *d)
+void decide_phases(struct daemon *d)
 {
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -434,9 +435,7 @@ void decide_tick(void *daemon)
 		d->ticking = false;
 		return;
 	}
-	sample_run(d, now_ns, false);
 	memory_tick(d, now_ns);
-	tell_phases(d);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	trial_consider(d, now_ns);

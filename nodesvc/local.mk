@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
 	nodesvc/adopt.c \
+	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/attach.c \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \

@@ -7,6 +7,7 @@ live_scripts = \
 	tests/live/restore.sh \
 	tests/live/report.sh \
 	tests/live/accounting.sh \
+	tests/live/adopt.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \

@@ -534,8 +534,33 @@ X
   wait_for 20 tasks_are 1 || { skip "Slurm $(srun --version | cut -d' ' -f2) runs no container here: $(tail -1 "$tmp/step.out" | tr '()' '[]')"; return; }
   check_steps apart
   expect "$(this_job).0" FAILED
+  # It is alone meanwhile: its CPUs grow, and shrink again.
+  if [ -n "$with" ]; then
+    pid=$(cut -d' ' -f2 "$tmp"/tasks/*.is)
+    widened() { [ "$(cpus_of_pid "$pid") $(mask_of_pid "$pid")" = "$envelope $envelope" ]; }
+    stop_beside_only
+    wait_for 20 widened || fault "it does not get the CPUs that became free: $(cpus_of_pid "$pid") $(mask_of_pid "$pid")"
+    again_beside
+    check_steps
+  fi
   go
   its_end "$step_pid"
+}
+stop_beside_only() {
+  scancel "$beside_job"
+  rm -f "$tmp/beside"
+  beside_gone() { [ "$(known | wc -l)" = 1 ]; }
+  wait_for 40 beside_gone
+}
+again_beside() {
+  srun -J beside -w "$first" -n1 --coloc=on bash -c "echo \$\$ >$tmp/beside.new
+    mv $tmp/beside.new $tmp/beside; exec sleep 3600" >"$tmp/beside.out" 2>&1 &
+  started_pids+=("$!")
+  wait_for 40 test -s "$tmp/beside"
+  beside=$(cat "$tmp/beside")
+  beside_job=$(squeue -h -n beside -o %A | tail -1)
+  apart_again() { ! meets "$(cpus_of_pid "$beside")" "$(cpus_of_pid "$pid")"; }
+  wait_for 20 apart_again
 }
 many_short_steps() {
   batch <<X
@@ -551,6 +576,17 @@ X
     fault "accounting: $(acct -P -n -o JobID | grep -c "^$job\.[0-9]") lines of $short_steps steps"
 }
 all_short() { [ "$(acct -P -n -o JobID,State | grep "^$job\.[0-9]" | grep -cE 'COMPLETED|FAILED')" = "$short_steps" ]; }
+# Ranks that Slurm bound side by side stay side by side. Alone: on two CPUs there is one each.
+bound_ranks() {
+  local half=$(($(nproc) / 2))
+  step -n2 -c"$half" "$task" true
+  wait_tasks 2
+  check_steps
+  say "$(while read -r _ pid _ proc; do echo "$proc:$(mask_of_pid "$pid")"; done < <(cat "$tmp"/tasks/*.is) | sort | paste -sd' ')"
+  expect "$(this_job).0" COMPLETED
+  go
+  its_end "$step_pid"
+}
 
 # --- all of them -----------------------------------------------------------------------------------
 
@@ -576,6 +612,7 @@ kind out-of-memory out_of_memory
 kind container container_step
 kind short-steps many_short_steps
 stop_beside
+kind bound-ranks bound_ranks
 
 is "$(ledger_rows)" 0 "the ledger is empty at the end"
 is "$(step_dirs)" "" "no cgroup is left"

@@ -206,6 +206,15 @@ int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *
 
 /* ---- view ---- */
 
+/* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
+static int polling_ranks(const struct daemon *d, const struct step *s)
+{
+	if (!d->conf.gang_polling || !s->polling.on || s->nnodes > 1 || s->batch || s->dry_run ||
+		d->conf.dry_run || s->turn.refused || rotate_why_not(d))
+		return 0;
+	return s->polling.ranks;
+}
+
 static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
 {
 	int n = 0;
@@ -249,10 +258,12 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->priority_high = s->priority_high;
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
+		j->polling = polling_ranks(d, s);
 		steps[n++] = s;
 	}
 	v->now_s = (double)ipc_now_ns() / 1e9;
 	v->seed = 1;
+	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
 	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;

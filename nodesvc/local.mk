@@ -21,6 +21,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
+	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \

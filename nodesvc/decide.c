@@ -485,7 +485,9 @@ static void record_decision(struct daemon *d, const char *event)
 static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *jobs,
 	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
 {
+	static uint32_t turns[JOBS_MAX]; /* before */
 	struct explain *explain = NULL;
+	bool turned = false;
 	int moved = 0;
 
 	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
@@ -497,10 +499,14 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
 	*ret_moved = moved;
+	for (int i = 0; i < v->n_jobs; i++)
+		turns[i] = steps[i]->turn.slices;
 	rotate_plan(d, &d->plan, steps);
+	for (int i = 0; i < v->n_jobs; i++)
+		turned |= turns[i] != steps[i]->turn.slices;
 	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
-	if (!moved && type == EVENT_TICK)
+	if (!moved && !turned && type == EVENT_TICK)
 		return;
 	if (*d->plan.explain)
 		explain = explain_new(d->plan.explain);
@@ -520,7 +526,8 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
 		/* New company is a decision too, also for one who stays where he is. */
 		list_shares(d, s, shares, sizeof(shares));
-		if (changed || !last || strcmp(last->shares, shares) != 0)
+		if (changed || !last || turns[i] != s->turn.slices ||
+			strcmp(last->shares, shares) != 0)
 			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
 				shares, explain);
 		/* Tasks that have not started are decide_place()'s. */

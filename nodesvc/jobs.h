@@ -19,6 +19,7 @@
 #include "nodesvc/engine/view.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/pages.h"
+#include "nodesvc/polling.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
 #include "nodesvc/track.h"
@@ -135,6 +136,7 @@ struct step {
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
 	struct turn turn; /* rotate.c */
+	struct polling polling;
 	/* lend.c: others' cores it may use while they idle, at the lowest priority */
 	struct coreset lent, lent_wanted;
 	bool lent_failed;

@@ -58,7 +58,8 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate; /* NULL: no guard, so no rotation */
+	struct rotate *rotate;   /* NULL: no guard, so no rotation */
+	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
 	/* decide.c */

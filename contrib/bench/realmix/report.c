@@ -140,7 +140,7 @@ static void want_of_mix(struct report *r)
 	if (strcmp(mix, "bursty") == 0) {
 		want_ratio(r, "bursty: gang with yielding >= 1.15 x static equal partition", "gang",
 			"fair", 1.15);
-		want_ratio(r, "bursty: donation >= 1.15 x static equal partition", "sbmp-cd",
+		want_ratio(r, "bursty: donation >= 1.15 x static equal partition", "callisto",
 			"fair", 1.15);
 	}
 }

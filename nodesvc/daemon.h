@@ -59,8 +59,9 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate; /* NULL: no guard, so no rotation */
-	struct memory *memory; /* NULL until first needed */
+	struct rotate *rotate;   /* NULL: no guard, so no rotation */
+	struct memory *memory;   /* NULL until first needed */
+	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
 	/* ruling.c, decide.c */

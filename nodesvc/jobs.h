@@ -90,6 +90,7 @@ struct step {
 	char user[33], account[64], partition[64], job_name[128];
 	char program[JOB_TYPE_MAX]; /* argv[0]'s last component */
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
+	uint32_t links;             /* LINKS_: runtimes its executable links; 0 not known */
 	char req_policy[128];       /* what the user asked for; "" the default */
 	char policy[32];            /* that rules it now */
 	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */

@@ -60,6 +60,7 @@ struct conf {
 	double baseline_fraction; /* of the time under Slurm's own placement; 0 never */
 	double control_fraction;  /* of steps that start without a lever; 0 none */
 	double min_dwell_s;
+	bool gang_polling; /* MPI ranks that poll take turns, whatever policy rules */
 	int gang_slice_ms;     /* of policies that give slices and were told nothing else */
 	int freeze_max_ms;     /* no step is frozen longer */
 	int max_moves_per_min; /* per step; 0 no limit */

@@ -34,6 +34,7 @@ const struct conf_key conf_keys[] = {
 	{"max_moves_per_min", CONF_INT, AT(max_moves_per_min), RANGE(0, 10000), RELOAD},
 	{"memory", CONF_CHOICE, AT(memory), .values = "stay|follow", RELOAD},
 	{"memory_mib_per_s", CONF_INT, AT(memory_mib_per_s), RANGE(1, 1048576), RELOAD},
+	{"gang_polling", CONF_BOOL, AT(gang_polling), RELOAD},
 	{"gang_slice_ms", CONF_INT, AT(gang_slice_ms), RANGE(50, 60000), RELOAD},
 	{"freeze_max_ms", CONF_INT, AT(freeze_max_ms), RANGE(200, 60000), RELOAD},
 	{"dry_run", CONF_BOOL, AT(dry_run), RELOAD},
@@ -105,6 +106,7 @@ void conf_defaults(struct conf *c)
 	c->max_moves_per_min = 12;
 	/* Ours: some tenth of what a socket's memory gives, so that others hardly see it. */
 	c->memory_mib_per_s = 1024;
+	c->gang_polling = true;
 	/* Measured on GROMACS and LAMMPS, two cores: 0.1 s slices cost under 5 %. */
 	c->gang_slice_ms = 100;
 	/* Nobody names one. Well below what a user takes for a hang, or a peer for a dead one. */

@@ -79,6 +79,8 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	ADD(o, "gain_placement_hi", number(f.gain_placement_hi));
 	ADD(o, "gain_basis", known_text(f.gain_basis));
 	ADD(o, "windows", json_object_new_int(s->track.windows.n));
+	ADD(o, "launch", known_text(f.launch));
+	ADD(o, "unmeasured_s", number((double)f.gap_ns / 1e9));
 	return o;
 }
 

@@ -22,6 +22,15 @@
 
 /* ---- view ---- */
 
+/* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
+static int polling_ranks(const struct daemon *d, const struct step *s)
+{
+	if (!d->conf.gang_polling || !s->polling.on || s->nnodes > 1 || s->batch || s->dry_run ||
+		d->conf.dry_run || s->turn.refused || rotate_why_not(d))
+		return 0;
+	return s->polling.ranks;
+}
+
 static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
 {
 	int n = 0;
@@ -65,10 +74,12 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->priority_high = s->priority_high;
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
+		j->polling = polling_ranks(d, s);
 		steps[n++] = s;
 	}
 	v->now_s = (double)ipc_now_ns() / 1e9;
 	v->seed = 1;
+	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
 	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
@@ -177,7 +188,9 @@ static void record_decision(struct daemon *d, const char *event)
 static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *jobs,
 	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
 {
+	static uint32_t turns[JOBS_MAX]; /* before */
 	struct explain *explain = NULL;
+	bool turned = false;
 	int moved = 0;
 
 	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
@@ -189,10 +202,14 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
 	*ret_moved = moved;
+	for (int i = 0; i < v->n_jobs; i++)
+		turns[i] = steps[i]->turn.slices;
 	rotate_plan(d, &d->plan, steps);
+	for (int i = 0; i < v->n_jobs; i++)
+		turned |= turns[i] != steps[i]->turn.slices;
 	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
-	if (!moved && type == EVENT_TICK)
+	if (!moved && !turned && type == EVENT_TICK)
 		return;
 	if (*d->plan.explain)
 		explain = explain_new(d->plan.explain);
@@ -212,7 +229,8 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
 		/* New company is a decision too, also for one who stays where he is. */
 		list_shares(d, s, shares, sizeof(shares));
-		if (changed || !last || strcmp(last->shares, shares) != 0)
+		if (changed || !last || turns[i] != s->turn.slices ||
+			strcmp(last->shares, shares) != 0)
 			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
 				shares, explain);
 		/* Tasks that have not started are decide_place()'s. */
@@ -396,13 +414,14 @@ void decide_finish(struct daemon *d)
 
 void decide_start_ticking(struct daemon *d)
 {
-	if (!d->ticking)
+	if (!d->ticking) {
 		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+		sample_start(d);
+	}
 	d->ticking = true;
 }
 
-/* Each change is an event of its own, at the tick that saw it. */
-static void tell_phases(struct daemon *d)
+void decide_phases(struct daemon *d)
 {
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -434,9 +453,7 @@ void decide_tick(void *daemon)
 		d->ticking = false;
 		return;
 	}
-	sample_run(d, now_ns, false);
 	memory_tick(d, now_ns);
-	tell_phases(d);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	trial_consider(d, now_ns);

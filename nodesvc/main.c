@@ -22,6 +22,7 @@
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/notify.h"
@@ -207,6 +208,7 @@ static void daemon_close(struct daemon *d)
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
 	memory_close(d);
@@ -306,6 +308,7 @@ int main(int argc, char **argv)
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));
 	umask(022);
+	d.linkage = linkage_new();
 	rc = daemon_open(&d, &err);
 	if (rc == 0) {
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "

@@ -96,6 +96,8 @@ int decide_open(struct daemon *d, struct errbuf *err)
 	if (rc < 0)
 		return err_wrap(err, rc, "key 'policy'");
 	rc = trial_open(d, err);
+	if (rc == 0)
+		rc = sample_open(d, err);
 	return rc < 0 ? rc : loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
 }
 
@@ -107,6 +109,7 @@ void decide_close(struct daemon *d)
 	plan_done(&d->plan);
 	if (d->tick)
 		loop_remove(d->loop, d->tick);
+	sample_close(d);
 	if (d->trial.timer)
 		loop_remove(d->loop, d->trial.timer);
 	d->tick = d->trial.timer = NULL;

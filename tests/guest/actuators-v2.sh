@@ -97,8 +97,10 @@ fi
 if has_part lend; then
   phase "lend: an idle neighbour's core, by cpu.idle"
   configure callisto 'min_dwell_s: 0' 'max_moves_per_min: 0' 'reserve: 2-7'
-  srun -J lazy -c2 --coloc=on bash -c "while :; do
-    if [ -e '$tmp/wake' ]; then for ((i = 0; i < 20000; i++)); do :; done; else sleep 2; fi
+  # It waits without starting anything: that alone would keep an emulated core busy.
+  mkfifo "$tmp/never"
+  srun -J lazy -c2 --coloc=on bash -c "exec 3<>'$tmp/never'; while :; do
+    if [ -e '$tmp/wake' ]; then for ((i = 0; i < 20000; i++)); do :; done; else read -rt 3 -u 3; fi
   done" >"$tmp/srun.lazy" 2>&1 &
   started_pids+=("$!")
   runs() { [ -n "$(job_id "$1")" ] && [ -n "$(step_threads "$(step_dir "$(job_id "$1")" 0)")" ]; }
@@ -203,7 +205,7 @@ if has_part memory; then
     else
       ok "follow: its memory too" wait_for 30 home_is m 1
       is "$(mems_of m)" 1 "follow: its cpuset.mems"
-      like "$(log)" 'memory on node 1: 3[0-9] MiB moved' "the log says how much"
+      like "$(log)" 'memory on node 1: [3-6][0-9] MiB moved' "the log says how much"
       stop "$colocd_pid" KILL
       is "$(mems_of m)" 1 "killed: it stays so"
       start_colocd "$tmp/coloc.yaml" "$socket"

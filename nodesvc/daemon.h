@@ -22,6 +22,7 @@
 
 struct server;
 struct rotate;
+struct ptable;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -63,6 +64,10 @@ struct daemon {
 
 	/* decide.c */
 	struct engine *engine, *fallback;
+	struct ptable *ptable;  /* of the das policies */
+	bool engine_is_new;     /* it has seen no view, and so no table */
+	struct event task_done; /* for the next decision */
+	bool has_task_done;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;

@@ -16,6 +16,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/ptable.h"
 
 int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max)
 {
@@ -64,6 +65,7 @@ static int set_ruling(struct daemon *d, const char *spec, const char *by, struct
 		return rc;
 	engine_free(d->engine);
 	d->engine = e;
+	d->engine_is_new = true;
 	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
 	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
 	recording_engine(d, false);
@@ -85,6 +87,7 @@ int decide_renew(struct daemon *d, struct errbuf *err)
 	engine_free(d->engine);
 	engine_free(d->fallback);
 	d->engine = ruling;
+	d->engine_is_new = true;
 	d->fallback = fallback;
 	return 0;
 }
@@ -266,6 +269,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
+	v->fast_cores = coreset_is_empty(&d->conf.fast_cores) ? NULL : &d->conf.fast_cores;
 	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
 	return n;
 }
@@ -617,7 +621,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	/* Static: too large for the stack, and one thread decides. */
 	static struct view_job jobs[JOBS_MAX];
 	static struct step *steps[JOBS_MAX];
-	struct event event[PLAN_EXPERIMENTS_MAX + 1];
+	struct event event[PLAN_EXPERIMENTS_MAX + 2];
 	struct view v = {.event = event};
 	struct errbuf err, why = {.text = ""};
 	const char *policy;
@@ -632,6 +636,13 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < d->n_results; i++)
 		event[v.n_events++] = d->result[i];
 	d->n_results = 0;
+	/* What a new engine is told has it already. */
+	if (d->has_task_done && !d->engine_is_new)
+		event[v.n_events++] = d->task_done;
+	d->has_task_done = false;
+	if (d->engine_is_new)
+		ptable_tell(d, engine_policy(d->engine)->name, &v);
+	d->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
@@ -651,7 +662,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
-	if (type == EVENT_TICK || type == EVENT_PHASE)
+	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
 				must_wait(d, steps[i], now_ns))

@@ -22,6 +22,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/polling.c nodesvc/polling.h \
+	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \

@@ -9,10 +9,12 @@ live_scripts = \
 	tests/live/accounting.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
+	tests/live/das.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
 	tests/live/lend.sh \
 	tests/live/polling.sh \
+	tests/live/qos.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \

@@ -22,6 +22,7 @@
 
 struct server;
 struct rotate;
+struct ptable;
 struct memory;
 struct resctrl;
 
@@ -69,6 +70,10 @@ struct daemon {
 
 	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
+	struct ptable *ptable;  /* of the das policies */
+	bool engine_is_new;     /* it has seen no view, and so no table */
+	struct event task_done; /* for the next decision */
+	bool has_task_done;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;

@@ -26,6 +26,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/polling.c nodesvc/polling.h \
+	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \

@@ -26,6 +26,7 @@
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/notify.h"
+#include "nodesvc/ptable.h"
 
 static void usage(FILE *f)
 {
@@ -173,7 +174,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
 	counters_choose(&d->counters,
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
-	if ((rc = decide_open(d, err)) < 0)
+	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
 	if ((rc = idle_restore_all(d->actuate, err)) < 0)
@@ -221,6 +222,7 @@ static void daemon_close(struct daemon *d)
 		sample_close_step(d, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
+	ptable_close(d);
 	actuate_close(d->actuate);
 	slurmacct_close(d);
 	record_close(d->record);

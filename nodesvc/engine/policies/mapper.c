@@ -484,6 +484,14 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 		contest_mixed_fits(c, p->alloc, NULL);
 		contest_mixed_give(c, ret);
 	}
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &v->job[c->job[k]];
+		const struct job_state *s = &p->state[slot[c->job[k]]];
+
+		/* Spare cores come back at once (poster, section 2). */
+		ret->urgent |= !coreset_is_empty(&j->current) && p->alloc[k] >= s->fair &&
+			       topo_count_cores(c->t, &j->current) < s->fair;
+	}
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores, fair share %d, needs %d for its speed",
 			p->alloc[k], p->state[slot[c->job[k]]].fair, p->n_min[k]);

@@ -310,6 +310,27 @@ START_TEST(mapper_moves_spare_cores_from_the_least_to_the_most_efficient)
 }
 END_TEST
 
+/* Nobody makes room for what can be measured where the job runs. */
+START_TEST(mapper_measures_the_fair_share_where_the_job_runs)
+{
+	struct world w;
+
+	for (int c = 0; c < N_MACHINES; c++) {
+		world_open(&w, machines[c], "mapper", 2);
+		world_decide(&w);
+		ck_assert_int_eq(w.plan.n_experiments, w.n);
+		for (int e = 0; e < w.n; e++) {
+			const struct plan_experiment *x = &w.plan.experiment[e];
+
+			ck_assert_int_eq(x->cores, w.plan.job[x->job].cores);
+			ck_assert_msg(coreset_is_equal(&x->coreset, &w.plan.job[x->job].coreset),
+				"%s: job %d is measured elsewhere", machines[c], x->job);
+		}
+		world_close(&w);
+	}
+}
+END_TEST
+
 START_TEST(hillclimb_stops_where_no_transfer_gains_a_percent)
 {
 	for (int c = 0; c < 20; c++) {
@@ -401,6 +422,8 @@ int main(void)
 		s, "sbmp is exact where envelopes differ", sbmp_is_exact_where_envelopes_differ, 1);
 	world_add_case(s, "mapper does what its rule says",
 		mapper_moves_spare_cores_from_the_least_to_the_most_efficient, 1);
+	world_add_case(s, "mapper measures a job where it runs",
+		mapper_measures_the_fair_share_where_the_job_runs, 1);
 	world_add_case(s, "hillclimb ends on a hill",
 		hillclimb_stops_where_no_transfer_gains_a_percent, 1);
 	world_add_case(s, "oracles try everything", oracles_on_curves_are_best_and_worst_of_all, 3);

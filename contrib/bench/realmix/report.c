@@ -153,6 +153,8 @@ static void print_note(FILE *to, const struct cell *c)
 		fprintf(to, "%d disturbed and left out; ", c->n_disturbed);
 	if (strcmp(c->arm->name, "slurmgang") == 0)
 		fputs("batch jobs without inner srun; ", to);
+	if (c->arm->helper)
+		fputs(c->reason, to);
 	/* Options follow the name: "fair" rules what asked for "fair". */
 	if (c->policy[0] && c->arm->option[0] &&
 		strcmp(c->policy, c->arm->option[0] + strlen("--coloc-policy=")) != 0)

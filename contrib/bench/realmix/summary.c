@@ -113,10 +113,10 @@ static int read_cell(const struct summary *s, struct cell *c, const char *dir, s
 				"%s/%s.%s.%d.json: damaged: not the mix's %d "
 				"programs",
 				dir, s->mix->name, c->arm->name, k, s->mix->n);
-		if (row.policy[0]) {
+		if (row.policy[0])
 			memcpy(c->policy, row.policy, sizeof(c->policy));
+		if (row.reason[0])
 			memcpy(c->reason, row.reason, sizeof(c->reason));
-		}
 		if (row.disturbed) {
 			c->n_disturbed++;
 			continue;

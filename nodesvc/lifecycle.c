@@ -28,6 +28,8 @@
 #define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
+/* So much of what was measured a crash may lose. */
+#define CARRY_NS INT64_C(5000000000)
 /* A batch shell comes back into the set when its job ran no step for this long. */
 #define ASIDE_BACK_NS INT64_C(2000000000)
 
@@ -388,6 +390,8 @@ void lifecycle_after_answer(struct daemon *d)
  */
 void lifecycle_flush(struct daemon *d)
 {
+	int64_t now_ns = ipc_now_ns();
+
 	decide_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -395,10 +399,12 @@ void lifecycle_flush(struct daemon *d)
 
 		if (s->dirty || keep)
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
-		s->dirty = false;
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
+		if (s->kept && (s->dirty || now_ns - s->carried_ns >= CARRY_NS))
+			adopt_carry(d, s);
+		s->dirty = false;
 		history_write(d, s);
 	}
 }
@@ -497,6 +503,7 @@ static void compare_launches(struct daemon *d, const struct step_row *row, enum 
 	figures->gain_launch = gain.ratio;
 	figures->gain_launch_lo = gain.lo;
 	figures->gain_launch_hi = gain.hi;
+	figures->launches = gain.n;
 	if (isfinite(gain.ratio) && !figures->gain_basis)
 		figures->gain_basis = provenance_name(basis);
 }
@@ -562,6 +569,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 
 	rotate_leave(d, s);
 	lend_end(d, s);
+	memory_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
@@ -667,7 +675,7 @@ void lifecycle_watch(int fd, uint32_t events, void *daemon)
 static bool tasks_gone(const struct step *s)
 {
 	for (int i = 0; i < s->n_tasks; i++)
-		if (kill(s->task[i].pid, 0) == 0 || errno != ESRCH)
+		if (!s->task[i].ended && (kill(s->task[i].pid, 0) == 0 || errno != ESRCH))
 			return false;
 	return s->n_tasks > 0;
 }

@@ -14,7 +14,7 @@
 
 #include "common/cleanup.h"
 
-#define VERSION 1
+#define FILE_VERSION 1
 
 /* A file being read: the first thing wrong with it. */
 struct reader {
@@ -106,7 +106,7 @@ static int open_reader(struct reader *r)
 	if (!json_object_is_type(r->root, json_type_object))
 		return r->rc = err_set(r->err, -EINVAL, "%s: damaged: no JSON object", r->path);
 	v = get(r, r->root, "version", json_type_int);
-	if (!r->rc && (!v || json_object_get_int(v) != VERSION))
+	if (!r->rc && (!v || json_object_get_int(v) != FILE_VERSION))
 		bad(r, "version", "is not one that this realmix knows");
 	check_text(r, "bench", "realmix");
 	return r->rc;
@@ -204,7 +204,7 @@ out:
 static void add_head(struct json_object *o)
 {
 	json_object_object_add(o, "bench", json_object_new_string("realmix"));
-	json_object_object_add(o, "version", json_object_new_int(VERSION));
+	json_object_object_add(o, "version", json_object_new_int(FILE_VERSION));
 	json_object_object_add(o, "provenance", json_object_new_string("measured"));
 }
 

@@ -586,7 +586,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (a.report) {
-		rc = report_print(stdout, &a.to_report, &err);
+		rc = (a.json ? report_print_json : report_print)(stdout, &a.to_report, &err);
 		if (rc)
 			fprintf(stderr, "realmix: %s\n", err.text);
 		return rc ? 1 : 0;

@@ -142,6 +142,8 @@ static void fill_row(struct row *row, const struct walk *w, const struct arm *ar
 		snprintf(row->program[p], sizeof(row->program[p]), "%s", w->mix.program[p].name);
 		row->time_s[p] = stats_mean(m->times[p].s, m->times[p].n);
 		row->runs[p] = m->times[p].n;
+		for (int k = 0; k < row->runs[p] && k < RUNS_KEPT; k++)
+			row->run_s[p][k] = m->times[p].s[k];
 	}
 }
 

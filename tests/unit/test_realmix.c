@@ -349,8 +349,8 @@ START_TEST(report_says_met_and_missed)
 	fclose(f);
 	ck_assert_ptr_nonnull(
 		strstr(text, "| mpi: gang >= 0.95 of one after another | gang / serial: "
-			     "1.00 [1.00, 1.00] (3 rounds) | met |"));
-	ck_assert_ptr_nonnull(strstr(text, "gang / plain: 1.49 (1 rounds) | **missed** |"));
+			     "1.00 [1.00, 1.00] (rounds: 3) | met |"));
+	ck_assert_ptr_nonnull(strstr(text, "gang / plain: 1.49 (rounds: 1) | **missed** |"));
 	ck_assert_ptr_nonnull(strstr(text, "better than Slurm's gang in ANTT |  | not measured |"));
 	free(text);
 }

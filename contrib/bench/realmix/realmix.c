@@ -100,7 +100,7 @@ static void usage(FILE *to)
 	      "  --json                print JSON, not a table\n\n"
 	      "Many rounds, each result kept in a file:\n"
 	      "  --state=DIR           of results; it must be empty unless --resume\n"
-	      "  --resume              measure only what is not there\n"
+	      "  --resume              measure only what is not there or was disturbed\n"
 	      "  --rounds=N            of all arms, interleaved (default 3)\n"
 	      "  --sustained=NAME,...  arms that are measured restarted, too (STP)\n"
 	      "  --minutes=N           begin nothing new after so long\n"

@@ -80,7 +80,7 @@ static void want_ratio(
 
 	if (find_pair(r, a, b, &ca, &cb)) {
 		e = summary_ratio(ca, cb, &bound);
-		snprintf(text, sizeof(text), "%s / %s: %s%s (%d rounds%s)", a, b,
+		snprintf(text, sizeof(text), "%s / %s: %s%s (rounds: %d%s)", a, b,
 			bound > 0   ? ">= "
 			: bound < 0 ? "<= "
 				    : "",
@@ -214,14 +214,15 @@ static const char head[] =
 	"was\n"
 	"not measured. Intervals are 95 %, by Student's t on logarithms over rounds, ratios paired "
 	"by\n"
-	"round (STP: by bootstrap over runs); one round has none. Arms that took 10 times the time "
-	"alone were ended there and "
-	"not\n"
-	"repeated. tuned: GOMP_SPINCOUNT=1000 and Open MPI yielding, passive: "
-	"OMP_WAIT_POLICY=passive\n"
-	"and the same, both set by hand for all. slurmgang: PreemptMode=SUSPEND,GANG with slices "
-	"of\n"
-	"5 s; its jobs have no inner srun, for Slurm creates no step in a suspended job.\n";
+	"round (STP: by bootstrap over runs); one round has none. Arms that took 10 times the "
+	"time\n"
+	"alone (both and unequal: 5) were ended there and not repeated. tuned: "
+	"GOMP_SPINCOUNT=1000\n"
+	"and Open MPI yielding, passive: OMP_WAIT_POLICY=passive and the same, both set by hand "
+	"for\n"
+	"all. slurmgang: PreemptMode=SUSPEND,GANG with slices of 5 s; its jobs have no inner "
+	"srun,\n"
+	"for Slurm creates no step in a suspended job.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */
 

@@ -154,7 +154,8 @@ static int write_set(
 	int rc = m->h->make_room ? m->h->make_room(m, set, err) : 0;
 
 	if (rc == 0)
-		rc = cpus_write(m->a->root, m->path, set, err);
+		rc = m->h->write ? m->h->write(m, set, err)
+				 : cpus_write(m->a->root, m->path, set, err);
 	if (rc == 0)
 		rc = check_held(m, set, err);
 	if (rc == 0)

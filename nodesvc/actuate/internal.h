@@ -93,8 +93,8 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 /* -ESRCH: gone. A process's own: @tid = @tgid. */
 int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
 /*
- * All threads in v1 cpuset directory @path (below the fsroot), by process, its leader first;
- * malloc'ed. -ENOENT: no such directory.
+ * All threads of the v1 step @path (below the fsroot), of its own directory and of Slurm's task
+ * levels, by process, its leader first; malloc'ed. -ENOENT: no such directory.
  */
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
 /* The same for v2, with all directories below @path; none is slurmstepd's there. */
@@ -113,6 +113,9 @@ int proc_set_mask(pid_t tid, const struct coreset *mask);
 int tree_each(const struct fsroot *root, const char *dir,
 	int (*fn)(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err),
 	void *arg, struct errbuf *err);
+
+/* Is @dir one of the levels "task_N" that Slurm makes below its step @step? */
+bool tree_is_task_level(const char *step, const char *dir);
 
 /* ---- masks.c: the rules of masks ----------------------------------------------------------- */
 
@@ -166,6 +169,9 @@ struct hierarchy {
 		const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
 	/* Optional: called before each write of a set into the step; undone by who called apply. */
 	int (*make_room)(const struct masks *m, const struct coreset *set, struct errbuf *err);
+	/* Optional: writes @set into the step's level and whatever has to hold the same below it.
+	 */
+	int (*write)(const struct masks *m, const struct coreset *set, struct errbuf *err);
 	/*
 	 * Writes @cpus, an earlier value of the step's cpuset.cpus, or as much of it as the levels
 	 * above still allow; @ret: the CPUs in force then.

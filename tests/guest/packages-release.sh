@@ -8,7 +8,7 @@
 
 # shellcheck disable=SC2154 # packages.sh has it
 # What the tree needs on top of root_packages, and what the live tests look for.
-release_packages=(base-passwd gcc make libc6-dev pkgconf libtool python3-minimal mariadb-server slurmdbd sqlite3 file)
+release_packages=(base-passwd diffutils gcc make libc6-dev pkgconf libtool python3-minimal mariadb-server slurmdbd sqlite3 file)
 
 # in_root ROOT DIR... -- COMMAND...: with these directories of this machine at their own paths.
 in_root() {
@@ -55,8 +55,10 @@ get_release() {
   dir=$cache/$release
   why=''
   mkdir -p "$cache"
-  ls "$dir"/root/boot/vmlinuz-* >/dev/null 2>&1 ||
+  # What was fetched for an older version of these scripts may lack a package.
+  [ "$(cat "$dir/packages" 2>/dev/null)" = "${root_packages[*]} ${release_packages[*]}" ] ||
     fetch_root "$dir" amd64 "$release" "${release_packages[@]}" || return 1
+  echo "${root_packages[*]} ${release_packages[*]}" >"$dir/packages"
   root=$dir/root
   kernel=$(printf '%s\n' "$root"/boot/vmlinuz-* | sort -V | tail -1)
   guest_busybox=$root/bin/busybox

@@ -73,6 +73,8 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 		rc = cpus_read_file(m->a->root, m->path, m->h->effective, &m->before, err);
 	if (rc < 0)
 		return rc;
+	if (!watch_last(m->a, m->path, &m->last))
+		m->last = m->before;
 	rc = change_recorded(m->a, m->path, cs, &m->original_cpus, err);
 	if (rc == -ENOENT) {
 		*cs = (struct ledger_cpuset){.inode = (uint64_t)fsroot_inode(m->a->root, m->path)};
@@ -154,8 +156,7 @@ static int write_set(
 	int rc = m->h->make_room ? m->h->make_room(m, set, err) : 0;
 
 	if (rc == 0)
-		rc = m->h->write ? m->h->write(m, set, err)
-				 : cpus_write(m->a->root, m->path, set, err);
+		rc = cpus_write(m->a->root, m->path, set, err);
 	if (rc == 0)
 		rc = check_held(m, set, err);
 	if (rc == 0)

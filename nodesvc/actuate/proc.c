@@ -2,11 +2,11 @@
 /*
  * proc.c - threads: who they are, which of them are in a cpuset, and their masks.
  *
- * slurmstepd sits in its step's cpuset, with the tasks or just above them. Its own threads are told
- * by the *process's* name, as they rename themselves ("acctg" and others, seen with 22.05). A child
- * that it has forked and that has not exec'ed yet bears the same name but is a task already: its
- * parent is a slurmstepd in the same cpuset, while the true one's is not. A user's program that
- * calls itself slurmstepd only loses the mask we would set: the cpuset holds it all the same.
+ * slurmstepd sits in its step's cpuset with the tasks. Its own threads are told by the *process's*
+ * name, as they rename themselves ("acctg" and others, seen with 22.05). A child that it has forked
+ * and that has not exec'ed yet bears the same name but is a task already: its parent is a
+ * slurmstepd in the same cpuset, while the true one's is not. A user's program that calls itself
+ * slurmstepd only loses the mask we would set: the cpuset holds it all the same.
  */
 #include "nodesvc/actuate/internal.h"
 
@@ -230,9 +230,7 @@ static int append_pids(
 }
 
 struct both {
-	const char *tasks_file;
-	/* v1: the path of the step, of which only Slurm's own levels count. NULL: all of them. */
-	const char *step;
+	const char *threads; /* the file that lists them */
 	struct pids tasks, procs;
 };
 
@@ -240,44 +238,38 @@ struct both {
 static int add_both(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
 {
 	struct both *b = arg;
-	int rc;
+	int rc = append_pids(root, dir, b->threads, &b->tasks);
 
 	(void)err;
-	if (b->step && strcmp(dir, b->step) != 0 && !tree_is_task_level(b->step, dir))
-		return 0;
-	rc = append_pids(root, dir, b->tasks_file, &b->tasks);
 	return rc < 0 ? rc : append_pids(root, dir, "cgroup.procs", &b->procs);
 }
 
-static int scan(const struct fsroot *root, const char *path, struct both *b, bool tell_foreign,
+static int scan(const struct fsroot *root, const char *path, const char *threads, bool tell_foreign,
 	struct proc_thread **ret, int *ret_n)
 {
-	int rc = tree_each(root, path, add_both, b, NULL);
+	struct both b = {.threads = threads};
+	int rc = tree_each(root, path, add_both, &b, NULL);
 
 	if (rc == 0) {
 		/* What moves from one level to another meanwhile is seen twice. */
-		b->tasks.n = sort_pids(b->tasks.v, b->tasks.n);
-		b->procs.n = sort_pids(b->procs.v, b->procs.n);
-		rc = join(root, b->procs.v, b->procs.n, b->tasks.v, b->tasks.n, tell_foreign, ret,
-			ret_n);
+		b.tasks.n = sort_pids(b.tasks.v, b.tasks.n);
+		b.procs.n = sort_pids(b.procs.v, b.procs.n);
+		rc = join(
+			root, b.procs.v, b.procs.n, b.tasks.v, b.tasks.n, tell_foreign, ret, ret_n);
 	}
-	free(b->tasks.v);
-	free(b->procs.v);
+	free(b.tasks.v);
+	free(b.procs.v);
 	return rc;
 }
 
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {
-	struct both b = {.tasks_file = "tasks", .step = path};
-
-	return scan(root, path, &b, true, ret, ret_n);
+	return scan(root, path, "tasks", true, ret, ret_n);
 }
 
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {
-	struct both b = {.tasks_file = "cgroup.threads"};
-
 	/* slurmstepd sits elsewhere; what bears its name here is a task before exec. */
-	return scan(root, path, &b, false, ret, ret_n);
+	return scan(root, path, "cgroup.threads", false, ret, ret_n);
 }

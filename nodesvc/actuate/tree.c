@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -49,13 +48,4 @@ int tree_each(const struct fsroot *root, const char *dir,
 	void *arg, struct errbuf *err)
 {
 	return each(root, dir, 0, fn, arg, err);
-}
-
-bool tree_is_task_level(const char *step, const char *dir)
-{
-	size_t len = strlen(step);
-
-	if (strncmp(dir, step, len) != 0 || strncmp(dir + len, "/task_", 6) != 0 || !dir[len + 6])
-		return false;
-	return strspn(dir + len + 6, "0123456789") == strlen(dir + len + 6);
 }

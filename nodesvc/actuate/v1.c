@@ -3,13 +3,9 @@
  * v1.c - cgroup v1: the step's cpuset directory, beside any v2 tree (hybrid). Writes the step
  * level only; the job level is Slurm's, which rewrites it to its allocation at each new step and
  * fails that step when an older one holds CPUs outside. So a set outside the job level is refused.
- *
- * From some release after 22.05 on (seen with 24.11 and 26.05) each task sits in a level of its
- * own, step_N/task_K, which Slurm fills with a copy of the step's CPUs when it makes it and never
- * writes again. A step cannot shrink below it, so these levels follow the step: what they had is
- * what the ledger says of the step.
+ * v1_below.c takes along what a container runtime made below the step.
  */
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,72 +59,6 @@ static int v1_allocation(struct actuate *a, const struct step_cgroup *s, struct 
 	return 0;
 }
 
-/* Rounds in which Slurm may add one more task while the levels are being written. */
-#define LEVEL_ROUNDS 4
-
-struct levels {
-	const char *step;
-	const struct coreset *set;
-	int n, differ;
-};
-
-/* Not those still empty: Slurm is about to fill them with the step's. */
-static bool is_filled(
-	const struct levels *l, const struct fsroot *root, const char *dir, struct coreset *ret)
-{
-	return tree_is_task_level(l->step, dir) && cpus_read(root, dir, ret, NULL) == 0 &&
-	       !coreset_is_empty(ret);
-}
-
-static int count_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
-{
-	struct levels *l = arg;
-	struct coreset now;
-
-	(void)err;
-	if (is_filled(l, root, dir, &now)) {
-		l->n++;
-		l->differ += !coreset_is_equal(&now, l->set);
-	}
-	return 0;
-}
-
-static int write_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
-{
-	struct levels *l = arg;
-	struct coreset now;
-
-	return is_filled(l, root, dir, &now) ? cpus_write(root, dir, l->set, err) : 0;
-}
-
-/* A level lies within the one above it at any time: widen the step, then set the tasks', then it.
- */
-static int v1_write(const struct masks *m, const struct coreset *set, struct errbuf *err)
-{
-	struct levels l = {.step = m->path, .set = set};
-	struct coreset wide;
-	int rc = tree_each(m->a->root, m->path, count_level, &l, err);
-
-	if (rc < 0)
-		return rc;
-	if (l.n == 0)
-		return cpus_write(m->a->root, m->path, set, err);
-	for (int i = 0; i < LEVEL_ROUNDS; i++) {
-		rc = cpus_read(m->a->root, m->path, &wide, err);
-		if (rc == 0 && !coreset_is_subset(set, &wide)) {
-			coreset_or(&wide, &wide, set);
-			rc = cpus_write(m->a->root, m->path, &wide, err);
-		}
-		if (rc == 0)
-			rc = tree_each(m->a->root, m->path, write_level, &l, err);
-		if (rc == 0)
-			rc = cpus_write(m->a->root, m->path, set, err);
-		if (rc != -EBUSY)
-			break;
-	}
-	return rc;
-}
-
 /* An earlier set, or what the job level still allows of it. */
 static int v1_write_back(
 	const struct masks *m, const struct coreset *cpus, struct coreset *ret, struct errbuf *err)
@@ -139,7 +69,9 @@ static int v1_write_back(
 	int rc;
 
 	*ret = *cpus;
-	rc = v1_write(m, cpus, err);
+	rc = v1_below_follow(m, cpus, err);
+	if (rc == 0)
+		rc = cpus_write(m->a->root, m->path, cpus, err);
 	if (rc != -EACCES)
 		return rc;
 	/* Slurm has shrunk the job level since. */
@@ -153,13 +85,14 @@ static int v1_write_back(
 	coreset_and(ret, cpus, &job);
 	if (coreset_is_empty(ret))
 		return rc;
-	return v1_write(m, ret, err);
+	rc = v1_below_follow(m, ret, err);
+	return rc < 0 ? rc : cpus_write(m->a->root, m->path, ret, err);
 }
 
 static const struct hierarchy v1 = {
 	.effective = "cpuset.cpus",
 	.scan = proc_scan,
-	.write = v1_write,
+	.make_room = v1_below_follow,
 	.write_back = v1_write_back,
 };
 
@@ -188,17 +121,18 @@ static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct
 
 static int v1_verify(struct actuate *a, const struct step_cgroup *s, const struct coreset *set)
 {
-	struct levels l = {.step = s->step_path, .set = set};
-	int rc = change_verify(&v1, a, s, set);
-
-	if (rc == 0)
-		rc = tree_each(a->root, s->step_path, count_level, &l, NULL);
-	return rc ? rc : l.differ > 0;
+	return change_verify(&v1, a, s, set);
 }
 
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
-	return change_restore(&v1, a, s, err);
+	int rc;
+
+	/* The ledger names levels below a step too. */
+	if (v1_is_below(s->step_path))
+		return v1_below_restore(a, s->step_path, err);
+	rc = change_restore(&v1, a, s, err);
+	return rc < 0 ? rc : v1_below_restore_all(a, s->step_path, err);
 }
 
 const struct actuate_ops actuate_cgroup_v1 = {

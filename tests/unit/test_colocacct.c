@@ -188,6 +188,7 @@ static void setup(void)
 	setenv("LC_ALL", "C.UTF-8", 1);
 	unsetenv("COLOCACCT_FORMAT");
 	unsetenv("COLOC_SOCKET");
+	unsetenv("SLURM_TIME_FORMAT");
 	tmpdir_create(&tmp);
 	fill();
 }
@@ -367,6 +368,24 @@ START_TEST(mistake_is_refused_by_name)
 
 	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, output);
 	ck_assert_msg(strstr(output, REFUSED[_i].text) != NULL, "got: %s", output);
+}
+END_TEST
+
+START_TEST(times_follow_the_environment)
+{
+	static const struct {
+		const char *format, *want;
+	} FORMS[] = {
+		{"%d.%m.%y %H:%M", "14.11.23 22:13\n"},
+		{"standard", "2023-11-14T22:13:20\n"},
+		{"", "2023-11-14T22:13:20\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(FORMS) / sizeof(FORMS[0]); i++) {
+		setenv("SLURM_TIME_FORMAT", FORMS[i].format, 1);
+		ck_assert_int_eq(run_store("-j 41 --use-local-uid -n -P -o Start"), 0);
+		ck_assert_str_eq(output, FORMS[i].want);
+	}
 }
 END_TEST
 
@@ -591,6 +610,7 @@ int main(void)
 	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
 	t = tcase(s, "the page is safe to open");
 	tcase_add_test(t, html_escapes_and_loads_nothing);
+	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);
 	t = tcase(s, "the environment sets the format");

@@ -47,7 +47,7 @@ set_conf 0.3 ''
 stencil nothing fair $((5 * sweeps)) >/dev/null
 ok "nothing to gain: the interval holds 1, half-width under 15 %" holds nothing 1.0
 
-# Launches: a program of two threads that meet every few tens of milliseconds, beside one that
+# Launches: a program of two threads that meet every few milliseconds, beside one that
 # keeps a core busy, so that it has one core for its two threads. Without the lever it spins at the
 # meeting for the rest of a time slice: a gain that is neither small nor beyond measure, and the
 # same each time. Three kinds of launches in turn, so that a drift of the machine is in all of them:
@@ -57,17 +57,20 @@ launches=${COLOC_GAIN_LAUNCHES:-18} # of each kind
 set_conf 0 'control_fraction: 0'
 srun -J company --coloc=on "$programs/spin" --work=100000000 >/dev/null 2>&1 &
 started_pids+=("$!")
-launch() { # TYPE CONTROL_FRACTION
+launch() { # TYPE CONTROL_FRACTION SWEEPS
   set_conf 0 "control_fraction: $2"
-  srun -J launch --coloc=on --coloc-type="$1" "$programs/stencil" --size=3000 \
-    --work="${COLOC_GAIN_LAUNCH_SWEEPS:-100}" 2>&1 | sed -n 's/.*rate=\([^ ]*\).*/\1/p' >>"$tmp/rates.$1"
+  srun -J launch --coloc=on --coloc-type="$1" "$programs/stencil" --size=2000 --work="$3" 2>&1 |
+    sed -n 's/.*rate=\([^ ]*\).*/\1/p' >>"$tmp/rates.$1"
 }
 is_there() { [ -n "$(job_id "$1")" ]; }
 ok "company runs" wait_for 20 is_there company
+launch probe 0 100
+# With the lever some four seconds: a control has its first one under Slurm's placement.
+each=$(python3 -c "print(max(40, round(4 * float(open('$tmp/rates.probe').read()))))")
 for _ in $(seq "$launches"); do
-  launch all-control 1
-  launch all-lever 0
-  launch drawn 0.5
+  launch all-control 1 "$each"
+  launch all-lever 0 "$each"
+  launch drawn 0.5 "$each"
 done
 launch=$(python3 - "$tmp" "$launches" <<'PY'
 import math, sqlite3, statistics as st, sys

@@ -371,6 +371,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
+	ADD(o, "memory", json_object_new_string(memory_says(d)));
 	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
 	ADD(sig, "report", report_lines(d->counters.report));
 	ADD(o, "signals", sig);

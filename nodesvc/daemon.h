@@ -22,6 +22,7 @@
 
 struct server;
 struct rotate;
+struct memory;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -58,10 +59,12 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate; /* NULL: no guard, so no rotation */
+	struct rotate *rotate;   /* NULL: no guard, so no rotation */
+	struct memory *memory;   /* NULL until first needed */
+	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
-	/* decide.c */
+	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
@@ -100,7 +103,8 @@ struct daemon {
 	char last_error[256];
 };
 
-/* decide.c: policies, plans and their execution */
+/* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
+ * their execution */
 int decide_open(struct daemon *d, struct errbuf *err);
 void decide_close(struct daemon *d);
 /* Starts the ruling policy for a step that asks for @spec ("": the default). 0: it rules or may

@@ -17,12 +17,15 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 
 /* A registered step whose tasks never came: the launch failed before fork. */
 #define PENDING_MAX_NS INT64_C(30000000000)
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)
+/* An executable that is not read in this time, a fraction of the plugin's budget, is not known. */
+#define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
 /* So much of what was measured a crash may lose. */
@@ -305,6 +308,16 @@ static bool start_control(struct daemon *d, struct step *s)
 	return true;
 }
 
+/* Only where there is something to choose. */
+static void find_links(struct daemon *d, struct step *s, const struct msg *m)
+{
+	const char *name = msg_get(m, "name");
+
+	if (!name || s->batch || !d->conf.launch_env.enabled)
+		return;
+	s->links = linkage_of(d->linkage, name, s->uid, LINKS_MS, s->start_mono_ns);
+}
+
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)
 {
 	struct errbuf err;
@@ -351,9 +364,11 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		sample_open_step(d, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);
 		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run &&
-			!start_control(d, s))
+			!start_control(d, s)) {
+			find_links(d, s, m);
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
 				topo_count_cores(d->topo, &s->coreset));
+		}
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";
 	}
@@ -554,6 +569,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 
 	rotate_leave(d, s);
 	lend_end(d, s);
+	memory_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);

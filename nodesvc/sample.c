@@ -116,6 +116,9 @@ static bool sample_step(struct daemon *d, struct step *s, int64_t now_ns, double
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
+	if (polling_sample(&s->polling, &d->root, tid, n_tids, runnable))
+		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
+			s->polling.on ? "poll for one another" : "do not poll any more");
 	read_counters(d, s, tid, n_tids);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);

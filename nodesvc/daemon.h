@@ -161,6 +161,8 @@ void recording_check(struct daemon *d);
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);
 bool trial_is_on(const struct daemon *d);
+/* Steps are where the plan does not have them: samples say nothing of it. */
+bool trial_displaces(const struct daemon *d);
 /* Puts everybody where the plan has him; results that nobody heard are lost. */
 void trial_abort(struct daemon *d);
 /* At a tick: starts a window when one is due. */

@@ -68,7 +68,8 @@ struct daemon {
 	struct plan plan;
 	struct loop_source *tick;
 	bool ticking;
-	int64_t last_sample_ns, last_reconcile_ns;
+	int64_t last_sample_ns, last_reconcile_ns, last_history_ns;
+	uint64_t n_rounds; /* of looks at the steps */
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
@@ -162,6 +163,8 @@ void sample_open_step(struct daemon *d, struct step *s);
 /* Reads all steps when interval_ms has passed (or @force); true: new samples are there. */
 bool sample_run(struct daemon *d, int64_t now_ns, bool force);
 void sample_close_step(struct daemon *d, struct step *s);
+/* It was moved, or its neighbours were: read at every interval for a while. */
+void sample_unsettle(struct step *s);
 
 /* history.c: a step's coresets and signals over time, for the report */
 /* It is on @cores from now on; @why may be NULL. Nothing is written yet. */

@@ -100,6 +100,9 @@ int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **
 /* The same for v2, with all directories below @path; none is slurmstepd's there. */
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* A hash of the numbers that these two begin with; see actuate.h: mark. */
+int proc_mark(const struct fsroot *root, const char *path, uint64_t *ret);
+int proc_mark_tree(const struct fsroot *root, const char *path, uint64_t *ret);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
 int proc_get_mask(pid_t tid, struct coreset *ret);
 int proc_set_mask(pid_t tid, const struct coreset *mask);

@@ -217,6 +217,50 @@ int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **
 	return rc < 0 ? rc : join(root, procs, n_procs, tasks, n_tasks, true, ret, ret_n);
 }
 
+/* FNV-1a over a file of thread numbers, going on from @hash. */
+static int hash_file(const struct fsroot *root, const char *dir, const char *file, uint64_t *hash)
+{
+	cleanup_free char *text = NULL;
+	char path[FILE_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	n = fsroot_read_alloc(root, path, &text);
+	if (n < 0)
+		return n == -ENODEV ? -ENOENT : (int)n;
+	for (ssize_t i = 0; i < n; i++)
+		*hash = (*hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return 0;
+}
+
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+
+int proc_mark(const struct fsroot *root, const char *path, uint64_t *ret)
+{
+	uint64_t hash = HASH_START;
+	int rc = hash_file(root, path, "tasks", &hash);
+
+	if (rc == 0)
+		*ret = hash;
+	return rc;
+}
+
+static int mark_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
+{
+	(void)err;
+	return hash_file(root, dir, "cgroup.threads", arg);
+}
+
+int proc_mark_tree(const struct fsroot *root, const char *path, uint64_t *ret)
+{
+	uint64_t hash = HASH_START;
+	int rc = tree_each(root, path, mark_level, &hash, NULL);
+
+	if (rc == 0)
+		*ret = hash;
+	return rc;
+}
+
 struct pids {
 	pid_t *v;
 	int n;

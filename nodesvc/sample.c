@@ -5,8 +5,9 @@
  * live utilisation. What neither has stays PROVENANCE_NONE.
  *
  * Reading a step costs per thread. So a step is read at every interval only while something
- * changes. In between there are looks, which cost per process: does it run as much as when it was
- * read? Has it reported work? One that runs on otherwise is read at once, any step after STEADY_MS.
+ * changes, or where it reports work or is counted by hardware. In between there are looks, which
+ * cost per process: does it run as much as when it was read? One that runs otherwise is read at
+ * once, any step after STEADY_MS.
  * Utilisation is a mean since the last reading, not of a moment: nothing is lost but the time at
  * which a change is seen that cpu time does not show (more waiting for the same running).
  *
@@ -24,9 +25,7 @@
 #include "nodesvc/log.h"
 
 #define STEADY_MS 2000 /* at least one reading in this time */
-/* Where it reports work: work for the same cpu time is a phase that no clock shows. */
-#define STEADY_REPORTS_MS 500
-#define LOOK_MS           300 /* and one look */
+#define LOOK_MS   300  /* and one look */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
  * threads of a full node run by turns too uneven to confirm anything. */
 #define CONFIRM_MS 500
@@ -171,7 +170,7 @@ static void note_clocks(struct step *s, int64_t own_ns)
 }
 
 /* True: the step entered another phase. */
-static bool read_step(struct daemon *d, struct step *s, int64_t now_ns, double running)
+static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
 	double elapsed_s = p->read_ns ? (double)(now_ns - p->read_ns) / 1e9 : 0, runnable;
@@ -196,8 +195,7 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns, double r
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
 	read_progress(s, now_ns, p->tid, p->n_tids);
 	s->sample_no++;
-	changed =
-		track_sample(d, s, now_ns, elapsed_s, isnan(running) ? p->running : running, true);
+	changed = track_sample(d, s, now_ns, elapsed_s);
 	/* A change has to be seen twice. */
 	p->confirm = s->track.busy.deviating || s->track.intensity.deviating;
 	return changed;
@@ -247,24 +245,22 @@ static bool reading_is_due(const struct daemon *d, const struct step *s, int64_t
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
-	bool reports = s->track.last.basis == PROVENANCE_APP;
-	int steady_ms = p->confirm ? CONFIRM_MS : reports ? STEADY_REPORTS_MS : STEADY_MS;
+	int steady_ms = p->confirm ? CONFIRM_MS : STEADY_MS;
 	double running;
 
-	/* Hardware is asked each time: nothing cheaper knows what it would say. */
-	if (d->counters.ops != &counters_none || p->restless > 0 || !p->read_ns || !p->run_at_ns ||
-		reading_is_due(d, s, now_ns, steady_ms))
-		return read_step(d, s, now_ns, NAN);
-	if (!reports && !is_turn(d, s, LOOK_MS)) {
+	/* Hardware counters and reported work tell of phases that no clock shows. */
+	if (d->counters.ops != &counters_none || s->pages || p->restless > 0 || !p->read_ns ||
+		!p->run_at_ns || reading_is_due(d, s, now_ns, steady_ms))
+		return read_step(d, s, now_ns);
+	if (!is_turn(d, s, LOOK_MS)) {
 		track_skip(s);
 		return false;
 	}
 	running = look_running(s, own_clock(s, now_ns));
 	if (runs_otherwise(d, s, running))
-		return read_step(d, s, now_ns, running);
-	if (s->pages)
-		app_read(&s->pages->app, s->pages->report, now_ns, &s->signal[SIGNAL_PROGRESS]);
-	return track_sample(d, s, now_ns, 0, running, false);
+		return read_step(d, s, now_ns);
+	track_skip(s);
+	return false;
 }
 
 bool sample_run(struct daemon *d, int64_t now_ns, bool force)

@@ -220,7 +220,7 @@ static void restart_first(struct track *t, int cores, bool alone, int64_t now_ns
 }
 
 static void sample_first(struct daemon *d, struct step *s, int64_t now_ns, int cores, bool alone,
-	double units, double seconds, bool read)
+	double units, double seconds)
 {
 	struct track *t = &s->track;
 
@@ -231,7 +231,7 @@ static void sample_first(struct daemon *d, struct step *s, int64_t now_ns, int c
 		restart_first(t, cores, alone, now_ns);
 		return;
 	}
-	for (int i = 0; read && i < SIGNAL_COUNT; i++)
+	for (int i = 0; i < SIGNAL_COUNT; i++)
 		if (s->signal[i].provenance == PROVENANCE_HW ||
 			s->signal[i].provenance == PROVENANCE_OS) {
 			t->sum[i] += s->signal[i].value;
@@ -383,14 +383,13 @@ void track_skip(struct step *s)
 	s->track.done = 0;
 }
 
-bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s,
-	double running, bool read)
+bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s)
 {
 	struct track *t = &s->track;
 	struct track_work work;
 	bool alone = track_is_alone(d, s), trial = trial_is_on(d);
 	int cores = topo_count_cores(d->topo, cores_of(s));
-	double units = 0, seconds = 0, intensity = NAN;
+	double units = 0, seconds = 0, running = utilization_running(s->util), intensity = NAN;
 
 	track_read_work(d, s, &work);
 	t->done = 0;
@@ -424,9 +423,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 		t->alone.units += units;
 		t->alone.seconds += seconds;
 	}
-	sample_first(d, s, now_ns, cores, alone, units, seconds, read);
-	if (!read)
-		return false;
+	sample_first(d, s, now_ns, cores, alone, units, seconds);
 	return sample_phase(d, s, now_ns, elapsed_s, cores, intensity);
 }
 

@@ -94,13 +94,8 @@ struct step_figures;
 
 /* At registration: what earlier runs of the program tell (priors, speeds alone). */
 void track_open(struct daemon *d, struct step *s);
-/*
- * At each look at @s: takes up the work it reports, and where the look was a reading (@read: its
- * signals are new) what they tell. @elapsed_s: since the reading before. @running: cores it ran on
- * since the last look, NAN unknown. True: another phase.
- */
-bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s,
-	double running, bool read);
+/* After each sample of @s. @elapsed_s: since the sample before. True: another phase. */
+bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s);
 /* Nobody has looked at @s this time: no work to speak of. */
 void track_skip(struct step *s);
 /* After all steps' samples: what the co-run is worth. */

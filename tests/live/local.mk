@@ -5,6 +5,7 @@ live_scripts = \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
+	tests/live/security.sh \
 	tests/live/report.sh \
 	tests/live/accounting.sh \
 	tests/live/steady.sh \
@@ -30,10 +31,14 @@ include tests/live/actuate.mk
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
-LIVE_HELPERS = tests/live/live_msgdump
+LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
+
+# Says to colocd what no program of ours would.
+tests_live_live_client_SOURCES = tests/live/live_client.c
+tests_live_live_client_LDADD = libcommon.la
 
 .PHONY: check-live
 check-live: all $(check_PROGRAMS)

@@ -83,7 +83,7 @@ static bool interval(struct step *s, double units, double busy)
 	}
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){busy, PROVENANCE_OS};
 	s->sample_no++;
-	return track_sample(&d, s, now_ns, STEP_NS / 1e9, utilization_running(s->util), true);
+	return track_sample(&d, s, now_ns, STEP_NS / 1e9);
 }
 
 static void pass(void)

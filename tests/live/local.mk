@@ -28,7 +28,7 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc tests/security-removal.sh
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client

@@ -10,6 +10,7 @@ live_scripts = \
 	tests/live/accounting.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
+	tests/live/chaos.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
 	tests/live/lend.sh \
@@ -28,7 +29,7 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc tests/security-removal.sh
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc tests/security-removal.sh tests/chaos/chaos
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client

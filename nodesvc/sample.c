@@ -21,9 +21,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
+#define LATE_NS   INT64_C(5000000)
 #define STEADY_MS 2000 /* at least one reading in this time */
 #define LOOK_MS   300  /* and one look */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
@@ -190,6 +192,9 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	p->read_ns = now_ns;
 	if (p->restless > 0)
 		p->restless--;
+	if (polling_sample(&s->polling, &d->root, p->tid, p->n_tids, runnable))
+		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
+			s->polling.on ? "poll for one another" : "do not poll any more");
 	read_counters(d, s, p->tid, p->n_tids);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
@@ -197,7 +202,7 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	s->sample_no++;
 	changed = track_sample(d, s, now_ns, elapsed_s);
 	/* A change has to be seen twice. */
-	p->confirm = s->track.busy.deviating || s->track.intensity.deviating;
+	p->confirm = track_is_suspect(s) || s->track.busy.deviating;
 	return changed;
 }
 
@@ -242,15 +247,21 @@ static bool reading_is_due(const struct daemon *d, const struct step *s, int64_t
 	return since_ms >= ms || (since_ms >= ms / 2 && is_turn(d, s, ms));
 }
 
+/* Hardware counters and reported work tell of phases that no clock shows; whether MPI ranks poll is
+ * told by samples in a row (polling.h). */
+static bool is_always_read(const struct daemon *d, const struct step *s)
+{
+	return d->counters.ops != &counters_none || s->pages || s->polling.ranks > 1;
+}
+
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
 	int steady_ms = p->confirm ? CONFIRM_MS : STEADY_MS;
 	double running;
 
-	/* Hardware counters and reported work tell of phases that no clock shows. */
-	if (d->counters.ops != &counters_none || s->pages || p->restless > 0 || !p->read_ns ||
-		!p->run_at_ns || reading_is_due(d, s, now_ns, steady_ms))
+	if (is_always_read(d, s) || p->restless > 0 || !p->read_ns || !p->run_at_ns ||
+		reading_is_due(d, s, now_ns, steady_ms))
 		return read_step(d, s, now_ns);
 	if (!is_turn(d, s, LOOK_MS)) {
 		track_skip(s);
@@ -263,13 +274,27 @@ static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 	return false;
 }
 
-bool sample_run(struct daemon *d, int64_t now_ns, bool force)
+/* The next one where it would be without this one's lateness; soon, where it may show a change. */
+static void arm(struct daemon *d, int64_t due_ns, int64_t now_ns)
 {
-	double elapsed_s;
+	int64_t interval_ns = d->conf.interval_ms * INT64_C(1000000), next_ns;
 
-	if (!force && now_ns - d->last_sample_ns < d->conf.interval_ms * INT64_C(1000000))
-		return false;
-	elapsed_s = d->last_sample_ns ? (double)(now_ns - d->last_sample_ns) / 1e9 : 0;
+	for (int i = 0; i < d->jobs.n; i++)
+		if (is_always_read(d, d->jobs.step[i]) && track_is_suspect(d->jobs.step[i])) {
+			interval_ns /= 2;
+			break;
+		}
+	next_ns = due_ns + interval_ns;
+	if (next_ns < now_ns + interval_ns / 2)
+		next_ns = now_ns + interval_ns;
+	d->next_sample_ns = next_ns;
+	loop_set_timer_at(d->sampler, next_ns);
+}
+
+void sample_round(struct daemon *d, int64_t now_ns)
+{
+	double elapsed_s = (double)(now_ns - d->last_sample_ns) / 1e9;
+
 	d->last_sample_ns = now_ns;
 	d->n_rounds++;
 	for (int i = 0; i < d->jobs.n; i++) {
@@ -279,5 +304,54 @@ bool sample_run(struct daemon *d, int64_t now_ns, bool force)
 			s->phase_changed = true;
 	}
 	track_corun(d, elapsed_s);
-	return true;
+}
+
+static void sample_all(struct daemon *d, int64_t due_ns)
+{
+	int64_t now_ns = ipc_now_ns();
+
+	/* Whoever judges how soon a change is seen leaves out what the machine was late. */
+	if (now_ns - due_ns > LATE_NS)
+		log_debug("samples late by %.3f s, unix=%.3f", (double)(now_ns - due_ns) / 1e9,
+			track_unix_now());
+	sample_round(d, now_ns);
+	arm(d, due_ns, now_ns);
+}
+
+static void on_timer(void *daemon)
+{
+	struct daemon *d = daemon;
+
+	/* Nothing to watch: an idle node costs no wake-ups. */
+	if (d->jobs.n == 0)
+		return;
+	sample_all(d, d->next_sample_ns);
+	decide_phases(d);
+}
+
+void sample_refresh(struct daemon *d)
+{
+	int64_t now_ns = ipc_now_ns();
+
+	if (d->sampler && d->jobs.n &&
+		now_ns - d->last_sample_ns >= d->conf.interval_ms * INT64_C(1000000))
+		sample_all(d, now_ns);
+}
+
+void sample_start(struct daemon *d)
+{
+	d->last_sample_ns = ipc_now_ns();
+	arm(d, d->last_sample_ns, d->last_sample_ns);
+}
+
+int sample_open(struct daemon *d, struct errbuf *err)
+{
+	return loop_add_timer(d->loop, on_timer, d, &d->sampler, err);
+}
+
+void sample_close(struct daemon *d)
+{
+	if (d->sampler)
+		loop_remove(d->loop, d->sampler);
+	d->sampler = NULL;
 }

@@ -39,9 +39,9 @@ struct step_cgroup {
 
 struct actuate_result {
 	struct coreset coreset; /* what the kernel took: cpuset.cpus read back */
-	int threads;            /* threads that have the whole set, read back */
-	int pinned;             /* threads left on a mask that the program itself chose inside it */
-	int foreign;            /* threads left alone: slurmstepd's own */
+	int threads; /* threads that have the whole set, or their rank's share, read back */
+	int pinned;  /* threads left on a mask that the program itself chose inside it */
+	int foreign; /* threads left alone: slurmstepd's own */
 };
 
 struct actuate; /* a live backend: fsroot, ledger, node's PUs */
@@ -63,12 +63,14 @@ struct actuate_ops {
 		struct coreset *ret_step, struct errbuf *err);
 	/*
 	 * Ledger, cpuset, every thread's mask (until no new thread turns up), read back. Every
-	 * thread of the step gets the whole set: ranks keep no relative binding yet, only threads
-	 * that the program pinned inside the set stay so. On failure all is as before. Errors:
+	 * thread of the step gets the whole set, or, where Slurm bound the step's tasks side by
+	 * side, its task's share of it; threads that the program pinned inside the set stay so. On
+	 * failure all is as before. Errors:
 	 * -EINVAL empty set, -ERANGE not inside the job level (v1: its allocation is the envelope;
 	 * v2 widens the job level, which is in the ledger then) or no such CPU, -EBUSY a level
-	 * below the step holds other CPUs, -ENOENT the step has ended, -EIO the kernel took
-	 * something else, -EAGAIN threads do not settle, or the ledger's.
+	 * below the step holds other CPUs (v2; v1 takes levels below along), -ENOENT the step has
+	 * ended, -EIO the kernel took something else, -EAGAIN threads do not settle, or the
+	 * ledger's.
 	 *
 	 * Not before Slurm has bound *all* local tasks of the step, that is, at task_start of the
 	 * last one: slurmstepd calls sched_setaffinity() on the tasks one after the other, and one

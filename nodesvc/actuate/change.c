@@ -73,6 +73,8 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 		rc = cpus_read_file(m->a->root, m->path, m->h->effective, &m->before, err);
 	if (rc < 0)
 		return rc;
+	if (!watch_last(m->a, m->path, &m->last))
+		m->last = m->before;
 	rc = change_recorded(m->a, m->path, cs, &m->original_cpus, err);
 	if (rc == -ENOENT) {
 		*cs = (struct ledger_cpuset){.inode = (uint64_t)fsroot_inode(m->a->root, m->path)};

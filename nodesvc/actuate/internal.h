@@ -93,16 +93,15 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 /* -ESRCH: gone. A process's own: @tid = @tgid. */
 int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
 /*
- * All threads in v1 cpuset directory @path (below the fsroot), by process, its leader first;
- * malloc'ed. -ENOENT: no such directory.
+ * All threads in v1 cpuset directory @path (below the fsroot) and those below it, by process, its
+ * leader first; malloc'ed. -ENOENT: no such directory.
  */
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
-/* The same for v2, with all directories below @path; none is slurmstepd's there. */
+/* The same for v2; none is slurmstepd's there. */
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
-/* A hash of the numbers that these two begin with; see actuate.h: mark. */
-int proc_mark(const struct fsroot *root, const char *path, uint64_t *ret);
-int proc_mark_tree(const struct fsroot *root, const char *path, uint64_t *ret);
+/* A hash of @file ("tasks", "cgroup.threads") of @path and all below; see actuate.h: mark. */
+int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
 int proc_get_mask(pid_t tid, struct coreset *ret);
 int proc_set_mask(pid_t tid, const struct coreset *mask);
@@ -141,9 +140,11 @@ struct masks {
 	struct coreset before;   /* CPUs of the step before this change */
 	/* What cpuset.cpus read at these times: v2 lets it be empty, or not in force. */
 	struct coreset original_cpus, before_cpus;
-	bool is_ours;       /* the ledger knew the step before this change */
-	struct rows ledger; /* what is in the ledger */
-	struct rows seen;   /* every thread's mask before this change */
+	bool is_ours;        /* the ledger knew the step before this change */
+	bool has_ranks;      /* Slurm bound the step's tasks to different parts of it */
+	struct coreset last; /* what apply() gave the step last; else @before */
+	struct rows ledger;  /* what is in the ledger */
+	struct rows seen;    /* every thread's mask before this change */
 };
 
 void masks_done(struct masks *m);
@@ -157,6 +158,13 @@ int masks_release(
 /* After the cpuset holds @target again: masks back to @rows (the ledger's, or @seen). */
 int masks_put_back(
 	struct masks *m, const struct rows *rows, const struct coreset *target, struct errbuf *err);
+
+/* ---- ranks.c ------------------------------------------------------------------------------- */
+
+/* @ret: the part of @set that is to it as @part is to @whole, by the order of CPUs. No CPU of @part
+ * in @whole, or an empty @set: empty. */
+void ranks_share(struct coreset *ret, const struct coreset *part, const struct coreset *whole,
+	const struct coreset *set);
 
 /* ---- change.c: one change of a step's cpuset and masks, the same in both hierarchies ------- */
 
@@ -221,6 +229,8 @@ void watch_open(struct actuate *a);
 void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	const struct coreset *job_set);
 void watch_drop(struct actuate *a, const char *step_path);
+/* What the step was given last; false: this daemon has not given it anything. */
+bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret);
 /* We have written @set into the job level: no news. */
 void watch_job(struct actuate *a, const char *job_path, const struct coreset *set);
 void watch_close(struct actuate *a);

@@ -11,11 +11,16 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/locate.c \
 	nodesvc/actuate/locate_pid.c \
 	nodesvc/actuate/masks.c \
+	nodesvc/actuate/mems.c nodesvc/actuate/mems.h \
+	nodesvc/actuate/mems_file.h \
+	nodesvc/actuate/mems_move.c \
 	nodesvc/actuate/none.c \
 	nodesvc/actuate/proc.c \
+	nodesvc/actuate/ranks.c \
 	nodesvc/actuate/rows.c \
 	nodesvc/actuate/tree.c \
-	nodesvc/actuate/v1.c \
+	nodesvc/actuate/v1.c nodesvc/actuate/v1.h \
+	nodesvc/actuate/v1_below.c \
 	nodesvc/actuate/v2.c nodesvc/actuate/v2.h \
 	nodesvc/actuate/v2_job.c \
 	nodesvc/actuate/watch.c

@@ -3,8 +3,9 @@
  * v1.c - cgroup v1: the step's cpuset directory, beside any v2 tree (hybrid). Writes the step
  * level only; the job level is Slurm's, which rewrites it to its allocation at each new step and
  * fails that step when an older one holds CPUs outside. So a set outside the job level is refused.
+ * v1_below.c takes along what a container runtime made below the step.
  */
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,9 @@ static int v1_write_back(
 	int rc;
 
 	*ret = *cpus;
-	rc = cpus_write(m->a->root, m->path, cpus, err);
+	rc = v1_below_follow(m, cpus, err);
+	if (rc == 0)
+		rc = cpus_write(m->a->root, m->path, cpus, err);
 	if (rc != -EACCES)
 		return rc;
 	/* Slurm has shrunk the job level since. */
@@ -82,12 +85,14 @@ static int v1_write_back(
 	coreset_and(ret, cpus, &job);
 	if (coreset_is_empty(ret))
 		return rc;
-	return cpus_write(m->a->root, m->path, ret, err);
+	rc = v1_below_follow(m, ret, err);
+	return rc < 0 ? rc : cpus_write(m->a->root, m->path, ret, err);
 }
 
 static const struct hierarchy v1 = {
 	.effective = "cpuset.cpus",
 	.scan = proc_scan,
+	.make_room = v1_below_follow,
 	.write_back = v1_write_back,
 };
 
@@ -98,7 +103,7 @@ static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 
 static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
 {
-	return proc_mark(a->root, s->step_path, ret);
+	return proc_mark(a->root, s->step_path, "tasks", ret);
 }
 
 static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
@@ -126,7 +131,13 @@ static int v1_verify(struct actuate *a, const struct step_cgroup *s, const struc
 
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
-	return change_restore(&v1, a, s, err);
+	int rc;
+
+	/* The ledger names levels below a step too. */
+	if (v1_is_below(s->step_path))
+		return v1_below_restore(a, s->step_path, err);
+	rc = change_restore(&v1, a, s, err);
+	return rc < 0 ? rc : v1_below_restore_all(a, s->step_path, err);
 }
 
 const struct actuate_ops actuate_cgroup_v1 = {

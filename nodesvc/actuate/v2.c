@@ -138,7 +138,7 @@ static int v2_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 
 static int v2_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
 {
-	return proc_mark_tree(a->root, s->step_path, ret);
+	return proc_mark(a->root, s->step_path, "cgroup.threads", ret);
 }
 
 static int v2_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,

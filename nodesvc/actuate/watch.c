@@ -91,6 +91,16 @@ void watch_drop(struct actuate *a, const char *step_path)
 	*h = a->held[--a->n_held];
 }
 
+bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret)
+{
+	for (int i = 0; i < a->n_held; i++)
+		if (strcmp(a->held[i].step.step_path, step_path) == 0) {
+			*ret = a->held[i].set;
+			return true;
+		}
+	return false;
+}
+
 void watch_job(struct actuate *a, const char *job_path, const struct coreset *set)
 {
 	for (int i = 0; i < a->n_held; i++)

@@ -102,6 +102,16 @@ static void all_on(const struct worker *w, const char *cpus)
 		ck_assert_str_eq(mask_of(w->tid[i]), cpus);
 }
 
+/* Slurm bound two tasks side by side: on both CPUs they are so again, on one they share it. */
+static void all_placed(const char *cpus)
+{
+	bool both = strcmp(cpus, "0-1") == 0;
+
+	all_on(&plain, cpus);
+	all_on(&bound0, both ? "0" : cpus);
+	all_on(&bound1, both ? "1" : cpus);
+}
+
 static void all_as(char *before)
 {
 	char *after = step_snapshot(top, STEP);
@@ -155,9 +165,7 @@ START_TEST(apply_puts_every_thread_on_the_set)
 
 		ck_assert_int_eq(r.threads, plain.n + bound0.n + bound1.n);
 		ck_assert_int_eq(r.foreign, stepd.n);
-		all_on(&plain, sets[i]);
-		all_on(&bound0, sets[i]);
-		all_on(&bound1, sets[i]);
+		all_placed(sets[i]);
 	}
 }
 END_TEST
@@ -168,8 +176,8 @@ START_TEST(apply_counts_a_forked_task_that_has_not_execed)
 
 	/* tid[1] bears its parent's name, as a task between fork and exec does. */
 	set_mask_of(w.tid[1], "0");
-	ck_assert_int_eq(apply("0-1").foreign, stepd.n + 1);
-	ck_assert_str_eq(mask_of(w.tid[1]), "0-1");
+	ck_assert_int_eq(apply("1").foreign, stepd.n + 1);
+	ck_assert_str_eq(mask_of(w.tid[1]), "1");
 	restore();
 	ck_assert_str_eq(mask_of(w.tid[1]), "0");
 }
@@ -190,11 +198,17 @@ START_TEST(apply_reaches_threads_born_meanwhile)
 			const char *mask = strchr(line, ' ') + 1;
 			pid_t tid = atoi(line);
 
-			if (tid != stepd.tid[0] && tid != stepd.tid[1] && strcmp(mask, "gone"))
+			/* On both CPUs each is where its task was bound. */
+			if (i % 3 != 1 && tid != stepd.tid[0] && tid != stepd.tid[1] &&
+				strcmp(mask, "gone"))
 				ck_assert_msg(
 					strcmp(mask, sets[i % 3]) == 0, "round %d: %s", i, line);
 		}
 		free(snap);
+		if (i % 3 == 1) {
+			all_on(&t, "0");
+			all_on(&f, "1");
+		}
 	}
 	restore();
 	all_on(&t, "0");
@@ -369,8 +383,9 @@ START_TEST(restore_gives_newcomers_what_they_would_have_had)
 
 	apply("1");
 	child = worker_fork(&w);
+	ck_assert_str_eq(mask_of(child), "1");
 	apply("0-1");
-	ck_assert_str_eq(mask_of(child), "0-1");
+	ck_assert_str_eq(mask_of(child), "0"); /* its father's share */
 	/* The child's father, whose binding it would have, is gone when it comes to restoring. */
 	worker_stop(&w);
 	restore();
@@ -546,22 +561,52 @@ START_TEST(apply_outside_the_job_is_refused_by_name)
 }
 END_TEST
 
-START_TEST(apply_that_the_kernel_refuses_changes_nothing)
+START_TEST(apply_takes_levels_below_along)
 {
+	struct worker in;
 	char *before;
 
-	/* A level below that holds both CPUs: the step cannot shrink. */
-	step_tree_mkdir(top, STEP "/task_0", "0-1");
+	/* As a container runtime makes them: a copy of the step's CPUs. */
+	step_tree_mkdir(top, STEP "/box", "0-1");
+	step_tree_mkdir(top, STEP "/box/inner", "0");
+	in = worker_start(top, STEP "/box/inner", "app", NULL, 2, WORKER_IDLE);
 	before = step_snapshot(top, STEP);
-	ck_assert_int_eq(apply_fails("1"), -EBUSY);
-	ck_assert_ptr_nonnull(strstr(err.text, "cannot write '1': a level below holds more"));
-	ck_assert_int_eq(ledger_count(ledger), 0);
-	all_as(before);
-	/* The same while a set of ours holds: back to that set. */
+	apply("1");
+	all_placed("1");
+	all_on(&in, "1");
 	apply("0-1");
-	ck_assert_int_eq(apply_fails("1"), -EBUSY);
-	all_on(&bound0, "0-1");
+	all_placed("0-1");
+	all_on(&in, "0"); /* the part of the step that it had */
+	apply("0");
+	all_on(&in, "0");
 	restore();
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(mask_of(in.pid), "0");
+	all_as(before);
+	/* Made under us it is a copy of our set, and goes back to Slurm's. */
+	apply("1");
+	step_tree_mkdir(top, STEP "/box2", "1");
+	in = worker_start(top, STEP "/box2", "app", NULL, 1, WORKER_IDLE);
+	actuate_close(act);
+	open_backend();
+	ck_assert_int_ge(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(mask_of(in.pid), "0-1");
+}
+END_TEST
+
+START_TEST(restore_all_takes_levels_below_along)
+{
+	struct worker in;
+
+	step_tree_mkdir(top, STEP "/box", "0-1");
+	in = worker_start(top, STEP "/box", "app", NULL, 1, WORKER_IDLE);
+	apply("1");
+	actuate_close(act);
+	open_backend();
+	ck_assert_int_ge(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(mask_of(in.pid), "0-1");
 }
 END_TEST
 
@@ -664,7 +709,8 @@ static Suite *live_suite(void)
 	CASE(s, "an ended step is only forgotten", restore_of_a_step_that_ended_only_forgets);
 	CASE(s, "a later namesake is not touched", restore_leaves_a_later_namesake_alone);
 	CASE(s, "the job's CPUs are the limit", apply_outside_the_job_is_refused_by_name);
-	CASE(s, "a refused write changes nothing", apply_that_the_kernel_refuses_changes_nothing);
+	CASE(s, "levels below the step follow", apply_takes_levels_below_along);
+	CASE(s, "and are put back after a crash", restore_all_takes_levels_below_along);
 	CASE(s, "no ledger, no change", apply_without_ledger_changes_nothing);
 	CASE(s, "inotify tells of others' writes", watch_reports_others_writes_only);
 	return s;

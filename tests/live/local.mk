@@ -8,12 +8,15 @@ live_scripts = \
 	tests/live/security.sh \
 	tests/live/report.sh \
 	tests/live/accounting.sh \
+	tests/live/adopt.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/chaos.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/kinds.sh \
 	tests/live/lend.sh \
+	tests/live/polling.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \
@@ -30,6 +33,8 @@ LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc tests/security-removal.sh tests/chaos/chaos
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh .shellcheckrc
+EXTRA_DIST += tests/live/pollers.c tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client

@@ -10,6 +10,7 @@ colocacct=$builddir/nodesvc/colocacct
 socket=$tmp/colocd.sock
 
 # start_spine [line of coloc.yaml...]: colocd and a cluster whose plugin knows it; sets colocd_pid.
+# Before: spine_nodes, spine_timeout_ms, and spine_cluster, more options of start_cluster.
 start_spine() {
   need ROOT SLURM PLUGIN COLOCD
   {
@@ -21,7 +22,7 @@ start_spine() {
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
   start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}" \
-    ${spine_nodes:+--nodes "$spine_nodes"}
+    ${spine_nodes:+--nodes "$spine_nodes"} "${spine_cluster[@]+"${spine_cluster[@]}"}"
   find_layout
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
 }

@@ -114,7 +114,7 @@ static int rounds(int n, double running)
 
 	for (int i = 0; i < n; i++) {
 		pass_ms(100, running);
-		sample_run(&d, now_ns, true);
+		sample_round(&d, now_ns);
 	}
 	return (int)(s->sample_no - before);
 }

@@ -16,3 +16,4 @@ EXTRA_DIST += contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examp
 dist_check_SCRIPTS += contrib/examples/test_examples.sh
 TESTS += contrib/examples/test_examples.sh
 include contrib/bench/model/local.mk
+include contrib/bench/load/local.mk

@@ -88,10 +88,18 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 	return n;
 }
 
+/* step_note() adds nothing more. */
+static bool list_is_full(const char *list)
+{
+	size_t len = strlen(list);
+
+	return len >= 3 && strcmp(list + len - 3, "...") == 0;
+}
+
 static void list_shares(struct daemon *d, const struct step *s, char *buf, size_t size)
 {
 	*buf = '\0';
-	for (int i = 0; i < d->jobs.n; i++) {
+	for (int i = 0; i < d->jobs.n && !list_is_full(buf); i++) {
 		const struct step *o = d->jobs.step[i];
 
 		if (o != s && step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset))

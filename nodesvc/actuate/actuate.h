@@ -55,6 +55,9 @@ struct actuate_ops {
 	/* All threads in the step, slurmstepd's own left out; *ret malloc'ed. Also says whether the
 	 * step still exists: -ENOENT. */
 	int (*threads)(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n);
+	/* A number that is another when the list of threads is; to know without threads() that
+	 * nobody came or went. -ENOENT as above. NULL: this backend cannot tell. */
+	int (*mark)(struct actuate *a, const struct step_cgroup *s, uint64_t *ret);
 	/* What Slurm gave: the job level's CPUs (the envelope) and the step's. */
 	int (*allocation)(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
 		struct coreset *ret_step, struct errbuf *err);

@@ -204,7 +204,8 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 	struct coreset now, in_force;
 	int rc = cpus_read(a->root, s->step_path, &now, NULL);
 
-	if (rc == 0)
+	in_force = now;
+	if (rc == 0 && strcmp(h->effective, "cpuset.cpus") != 0)
 		rc = cpus_read_file(a->root, s->step_path, h->effective, &in_force, NULL);
 	if (rc < 0)
 		return rc;

@@ -100,6 +100,8 @@ int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **
 /* The same for v2; none is slurmstepd's there. */
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* A hash of @file ("tasks", "cgroup.threads") of @path and all below; see actuate.h: mark. */
+int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
 int proc_get_mask(pid_t tid, struct coreset *ret);
 int proc_set_mask(pid_t tid, const struct coreset *mask);

@@ -101,6 +101,11 @@ static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 	return change_threads(&v1, a, s, ret, ret_n);
 }
 
+static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
+{
+	return proc_mark(a->root, s->step_path, "tasks", ret);
+}
+
 static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	struct actuate_result *ret, struct errbuf *err)
 {
@@ -140,6 +145,7 @@ const struct actuate_ops actuate_cgroup_v1 = {
 	.probe = v1_probe,
 	.locate = v1_locate,
 	.threads = v1_threads,
+	.mark = v1_mark,
 	.allocation = v1_allocation,
 	.apply = v1_apply,
 	.verify = v1_verify,

@@ -206,6 +206,18 @@ int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *
 
 /* ---- view ---- */
 
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
+{
+	*ret = s->envelope;
+	/* Steps of several nodes keep their allocation, unless they are placed like any other. */
+	if (d->conf.envelope == ENVELOPE_NODE &&
+		(s->nnodes <= 1 || d->conf.multi_node != MULTI_NODE_ENVELOPE))
+		for (int i = 0; i < d->jobs.n; i++)
+			if (step_is_managed(d->jobs.step[i]))
+				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
+	coreset_and(ret, ret, &d->usable);
+}
+
 static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
 {
 	int n = 0;
@@ -222,7 +234,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
-		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		decide_envelope(d, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
@@ -328,11 +340,14 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 
 int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
 {
+	struct coreset envelope;
+
 	if (!step_is_managed(s))
 		return 0;
+	decide_envelope(d, s, &envelope);
 	if (ipc_now_ns() < s->track.control_until_ns)
 		return 0; /* decide_finish() places it later */
-	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &s->envelope)) {
+	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &envelope)) {
 		/* The allocation is not what Slurm's item said: decide again with the truth. */
 		coreset_zero(&s->coreset);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);

@@ -4,7 +4,8 @@ EXTRA_DIST += contrib/grafana/coloc.json contrib/lib.sh contrib/quickstart contr
 include contrib/programs/local.mk
 
 # Benchmarks: each prints JSON.
-EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion contrib/bench/rebind
+EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion contrib/bench/realnode contrib/bench/rebind \
+	contrib/bench/waitpolicy contrib/programs/ring.c
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
 contrib_bench_bin_launchpairs_LDADD = -lm

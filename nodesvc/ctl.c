@@ -69,7 +69,7 @@ static int do_jobs(struct request *r)
 {
 	struct json_object *list = json_object_new_array();
 
-	sample_run(r->d, ipc_now_ns(), false);
+	sample_refresh(r->d);
 	for (int i = 0; i < r->d->jobs.n; i++)
 		if (may_see(r, r->d->jobs.step[i]))
 			json_object_array_add(list, ctl_json_step(r->d, r->d->jobs.step[i]));

@@ -78,6 +78,8 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	ADD(o, "gain_placement_hi", number(f.gain_placement_hi));
 	ADD(o, "gain_basis", known_text(f.gain_basis));
 	ADD(o, "windows", json_object_new_int(s->track.windows.n));
+	ADD(o, "launch", known_text(f.launch));
+	ADD(o, "unmeasured_s", number((double)f.gap_ns / 1e9));
 	return o;
 }
 
@@ -370,6 +372,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
+	ADD(o, "memory", json_object_new_string(memory_says(d)));
 	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
 	ADD(sig, "report", report_lines(d->counters.report));
 	ADD(o, "signals", sig);

@@ -22,6 +22,7 @@
 
 struct server;
 struct rotate;
+struct memory;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -58,17 +59,19 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate; /* NULL: no guard, so no rotation */
+	struct rotate *rotate;   /* NULL: no guard, so no rotation */
+	struct memory *memory;   /* NULL until first needed */
+	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
-	/* decide.c */
+	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
-	struct loop_source *tick;
+	struct loop_source *tick, *sampler;
 	bool ticking;
-	int64_t last_sample_ns, last_reconcile_ns;
+	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns;
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
@@ -100,7 +103,8 @@ struct daemon {
 	char last_error[256];
 };
 
-/* decide.c: policies, plans and their execution */
+/* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
+ * their execution */
 int decide_open(struct daemon *d, struct errbuf *err);
 void decide_close(struct daemon *d);
 /* Starts the ruling policy for a step that asks for @spec ("": the default). 0: it rules or may
@@ -129,6 +133,8 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 /* Back to Slurm's placement; the step goes on with @status. */
 int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
 void decide_tick(void *daemon);
+/* Changes of phase that samples showed: each is an event of its own. */
+void decide_phases(struct daemon *d);
 void decide_start_ticking(struct daemon *d);
 
 /* The configured options of @spec's policy; at most @max. They point into the configuration. */
@@ -162,8 +168,13 @@ void track_keep_speed(struct daemon *d, const struct step *s, int cores, bool al
 
 /* sample.c: signals of the live steps */
 void sample_open_step(struct daemon *d, struct step *s);
-/* Reads all steps when interval_ms has passed (or @force); true: new samples are there. */
-bool sample_run(struct daemon *d, int64_t now_ns, bool force);
+/* The sampler: a timer of its own, every interval_ms, and after half of it where a sample is
+ * suspect (engine/phase.h). It stops with the last step. */
+int sample_open(struct daemon *d, struct errbuf *err);
+void sample_close(struct daemon *d);
+void sample_start(struct daemon *d);
+/* Reads all steps, if interval_ms have passed since they were read. */
+void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
 
 /* history.c: a step's coresets and signals over time, for the report */
@@ -205,6 +216,8 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 
 /* adopt.c: living through a restart of the daemon */
 void adopt_keep(struct daemon *d, struct step *s);
+/* What was measured of it so far, for the next daemon. */
+void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);

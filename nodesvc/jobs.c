@@ -226,3 +226,12 @@ struct coreset step_cpus(const struct step *s)
 	coreset_or(&all, &s->coreset, &s->lent);
 	return all;
 }
+
+int jobs_count_managed(const struct jobs *j)
+{
+	int n = 0;
+
+	for (int i = 0; i < j->n; i++)
+		n += step_is_managed(j->step[i]);
+	return n;
+}

@@ -17,16 +17,21 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 
 /* A registered step whose tasks never came: the launch failed before fork. */
 #define PENDING_MAX_NS INT64_C(30000000000)
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)
+/* An executable that is not read in this time, a fraction of the plugin's budget, is not known. */
+#define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
 /* Refused steps are logged one in so long. */
 #define REFUSALS_NS INT64_C(60000000000)
+/* So much of what was measured a crash may lose. */
+#define CARRY_NS INT64_C(5000000000)
 /* A batch shell comes back into the set when its job ran no step for this long. */
 #define ASIDE_BACK_NS INT64_C(2000000000)
 
@@ -326,6 +331,16 @@ static bool start_control(struct daemon *d, struct step *s)
 	return true;
 }
 
+/* Only where there is something to choose. */
+static void find_links(struct daemon *d, struct step *s, const struct msg *m)
+{
+	const char *name = msg_get(m, "name");
+
+	if (!name || s->batch || !d->conf.launch_env.enabled)
+		return;
+	s->links = linkage_of(d->linkage, name, s->uid, LINKS_MS, s->start_mono_ns);
+}
+
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)
 {
 	struct errbuf err;
@@ -372,9 +387,11 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		sample_open_step(d, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);
 		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run &&
-			!start_control(d, s))
+			!start_control(d, s)) {
+			find_links(d, s, m);
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
 				topo_count_cores(d->topo, &s->coreset));
+		}
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";
 	}
@@ -396,6 +413,8 @@ void lifecycle_after_answer(struct daemon *d)
  */
 void lifecycle_flush(struct daemon *d)
 {
+	int64_t now_ns = ipc_now_ns();
+
 	decide_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -403,10 +422,12 @@ void lifecycle_flush(struct daemon *d)
 
 		if (s->dirty || keep)
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
-		s->dirty = false;
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
+		if (s->kept && (s->dirty || now_ns - s->carried_ns >= CARRY_NS))
+			adopt_carry(d, s);
+		s->dirty = false;
 		history_write(d, s);
 	}
 }
@@ -505,6 +526,7 @@ static void compare_launches(struct daemon *d, const struct step_row *row, enum 
 	figures->gain_launch = gain.ratio;
 	figures->gain_launch_lo = gain.lo;
 	figures->gain_launch_hi = gain.hi;
+	figures->launches = gain.n;
 	if (isfinite(gain.ratio) && !figures->gain_basis)
 		figures->gain_basis = provenance_name(basis);
 }
@@ -570,6 +592,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 
 	rotate_leave(d, s);
 	lend_end(d, s);
+	memory_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
@@ -675,7 +698,7 @@ void lifecycle_watch(int fd, uint32_t events, void *daemon)
 static bool tasks_gone(const struct step *s)
 {
 	for (int i = 0; i < s->n_tasks; i++)
-		if (kill(s->task[i].pid, 0) == 0 || errno != ESRCH)
+		if (!s->task[i].ended && (kill(s->task[i].pid, 0) == 0 || errno != ESRCH))
 			return false;
 	return s->n_tasks > 0;
 }

@@ -21,7 +21,9 @@
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/memory.h"
 #include "nodesvc/notify.h"
 
 static void usage(FILE *f)
@@ -161,6 +163,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		log_error("priorities that a former colocd changed: %s", err->text);
 	else if (rc > 0)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
+	memory_open(d);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
@@ -187,8 +190,10 @@ static void daemon_close(struct daemon *d)
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
+	memory_close(d);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
@@ -282,6 +287,7 @@ int main(int argc, char **argv)
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));
 	umask(022);
+	d.linkage = linkage_new();
 	rc = daemon_open(&d, &err);
 	if (rc == 0) {
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "

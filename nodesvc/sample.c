@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+
+#define LATE_NS INT64_C(5000000)
 
 static int compare_pids(const void *a, const void *b)
 {
@@ -113,6 +116,9 @@ static bool sample_step(struct daemon *d, struct step *s, int64_t now_ns, double
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
+	if (polling_sample(&s->polling, &d->root, tid, n_tids, runnable))
+		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
+			s->polling.on ? "poll for one another" : "do not poll any more");
 	read_counters(d, s, tid, n_tids);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
@@ -121,13 +127,32 @@ static bool sample_step(struct daemon *d, struct step *s, int64_t now_ns, double
 	return track_sample(d, s, now_ns, elapsed_s);
 }
 
-bool sample_run(struct daemon *d, int64_t now_ns, bool force)
+/* The next one where it would be without this one's lateness; soon, where it may show a change. */
+static void arm(struct daemon *d, int64_t due_ns, int64_t now_ns)
 {
-	double elapsed_s;
+	int64_t interval_ns = d->conf.interval_ms * INT64_C(1000000), next_ns;
 
-	if (!force && now_ns - d->last_sample_ns < d->conf.interval_ms * INT64_C(1000000))
-		return false;
-	elapsed_s = d->last_sample_ns ? (double)(now_ns - d->last_sample_ns) / 1e9 : 0;
+	for (int i = 0; i < d->jobs.n; i++)
+		if (track_is_suspect(d->jobs.step[i])) {
+			interval_ns /= 2;
+			break;
+		}
+	next_ns = due_ns + interval_ns;
+	if (next_ns < now_ns + interval_ns / 2)
+		next_ns = now_ns + interval_ns;
+	d->next_sample_ns = next_ns;
+	loop_set_timer_at(d->sampler, next_ns);
+}
+
+static void sample_all(struct daemon *d, int64_t due_ns)
+{
+	int64_t now_ns = ipc_now_ns();
+	double elapsed_s = (double)(now_ns - d->last_sample_ns) / 1e9;
+
+	/* Whoever judges how soon a change is seen leaves out what the machine was late. */
+	if (now_ns - due_ns > LATE_NS)
+		log_debug("samples late by %.3f s, unix=%.3f", (double)(now_ns - due_ns) / 1e9,
+			track_unix_now());
 	d->last_sample_ns = now_ns;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -136,5 +161,43 @@ bool sample_run(struct daemon *d, int64_t now_ns, bool force)
 			s->phase_changed = true;
 	}
 	track_corun(d, elapsed_s);
-	return true;
+	arm(d, due_ns, now_ns);
+}
+
+static void on_timer(void *daemon)
+{
+	struct daemon *d = daemon;
+
+	/* Nothing to watch: an idle node costs no wake-ups. */
+	if (d->jobs.n == 0)
+		return;
+	sample_all(d, d->next_sample_ns);
+	decide_phases(d);
+}
+
+void sample_refresh(struct daemon *d)
+{
+	int64_t now_ns = ipc_now_ns();
+
+	if (d->sampler && d->jobs.n &&
+		now_ns - d->last_sample_ns >= d->conf.interval_ms * INT64_C(1000000))
+		sample_all(d, now_ns);
+}
+
+void sample_start(struct daemon *d)
+{
+	d->last_sample_ns = ipc_now_ns();
+	arm(d, d->last_sample_ns, d->last_sample_ns);
+}
+
+int sample_open(struct daemon *d, struct errbuf *err)
+{
+	return loop_add_timer(d->loop, on_timer, d, &d->sampler, err);
+}
+
+void sample_close(struct daemon *d)
+{
+	if (d->sampler)
+		loop_remove(d->loop, d->sampler);
+	d->sampler = NULL;
 }

@@ -11,6 +11,9 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/locate.c \
 	nodesvc/actuate/locate_pid.c \
 	nodesvc/actuate/masks.c \
+	nodesvc/actuate/mems.c nodesvc/actuate/mems.h \
+	nodesvc/actuate/mems_file.h \
+	nodesvc/actuate/mems_move.c \
 	nodesvc/actuate/none.c \
 	nodesvc/actuate/proc.c \
 	nodesvc/actuate/ranks.c \

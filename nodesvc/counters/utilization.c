@@ -30,6 +30,7 @@ struct utilization {
 	int64_t prev_ns;
 	bool started;
 	double running; /* cores run on at the last read; NAN unknown */
+	double ran_s;   /* cpu time between the last two reads; NAN unknown */
 };
 
 int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err)
@@ -39,7 +40,7 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 	if (!u)
 		return err_set(err, -ENOMEM, "utilization: out of memory");
 	u->root = root;
-	u->running = NAN;
+	u->running = u->ran_s = NAN;
 	*ret = u;
 	return 0;
 }
@@ -47,6 +48,11 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 double utilization_running(const struct utilization *u)
 {
 	return u->running;
+}
+
+double utilization_ran_s(const struct utilization *u)
+{
+	return u->ran_s;
 }
 
 void utilization_close(struct utilization *u)
@@ -142,6 +148,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	}
 	*ret = value;
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
+	u->ran_s = value.provenance == PROVENANCE_OS ? run / 1e9 : NAN;
 	if (ret_runnable)
 		*ret_runnable = value.provenance == PROVENANCE_OS ? sum / elapsed : NAN;
 	free(u->prev);

@@ -2,6 +2,7 @@
 # root; `make check-guest' runs them one after another. Exit 77: skipped, with the reason.
 GUEST_TESTS = \
 	tests/guest/placement-v2.sh \
+	tests/guest/actuators-v2.sh \
 	tests/guest/counters-arm64.sh
 # End of GUEST_TESTS
 dist_check_SCRIPTS += $(GUEST_TESTS) tests/guest/guest

@@ -7,6 +7,7 @@ live_scripts = \
 	tests/live/restore.sh \
 	tests/live/report.sh \
 	tests/live/accounting.sh \
+	tests/live/adopt.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
@@ -14,6 +15,7 @@ live_scripts = \
 	tests/live/envelope.sh \
 	tests/live/kinds.sh \
 	tests/live/lend.sh \
+	tests/live/polling.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \
@@ -29,7 +31,8 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh .shellcheckrc
+EXTRA_DIST += tests/live/pollers.c tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump

@@ -71,6 +71,14 @@ static void fill_measured(struct record *r)
 	figures.phases = 2;
 	figures.moves = 3;
 	figures.windows = 14;
+	figures.gain_launch = 3.25;
+	figures.gain_launch_lo = 3;
+	figures.gain_launch_hi = 3.5;
+	figures.launch = "control";
+	figures.launches = 9;
+	figures.gap_ns = 2500000000;
+	figures.gap_from_ns = START - 7950 * S;
+	figures.gap_to_ns = START - 7940 * S;
 	row.figures = &figures;
 	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
 	ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns, "0-1", "alone: all", &err), 0);
@@ -259,7 +267,8 @@ static const struct {
 	{"json-none", "-j 99 --json"},
 	{"figures",
 		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTT,NTTFull,STP,"
-		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases"},
+		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"
+		"Launch,Launches,Unmeasured,UnmeasuredFrom,UnmeasuredTo"},
 	{"units-small", "-j 50.0 -P --units=m -o SoloSpeed"},
 	{"units", "-j 50.0 -P --noconvert --units=k -o SoloSpeed,SharedSpeed"},
 	{"noconvert", "-j 50.0 -P --noconvert -o SoloSpeed,SharedSpeed"},

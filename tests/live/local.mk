@@ -12,6 +12,7 @@ live_scripts = \
 	tests/live/daemon-away.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/allow.sh \
 	tests/live/envelope.sh \
 	tests/live/kinds.sh \
 	tests/live/lend.sh \

@@ -120,6 +120,9 @@ void decide_close(struct daemon *d);
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* Where @s may be placed: its allocation, or with envelope: node those of all co-located jobs; less
+ * what is reserved. */
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret);
 /* POLICY_ASKS_* that this node cannot carry out. */
 uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */

@@ -23,6 +23,18 @@
 
 /* ---- view ---- */
 
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
+{
+	*ret = s->envelope;
+	/* Steps of several nodes keep their allocation, unless they are placed like any other. */
+	if (d->conf.envelope == ENVELOPE_NODE &&
+		(s->nnodes <= 1 || d->conf.multi_node != MULTI_NODE_ENVELOPE))
+		for (int i = 0; i < d->jobs.n; i++)
+			if (step_is_managed(d->jobs.step[i]))
+				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
+	coreset_and(ret, ret, &d->usable);
+}
+
 /* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
 static int polling_ranks(const struct daemon *d, const struct step *s)
 {
@@ -48,7 +60,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
-		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		decide_envelope(d, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {

@@ -29,6 +29,8 @@
 #define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
+/* Refused steps are logged one in so long. */
+#define REFUSALS_NS INT64_C(60000000000)
 /* So much of what was measured a crash may lose. */
 #define CARRY_NS INT64_C(5000000000)
 /* A batch shell comes back into the set when its job ran no step for this long. */
@@ -222,6 +224,27 @@ static int check_allowed(const struct conf *c, const struct step *s, struct errb
 	return 0;
 }
 
+/* A site that keeps many out, by its lists, is not to find that in its log for each step. */
+static void log_refusal(const char *id, const char *why)
+{
+	static int64_t last_ns = -REFUSALS_NS;
+	static int unsaid;
+	int64_t now_ns = ipc_now_ns();
+
+	if (now_ns - last_ns < REFUSALS_NS) {
+		unsaid++;
+		log_debug("step %s: refused: %s", id, why);
+		return;
+	}
+	if (unsaid)
+		log_info("step %s: refused: %s (and %d more steps since the last such line)", id,
+			why, unsaid);
+	else
+		log_info("step %s: refused: %s", id, why);
+	last_ns = now_ns;
+	unsaid = 0;
+}
+
 /* A job's batch shell makes room for the job's steps: it only waits for them. */
 static void put_batch_aside(struct daemon *d, const struct step *s)
 {
@@ -353,7 +376,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (rc == 0)
 		rc = lifecycle_admit(d, s, m, &err);
 	if (rc < 0) {
-		log_info("step %s: refused: %s", s->id, err.text);
+		log_refusal(s->id, err.text);
 		refuse_step(reply, err.text);
 		jobs_remove(&d->jobs, s);
 		return;

@@ -15,6 +15,8 @@ live_scripts = \
 	tests/live/chaos.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/allow.sh \
+	tests/live/envelope.sh \
 	tests/live/kinds.sh \
 	tests/live/lend.sh \
 	tests/live/polling.sh \

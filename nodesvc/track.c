@@ -390,10 +390,12 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 	if (isfinite(intensity))
 		by_intensity = phase_sample(&t->intensity, &cfg, now_s, intensity);
 	if (by_busy || by_intensity) {
-		/* One change, not one of each: the other starts anew. */
-		if (!by_intensity)
+		/* One change, not one of each: the other starts anew. With width both do: the
+		 * sample that told may be of half an interval, in which on a crowded node a
+		 * thread's delay is not yet booked: no reference. */
+		if (!by_intensity || cfg.mode == PHASE_WIDTH)
 			phase_restart(&t->intensity, &cfg, now_s, cores);
-		if (!by_busy)
+		if (!by_busy || cfg.mode == PHASE_WIDTH)
 			phase_restart(&t->busy, &cfg, now_s, cores);
 		t->changes++;
 		enter_phase(t, cores, busy, intensity);

@@ -81,6 +81,17 @@ ok "a program without a speed is not experimented with" wait_for 10 fallback
 ok "which is said" wait_for 10 grep -q "fair decides instead of sbmp: .* step $five.0 tells no speed" \
   "$tmp/colocd.out"
 stop_steps
+# What was measured of the program is this run's scalability table: nothing is tried again.
+run_step six --coloc-policy=sbmp "$programs/stencil" --work=100000000
+six_known() { [ -n "$(job_id six)" ]; }
+ok "the program runs once more" wait_for 20 six_known
+six=$(job_id six)
+six_by_sbmp() { [ "$(figure "$six.0" now.policy)" = sbmp ]; }
+ok "sbmp decides from what was stored" wait_for 30 six_by_sbmp
+ran_a_while() { python3 -c "import sys; sys.exit(not $(figure "$six.0" now.elapsed_s) >= 5)"; }
+ok "for five seconds" wait_for 30 ran_a_while
+unlike "$(grep "step $six.0: experiment" "$tmp/colocd.out")" . "without an experiment"
+stop_steps
 ok "the second record stops" ctl record stop
 run "$builddir/nodesvc/colocsim" replay "$tmp/store/sbmp.trace"
 is "$rc" 0 "with experiments the trace replays too"

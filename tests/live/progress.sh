@@ -69,7 +69,11 @@ seen = [float(t) for t in re.findall(r"phase change.*unix=([0-9.]+)", log) if fl
 late = [(float(t), float(s)) for s, t in re.findall(r"samples late by ([0-9.]+) s, unix=([0-9.]+)", log)]
 interval = int(sys.argv[3]) / 1000
 missed = slow = 0
-left = list(seen)
+def lag_of(t, s):
+    lateness = sum(l for u, l in late if t < u <= s + 0.002)
+    return s - t - lateness, lateness
+# What it did before its first phase may have been watched too: then that one is a change.
+left = [s for s in seen if lag_of(begun[0], s)[0] > 2 * interval]
 for k, t in enumerate(begun[1:], 1):
     until = begun[k + 1] if k + 1 < len(begun) else float("inf")
     hit = [s for s in left if t <= s < until]
@@ -78,10 +82,11 @@ for k, t in enumerate(begun[1:], 1):
         print("change %d: not seen" % k)
         continue
     left.remove(hit[0])
-    lateness = sum(l for u, l in late if t < u <= hit[0] + 0.002)
-    lag = hit[0] - t - lateness
+    lag, lateness = lag_of(t, hit[0])
     print("change %d: after %.3f s and %.3f s of lateness, %.2f intervals" % (k, lag, lateness, lag / interval))
     slow += lag > 2 * interval
+for s in left:
+    print("false: %.3f s after the first phase began" % (s - begun[0]))
 print("missed %d slow %d false %d" % (missed, slow, len(left)))
 PY
 )

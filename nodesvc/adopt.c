@@ -287,4 +287,9 @@ void adopt_all(struct daemon *d)
 		decide_run(d, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
 		decide_start_ticking(d);
 	}
+	/* Placed all along, but their memory nodes were put back: memory_open(). */
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->status == STATUS_PLACED && !d->conf.dry_run &&
+			!d->jobs.step[i]->dry_run)
+			memory_follow(d, d->jobs.step[i]);
 }

@@ -22,7 +22,9 @@
 
 struct server;
 struct rotate;
+struct ptable;
 struct memory;
+struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -61,11 +63,17 @@ struct daemon {
 	struct server *server;
 	struct rotate *rotate;   /* NULL: no guard, so no rotation */
 	struct memory *memory;   /* NULL until first needed */
+	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	char resctrl_why_not[160];
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
 	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
+	struct ptable *ptable;  /* of the das policies */
+	bool engine_is_new;     /* it has seen no view, and so no table */
+	struct event task_done; /* for the next decision */
+	bool has_task_done;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
@@ -153,6 +161,8 @@ void recording_check(struct daemon *d);
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);
 bool trial_is_on(const struct daemon *d);
+/* Steps are where the plan does not have them: samples say nothing of it. */
+bool trial_displaces(const struct daemon *d);
 /* Puts everybody where the plan has him; results that nobody heard are lost. */
 void trial_abort(struct daemon *d);
 /* At a tick: starts a window when one is due. */

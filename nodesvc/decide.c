@@ -19,6 +19,7 @@
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/place.h"
+#include "nodesvc/ptable.h"
 
 /* ---- view ---- */
 
@@ -82,6 +83,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
+	v->fast_cores = coreset_is_empty(&d->conf.fast_cores) ? NULL : &d->conf.fast_cores;
 	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
 	return n;
 }
@@ -320,7 +322,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	/* Static: too large for the stack, and one thread decides. */
 	static struct view_job jobs[JOBS_MAX];
 	static struct step *steps[JOBS_MAX];
-	struct event event[PLAN_EXPERIMENTS_MAX + 1];
+	struct event event[PLAN_EXPERIMENTS_MAX + 2];
 	struct view v = {.event = event};
 	struct errbuf err, why = {.text = ""};
 	const char *policy;
@@ -335,6 +337,13 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < d->n_results; i++)
 		event[v.n_events++] = d->result[i];
 	d->n_results = 0;
+	/* What a new engine is told has it already. */
+	if (d->has_task_done && !d->engine_is_new)
+		event[v.n_events++] = d->task_done;
+	d->has_task_done = false;
+	if (d->engine_is_new)
+		ptable_tell(d, engine_policy(d->engine)->name, &v);
+	d->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
@@ -354,7 +363,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
-	if (type == EVENT_TICK || type == EVENT_PHASE)
+	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
 				place_must_wait(d, steps[i], now_ns))

@@ -19,6 +19,7 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/ptable.h"
 
 /* A registered step whose tasks never came: the launch failed before fork. */
 #define PENDING_MAX_NS INT64_C(30000000000)
@@ -393,6 +394,7 @@ void lifecycle_flush(struct daemon *d)
 	int64_t now_ns = ipc_now_ns();
 
 	decide_flush(d);
+	ptable_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		bool keep = !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
@@ -582,6 +584,8 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	slurmacct_step_ended(d, s);
+	if (final_state(s) == STEP_COMPLETED)
+		d->has_task_done = ptable_note(d, s, &d->task_done);
 	jobs_remove(&d->jobs, s);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);

@@ -2,7 +2,8 @@
 check_PROGRAMS += tests/live/live_actuate tests/live/live_levels
 LIVE_TESTS += tests/live/live_actuate tests/live/live_levels
 tests_live_live_actuate_SOURCES = \
-	tests/live/live_actuate.c \
+	tests/live/live_actuate.c tests/live/live_actuate.h \
+	tests/live/live_actuate_restore.c \
 	tests/live/step_fixture.c tests/live/step_fixture.h \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
 tests_live_live_actuate_CFLAGS = $(UNIT_CFLAGS)

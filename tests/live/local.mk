@@ -10,11 +10,13 @@ live_scripts = \
 	tests/live/adopt.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
+	tests/live/das.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
 	tests/live/kinds.sh \
 	tests/live/lend.sh \
 	tests/live/polling.sh \
+	tests/live/qos.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \
@@ -34,10 +36,12 @@ EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh .shellch
 EXTRA_DIST += tests/live/pollers.c tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
-LIVE_HELPERS = tests/live/live_msgdump
+LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
+tests_live_live_worker_SOURCES = tests/live/live_worker.c
+tests_live_live_worker_LDADD = libcolocclient.la
 
 .PHONY: check-live
 check-live: all $(check_PROGRAMS)

@@ -89,6 +89,12 @@ tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_pace
+TESTS += tests/unit/test_pace
+tests_unit_test_pace_SOURCES = tests/unit/test_pace.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_pace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_pace_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_track
 TESTS += tests/unit/test_track
 tests_unit_test_track_SOURCES = tests/unit/test_track.c

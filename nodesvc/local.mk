@@ -47,11 +47,9 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
-	tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
-check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_linkage \
-	tests/unit/test_loop tests/unit/test_rotate
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_linkage tests/unit/test_loop tests/unit/test_rotate
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -8,7 +8,7 @@
 
 # shellcheck disable=SC2154 # packages.sh has it
 # What the tree needs on top of root_packages, and what the live tests look for.
-release_packages=(base-passwd diffutils gcc make libc6-dev pkgconf libtool python3-minimal mariadb-server slurmdbd sqlite3 file)
+release_packages=(base-passwd diffutils gcc make libc6-dev pkgconf libtool python3 mariadb-server slurmdbd sqlite3 file)
 
 # in_root ROOT DIR... -- COMMAND...: with these directories of this machine at their own paths.
 in_root() {
@@ -19,6 +19,7 @@ in_root() {
     mount --rbind /dev "$root/dev"
     mount -t proc proc "$root/proc"
     mount -t tmpfs -o mode=755 run "$root/run"
+    touch "$root/etc/hosts" && mount --bind /etc/hosts "$root/etc/hosts"
     while [ "$1" != -- ]; do
       mkdir -p "$root$1" && mount --rbind "$1" "$root$1" && shift
     done

@@ -26,6 +26,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/polling.c nodesvc/polling.h \
+	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
@@ -88,8 +89,20 @@ tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_pace
+TESTS += tests/unit/test_pace
+tests_unit_test_pace_SOURCES = tests/unit/test_pace.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_pace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_pace_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_track
 TESTS += tests/unit/test_track
 tests_unit_test_track_SOURCES = tests/unit/test_track.c
 tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_memory
+TESTS += tests/unit/test_memory
+tests_unit_test_memory_SOURCES = tests/unit/test_memory.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_memory_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_memory_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

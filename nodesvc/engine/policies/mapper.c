@@ -495,10 +495,14 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 		contest_mixed_give(c, ret);
 	}
 	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &v->job[c->job[k]];
 		const struct job_state *s = &p->state[slot[c->job[k]]];
 
 		if (!curve_covers(&s->curve, s->fair))
 			ask(p, k, s->fair, FAIR_MS, ret);
+		/* Spare cores come back at once (poster, section 2). */
+		ret->urgent |= !coreset_is_empty(&j->current) && p->alloc[k] >= s->fair &&
+			       topo_count_cores(c->t, &j->current) < s->fair;
 	}
 	if (ret->n_experiments == 0)
 		explore(p, v, slot, ret);

@@ -129,6 +129,44 @@ int keys_list(struct reader *r, yaml_node_t *node, const char *what, keys_item_f
 	return rc;
 }
 
+int keys_is(const struct reader *r, const yaml_node_t *node, const char *key, const char *value)
+{
+	const char *text = keys_text(node);
+
+	return text && strcmp(text, value) == 0 ? 0 : keys_refuse_value(r, node, key, value);
+}
+
+int keys_seed(const struct reader *r, yaml_node_t *node, uint64_t *ret)
+{
+	static const struct key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
+	double v = 0;
+	int rc = keys_number(r, node, &key, &v);
+
+	if (!rc)
+		*ret = (uint64_t)v;
+	return rc;
+}
+
+static int add_text(struct reader *r, yaml_node_t *node, void *object)
+{
+	const struct keys_texts *t = object;
+	const char *text = keys_text(node);
+
+	if (!text || !*text || strlen(text) >= t->size)
+		return keys_refuse_value(r, node, t->key, t->expected);
+	if (*t->n == t->most)
+		return keys_refuse(r, node, t->too_many);
+	strcpy(t->at + (size_t)(*t->n)++ * t->size, text);
+	return 0;
+}
+
+int keys_texts(struct reader *r, yaml_node_t *node, const struct keys_texts *texts)
+{
+	if (node->type == YAML_SCALAR_NODE)
+		return add_text(r, node, (void *)texts);
+	return keys_list(r, node, texts->key, add_text, (void *)texts);
+}
+
 /* From @f, or from @text where @f is NULL. */
 static int load(const char *path, FILE *f, const char *text, keys_item_f root, void *document,
 	struct errbuf *err)

@@ -75,6 +75,21 @@ typedef int (*keys_item_f)(struct reader *r, yaml_node_t *node, void *object);
 int keys_list(
 	struct reader *r, yaml_node_t *node, const char *what, keys_item_f item, void *object);
 
+/* The one text that a file of this kind has there. */
+int keys_is(const struct reader *r, const yaml_node_t *node, const char *key, const char *value);
+/* Of random numbers: 0 to 9e15. */
+int keys_seed(const struct reader *r, yaml_node_t *node, uint64_t *ret);
+
+/* Texts, one after the other at @at, @size bytes each with the end. */
+struct keys_texts {
+	const char *key, *expected, *too_many; /* for errors */
+	char *at;
+	size_t size;
+	int most, *n;
+};
+/* Adds one text or a list of them. */
+int keys_texts(struct reader *r, yaml_node_t *node, const struct keys_texts *texts);
+
 /*
  * keys_load - parses @path and hands its root to @root with a reader for @document.
  * Errors: -EINVAL as above, -errno the file cannot be read, -ENOMEM, what @root returns.

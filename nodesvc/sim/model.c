@@ -242,10 +242,8 @@ static int read_residual(struct reader *r, yaml_node_t *node, void *object)
 
 static int read_schema(struct reader *r, yaml_node_t *node, void *object)
 {
-	const char *text = keys_text(node);
-
 	(void)object;
-	return text && strcmp(text, "1") == 0 ? 0 : keys_refuse_value(r, node, "schema", "1");
+	return keys_is(r, node, "schema", "1");
 }
 
 static int read_work(struct reader *r, yaml_node_t *node, void *object)

@@ -345,35 +345,25 @@ static int read_graph(struct reader *r, yaml_node_t *node, void *object)
 	return READ_MAPPING(r, node, "graph", keys, &d->graph);
 }
 
-static int read_policy(struct reader *r, yaml_node_t *node, void *object)
-{
-	struct task_workload *w = ((struct document *)object)->w;
-	const char *text = keys_text(node);
-
-	if (!text || !*text || strlen(text) >= TASK_POLICY_TEXT_MAX)
-		return keys_refuse_value(r, node, "policies", "das-NAME or \"das-NAME,key=value\"");
-	if (w->n_policies == TASK_POLICIES_MAX)
-		return keys_refuse(r, node, "too many policies (32)");
-	snprintf(w->policy[w->n_policies++], TASK_POLICY_TEXT_MAX, "%s", text);
-	return 0;
-}
-
 static int read_policies(struct reader *r, yaml_node_t *node, void *object)
 {
-	if (node->type == YAML_SCALAR_NODE)
-		return read_policy(r, node, object);
-	return keys_list(r, node, "policies", read_policy, object);
+	struct task_workload *w = ((struct document *)object)->w;
+	const struct keys_texts policies = {
+		.key = "policies",
+		.expected = "das-NAME or \"das-NAME,key=value\"",
+		.too_many = "too many policies (32)",
+		.at = w->policy[0],
+		.size = TASK_POLICY_TEXT_MAX,
+		.most = TASK_POLICIES_MAX,
+		.n = &w->n_policies,
+	};
+
+	return keys_texts(r, node, &policies);
 }
 
 static int read_seed(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
-	double v = 0;
-	int rc = keys_number(r, node, &key, &v);
-
-	if (!rc)
-		((struct document *)object)->w->seed = (uint64_t)v;
-	return rc;
+	return keys_seed(r, node, &((struct document *)object)->w->seed);
 }
 
 static int read_runs(struct reader *r, yaml_node_t *node, void *object)
@@ -391,23 +381,16 @@ static int read_seconds(struct reader *r, yaml_node_t *node, void *object)
 	return keys_value(r, node, &key, ((struct document *)object)->w);
 }
 
-static int read_constant(struct reader *r, yaml_node_t *node, const char *key, const char *value)
-{
-	const char *text = keys_text(node);
-
-	return text && strcmp(text, value) == 0 ? 0 : keys_refuse_value(r, node, key, value);
-}
-
 static int read_schema(struct reader *r, yaml_node_t *node, void *object)
 {
 	(void)object;
-	return read_constant(r, node, "schema", "1");
+	return keys_is(r, node, "schema", "1");
 }
 
 static int read_kind(struct reader *r, yaml_node_t *node, void *object)
 {
 	(void)object;
-	return read_constant(r, node, "kind", "tasks");
+	return keys_is(r, node, "kind", "tasks");
 }
 
 static int refuse_line(const struct reader *r, size_t line, int rc)

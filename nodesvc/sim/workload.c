@@ -265,44 +265,31 @@ static int read_jobs(struct reader *r, yaml_node_t *node, void *object)
 	return keys_list(r, node, "jobs", read_job, object);
 }
 
-static int read_policy(struct reader *r, yaml_node_t *node, void *object)
-{
-	struct workload *w = object;
-	const char *text = keys_text(node);
-
-	if (!text || !*text || strlen(text) >= WORKLOAD_TEXT_MAX)
-		return keys_refuse_value(r, node, "policies", "NAME or \"NAME,key=value\"");
-	if (w->n_policies == WORKLOAD_POLICIES_MAX)
-		return keys_refuse(r, node, "too many policies (32)");
-	snprintf(w->policy[w->n_policies++], WORKLOAD_TEXT_MAX, "%s", text);
-	return 0;
-}
-
 static int read_policies(struct reader *r, yaml_node_t *node, void *object)
 {
-	if (node->type == YAML_SCALAR_NODE)
-		return read_policy(r, node, object);
-	return keys_list(r, node, "policies", read_policy, object);
+	struct workload *w = object;
+	const struct keys_texts policies = {
+		.key = "policies",
+		.expected = "NAME or \"NAME,key=value\"",
+		.too_many = "too many policies (32)",
+		.at = w->policy[0],
+		.size = WORKLOAD_TEXT_MAX,
+		.most = WORKLOAD_POLICIES_MAX,
+		.n = &w->n_policies,
+	};
+
+	return keys_texts(r, node, &policies);
 }
 
 static int read_seed(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const struct key key = {"seed", KIND_INT, 0, 0, 0, 9e15, 1, NULL};
-	struct workload *w = object;
-	double v = 0;
-	int rc = keys_number(r, node, &key, &v);
-
-	if (!rc)
-		w->seed = (uint64_t)v;
-	return rc;
+	return keys_seed(r, node, &((struct workload *)object)->seed);
 }
 
 static int read_schema(struct reader *r, yaml_node_t *node, void *object)
 {
-	const char *text = keys_text(node);
-
 	(void)object;
-	return text && strcmp(text, "1") == 0 ? 0 : keys_refuse_value(r, node, "schema", "1");
+	return keys_is(r, node, "schema", "1");
 }
 
 static int read_objective(struct reader *r, yaml_node_t *node, void *object)

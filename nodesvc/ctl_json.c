@@ -8,6 +8,7 @@
 
 #include "common/ipc.h"
 #include "config.h"
+#include "nodesvc/actuate/resctrl.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
@@ -341,6 +342,26 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	return o;
 }
 
+/* What the node has, and that no policy asks for it yet; or why it has nothing. */
+static struct json_object *resctrl_json(const struct daemon *d)
+{
+	const struct resctrl_caps *c;
+	char text[160];
+	int n = 0;
+
+	if (!d->resctrl)
+		return ctl_json_text(d->resctrl_why_not);
+	c = resctrl_get_caps(d->resctrl);
+	if (c->n_ways)
+		n = snprintf(text, sizeof(text), "%d ways, ", c->n_ways);
+	if (c->bandwidth_step)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "bandwidth by %d %%, ",
+			c->bandwidth_step);
+	snprintf(text + n, sizeof(text) - (size_t)n, "%d groups; no policy asks for them",
+		c->n_groups);
+	return json_object_new_string(text);
+}
+
 struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
@@ -371,6 +392,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
+	ADD(o, "resctrl", resctrl_json(d));
 	ADD(o, "memory", json_object_new_string(memory_says(d)));
 	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
 	ADD(sig, "report", report_lines(d->counters.report));

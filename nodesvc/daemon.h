@@ -24,6 +24,7 @@ struct server;
 struct rotate;
 struct ptable;
 struct memory;
+struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -62,6 +63,8 @@ struct daemon {
 	struct server *server;
 	struct rotate *rotate;   /* NULL: no guard, so no rotation */
 	struct memory *memory;   /* NULL until first needed */
+	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	char resctrl_why_not[160];
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
@@ -158,6 +161,8 @@ void recording_check(struct daemon *d);
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);
 bool trial_is_on(const struct daemon *d);
+/* Steps are where the plan does not have them: samples say nothing of it. */
+bool trial_displaces(const struct daemon *d);
 /* Puts everybody where the plan has him; results that nobody heard are lost. */
 void trial_abort(struct daemon *d);
 /* At a tick: starts a window when one is due. */

@@ -94,3 +94,9 @@ TESTS += tests/unit/test_track
 tests_unit_test_track_SOURCES = tests/unit/test_track.c
 tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_memory
+TESTS += tests/unit/test_memory
+tests_unit_test_memory_SOURCES = tests/unit/test_memory.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_memory_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_memory_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -16,6 +16,8 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/mems_move.c \
 	nodesvc/actuate/none.c \
 	nodesvc/actuate/proc.c \
+	nodesvc/actuate/resctrl.c nodesvc/actuate/resctrl.h \
+	nodesvc/actuate/resctrl_dirs.h \
 	nodesvc/actuate/ranks.c \
 	nodesvc/actuate/rows.c \
 	nodesvc/actuate/tree.c \

@@ -45,23 +45,9 @@ tests_live_live_worker_LDADD = libcolocclient.la
 
 .PHONY: check-live
 check-live: all $(check_PROGRAMS)
-	@COLOC_SRCDIR='$(abs_top_srcdir)'; COLOC_BUILDDIR='$(abs_top_builddir)'; \
-	export COLOC_SRCDIR COLOC_BUILDDIR; \
-	pass=0; fail=0; skip=0; \
-	for t in $(LIVE_TESTS); do \
-	  log=$$(echo "$$t" | sed 's,.*/,,; s,\.sh$$,,').live.log; \
-	  if test -x "./$$t"; then run="./$$t"; else run="$(srcdir)/$$t"; fi; \
-	  "$$run" >"$$log" 2>&1; rc=$$?; \
-	  case $$rc in \
-	  0) pass=$$((pass + 1)); echo "PASS: $$t ($$(grep -c '^ok' "$$log") checks)";; \
-	  77) skip=$$((skip + 1)); echo "SKIP: $$t $$(sed -n 's/^1\.\.0 # SKIP//p' "$$log")";; \
-	  *) fail=$$((fail + 1)); echo "FAIL: $$t (exit $$rc, $$log)"; \
-	     grep -A8 -E '^(not ok|Bail out)' "$$log";; \
-	  esac; \
-	done; \
-	echo "live: $$pass passed, $$fail failed, $$skip skipped"; test $$fail = 0
+	@$(RUN_LIST) live $(LIVE_TESTS)
 
 .PHONY: check-speed
 check-speed: all $(check_PROGRAMS)
-	@COLOC_QUIET=1 $(MAKE) $(AM_MAKEFLAGS) check-live LIVE_TESTS='$(speed_scripts)' | sed 's/^live:/speed:/'
-CLEANFILES += *.live.log
+	@COLOC_QUIET=1 $(RUN_LIST) speed $(speed_scripts)
+CLEANFILES += *.live.log *.speed.log live.results speed.results

@@ -6,6 +6,7 @@ dist_man_MANS += \
 	spank/spank_coloc.8
 # End of dist_man_MANS
 EXTRA_DIST += doc/architecture.md doc/counters.md doc/compatibility.md
+EXTRA_DIST += doc/architecture.md doc/counters.md doc/security.md
 EXTRA_DIST += doc/architecture.md doc/counters.md doc/launch-environment.md
 
 TESTS += tests/check-docs.sh

@@ -385,7 +385,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
 	ADD(o, "domain", json_object_new_string(topo_level_name(d->topo->domain_level)));
 	ADD(o, "n_domains", json_object_new_int(d->topo->n_domains));
-	ADD(o, "envelope", json_object_new_string("allocation"));
+	ADD(o, "envelope",
+		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "pus", ctl_json_coreset(&d->topo->all));
 	ADD(o, "reserved", ctl_json_coreset(&d->conf.reserve));
 	ADD(o, "node_type", ctl_json_text(d->node_type));
@@ -418,7 +419,7 @@ static struct json_object *view_job(struct daemon *d, const struct step *s)
 	struct json_object *current = json_object_new_object();
 	struct coreset envelope;
 
-	coreset_and(&envelope, &s->envelope, &d->usable);
+	decide_envelope(d, s, &envelope);
 	ADD(o, "id", json_object_new_string(s->id));
 	ADD(o, "order", json_object_new_int64(s->order));
 	if (*s->type)

@@ -79,7 +79,8 @@ struct daemon {
 	struct plan plan;
 	struct loop_source *tick, *sampler;
 	bool ticking;
-	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns;
+	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
+	uint64_t n_rounds; /* of looks at the steps */
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
@@ -119,6 +120,9 @@ void decide_close(struct daemon *d);
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* Where @s may be placed: its allocation, or with envelope: node those of all co-located jobs; less
+ * what is reserved. */
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret);
 /* POLICY_ASKS_* that this node cannot carry out. */
 uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
@@ -180,9 +184,13 @@ void sample_open_step(struct daemon *d, struct step *s);
 int sample_open(struct daemon *d, struct errbuf *err);
 void sample_close(struct daemon *d);
 void sample_start(struct daemon *d);
+/* One look at all steps, at @now_ns: each is read, or found to run as before. */
+void sample_round(struct daemon *d, int64_t now_ns);
 /* Reads all steps, if interval_ms have passed since they were read. */
 void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
+/* It was moved, or its neighbours were: read at every interval for a while. */
+void sample_unsettle(struct step *s);
 
 /* history.c: a step's coresets and signals over time, for the report */
 /* It is on @cores from now on; @why may be NULL. Nothing is written yet. */

@@ -23,6 +23,18 @@
 
 /* ---- view ---- */
 
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
+{
+	*ret = s->envelope;
+	/* Steps of several nodes keep their allocation, unless they are placed like any other. */
+	if (d->conf.envelope == ENVELOPE_NODE &&
+		(s->nnodes <= 1 || d->conf.multi_node != MULTI_NODE_ENVELOPE))
+		for (int i = 0; i < d->jobs.n; i++)
+			if (step_is_managed(d->jobs.step[i]))
+				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
+	coreset_and(ret, ret, &d->usable);
+}
+
 /* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
 static int polling_ranks(const struct daemon *d, const struct step *s)
 {
@@ -48,7 +60,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
-		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		decide_envelope(d, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
@@ -88,10 +100,18 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 	return n;
 }
 
+/* step_note() adds nothing more. */
+static bool list_is_full(const char *list)
+{
+	size_t len = strlen(list);
+
+	return len >= 3 && strcmp(list + len - 3, "...") == 0;
+}
+
 static void list_shares(struct daemon *d, const struct step *s, char *buf, size_t size)
 {
 	*buf = '\0';
-	for (int i = 0; i < d->jobs.n; i++) {
+	for (int i = 0; i < d->jobs.n && !list_is_full(buf); i++) {
 		const struct step *o = d->jobs.step[i];
 
 		if (o != s && step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset))

@@ -124,6 +124,8 @@ static void step_free(struct step *s)
 	for (int i = 0; i < STEP_DECISIONS_MAX; i++)
 		explain_put(s->decision[i].explain);
 	utilization_close(s->util);
+	clocks_done(&s->pace.clocks);
+	free(s->pace.tid);
 	utilization_close(s->turn.util);
 	pages_free(s->pages);
 	free(s->task);

@@ -14,6 +14,7 @@
 
 #include "common/coreset.h"
 #include "nodesvc/actuate/actuate.h"
+#include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
@@ -67,6 +68,22 @@ struct decision {
 	char why[PLAN_WHY_MAX];
 	char shares[128];        /* ids of steps on the same coreset */
 	struct explain *explain; /* of the whole decision; NULL none */
+};
+
+/* sample.c: how often it is looked at */
+struct pace {
+	pid_t *tid; /* its threads at the last reading */
+	int n_tids;
+	uint64_t mark; /* of that list; see actuate.h */
+	bool has_mark;
+	struct clocks clocks; /* of the processes among them */
+	int64_t run_ns;       /* what they showed, at */
+	int64_t run_at_ns;    /* on the step's own clock; 0: nothing to compare with */
+	double running;       /* cores it ran on at the last reading; NAN unknown */
+	int64_t read_ns;      /* time of the last reading; 0 none */
+	bool confirm;         /* the last reading told of a change */
+	int restless;         /* readings to come at every interval */
+	int64_t verified_ns;  /* lifecycle.c: its cpuset was read */
 };
 
 /* A coreset that the store does not have yet. */
@@ -131,6 +148,7 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
+	struct pace pace;
 	struct track track;
 	bool phase_changed; /* the engine has not been told */
 	struct track_work trial_mark;

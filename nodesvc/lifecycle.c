@@ -29,10 +29,15 @@
 #define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
+/* Refused steps are logged one in so long. */
+#define REFUSALS_NS INT64_C(60000000000)
 /* So much of what was measured a crash may lose. */
 #define CARRY_NS INT64_C(5000000000)
 /* A batch shell comes back into the set when its job ran no step for this long. */
 #define ASIDE_BACK_NS INT64_C(2000000000)
+#define VERIFY_NS     INT64_C(10000000000)
+/* Nobody looks at a step's history closer than this; and one transaction writes it for all. */
+#define HISTORY_NS INT64_C(1000000000)
 
 static int64_t unix_ns(void)
 {
@@ -219,6 +224,27 @@ static int check_allowed(const struct conf *c, const struct step *s, struct errb
 	return 0;
 }
 
+/* A site that keeps many out, by its lists, is not to find that in its log for each step. */
+static void log_refusal(const char *id, const char *why)
+{
+	static int64_t last_ns = -REFUSALS_NS;
+	static int unsaid;
+	int64_t now_ns = ipc_now_ns();
+
+	if (now_ns - last_ns < REFUSALS_NS) {
+		unsaid++;
+		log_debug("step %s: refused: %s", id, why);
+		return;
+	}
+	if (unsaid)
+		log_info("step %s: refused: %s (and %d more steps since the last such line)", id,
+			why, unsaid);
+	else
+		log_info("step %s: refused: %s", id, why);
+	last_ns = now_ns;
+	unsaid = 0;
+}
+
 /* A job's batch shell makes room for the job's steps: it only waits for them. */
 static void put_batch_aside(struct daemon *d, const struct step *s)
 {
@@ -350,7 +376,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (rc == 0)
 		rc = lifecycle_admit(d, s, m, &err);
 	if (rc < 0) {
-		log_info("step %s: refused: %s", s->id, err.text);
+		log_refusal(s->id, err.text);
 		refuse_step(reply, err.text);
 		jobs_remove(&d->jobs, s);
 		return;
@@ -389,6 +415,21 @@ void lifecycle_after_answer(struct daemon *d)
  * What is only written down can wait for the next tick: on a node whose cores are all taken, our
  * writing would run where the step being launched runs. The ledger never waits.
  */
+static void write_histories(struct daemon *d)
+{
+	int64_t now_ns = ipc_now_ns();
+	bool own;
+
+	if (d->jobs.n == 0 || now_ns - d->last_history_ns < HISTORY_NS)
+		return;
+	d->last_history_ns = now_ns;
+	own = record_begin(d->record, NULL) == 0;
+	for (int i = 0; i < d->jobs.n; i++)
+		history_write(d, d->jobs.step[i]);
+	if (own)
+		record_end(d->record, 0, NULL);
+}
+
 void lifecycle_flush(struct daemon *d)
 {
 	int64_t now_ns = ipc_now_ns();
@@ -407,8 +448,8 @@ void lifecycle_flush(struct daemon *d)
 		if (s->kept && (s->dirty || now_ns - s->carried_ns >= CARRY_NS))
 			adopt_carry(d, s);
 		s->dirty = false;
-		history_write(d, s);
 	}
+	write_histories(d);
 }
 
 int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
@@ -684,20 +725,47 @@ static bool tasks_gone(const struct step *s)
 	return s->n_tasks > 0;
 }
 
+/* Is the step still there? As threads() says it; where there is a directory, for less. */
+static int look_for(struct daemon *d, const struct step *s)
+{
+	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	cleanup_free pid_t *tid = NULL;
+	int n;
+
+	if (s->cgroup.step_inode)
+		return fsroot_inode(&d->root, s->cgroup.step_path) == s->cgroup.step_inode
+			       ? 0
+			       : -ENOENT;
+	return ops->threads(d->actuate, &s->cgroup, &tid, &n);
+}
+
+/* Somebody may have written unseen: where the kernel tells of writes, this is for those it lost. */
+static bool verify_is_due(const struct daemon *d, struct step *s, int64_t now_ns)
+{
+	int64_t every_ns = actuate_watch_fd(d->actuate) >= 0 ? VERIFY_NS : 0;
+
+	/* Not all in one tick. */
+	if (s->pace.verified_ns == 0)
+		s->pace.verified_ns = now_ns - s->order % 10 * (every_ns / 10);
+	if (s->status != STATUS_PLACED || now_ns - s->pace.verified_ns < every_ns)
+		return false;
+	s->pace.verified_ns = now_ns;
+	return true;
+}
+
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 {
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
-		cleanup_free pid_t *tid = NULL;
 		struct coreset cpus;
-		int n = 0, rc;
+		int rc;
 
 		if (!s->located) {
 			if (now_ns - s->start_mono_ns > PENDING_MAX_NS)
 				lifecycle_end(d, s, unix_ns());
 			continue;
 		}
-		rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n);
+		rc = look_for(d, s);
 		if (rc == -ENOENT || (rc < 0 && tasks_gone(s))) {
 			/* What tells its exit status may wait in the socket: at the next look. */
 			if (s->gone)
@@ -707,7 +775,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 			continue;
 		}
 		cpus = step_cpus(s);
-		if (s->status == STATUS_PLACED &&
+		if (verify_is_due(d, s, now_ns) &&
 			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &cpus) == 1)
 			place_again(d, s);
 		if (s->status == STATUS_ASIDE && job_has_steps(d, s)) {

@@ -97,6 +97,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 static int make_socket_dir(const char *socket_path, struct errbuf *err)
 {
 	char dir[CONF_TEXT_MAX];
+	struct stat st;
 	char *slash;
 
 	snprintf(dir, sizeof(dir), "%s", socket_path);
@@ -106,6 +107,12 @@ static int make_socket_dir(const char *socket_path, struct errbuf *err)
 	*slash = '\0';
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	/* Who may write there could put a socket of his own in the place of ours. */
+	if (stat(dir, &st) < 0)
+		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return err_set(
+			err, -EPERM, "key 'socket': %s: owner or mode lets others write", dir);
 	return 0;
 }
 
@@ -170,6 +177,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		if (rc < 0)
 			return rc;
 	}
+	actuate_allow_outside(d->actuate, d->conf.envelope == ENVELOPE_NODE);
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
 	counters_choose(&d->counters,

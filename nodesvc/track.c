@@ -419,6 +419,7 @@ bool track_is_suspect(const struct step *s)
 void track_disturb(struct step *s)
 {
 	s->track.skip = SKIP_SAMPLES;
+	sample_unsettle(s);
 }
 
 void track_displace(struct step *s)
@@ -428,6 +429,11 @@ void track_displace(struct step *s)
 }
 
 /* ---- a sample ---- */
+
+void track_skip(struct step *s)
+{
+	s->track.done = 0;
+}
 
 /*
  * Units per cpu second. Of many reports all but a little of one interval's cpu time is told, also

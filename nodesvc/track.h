@@ -109,6 +109,8 @@ void track_open(struct daemon *d, struct step *s);
 void track_adopt(struct step *s, int64_t saved_unix_ns);
 /* After each sample of @s. @elapsed_s: since the sample before. True: another phase. */
 bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s);
+/* Nobody has looked at @s this time: no work to speak of. */
+void track_skip(struct step *s);
 /* After all steps' samples: what the co-run is worth. */
 void track_corun(struct daemon *d, double elapsed_s);
 /* A trial put it where the plan does not have it, or back: what it does until the next sample does

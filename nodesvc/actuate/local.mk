@@ -22,7 +22,7 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/rows.c \
 	nodesvc/actuate/tree.c \
 	nodesvc/actuate/v1.c nodesvc/actuate/v1.h \
-	nodesvc/actuate/v1_below.c \
+	nodesvc/actuate/v1_below.c nodesvc/actuate/v1_out.c \
 	nodesvc/actuate/v2.c nodesvc/actuate/v2.h \
 	nodesvc/actuate/v2_job.c \
 	nodesvc/actuate/watch.c

@@ -204,6 +204,45 @@ static int join(const struct fsroot *root, const pid_t *procs, int n_procs, cons
 	return 0;
 }
 
+/* FNV-1a over a file of thread numbers, going on from @hash. */
+static int hash_file(const struct fsroot *root, const char *dir, const char *file, uint64_t *hash)
+{
+	cleanup_free char *text = NULL;
+	char path[FILE_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	n = fsroot_read_alloc(root, path, &text);
+	if (n < 0)
+		return n == -ENODEV ? -ENOENT : (int)n;
+	for (ssize_t i = 0; i < n; i++)
+		*hash = (*hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return 0;
+}
+
+struct mark {
+	const char *file;
+	uint64_t hash;
+};
+
+static int mark_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
+{
+	struct mark *m = arg;
+
+	(void)err;
+	return hash_file(root, dir, m->file, &m->hash);
+}
+
+int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret)
+{
+	struct mark m = {file, UINT64_C(0xcbf29ce484222325)};
+	int rc = tree_each(root, path, mark_level, &m, NULL);
+
+	if (rc == 0)
+		*ret = m.hash;
+	return rc;
+}
+
 struct pids {
 	pid_t *v;
 	int n;
@@ -265,6 +304,11 @@ static int scan(const struct fsroot *root, const char *path, const char *threads
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {
 	return scan(root, path, "tasks", true, ret, ret_n);
+}
+
+int proc_scan_all(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	return scan(root, path, "tasks", false, ret, ret_n);
 }
 
 int proc_scan_tree(

@@ -95,6 +95,14 @@ struct step_row {
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err);
 void record_close(struct record *r);
 
+/*
+ * Several writes as one: what is written in between is there when record_end() has committed, or
+ * not at all. -EBUSY and the like: nothing was begun.
+ */
+int record_begin(struct record *r, struct errbuf *err);
+/* Commits when @rc is 0, else rolls back; returns the first error. */
+int record_end(struct record *r, int rc, struct errbuf *err);
+
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
 /* At start: rows still RUNNING whose row_id is not in @alive become UNKNOWN with @end_ns. Returns

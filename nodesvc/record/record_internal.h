@@ -114,8 +114,4 @@ const char *record_signal_name(enum signal_id id);
 /* As view.h names it; kept here so that a reader needs no engine. */
 const char *record_provenance_name(enum provenance p);
 
-int record_begin(struct record *r, struct errbuf *err);
-/* Commits when @rc is 0, else rolls back; returns the first error. */
-int record_end(struct record *r, int rc, struct errbuf *err);
-
 #endif

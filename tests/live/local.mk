@@ -5,14 +5,18 @@ live_scripts = \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
+	tests/live/security.sh \
 	tests/live/report.sh \
 	tests/live/accounting.sh \
 	tests/live/adopt.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/das.sh \
+	tests/live/chaos.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/allow.sh \
+	tests/live/envelope.sh \
 	tests/live/kinds.sh \
 	tests/live/lend.sh \
 	tests/live/polling.sh \
@@ -32,16 +36,22 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc tests/security-removal.sh tests/chaos/chaos
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh .shellcheckrc
 EXTRA_DIST += tests/live/pollers.c tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker
+LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
 tests_live_live_worker_SOURCES = tests/live/live_worker.c
 tests_live_live_worker_LDADD = libcolocclient.la
+
+# Says to colocd what no program of ours would.
+tests_live_live_client_SOURCES = tests/live/live_client.c
+tests_live_live_client_LDADD = libcommon.la
 
 .PHONY: check-live
 check-live: all $(check_PROGRAMS)

@@ -36,13 +36,11 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
 include tests/live/actuate.mk
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh .shellcheckrc tests/security-removal.sh tests/chaos/chaos
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh .shellcheckrc
-EXTRA_DIST += tests/live/pollers.c tests/live/lib.sh tests/live/spine.sh .shellcheckrc
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c \
+	.shellcheckrc tests/security-removal.sh tests/chaos/chaos
 
 # Stands where colocd would.
-LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker
-LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client
+LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la

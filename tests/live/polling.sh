@@ -75,5 +75,17 @@ start_ranks p2
 sleep 3
 unlike "$(why p1)$(why p2)" 'in turns' "ranks that yield are left in their parts"
 stop_steps
+
+# The example of contrib/examples: an unmodified MPI program tells its iterations.
+if mpicc -shared -fPIC -I"$srcdir/nodesvc/runtime" -o "$tmp/libcoloc_mpi.so" \
+  "$srcdir/contrib/examples/coloc_mpi.c" -L"$builddir/.libs" -lcoloc 2>"$tmp/err"; then
+  start_ranks p1 --export="ALL,LD_PRELOAD=$tmp/libcoloc_mpi.so,LD_LIBRARY_PATH=$builddir/.libs"
+  progress() { ctl explain "$(job_id p1)" | grep -qE 'progress_per_s +[1-9][0-9.]*[kM]? +\(app\)'; }
+  ok "the MPI profiling layer reports its iterations" wait_for 20 progress
+  diag "$(ctl explain "$(job_id p1)" | grep progress_per_s)"
+  stop_steps
+else
+  diag "the MPI profiling layer does not compile: $(cat "$tmp/err")"
+fi
 stop "$colocd_pid"
 done_testing

@@ -12,7 +12,7 @@ contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
 
 # libcoloc from other languages
-EXTRA_DIST += contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examples/coloc_mpi.c
+EXTRA_DIST += contrib/examples/job_submit.lua contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examples/coloc_mpi.c
 dist_check_SCRIPTS += contrib/examples/test_examples.sh
 TESTS += contrib/examples/test_examples.sh
 include contrib/bench/model/local.mk

@@ -18,6 +18,7 @@ const struct conf_key conf_keys[] = {
 	{"envelope", CONF_CHOICE, AT(envelope), .values = "allocation|node"},
 	{"domain", CONF_DOMAIN, AT(domain), .reload = false},
 	{"reserve", CONF_CPULIST, AT(reserve), RELOAD},
+	{"fast_cores", CONF_CPULIST, AT(fast_cores), RELOAD},
 	{"share_smt", CONF_BOOL, AT(share_smt), .reload = false},
 	{"multi_node", CONF_CHOICE, AT(multi_node), .values = "envelope|independent", RELOAD},
 	{"respect_user_binding", CONF_BOOL, AT(respect_user_binding), RELOAD},

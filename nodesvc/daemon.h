@@ -22,7 +22,9 @@
 
 struct server;
 struct rotate;
+struct ptable;
 struct memory;
+struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -61,11 +63,17 @@ struct daemon {
 	struct server *server;
 	struct rotate *rotate;   /* NULL: no guard, so no rotation */
 	struct memory *memory;   /* NULL until first needed */
+	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	char resctrl_why_not[160];
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
 	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
+	struct ptable *ptable;  /* of the das policies */
+	bool engine_is_new;     /* it has seen no view, and so no table */
+	struct event task_done; /* for the next decision */
+	bool has_task_done;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
@@ -112,6 +120,9 @@ void decide_close(struct daemon *d);
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* Where @s may be placed: its allocation, or with envelope: node those of all co-located jobs; less
+ * what is reserved. */
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret);
 /* POLICY_ASKS_* that this node cannot carry out. */
 uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
@@ -154,6 +165,8 @@ void recording_check(struct daemon *d);
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);
 bool trial_is_on(const struct daemon *d);
+/* Steps are where the plan does not have them: samples say nothing of it. */
+bool trial_displaces(const struct daemon *d);
 /* Puts everybody where the plan has him; results that nobody heard are lost. */
 void trial_abort(struct daemon *d);
 /* At a tick: starts a window when one is due. */

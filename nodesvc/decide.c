@@ -19,8 +19,21 @@
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/place.h"
+#include "nodesvc/ptable.h"
 
 /* ---- view ---- */
+
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
+{
+	*ret = s->envelope;
+	/* Steps of several nodes keep their allocation, unless they are placed like any other. */
+	if (d->conf.envelope == ENVELOPE_NODE &&
+		(s->nnodes <= 1 || d->conf.multi_node != MULTI_NODE_ENVELOPE))
+		for (int i = 0; i < d->jobs.n; i++)
+			if (step_is_managed(d->jobs.step[i]))
+				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
+	coreset_and(ret, ret, &d->usable);
+}
 
 /* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
 static int polling_ranks(const struct daemon *d, const struct step *s)
@@ -47,7 +60,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
-		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		decide_envelope(d, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
@@ -82,6 +95,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
+	v->fast_cores = coreset_is_empty(&d->conf.fast_cores) ? NULL : &d->conf.fast_cores;
 	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
 	return n;
 }
@@ -328,7 +342,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	/* Static: too large for the stack, and one thread decides. */
 	static struct view_job jobs[JOBS_MAX];
 	static struct step *steps[JOBS_MAX];
-	struct event event[PLAN_EXPERIMENTS_MAX + 1];
+	struct event event[PLAN_EXPERIMENTS_MAX + 2];
 	struct view v = {.event = event};
 	struct errbuf err, why = {.text = ""};
 	const char *policy;
@@ -343,6 +357,13 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < d->n_results; i++)
 		event[v.n_events++] = d->result[i];
 	d->n_results = 0;
+	/* What a new engine is told has it already. */
+	if (d->has_task_done && !d->engine_is_new)
+		event[v.n_events++] = d->task_done;
+	d->has_task_done = false;
+	if (d->engine_is_new)
+		ptable_tell(d, engine_policy(d->engine)->name, &v);
+	d->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
@@ -362,7 +383,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
-	if (type == EVENT_TICK || type == EVENT_PHASE)
+	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
 				place_must_wait(d, steps[i], now_ns))

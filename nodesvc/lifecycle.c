@@ -19,6 +19,7 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/ptable.h"
 
 /* A registered step whose tasks never came: the launch failed before fork. */
 #define PENDING_MAX_NS INT64_C(30000000000)
@@ -28,6 +29,8 @@
 #define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
+/* Refused steps are logged one in so long. */
+#define REFUSALS_NS INT64_C(60000000000)
 /* So much of what was measured a crash may lose. */
 #define CARRY_NS INT64_C(5000000000)
 /* A batch shell comes back into the set when its job ran no step for this long. */
@@ -221,6 +224,27 @@ static int check_allowed(const struct conf *c, const struct step *s, struct errb
 	return 0;
 }
 
+/* A site that keeps many out, by its lists, is not to find that in its log for each step. */
+static void log_refusal(const char *id, const char *why)
+{
+	static int64_t last_ns = -REFUSALS_NS;
+	static int unsaid;
+	int64_t now_ns = ipc_now_ns();
+
+	if (now_ns - last_ns < REFUSALS_NS) {
+		unsaid++;
+		log_debug("step %s: refused: %s", id, why);
+		return;
+	}
+	if (unsaid)
+		log_info("step %s: refused: %s (and %d more steps since the last such line)", id,
+			why, unsaid);
+	else
+		log_info("step %s: refused: %s", id, why);
+	last_ns = now_ns;
+	unsaid = 0;
+}
+
 /* A job's batch shell makes room for the job's steps: it only waits for them. */
 static void put_batch_aside(struct daemon *d, const struct step *s)
 {
@@ -352,7 +376,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (rc == 0)
 		rc = lifecycle_admit(d, s, m, &err);
 	if (rc < 0) {
-		log_info("step %s: refused: %s", s->id, err.text);
+		log_refusal(s->id, err.text);
 		refuse_step(reply, err.text);
 		jobs_remove(&d->jobs, s);
 		return;
@@ -415,6 +439,7 @@ static void write_histories(struct daemon *d)
 void lifecycle_flush(struct daemon *d)
 {
 	decide_flush(d);
+	ptable_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		bool keep = !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
@@ -604,6 +629,8 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	slurmacct_step_ended(d, s);
+	if (final_state(s) == STEP_COMPLETED)
+		d->has_task_done = ptable_note(d, s, &d->task_done);
 	jobs_remove(&d->jobs, s);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);

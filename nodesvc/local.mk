@@ -26,6 +26,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/polling.c nodesvc/polling.h \
+	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
@@ -46,11 +47,9 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
-	tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
-check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_linkage \
-	tests/unit/test_loop tests/unit/test_rotate
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_linkage tests/unit/test_loop tests/unit/test_rotate
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -99,3 +98,9 @@ TESTS += tests/unit/test_track
 tests_unit_test_track_SOURCES = tests/unit/test_track.c
 tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_memory
+TESTS += tests/unit/test_memory
+tests_unit_test_memory_SOURCES = tests/unit/test_memory.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_memory_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_memory_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -20,11 +20,13 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/notify.h"
+#include "nodesvc/ptable.h"
 
 static void usage(FILE *f)
 {
@@ -134,6 +136,23 @@ static void on_watchdog(void *arg)
 	notify_send("WATCHDOG=1");
 }
 
+/* What the node has, for status; groups of a former colocd go. */
+static void open_resctrl(struct daemon *d)
+{
+	struct errbuf err;
+	int n;
+
+	if (resctrl_open(&d->resctrl, &d->root, d->ledger, &err) < 0) {
+		snprintf(d->resctrl_why_not, sizeof(d->resctrl_why_not), "%.159s", err.text);
+		return;
+	}
+	n = resctrl_clear(d->resctrl, &err);
+	if (n < 0)
+		log_error("resctrl groups of a former colocd: %s", err.text);
+	else if (n > 0)
+		log_info("removed %d resctrl groups of a former colocd", n);
+}
+
 static int daemon_open(struct daemon *d, struct errbuf *err)
 {
 	struct loop_source *signals, *watchdog, *watch;
@@ -158,11 +177,12 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		if (rc < 0)
 			return rc;
 	}
+	actuate_allow_outside(d->actuate, d->conf.envelope == ENVELOPE_NODE);
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
 	counters_choose(&d->counters,
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
-	if ((rc = decide_open(d, err)) < 0)
+	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
 	if ((rc = idle_restore_all(d->actuate, err)) < 0)
@@ -170,6 +190,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	else if (rc > 0)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	memory_open(d);
+	open_resctrl(d);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
@@ -200,12 +221,16 @@ static void daemon_close(struct daemon *d)
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
 	memory_close(d);
+	if (d->resctrl && resctrl_clear(d->resctrl, &err) < 0)
+		log_error("resctrl at stop: %s", err.text);
+	resctrl_close(d->resctrl);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
 		sample_close_step(d, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
+	ptable_close(d);
 	actuate_close(d->actuate);
 	slurmacct_close(d);
 	record_close(d->record);

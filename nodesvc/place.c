@@ -60,11 +60,14 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 
 int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
 {
+	struct coreset envelope;
+
 	if (!step_is_managed(s))
 		return 0;
 	if (ipc_now_ns() < s->track.control_until_ns)
 		return 0; /* decide_finish() places it later */
-	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &s->envelope)) {
+	decide_envelope(d, s, &envelope);
+	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &envelope)) {
 		/* The allocation is not what Slurm's item said: decide again with the truth. */
 		coreset_zero(&s->coreset);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);

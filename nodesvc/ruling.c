@@ -57,6 +57,7 @@ static int set_ruling(struct daemon *d, const char *spec, const char *by, struct
 		return rc;
 	engine_free(d->engine);
 	d->engine = e;
+	d->engine_is_new = true;
 	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
 	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
 	recording_engine(d, false);
@@ -78,6 +79,7 @@ int decide_renew(struct daemon *d, struct errbuf *err)
 	engine_free(d->engine);
 	engine_free(d->fallback);
 	d->engine = ruling;
+	d->engine_is_new = true;
 	d->fallback = fallback;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/track.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,8 @@ static const struct coreset *cores_of(const struct step *s)
 struct walk {
 	struct daemon *d;
 	struct step *s;
+	int cores;              /* of its envelope */
+	int rank[SIGNAL_COUNT]; /* of what is taken so far */
 };
 
 static void take_base(struct track *t, const struct measurement *m)
@@ -140,15 +143,19 @@ static int take_measurement(const struct measurement *m, void *arg)
 {
 	struct walk *w = arg;
 	struct signal *sig = &w->s->signal[m->signal];
+	int rank;
 
 	if (strcmp(m->node_type, w->d->node_type) != 0 || !(m->mean > 0))
 		return 0;
 	if (m->signal == SIGNAL_PROGRESS && m->kind != MEASURED_SHARED)
 		take_base(&w->s->track, m);
 	/* Rates that hardware counted in earlier runs: until this run has its own. Utilisation
-	 * is always live. */
-	if (m->signal <= SIGNAL_LLC_MISS_RATIO && sig->provenance == PROVENANCE_NONE)
+	 * is always live. At its own width rather than another, alone rather than in company. */
+	rank = 1 + (int)m->kind + (m->cores == w->cores ? MEASURED_COUNT : 0);
+	if (m->signal <= SIGNAL_LLC_MISS_RATIO && rank > w->rank[m->signal]) {
+		w->rank[m->signal] = rank;
 		*sig = (struct signal){m->mean, PROVENANCE_PROFILE};
+	}
 	return 0;
 }
 
@@ -171,8 +178,13 @@ static void make_curve(struct step *s)
 
 void track_open(struct daemon *d, struct step *s)
 {
-	struct walk w = {d, s};
+	struct walk w = {.d = d, .s = s, .cores = topo_count_cores(d->topo, &s->envelope)};
 	struct errbuf err;
+
+	/* A stored profile is a run of its own: it stands. */
+	for (int i = 0; i < SIGNAL_COUNT; i++)
+		if (s->signal[i].provenance != PROVENANCE_NONE)
+			w.rank[i] = INT_MAX;
 
 	s->track.rate = NAN;
 	s->track.skip = SKIP_SAMPLES;
@@ -410,6 +422,12 @@ void track_disturb(struct step *s)
 	sample_unsettle(s);
 }
 
+void track_displace(struct step *s)
+{
+	s->track.displaced = true;
+	track_disturb(s);
+}
+
 /* ---- a sample ---- */
 
 void track_skip(struct step *s)
@@ -435,7 +453,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 {
 	struct track *t = &s->track;
 	struct track_work work;
-	bool alone = track_is_alone(d, s), trial = trial_is_on(d);
+	bool alone = track_is_alone(d, s);
 	int cores = topo_count_cores(d->topo, cores_of(s));
 	double units = 0, seconds = 0, intensity = NAN;
 
@@ -460,7 +478,9 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 		t->has_last = true;
 		snprintf(t->unit, sizeof(t->unit), "%s", track_unit(s));
 	}
-	if (trial) {
+	t->is_apart = t->displaced || trial_displaces(d);
+	t->displaced = false;
+	if (t->is_apart) {
 		track_disturb(s);
 		return false;
 	}
@@ -524,14 +544,14 @@ void track_corun(struct daemon *d, double elapsed_s)
 	double full = 0, share = 0, ntt_full = 0, ntt_share = 0;
 	int n = 0;
 
-	if (trial_is_on(d))
-		return;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 		const char *basis;
 
 		if (!counts_as_company(s))
 			continue;
+		if (s->track.is_apart)
+			return;
 		n++;
 		/* Work done, not the rate of the moment: a program that loads its next input
 		 * publishes nothing, and that is part of its speed. */

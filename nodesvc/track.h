@@ -55,9 +55,11 @@ struct track_gap {
 struct track {
 	struct track_work last;
 	bool has_last;
-	double rate;   /* units/s now; NAN unknown */
-	double done;   /* units of the last interval; NAN unknown */
-	char unit[16]; /* as track_unit() had it last */
+	double rate;    /* units/s now; NAN unknown */
+	double done;    /* units of the last interval; NAN unknown */
+	bool displaced; /* since the last sample */
+	bool is_apart;  /* the last sample was of a trial's placement, in part at least */
+	char unit[16];  /* as track_unit() had it last */
 	struct track_gap gap;
 
 	/* phases */
@@ -111,6 +113,9 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 void track_skip(struct step *s);
 /* After all steps' samples: what the co-run is worth. */
 void track_corun(struct daemon *d, double elapsed_s);
+/* A trial put it where the plan does not have it, or back: what it does until the next sample does
+ * not count. */
+void track_displace(struct step *s);
 /* Its last sample may hold a change of phase: the next one is wanted early. */
 bool track_is_suspect(const struct step *s);
 /* It was moved, or will be for a while: the next samples say nothing of phases. */

@@ -121,6 +121,14 @@ EOT
   grep -q "'none'" "$dir/out" || complain "--tries none is not named: $(cat "$dir/out")"
 fi
 
+# What a command leaves running when it ends is counted, too.
+characterise --counts-only --out="$dir/behind.yaml" --llc=1M \
+  sh -c "$build/contrib/programs/bin/stencil --size=200 --work=400 >/dev/null 2>&1 &" \
+  2>>"$dir/log" || complain "a command with a process left behind: $(tail -3 "$dir/log")"
+behind=$(sed -n 's/^  loads: \([0-9]*\)$/\1/p' "$dir/behind.yaml")
+holds "${behind:-0} >= 3 * 400 * 198 * 198"
+rm -f "$dir/behind.yaml"
+
 # refuses STATUS ARGUMENT...: and leaves nothing behind.
 refuses() {
   expected=$1

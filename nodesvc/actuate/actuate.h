@@ -66,11 +66,11 @@ struct actuate_ops {
 	 * thread of the step gets the whole set, or, where Slurm bound the step's tasks side by
 	 * side, its task's share of it; threads that the program pinned inside the set stay so. On
 	 * failure all is as before. Errors:
-	 * -EINVAL empty set, -ERANGE not inside the job level (v1: its allocation is the envelope;
-	 * v2 widens the job level, which is in the ledger then) or no such CPU, -EBUSY a level
-	 * below the step holds other CPUs (v2; v1 takes levels below along), -ENOENT the step has
-	 * ended, -EIO the kernel took something else, -EAGAIN threads do not settle, or the
-	 * ledger's.
+	 * -EINVAL empty set, -ERANGE not inside the job level (v1, unless actuate_allow_outside():
+	 * then the step's processes move to a cpuset of our own until restore; v2 widens the job
+	 * level, which is in the ledger then) or no such CPU, -EBUSY a level below the step holds
+	 * other CPUs (v2; v1 takes levels below along), -ENOENT the step has ended, -EIO the kernel
+	 * took something else, -EAGAIN threads do not settle, or the ledger's.
 	 *
 	 * Not before Slurm has bound *all* local tasks of the step, that is, at task_start of the
 	 * last one: slurmstepd calls sched_setaffinity() on the tasks one after the other, and one
@@ -100,6 +100,9 @@ void actuate_close(struct actuate *a);
 const struct actuate_ops *actuate_get_ops(const struct actuate *a);
 /* Why no cgroup backend was chosen; "" when one was. */
 const char *actuate_why_not(const struct actuate *a);
+
+/* May apply() take sets beyond the job's allocation (v1: false at first; v2 takes them always)? */
+void actuate_allow_outside(struct actuate *a, bool allow);
 
 /* The set that the step's level holds in the kernel now, ours or not. 0 or -errno. */
 int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,

@@ -18,6 +18,7 @@
 /* A step that apply() holds: what it wrote last, and who watches the files. */
 struct held {
 	struct step_cgroup step;
+	char dir[FILE_MAX];     /* where its CPUs are */
 	struct coreset set;     /* last applied */
 	struct coreset job_set; /* job level at that time */
 	int wd_step, wd_job;    /* inotify; -1 none. Two steps of a job share wd_job. */
@@ -34,6 +35,7 @@ struct actuate {
 	struct held *held;
 	int n_held;
 	int watch_fd; /* -1 none */
+	bool outside; /* sets may go beyond the job's allocation */
 };
 
 /* ---- locate.c: texts of /proc, no access to files ------------------------------------------ */
@@ -97,6 +99,9 @@ int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc
  * leader first; malloc'ed. -ENOENT: no such directory.
  */
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* The same for a directory where none is slurmstepd's. */
+int proc_scan_all(
+	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
 /* The same for v2; none is slurmstepd's there. */
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
@@ -135,7 +140,8 @@ const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
 struct masks {
 	struct actuate *a;
 	const struct hierarchy *h;
-	const char *path;
+	const char *path;        /* of the step: what the ledger knows it by */
+	char dir[FILE_MAX];      /* has its CPUs and threads; @path, unless they were moved out */
 	struct coreset original; /* CPUs of the step before anything of ours */
 	struct coreset before;   /* CPUs of the step before this change */
 	/* What cpuset.cpus read at these times: v2 lets it be empty, or not in force. */
@@ -170,6 +176,8 @@ void ranks_share(struct coreset *ret, const struct coreset *part, const struct c
 
 /* What v1 and v2 do differently. */
 struct hierarchy {
+	/* Optional: has the step been moved out of its directory? Then @ret is where to. */
+	bool (*where)(const struct actuate *a, const char *step_path, char *ret, size_t size);
 	/* File with the CPUs that are in force; v1: cpuset.cpus says it itself. */
 	const char *effective;
 	/* As proc_scan(). */
@@ -193,6 +201,12 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 int change_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set);
 int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* As change_restore(), but the ledger keeps the originals. */
+int change_put_back(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* The step's originals into the ledger, nothing else. */
+int change_record(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	struct errbuf *err);
 /* -EINVAL empty, -ERANGE not within the node's CPUs, -ENOENT the step has ended. */
 int change_check_set(const struct actuate *a, const struct step_cgroup *s,
@@ -224,10 +238,10 @@ int cpus_write(
 /* ---- watch.c ------------------------------------------------------------------------------- */
 
 void watch_open(struct actuate *a);
-/* Notes that @s holds @set (job level @job_set) and watches its files. Never fails: a step that
- * cannot be watched is still found by verify(). */
-void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
-	const struct coreset *job_set);
+/* Notes that @s holds @set in @dir (job level @job_set) and watches its files. Never fails: a step
+ * that cannot be watched is still found by verify(). */
+void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
+	const struct coreset *set, const struct coreset *job_set);
 void watch_drop(struct actuate *a, const char *step_path);
 /* What the step was given last; false: this daemon has not given it anything. */
 bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret);

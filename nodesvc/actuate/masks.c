@@ -57,7 +57,7 @@ static struct coreset all_cpus(void)
 
 static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, struct errbuf *err)
 {
-	int rc = m->h->scan(m->a->root, m->path, ret, ret_n);
+	int rc = m->h->scan(m->a->root, m->dir, ret, ret_n);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s: cannot list its threads: %s", m->path,

@@ -99,6 +99,11 @@ static int write_text(
 		      : 0;
 }
 
+int mems_read(const struct actuate *a, const char *path, struct coreset *ret, struct errbuf *err)
+{
+	return cpus_read_file(a->root, path, in_force(a), ret, err);
+}
+
 int mems_write(
 	const struct actuate *a, const char *path, const struct coreset *nodes, struct errbuf *err)
 {

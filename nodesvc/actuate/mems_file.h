@@ -7,6 +7,8 @@
 
 #define MEMS_FILE "cpuset.mems"
 
+/* The nodes in force in directory @path. */
+int mems_read(const struct actuate *a, const char *path, struct coreset *ret, struct errbuf *err);
 /* Writes directory @path's nodes and reads back what is in force. -ENOENT gone, -EIO other. */
 int mems_write(
 	const struct actuate *a, const char *path, const struct coreset *nodes, struct errbuf *err);

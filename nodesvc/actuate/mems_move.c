@@ -207,6 +207,7 @@ int mems_move(struct actuate *a, const struct step_cgroup *s, const struct cores
 {
 	struct mover m = {.root = a->root, .nodes = *nodes, .mib_per_s = mib_per_s};
 	uint64_t total, available;
+	struct coreset both;
 	int rc;
 
 	m.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -223,7 +224,14 @@ int mems_move(struct actuate *a, const struct step_cgroup *s, const struct cores
 			"%" PRIu64 " MiB to move, %" PRIu64 " of %" PRIu64 " MiB to be had there",
 			m.found_bytes >> 20, available >> 20, total >> 20);
 	m.counting = false;
-	rc = tree_each(a->root, s->step_path, each_level, &m, err);
+	/* The kernel moves no page to where its process may not have any; wider moves none. */
+	coreset_zero(&both);
+	rc = mems_read(a, s->step_path, &both, err);
+	coreset_or(&both, &both, nodes);
+	if (rc == 0)
+		rc = mems_write(a, s->step_path, &both, err);
+	if (rc == 0)
+		rc = tree_each(a->root, s->step_path, each_level, &m, err);
 	if (rc == 0)
 		rc = mems_write(a, s->step_path, nodes, err);
 	if (rc == 0)

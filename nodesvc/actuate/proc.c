@@ -306,6 +306,11 @@ int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **
 	return scan(root, path, "tasks", true, ret, ret_n);
 }
 
+int proc_scan_all(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	return scan(root, path, "tasks", false, ret, ret_n);
+}
+
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {

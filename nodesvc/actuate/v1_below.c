@@ -18,18 +18,24 @@
 struct below {
 	const struct masks *m;
 	const struct coreset *set;
-	int n;
 	bool busy, grow;
 };
 
 static int count(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
 {
-	struct below *b = arg;
+	int *n = arg;
 
 	(void)root;
+	(void)dir;
 	(void)err;
-	b->n += strcmp(dir, b->m->path) != 0;
+	(*n)++;
 	return 0;
+}
+
+int v1_below_count(struct actuate *a, const char *step_path, int *ret_n, struct errbuf *err)
+{
+	*ret_n = -1; /* itself */
+	return tree_each(a->root, step_path, count, ret_n, err);
 }
 
 static int record(const struct masks *m, const char *dir, struct errbuf *err)
@@ -59,7 +65,7 @@ static int write_level(const struct fsroot *root, const char *dir, void *arg, st
 {
 	struct below *b = arg;
 	struct coreset now, want = *b->set;
-	bool is_step = strcmp(dir, b->m->path) == 0;
+	bool is_step = strcmp(dir, b->m->dir) == 0;
 	int rc;
 
 	if (is_step && !b->grow)
@@ -81,15 +87,15 @@ static int write_level(const struct fsroot *root, const char *dir, void *arg, st
 int v1_below_follow(const struct masks *m, const struct coreset *set, struct errbuf *err)
 {
 	struct below b = {.m = m, .set = set, .grow = true};
-	int rc = tree_each(m->a->root, m->path, count, &b, err);
+	int n, rc = v1_below_count(m->a, m->dir, &n, err);
 
-	if (rc < 0 || b.n == 0)
+	if (rc < 0 || n == 0)
 		return rc;
-	rc = tree_each(m->a->root, m->path, write_level, &b, err);
+	rc = tree_each(m->a->root, m->dir, write_level, &b, err);
 	b.grow = false;
 	for (int pass = 0; rc == 0 && pass < PASSES_MAX; pass++) {
 		b.busy = false;
-		rc = tree_each(m->a->root, m->path, write_level, &b, err);
+		rc = tree_each(m->a->root, m->dir, write_level, &b, err);
 		if (!b.busy)
 			break;
 	}

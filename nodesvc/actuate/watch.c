@@ -46,12 +46,12 @@ static struct held *find(struct actuate *a, const char *step_path)
 	return NULL;
 }
 
-void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
-	const struct coreset *job_set)
+void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
+	const struct coreset *set, const struct coreset *job_set)
 {
 	struct held *h = find(a, s->step_path);
 
-	if (h && h->step.step_inode != s->step_inode) {
+	if (h && (h->step.step_inode != s->step_inode || strcmp(h->dir, dir) != 0)) {
 		watch_drop(a, s->step_path);
 		h = NULL;
 	}
@@ -62,7 +62,8 @@ void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct cor
 		a->held = h;
 		h += a->n_held++;
 		h->step = *s;
-		h->wd_step = add_watch(a, s->step_path);
+		snprintf(h->dir, sizeof(h->dir), "%s", dir);
+		h->wd_step = add_watch(a, dir);
 		h->wd_job = add_watch(a, s->job_path);
 	}
 	h->set = *set;
@@ -129,7 +130,7 @@ static bool is_changed(struct actuate *a, struct held *h)
 	struct coreset now;
 	bool changed = false;
 
-	if (cpus_read(a->root, h->step.step_path, &now, NULL) < 0)
+	if (cpus_read(a->root, h->dir, &now, NULL) < 0)
 		return false; /* ended: step_end will say so */
 	changed = !coreset_is_equal(&now, &h->set);
 	if (cpus_read(a->root, h->step.job_path, &now, NULL) == 0 &&

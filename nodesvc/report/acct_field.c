@@ -79,6 +79,7 @@ static void cell_seconds(struct json_object *row, const char *key, char *buf, si
 static void cell_time(struct json_object *row, const char *key, char *buf, size_t size)
 {
 	struct json_object *value = get(row, key);
+	const char *format = getenv("SLURM_TIME_FORMAT");
 	struct tm tm;
 	time_t t;
 
@@ -86,7 +87,10 @@ static void cell_time(struct json_object *row, const char *key, char *buf, size_
 		return;
 	t = (time_t)json_object_get_double(value);
 	localtime_r(&t, &tm);
-	if (strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+	/* As sacct: a format, or the word "standard". */
+	if (!format || !strchr(format, '%'))
+		format = "%Y-%m-%dT%H:%M:%S";
+	if (strftime(buf, size, format, &tm) == 0)
 		*buf = '\0';
 }
 

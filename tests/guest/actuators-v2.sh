@@ -63,10 +63,16 @@ if has_part gang; then
   phase "kill -9"
   g=$(guard_of "$colocd_pid")
   wait_for 10 is_frozen "$one"
-  t0=$(now_ms)
+  # No process is started while the time runs: an emulated machine takes long for that alone.
+  file_one=$(freezer_of "$one") file_two=$(freezer_of "$two")
+  t0=$EPOCHREALTIME frozen=1
   kill -KILL "$colocd_pid"
-  until are_thawed "$one" "$two" || [ $(($(now_ms) - t0)) -gt 30000 ]; do sleep 0.05; done
-  at_most $(($(now_ms) - t0)) 5000 "kill -9: ms until all are thawed, a second with five times slack"
+  while [ "$frozen" != 0 ] && [ $((${EPOCHREALTIME%.*} - ${t0%.*})) -lt 30 ]; do
+    read -r frozen <"$file_one"
+    [ "$frozen" != 0 ] || read -r frozen <"$file_two"
+  done
+  took=$((10#${EPOCHREALTIME/./} / 1000 - 10#${t0/./} / 1000))
+  at_most $took 5000 "kill -9: ms until all are thawed, a second with five times slack"
   ok "its guard ends" wait_for 5 process_gone "$g"
   wait "$colocd_pid" 2>/dev/null
   start_colocd "$tmp/coloc.yaml" "$socket"
@@ -91,8 +97,10 @@ fi
 if has_part lend; then
   phase "lend: an idle neighbour's core, by cpu.idle"
   configure callisto 'min_dwell_s: 0' 'max_moves_per_min: 0' 'reserve: 2-7'
-  srun -J lazy -c2 --coloc=on bash -c "while :; do
-    if [ -e '$tmp/wake' ]; then for ((i = 0; i < 20000; i++)); do :; done; else sleep 2; fi
+  # It waits without starting anything: that alone would keep an emulated core busy.
+  mkfifo "$tmp/never"
+  srun -J lazy -c2 --coloc=on bash -c "exec 3<>'$tmp/never'; while :; do
+    if [ -e '$tmp/wake' ]; then for ((i = 0; i < 20000; i++)); do :; done; else read -rt 3 -u 3; fi
   done" >"$tmp/srun.lazy" 2>&1 &
   started_pids+=("$!")
   runs() { [ -n "$(job_id "$1")" ] && [ -n "$(step_threads "$(step_dir "$(job_id "$1")" 0)")" ]; }
@@ -110,25 +118,28 @@ if has_part lend; then
   touch "$tmp/wake"
   cpu_of_lazy() { [ "$(cpu_ms "$lazy")" -gt "$1" ]; }
   wait_for 20 cpu_of_lazy $(($(cpu_ms "$lazy") + 500))
-  # Its part of what its core did: the clock of an emulated machine says little.
+  # One of the donee's threads is kept on the donor's core: the kernel would move it away.
+  core=$(cpuset_of lazy)
+  rival=$(step_pids "$busy" | head -1)
+  taskset -pc "$core" "$rival" >/dev/null
+  ns_of() { cut -d' ' -f1 "/proc/$1/schedstat"; }
+  # The donor's part of what both did, in percent: the clock of an emulated machine says little.
   share() {
-    local a0 b0 a b
-    a0=$(cpu_ms "$lazy") b0=$(cpu_ms "$busy")
+    local donor a0 b0 a b
+    donor=$(step_pids "$lazy" | head -1)
+    a0=$(ns_of "$donor") b0=$(ns_of "$rival")
     sleep 8
-    a=$(($(cpu_ms "$lazy") - a0)) b=$(($(cpu_ms "$busy") - b0))
-    diag "cpu time in about 8 s: donor $a, donee $b ms on the donor's core and its own"
-    donor_ms=$a both_ms=$((a + b))
+    a=$(($(ns_of "$donor") - a0)) b=$(($(ns_of "$rival") - b0))
+    echo $((100 * a / (a + b)))
   }
-  share
-  # Two cores: the donee's own half is its due.
-  donor=$((donor_ms * 200 / both_ms))
+  with=$(share)
   echo 0 >"$(job_level busy)/cpu.idle"
-  share
-  equal=$((donor_ms * 200 / both_ms))
+  without=$(share)
   echo 1 >"$(job_level busy)/cpu.idle"
-  diag "donor's part of one core: $donor % beside an idle donee, $equal % beside one that is not"
-  ok "an awake donor has its core" test "$donor" -ge 90
-  ok "beside an equal it would not" test "$equal" -lt "$donor"
+  taskset -pc 0-1 "$rival" >/dev/null
+  diag "donor's part of its core: $with % beside an idle donee, $without % beside an equal"
+  ok "an awake donor has its core" test "$with" -ge 90
+  ok "beside an equal it would not" test "$without" -le 75
   kill -CONT "$colocd_pid"
   ok "the donee is home again, its job's priority too" wait_for 20 is_home
   rm "$tmp/wake"
@@ -178,7 +189,7 @@ if has_part memory; then
     configure fair "memory: $way" 'min_dwell_s: 0' 'reserve: 4-7'
     start_hog m
     is "$(node_of m) $(home_of m)" "0 0" "$way: on socket 0 with its memory"
-    slurms=$(sed 's/$/ /' <"$(step_dir "$(job_id m)" 0)/cpuset.mems")
+    [ $way = follow ] || slurms=$(mems_of m)
     diag "$way: MiB on nodes 0 and 1: $(mib_on_nodes "$(job_id m)"), cpuset.mems $(mems_of m)"
     # The other half of the machine is all there is now.
     sed -i 's/^reserve:.*/reserve: 0-3/' "$tmp/coloc.yaml"
@@ -194,7 +205,7 @@ if has_part memory; then
     else
       ok "follow: its memory too" wait_for 30 home_is m 1
       is "$(mems_of m)" 1 "follow: its cpuset.mems"
-      like "$(log)" 'memory on node 1: 3[0-9] MiB moved' "the log says how much"
+      like "$(log)" 'memory on node 1: [3-6][0-9] MiB moved' "the log says how much"
       stop "$colocd_pid" KILL
       is "$(mems_of m)" 1 "killed: it stays so"
       start_colocd "$tmp/coloc.yaml" "$socket"
@@ -203,7 +214,7 @@ if has_part memory; then
       mems_are() { [ "$(mems_of m)" = "$1" ]; }
       ok "... and it follows again" wait_for 20 mems_are 1
       ctl release >/dev/null
-      ok "release: Slurm's memory nodes" wait_for 5 mems_are "${slurms% }"
+      ok "release: Slurm's memory nodes" wait_for 5 mems_are "$slurms"
       is "$(rows)" 0 "the ledger is empty"
     fi
     diag "$way: MiB on nodes 0 and 1: $(mib_on_nodes "$(job_id m)"), cpuset.mems $(mems_of m)"

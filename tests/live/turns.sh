@@ -16,7 +16,8 @@ spin_step() {
   srun -J "$name" -c2 "$@" bash -c "'$spin' --work=100000000 & exec '$spin' --work=100000000" \
     >"$tmp/srun.$name" 2>&1 &
   started_pids+=("$!")
-  wait_for 20 spins "$name" || diag "step $name did not start: $(cat "$tmp/srun.$name")"
+  wait_for 20 spins "$name" ||
+    diag "step $name does not spin: $(cat "$tmp/srun.$name") $(ps -o pid=,comm= -p "$(step_pids "$(job_id "$name")" | paste -sd,)" | paste -sd' ')"
 }
 spins() {
   local id

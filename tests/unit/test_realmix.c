@@ -186,6 +186,7 @@ static struct row a_row(const char *mix, const char *arm, int round, double make
 		snprintf(row.program[p], sizeof(row.program[p]), "%s", m->program[p].name);
 		row.time_s[p] = makespan_s * (p + 1) / row.n;
 		row.runs[p] = 1;
+		row.run_s[p][0] = row.time_s[p];
 	}
 	return row;
 }
@@ -237,6 +238,7 @@ static const struct {
 	{"\"cut\":false", "\"cut\":null", "cut"},
 	{"\"programs\"", "\"others\"", "programs"},
 	{"\"runs\":1", "\"runs\":-1", "runs"},
+	{"\"runs\":1", "\"runs\":2", "each"},
 };
 
 START_TEST(a_damaged_file_is_named)
@@ -314,6 +316,26 @@ START_TEST(ratios_are_paired_and_bounds_are_said)
 }
 END_TEST
 
+START_TEST(sustained_rows_give_stp)
+{
+	struct row row = a_row("mpi", "gang", ROUND_SUSTAINED, 0);
+	static struct summary s;
+
+	put_mpi();
+	for (int p = 0; p < 4; p++) {
+		row.runs[p] = 3;
+		for (int k = 0; k < 3; k++)
+			row.run_s[p][k] = 20;
+		row.time_s[p] = 20;
+	}
+	put(row);
+	ck_assert_int_eq(summary_read(&s, state_dir, mixes_find("mpi"), &err), 0);
+	ck_assert_double_eq_tol(summary_find(&s, "gang")->stp.mean, 1.0, 1e-9);
+	ck_assert_double_eq_tol(summary_find(&s, "gang")->sustained_antt, 4.0, 1e-9);
+	ck_assert(isnan(summary_find(&s, "serial")->stp.mean));
+}
+END_TEST
+
 START_TEST(report_says_met_and_missed)
 {
 	struct report_input in = {.first_dir = state_dir};
@@ -327,8 +349,8 @@ START_TEST(report_says_met_and_missed)
 	fclose(f);
 	ck_assert_ptr_nonnull(
 		strstr(text, "| mpi: gang >= 0.95 of one after another | gang / serial: "
-			     "1.00 [1.00, 1.00] (3 rounds) | met |"));
-	ck_assert_ptr_nonnull(strstr(text, "gang / plain: 1.49 (1 rounds) | **missed** |"));
+			     "1.00 [1.00, 1.00] (rounds: 3) | met |"));
+	ck_assert_ptr_nonnull(strstr(text, "gang / plain: 1.49 (rounds: 1) | **missed** |"));
 	ck_assert_ptr_nonnull(strstr(text, "better than Slurm's gang in ANTT |  | not measured |"));
 	free(text);
 }
@@ -359,6 +381,7 @@ int main(void)
 		state, a_damaged_file_is_named, 0, (int)(sizeof(damage) / sizeof(damage[0])));
 	tcase_add_test(state, estimates_are_students);
 	tcase_add_test(state, ratios_are_paired_and_bounds_are_said);
+	tcase_add_test(state, sustained_rows_give_stp);
 	tcase_add_test(state, report_says_met_and_missed);
 	suite_add_tcase(s, state);
 	r = srunner_create(s);

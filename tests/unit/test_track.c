@@ -195,6 +195,57 @@ START_TEST(first_interval_and_run_alone_become_priors)
 }
 END_TEST
 
+START_TEST(a_prior_is_of_the_same_width_and_alone)
+{
+	static const struct {
+		int cores;
+		enum measured kind;
+		double value;
+	} row[] = {{1, MEASURED_ALONE, 1}, {2, MEASURED_SHARED, 2}, {2, MEASURED_ALONE, 3},
+		{4, MEASURED_SOLO, 4}};
+	struct measurement m = {.type = "app",
+		.user = "ada",
+		.source = "hw",
+		.signal = SIGNAL_LOADS,
+		.last_unix_s = 9};
+	struct step *s;
+
+	strcpy(m.node_type, d.node_type);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		m.cores = row[i].cores;
+		m.kind = row[i].kind;
+		ck_assert_int_eq(record_measurement_add(d.record, &m, row[i].value, &err), 0);
+	}
+	s = add(1, "app", "0-1");
+	ck_assert_double_eq_tol(s->signal[SIGNAL_LOADS].value, 3, 1e-12);
+	ck_assert_int_eq(s->signal[SIGNAL_LOADS].provenance, PROVENANCE_PROFILE);
+	/* Another node's is no prior. */
+	strcpy(m.node_type, "other");
+	strcpy(m.type, "app2");
+	ck_assert_int_eq(record_measurement_add(d.record, &m, 5, &err), 0);
+	s = add(2, "app2", "0-1");
+	ck_assert_int_eq(s->signal[SIGNAL_LOADS].provenance, PROVENANCE_NONE);
+}
+END_TEST
+
+START_TEST(a_trials_placement_is_nobodys_speed)
+{
+	struct step *a = add(1, "app", "0-1");
+	double units;
+
+	add(2, "other", "0");
+	for (int i = 0; i < 10; i++, pass())
+		interval(a, 10, 0.9);
+	units = a->track.shared.units;
+	track_displace(a);
+	interval(a, 1000, 0.9);
+	pass();
+	ck_assert_double_eq_tol(a->track.shared.units, units, 1e-9);
+	interval(a, 10, 0.9);
+	ck_assert_double_eq_tol(a->track.shared.units, units + 10, 1e-9);
+}
+END_TEST
+
 START_TEST(corun_is_worth_the_solo_time_of_its_work)
 {
 	struct step *a = add(1, "app", "0-1"), *b;
@@ -476,6 +527,8 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, first_interval_and_run_alone_become_priors);
+	tcase_add_test(t, a_prior_is_of_the_same_width_and_alone);
+	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);

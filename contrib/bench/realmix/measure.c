@@ -2,6 +2,7 @@
 #include "contrib/bench/realmix/measure.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,17 @@ static void apply_env(const struct setting *s, const struct arm *arm, bool on)
 	}
 }
 
+/* numad moves programs from node to node: with one it has nothing to do. */
+static void note_nodes(struct measured *ret)
+{
+	glob_t g = {0};
+
+	if (glob("/sys/devices/system/node/node[0-9]*", 0, NULL, &g) == 0)
+		snprintf(ret->reason, sizeof(ret->reason), "%zu NUMA node%s", g.gl_pathc,
+			g.gl_pathc == 1 ? ": nothing to move" : "s");
+	globfree(&g);
+}
+
 /* A peer's daemon runs as long as the arm; what it does is its own. */
 static pid_t start_helper(const struct run *r, struct errbuf *err)
 {
@@ -251,6 +263,8 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	helper = rc ? 0 : start_helper(r, err);
 	if (helper < 0)
 		rc = helper;
+	if (helper > 0)
+		note_nodes(ret);
 	r->first_start_s = now_s();
 	for (int i = 0; i < r->n && !rc; i++)
 		rc = start(r, &r->instance[i], err);

@@ -100,7 +100,7 @@ static void usage(FILE *to)
 	      "  --json                print JSON, not a table\n\n"
 	      "Many rounds, each result kept in a file:\n"
 	      "  --state=DIR           of results; it must be empty unless --resume\n"
-	      "  --resume              measure only what is not there\n"
+	      "  --resume              measure only what is not there or was disturbed\n"
 	      "  --rounds=N            of all arms, interleaved (default 3)\n"
 	      "  --sustained=NAME,...  arms that are measured restarted, too (STP)\n"
 	      "  --minutes=N           begin nothing new after so long\n"
@@ -586,7 +586,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (a.report) {
-		rc = report_print(stdout, &a.to_report, &err);
+		rc = (a.json ? report_print_json : report_print)(stdout, &a.to_report, &err);
 		if (rc)
 			fprintf(stderr, "realmix: %s\n", err.text);
 		return rc ? 1 : 0;

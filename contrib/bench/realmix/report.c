@@ -80,7 +80,7 @@ static void want_ratio(
 
 	if (find_pair(r, a, b, &ca, &cb)) {
 		e = summary_ratio(ca, cb, &bound);
-		snprintf(text, sizeof(text), "%s / %s: %s%s (%d rounds%s)", a, b,
+		snprintf(text, sizeof(text), "%s / %s: %s%s (rounds: %d%s)", a, b,
 			bound > 0   ? ">= "
 			: bound < 0 ? "<= "
 				    : "",
@@ -153,6 +153,8 @@ static void print_note(FILE *to, const struct cell *c)
 		fprintf(to, "%d disturbed and left out; ", c->n_disturbed);
 	if (strcmp(c->arm->name, "slurmgang") == 0)
 		fputs("batch jobs without inner srun; ", to);
+	if (c->arm->helper)
+		fputs(c->reason, to);
 	/* Options follow the name: "fair" rules what asked for "fair". */
 	if (c->policy[0] && c->arm->option[0] &&
 		strcmp(c->policy, c->arm->option[0] + strlen("--coloc-policy=")) != 0)
@@ -174,7 +176,7 @@ static void print_cell(FILE *to, const struct summary *s, const struct cell *c)
 		bound < 0 ? "<= " : "", shown_estimate(&ratio, text[2], sizeof(text[2])),
 		shown_estimate(&c->antt, text[3], sizeof(text[3])),
 		shown_estimate(&c->worst_ntt, text[4], sizeof(text[4])),
-		shown(c->stp, 2, text[5], sizeof(text[5])),
+		shown_estimate(&c->stp, text[5], sizeof(text[5])),
 		shown(c->sustained_antt, 2, text[6], sizeof(text[6])),
 		shown(c->sustained_worst, 2, text[7], sizeof(text[7])));
 	print_note(to, c);
@@ -212,13 +214,15 @@ static const char head[] =
 	"was\n"
 	"not measured. Intervals are 95 %, by Student's t on logarithms over rounds, ratios paired "
 	"by\n"
-	"round; one round has none. Arms that took 10 times the time alone were ended there and "
-	"not\n"
-	"repeated. tuned: GOMP_SPINCOUNT=1000 and Open MPI yielding, passive: "
-	"OMP_WAIT_POLICY=passive\n"
-	"and the same, both set by hand for all. slurmgang: PreemptMode=SUSPEND,GANG with slices "
-	"of\n"
-	"5 s; its jobs have no inner srun, for Slurm creates no step in a suspended job.\n";
+	"round (STP: by bootstrap over runs); one round has none. Arms that took 10 times the "
+	"time\n"
+	"alone (both and unequal: 5) were ended there and not repeated. tuned: "
+	"GOMP_SPINCOUNT=1000\n"
+	"and Open MPI yielding, passive: OMP_WAIT_POLICY=passive and the same, both set by hand "
+	"for\n"
+	"all. slurmgang: PreemptMode=SUSPEND,GANG with slices of 5 s; its jobs have no inner "
+	"srun,\n"
+	"for Slurm creates no step in a suspended job.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */
 
@@ -397,4 +401,58 @@ int report_print(FILE *to, const struct report_input *in, struct errbuf *err)
 	for (int i = 0; i < r.n_verdicts; i++)
 		fprintf(to, "%s\n", r.verdict[i]);
 	return ferror(to) ? err_set(err, -EIO, "cannot write") : 0;
+}
+
+static void print_number(FILE *to, const char *key, double v)
+{
+	if (isfinite(v))
+		fprintf(to, ", \"%s\": %.4f", key, v);
+	else
+		fprintf(to, ", \"%s\": null", key);
+}
+
+static void print_json_cell(FILE *to, const struct summary *s, const struct cell *c, int run)
+{
+	fprintf(to,
+		"\n  {\"mix\": \"%s\", \"arm\": \"%s\", \"run\": %d, \"rounds\": %d, "
+		"\"cut\": %s",
+		s->mix->name, c->arm->name, run, c->rounds, c->cut ? "true" : "false");
+	print_number(to, "work", c->work.mean);
+	print_number(to, "work_lo", c->work.lo);
+	print_number(to, "work_hi", c->work.hi);
+	print_number(to, "stp", c->stp.mean);
+	print_number(to, "stp_lo", c->stp.lo);
+	print_number(to, "stp_hi", c->stp.hi);
+	print_number(to, "antt", c->sustained_antt);
+	print_number(to, "worst_ntt", c->sustained_worst);
+	print_number(to, "antt_at_once", c->antt.mean);
+	print_number(to, "worst_ntt_at_once", c->worst_ntt.mean);
+	print_number(to, "makespan_s", c->makespan.mean);
+	fprintf(to, ", \"policy\": %s%s%s}", c->policy[0] ? "\"" : "",
+		c->policy[0] ? c->policy : "null", c->policy[0] ? "\"" : "");
+}
+
+int report_print_json(FILE *to, const struct report_input *in, struct errbuf *err)
+{
+	const char *const dir[] = {in->first_dir, in->second_dir};
+	static struct summary s;
+	const char *sep = "";
+
+	fputs("{\"bench\": \"realmix\", \"provenance\": \"measured\", \"results\": [", to);
+	for (size_t i = 0; mixes_get(i); i++)
+		for (int run = 0; run < 2; run++) {
+			int rc = dir[run] ? summary_read(&s, dir[run], mixes_get(i), err) : 0;
+
+			if (rc)
+				return rc;
+			for (int k = 0; dir[run] && k < s.n; k++) {
+				if (!s.cell[k].rounds)
+					continue;
+				fputs(sep, to);
+				print_json_cell(to, &s, &s.cell[k], run + 1);
+				sep = ",";
+			}
+		}
+	fputs("]}\n", to);
+	return 0;
 }

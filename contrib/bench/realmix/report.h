@@ -17,5 +17,7 @@ struct report_input {
 
 /* Markdown. 0 or -errno: a file cannot be read or is damaged, named. */
 int report_print(FILE *to, const struct report_input *in, struct errbuf *err);
+/* The mixes alone, in the benchmarks' JSON: one result per mix, arm and run. */
+int report_print_json(FILE *to, const struct report_input *in, struct errbuf *err);
 
 #endif

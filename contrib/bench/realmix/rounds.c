@@ -87,6 +87,15 @@ static int resolve_all(const struct rounds *r, const char *mix, const char *list
 	return n;
 }
 
+/* The same program earlier in the mix: it has been measured just now. */
+static bool solo_done(const struct walk *w, int p)
+{
+	for (int i = 0; i < p; i++)
+		if (strcmp(w->mix.program[i].name, w->mix.program[p].name) == 0)
+			return true;
+	return false;
+}
+
 static int solos(struct walk *w, struct errbuf *err)
 {
 	static struct solo solo;
@@ -98,7 +107,7 @@ static int solos(struct walk *w, struct errbuf *err)
 		struct measured m;
 
 		rc = state_read_solo(&solo, w->r->dir, prog->name, err);
-		if (rc == -ENOENT) {
+		if (rc == -ENOENT || (!rc && solo.disturbed && !solo_done(w, p))) {
 			w->s->label = prog->name;
 			rc = check_time(w, err);
 			if (!rc)
@@ -142,6 +151,8 @@ static void fill_row(struct row *row, const struct walk *w, const struct arm *ar
 		snprintf(row->program[p], sizeof(row->program[p]), "%s", w->mix.program[p].name);
 		row->time_s[p] = stats_mean(m->times[p].s, m->times[p].n);
 		row->runs[p] = m->times[p].n;
+		for (int k = 0; k < row->runs[p] && k < RUNS_KEPT; k++)
+			row->run_s[p][k] = m->times[p].s[k];
 	}
 }
 
@@ -209,7 +220,7 @@ static int run_round(struct walk *w, int round, struct errbuf *err)
 		bool bad;
 		int rc = state_read_row(&row, w->r->dir, w->mix.name, arm->name, round, err);
 
-		if (rc == -ENOENT) {
+		if (rc == -ENOENT || (!rc && row.disturbed)) {
 			rc = known_bad(w, arm, round, &bad, err);
 			if (!rc && !bad)
 				rc = measure_one(w, arm, round, err);

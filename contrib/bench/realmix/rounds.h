@@ -21,8 +21,8 @@ struct rounds {
 };
 
 /*
- * rounds_run - measures what is not there yet. 0; -ETIME: until was reached, the rest is left;
- * -EINTR; other errors with what and where.
+ * rounds_run - measures what is not there yet, or was disturbed. 0; -ETIME: until was reached, the
+ * rest is left; -EINTR; other errors with what and where.
  */
 int rounds_run(struct setting *s, const struct rounds *r, struct errbuf *err);
 

@@ -14,7 +14,7 @@
 
 #include "common/cleanup.h"
 
-#define VERSION 1
+#define FILE_VERSION 1
 
 /* A file being read: the first thing wrong with it. */
 struct reader {
@@ -106,7 +106,7 @@ static int open_reader(struct reader *r)
 	if (!json_object_is_type(r->root, json_type_object))
 		return r->rc = err_set(r->err, -EINVAL, "%s: damaged: no JSON object", r->path);
 	v = get(r, r->root, "version", json_type_int);
-	if (!r->rc && (!v || json_object_get_int(v) != VERSION))
+	if (!r->rc && (!v || json_object_get_int(v) != FILE_VERSION))
 		bad(r, "version", "is not one that this realmix knows");
 	check_text(r, "bench", "realmix");
 	return r->rc;
@@ -125,6 +125,17 @@ static void read_program(struct reader *r, struct json_object *o, struct row *re
 	ret->time_s[i] = get_number(r, o, "seconds", true);
 	v = get(r, o, "runs", json_type_int);
 	ret->runs[i] = v ? json_object_get_int(v) : 0;
+	v = get(r, o, "each", json_type_array);
+	if (!r->rc && (int)json_object_array_length(v) !=
+			      (ret->runs[i] < RUNS_KEPT ? ret->runs[i] : RUNS_KEPT))
+		bad(r, "each", "has another number of runs");
+	for (int k = 0; !r->rc && k < ret->runs[i] && k < RUNS_KEPT; k++) {
+		struct json_object *x = json_object_array_get_idx(v, (size_t)k);
+
+		ret->run_s[i][k] = x ? json_object_get_double(x) : NAN;
+		if (!(ret->run_s[i][k] > 0))
+			bad(r, "each", "holds something else");
+	}
 	if (!r->rc && !ret->program[i][0])
 		bad(r, "name", "is empty");
 	if (!r->rc && (ret->runs[i] < 0 || ret->runs[i] > RUNS_MAX))
@@ -204,7 +215,7 @@ out:
 static void add_head(struct json_object *o)
 {
 	json_object_object_add(o, "bench", json_object_new_string("realmix"));
-	json_object_object_add(o, "version", json_object_new_int(VERSION));
+	json_object_object_add(o, "version", json_object_new_int(FILE_VERSION));
 	json_object_object_add(o, "provenance", json_object_new_string("measured"));
 }
 
@@ -256,11 +267,14 @@ int state_write_row(const struct row *row, const char *dir, struct errbuf *err)
 	json_object_object_add(
 		o, "reason", row->reason[0] ? json_object_new_string(row->reason) : NULL);
 	for (int i = 0; i < row->n; i++) {
-		struct json_object *p = json_object_new_object();
+		struct json_object *p = json_object_new_object(), *each = json_object_new_array();
 
 		json_object_object_add(p, "name", json_object_new_string(row->program[i]));
 		json_object_object_add(p, "seconds", number(row->time_s[i]));
 		json_object_object_add(p, "runs", json_object_new_int(row->runs[i]));
+		for (int k = 0; k < row->runs[i] && k < RUNS_KEPT; k++)
+			json_object_array_add(each, number(row->run_s[i][k]));
+		json_object_object_add(p, "each", each);
 		json_object_array_add(list, p);
 	}
 	json_object_object_add(o, "programs", list);

@@ -18,6 +18,7 @@
 #define ROUND_SUSTAINED 0
 #define ROUNDS_MAX      32
 #define PATH_LEN        512
+#define RUNS_KEPT       64
 
 struct row {
 	char mix[32], arm[32];
@@ -31,6 +32,7 @@ struct row {
 	/* Seconds from submission to end; NAN did not end. Sustained: the runs' mean. */
 	double time_s[PROGRAMS_MAX];
 	int runs[PROGRAMS_MAX];
+	double run_s[PROGRAMS_MAX][RUNS_KEPT]; /* each of them, of as many as there is room for */
 };
 
 struct solo {

@@ -8,6 +8,9 @@
 
 #include "contrib/bench/realmix/mixes.h"
 
+#define RESAMPLES 2000
+#define SEED      1
+
 /* Student's t, 97.5 %, by degrees of freedom. */
 static double t_quantile(int df)
 {
@@ -40,15 +43,14 @@ struct estimate estimate_of(const double *v, int n)
 
 static int read_solos(struct summary *s, const char *dir, struct errbuf *err)
 {
-	static struct solo solo;
-
 	s->solo_sum_s = 0;
 	for (int p = 0; p < s->mix->n; p++) {
-		int rc = state_read_solo(&solo, dir, s->mix->program[p].name, err);
+		struct solo *solo = &s->solo[p];
+		int rc = state_read_solo(solo, dir, s->mix->program[p].name, err);
 
 		if (rc && rc != -ENOENT)
 			return rc;
-		s->solo_s[p] = rc || solo.disturbed ? NAN : stats_median(solo.run_s, solo.n);
+		s->solo_s[p] = rc || solo->disturbed ? NAN : stats_median(solo->run_s, solo->n);
 		s->solo_sum_s += s->solo_s[p];
 	}
 	return 0;
@@ -75,25 +77,34 @@ static void slowdowns(
 	}
 }
 
-static int read_sustained(
-	const struct summary *s, struct cell *c, const char *dir, struct errbuf *err)
+static int read_sustained(struct summary *s, struct cell *c, const char *dir, struct errbuf *err)
 {
+	struct times solo[PROGRAMS_MAX], corun[PROGRAMS_MAX];
+	struct score score;
 	struct row row;
 	int rc = state_read_row(&row, dir, s->mix->name, c->arm->name, ROUND_SUSTAINED, err);
 
-	c->stp = c->sustained_antt = c->sustained_worst = NAN;
-	if (rc == -ENOENT || (!rc && (row.disturbed || row.n != s->mix->n || !row_ended(&row))))
+	c->stp = (struct estimate){NAN, NAN, NAN, 0};
+	c->sustained_antt = c->sustained_worst = NAN;
+	if (rc == -ENOENT || (!rc && (row.disturbed || row.n != s->mix->n || !row_ended(&row) ||
+					     isnan(s->solo_sum_s))))
 		return 0;
+	for (int p = 0; !rc && p < row.n; p++) {
+		solo[p] = (struct times){s->solo[p].run_s, s->solo[p].n};
+		corun[p] = (struct times){
+			row.run_s[p], row.runs[p] < RUNS_KEPT ? row.runs[p] : RUNS_KEPT};
+	}
+	if (!rc)
+		rc = stats_score(&score, solo, corun, row.n, RESAMPLES, SEED);
 	if (rc)
 		return rc;
-	c->stp = 0;
-	for (int p = 0; p < row.n; p++)
-		c->stp += s->solo_s[p] / row.time_s[p];
-	slowdowns(s, &row, &c->sustained_antt, &c->sustained_worst);
+	c->stp = (struct estimate){score.stp, score.stp_lo, score.stp_hi, row.runs[0]};
+	c->sustained_antt = score.antt;
+	c->sustained_worst = score.worst_ntt;
 	return 0;
 }
 
-static int read_cell(const struct summary *s, struct cell *c, const char *dir, struct errbuf *err)
+static int read_cell(struct summary *s, struct cell *c, const char *dir, struct errbuf *err)
 {
 	double makespan[ROUNDS_MAX], work[ROUNDS_MAX], antt[ROUNDS_MAX], worst[ROUNDS_MAX];
 	int n = 0, ended = 0;
@@ -113,10 +124,10 @@ static int read_cell(const struct summary *s, struct cell *c, const char *dir, s
 				"%s/%s.%s.%d.json: damaged: not the mix's %d "
 				"programs",
 				dir, s->mix->name, c->arm->name, k, s->mix->n);
-		if (row.policy[0]) {
+		if (row.policy[0])
 			memcpy(c->policy, row.policy, sizeof(c->policy));
+		if (row.reason[0])
 			memcpy(c->reason, row.reason, sizeof(c->reason));
-		}
 		if (row.disturbed) {
 			c->n_disturbed++;
 			continue;

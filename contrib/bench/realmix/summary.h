@@ -25,14 +25,16 @@ struct cell {
 	/* At once: submission to end over solo, mean and worst program, mean over rounds. */
 	struct estimate antt, worst_ntt;
 	char policy[32], reason[160]; /* ruling; "" not known */
-	/* Restarted until each has run often enough; stp NAN: not measured. */
-	double stp, sustained_antt, sustained_worst;
+	/* Restarted until each has run often enough; stp.mean NAN: not measured. */
+	struct estimate stp; /* interval by bootstrap over runs (stats.h) */
+	double sustained_antt, sustained_worst;
 };
 
 struct summary {
 	const struct mix *mix;
 	double solo_s[PROGRAMS_MAX], solo_sum_s; /* medians; NAN not measured */
-	struct cell cell[ARMS_MAX];              /* that have rows */
+	struct solo solo[PROGRAMS_MAX];
+	struct cell cell[ARMS_MAX]; /* that have rows */
 	int n;
 };
 

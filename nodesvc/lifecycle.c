@@ -411,10 +411,7 @@ void lifecycle_after_answer(struct daemon *d)
 			d->jobs.step[i]->dirty = true;
 }
 
-/*
- * What is only written down can wait for the next tick: on a node whose cores are all taken, our
- * writing would run where the step being launched runs. The ledger never waits.
- */
+/* What may be lost, in one transaction; rows of steps are not among it. */
 static void write_histories(struct daemon *d)
 {
 	int64_t now_ns = ipc_now_ns();
@@ -424,16 +421,23 @@ static void write_histories(struct daemon *d)
 		return;
 	d->last_history_ns = now_ns;
 	own = record_begin(d->record, NULL) == 0;
-	for (int i = 0; i < d->jobs.n; i++)
-		history_write(d, d->jobs.step[i]);
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->kept && now_ns - s->carried_ns >= CARRY_NS)
+			adopt_carry(d, s);
+		history_write(d, s);
+	}
 	if (own)
 		record_end(d->record, 0, NULL);
 }
 
+/*
+ * What is only written down can wait for the next tick: on a node whose cores are all taken, our
+ * writing would run where the step being launched runs. The ledger never waits.
+ */
 void lifecycle_flush(struct daemon *d)
 {
-	int64_t now_ns = ipc_now_ns();
-
 	decide_flush(d);
 	ptable_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
@@ -445,7 +449,7 @@ void lifecycle_flush(struct daemon *d)
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
-		if (s->kept && (s->dirty || now_ns - s->carried_ns >= CARRY_NS))
+		if (s->kept && s->dirty)
 			adopt_carry(d, s);
 		s->dirty = false;
 	}

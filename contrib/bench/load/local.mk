@@ -6,5 +6,6 @@ contrib_bench_bin_overhead_SOURCES = \
 	contrib/bench/load/reads.c contrib/bench/load/reads.h \
 	tests/live/step_fixture.c tests/live/step_fixture.h \
 	nodesvc/gain.c nodesvc/gain.h
+contrib_bench_bin_overhead_CFLAGS = $(UNIT_CFLAGS)
 contrib_bench_bin_overhead_LDADD = libcommon.la $(CHECK_LIBS) -lm
 EXTRA_DIST += contrib/bench/overhead

@@ -105,7 +105,13 @@ static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 
 static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
 {
-	return proc_mark(a->root, s->step_path, "tasks", ret);
+	char dir[FILE_MAX];
+
+	if (!v1_out_where(a, s->step_path, dir, sizeof(dir)))
+		return proc_mark(a->root, s->step_path, "tasks", ret);
+	/* What was moved out outlives the step. */
+	return fsroot_exists(a->root, s->step_path) ? proc_mark(a->root, dir, "tasks", ret)
+						    : -ENOENT;
 }
 
 static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,

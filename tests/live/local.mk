@@ -41,8 +41,7 @@ EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh .shellch
 EXTRA_DIST += tests/live/pollers.c tests/live/lib.sh tests/live/spine.sh .shellcheckrc
 
 # Stands where colocd would.
-LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker
-LIVE_HELPERS = tests/live/live_msgdump tests/live/live_client
+LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la

@@ -128,3 +128,17 @@ int fsroot_write(const struct fsroot *r, const char *path, const char *text)
 		return -errno;
 	return (size_t)n == len ? 0 : -EIO;
 }
+
+int fsroot_mkdir(const struct fsroot *r, const char *path)
+{
+	const char *rel = below(path);
+
+	return !rel ? -EINVAL : mkdirat(r->fd, rel, 0755) < 0 ? -errno : 0;
+}
+
+int fsroot_rmdir(const struct fsroot *r, const char *path)
+{
+	const char *rel = below(path);
+
+	return !rel ? -EINVAL : unlinkat(r->fd, rel, AT_REMOVEDIR) < 0 ? -errno : 0;
+}

@@ -40,4 +40,8 @@ ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
 /* Writes @text in one write(2); 0 or -errno. The file must exist. */
 int fsroot_write(const struct fsroot *r, const char *path, const char *text);
 
+/* A directory: 0 or -errno. For file systems where one is an object of the kernel's. */
+int fsroot_mkdir(const struct fsroot *r, const char *path);
+int fsroot_rmdir(const struct fsroot *r, const char *path);
+
 #endif

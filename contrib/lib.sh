@@ -6,7 +6,7 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(autoconf automake libtool make gcc pkg-config check libhwloc-dev libpapi-dev libpfm4-dev
   libyaml-dev libjson-c-dev libsqlite3-dev libsmartcols-dev libslurm-dev)
-run_packages=(slurm-wlm slurm-client munge valgrind)
+run_packages=(slurm-wlm slurm-client munge valgrind openmpi-bin runc)
 export LC_ALL=C.UTF-8
 
 start_s=$SECONDS
@@ -62,4 +62,54 @@ run_quiet() {
     tail -40 "$log" >&2
     die "failed: $*"
   }
+}
+
+# start_colocd BUILD DIR LINE...: colocd of that build with a configuration of these lines; its
+# store, socket (DIR/colocd.sock) and log are in DIR. Sets colocd_pid.
+start_colocd() {
+  local b=$1 d=$2
+  shift 2
+  printf '%s\n' "store: $d/store" "socket: $d/colocd.sock" "$@" >"$d/coloc.yaml"
+  chmod 644 "$d/coloc.yaml"
+  "$b/nodesvc/colocd" --config="$d/coloc.yaml" >"$d/colocd.log" 2>&1 &
+  colocd_pid=$!
+  for _ in $(seq 100); do
+    [ -S "$d/colocd.sock" ] && return
+    kill -0 "$colocd_pid" 2>/dev/null || die "colocd ended: $(tail -1 "$d/colocd.log")"
+    sleep 0.1
+  done
+  die "colocd opens no socket: $(tail -1 "$d/colocd.log")"
+}
+
+# gromacs_water DIR NM [relaxed]: DIR/water.tpr, a cube of water of that edge, PME. Where the edge
+# is no multiple of the solvent box's, molecules overlap: then it must be relaxed first.
+gromacs_water() {
+  local dir=$1 start=conf.gro
+  mkdir -p "$dir"
+  (
+    cd "$dir"
+    gmx -quiet solvate -cs spc216.gro -box "$2" "$2" "$2" -o conf.gro
+    printf '%s\n' '#include "oplsaa.ff/forcefield.itp"' '#include "oplsaa.ff/spc.itp"' \
+      '[ system ]' water '[ molecules ]' "SOL $(grep -c OW conf.gro)" >topol.top
+    printf '%s\n' 'cutoff-scheme = Verlet' 'coulombtype = PME' 'rcoulomb = 0.9' 'rvdw = 0.9' >em.mdp
+    cat em.mdp - >md.mdp <<'MDP'
+integrator = md
+dt = 0.002
+nsteps = 1000
+tcoupl = v-rescale
+tc-grps = System
+tau-t = 0.5
+ref-t = 300
+gen-vel = yes
+gen-seed = 1
+constraints = h-bonds
+MDP
+    if [ "${3:-}" = relaxed ]; then
+      printf '%s\n' 'integrator = steep' 'nsteps = 200' >>em.mdp
+      gmx -quiet grompp -f em.mdp -c conf.gro -p topol.top -o em.tpr -maxwarn 5
+      gmx -quiet mdrun -s em.tpr -ntmpi 1 -ntomp 1 -pin off -deffnm em
+      start=em.gro
+    fi
+    gmx -quiet grompp -f md.mdp -c "$start" -p topol.top -o water.tpr -maxwarn 5
+  ) >"$dir/gromacs.log" 2>&1 || die "no input for GROMACS: see $dir/gromacs.log"
 }

@@ -5,7 +5,9 @@ dist_man_MANS += \
 	nodesvc/colocd.8 \
 	spank/spank_coloc.8
 # End of dist_man_MANS
-EXTRA_DIST += doc/architecture.md doc/counters.md
+EXTRA_DIST += doc/architecture.md doc/counters.md doc/compatibility.md
+EXTRA_DIST += doc/architecture.md doc/counters.md doc/security.md
+EXTRA_DIST += doc/architecture.md doc/counters.md doc/launch-environment.md
 
 TESTS += tests/check-docs.sh
 dist_check_SCRIPTS += tests/check-docs.sh

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/ipc.h"
 #include "common/msg.h"
+#include "nodesvc/carry.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -45,6 +46,30 @@ void adopt_keep(struct daemon *d, struct step *s)
 		log_warning("step %s: a restart would not know it: %s", s->id, err.text);
 }
 
+void adopt_carry(struct daemon *d, struct step *s)
+{
+	static struct msg figures; /* 32 KiB */
+	struct timespec ts;
+	struct registration reg = {
+		.job_id = s->job_id,
+		.step_id = s->step_id,
+		.nodeid = s->nodeid,
+		.figures = figures.buf,
+	};
+	struct errbuf err;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	reg.figures_ns = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+	/* Of a gap that is not over, the figures are as old as its beginning. */
+	if (s->track.gap.open_ns)
+		reg.figures_ns = s->track.gap.open_ns;
+	carry_save(s, &figures);
+	reg.figures_len = figures.len;
+	s->carried_ns = ipc_now_ns();
+	if (record_registration_figures(d->record, &reg, &err) < 0)
+		log_debug("step %s: a restart would lose its figures: %s", s->id, err.text);
+}
+
 void adopt_mark_released(struct daemon *d, struct step *s)
 {
 	static const char mark[] = "released=1";
@@ -69,7 +94,7 @@ void adopt_forget(struct daemon *d, const struct step *s)
 struct kept {
 	struct registration reg;
 	char tasks[4096];
-	struct msg msg;
+	struct msg msg, figures;
 };
 
 struct kept_list {
@@ -95,6 +120,10 @@ static int copy_kept(const struct registration *reg, void *arg)
 	snprintf(k->tasks, sizeof(k->tasks), "%s", reg->tasks ? reg->tasks : "");
 	memcpy(k->msg.buf, reg->message, reg->message_len);
 	k->msg.len = reg->message_len;
+	if (reg->figures && reg->figures_len <= sizeof(k->figures.buf)) {
+		memcpy(k->figures.buf, reg->figures, reg->figures_len);
+		k->figures.len = reg->figures_len;
+	}
 	l->item[l->n++] = k;
 	return 0;
 }
@@ -110,7 +139,20 @@ static void add_tasks(struct step *s, const char *text)
 		if (*text++ != ',')
 			break;
 	}
-	/* Those that ended unseen leave the step's status unknown. */
+}
+
+/* What the former daemon measured; without it all of the step's life so far was measured by
+ * nobody. Tasks that ended unseen leave its status unknown. */
+static void take_figures(struct step *s, const struct kept *k)
+{
+	struct errbuf err;
+	bool have = k->figures.len > 0;
+
+	if (have && carry_load(s, &k->figures, &err) < 0) {
+		log_warning("step %s: what was measured of it is lost: %s", s->id, err.text);
+		have = false;
+	}
+	track_adopt(s, have ? k->reg.figures_ns : 0);
 	if (s->n_tasks < s->ntasks)
 		s->exit_unknown = true;
 }
@@ -166,6 +208,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	clock_gettime(CLOCK_REALTIME, &ts);
 	s->start_mono_ns -= ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - k->reg.start_ns;
 	s->start_unix_ns = k->reg.start_ns;
+	take_figures(s, k);
 	if (s->status == STATUS_PENDING && s->was_placed)
 		s->status = STATUS_PLACED;
 	sample_open_step(d, s);

@@ -376,11 +376,6 @@ int conf_load(struct conf *ret, const char *path, bool check_owner, struct errbu
 			"%s: key 'launch_env.omp_library': '%.100s' is neither auto nor an "
 			"absolute path",
 			r.file, c->launch_env.omp_library);
-	if (c->envelope == ENVELOPE_NODE)
-		return err_set(err, -EINVAL,
-			"%s: envelope 'node' is not available in this version; use 'allocation' "
-			"with SelectType=select/linear and OverSubscribe=FORCE",
-			r.file);
 	*ret = *c;
 	return 0;
 }

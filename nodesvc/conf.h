@@ -32,6 +32,7 @@ enum conf_envelope { ENVELOPE_ALLOCATION, ENVELOPE_NODE };
 enum conf_multi_node { MULTI_NODE_ENVELOPE, MULTI_NODE_INDEPENDENT };
 enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
 enum conf_detector { DETECTOR_WIDTH, DETECTOR_PAPER };
+enum conf_memory { MEMORY_STAY, MEMORY_FOLLOW };
 enum conf_threads { THREADS_ENVELOPE, THREADS_PLACEMENT, THREADS_LEAVE };
 
 struct conf {
@@ -45,6 +46,7 @@ struct conf {
 	enum conf_envelope envelope;
 	enum topo_level domain;
 	struct coreset reserve;
+	struct coreset fast_cores; /* das-fa, das-fam-c; empty: unknown */
 	bool share_smt;
 	enum conf_multi_node multi_node;
 	bool respect_user_binding;
@@ -59,9 +61,12 @@ struct conf {
 	double baseline_fraction; /* of the time under Slurm's own placement; 0 never */
 	double control_fraction;  /* of steps that start without a lever; 0 none */
 	double min_dwell_s;
+	bool gang_polling;     /* MPI ranks that poll take turns, whatever policy rules */
 	int gang_slice_ms;     /* of policies that give slices and were told nothing else */
 	int freeze_max_ms;     /* no step is frozen longer */
 	int max_moves_per_min; /* per step; 0 no limit */
+	enum conf_memory memory;
+	int memory_mib_per_s;
 	bool dry_run;
 	struct {
 		bool enabled, batch;

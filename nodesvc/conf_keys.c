@@ -18,6 +18,7 @@ const struct conf_key conf_keys[] = {
 	{"envelope", CONF_CHOICE, AT(envelope), .values = "allocation|node"},
 	{"domain", CONF_DOMAIN, AT(domain), .reload = false},
 	{"reserve", CONF_CPULIST, AT(reserve), RELOAD},
+	{"fast_cores", CONF_CPULIST, AT(fast_cores), RELOAD},
 	{"share_smt", CONF_BOOL, AT(share_smt), .reload = false},
 	{"multi_node", CONF_CHOICE, AT(multi_node), .values = "envelope|independent", RELOAD},
 	{"respect_user_binding", CONF_BOOL, AT(respect_user_binding), RELOAD},
@@ -32,6 +33,9 @@ const struct conf_key conf_keys[] = {
 	{"control_fraction", CONF_DOUBLE, AT(control_fraction), RANGE(0, 1), RELOAD},
 	{"min_dwell_s", CONF_DOUBLE, AT(min_dwell_s), RANGE(0, 3600), RELOAD},
 	{"max_moves_per_min", CONF_INT, AT(max_moves_per_min), RANGE(0, 10000), RELOAD},
+	{"memory", CONF_CHOICE, AT(memory), .values = "stay|follow", RELOAD},
+	{"memory_mib_per_s", CONF_INT, AT(memory_mib_per_s), RANGE(1, 1048576), RELOAD},
+	{"gang_polling", CONF_BOOL, AT(gang_polling), RELOAD},
 	{"gang_slice_ms", CONF_INT, AT(gang_slice_ms), RANGE(50, 60000), RELOAD},
 	{"freeze_max_ms", CONF_INT, AT(freeze_max_ms), RANGE(200, 60000), RELOAD},
 	{"dry_run", CONF_BOOL, AT(dry_run), RELOAD},
@@ -101,6 +105,9 @@ void conf_defaults(struct conf *c)
 	/* LIRA names none. Two seconds: a move costs about 150 ms (SBMP's warm-up per sample). */
 	c->min_dwell_s = 2;
 	c->max_moves_per_min = 12;
+	/* Ours: some tenth of what a socket's memory gives, so that others hardly see it. */
+	c->memory_mib_per_s = 1024;
+	c->gang_polling = true;
 	/* Measured on GROMACS and LAMMPS, two cores: 0.1 s slices cost under 5 %. */
 	c->gang_slice_ms = 100;
 	/* Nobody names one. Well below what a user takes for a hang, or a peer for a dead one. */

@@ -69,7 +69,7 @@ static int do_jobs(struct request *r)
 {
 	struct json_object *list = json_object_new_array();
 
-	sample_run(r->d, ipc_now_ns(), false);
+	sample_refresh(r->d);
 	for (int i = 0; i < r->d->jobs.n; i++)
 		if (may_see(r, r->d->jobs.step[i]))
 			json_object_array_add(list, ctl_json_step(r->d, r->d->jobs.step[i]));
@@ -195,6 +195,50 @@ static void user_name(uint32_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
+/* What a user may keep in the store: profiles and measurements, each; more than anybody has
+ * programs, and some 200 KiB. */
+#define KEPT_PER_USER 500
+
+struct kept_count {
+	const char *user;
+	int n;
+};
+
+static int count_profile(const struct profile *p, void *arg)
+{
+	struct kept_count *c = arg;
+
+	c->n += strcmp(p->user, c->user) == 0;
+	return 0;
+}
+
+static int count_measurement(const struct measurement *m, void *arg)
+{
+	struct kept_count *c = arg;
+
+	(void)m;
+	c->n++;
+	return 0;
+}
+
+/* -EDQUOT: he has to remove some first. Root may keep what it likes. */
+static int check_quota(struct request *r, const char *user, bool measured)
+{
+	struct kept_count c = {.user = user};
+	int rc;
+
+	if (r->uid == 0)
+		return 0;
+	rc = measured ? record_measurement_list(
+				r->d->record, NULL, user, count_measurement, &c, r->err)
+		      : record_profile_list(r->d->record, count_profile, &c, r->err);
+	if (rc < 0 || c.n < KEPT_PER_USER)
+		return rc;
+	log_warning("uid %u: no more than %d profiles are kept", r->uid, KEPT_PER_USER);
+	return err_set(
+		r->err, -EDQUOT, "%d are kept for you already: remove some (profile rm)", c.n);
+}
+
 static int put_measured(struct request *r, const char *json)
 {
 	struct measurement m;
@@ -206,6 +250,9 @@ static int put_measured(struct request *r, const char *json)
 		user_name(r->uid, m.user, sizeof(m.user));
 	if (!*m.node_type)
 		snprintf(m.node_type, sizeof(m.node_type), "%s", r->d->node_type);
+	rc = check_quota(r, m.user, true);
+	if (rc < 0)
+		return rc;
 	rc = record_measurement_put(r->d->record, &m, r->err);
 	return rc < 0 ? rc : replace(r, measured_to_json(&m));
 }
@@ -234,6 +281,9 @@ static int do_profile_put(struct request *r)
 		user_name(r->uid, p.user, sizeof(p.user));
 	if (!*p.node_type)
 		snprintf(p.node_type, sizeof(p.node_type), "%s", r->d->node_type);
+	rc = check_quota(r, p.user, false);
+	if (rc < 0)
+		return rc;
 	rc = record_profile_put(r->d->record, &p, r->err);
 	if (rc < 0)
 		return rc;
@@ -417,8 +467,10 @@ int ctl_run(
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!cmd || strcmp(commands[i].name, cmd) != 0)
 			continue;
-		if (commands[i].root && uid != 0)
+		if (commands[i].root && uid != 0) {
+			log_info("uid %u asked for '%s': only root may", uid, cmd);
 			return err_set(err, -EPERM, "%s: only root may", cmd);
+		}
 		r.ret = json_object_new_object();
 		rc = r.ret ? commands[i].run(&r) : err_set(err, -ENOMEM, "out of memory");
 		if (r.ret)

@@ -8,6 +8,7 @@
 
 #include "common/ipc.h"
 #include "config.h"
+#include "nodesvc/actuate/resctrl.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
@@ -78,6 +79,8 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	ADD(o, "gain_placement_hi", number(f.gain_placement_hi));
 	ADD(o, "gain_basis", known_text(f.gain_basis));
 	ADD(o, "windows", json_object_new_int(s->track.windows.n));
+	ADD(o, "launch", known_text(f.launch));
+	ADD(o, "unmeasured_s", number((double)f.gap_ns / 1e9));
 	return o;
 }
 
@@ -339,6 +342,26 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	return o;
 }
 
+/* What the node has, and that no policy asks for it yet; or why it has nothing. */
+static struct json_object *resctrl_json(const struct daemon *d)
+{
+	const struct resctrl_caps *c;
+	char text[160];
+	int n = 0;
+
+	if (!d->resctrl)
+		return ctl_json_text(d->resctrl_why_not);
+	c = resctrl_get_caps(d->resctrl);
+	if (c->n_ways)
+		n = snprintf(text, sizeof(text), "%d ways, ", c->n_ways);
+	if (c->bandwidth_step)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "bandwidth by %d %%, ",
+			c->bandwidth_step);
+	snprintf(text + n, sizeof(text) - (size_t)n, "%d groups; no policy asks for them",
+		c->n_groups);
+	return json_object_new_string(text);
+}
+
 struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
@@ -362,13 +385,16 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
 	ADD(o, "domain", json_object_new_string(topo_level_name(d->topo->domain_level)));
 	ADD(o, "n_domains", json_object_new_int(d->topo->n_domains));
-	ADD(o, "envelope", json_object_new_string("allocation"));
+	ADD(o, "envelope",
+		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "pus", ctl_json_coreset(&d->topo->all));
 	ADD(o, "reserved", ctl_json_coreset(&d->conf.reserve));
 	ADD(o, "node_type", ctl_json_text(d->node_type));
 	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
+	ADD(o, "resctrl", resctrl_json(d));
+	ADD(o, "memory", json_object_new_string(memory_says(d)));
 	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
 	ADD(sig, "report", report_lines(d->counters.report));
 	ADD(o, "signals", sig);
@@ -393,7 +419,7 @@ static struct json_object *view_job(struct daemon *d, const struct step *s)
 	struct json_object *current = json_object_new_object();
 	struct coreset envelope;
 
-	coreset_and(&envelope, &s->envelope, &d->usable);
+	decide_envelope(d, s, &envelope);
 	ADD(o, "id", json_object_new_string(s->id));
 	ADD(o, "order", json_object_new_int64(s->order));
 	if (*s->type)

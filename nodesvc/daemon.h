@@ -22,6 +22,9 @@
 
 struct server;
 struct rotate;
+struct ptable;
+struct memory;
+struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -58,17 +61,26 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate; /* NULL: no guard, so no rotation */
+	struct rotate *rotate;   /* NULL: no guard, so no rotation */
+	struct memory *memory;   /* NULL until first needed */
+	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	char resctrl_why_not[160];
+	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
-	/* decide.c */
+	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
+	struct ptable *ptable;  /* of the das policies */
+	bool engine_is_new;     /* it has seen no view, and so no table */
+	struct event task_done; /* for the next decision */
+	bool has_task_done;
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
-	struct loop_source *tick;
+	struct loop_source *tick, *sampler;
 	bool ticking;
-	int64_t last_sample_ns, last_reconcile_ns;
+	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
+	uint64_t n_rounds; /* of looks at the steps */
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
@@ -100,13 +112,17 @@ struct daemon {
 	char last_error[256];
 };
 
-/* decide.c: policies, plans and their execution */
+/* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
+ * their execution */
 int decide_open(struct daemon *d, struct errbuf *err);
 void decide_close(struct daemon *d);
 /* Starts the ruling policy for a step that asks for @spec ("": the default). 0: it rules or may
  * join; *ret_reason tells a joiner that another policy rules. -EPERM refused with the reason. */
 int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
 	size_t size, struct errbuf *err);
+/* Where @s may be placed: its allocation, or with envelope: node those of all co-located jobs; less
+ * what is reserved. */
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret);
 /* POLICY_ASKS_* that this node cannot carry out. */
 uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
@@ -126,6 +142,8 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 /* Back to Slurm's placement; the step goes on with @status. */
 int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
 void decide_tick(void *daemon);
+/* Changes of phase that samples showed: each is an event of its own. */
+void decide_phases(struct daemon *d);
 void decide_start_ticking(struct daemon *d);
 
 /* The configured options of @spec's policy; at most @max. They point into the configuration. */
@@ -147,6 +165,8 @@ void recording_check(struct daemon *d);
 /* trial.c */
 int trial_open(struct daemon *d, struct errbuf *err);
 bool trial_is_on(const struct daemon *d);
+/* Steps are where the plan does not have them: samples say nothing of it. */
+bool trial_displaces(const struct daemon *d);
 /* Puts everybody where the plan has him; results that nobody heard are lost. */
 void trial_abort(struct daemon *d);
 /* At a tick: starts a window when one is due. */
@@ -159,9 +179,18 @@ void track_keep_speed(struct daemon *d, const struct step *s, int cores, bool al
 
 /* sample.c: signals of the live steps */
 void sample_open_step(struct daemon *d, struct step *s);
-/* Reads all steps when interval_ms has passed (or @force); true: new samples are there. */
-bool sample_run(struct daemon *d, int64_t now_ns, bool force);
+/* The sampler: a timer of its own, every interval_ms, and after half of it where a sample is
+ * suspect (engine/phase.h). It stops with the last step. */
+int sample_open(struct daemon *d, struct errbuf *err);
+void sample_close(struct daemon *d);
+void sample_start(struct daemon *d);
+/* One look at all steps, at @now_ns: each is read, or found to run as before. */
+void sample_round(struct daemon *d, int64_t now_ns);
+/* Reads all steps, if interval_ms have passed since they were read. */
+void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
+/* It was moved, or its neighbours were: read at every interval for a while. */
+void sample_unsettle(struct step *s);
 
 /* history.c: a step's coresets and signals over time, for the report */
 /* It is on @cores from now on; @why may be NULL. Nothing is written yet. */
@@ -202,6 +231,8 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 
 /* adopt.c: living through a restart of the daemon */
 void adopt_keep(struct daemon *d, struct step *s);
+/* What was measured of it so far, for the next daemon. */
+void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);

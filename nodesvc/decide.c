@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * decide.c - from the live table to a view, through the engine, to the kernel.
+ * decide.c - from the live table to a view, through the engine, to a plan for all steps.
  *
- * One policy rules the node's co-located set at a time. When a signal it needs is missing, the
- * configured fallback decides, and every step it placed says so.
+ * One policy rules the node's co-located set at a time (ruling.c). When a signal it needs is
+ * missing, the configured fallback decides, and every step it placed says so. place.c makes a
+ * step's part true.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -16,195 +17,32 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
-
-int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max)
-{
-	size_t len = strcspn(spec, ",");
-	const struct policy_ops *ops;
-	char name[64];
-	int n = 0;
-
-	/* First, so that anything more particular stands after it. */
-	snprintf(name, sizeof(name), "%.*s", (int)len, spec);
-	ops = policy_find(name);
-	if (ops && ops->options && strstr(ops->options, "slice_ms=") && n < max) {
-		snprintf(d->slice_ms, sizeof(d->slice_ms), "%d", d->conf.gang_slice_ms);
-		ret[n++] = (struct policy_option){"slice_ms", d->slice_ms};
-	}
-	for (int i = 0; i < d->conf.n_policy_options && n < max; i++) {
-		const struct conf_pair *p = &d->conf.policy_option[i];
-
-		if (strncmp(p->key, spec, len) == 0 && p->key[len] == '.')
-			ret[n++] = (struct policy_option){p->key + len + 1, p->value};
-	}
-	return n;
-}
-
-static int make_engine(struct daemon *d, const char *spec, struct engine **ret, struct errbuf *err)
-{
-	struct policy_option options[CONF_LIST_MAX + 1];
-	struct policy_cfg cfg = {
-		.topo = d->topo,
-		.max_jobs = JOBS_MAX,
-		.share_smt = d->conf.share_smt,
-		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,
-		.option = options,
-	};
-
-	cfg.n_options = decide_options(d, spec, options, CONF_LIST_MAX + 1);
-	return engine_create(ret, spec, &cfg, err);
-}
-
-static int set_ruling(struct daemon *d, const char *spec, const char *by, struct errbuf *err)
-{
-	struct engine *e;
-	int rc = make_engine(d, spec, &e, err);
-
-	if (rc < 0)
-		return rc;
-	engine_free(d->engine);
-	d->engine = e;
-	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
-	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
-	recording_engine(d, false);
-	return 0;
-}
-
-int decide_renew(struct daemon *d, struct errbuf *err)
-{
-	struct engine *ruling, *fallback;
-	int rc = make_engine(d, d->ruling, &ruling, err);
-
-	if (rc < 0)
-		return rc;
-	rc = make_engine(d, d->conf.fallback, &fallback, err);
-	if (rc < 0) {
-		engine_free(ruling);
-		return rc;
-	}
-	engine_free(d->engine);
-	engine_free(d->fallback);
-	d->engine = ruling;
-	d->fallback = fallback;
-	return 0;
-}
-
-int decide_open(struct daemon *d, struct errbuf *err)
-{
-	int rc = plan_init(&d->plan, JOBS_MAX, err);
-
-	if (rc < 0)
-		return rc;
-	d->plan.want_explain = true;
-	rc = make_engine(d, d->conf.fallback, &d->fallback, err);
-	if (rc < 0)
-		return err_wrap(err, rc, "key 'fallback'");
-	rc = set_ruling(d, d->conf.policy, "", err);
-	if (rc < 0)
-		return err_wrap(err, rc, "key 'policy'");
-	rc = trial_open(d, err);
-	return rc < 0 ? rc : loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
-}
-
-void decide_close(struct daemon *d)
-{
-	engine_free(d->engine);
-	engine_free(d->fallback);
-	d->engine = d->fallback = NULL;
-	plan_done(&d->plan);
-	if (d->tick)
-		loop_remove(d->loop, d->tick);
-	if (d->trial.timer)
-		loop_remove(d->loop, d->trial.timer);
-	d->tick = d->trial.timer = NULL;
-}
-
-int decide_reconfigure(struct daemon *d, struct errbuf *err)
-{
-	struct engine *fallback;
-	int rc = make_engine(d, d->conf.fallback, &fallback, err);
-
-	if (rc < 0)
-		return err_wrap(err, rc, "key 'fallback'");
-	/* A policy that a user's step brought in goes on ruling until the set is empty. */
-	rc = *d->ruling_by ? 0 : set_ruling(d, d->conf.policy, "", err);
-	if (rc < 0) {
-		engine_free(fallback);
-		return err_wrap(err, rc, "key 'policy'");
-	}
-	engine_free(d->fallback);
-	d->fallback = fallback;
-	recording_engine(d, true);
-	if (d->ticking) {
-		d->ticking = false;
-		decide_start_ticking(d);
-	}
-	return 0;
-}
-
-static int count_managed(const struct daemon *d)
-{
-	int n = 0;
-
-	for (int i = 0; i < d->jobs.n; i++)
-		n += step_is_managed(d->jobs.step[i]);
-	return n;
-}
-
-static bool listed(const struct conf_list *l, const char *item, size_t len)
-{
-	for (int i = 0; i < l->n; i++)
-		if (strncmp(l->item[i], item, len) == 0 && l->item[i][len] == '\0')
-			return true;
-	return l->n == 0;
-}
-
-int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *ret_reason,
-	size_t size, struct errbuf *err)
-{
-	const char *want = *spec ? spec : d->conf.policy;
-	size_t len = strcspn(want, ",");
-	bool empty = count_managed(d) == 0;
-	char name[64];
-
-	*ret_reason = '\0';
-	snprintf(name, sizeof(name), "%.*s", (int)len, want);
-	if (*spec) {
-		const struct policy_ops *ops = policy_find(name);
-
-		if (!ops || !ops->on_node)
-			return err_set(err, -EINVAL, "policy '%s' does not run on a node", name);
-		if (!listed(&d->conf.allow_policies, name, len))
-			return err_set(err, -EPERM, "policy '%s' is not in allow_policies", name);
-	}
-	if (empty && (!*spec || d->conf.policy_lock)) {
-		if (strcmp(d->ruling, d->conf.policy) != 0 || *d->ruling_by) {
-			int rc = set_ruling(d, d->conf.policy, "", err);
-
-			if (rc < 0)
-				return rc;
-		}
-	} else if (empty) {
-		int rc = set_ruling(d, want, step_id, err);
-
-		if (rc < 0)
-			return rc;
-		log_info("policy %s rules: step %s asked for it", d->ruling, step_id);
-	}
-	if (*spec && strcmp(d->ruling, want) != 0) {
-		const char *why = d->conf.policy_lock ? "policy_lock" : "the running set has it";
-
-		if (d->conf.policy_conflict == CONFLICT_REFUSE)
-			return err_set(err, -EPERM,
-				"policy '%s' asked for, '%s' rules (%s), and policy_conflict is "
-				"refuse",
-				want, d->ruling, why);
-		snprintf(ret_reason, size, "asked for %s; %s rules (%s)", want, d->ruling, why);
-	}
-	return 0;
-}
+#include "nodesvc/memory.h"
+#include "nodesvc/place.h"
+#include "nodesvc/ptable.h"
 
 /* ---- view ---- */
+
+void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
+{
+	*ret = s->envelope;
+	/* Steps of several nodes keep their allocation, unless they are placed like any other. */
+	if (d->conf.envelope == ENVELOPE_NODE &&
+		(s->nnodes <= 1 || d->conf.multi_node != MULTI_NODE_ENVELOPE))
+		for (int i = 0; i < d->jobs.n; i++)
+			if (step_is_managed(d->jobs.step[i]))
+				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
+	coreset_and(ret, ret, &d->usable);
+}
+
+/* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
+static int polling_ranks(const struct daemon *d, const struct step *s)
+{
+	if (!d->conf.gang_polling || !s->polling.on || s->nnodes > 1 || s->batch || s->dry_run ||
+		d->conf.dry_run || s->turn.refused || rotate_why_not(d))
+		return 0;
+	return s->polling.ranks;
+}
 
 static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
 {
@@ -222,7 +60,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
-		coreset_and(&j->envelope, &s->envelope, &d->usable);
+		decide_envelope(d, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
@@ -249,20 +87,31 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->priority_high = s->priority_high;
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
+		j->polling = polling_ranks(d, s);
 		steps[n++] = s;
 	}
 	v->now_s = (double)ipc_now_ns() / 1e9;
 	v->seed = 1;
+	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
+	v->fast_cores = coreset_is_empty(&d->conf.fast_cores) ? NULL : &d->conf.fast_cores;
 	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
 	return n;
+}
+
+/* step_note() adds nothing more. */
+static bool list_is_full(const char *list)
+{
+	size_t len = strlen(list);
+
+	return len >= 3 && strcmp(list + len - 3, "...") == 0;
 }
 
 static void list_shares(struct daemon *d, const struct step *s, char *buf, size_t size)
 {
 	*buf = '\0';
-	for (int i = 0; i < d->jobs.n; i++) {
+	for (int i = 0; i < d->jobs.n && !list_is_full(buf); i++) {
 		const struct step *o = d->jobs.step[i];
 
 		if (o != s && step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset))
@@ -270,125 +119,12 @@ static void list_shares(struct daemon *d, const struct step *s, char *buf, size_
 	}
 }
 
-/* ---- making it true ---- */
-
 static int64_t unix_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
-static void note_coreset(struct step *s)
-{
-	char text[CORESET_STR_MAX];
-
-	step_note(s->history, sizeof(s->history), ";",
-		coreset_format(&s->coreset, text, sizeof(text)), true);
-	history_note(s, &s->coreset, s->why);
-}
-
-/* Writes one step's coreset into the kernel (unless dry). On failure Slurm's placement stands. */
-static int apply(struct daemon *d, struct step *s, struct errbuf *err)
-{
-	struct actuate_result result;
-	int rc;
-
-	if (d->conf.dry_run || s->dry_run || actuate_get_ops(d->actuate) == &actuate_none) {
-		s->status = STATUS_OBSERVED;
-		if (actuate_get_ops(d->actuate) == &actuate_none)
-			snprintf(s->reason, sizeof(s->reason), "nothing is moved: %.120s",
-				actuate_why_not(d->actuate));
-		note_coreset(s);
-		return 0;
-	}
-	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
-	/* What was lent was lent beside the old cores: it is off them now. */
-	lend_end(d, s);
-	if (rc < 0) {
-		/* It would fail at every tick: leave the step alone from now on. */
-		if (rc != -ENOENT && rc != -ESRCH) {
-			log_warning("step %s: %s, left to Slurm's placement", s->id, err->text);
-			snprintf(
-				s->reason, sizeof(s->reason), "cannot be moved: %.120s", err->text);
-			s->status = STATUS_EXCLUDED;
-			coreset_zero(&s->coreset);
-		}
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
-		return rc;
-	}
-	s->coreset = result.coreset;
-	s->status = STATUS_PLACED;
-	track_disturb(s);
-	attach_update(d, s);
-	note_coreset(s);
-	return 0;
-}
-
-int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
-{
-	if (!step_is_managed(s))
-		return 0;
-	if (ipc_now_ns() < s->track.control_until_ns)
-		return 0; /* decide_finish() places it later */
-	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &s->envelope)) {
-		/* The allocation is not what Slurm's item said: decide again with the truth. */
-		coreset_zero(&s->coreset);
-		decide_run(d, EVENT_ARRIVAL, s->id, s);
-	}
-	if (coreset_is_empty(&s->coreset) || strcmp(s->policy, "none") == 0) {
-		s->status = STATUS_OBSERVED;
-		return 0;
-	}
-	return apply(d, s, err);
-}
-
-int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why)
-{
-	struct errbuf err;
-	int rc = 0;
-
-	rotate_leave(d, s);
-	s->turn.slices = 0;
-	lend_end(d, s);
-	if (s->located)
-		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
-	if (rc < 0) {
-		log_error("step %s: restore: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
-			err.text);
-	} else if (s->located) {
-		history_note(s, &s->slurm_step, why);
-	}
-	s->status = status;
-	s->to_apply = false;
-	coreset_zero(&s->coreset);
-	attach_update(d, s);
-	if (why)
-		snprintf(s->reason, sizeof(s->reason), "%s", why);
-	return rc;
-}
-
-/* A tick may wait: no step is moved again within its dwell, nor more often than configured. */
-static bool must_wait(const struct daemon *d, const struct step *s, int64_t now_ns)
-{
-	if (s->status != STATUS_PLACED)
-		return false;
-	if (now_ns - s->last_move_ns < (int64_t)(d->conf.min_dwell_s * 1e9))
-		return true;
-	return d->conf.max_moves_per_min && s->moves_in_window >= d->conf.max_moves_per_min &&
-	       now_ns - s->move_window_ns < INT64_C(60000000000);
-}
-
-static void count_move(struct step *s, int64_t now_ns)
-{
-	if (now_ns - s->move_window_ns >= INT64_C(60000000000)) {
-		s->move_window_ns = now_ns;
-		s->moves_in_window = 0;
-	}
-	s->moves_in_window++;
-	s->last_move_ns = now_ns;
 }
 
 static void note_decision(struct daemon *d, struct step *s, const char *event,
@@ -474,7 +210,9 @@ static void record_decision(struct daemon *d, const char *event)
 static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *jobs,
 	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
 {
+	static uint32_t turns[JOBS_MAX]; /* before */
 	struct explain *explain = NULL;
+	bool turned = false;
 	int moved = 0;
 
 	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
@@ -486,10 +224,14 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
 	*ret_moved = moved;
+	for (int i = 0; i < v->n_jobs; i++)
+		turns[i] = steps[i]->turn.slices;
 	rotate_plan(d, &d->plan, steps);
+	for (int i = 0; i < v->n_jobs; i++)
+		turned |= turns[i] != steps[i]->turn.slices;
 	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
-	if (!moved && type == EVENT_TICK)
+	if (!moved && !turned && type == EVENT_TICK)
 		return;
 	if (*d->plan.explain)
 		explain = explain_new(d->plan.explain);
@@ -509,7 +251,8 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
 		/* New company is a decision too, also for one who stays where he is. */
 		list_shares(d, s, shares, sizeof(shares));
-		if (changed || !last || strcmp(last->shares, shares) != 0)
+		if (changed || !last || turns[i] != s->turn.slices ||
+			strcmp(last->shares, shares) != 0)
 			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
 				shares, explain);
 		/* Tasks that have not started are decide_place()'s. */
@@ -599,7 +342,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	/* Static: too large for the stack, and one thread decides. */
 	static struct view_job jobs[JOBS_MAX];
 	static struct step *steps[JOBS_MAX];
-	struct event event[PLAN_EXPERIMENTS_MAX + 1];
+	struct event event[PLAN_EXPERIMENTS_MAX + 2];
 	struct view v = {.event = event};
 	struct errbuf err, why = {.text = ""};
 	const char *policy;
@@ -614,6 +357,13 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < d->n_results; i++)
 		event[v.n_events++] = d->result[i];
 	d->n_results = 0;
+	/* What a new engine is told has it already. */
+	if (d->has_task_done && !d->engine_is_new)
+		event[v.n_events++] = d->task_done;
+	d->has_task_done = false;
+	if (d->engine_is_new)
+		ptable_tell(d, engine_policy(d->engine)->name, &v);
+	d->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
@@ -633,10 +383,10 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
-	if (type == EVENT_TICK || type == EVENT_PHASE)
+	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
-				must_wait(d, steps[i], now_ns))
+				place_must_wait(d, steps[i], now_ns))
 				return;
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
@@ -670,16 +420,16 @@ void decide_finish(struct daemon *d)
 			continue;
 		if (s->to_apply) {
 			s->to_apply = false;
-			if (apply(d, s, &err) < 0)
+			if (place_apply(d, s, &err) < 0)
 				continue;
 			s->rebinds++;
 			d->n_rebinds++;
-			count_move(s, now_ns);
+			place_count_move(s, now_ns);
 			s->dirty = true;
 		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
 			   s->n_tasks >= s->ntasks && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
-			apply(d, s, &err);
+			place_apply(d, s, &err);
 		}
 	}
 	rotate_update(d);
@@ -693,13 +443,14 @@ void decide_finish(struct daemon *d)
 
 void decide_start_ticking(struct daemon *d)
 {
-	if (!d->ticking)
+	if (!d->ticking) {
 		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+		sample_start(d);
+	}
 	d->ticking = true;
 }
 
-/* Each change is an event of its own, at the tick that saw it. */
-static void tell_phases(struct daemon *d)
+void decide_phases(struct daemon *d)
 {
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -731,9 +482,8 @@ void decide_tick(void *daemon)
 		d->ticking = false;
 		return;
 	}
-	sample_run(d, now_ns, false);
-	tell_phases(d);
-	if (count_managed(d))
+	memory_tick(d, now_ns);
+	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	trial_consider(d, now_ns);
 }

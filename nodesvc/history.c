@@ -48,9 +48,10 @@ void history_write(struct daemon *d, struct step *s)
 			coreset_format(&s->change[i].coreset, text, sizeof(text)), s->change[i].why,
 			&err);
 	s->n_changes = 0;
-	/* Nobody looks closer than a second; the store thins further as the step grows old. */
+	/* Nobody looks closer than a second (lifecycle.c asks once in one, give or take); the store
+	 * thins further as the step grows old. */
 	if (rc == 0 && s->sample_no != s->sample_written &&
-		now_ns - s->last_record_ns >= INT64_C(1000000000)) {
+		now_ns - s->last_record_ns >= INT64_C(900000000)) {
 		rc = record_sample(d->record, s->row_id, &s->thin, unix_ns(), s->signal, &err);
 		s->sample_written = s->sample_no;
 		s->last_record_ns = now_ns;

@@ -124,6 +124,8 @@ static void step_free(struct step *s)
 	for (int i = 0; i < STEP_DECISIONS_MAX; i++)
 		explain_put(s->decision[i].explain);
 	utilization_close(s->util);
+	clocks_done(&s->pace.clocks);
+	free(s->pace.tid);
 	utilization_close(s->turn.util);
 	pages_free(s->pages);
 	free(s->task);
@@ -225,4 +227,13 @@ struct coreset step_cpus(const struct step *s)
 
 	coreset_or(&all, &s->coreset, &s->lent);
 	return all;
+}
+
+int jobs_count_managed(const struct jobs *j)
+{
+	int n = 0;
+
+	for (int i = 0; i < j->n; i++)
+		n += step_is_managed(j->step[i]);
+	return n;
 }

@@ -14,10 +14,13 @@
 
 #include "common/coreset.h"
 #include "nodesvc/actuate/actuate.h"
+#include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/memory.h"
 #include "nodesvc/pages.h"
+#include "nodesvc/polling.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
 #include "nodesvc/track.h"
@@ -67,6 +70,22 @@ struct decision {
 	struct explain *explain; /* of the whole decision; NULL none */
 };
 
+/* sample.c: how often it is looked at */
+struct pace {
+	pid_t *tid; /* its threads at the last reading */
+	int n_tids;
+	uint64_t mark; /* of that list; see actuate.h */
+	bool has_mark;
+	struct clocks clocks; /* of the processes among them */
+	int64_t run_ns;       /* what they showed, at */
+	int64_t run_at_ns;    /* on the step's own clock; 0: nothing to compare with */
+	double running;       /* cores it ran on at the last reading; NAN unknown */
+	int64_t read_ns;      /* time of the last reading; 0 none */
+	bool confirm;         /* the last reading told of a change */
+	int restless;         /* readings to come at every interval */
+	int64_t verified_ns;  /* lifecycle.c: its cpuset was read */
+};
+
 /* A coreset that the store does not have yet. */
 struct step_change {
 	int64_t t_ns; /* Unix */
@@ -88,6 +107,7 @@ struct step {
 	char user[33], account[64], partition[64], job_name[128];
 	char program[JOB_TYPE_MAX]; /* argv[0]'s last component */
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
+	uint32_t links;             /* LINKS_: runtimes its executable links; 0 not known */
 	char req_policy[128];       /* what the user asked for; "" the default */
 	char policy[32];            /* that rules it now */
 	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
@@ -114,9 +134,10 @@ struct step {
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
-	bool dirty;      /* its accounting row is to be written */
-	bool kept;       /* it is in the store */
-	bool was_placed; /* adopted with a placement of ours */
+	bool dirty;         /* its accounting row is to be written */
+	bool kept;          /* it is in the store */
+	int64_t carried_ns; /* when its figures were put there last; monotonic */
+	bool was_placed;    /* adopted with a placement of ours */
 
 	struct utilization *util;
 	struct counters *counters;
@@ -127,16 +148,19 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
+	struct pace pace;
 	struct track track;
 	bool phase_changed; /* the engine has not been told */
 	struct track_work trial_mark;
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
 	struct turn turn; /* rotate.c */
+	struct polling polling;
 	/* lend.c: others' cores it may use while they idle, at the lowest priority */
 	struct coreset lent, lent_wanted;
 	bool lent_failed;
 	int64_t lent_changed_ns;
+	struct step_memory memory;
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
@@ -194,5 +218,6 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 struct coreset step_cpus(const struct step *s);
 /* May the engine place it? (not excluded, aside, released) */
 bool step_is_managed(const struct step *s);
+int jobs_count_managed(const struct jobs *j);
 
 #endif

@@ -2,6 +2,9 @@
 /*
  * launch.c - the launch environment: short spins and yielding, set before exec.
  *
+ * What the executable links decides what is set (linkage.h); what each setting is worth is
+ * measured by contrib/bench/waitpolicy.
+ *
  * One family per runtime; if the user set one member, none of that family is set. The plugin
  * reports the user's own settings as "set=NAME" records.
  */
@@ -9,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nodesvc/launch_family.h"
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/launch_family.h"
+#include "nodesvc/linkage.h"
 
 static const char *users_own(const struct msg *m, enum launch_family family)
 {
@@ -34,6 +38,28 @@ static struct launch_var *add(struct step *s, const char *name, const char *valu
 	return v;
 }
 
+/*
+ * Which runtime listens to a variable; 0: all of a family. A program that links one it is not
+ * for needs none of it. A program that links none may load or start anything (an interpreter, a
+ * script): it gets them all.
+ */
+static uint32_t listeners(enum launch_family family, const char *name)
+{
+	if (family == LAUNCH_openmpi)
+		return LINKS_OPENMPI;
+	if (strncmp(name, "GOMP_", 5) == 0)
+		return LINKS_LIBGOMP;
+	return strncmp(name, "KMP_", 4) == 0 ? LINKS_LIBOMP : LINKS_LIBGOMP | LINKS_LIBOMP;
+}
+
+static void say_linked(const struct step *s, struct launch_var *v)
+{
+	char text[64];
+
+	snprintf(v->why, sizeof(v->why), "the program links %.60s",
+		linkage_text(s->links, text, sizeof(text)));
+}
+
 static void add_family(struct step *s, const struct msg *m, enum launch_family family,
 	const struct conf_pair *pair, int n_pairs)
 {
@@ -44,6 +70,8 @@ static void add_family(struct step *s, const struct msg *m, enum launch_family f
 
 		if (v && own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+		else if (v && s->links && !(s->links & listeners(family, pair[i].key)))
+			say_linked(s, v);
 	}
 }
 

@@ -17,16 +17,27 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/ptable.h"
 
 /* A registered step whose tasks never came: the launch failed before fork. */
 #define PENDING_MAX_NS INT64_C(30000000000)
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)
+/* An executable that is not read in this time, a fraction of the plugin's budget, is not known. */
+#define LINKS_MS 20
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
+/* Refused steps are logged one in so long. */
+#define REFUSALS_NS INT64_C(60000000000)
+/* So much of what was measured a crash may lose. */
+#define CARRY_NS INT64_C(5000000000)
 /* A batch shell comes back into the set when its job ran no step for this long. */
 #define ASIDE_BACK_NS INT64_C(2000000000)
+#define VERIFY_NS     INT64_C(10000000000)
+/* Nobody looks at a step's history closer than this; and one transaction writes it for all. */
+#define HISTORY_NS INT64_C(1000000000)
 
 static int64_t unix_ns(void)
 {
@@ -213,6 +224,27 @@ static int check_allowed(const struct conf *c, const struct step *s, struct errb
 	return 0;
 }
 
+/* A site that keeps many out, by its lists, is not to find that in its log for each step. */
+static void log_refusal(const char *id, const char *why)
+{
+	static int64_t last_ns = -REFUSALS_NS;
+	static int unsaid;
+	int64_t now_ns = ipc_now_ns();
+
+	if (now_ns - last_ns < REFUSALS_NS) {
+		unsaid++;
+		log_debug("step %s: refused: %s", id, why);
+		return;
+	}
+	if (unsaid)
+		log_info("step %s: refused: %s (and %d more steps since the last such line)", id,
+			why, unsaid);
+	else
+		log_info("step %s: refused: %s", id, why);
+	last_ns = now_ns;
+	unsaid = 0;
+}
+
 /* A job's batch shell makes room for the job's steps: it only waits for them. */
 static void put_batch_aside(struct daemon *d, const struct step *s)
 {
@@ -303,6 +335,16 @@ static bool start_control(struct daemon *d, struct step *s)
 	return true;
 }
 
+/* Only where there is something to choose. */
+static void find_links(struct daemon *d, struct step *s, const struct msg *m)
+{
+	const char *name = msg_get(m, "name");
+
+	if (!name || s->batch || !d->conf.launch_env.enabled)
+		return;
+	s->links = linkage_of(d->linkage, name, s->uid, LINKS_MS, s->start_mono_ns);
+}
+
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)
 {
 	struct errbuf err;
@@ -334,7 +376,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (rc == 0)
 		rc = lifecycle_admit(d, s, m, &err);
 	if (rc < 0) {
-		log_info("step %s: refused: %s", s->id, err.text);
+		log_refusal(s->id, err.text);
 		refuse_step(reply, err.text);
 		jobs_remove(&d->jobs, s);
 		return;
@@ -349,9 +391,11 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		sample_open_step(d, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);
 		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run &&
-			!start_control(d, s))
+			!start_control(d, s)) {
+			find_links(d, s, m);
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
 				topo_count_cores(d->topo, &s->coreset));
+		}
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";
 	}
@@ -371,21 +415,41 @@ void lifecycle_after_answer(struct daemon *d)
  * What is only written down can wait for the next tick: on a node whose cores are all taken, our
  * writing would run where the step being launched runs. The ledger never waits.
  */
+static void write_histories(struct daemon *d)
+{
+	int64_t now_ns = ipc_now_ns();
+	bool own;
+
+	if (d->jobs.n == 0 || now_ns - d->last_history_ns < HISTORY_NS)
+		return;
+	d->last_history_ns = now_ns;
+	own = record_begin(d->record, NULL) == 0;
+	for (int i = 0; i < d->jobs.n; i++)
+		history_write(d, d->jobs.step[i]);
+	if (own)
+		record_end(d->record, 0, NULL);
+}
+
 void lifecycle_flush(struct daemon *d)
 {
+	int64_t now_ns = ipc_now_ns();
+
 	decide_flush(d);
+	ptable_flush(d);
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		bool keep = !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
 
 		if (s->dirty || keep)
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
-		s->dirty = false;
 		if (keep)
 			adopt_keep(d, s);
 		s->kept |= keep;
-		history_write(d, s);
+		if (s->kept && (s->dirty || now_ns - s->carried_ns >= CARRY_NS))
+			adopt_carry(d, s);
+		s->dirty = false;
 	}
+	write_histories(d);
 }
 
 int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
@@ -482,6 +546,7 @@ static void compare_launches(struct daemon *d, const struct step_row *row, enum 
 	figures->gain_launch = gain.ratio;
 	figures->gain_launch_lo = gain.lo;
 	figures->gain_launch_hi = gain.hi;
+	figures->launches = gain.n;
 	if (isfinite(gain.ratio) && !figures->gain_basis)
 		figures->gain_basis = provenance_name(basis);
 }
@@ -547,6 +612,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 
 	rotate_leave(d, s);
 	lend_end(d, s);
+	memory_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
@@ -559,6 +625,8 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	slurmacct_step_ended(d, s);
+	if (final_state(s) == STEP_COMPLETED)
+		d->has_task_done = ptable_note(d, s, &d->task_done);
 	jobs_remove(&d->jobs, s);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);
@@ -652,25 +720,52 @@ void lifecycle_watch(int fd, uint32_t events, void *daemon)
 static bool tasks_gone(const struct step *s)
 {
 	for (int i = 0; i < s->n_tasks; i++)
-		if (kill(s->task[i].pid, 0) == 0 || errno != ESRCH)
+		if (!s->task[i].ended && (kill(s->task[i].pid, 0) == 0 || errno != ESRCH))
 			return false;
 	return s->n_tasks > 0;
+}
+
+/* Is the step still there? As threads() says it; where there is a directory, for less. */
+static int look_for(struct daemon *d, const struct step *s)
+{
+	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	cleanup_free pid_t *tid = NULL;
+	int n;
+
+	if (s->cgroup.step_inode)
+		return fsroot_inode(&d->root, s->cgroup.step_path) == s->cgroup.step_inode
+			       ? 0
+			       : -ENOENT;
+	return ops->threads(d->actuate, &s->cgroup, &tid, &n);
+}
+
+/* Somebody may have written unseen: where the kernel tells of writes, this is for those it lost. */
+static bool verify_is_due(const struct daemon *d, struct step *s, int64_t now_ns)
+{
+	int64_t every_ns = actuate_watch_fd(d->actuate) >= 0 ? VERIFY_NS : 0;
+
+	/* Not all in one tick. */
+	if (s->pace.verified_ns == 0)
+		s->pace.verified_ns = now_ns - s->order % 10 * (every_ns / 10);
+	if (s->status != STATUS_PLACED || now_ns - s->pace.verified_ns < every_ns)
+		return false;
+	s->pace.verified_ns = now_ns;
+	return true;
 }
 
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 {
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
-		cleanup_free pid_t *tid = NULL;
 		struct coreset cpus;
-		int n = 0, rc;
+		int rc;
 
 		if (!s->located) {
 			if (now_ns - s->start_mono_ns > PENDING_MAX_NS)
 				lifecycle_end(d, s, unix_ns());
 			continue;
 		}
-		rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n);
+		rc = look_for(d, s);
 		if (rc == -ENOENT || (rc < 0 && tasks_gone(s))) {
 			/* What tells its exit status may wait in the socket: at the next look. */
 			if (s->gone)
@@ -680,7 +775,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 			continue;
 		}
 		cpus = step_cpus(s);
-		if (s->status == STATUS_PLACED &&
+		if (verify_is_due(d, s, now_ns) &&
 			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &cpus) == 1)
 			place_again(d, s);
 		if (s->status == STATUS_ASIDE && job_has_steps(d, s)) {

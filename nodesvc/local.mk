@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
 	nodesvc/adopt.c \
+	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/attach.c \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \
@@ -15,15 +16,21 @@ libnodesvc_la_SOURCES = \
 	nodesvc/lend.c nodesvc/lend.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
+	nodesvc/linkage.c nodesvc/linkage.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/measured_json.c nodesvc/measured_json.h \
+	nodesvc/memory.c nodesvc/memory.h \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
+	nodesvc/place.c nodesvc/place.h \
+	nodesvc/polling.c nodesvc/polling.h \
+	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
+	nodesvc/ruling.c \
 	nodesvc/sample.c \
 	nodesvc/server.c \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
@@ -40,17 +47,24 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
-	tests/unit/test_loop tests/unit/test_rotate
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle tests/unit/test_loop tests/unit/test_rotate
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_jobs_SOURCES = tests/unit/test_jobs.c
 tests_unit_test_jobs_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_jobs_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_linkage_SOURCES = tests/unit/test_linkage.c
+tests_unit_test_linkage_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_linkage_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_launch_SOURCES = tests/unit/test_launch.c
 tests_unit_test_launch_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_rotate_SOURCES = tests/unit/test_rotate.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_rotate_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -73,8 +87,20 @@ tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_pace
+TESTS += tests/unit/test_pace
+tests_unit_test_pace_SOURCES = tests/unit/test_pace.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_pace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_pace_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_track
 TESTS += tests/unit/test_track
 tests_unit_test_track_SOURCES = tests/unit/test_track.c
 tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_memory
+TESTS += tests/unit/test_memory
+tests_unit_test_memory_SOURCES = tests/unit/test_memory.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_memory_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_memory_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

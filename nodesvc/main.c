@@ -20,9 +20,13 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/memory.h"
 #include "nodesvc/notify.h"
+#include "nodesvc/ptable.h"
 
 static void usage(FILE *f)
 {
@@ -93,6 +97,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 static int make_socket_dir(const char *socket_path, struct errbuf *err)
 {
 	char dir[CONF_TEXT_MAX];
+	struct stat st;
 	char *slash;
 
 	snprintf(dir, sizeof(dir), "%s", socket_path);
@@ -102,6 +107,12 @@ static int make_socket_dir(const char *socket_path, struct errbuf *err)
 	*slash = '\0';
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	/* Who may write there could put a socket of his own in the place of ours. */
+	if (stat(dir, &st) < 0)
+		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return err_set(
+			err, -EPERM, "key 'socket': %s: owner or mode lets others write", dir);
 	return 0;
 }
 
@@ -123,6 +134,23 @@ static void on_watchdog(void *arg)
 {
 	(void)arg;
 	notify_send("WATCHDOG=1");
+}
+
+/* What the node has, for status; groups of a former colocd go. */
+static void open_resctrl(struct daemon *d)
+{
+	struct errbuf err;
+	int n;
+
+	if (resctrl_open(&d->resctrl, &d->root, d->ledger, &err) < 0) {
+		snprintf(d->resctrl_why_not, sizeof(d->resctrl_why_not), "%.159s", err.text);
+		return;
+	}
+	n = resctrl_clear(d->resctrl, &err);
+	if (n < 0)
+		log_error("resctrl groups of a former colocd: %s", err.text);
+	else if (n > 0)
+		log_info("removed %d resctrl groups of a former colocd", n);
 }
 
 static int daemon_open(struct daemon *d, struct errbuf *err)
@@ -149,17 +177,20 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		if (rc < 0)
 			return rc;
 	}
+	actuate_allow_outside(d->actuate, d->conf.envelope == ENVELOPE_NODE);
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
 	counters_choose(&d->counters,
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
-	if ((rc = decide_open(d, err)) < 0)
+	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
 	if ((rc = idle_restore_all(d->actuate, err)) < 0)
 		log_error("priorities that a former colocd changed: %s", err->text);
 	else if (rc > 0)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
+	memory_open(d);
+	open_resctrl(d);
 	adopt_all(d);
 	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
 		(rc = server_create(&d->server, d, err)) < 0)
@@ -186,14 +217,20 @@ static void daemon_close(struct daemon *d)
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
+	memory_close(d);
+	if (d->resctrl && resctrl_clear(d->resctrl, &err) < 0)
+		log_error("resctrl at stop: %s", err.text);
+	resctrl_close(d->resctrl);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
 		sample_close_step(d, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
+	ptable_close(d);
 	actuate_close(d->actuate);
 	slurmacct_close(d);
 	record_close(d->record);
@@ -281,6 +318,7 @@ int main(int argc, char **argv)
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));
 	umask(022);
+	d.linkage = linkage_new();
 	rc = daemon_open(&d, &err);
 	if (rc == 0) {
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "

@@ -4,9 +4,15 @@
  *
  * Every message is answered in the callback that read it; answers that do not fit into the
  * socket's buffer wait in the connection's queue. Steps and tasks are root's to register; what
- * others may ask is ctl.c's to decide. An unprivileged user can hold CONNS_PER_UID connections.
+ * others may ask is ctl.c's to decide.
+ *
+ * Nobody but root can use the daemon up (doc/security.md): a user holds CONNS_PER_UID connections,
+ * all users together half of them; what answering a user costs is measured, and who has had his
+ * share of the loop's time waits; and what users do wrong fills no log.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -24,12 +31,29 @@
 
 #define CONNS_MAX     2048
 #define CONNS_PER_UID 16
-#define QUEUE_MAX     (4u << 20) /* bytes of answer waiting in one connection */
+/* Of all users but root: their number is no limit where a user owns a range of ids. */
+#define CONNS_OF_USERS 1024
+#define QUEUE_MAX      (4u << 20) /* bytes of answer waiting in one connection */
+
+/* One part in so many of the loop's time is a user's, or all users'. */
+#define SHARE_OF_ONE INT64_C(10)
+#define SHARE_OF_ALL INT64_C(3)
+/* Time that may be saved up: some 50 ms of answers at once for one user. */
+#define SAVED_NS    INT64_C(500000000)
+#define PEERS_MAX   64
+#define COMPLAINTS  5 /* in */
+#define COMPLAIN_NS INT64_C(10000000000)
 
 struct packet {
 	struct packet *next;
 	size_t len;
 	char data[];
+};
+
+/* A user's use of the daemon's time, kept beyond his connections. */
+struct peer {
+	uint32_t uid;
+	int64_t free_at_ns; /* before this he waits; 0: not in use */
 };
 
 struct conn {
@@ -38,6 +62,7 @@ struct conn {
 	int fd;
 	uint32_t uid;
 	pid_t pid;
+	bool waits; /* for its user's next share of time */
 	struct packet *head, **tail;
 	size_t queued;
 	struct conn *next, **prev;
@@ -49,8 +74,15 @@ struct server {
 	struct loop_source *source;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct conn *conns;
-	int n_conns;
+	int n_conns, n_of_users;
 	bool full_logged;
+	int spare_fd; /* to have one when there are no more */
+	struct peer peer[PEERS_MAX];
+	int64_t all_free_at_ns;
+	struct loop_source *wake;
+	int64_t wake_at_ns; /* 0: not set */
+	int64_t complain_ns;
+	int n_complaints;
 	struct msg in, out; /* 32 KiB each: not on the stack */
 };
 
@@ -64,6 +96,7 @@ static void conn_close(struct conn *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	s->n_conns--;
+	s->n_of_users -= c->uid != 0;
 	s->full_logged = false;
 	while (c->head) {
 		struct packet *p = c->head;
@@ -72,6 +105,116 @@ static void conn_close(struct conn *c)
 		free(p);
 	}
 	free(c);
+}
+
+/* ---- what a user may use -------------------------------------------------------------------- */
+
+/* A warning about what a user did; he cannot fill the log with them. */
+static void complain(struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void complain(struct server *s, const char *fmt, ...)
+{
+	int64_t now = ipc_now_ns();
+	char text[256];
+	va_list ap;
+
+	if (now - s->complain_ns >= COMPLAIN_NS) {
+		if (s->n_complaints > COMPLAINTS)
+			log_warning("%d more of the kind", s->n_complaints - COMPLAINTS);
+		s->complain_ns = now;
+		s->n_complaints = 0;
+	}
+	if (++s->n_complaints > COMPLAINTS)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_warning("%s", text);
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* His record; a new one takes the place of the one that has waited for nothing longest. */
+static struct peer *peer_of(struct server *s, uint32_t uid)
+{
+	struct peer *oldest = &s->peer[0];
+
+	for (int i = 0; i < PEERS_MAX; i++) {
+		if (s->peer[i].free_at_ns && s->peer[i].uid == uid)
+			return &s->peer[i];
+		if (s->peer[i].free_at_ns < oldest->free_at_ns)
+			oldest = &s->peer[i];
+	}
+	*oldest = (struct peer){.uid = uid, .free_at_ns = 1};
+	return oldest;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void charge(struct server *s, uint32_t uid, int64_t cost_ns)
+{
+	struct peer *p = peer_of(s, uid);
+	int64_t saved = ipc_now_ns() - SAVED_NS;
+
+	p->free_at_ns = later(p->free_at_ns, saved) + cost_ns * SHARE_OF_ONE;
+	s->all_free_at_ns = later(s->all_free_at_ns, saved) + cost_ns * SHARE_OF_ALL;
+}
+
+/* When he may ask again; not in the future: now. */
+static int64_t free_at(struct server *s, uint32_t uid)
+{
+	return uid == 0 ? 0 : later(peer_of(s, uid)->free_at_ns, s->all_free_at_ns);
+}
+
+static uint32_t wanted_events(const struct conn *c)
+{
+	return (c->waits ? 0 : (uint32_t)EPOLLIN) | (c->head ? (uint32_t)EPOLLOUT : 0);
+}
+
+static void on_wake(void *arg)
+{
+	struct server *s = arg;
+	int64_t now = ipc_now_ns(), next = 0;
+
+	for (struct conn *c = s->conns; c; c = c->next) {
+		int64_t at;
+
+		if (!c->waits)
+			continue;
+		at = free_at(s, c->uid);
+		if (at <= now) {
+			c->waits = false;
+			loop_set_events(s->d->loop, c->source, wanted_events(c));
+		} else if (!next || at < next) {
+			next = at;
+		}
+	}
+	s->wake_at_ns = next;
+	if (next)
+		loop_set_timer_at(s->wake, next);
+}
+
+/* True: not now; what it has sent stays in its socket. */
+static bool must_wait(struct conn *c)
+{
+	int64_t at = free_at(c->server, c->uid);
+
+	if (at <= ipc_now_ns())
+		return false;
+	c->waits = true;
+	if (!c->server->wake_at_ns || at < c->server->wake_at_ns) {
+		c->server->wake_at_ns = at;
+		loop_set_timer_at(c->server->wake, at);
+	}
+	return true;
 }
 
 /* 0, or -errno when the connection is of no use any more. */
@@ -163,7 +306,7 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 	if (strcmp(type, "attach") == 0)
 		return answer_attach(c, out);
 	if (c->uid != 0) {
-		log_warning("uid %u sent '%.40s': only root registers steps", c->uid, type);
+		complain(c->server, "uid %u sent '%.40s': only root registers steps", c->uid, type);
 		return -EPERM;
 	}
 	if (strcmp(type, "step_start") == 0) {
@@ -192,31 +335,37 @@ static void on_conn(int fd, uint32_t events, void *arg)
 	struct errbuf err;
 	ssize_t n;
 	int rc = 0;
+	int64_t start_ns = c->uid ? cpu_ns() : 0;
 
 	if (events & EPOLLOUT)
 		rc = conn_flush(c);
+	/* Gone while it waited: nobody is there to be answered. */
+	if (c->waits && (events & (EPOLLHUP | EPOLLERR)))
+		rc = -ECONNRESET;
 	/* One message a turn: nobody keeps the loop to himself. */
-	if (rc == 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+	if (rc == 0 && !c->waits && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !must_wait(c)) {
 		n = recv(fd, s->in.buf, sizeof(s->in.buf), MSG_DONTWAIT | MSG_TRUNC);
 		if (n > 0 && (size_t)n <= sizeof(s->in.buf)) {
 			s->in.len = (size_t)n;
 			rc = msg_check(&s->in, &err);
 			if (rc < 0)
-				log_warning("uid %u: %s", c->uid, err.text);
+				complain(s, "uid %u: %s", c->uid, err.text);
 			else
 				rc = dispatch(c, &s->in, &s->out);
 		} else if (n > 0) {
-			log_warning("uid %u: message of %zd bytes, limit %d", c->uid, n, MSG_MAX);
+			complain(s, "uid %u: message of %zd bytes, limit %d", c->uid, n, MSG_MAX);
 			rc = -EMSGSIZE;
 		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 			rc = -ECONNRESET;
 		}
 	}
+	if (c->uid)
+		charge(s, c->uid, cpu_ns() - start_ns);
 	if (rc < 0) {
 		conn_close(c);
 		return;
 	}
-	loop_set_events(s->d->loop, c->source, EPOLLIN | (c->head ? EPOLLOUT : 0));
+	loop_set_events(s->d->loop, c->source, wanted_events(c));
 }
 
 static int count_uid(const struct server *s, uint32_t uid)
@@ -226,6 +375,19 @@ static int count_uid(const struct server *s, uint32_t uid)
 	for (const struct conn *c = s->conns; c; c = c->next)
 		n += c->uid == uid;
 	return n;
+}
+
+/* Without a descriptor left, who knocks would be heard again and again: he is let in and out. */
+static void turn_away(struct server *s, int fd)
+{
+	int cfd;
+
+	close(s->spare_fd);
+	cfd = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (cfd >= 0)
+		close(cfd);
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	complain(s, "no descriptor is left: a connection was turned away");
 }
 
 static void on_accept(int fd, uint32_t events, void *arg)
@@ -239,14 +401,18 @@ static void on_accept(int fd, uint32_t events, void *arg)
 		socklen_t len = sizeof(cred);
 		struct conn *c;
 
-		if (cfd < 0)
-			return; /* EAGAIN; or EMFILE: the peer waits for its own deadline */
+		if (cfd < 0) {
+			if (errno == EMFILE || errno == ENFILE)
+				turn_away(s, fd);
+			return;
+		}
 		if (getsockopt(cfd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
 			close(cfd);
 			continue;
 		}
 		if (s->n_conns >= CONNS_MAX ||
-			(cred.uid != 0 && count_uid(s, cred.uid) >= CONNS_PER_UID)) {
+			(cred.uid != 0 && (s->n_of_users >= CONNS_OF_USERS ||
+						  count_uid(s, cred.uid) >= CONNS_PER_UID))) {
 			if (!s->full_logged)
 				log_warning("uid %u: too many connections", cred.uid);
 			s->full_logged = true;
@@ -270,6 +436,7 @@ static void on_accept(int fd, uint32_t events, void *arg)
 			c->next->prev = &c->next;
 		s->conns = c;
 		s->n_conns++;
+		s->n_of_users += c->uid != 0;
 	}
 }
 
@@ -322,8 +489,13 @@ int server_create(struct server **ret, struct daemon *d, struct errbuf *err)
 		free(s);
 		return rc;
 	}
-	rc = loop_add_fd(d->loop, s->fd, EPOLLIN, on_accept, s, &s->source, err);
+	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	rc = loop_add_timer(d->loop, on_wake, s, &s->wake, err);
+	if (rc == 0)
+		rc = loop_add_fd(d->loop, s->fd, EPOLLIN, on_accept, s, &s->source, err);
 	if (rc < 0) {
+		loop_remove(d->loop, s->wake);
+		close(s->spare_fd);
 		close(s->fd);
 		unlink(s->path);
 		free(s);
@@ -340,6 +512,8 @@ void server_free(struct server *s)
 	while (s->conns)
 		conn_close(s->conns);
 	loop_remove(s->d->loop, s->source);
+	loop_remove(s->d->loop, s->wake);
+	close(s->spare_fd);
 	close(s->fd);
 	unlink(s->path);
 	free(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/track.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #define SAME_PHASE 1.25
 /* A co-run's figures need the speeds of all for this share of its time. */
 #define KNOWN_SHARE 0.8
+/* In one interval: the one that is cut at its end is then a small part. */
+#define MANY_REPORTS 10
 /* Below it a step mostly waits: twice a few per cent is no other phase (seen: 0.05 and 0.10 from
  * one sample to the next of a loop that naps 4 ms). */
 #define BUSY_FLOOR        0.25
@@ -27,7 +30,7 @@ static int64_t unix_s(void)
 	return time(NULL);
 }
 
-static double unix_now(void)
+double track_unix_now(void)
 {
 	struct timespec ts;
 
@@ -81,9 +84,11 @@ const char *track_unit(const struct step *s)
 {
 	if (s->track.last.basis == PROVENANCE_HW)
 		return INSTRUCTIONS_UNIT;
-	if (s->track.last.basis != PROVENANCE_APP || !s->pages)
+	if (s->track.last.basis != PROVENANCE_APP)
 		return "";
-	return *s->pages->app.unit ? s->pages->app.unit : "units";
+	if (s->pages && *s->pages->app.unit)
+		return s->pages->app.unit;
+	return *s->track.unit ? s->track.unit : "units";
 }
 
 static bool counts_as_company(const struct step *s)
@@ -109,6 +114,8 @@ static const struct coreset *cores_of(const struct step *s)
 struct walk {
 	struct daemon *d;
 	struct step *s;
+	int cores;              /* of its envelope */
+	int rank[SIGNAL_COUNT]; /* of what is taken so far */
 };
 
 static void take_base(struct track *t, const struct measurement *m)
@@ -136,15 +143,19 @@ static int take_measurement(const struct measurement *m, void *arg)
 {
 	struct walk *w = arg;
 	struct signal *sig = &w->s->signal[m->signal];
+	int rank;
 
 	if (strcmp(m->node_type, w->d->node_type) != 0 || !(m->mean > 0))
 		return 0;
 	if (m->signal == SIGNAL_PROGRESS && m->kind != MEASURED_SHARED)
 		take_base(&w->s->track, m);
 	/* Rates that hardware counted in earlier runs: until this run has its own. Utilisation
-	 * is always live. */
-	if (m->signal <= SIGNAL_LLC_MISS_RATIO && sig->provenance == PROVENANCE_NONE)
+	 * is always live. At its own width rather than another, alone rather than in company. */
+	rank = 1 + (int)m->kind + (m->cores == w->cores ? MEASURED_COUNT : 0);
+	if (m->signal <= SIGNAL_LLC_MISS_RATIO && rank > w->rank[m->signal]) {
+		w->rank[m->signal] = rank;
 		*sig = (struct signal){m->mean, PROVENANCE_PROFILE};
+	}
 	return 0;
 }
 
@@ -167,8 +178,13 @@ static void make_curve(struct step *s)
 
 void track_open(struct daemon *d, struct step *s)
 {
-	struct walk w = {d, s};
+	struct walk w = {.d = d, .s = s, .cores = topo_count_cores(d->topo, &s->envelope)};
 	struct errbuf err;
+
+	/* A stored profile is a run of its own: it stands. */
+	for (int i = 0; i < SIGNAL_COUNT; i++)
+		if (s->signal[i].provenance != PROVENANCE_NONE)
+			w.rank[i] = INT_MAX;
 
 	s->track.rate = NAN;
 	s->track.skip = SKIP_SAMPLES;
@@ -176,6 +192,31 @@ void track_open(struct daemon *d, struct step *s)
 				d->record, s->type, s->user, take_measurement, &w, &err) < 0)
 		log_warning("step %s: %s", s->id, err.text);
 	make_curve(s);
+}
+
+static int64_t unix_ns(void)
+{
+	return (int64_t)(track_unix_now() * 1e9);
+}
+
+void track_adopt(struct step *s, int64_t saved_unix_ns)
+{
+	struct track_gap *g = &s->track.gap;
+
+	g->open_ns = saved_unix_ns ? saved_unix_ns : s->start_unix_ns;
+	g->until_report = s->track.last.basis == PROVENANCE_APP;
+}
+
+static void close_gap(struct track_gap *g, int64_t now_ns)
+{
+	if (!g->open_ns)
+		return;
+	if (now_ns < g->open_ns) /* the clock was set back */
+		now_ns = g->open_ns;
+	g->ns += now_ns - g->open_ns;
+	g->from_ns = g->from_ns ? g->from_ns : g->open_ns;
+	g->to_ns = now_ns;
+	g->open_ns = 0;
 }
 
 static void keep(struct daemon *d, const struct step *s, enum signal_id signal,
@@ -266,7 +307,7 @@ static bool near(double a, double b)
 /* The phase with these figures: one of the table, or a new one. */
 static void enter_phase(struct track *t, int cores, double busy, double intensity)
 {
-	t->phase_unix_s = unix_now();
+	t->phase_unix_s = track_unix_now();
 	for (int i = 0; i < t->n_phases; i++)
 		if (t->phase[i].cores == cores &&
 			near(fmax(t->phase[i].utilization, BUSY_FLOOR), fmax(busy, BUSY_FLOOR)) &&
@@ -370,32 +411,63 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 	return by_busy || by_intensity;
 }
 
+bool track_is_suspect(const struct step *s)
+{
+	return s->track.busy.suspect || s->track.intensity.suspect;
+}
+
 void track_disturb(struct step *s)
 {
 	s->track.skip = SKIP_SAMPLES;
+	sample_unsettle(s);
+}
+
+void track_displace(struct step *s)
+{
+	s->track.displaced = true;
+	track_disturb(s);
 }
 
 /* ---- a sample ---- */
+
+void track_skip(struct step *s)
+{
+	s->track.done = 0;
+}
+
+/*
+ * Units per cpu second. Of many reports all but a little of one interval's cpu time is told, also
+ * where others took the cpu for a part of it. Of few the rate between the reports has to serve; of
+ * one, nothing: its cpu time is not the interval's.
+ */
+static double per_cpu_second(const struct step *s, double units, double speed, uint64_t reports)
+{
+	double running = utilization_running(s->util), ran_s = utilization_ran_s(s->util);
+
+	if (!(running > 0.05) || reports < 2)
+		return NAN;
+	return reports < MANY_REPORTS ? speed / running : units / ran_s;
+}
 
 bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s)
 {
 	struct track *t = &s->track;
 	struct track_work work;
-	bool alone = track_is_alone(d, s), trial = trial_is_on(d);
+	bool alone = track_is_alone(d, s);
 	int cores = topo_count_cores(d->topo, cores_of(s));
-	double units = 0, seconds = 0, running = utilization_running(s->util), intensity = NAN;
+	double units = 0, seconds = 0, intensity = NAN;
 
 	track_read_work(d, s, &work);
-	t->done = 0;
+	if (!t->gap.until_report || work.basis == PROVENANCE_APP)
+		close_gap(&t->gap, unix_ns());
+	t->done = t->gap.open_ns ? NAN : 0;
 	if (t->has_last) {
 		double speed = track_speed(&t->last, &work, 1);
 
 		if (isfinite(speed)) {
 			units = work.total - t->last.total;
 			seconds = (double)(work.t_ns - t->last.t_ns) / 1e9;
-			/* With one report in the interval its cpu time is not the interval's. */
-			if (running > 0.05 && work.count - t->last.count >= 2)
-				intensity = speed / running;
+			intensity = per_cpu_second(s, units, speed, work.count - t->last.count);
 			t->rate = speed;
 		} else if (work.basis == PROVENANCE_APP && s->pages) {
 			t->rate = s->signal[SIGNAL_PROGRESS].value;
@@ -404,12 +476,16 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	if (work.basis != PROVENANCE_NONE) {
 		t->last = work;
 		t->has_last = true;
+		snprintf(t->unit, sizeof(t->unit), "%s", track_unit(s));
 	}
-	if (trial) {
+	t->is_apart = t->displaced || trial_displaces(d);
+	t->displaced = false;
+	if (t->is_apart) {
 		track_disturb(s);
 		return false;
 	}
-	t->done = units;
+	if (!t->gap.open_ns)
+		t->done = units;
 	if (seconds > 0 && !alone) {
 		t->shared.units += units;
 		t->shared.seconds += seconds;
@@ -468,14 +544,14 @@ void track_corun(struct daemon *d, double elapsed_s)
 	double full = 0, share = 0, ntt_full = 0, ntt_share = 0;
 	int n = 0;
 
-	if (trial_is_on(d))
-		return;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 		const char *basis;
 
 		if (!counts_as_company(s))
 			continue;
+		if (s->track.is_apart)
+			return;
 		n++;
 		/* Work done, not the rate of the moment: a program that loads its next input
 		 * publishes nothing, and that is part of its speed. */
@@ -509,9 +585,15 @@ void track_figures(struct daemon *d, struct step *s, bool complete, struct step_
 	struct track *t = &s->track;
 	struct step_figures f = STEP_FIGURES_NONE;
 	struct gain_estimate gain;
+	struct track_gap gap = t->gap;
 	double solo = track_solo(d, s, &f.speed_basis);
 
-	if (isnan(solo) && complete && s->has_profile && s->profile.solo_s > 0 &&
+	close_gap(&gap, unix_ns());
+	f.gap_ns = gap.ns;
+	f.gap_from_ns = gap.from_ns;
+	f.gap_to_ns = gap.to_ns;
+	/* What it did in a gap is in nobody's total. */
+	if (isnan(solo) && complete && !gap.ns && s->has_profile && s->profile.solo_s > 0 &&
 		t->last.basis == PROVENANCE_APP) {
 		solo = t->last.total / s->profile.solo_s;
 		f.speed_basis = "progress";
@@ -547,7 +629,9 @@ void track_close(struct daemon *d, struct step *s)
 {
 	struct track *t = &s->track;
 
-	if (t->shared.seconds == 0 && t->alone.seconds >= d->conf.profile_interval_s)
+	/* In a gap it may have had company. */
+	if (t->shared.seconds == 0 && !t->gap.ns && !t->gap.open_ns &&
+		t->alone.seconds >= d->conf.profile_interval_s)
 		keep(d, s, SIGNAL_PROGRESS, t->last.basis, topo_count_cores(d->topo, &s->envelope),
 			MEASURED_SOLO, t->alone.units / t->alone.seconds);
 }

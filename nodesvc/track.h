@@ -45,11 +45,22 @@ struct track_base { /* speed alone, from the store */
 	char unit[16];
 };
 
+/* While no daemon measured it, or one that had just come did not hear of it yet. Unix time. */
+struct track_gap {
+	int64_t ns, from_ns, to_ns; /* all of them; of the first, of the last; 0 none */
+	int64_t open_ns;            /* since when the one lasts that is not over; 0 none */
+	bool until_report;          /* its program published: it must find the new daemon first */
+};
+
 struct track {
 	struct track_work last;
 	bool has_last;
-	double rate; /* units/s now; NAN unknown */
-	double done; /* units of the last interval */
+	double rate;    /* units/s now; NAN unknown */
+	double done;    /* units of the last interval; NAN unknown */
+	bool displaced; /* since the last sample */
+	bool is_apart;  /* the last sample was of a trial's placement, in part at least */
+	char unit[16];  /* as track_unit() had it last */
+	struct track_gap gap;
 
 	/* phases */
 	struct phase busy, intensity;
@@ -94,10 +105,19 @@ struct step_figures;
 
 /* At registration: what earlier runs of the program tell (priors, speeds alone). */
 void track_open(struct daemon *d, struct step *s);
+/* Adopted, with the figures that were saved at @saved_unix_ns (0: none were). */
+void track_adopt(struct step *s, int64_t saved_unix_ns);
 /* After each sample of @s. @elapsed_s: since the sample before. True: another phase. */
 bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elapsed_s);
+/* Nobody has looked at @s this time: no work to speak of. */
+void track_skip(struct step *s);
 /* After all steps' samples: what the co-run is worth. */
 void track_corun(struct daemon *d, double elapsed_s);
+/* A trial put it where the plan does not have it, or back: what it does until the next sample does
+ * not count. */
+void track_displace(struct step *s);
+/* Its last sample may hold a change of phase: the next one is wanted early. */
+bool track_is_suspect(const struct step *s);
 /* It was moved, or will be for a while: the next samples say nothing of phases. */
 void track_disturb(struct step *s);
 /* At its end: what is worth keeping of a run alone. */
@@ -108,6 +128,8 @@ void track_read_work(struct daemon *d, struct step *s, struct track_work *ret);
 /* Units/s between two readings with at least @min_count counts between; NAN unknown. */
 double track_speed(const struct track_work *a, const struct track_work *b, uint64_t min_count);
 const char *track_unit(const struct step *s);
+/* Seconds, as whoever reads the log has them. */
+double track_unix_now(void);
 /* Other steps run on this node. */
 bool track_is_alone(const struct daemon *d, const struct step *s);
 

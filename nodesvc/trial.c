@@ -20,7 +20,10 @@
 #define SETTLE_MS 100
 /* A stretch of a window: some hundred reports of a program that reports each millisecond, and
  * five of one that does so each 100 ms. */
-#define STRETCH_MS      500
+#define STRETCH_MS 500
+/* Under the plan's placement a stretch costs nobody anything: twice as long, its noise adds half
+ * as much to a window's. */
+#define PLACED_MS       1000
 #define STRETCH_REPORTS 5
 /* An experiment whose program has not reported twice is given this much longer, times over. */
 #define EXPERIMENT_TRIES 8
@@ -34,6 +37,11 @@ enum { A1, B1, B2, A2 };
 bool trial_is_on(const struct daemon *d)
 {
 	return d->trial.kind != TRIAL_NONE;
+}
+
+bool trial_displaces(const struct daemon *d)
+{
+	return trial_is_on(d) && d->trial.displaced;
 }
 
 static bool is_placed(const struct step *s)
@@ -83,7 +91,7 @@ static void put_all(struct daemon *d, bool planned)
 			put_on(d, s, &s->coreset);
 		else
 			put_back(d, s);
-		track_disturb(s);
+		track_displace(s);
 	}
 	if (planned) {
 		rotate_update(d);
@@ -182,13 +190,15 @@ static void step_window(struct daemon *d)
 		break;
 	case 4:
 		mark_all(d);
+		next_ms = PLACED_MS;
 		break;
 	default:
 		measure_all(d, A2);
 		take_windows(d);
 		finish(d);
-		d->trial.next_window_ns = ipc_now_ns() + window_pause_ns(d) -
-					  INT64_C(1000000) * (4 * STRETCH_MS + 2 * SETTLE_MS);
+		d->trial.next_window_ns =
+			ipc_now_ns() + window_pause_ns(d) -
+			INT64_C(1000000) * (2 * PLACED_MS + 2 * STRETCH_MS + 2 * SETTLE_MS);
 		return;
 	}
 	loop_set_timer(d->trial.timer, next_ms, 0);
@@ -229,7 +239,7 @@ void trial_consider(struct daemon *d, int64_t now_ns)
 	d->trial.kind = TRIAL_WINDOW;
 	d->trial.stage = 0;
 	mark_all(d);
-	loop_set_timer(d->trial.timer, STRETCH_MS, 0);
+	loop_set_timer(d->trial.timer, PLACED_MS, 0);
 }
 
 /* ---- experiments ---- */
@@ -252,7 +262,7 @@ static void place_experiment(struct daemon *d)
 
 		if (!is_placed(s))
 			continue;
-		track_disturb(s);
+		track_displace(s);
 		rotate_leave(d, s);
 		lend_end(d, s);
 		if (s == subject(d)) {

@@ -71,6 +71,64 @@ grep -v -e '^ *- {threads' -e '^residual' -e clock_ghz -e 'from: measured' -e 'f
   -e '^  alpha' -e '^  wait' "$dir/small.yaml" >"$dir/b"
 cmp "$dir/a" "$dir/b" >&2 || complain "--native-only changed more than the times"
 
+# Counting again changes counts only; a file that fails does not keep the next from its turn.
+cp "$dir/small.yaml" "$dir/before"
+sed 's/^count: .*/count: "false"/' "$dir/before" >"$dir/broken"
+cp "$dir/broken" "$dir/broken.yaml"
+sed 's/^  loads: [0-9]*$/  loads: 1/; s/misses: [0-9]*/misses: 7/' "$dir/before" >"$dir/small.yaml"
+rc=0
+characterise --counts-only --llc=512k,4M "$dir/broken.yaml" "$dir/small.yaml" 2>"$dir/out" || rc=$?
+[ "$rc" = 1 ] || complain "a count that fails: exit status $rc, not 1"
+cmp "$dir/broken" "$dir/broken.yaml" >&2 || complain "a count that fails changed the model"
+again=$(sed -n 's/^  loads: \([0-9]*\)$/\1/p' "$dir/small.yaml")
+holds "$again >= 0.95 * $loads && $again <= 1.05 * $loads"
+holds "$(misses 524288) >= 0.8 * 2 * 10 * 198 * 198 / 8"
+for f in before small.yaml; do
+  sed -n '1,/^counts:/p; /^native:/,/^residual/p' "$dir/$f" | grep -v '^residual' >"$dir/$f.rest"
+done
+cmp "$dir/before.rest" "$dir/small.yaml.rest" >&2 || complain "--counts-only changed the times"
+cp "$dir/before" "$dir/small.yaml"
+rc=0
+characterise --native-only --runs=1 --tries=1 "$dir/none.yaml" "$dir/small.yaml" 2>"$dir/out" ||
+  rc=$?
+[ "$rc" = 1 ] || complain "no such model: exit status $rc, not 1"
+grep -q 'small: native, 2 threads' "$dir/out" || complain "one missing file stopped the next"
+rm "$dir/broken.yaml"
+
+# So does contrib/bench/models, which says at the end what it has not made.
+if command -v dpkg-query >/dev/null && command -v bash >/dev/null; then
+  mkdir -p "$dir/fake/contrib/bench/bin" "$dir/fake/contrib/programs/bin"
+  cat >"$dir/fake/contrib/bench/bin/characterise" <<'EOT'
+#!/bin/sh
+for last; do :; done
+echo "$*" >>"$(dirname "$0")/calls"
+case $last in *stencil*) echo "stencil: too short to tell" >&2; exit 1 ;; esac
+EOT
+  chmod +x "$dir/fake/contrib/bench/bin/characterise"
+  models() {
+    "$top/contrib/bench/models" --build "$dir/fake" --work "$dir/work" --out "$dir/fake" "$@"
+  }
+  rc=0
+  models --native-only --tries 2 stencil pagerank >"$dir/out" 2>&1 || rc=$?
+  [ "$rc" = 1 ] || complain "models with one that fails: exit status $rc, not 1"
+  grep -q 'not made.*: stencil$' "$dir/out" || complain "models does not say: $(cat "$dir/out")"
+  printf '%s\n' "--native-only --tries=2 $dir/fake/stencil.yaml" \
+    "--native-only --tries=2 $dir/fake/pagerank.yaml" >"$dir/expected"
+  cmp "$dir/expected" "$dir/fake/contrib/bench/bin/calls" >&2 || complain "models stopped early"
+  rc=0
+  models --tries none stencil >"$dir/out" 2>&1 || rc=$?
+  [ "$rc" = 1 ] || complain "models takes --tries none: exit status $rc"
+  grep -q "'none'" "$dir/out" || complain "--tries none is not named: $(cat "$dir/out")"
+fi
+
+# What a command leaves running when it ends is counted, too.
+characterise --counts-only --out="$dir/behind.yaml" --llc=1M \
+  sh -c "$build/contrib/programs/bin/stencil --size=200 --work=400 >/dev/null 2>&1 &" \
+  2>>"$dir/log" || complain "a command with a process left behind: $(tail -3 "$dir/log")"
+behind=$(sed -n 's/^  loads: \([0-9]*\)$/\1/p' "$dir/behind.yaml")
+holds "${behind:-0} >= 3 * 400 * 198 * 198"
+rm -f "$dir/behind.yaml"
+
 # refuses STATUS ARGUMENT...: and leaves nothing behind.
 refuses() {
   expected=$1
@@ -81,6 +139,7 @@ refuses() {
   [ ! -e "$dir/none.yaml" ] || complain "$*: left a model"
 }
 refuses 2
+refuses 2 --native-only --counts-only true
 refuses 2 --llc=1M,1M true
 refuses 2 --widths=2 true
 refuses 2 --assume=mlp=0 true

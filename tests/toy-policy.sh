@@ -60,7 +60,7 @@ diff -rq "$work/before" "$tree" >"$work/differs" || :
 [ "$(wc -l <"$work/differs")" -eq 4 ] ||
   fail "not four files differ: $(cat "$work/differs")"
 
-tests='test_golden test_engine test_sequence'
+tests='test_golden test_engine test_plan_check test_sequence'
 export CK_TIMEOUT_MULTIPLIER=20
 if [ -n "$full" ]; then
   cd "$tree"

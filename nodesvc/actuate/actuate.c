@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,7 +67,15 @@ const char *actuate_why_not(const struct actuate *a)
 int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,
 	struct errbuf *err)
 {
-	return cpus_read(a->root, s->step_path, ret, err);
+	char dir[FILE_MAX];
+	bool out = a->ops == &actuate_cgroup_v1 && v1_out_where(a, s->step_path, dir, sizeof(dir));
+
+	return cpus_read(a->root, out ? dir : s->step_path, ret, err);
+}
+
+void actuate_allow_outside(struct actuate *a, bool allow)
+{
+	a->outside = allow;
 }
 
 int actuate_restore_all(struct actuate *a, struct errbuf *err)

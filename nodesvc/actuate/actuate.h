@@ -39,9 +39,9 @@ struct step_cgroup {
 
 struct actuate_result {
 	struct coreset coreset; /* what the kernel took: cpuset.cpus read back */
-	int threads;            /* threads that have the whole set, read back */
-	int pinned;             /* threads left on a mask that the program itself chose inside it */
-	int foreign;            /* threads left alone: slurmstepd's own */
+	int threads; /* threads that have the whole set, or their rank's share, read back */
+	int pinned;  /* threads left on a mask that the program itself chose inside it */
+	int foreign; /* threads left alone: slurmstepd's own */
 };
 
 struct actuate; /* a live backend: fsroot, ledger, node's PUs */
@@ -55,17 +55,22 @@ struct actuate_ops {
 	/* All threads in the step, slurmstepd's own left out; *ret malloc'ed. Also says whether the
 	 * step still exists: -ENOENT. */
 	int (*threads)(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n);
+	/* A number that is another when the list of threads is; to know without threads() that
+	 * nobody came or went. -ENOENT as above. NULL: this backend cannot tell. */
+	int (*mark)(struct actuate *a, const struct step_cgroup *s, uint64_t *ret);
 	/* What Slurm gave: the job level's CPUs (the envelope) and the step's. */
 	int (*allocation)(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
 		struct coreset *ret_step, struct errbuf *err);
 	/*
 	 * Ledger, cpuset, every thread's mask (until no new thread turns up), read back. Every
-	 * thread of the step gets the whole set: ranks keep no relative binding yet, only threads
-	 * that the program pinned inside the set stay so. On failure all is as before. Errors:
-	 * -EINVAL empty set, -ERANGE not inside the job level (v1: its allocation is the envelope;
-	 * v2 widens the job level, which is in the ledger then) or no such CPU, -EBUSY a level
-	 * below the step holds other CPUs, -ENOENT the step has ended, -EIO the kernel took
-	 * something else, -EAGAIN threads do not settle, or the ledger's.
+	 * thread of the step gets the whole set, or, where Slurm bound the step's tasks side by
+	 * side, its task's share of it; threads that the program pinned inside the set stay so. On
+	 * failure all is as before. Errors:
+	 * -EINVAL empty set, -ERANGE not inside the job level (v1, unless actuate_allow_outside():
+	 * then the step's processes move to a cpuset of our own until restore; v2 widens the job
+	 * level, which is in the ledger then) or no such CPU, -EBUSY a level below the step holds
+	 * other CPUs (v2; v1 takes levels below along), -ENOENT the step has ended, -EIO the kernel
+	 * took something else, -EAGAIN threads do not settle, or the ledger's.
 	 *
 	 * Not before Slurm has bound *all* local tasks of the step, that is, at task_start of the
 	 * last one: slurmstepd calls sched_setaffinity() on the tasks one after the other, and one
@@ -95,6 +100,9 @@ void actuate_close(struct actuate *a);
 const struct actuate_ops *actuate_get_ops(const struct actuate *a);
 /* Why no cgroup backend was chosen; "" when one was. */
 const char *actuate_why_not(const struct actuate *a);
+
+/* May apply() take sets beyond the job's allocation (v1: false at first; v2 takes them always)? */
+void actuate_allow_outside(struct actuate *a, bool allow);
 
 /* The set that the step's level holds in the kernel now, ours or not. 0 or -errno. */
 int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,

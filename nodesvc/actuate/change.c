@@ -13,13 +13,27 @@
 
 #include "common/cleanup.h"
 
+/* The directory that has the CPUs and the threads of step @path. */
+static void where(const struct hierarchy *h, const struct actuate *a, const char *path, char *ret,
+	size_t size)
+{
+	if (!h->where || !h->where(a, path, ret, size))
+		snprintf(ret, size, "%s", path);
+}
+
 int change_threads(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	pid_t **ret, int *ret_n)
 {
 	cleanup_free struct proc_thread *t = NULL;
 	pid_t *tid;
-	int n, kept = 0, rc = h->scan(a->root, s->step_path, &t, &n);
+	char dir[FILE_MAX];
+	int n, kept = 0, rc;
 
+	where(h, a, s->step_path, dir, sizeof(dir));
+	rc = h->scan(a->root, dir, &t, &n);
+	/* What was moved out outlives the step. */
+	if (rc == 0 && !fsroot_exists(a->root, s->step_path))
+		rc = -ENOENT;
 	if (rc < 0)
 		return rc;
 	tid = calloc((size_t)n + 1, sizeof(*tid));
@@ -68,11 +82,14 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 	char text[sizeof(cs->cpus)];
 	int n = 0, rc;
 
-	rc = cpus_read_text(m->a->root, m->path, text, sizeof(text), &m->before_cpus, err);
+	where(m->h, m->a, m->path, m->dir, sizeof(m->dir));
+	rc = cpus_read_text(m->a->root, m->dir, text, sizeof(text), &m->before_cpus, err);
 	if (rc == 0)
-		rc = cpus_read_file(m->a->root, m->path, m->h->effective, &m->before, err);
+		rc = cpus_read_file(m->a->root, m->dir, m->h->effective, &m->before, err);
 	if (rc < 0)
 		return rc;
+	if (!watch_last(m->a, m->path, &m->last))
+		m->last = m->before;
 	rc = change_recorded(m->a, m->path, cs, &m->original_cpus, err);
 	if (rc == -ENOENT) {
 		*cs = (struct ledger_cpuset){.inode = (uint64_t)fsroot_inode(m->a->root, m->path)};
@@ -132,17 +149,17 @@ static int check_in_force(const struct masks *m, const struct coreset *set, stru
 {
 	char want[CORESET_STR_MAX], got[CORESET_STR_MAX];
 	struct coreset now;
-	int rc = cpus_read_file(m->a->root, m->path, m->h->effective, &now, err);
+	int rc = cpus_read_file(m->a->root, m->dir, m->h->effective, &now, err);
 
 	if (rc < 0 || coreset_is_equal(&now, set))
 		return rc;
-	return err_set(err, -EIO, "%s/%s: wrote '%.40s', reads '%.40s'", m->path, m->h->effective,
+	return err_set(err, -EIO, "%s/%s: wrote '%.40s', reads '%.40s'", m->dir, m->h->effective,
 		coreset_format(set, want, sizeof(want)), coreset_format(&now, got, sizeof(got)));
 }
 
 static int check_held(const struct masks *m, const struct coreset *set, struct errbuf *err)
 {
-	int rc = cpus_check(m->a->root, m->path, set, err);
+	int rc = cpus_check(m->a->root, m->dir, set, err);
 
 	return rc < 0 ? rc : check_in_force(m, set, err);
 }
@@ -154,7 +171,7 @@ static int write_set(
 	int rc = m->h->make_room ? m->h->make_room(m, set, err) : 0;
 
 	if (rc == 0)
-		rc = cpus_write(m->a->root, m->path, set, err);
+		rc = cpus_write(m->a->root, m->dir, set, err);
 	if (rc == 0)
 		rc = check_held(m, set, err);
 	if (rc == 0)
@@ -191,7 +208,7 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.text);
 	if (cpus_read(a->root, s->job_path, &job, NULL) == 0)
-		watch_hold(a, s, set, &job);
+		watch_hold(a, s, m.dir, set, &job);
 	*ret = result;
 	return 0;
 }
@@ -200,10 +217,14 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 	const struct coreset *set)
 {
 	struct coreset now, in_force;
-	int rc = cpus_read(a->root, s->step_path, &now, NULL);
+	char dir[FILE_MAX];
+	int rc;
 
-	if (rc == 0)
-		rc = cpus_read_file(a->root, s->step_path, h->effective, &in_force, NULL);
+	where(h, a, s->step_path, dir, sizeof(dir));
+	rc = cpus_read(a->root, dir, &now, NULL);
+	in_force = now;
+	if (rc == 0 && strcmp(h->effective, "cpuset.cpus") != 0)
+		rc = cpus_read_file(a->root, dir, h->effective, &in_force, NULL);
 	if (rc < 0)
 		return rc;
 	if (!is_same_dir(a, s->step_path, s->step_inode))
@@ -211,8 +232,9 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 	return !coreset_is_equal(&now, set) || !coreset_is_equal(&in_force, set);
 }
 
-int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
-	struct errbuf *err)
+/* @keep: the ledger goes on holding the originals. */
+static int restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	bool keep, struct errbuf *err)
 {
 	struct masks m = {.a = a, .h = h, .path = s->step_path};
 	struct ledger_cpuset cs;
@@ -233,6 +255,8 @@ int change_restore(const struct hierarchy *h, struct actuate *a, const struct st
 		rc = masks_put_back(&m, &m.ledger, &target, &why);
 	if (rc == 0)
 		rc = check_in_force(&m, &target, &why);
+	if (rc == 0 && keep)
+		goto out;
 	/* The step ended under our hands: nothing to put back. */
 	if (rc == 0 || (rc == -ENOENT && !is_same_dir(a, m.path, cs.inode)))
 		rc = ledger_forget(a->ledger, m.path, &why);
@@ -243,4 +267,29 @@ out:
 	if (rc == 0 || rc == -ENOENT)
 		watch_drop(a, m.path);
 	return rc == -ENOENT ? 0 : rc;
+}
+
+int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err)
+{
+	return restore(h, a, s, false, err);
+}
+
+int change_put_back(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err)
+{
+	return restore(h, a, s, true, err);
+}
+
+int change_record(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err)
+{
+	struct masks m = {.a = a, .h = h, .path = s->step_path};
+	struct ledger_cpuset cs;
+	int rc = begin(&m, &cs, err);
+
+	if (rc == 0)
+		rc = masks_record(&m, m.is_ours ? NULL : &cs, err);
+	masks_done(&m);
+	return rc;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/v1.h"
 
 #define CPU_IDLE   "cpu.idle"
 #define SCHED      "sched "     /* "sched TID START" */
@@ -119,7 +119,9 @@ static int find_busy(struct actuate *a, const struct step_cgroup *s, uint64_t in
 	struct todo *ret, struct errbuf *err)
 {
 	cleanup_free struct proc_thread *t = NULL;
-	int n, rc = proc_scan(a->root, s->step_path, &t, &n);
+	char dir[FILE_MAX];
+	bool out = v1_out_where(a, s->step_path, dir, sizeof(dir));
+	int n, rc = v1_out_scan(a->root, out ? dir : s->step_path, &t, &n);
 
 	ret->n = 0;
 	if (rc < 0)

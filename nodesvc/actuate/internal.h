@@ -18,6 +18,7 @@
 /* A step that apply() holds: what it wrote last, and who watches the files. */
 struct held {
 	struct step_cgroup step;
+	char dir[FILE_MAX];     /* where its CPUs are */
 	struct coreset set;     /* last applied */
 	struct coreset job_set; /* job level at that time */
 	int wd_step, wd_job;    /* inotify; -1 none. Two steps of a job share wd_job. */
@@ -34,6 +35,7 @@ struct actuate {
 	struct held *held;
 	int n_held;
 	int watch_fd; /* -1 none */
+	bool outside; /* sets may go beyond the job's allocation */
 };
 
 /* ---- locate.c: texts of /proc, no access to files ------------------------------------------ */
@@ -93,13 +95,18 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 /* -ESRCH: gone. A process's own: @tid = @tgid. */
 int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
 /*
- * All threads in v1 cpuset directory @path (below the fsroot), by process, its leader first;
- * malloc'ed. -ENOENT: no such directory.
+ * All threads in v1 cpuset directory @path (below the fsroot) and those below it, by process, its
+ * leader first; malloc'ed. -ENOENT: no such directory.
  */
 int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
-/* The same for v2, with all directories below @path; none is slurmstepd's there. */
+/* The same for a directory where none is slurmstepd's. */
+int proc_scan_all(
+	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* The same for v2; none is slurmstepd's there. */
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/* A hash of @file ("tasks", "cgroup.threads") of @path and all below; see actuate.h: mark. */
+int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
 int proc_get_mask(pid_t tid, struct coreset *ret);
 int proc_set_mask(pid_t tid, const struct coreset *mask);
@@ -133,14 +140,17 @@ const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
 struct masks {
 	struct actuate *a;
 	const struct hierarchy *h;
-	const char *path;
+	const char *path;        /* of the step: what the ledger knows it by */
+	char dir[FILE_MAX];      /* has its CPUs and threads; @path, unless they were moved out */
 	struct coreset original; /* CPUs of the step before anything of ours */
 	struct coreset before;   /* CPUs of the step before this change */
 	/* What cpuset.cpus read at these times: v2 lets it be empty, or not in force. */
 	struct coreset original_cpus, before_cpus;
-	bool is_ours;       /* the ledger knew the step before this change */
-	struct rows ledger; /* what is in the ledger */
-	struct rows seen;   /* every thread's mask before this change */
+	bool is_ours;        /* the ledger knew the step before this change */
+	bool has_ranks;      /* Slurm bound the step's tasks to different parts of it */
+	struct coreset last; /* what apply() gave the step last; else @before */
+	struct rows ledger;  /* what is in the ledger */
+	struct rows seen;    /* every thread's mask before this change */
 };
 
 void masks_done(struct masks *m);
@@ -155,10 +165,19 @@ int masks_release(
 int masks_put_back(
 	struct masks *m, const struct rows *rows, const struct coreset *target, struct errbuf *err);
 
+/* ---- ranks.c ------------------------------------------------------------------------------- */
+
+/* @ret: the part of @set that is to it as @part is to @whole, by the order of CPUs. No CPU of @part
+ * in @whole, or an empty @set: empty. */
+void ranks_share(struct coreset *ret, const struct coreset *part, const struct coreset *whole,
+	const struct coreset *set);
+
 /* ---- change.c: one change of a step's cpuset and masks, the same in both hierarchies ------- */
 
 /* What v1 and v2 do differently. */
 struct hierarchy {
+	/* Optional: has the step been moved out of its directory? Then @ret is where to. */
+	bool (*where)(const struct actuate *a, const char *step_path, char *ret, size_t size);
 	/* File with the CPUs that are in force; v1: cpuset.cpus says it itself. */
 	const char *effective;
 	/* As proc_scan(). */
@@ -182,6 +201,12 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 int change_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set);
 int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* As change_restore(), but the ledger keeps the originals. */
+int change_put_back(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* The step's originals into the ledger, nothing else. */
+int change_record(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	struct errbuf *err);
 /* -EINVAL empty, -ERANGE not within the node's CPUs, -ENOENT the step has ended. */
 int change_check_set(const struct actuate *a, const struct step_cgroup *s,
@@ -213,11 +238,13 @@ int cpus_write(
 /* ---- watch.c ------------------------------------------------------------------------------- */
 
 void watch_open(struct actuate *a);
-/* Notes that @s holds @set (job level @job_set) and watches its files. Never fails: a step that
- * cannot be watched is still found by verify(). */
-void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
-	const struct coreset *job_set);
+/* Notes that @s holds @set in @dir (job level @job_set) and watches its files. Never fails: a step
+ * that cannot be watched is still found by verify(). */
+void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
+	const struct coreset *set, const struct coreset *job_set);
 void watch_drop(struct actuate *a, const char *step_path);
+/* What the step was given last; false: this daemon has not given it anything. */
+bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret);
 /* We have written @set into the job level: no news. */
 void watch_job(struct actuate *a, const char *job_path, const struct coreset *set);
 void watch_close(struct actuate *a);

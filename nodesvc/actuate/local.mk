@@ -11,11 +11,18 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/locate.c \
 	nodesvc/actuate/locate_pid.c \
 	nodesvc/actuate/masks.c \
+	nodesvc/actuate/mems.c nodesvc/actuate/mems.h \
+	nodesvc/actuate/mems_file.h \
+	nodesvc/actuate/mems_move.c \
 	nodesvc/actuate/none.c \
 	nodesvc/actuate/proc.c \
+	nodesvc/actuate/resctrl.c nodesvc/actuate/resctrl.h \
+	nodesvc/actuate/resctrl_dirs.h \
+	nodesvc/actuate/ranks.c \
 	nodesvc/actuate/rows.c \
 	nodesvc/actuate/tree.c \
-	nodesvc/actuate/v1.c \
+	nodesvc/actuate/v1.c nodesvc/actuate/v1.h \
+	nodesvc/actuate/v1_below.c nodesvc/actuate/v1_out.c \
 	nodesvc/actuate/v2.c nodesvc/actuate/v2.h \
 	nodesvc/actuate/v2_job.c \
 	nodesvc/actuate/watch.c

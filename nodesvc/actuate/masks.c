@@ -16,6 +16,8 @@
  *   - the program's, outside: the kernel itself gives it the whole set, and gives the pin back when
  *     the set covers it again;
  *   - the program's, partly outside: released, or all threads of a region could end up on one CPU.
+ * Tasks that Slurm bound to different parts of their step are not released but given the same parts
+ * of the new set (ranks.c); that mask is told from a program's own by working it out again.
  *
  * Going back, the cpuset is written first; a thread that then shows the whole original cpuset has
  * been released and gets its original unless that was the whole cpuset too ("no mask" and "mask =
@@ -55,7 +57,7 @@ static struct coreset all_cpus(void)
 
 static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, struct errbuf *err)
 {
-	int rc = m->h->scan(m->a->root, m->path, ret, ret_n);
+	int rc = m->h->scan(m->a->root, m->dir, ret, ret_n);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s: cannot list its threads: %s", m->path,
@@ -109,7 +111,48 @@ static const struct coreset *find_original(
 	return NULL;
 }
 
-/* Is @mask, read under cpuset @cpus, the program's own choice (neither the whole nor Slurm's)? */
+/* Slurm's mask of the thread's process, where that is a part of the step's CPUs; else NULL. */
+static const struct coreset *find_part(const struct masks *m, const struct proc_thread *t)
+{
+	const struct coreset *slurm = find_original(m, &m->ledger, t->tgid, t->tgid);
+
+	return slurm && !coreset_is_subset(&m->original, slurm) &&
+			       coreset_intersects(slurm, &m->original)
+		       ? slurm
+		       : NULL;
+}
+
+/* What a thread of the step is to have when the step has @set: its rank's share, or the whole. */
+static struct coreset share_of(
+	const struct masks *m, const struct proc_thread *t, const struct coreset *set)
+{
+	const struct coreset *part = m->has_ranks ? find_part(m, t) : NULL;
+	struct coreset share = *set;
+
+	if (part)
+		ranks_share(&share, part, &m->original, set);
+	return share;
+}
+
+/* Is @mask, read under cpuset @cpus, its rank's share of that, or of what the step had last? */
+static bool is_rank_mask(const struct masks *m, const struct coreset *mask,
+	const struct coreset *cpus, const struct proc_thread *t)
+{
+	const struct coreset *part = find_part(m, t);
+	struct coreset share;
+
+	if (!part)
+		return false;
+	ranks_share(&share, part, &m->original, cpus);
+	if (coreset_is_equal(mask, &share))
+		return true;
+	ranks_share(&share, part, &m->original, &m->last);
+	coreset_and(&share, &share, cpus);
+	return coreset_is_equal(mask, &share);
+}
+
+/* Is @mask, read under cpuset @cpus, the program's own choice (neither the whole nor Slurm's, nor
+ * its rank's)? */
 static bool is_own_pin(const struct masks *m, const struct coreset *mask,
 	const struct coreset *cpus, const struct proc_thread *t)
 {
@@ -122,7 +165,7 @@ static bool is_own_pin(const struct masks *m, const struct coreset *mask,
 	if (!slurm)
 		return true;
 	coreset_and(&here, slurm, cpus);
-	return !coreset_is_equal(mask, &here);
+	return !coreset_is_equal(mask, &here) && !is_rank_mask(m, mask, cpus, t);
 }
 
 /*
@@ -188,6 +231,24 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 	return rc;
 }
 
+/* Two processes with different parts of the step, in the ledger now: tasks, or their children. */
+static void tell_ranks(struct masks *m)
+{
+	const struct coreset *first = NULL;
+
+	m->has_ranks = false;
+	for (int i = 0; i < m->seen.n && !m->has_ranks; i++) {
+		struct proc_thread t = {.tid = m->seen.v[i].tid, .tgid = m->seen.v[i].tid};
+		const struct ledger_thread *row;
+
+		row = rows_find(&m->ledger, t.tid, m->seen.v[i].start_ticks);
+		if (!row || coreset_is_subset(&m->original, &row->mask))
+			continue;
+		m->has_ranks = first && !coreset_is_equal(first, &row->mask);
+		first = &row->mask;
+	}
+}
+
 int masks_look(struct masks *m, struct errbuf *err)
 {
 	return look(m, NULL, err);
@@ -200,6 +261,8 @@ int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf 
 
 	if (rc == 0)
 		rc = save(m, cs, &fresh, err);
+	if (rc == 0)
+		tell_ranks(m);
 	rows_free(&fresh);
 	return rc;
 }
@@ -211,13 +274,35 @@ struct todo {
 	struct coreset mask; /* REPIN */
 };
 
+/* The same for a thread whose rank is to have @want of @set. */
+static enum verdict judge_rank(const struct masks *m, const struct proc_thread *t,
+	const struct coreset *mask, const struct coreset *set, const struct coreset *want,
+	bool first, struct coreset *ret_mask)
+{
+	const struct ledger_thread *was = first ? rows_find_tid(&m->seen, t->tid) : NULL;
+
+	if (coreset_is_equal(mask, want))
+		return AS_WANTED;
+	if (was && is_own_pin(m, &was->mask, &m->before, t) && coreset_is_subset(&was->mask, set)) {
+		*ret_mask = was->mask;
+		return coreset_is_equal(mask, &was->mask) ? PINNED : REPIN;
+	}
+	if (!first && coreset_is_subset(mask, set) && is_own_pin(m, mask, set, t))
+		return PINNED;
+	*ret_mask = *want;
+	return REPIN;
+}
+
 /* What is to be done with a thread that shows @mask now that the cpuset is @set. */
 static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 	const struct coreset *mask, const struct coreset *set, bool first, struct coreset *ret_mask)
 {
 	const struct ledger_thread *was;
+	const struct coreset want = share_of(m, t, set);
 	bool on_set = coreset_is_equal(mask, set);
 
+	if (!coreset_is_equal(&want, set))
+		return judge_rank(m, t, mask, set, &want, first, ret_mask);
 	if (on_set && (!first || (m->is_ours && coreset_is_equal(&m->before, set))))
 		return AS_WANTED;
 	was = first ? rows_find_tid(&m->seen, t->tid) : NULL;
@@ -297,11 +382,12 @@ static const struct coreset *wanted_back(const struct masks *m, const struct row
 	const struct proc_thread *t, const struct coreset *mask, const struct coreset *target)
 {
 	const struct ledger_thread *was = rows_find_tid(&m->seen, t->tid);
+	bool rank = was && is_rank_mask(m, &was->mask, &m->before, t);
 
-	if (!coreset_is_equal(mask, target))
+	if (!coreset_is_equal(mask, target) && !rank)
 		return NULL; /* a memory of its own */
 	/* Pinned by the program under us, and wiped by an older kernel on the way back. */
-	if (was && !coreset_is_equal(&was->mask, &m->before))
+	if (was && !rank && !coreset_is_equal(&was->mask, &m->before))
 		return &was->mask;
 	return find_original(m, rows, t->tid, t->tgid);
 }

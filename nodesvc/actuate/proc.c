@@ -204,17 +204,43 @@ static int join(const struct fsroot *root, const pid_t *procs, int n_procs, cons
 	return 0;
 }
 
-int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+/* FNV-1a over a file of thread numbers, going on from @hash. */
+static int hash_file(const struct fsroot *root, const char *dir, const char *file, uint64_t *hash)
 {
-	cleanup_free pid_t *tasks = NULL;
-	cleanup_free pid_t *procs = NULL;
-	int n_tasks = 0, n_procs = 0, rc;
+	cleanup_free char *text = NULL;
+	char path[FILE_MAX];
+	ssize_t n;
 
-	/* Threads first: a process that ends in between only makes the list shorter. */
-	rc = read_pids(root, path, "tasks", &tasks, &n_tasks);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	n = fsroot_read_alloc(root, path, &text);
+	if (n < 0)
+		return n == -ENODEV ? -ENOENT : (int)n;
+	for (ssize_t i = 0; i < n; i++)
+		*hash = (*hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return 0;
+}
+
+struct mark {
+	const char *file;
+	uint64_t hash;
+};
+
+static int mark_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
+{
+	struct mark *m = arg;
+
+	(void)err;
+	return hash_file(root, dir, m->file, &m->hash);
+}
+
+int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret)
+{
+	struct mark m = {file, UINT64_C(0xcbf29ce484222325)};
+	int rc = tree_each(root, path, mark_level, &m, NULL);
+
 	if (rc == 0)
-		rc = read_pids(root, path, "cgroup.procs", &procs, &n_procs);
-	return rc < 0 ? rc : join(root, procs, n_procs, tasks, n_tasks, true, ret, ret_n);
+		*ret = m.hash;
+	return rc;
 }
 
 struct pids {
@@ -243,32 +269,51 @@ static int append_pids(
 }
 
 struct both {
+	const char *threads; /* the file that lists them */
 	struct pids tasks, procs;
 };
 
+/* Threads first: a process that ends in between only makes the list shorter. */
 static int add_both(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
 {
 	struct both *b = arg;
-	int rc = append_pids(root, dir, "cgroup.threads", &b->tasks);
+	int rc = append_pids(root, dir, b->threads, &b->tasks);
 
 	(void)err;
 	return rc < 0 ? rc : append_pids(root, dir, "cgroup.procs", &b->procs);
 }
 
-int proc_scan_tree(
-	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+static int scan(const struct fsroot *root, const char *path, const char *threads, bool tell_foreign,
+	struct proc_thread **ret, int *ret_n)
 {
-	struct both b = {{NULL, 0}, {NULL, 0}};
+	struct both b = {.threads = threads};
 	int rc = tree_each(root, path, add_both, &b, NULL);
 
 	if (rc == 0) {
 		/* What moves from one level to another meanwhile is seen twice. */
 		b.tasks.n = sort_pids(b.tasks.v, b.tasks.n);
 		b.procs.n = sort_pids(b.procs.v, b.procs.n);
-		/* slurmstepd sits elsewhere; what bears its name here is a task before exec. */
-		rc = join(root, b.procs.v, b.procs.n, b.tasks.v, b.tasks.n, false, ret, ret_n);
+		rc = join(
+			root, b.procs.v, b.procs.n, b.tasks.v, b.tasks.n, tell_foreign, ret, ret_n);
 	}
 	free(b.tasks.v);
 	free(b.procs.v);
 	return rc;
+}
+
+int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	return scan(root, path, "tasks", true, ret, ret_n);
+}
+
+int proc_scan_all(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	return scan(root, path, "tasks", false, ret, ret_n);
+}
+
+int proc_scan_tree(
+	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+{
+	/* slurmstepd sits elsewhere; what bears its name here is a task before exec. */
+	return scan(root, path, "cgroup.threads", false, ret, ret_n);
 }

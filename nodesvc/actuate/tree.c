@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -19,12 +20,18 @@ static int each(const struct fsroot *root, const char *dir, int depth,
 {
 	cleanup_dir DIR *d = NULL;
 	int fd, rc = fn(root, dir, arg, err);
+	struct stat st;
 
 	if (rc || depth == DEPTH_MAX)
 		return rc;
 	fd = fsroot_openat(root, dir, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
+	/* Most have no levels below: a directory's links are its name, "." and each one's "..". */
+	if (fstat(fd, &st) == 0 && st.st_nlink == 2) {
+		close(fd);
+		return 0;
+	}
 	d = fdopendir(fd);
 	if (!d) {
 		close(fd);

@@ -2,9 +2,11 @@
 /*
  * v1.c - cgroup v1: the step's cpuset directory, beside any v2 tree (hybrid). Writes the step
  * level only; the job level is Slurm's, which rewrites it to its allocation at each new step and
- * fails that step when an older one holds CPUs outside. So a set outside the job level is refused.
+ * fails that step when an older one holds CPUs outside. So a set outside the job level is refused,
+ * or the step moves out of Slurm's tree (v1_out.c).
+ * v1_below.c takes along what a container runtime made below the step.
  */
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +38,7 @@ static int v1_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, stru
 	int rc = a->mount[0] ? 0
 			     : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
 
-	return rc < 0 ? rc : locate_pid(a, pid, "cpuset", locate_step, ret, err);
+	return rc < 0 ? rc : locate_pid(a, pid, "cpuset", v1_out_locate, ret, err);
 }
 
 static int v1_allocation(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
@@ -62,17 +64,19 @@ static int v1_allocation(struct actuate *a, const struct step_cgroup *s, struct 
 static int v1_write_back(
 	const struct masks *m, const struct coreset *cpus, struct coreset *ret, struct errbuf *err)
 {
-	char dir[sizeof(((struct step_cgroup *)0)->step_path)];
+	char dir[FILE_MAX];
 	struct coreset job;
 	char *slash;
 	int rc;
 
 	*ret = *cpus;
-	rc = cpus_write(m->a->root, m->path, cpus, err);
+	rc = v1_below_follow(m, cpus, err);
+	if (rc == 0)
+		rc = cpus_write(m->a->root, m->dir, cpus, err);
 	if (rc != -EACCES)
 		return rc;
 	/* Slurm has shrunk the job level since. */
-	snprintf(dir, sizeof(dir), "%s", m->path);
+	snprintf(dir, sizeof(dir), "%s", m->dir);
 	slash = strrchr(dir, '/');
 	if (!slash)
 		return rc;
@@ -82,12 +86,15 @@ static int v1_write_back(
 	coreset_and(ret, cpus, &job);
 	if (coreset_is_empty(ret))
 		return rc;
-	return cpus_write(m->a->root, m->path, ret, err);
+	rc = v1_below_follow(m, ret, err);
+	return rc < 0 ? rc : cpus_write(m->a->root, m->dir, ret, err);
 }
 
 static const struct hierarchy v1 = {
 	.effective = "cpuset.cpus",
-	.scan = proc_scan,
+	.where = v1_out_where,
+	.scan = v1_out_scan,
+	.make_room = v1_below_follow,
 	.write_back = v1_write_back,
 };
 
@@ -96,17 +103,39 @@ static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 	return change_threads(&v1, a, s, ret, ret_n);
 }
 
+static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
+{
+	return proc_mark(a->root, s->step_path, "tasks", ret);
+}
+
 static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	struct actuate_result *ret, struct errbuf *err)
 {
 	char want[CORESET_STR_MAX], have[CORESET_STR_MAX];
 	struct coreset job;
-	int rc = change_check_set(a, s, set, err);
+	char dir[FILE_MAX];
+	int n = 0, rc = change_check_set(a, s, set, err);
+
+	if (rc == 0 && v1_out_where(a, s->step_path, dir, sizeof(dir)))
+		return change_apply(&v1, a, s, set, ret, err);
 
 	if (rc == 0)
 		rc = cpus_read(a->root, s->job_path, &job, err);
 	if (rc < 0)
 		return rc;
+	if (!coreset_is_subset(set, &job) && a->outside) {
+		rc = v1_below_count(a, s->step_path, &n, err);
+		if (rc == 0 && n)
+			rc = err_set(err, -EBUSY,
+				"%s: has cpusets of its own below, it stays inside "
+				"its job's CPUs",
+				s->step_path);
+		if (rc == 0)
+			rc = change_record(&v1, a, s, err);
+		if (rc == 0)
+			rc = v1_out_move(a, s, err);
+		return rc < 0 ? rc : change_apply(&v1, a, s, set, ret, err);
+	}
 	if (!coreset_is_subset(set, &job))
 		return err_set(err, -ERANGE, "%s: '%.60s' is not inside the job's CPUs '%.60s'",
 			s->step_path, coreset_format(set, want, sizeof(want)),
@@ -121,7 +150,21 @@ static int v1_verify(struct actuate *a, const struct step_cgroup *s, const struc
 
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
-	return change_restore(&v1, a, s, err);
+	char dir[FILE_MAX];
+	int rc = 0;
+
+	/* The ledger names levels below a step too. */
+	if (v1_is_below(s->step_path))
+		return v1_below_restore(a, s->step_path, err);
+	/* First to Slurm's CPUs where they are, so that no thread loses its mask on the way. */
+	if (v1_out_where(a, s->step_path, dir, sizeof(dir)) && fsroot_exists(a->root, s->step_path))
+		rc = change_put_back(&v1, a, s, err);
+	if (rc == 0)
+		rc = v1_out_return(a, s->step_path, err);
+	if (rc < 0)
+		return rc;
+	rc = change_restore(&v1, a, s, err);
+	return rc < 0 ? rc : v1_below_restore_all(a, s->step_path, err);
 }
 
 const struct actuate_ops actuate_cgroup_v1 = {
@@ -129,6 +172,7 @@ const struct actuate_ops actuate_cgroup_v1 = {
 	.probe = v1_probe,
 	.locate = v1_locate,
 	.threads = v1_threads,
+	.mark = v1_mark,
 	.allocation = v1_allocation,
 	.apply = v1_apply,
 	.verify = v1_verify,

@@ -136,6 +136,11 @@ static int v2_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 	return change_threads(&v2, a, s, ret, ret_n);
 }
 
+static int v2_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
+{
+	return proc_mark(a->root, s->step_path, "cgroup.threads", ret);
+}
+
 static int v2_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	struct actuate_result *ret, struct errbuf *err)
 {
@@ -177,6 +182,7 @@ const struct actuate_ops actuate_cgroup_v2 = {
 	.probe = v2_probe,
 	.locate = v2_locate,
 	.threads = v2_threads,
+	.mark = v2_mark,
 	.allocation = v2_allocation,
 	.apply = v2_apply,
 	.verify = v2_verify,

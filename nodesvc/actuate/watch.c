@@ -46,12 +46,12 @@ static struct held *find(struct actuate *a, const char *step_path)
 	return NULL;
 }
 
-void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
-	const struct coreset *job_set)
+void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
+	const struct coreset *set, const struct coreset *job_set)
 {
 	struct held *h = find(a, s->step_path);
 
-	if (h && h->step.step_inode != s->step_inode) {
+	if (h && (h->step.step_inode != s->step_inode || strcmp(h->dir, dir) != 0)) {
 		watch_drop(a, s->step_path);
 		h = NULL;
 	}
@@ -62,7 +62,8 @@ void watch_hold(struct actuate *a, const struct step_cgroup *s, const struct cor
 		a->held = h;
 		h += a->n_held++;
 		h->step = *s;
-		h->wd_step = add_watch(a, s->step_path);
+		snprintf(h->dir, sizeof(h->dir), "%s", dir);
+		h->wd_step = add_watch(a, dir);
 		h->wd_job = add_watch(a, s->job_path);
 	}
 	h->set = *set;
@@ -89,6 +90,16 @@ void watch_drop(struct actuate *a, const char *step_path)
 	if (h->wd_job >= 0 && !is_watched_by_other(a, h))
 		inotify_rm_watch(a->watch_fd, h->wd_job);
 	*h = a->held[--a->n_held];
+}
+
+bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret)
+{
+	for (int i = 0; i < a->n_held; i++)
+		if (strcmp(a->held[i].step.step_path, step_path) == 0) {
+			*ret = a->held[i].set;
+			return true;
+		}
+	return false;
 }
 
 void watch_job(struct actuate *a, const char *job_path, const struct coreset *set)
@@ -119,7 +130,7 @@ static bool is_changed(struct actuate *a, struct held *h)
 	struct coreset now;
 	bool changed = false;
 
-	if (cpus_read(a->root, h->step.step_path, &now, NULL) < 0)
+	if (cpus_read(a->root, h->dir, &now, NULL) < 0)
 		return false; /* ended: step_end will say so */
 	changed = !coreset_is_equal(&now, &h->set);
 	if (cpus_read(a->root, h->step.job_path, &now, NULL) == 0 &&

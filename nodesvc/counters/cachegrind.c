@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -142,6 +143,50 @@ int cachegrind_sum(const char *dir, struct cachegrind_counts *ret, struct errbuf
 	if (!n)
 		return err_set(err, -EPROTO, "%s: valgrind left no output", dir);
 	*ret = sum;
+	return 0;
+}
+
+/* Neither gone nor waiting for its parent to notice. */
+static bool is_running(int pid)
+{
+	cleanup_file FILE *f = NULL;
+	char path[40], state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	return f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1 && state != 'Z' && state != 'X';
+}
+
+/* A process that runs and that valgrind writes messages of into @dir; 0 none, or -errno. */
+static int find_running(const char *dir)
+{
+	cleanup_dir DIR *d = opendir(dir);
+	struct dirent *e;
+	int pid;
+
+	if (!d)
+		return -errno;
+	while ((e = readdir(d)))
+		if (sscanf(e->d_name, LOG_PREFIX "%d", &pid) == 1 && is_running(pid))
+			return pid;
+	return 0;
+}
+
+int cachegrind_settle(const char *dir, int wait_ms, struct errbuf *err)
+{
+	enum { LOOK_MS = 20 };
+	int pid;
+
+	while ((pid = find_running(dir)) > 0 && wait_ms > 0) {
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+		wait_ms -= LOOK_MS;
+	}
+	if (pid < 0)
+		return err_set(err, pid, "%s: %s", dir, strerror(-pid));
+	if (pid > 0)
+		return err_set(err, -EBUSY,
+			"the command left process %d behind, which runs on: not all is counted",
+			pid);
 	return 0;
 }
 

@@ -34,6 +34,15 @@ int cachegrind_parse(FILE *f, const char *name, struct cachegrind_counts *ret, s
  */
 int cachegrind_sum(const char *dir, struct cachegrind_counts *ret, struct errbuf *err);
 
+/*
+ * A command may leave processes behind, as a daemon of an MPI library; their files are written
+ * when they end. Waits at most @wait_ms for all that valgrind counted into @dir.
+ * Errors: -EBUSY: one still runs; the text names it.
+ */
+int cachegrind_settle(const char *dir, int wait_ms, struct errbuf *err);
+/* Enough for a daemon that ends with its program; under valgrind that takes a while. */
+#define CACHEGRIND_SETTLE_MS 60000
+
 /* Calls @line for what valgrind itself had to say. */
 void cachegrind_messages(const char *dir, void (*line)(const char *text, void *arg), void *arg);
 

@@ -93,6 +93,8 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	struct signal *ret, double *ret_runnable, struct errbuf *err);
 /* Cores that its threads really ran on, mean since the read before; NAN unknown. */
 double utilization_running(const struct utilization *u);
+/* Cpu time of its threads between the last two reads, s; NAN unknown. */
+double utilization_ran_s(const struct utilization *u);
 void utilization_close(struct utilization *u);
 
 /*

@@ -4,6 +4,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/app.c nodesvc/counters/app.h \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
+	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \
 	nodesvc/counters/cover.c nodesvc/counters/cover.h \
 	nodesvc/counters/events.c nodesvc/counters/events.h \
 	nodesvc/counters/perf.c \

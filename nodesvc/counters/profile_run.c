@@ -264,6 +264,8 @@ static int run_cachegrind(
 	if (rc && rc != -ENOENT)
 		rc = err_wrap(err, rc, "under cachegrind (natively it ran well): '%.60s'", argv[0]);
 	if (!rc)
+		rc = cachegrind_settle(dir, CACHEGRIND_SETTLE_MS, err);
+	if (!rc)
 		rc = cachegrind_sum(dir, &counts, err);
 	if (!rc && counts.ll_bytes != ll_bytes)
 		rc = err_set(err, -EPROTO,

@@ -10,11 +10,12 @@
 #include "nodesvc/counters/counters.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -30,6 +31,7 @@ struct utilization {
 	int64_t prev_ns;
 	bool started;
 	double running; /* cores run on at the last read; NAN unknown */
+	double ran_s;   /* cpu time between the last two reads; NAN unknown */
 };
 
 int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err)
@@ -39,7 +41,7 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 	if (!u)
 		return err_set(err, -ENOMEM, "utilization: out of memory");
 	u->root = root;
-	u->running = NAN;
+	u->running = u->ran_s = NAN;
 	*ret = u;
 	return 0;
 }
@@ -47,6 +49,11 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 double utilization_running(const struct utilization *u)
 {
 	return u->running;
+}
+
+double utilization_ran_s(const struct utilization *u)
+{
+	return u->ran_s;
 }
 
 void utilization_close(struct utilization *u)
@@ -57,21 +64,49 @@ void utilization_close(struct utilization *u)
 	free(u);
 }
 
+/* The one line of a file: one read, not a second one to see that nothing follows. */
+static ssize_t read_line(const struct fsroot *root, const char *path, char *text, size_t size)
+{
+	cleanup_close int fd = fsroot_openat(root, path, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, text, size - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return n;
+}
+
+/* For each thread at each reading: scanf() would take longer than the kernel does. */
+static bool take_number(char **at, uint64_t *ret)
+{
+	char *end;
+
+	*ret = strtoull(*at, &end, 10);
+	if (end == *at)
+		return false;
+	*at = end;
+	return true;
+}
+
 /* 0, -ESRCH the thread is gone, -EPROTO no schedstat line. */
 static int read_thread(
 	const struct fsroot *root, pid_t tid, struct thread_time *ret, struct errbuf *err)
 {
 	struct thread_time t = {.tid = tid};
-	char path[64], text[128];
+	char path[64], text[128], *at = text;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "proc/%d/schedstat", (int)tid);
-	n = fsroot_read(root, path, text, sizeof(text));
+	n = read_line(root, path, text, sizeof(text));
 	if (n == -ENOENT || n == -ESRCH)
 		return -ESRCH;
 	if (n < 0)
 		return err_set(err, (int)n, "%s: %s", path, strerror((int)-n));
-	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &t.run_ns, &t.wait_ns, &t.slices) != 3)
+	if (!take_number(&at, &t.run_ns) || !take_number(&at, &t.wait_ns) ||
+		!take_number(&at, &t.slices))
 		return err_set(err, -EPROTO, "%s: '%.40s' is not three numbers", path, text);
 	*ret = t;
 	return 0;
@@ -142,6 +177,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	}
 	*ret = value;
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
+	u->ran_s = value.provenance == PROVENANCE_OS ? run / 1e9 : NAN;
 	if (ret_runnable)
 		*ret_runnable = value.provenance == PROVENANCE_OS ? sum / elapsed : NAN;
 	free(u->prev);

@@ -16,7 +16,8 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		return rc;
 	if (ctl->json)
 		return ctl_print_json(o);
-	printf("Draining: no new steps are taken\n");
+	printf("Draining: no new steps are taken. Those that run stay managed: colocctl release "
+	       "--all\n");
 	json_object_put(o);
 	return EXIT_OK;
 }

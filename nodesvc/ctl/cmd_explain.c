@@ -133,6 +133,9 @@ static void show_speeds(struct json_object *f)
 			show_double(f, "gain_placement"), show_double(f, "gain_placement_lo"),
 			show_double(f, "gain_placement_hi"), show_text(f, "windows"),
 			show_text(f, "gain_basis"));
+	if (show_double(f, "unmeasured_s") > 0)
+		show_line(stdout, "Unmeasured", "%.1f s: colocd was away",
+			show_double(f, "unmeasured_s"));
 }
 
 static void show_phases(struct json_object *phases)

@@ -61,16 +61,20 @@ static int list(struct ctl *ctl, const char *tag)
 	if (ctl->json)
 		return ctl_print_json(o);
 	t = show_table_create(
-		"TYPE|USER|>THREADS|SOURCE|>SOLO_S|>BUSY|>LOADS/S|>LLC_REFS/S|>LLC_MISSES/S|>RUNS");
+		"TYPE|USER|>THREADS|SOURCE|>SOLO_S|>SPREAD|>BUSY|>LOADS/S|>LLC_REFS/S|"
+		">LLC_MISSES/S|>RUNS|>AGE");
 	profiles = show_get(o, "profiles");
 	for (size_t i = 0; t && profiles && i < json_object_array_length(profiles); i++) {
 		struct json_object *p = json_object_array_get_idx(profiles, i);
 		struct json_object *s = show_get(p, "signals");
 		char solo[32], busy[32] = "", loads[32], refs[32], misses[32];
-		double u = show_double(p, "utilization");
+		char spread[32] = "", age[32];
+		double u = show_double(p, "utilization"), sd = show_double(p, "spread");
 
 		if (u == u)
 			snprintf(busy, sizeof(busy), "%.0f%%", u * 100);
+		if (sd == sd)
+			snprintf(spread, sizeof(spread), "%.1f%%", sd * 100);
 		show_table_row(t,
 			(const char *const[]){
 				show_text(p, "type"),
@@ -78,11 +82,14 @@ static int list(struct ctl *ctl, const char *tag)
 				show_text(p, "threads"),
 				show_text(p, "source"),
 				show_si(show_double(p, "solo_s"), solo, sizeof(solo)),
+				spread,
 				busy,
 				show_si(show_double(s, "loads_per_s"), loads, sizeof(loads)),
 				show_si(show_double(s, "llc_refs_per_s"), refs, sizeof(refs)),
 				show_si(show_double(s, "llc_misses_per_s"), misses, sizeof(misses)),
 				show_text(p, "count"),
+				show_elapsed((double)time(NULL) - show_double(p, "taken_unix_s"),
+					age, sizeof(age)),
 			});
 	}
 	rc = show_table_print(t, stdout, "No profiles stored");

@@ -33,6 +33,10 @@ static void show(struct json_object *o)
 	show_line(stdout, "Rebinding", "%s, samples every %s ms, decides every %s ms",
 		show_text(o, "actuator"), show_text(o, "interval_ms"), show_text(o, "tick_ms"));
 	show_signals(o);
+	if (*show_text(o, "memory"))
+		show_line(stdout, "Memory", "%s", show_text(o, "memory"));
+	if (*show_text(o, "resctrl"))
+		show_line(stdout, "Resctrl", "%s", show_text(o, "resctrl"));
 	show_line(stdout, "Now", "%s steps, %s tasks; originals in the ledger: %s",
 		show_text(o, "steps"), show_text(o, "tasks"), show_text(o, "ledger_rows"));
 	show_line(stdout, "So far", "%s decisions, %s rebinds", show_text(o, "decisions"),

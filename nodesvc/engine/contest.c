@@ -40,10 +40,11 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->base = calloc(jobs, sizeof(*c->base));
 	c->piece = calloc(jobs, sizeof(*c->piece));
 	c->allowed = calloc(jobs * domains, 1);
+	c->polls = calloc(jobs, sizeof(*c->polls));
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
 		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
-		!c->load || !c->sorted || !c->piece) {
+		!c->load || !c->sorted || !c->piece || !c->polls) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -71,6 +72,7 @@ void contest_done(struct contest *c)
 	free(c->base);
 	free(c->piece);
 	free(c->allowed);
+	free(c->polls);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -512,14 +514,9 @@ static void sum_sizes(struct contest *c)
 	}
 }
 
-int contest_build(struct contest *c, const struct view *v, struct plan *p, struct errbuf *err)
+/* Cores and sizes of the competitors. */
+static int read_sizes(struct contest *c, struct plan *p, struct errbuf *err)
 {
-	int rc;
-
-	c->v = v;
-	rc = collect_jobs(c, p, err);
-	if (rc)
-		return rc;
 	c->uniform = same_envelopes(c);
 	if (!c->uniform) { /* a single job stays in: policies have figures to tell about it */
 		settle_loners(c, p);
@@ -539,8 +536,23 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 		if (usable_cores(c, k) == 0)
 			return err_set(err, -EINVAL,
 				"job %s: capacity leaves no core of its envelope",
-				v->job[c->job[k]].id);
+				c->v->job[c->job[k]].id);
 	set_sizes(c);
+	return 0;
+}
+
+int contest_build(struct contest *c, const struct view *v, struct plan *p, struct errbuf *err)
+{
+	int rc;
+
+	c->v = v;
+	rc = collect_jobs(c, p, err);
+	if (!rc)
+		rc = read_sizes(c, p, err);
+	if (!rc && contest_take_turns(c, p))
+		rc = read_sizes(c, p, err);
+	if (rc || c->n == 0)
+		return rc;
 	if (c->given || c->n > c->n_domains)
 		carve(c, p);
 	sum_sizes(c);

@@ -7,8 +7,8 @@
  * Jobs of a contest are numbered 0..n-1 by order of arrival (then id), its domains 0..n_domains-1
  * in the order of the topology. Cores, not PUs, are dealt out: an SMT pair is never split.
  *
- * Not in a contest: excluded jobs, steps of several nodes (they keep their envelope), and jobs
- * whose envelope nobody else touches (they get all of it).
+ * Not in a contest: excluded jobs, steps of several nodes (they keep their envelope), jobs whose
+ * envelope nobody else touches (they get all of it), and polling ones that take turns.
  */
 #ifndef COLOC_ENGINE_CONTEST_H
 #define COLOC_ENGINE_CONTEST_H
@@ -38,6 +38,7 @@ struct contest {
 	const struct view *v;
 	int max_jobs;
 	bool independent; /* multi-node steps take part */
+	bool in_place;    /* set by the policy: polling jobs take no turns, they compete */
 
 	int n;            /* competing jobs */
 	int *job;         /* [n] index in the view */
@@ -65,6 +66,7 @@ struct contest {
 	const struct coreset **envelope; /* [max_jobs] by contest job, without reserved PUs */
 	const struct coreset **of_job;   /* [max_jobs] by view job; NULL: does not compete */
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
+	bool *polls;                     /* [max_jobs] contest_turns.c */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
 	int *owner;                      /* [n_cores] */
 	int mark;                        /* of contest_sizes.c's walks */
@@ -179,6 +181,12 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of);
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p);
 
 /* --- for contest_*.c */
+
+/*
+ * contest_take_turns - polling jobs short of cores get their envelope, a slice of the plan each,
+ * and leave the contest; true: some did, so that it must be read anew. (contest_turns.c)
+ */
+bool contest_take_turns(struct contest *c, struct plan *p);
 
 static inline const struct coreset *contest_current(const struct contest *c, int k)
 {

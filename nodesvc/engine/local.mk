@@ -6,6 +6,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \
+	nodesvc/engine/contest_turns.c \
 	nodesvc/engine/contest_sizes.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
@@ -47,9 +48,11 @@ engine_tests = \
 	tests/unit/test_decide_alloc \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
+	tests/unit/test_plan_check \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
 	tests/unit/test_reference \
+	tests/unit/test_reference_cores \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
 	tests/unit/test_topo
@@ -74,19 +77,27 @@ tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
-tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
+POLICY_LIFE = tests/unit/policy_life.c tests/unit/policy_life.h
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(POLICY_LIFE)
 tests_unit_test_engine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_engine_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_plan_check_SOURCES = tests/unit/test_plan_check.c $(POLICY_LIFE)
+tests_unit_test_plan_check_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_plan_check_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_grouping_SOURCES = tests/unit/test_grouping.c
 tests_unit_test_grouping_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_grouping_LDADD = $(ENGINE_TEST_LIBS)
-tests_unit_test_reference_SOURCES = tests/unit/test_reference.c
+REFERENCE_WORLD = tests/unit/reference_world.c tests/unit/reference_world.h
+tests_unit_test_reference_SOURCES = tests/unit/test_reference.c $(REFERENCE_WORLD)
 tests_unit_test_reference_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_reference_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_reference_cores_SOURCES = tests/unit/test_reference_cores.c $(REFERENCE_WORLD)
+tests_unit_test_reference_cores_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_reference_cores_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_sequence_SOURCES = tests/unit/test_sequence.c
 tests_unit_test_sequence_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
-tests_unit_test_colocsim_plan_SOURCES = tests/unit/test_colocsim_plan.c
+tests_unit_test_colocsim_plan_SOURCES = tests/unit/test_colocsim_plan.c tests/unit/cli.h
 tests_unit_test_colocsim_plan_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_colocsim_plan_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_phase_SOURCES = tests/unit/test_phase.c

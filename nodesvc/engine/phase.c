@@ -23,6 +23,14 @@ static bool deviates(const struct phase_cfg *cfg, double reference, double u)
 	return u > reference * cfg->ratio || u * cfg->ratio < reference;
 }
 
+/* Half of it may be of a phase that just deviates from the one before. */
+static bool is_mixed(const struct phase_cfg *cfg, double before, double u)
+{
+	double part = 2 * cfg->ratio / (cfg->ratio + 1);
+
+	return u > before * part || u * part < before;
+}
+
 static bool sample_paper(struct phase *p, const struct phase_cfg *cfg, double now_s, double u)
 {
 	bool changed = false;
@@ -53,6 +61,8 @@ static bool sample_width(struct phase *p, const struct phase_cfg *cfg, double u)
 		p->has_reference = true;
 		return false;
 	}
+	p->suspect = deviates(cfg, p->reference, u) || (p->last > 0 && is_mixed(cfg, p->last, u));
+	p->last = u;
 	if (!deviates(cfg, p->reference, u)) {
 		p->deviating = 0;
 		return false;
@@ -61,6 +71,7 @@ static bool sample_width(struct phase *p, const struct phase_cfg *cfg, double u)
 	if (++p->deviating < CONFIRMATIONS)
 		return false;
 	p->deviating = 0;
+	p->suspect = false;
 	p->reference = u;
 	return true;
 }

@@ -6,7 +6,10 @@
  * a change (SBMP, PACT 2012, section 3.3 and Table 3). A change inside the long first epoch is
  * averaged into the reference and missed.
  * width: against the mean of the first two samples at the present number of cores (utilisation
- * depends on it: SBMP Table 1); 1.6 times, twice running. Ours.
+ * depends on it: SBMP Table 1); 1.6 times, twice running. Ours. A sample that deviates, or
+ * is as far from the one before as if half of it were of another phase, is suspect: whoever samples
+ * takes the next one after half an interval, and has the second of the two within two intervals of
+ * any change, wherever it fell.
  *
  * One struct per job; time is the view's.
  */
@@ -36,6 +39,8 @@ struct phase {
 	double reference;
 	int deviating; /* samples in a row */
 	double level;  /* utilisation of the deviating samples, last one */
+	double last;   /* of the sample before; 0 none */
+	bool suspect;  /* the last sample may have had a change in it, or be the first after one */
 };
 
 /* Re-scheduled, or newly placed, at @now_s on @cores: references start anew. */

@@ -70,6 +70,7 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 		return err_set(
 			err, -E2BIG, "%d jobs: the plan has room for %d", v->n_jobs, p->max_jobs);
 	p->n_jobs = v->n_jobs;
+	p->urgent = false;
 	p->keep = false;
 	p->observe = false;
 	p->score = NAN;

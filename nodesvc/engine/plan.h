@@ -64,6 +64,11 @@ struct plan {
 	int max_jobs;
 	int n_jobs; /* as many, and in the same order, as in the view */
 	struct plan_job *job;
+	/*
+	 * A job gets back what it must have: at once, whatever the driver has to keep moves rare.
+	 * Not part of a recorded plan.
+	 */
+	bool urgent;
 	bool keep;    /* nothing to change: coresets equal the view's current ones */
 	bool observe; /* nobody is moved; overlaps are not ours (policy none) */
 	double score; /* the policy's own objective; NAN none */

@@ -170,6 +170,12 @@ static void add_figures(struct json_object *o, const struct step_figures *f)
 	json_object_object_add(o, "phases", int_or_null(f->phases, -1));
 	json_object_object_add(o, "moves", int_or_null(f->moves, -1));
 	json_object_object_add(o, "windows", int_or_null(f->windows, -1));
+	json_object_object_add(o, "launch", text_or_null(f->launch));
+	json_object_object_add(o, "launches", int_or_null(f->launches, -1));
+	json_object_object_add(o, "unmeasured_s",
+		f->gap_ns < 0 ? NULL : real_or_null((double)f->gap_ns / NS_PER_S));
+	json_object_object_add(o, "unmeasured_from_unix_s", time_or_null(f->gap_from_ns));
+	json_object_object_add(o, "unmeasured_to_unix_s", time_or_null(f->gap_to_ns));
 }
 
 static int add_coreset(int64_t t_ns, const char *coreset, const char *why, void *arg)

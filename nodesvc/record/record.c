@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 4
+#define RECORD_VERSION 5
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -36,9 +36,9 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 {
 	/* A version is made of the parts that changed; a new one adds a text and raises the number.
 	 */
-	char schema_1[4096], schema_2[4096], schema_3[4096];
+	char schema_1[4096], schema_2[4096], schema_3[4096], schema_5[1024];
 	const char *const upgrade[RECORD_VERSION] = {
-		schema_1, schema_2, schema_3, RECORD_STEP_SCHEMA_4};
+		schema_1, schema_2, schema_3, RECORD_STEP_SCHEMA_4, schema_5};
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,
@@ -56,6 +56,8 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 		RECORD_MEASUREMENT_SCHEMA_2);
 	snprintf(schema_3, sizeof(schema_3), "%s%s%s", RECORD_STEP_SCHEMA_3,
 		RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3);
+	snprintf(schema_5, sizeof(schema_5), "%s%s", RECORD_STEP_SCHEMA_5,
+		RECORD_REGISTRATION_SCHEMA_5);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);

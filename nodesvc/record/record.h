@@ -46,6 +46,10 @@ struct step_figures {
 	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
 	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
 	const char *launch; /* "lever", "control" (started without, to compare); NULL neither */
+	int launches;       /* behind gain_launch: of the kind of which there were fewer */
+	/* For how long nobody measured: colocd was away. Of the first time from, of the last to,
+	 * Unix ns; the figures are of the rest. gap_ns 0: measured throughout, -1 not known. */
+	int64_t gap_ns, gap_from_ns, gap_to_ns;
 };
 #define STEP_FIGURES_NONE                                                                          \
 	{                                                                                          \
@@ -53,7 +57,8 @@ struct step_figures {
 		.antt_share = NAN, .antt_full = NAN, .gain_placement = NAN,                        \
 		.gain_placement_lo = NAN, .gain_placement_hi = NAN, .gain_launch = NAN,            \
 		.gain_launch_lo = NAN, .gain_launch_hi = NAN, .solo_speed = NAN,                   \
-		.shared_speed = NAN, .phases = -1, .moves = -1, .windows = -1                      \
+		.shared_speed = NAN, .phases = -1, .moves = -1, .windows = -1, .launches = -1,     \
+		.gap_ns = -1                                                                       \
 	}
 
 /* One row of accounting. Strings are the caller's; NULL unknown. */
@@ -89,6 +94,14 @@ struct step_row {
  */
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err);
 void record_close(struct record *r);
+
+/*
+ * Several writes as one: what is written in between is there when record_end() has committed, or
+ * not at all. -EBUSY and the like: nothing was begun.
+ */
+int record_begin(struct record *r, struct errbuf *err);
+/* Commits when @rc is 0, else rolls back; returns the first error. */
+int record_end(struct record *r, int rc, struct errbuf *err);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
@@ -143,8 +156,15 @@ struct registration {
 	const char *tasks; /* "LID:PID,..."; NULL none */
 	const void *message;
 	size_t message_len;
+	const void *figures; /* what was measured of it (carry.h); NULL none saved */
+	size_t figures_len;
+	int64_t figures_ns; /* when they were saved, Unix; 0 never */
 };
+/* Leaves the figures as they are, see below. */
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err);
+/* The figures of one that is there. */
+int record_registration_figures(
+	struct record *r, const struct registration *reg, struct errbuf *err);
 int record_registration_rm(
 	struct record *r, uint32_t job_id, uint32_t step_id, uint32_t nodeid, struct errbuf *err);
 /* By start time. @fn must not write to @r. */

@@ -48,6 +48,7 @@ enum {
 enum {
 	REGISTRATION_PUT,
 	REGISTRATION_RM,
+	REGISTRATION_FIGURES,
 	REGISTRATION_LIST,
 	N_REGISTRATION_STMTS,
 };
@@ -97,6 +98,7 @@ extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
 extern const char RECORD_STEP_SCHEMA_4[];
 extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_3[];
+extern const char RECORD_STEP_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_5[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
@@ -111,9 +113,5 @@ extern const char *const RECORD_RETAIN_SQL[N_RETAIN_STMTS];
 const char *record_signal_name(enum signal_id id);
 /* As view.h names it; kept here so that a reader needs no engine. */
 const char *record_provenance_name(enum provenance p);
-
-int record_begin(struct record *r, struct errbuf *err);
-/* Commits when @rc is 0, else rolls back; returns the first error. */
-int record_end(struct record *r, int rc, struct errbuf *err);
 
 #endif

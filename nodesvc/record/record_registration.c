@@ -23,6 +23,10 @@ const char RECORD_REGISTRATION_SCHEMA_3[] =
 	"  FROM registration_1;"
 	"DROP TABLE registration_1;";
 
+const char RECORD_REGISTRATION_SCHEMA_5[] =
+	"ALTER TABLE registration ADD COLUMN figures BLOB;"
+	"ALTER TABLE registration ADD COLUMN figures_ns INTEGER;";
+
 const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS] = {
 	[REGISTRATION_PUT] =
 		("INSERT INTO registration (job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
@@ -31,8 +35,11 @@ const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS] = {
 		 " row_id = ?4, start_ns = ?5, pid = ?6, tasks = ?7, message = ?8"),
 	[REGISTRATION_RM] = ("DELETE FROM registration WHERE job_id = ?1 AND step_id = ?2"
 			     " AND nodeid = ?3"),
-	[REGISTRATION_LIST] = ("SELECT job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
-			       " message FROM registration ORDER BY start_ns, nodeid"),
+	[REGISTRATION_FIGURES] = ("UPDATE registration SET figures = ?4, figures_ns = ?5"
+				  " WHERE job_id = ?1 AND step_id = ?2 AND nodeid = ?3"),
+	[REGISTRATION_LIST] =
+		("SELECT job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
+		 " message, figures, figures_ns FROM registration ORDER BY start_ns, nodeid"),
 };
 
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err)
@@ -48,6 +55,19 @@ int record_registration_put(struct record *r, const struct registration *reg, st
 	db_bind_text(s, 7, reg->tasks);
 	sqlite3_bind_blob(s, 8, reg->message, (int)reg->message_len, SQLITE_STATIC);
 	return db_run(r->db, s, err, "keep a registration");
+}
+
+int record_registration_figures(
+	struct record *r, const struct registration *reg, struct errbuf *err)
+{
+	sqlite3_stmt *s = r->registration[REGISTRATION_FIGURES];
+
+	sqlite3_bind_int64(s, 1, reg->job_id);
+	sqlite3_bind_int64(s, 2, reg->step_id);
+	sqlite3_bind_int64(s, 3, reg->nodeid);
+	sqlite3_bind_blob(s, 4, reg->figures, (int)reg->figures_len, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 5, reg->figures_ns);
+	return db_run(r->db, s, err, "keep a step's figures");
 }
 
 int record_registration_rm(
@@ -78,6 +98,9 @@ int record_registration_list(struct record *r, int (*fn)(const struct registrati
 			.tasks = db_column_text(s, 6),
 			.message = sqlite3_column_blob(s, 7),
 			.message_len = (size_t)sqlite3_column_bytes(s, 7),
+			.figures = sqlite3_column_blob(s, 8),
+			.figures_len = (size_t)sqlite3_column_bytes(s, 8),
+			.figures_ns = sqlite3_column_int64(s, 9),
 		};
 
 		stop = fn(&reg, arg);

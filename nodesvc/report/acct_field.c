@@ -79,6 +79,7 @@ static void cell_seconds(struct json_object *row, const char *key, char *buf, si
 static void cell_time(struct json_object *row, const char *key, char *buf, size_t size)
 {
 	struct json_object *value = get(row, key);
+	const char *format = getenv("SLURM_TIME_FORMAT");
 	struct tm tm;
 	time_t t;
 
@@ -86,7 +87,10 @@ static void cell_time(struct json_object *row, const char *key, char *buf, size_
 		return;
 	t = (time_t)json_object_get_double(value);
 	localtime_r(&t, &tm);
-	if (strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+	/* As sacct: a format, or the word "standard". */
+	if (!format || !strchr(format, '%'))
+		format = "%Y-%m-%dT%H:%M:%S";
+	if (strftime(buf, size, format, &tm) == 0)
 		*buf = '\0';
 }
 
@@ -170,6 +174,12 @@ const struct acct_field ACCT_FIELDS[] = {
 	{"GainLaunch", false, cell_gain, "gain_launch", "over plain launches (95 %)", false},
 	{"GainBasis", false, cell_text, "gain_basis", "signal behind the gains", false},
 	{"Windows", true, cell_text, "windows", "paired windows behind Gain", false},
+	{"Launch", false, cell_text, "launch", "lever, or control: started without", false},
+	{"Launches", true, cell_text, "launches", "of each kind behind GainLaunch", false},
+	{"Unmeasured", true, cell_ratio, "unmeasured_s", "seconds in which nobody measured", false},
+	{"UnmeasuredFrom", false, cell_time, "unmeasured_from_unix_s", "the first time from",
+		false},
+	{"UnmeasuredTo", false, cell_time, "unmeasured_to_unix_s", "the last time to", false},
 	{"DryRun", false, cell_bool, "dry_run", "decided and recorded, but not touched", false},
 	{"Reason", false, cell_text, "reason", "why it was not placed, or placed so", false},
 	{NULL, false, NULL, NULL, NULL, false},

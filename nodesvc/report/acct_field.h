@@ -16,7 +16,7 @@
 #define ACCT_FORMAT_LONG                                                                           \
 	"JobID,JobName,Program,User,Account,Partition,NodeList,Policy,ReqPolicy,Cores,Coreset,"    \
 	"CoresetHistory,Partners,NTasks,Start,End,Elapsed,Rebinds,Moves,Phases,SoloSpeed,"         \
-	"SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,GainBasis,State,ExitCode,DryRun,Reason"
+	"SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,Launch,GainLaunch,GainBasis,State,ExitCode,DryRun,Reason"
 #define ACCT_FORMAT_BRIEF "JobID,State,ExitCode"
 
 struct acct_field {

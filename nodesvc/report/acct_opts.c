@@ -32,6 +32,7 @@ enum {
 	OPT_CLUSTER,
 	OPT_ARRAY,
 	OPT_UID,
+	OPT_LOCAL_UID,
 	OPT_REFUSED, /* and up: an index into REFUSED */
 };
 
@@ -96,6 +97,7 @@ static const struct option LONG[] = {
 	{"uid", required_argument, NULL, OPT_UID},
 	{"units", required_argument, NULL, OPT_UNITS},
 	{"usage", no_argument, NULL, OPT_USAGE},
+	{"use-local-uid", no_argument, NULL, OPT_LOCAL_UID},
 	{"user", required_argument, NULL, 'u'},
 	{"verbose", no_argument, NULL, 'v'},
 	{"version", no_argument, NULL, 'V'},
@@ -371,7 +373,8 @@ static int take_option(
 	case OPT_CLUSTER:
 		o->cluster = true;
 		return 0;
-	case OPT_ARRAY: /* an array's tasks always have lines of their own */
+	case OPT_ARRAY:     /* an array's tasks always have lines of their own */
+	case OPT_LOCAL_UID: /* a step's user is always this node's */
 		return 0;
 	default:
 		return refuse(c, err);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/runtime/client.h"
 #include "nodesvc/runtime/page.h"
 
 #define DEFAULT_SOCKET "/run/coloc/colocd.sock"
@@ -151,6 +152,11 @@ void coloc_detach(struct coloc *c)
 int coloc_is_attached(const struct coloc *c)
 {
 	return c && c->attached;
+}
+
+const uint32_t *client_generation(const struct coloc *c)
+{
+	return coloc_is_attached(c) ? &c->grant->generation : NULL;
 }
 
 /* The daemon is gone: is there another? */

@@ -8,6 +8,7 @@ dist_man_MANS += nodesvc/runtime/libcoloc.3
 
 COLOC_CLIENT_SOURCES = \
 	nodesvc/runtime/coloc.c nodesvc/runtime/coloc.h \
+	nodesvc/runtime/client.h \
 	nodesvc/runtime/page.h \
 	common/err.c common/ipc.c common/msg.c
 libcoloc_la_SOURCES = $(COLOC_CLIENT_SOURCES)

@@ -10,16 +10,13 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include "common/ipc.h"
+#include "nodesvc/runtime/client.h"
 #include "nodesvc/runtime/coloc.h"
 
-/* Modules that start regions; programs have one to three. */
-#define MODULES_MAX 32
-
-struct omp_runtime {
-	uintptr_t from, to; /* the module's addresses */
-	void *handle;       /* to look symbols up; RTLD_NEXT for the program itself */
-	_Atomic(void *) symbol[OMP_N_SYMBOLS];
-};
+/* Of a thread's regions: so many start unasked at most, and for about so long. */
+#define UNASKED_MAX 128
+#define UNASKED_NS  INT64_C(250000000)
 
 static const char *const names[OMP_N_SYMBOLS] = {
 #define OMP_SYMBOL(name) #name,
@@ -27,8 +24,8 @@ static const char *const names[OMP_N_SYMBOLS] = {
 #undef OMP_SYMBOL
 };
 
-static struct omp_runtime modules[MODULES_MAX];
-static _Atomic int n_modules;
+struct omp_runtime omp_module[OMP_MODULES_MAX];
+_Atomic int omp_n_modules;
 static atomic_flag adding = ATOMIC_FLAG_INIT;
 
 static struct omp_runtime next_one = {.handle = RTLD_NEXT};
@@ -65,29 +62,21 @@ static int match(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static struct omp_runtime *lookup(uintptr_t at)
+struct omp_runtime *omp_add(const void *caller)
 {
-	int n = atomic_load_explicit(&n_modules, memory_order_acquire);
-
-	for (int i = 0; i < n; i++)
-		if (at >= modules[i].from && at < modules[i].to)
-			return &modules[i];
-	return NULL;
-}
-
-static struct omp_runtime *add(uintptr_t at)
-{
-	struct search s = {.at = at};
+	struct search s = {.at = (uintptr_t)caller};
 	struct omp_runtime *rt = NULL;
 	int n;
 
 	dl_iterate_phdr(match, &s);
 	while (atomic_flag_test_and_set_explicit(&adding, memory_order_acquire))
 		;
-	rt = lookup(at);
-	n = atomic_load(&n_modules);
-	if (!rt && n < MODULES_MAX && s.to) {
-		rt = &modules[n];
+	n = atomic_load(&omp_n_modules);
+	for (int i = 0; i < n && !rt; i++) /* another thread may have been first */
+		if (s.at >= omp_module[i].from && s.at < omp_module[i].to)
+			rt = &omp_module[i];
+	if (!rt && n < OMP_MODULES_MAX && s.to) {
+		rt = &omp_module[n];
 		rt->from = s.from;
 		rt->to = s.to;
 		/* A library's own dependencies first, as it would be without us (it may have been
@@ -95,20 +84,13 @@ static struct omp_runtime *add(uintptr_t at)
 		rt->handle = *s.name ? dlopen(s.name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 		if (!rt->handle)
 			rt->handle = RTLD_NEXT;
-		atomic_store_explicit(&n_modules, n + 1, memory_order_release);
+		atomic_store_explicit(&omp_n_modules, n + 1, memory_order_release);
 	}
 	atomic_flag_clear_explicit(&adding, memory_order_release);
 	return rt;
 }
 
-struct omp_runtime *omp_find(const void *caller)
-{
-	struct omp_runtime *rt = lookup((uintptr_t)caller);
-
-	return rt ? rt : add((uintptr_t)caller);
-}
-
-void *omp_real(struct omp_runtime *rt, enum omp_symbol symbol, int required)
+void *omp_look_up(struct omp_runtime *rt, enum omp_symbol symbol, int required)
 {
 	void *fn;
 
@@ -130,31 +112,48 @@ void *omp_real(struct omp_runtime *rt, enum omp_symbol symbol, int required)
 
 /* ---- how many threads ---------------------------------------------------------------------- */
 
+static const uint32_t no_generation;
+const uint32_t *_Atomic omp_generation = &no_generation;
+_Atomic uint16_t omp_epoch;
+__thread int omp_unasked;
+
 static _Atomic(struct coloc *) grant;
 static _Atomic int asked_for_grant; /* 0 not yet, 1 somebody does, 2 done */
 static _Atomic int hands_off;
 static _Atomic int told; /* what omp_get_max_threads() said; 0 never asked */
 static bool strict;      /* told once is told for ever */
 
-static int granted(void)
+static void attach(void)
 {
-	struct coloc *c = atomic_load_explicit(&grant, memory_order_acquire);
-	int none = 0;
+	struct coloc *c;
 
-	if (c)
-		return coloc_granted(c, NULL);
-	/* At the first region, not at the start: a shell under us never asks. */
-	if (atomic_load_explicit(&asked_for_grant, memory_order_relaxed) ||
-		!atomic_compare_exchange_strong(&asked_for_grant, &none, 1))
-		return 0;
-	if (getauxval(AT_SECURE)) {
-		atomic_store(&hands_off, 1);
-		return 0;
-	}
 	strict = getenv("COLOC_OMP_STRICT") != NULL;
 	c = coloc_attach();
+	if (client_generation(c))
+		atomic_store_explicit(&omp_generation, client_generation(c), memory_order_relaxed);
 	atomic_store_explicit(&grant, c, memory_order_release);
-	return c ? coloc_granted(c, NULL) : 0;
+}
+
+/* 0 unknown; *@ret_generation: of the grant it was read from. False: ask again next time. */
+static bool granted(int *ret_cores, uint32_t *ret_generation)
+{
+	int none = 0;
+
+	*ret_cores = 0;
+	*ret_generation = 0;
+	/* At the first region, not at the start: a shell under us never asks. */
+	if (atomic_compare_exchange_strong(&asked_for_grant, &none, 1)) {
+		if (getauxval(AT_SECURE))
+			omp_hands_off();
+		else
+			attach();
+		atomic_store(&asked_for_grant, 2);
+	} else if (none == 1) {
+		return false;
+	}
+	*ret_cores =
+		coloc_granted(atomic_load_explicit(&grant, memory_order_acquire), ret_generation);
+	return true;
 }
 
 /* What the runtime says, inside whose region; false: not ours to change. */
@@ -162,8 +161,6 @@ static bool is_open(struct omp_runtime *rt, int *ret_max)
 {
 	int (*level)(void), (*max)(void);
 
-	if (atomic_load_explicit(&hands_off, memory_order_relaxed))
-		return false;
 	level = (int (*)(void))omp_real(rt, OMP_omp_get_level, 0);
 	max = (int (*)(void))omp_real(rt, OMP_omp_get_max_threads, 0);
 	if (!level || !max || level() > 0)
@@ -172,35 +169,68 @@ static bool is_open(struct omp_runtime *rt, int *ret_max)
 	return true;
 }
 
-unsigned int omp_team(struct omp_runtime *rt)
+/* A thread that starts a thousand regions in a second asks at each 128th, one that starts two at
+ * each: a service that went away is missed as soon. */
+static void set_unasked(void)
 {
-	int max, n;
+	static __thread int64_t last_ns;
+	static __thread int last = 1;
+	int64_t now_ns = ipc_now_ns(), elapsed_ns = now_ns - last_ns;
+	int64_t n = elapsed_ns > 0 ? last * UNASKED_NS / elapsed_ns : UNASKED_MAX;
 
-	if (!is_open(rt, &max))
+	last = n < 1 ? 1 : n > UNASKED_MAX ? UNASKED_MAX : (int)n;
+	last_ns = now_ns;
+	omp_unasked = last - 1;
+}
+
+unsigned int omp_ask(struct omp_runtime *rt)
+{
+	uint16_t epoch = atomic_load(&omp_epoch);
+	uint32_t generation;
+	int max = 0, n, promised;
+	bool known;
+
+	if (omp_unasked < 0)
+		set_unasked();
+	if (!atomic_load(&hands_off) && !is_open(rt, &max))
 		return 0;
-	n = atomic_load_explicit(&told, memory_order_relaxed);
-	if (!n)
-		n = granted();
-	return n > 0 && n < max ? (unsigned int)n : 0;
+	known = granted(&n, &generation);
+	promised = atomic_load_explicit(&told, memory_order_relaxed);
+	if (promised)
+		n = promised;
+	if (atomic_load(&hands_off) || n <= 0 || n >= max || n > (int)OMP_THREADS_MAX)
+		n = 0;
+	/* A grant that cannot be read, half changed, is none to remember. */
+	if (known && rt)
+		atomic_store_explicit(&rt->verdict,
+			(uint64_t)generation << 32 | (uint64_t)epoch << 16 | OMP_KNOWN |
+				(unsigned int)n,
+			memory_order_relaxed);
+	return (unsigned int)n;
 }
 
 int omp_tell_max(struct omp_runtime *rt)
 {
 	int (*real)(void) = (int (*)(void))omp_real(rt, OMP_omp_get_max_threads, 1);
-	int max, n;
+	int max, n, before = atomic_load_explicit(&told, memory_order_relaxed);
+	uint32_t generation;
 
-	if (!is_open(rt, &max))
+	if (atomic_load(&hands_off) || !is_open(rt, &max))
 		return real();
-	n = granted();
+	granted(&n, &generation);
 	if (n <= 0 || n > max)
 		n = max;
-	if (strict && atomic_load_explicit(&told, memory_order_relaxed))
-		n = atomic_load_explicit(&told, memory_order_relaxed);
-	atomic_store_explicit(&told, n, memory_order_relaxed);
+	if (strict && before)
+		n = before;
+	if (n != before) {
+		atomic_store(&told, n);
+		atomic_fetch_add(&omp_epoch, 1);
+	}
 	return n < max ? n : max;
 }
 
 void omp_hands_off(void)
 {
 	atomic_store(&hands_off, 1);
+	atomic_fetch_add(&omp_epoch, 1);
 }

@@ -108,7 +108,7 @@ EXPORT void omp_set_num_threads_8_(const int64_t *n)
 #ifdef __x86_64__
 
 /* The clause of the region that this thread starts next. */
-static __thread int has_clause;
+static __thread int has_clause __attribute__((tls_model("initial-exec")));
 
 EXPORT void __kmpc_push_num_threads(void *loc, int32_t gtid, int32_t n);
 EXPORT void __kmpc_push_num_threads(void *loc, int32_t gtid, int32_t n)

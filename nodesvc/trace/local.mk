@@ -14,7 +14,7 @@ libviewjson_la_LIBADD = libengine.la $(JSON_LIBS)
 
 check_PROGRAMS += tests/unit/test_trace
 TESTS += tests/unit/test_trace
-tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/tmpdir.h
+tests_unit_test_trace_SOURCES = tests/unit/test_trace.c tests/unit/cli.h tests/unit/tmpdir.h
 tests_unit_test_trace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_trace_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm

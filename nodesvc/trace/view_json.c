@@ -180,6 +180,8 @@ static int parse_numbers(
 		return value_int(w, key, o, -1, CORESET_MAX - 1, &j->core);
 	if (strcmp(key, "qos") == 0)
 		return value_double(w, key, o, 0, 1, &j->qos);
+	if (strcmp(key, "polling") == 0)
+		return value_int(w, key, o, 0, 1 << 20, &j->polling);
 	if (strcmp(key, "nodes") == 0)
 		return value_int(w, key, o, 1, 1 << 20, &j->nodes);
 	if (strcmp(key, "order") == 0 || strcmp(key, "sample_no") == 0) {
@@ -522,6 +524,8 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 			rc = value_double(w, key, value, 0, INFINITY, &one->view.now_s);
 		} else if (strcmp(key, "seed") == 0) {
 			rc = get_seed(w, value, &one->view.seed);
+		} else if (strcmp(key, "slice_ms") == 0) {
+			rc = value_int(w, key, value, 1, 60000, &one->view.slice_ms);
 		} else if (strcmp(key, "fast_cores") == 0) {
 			rc = value_coreset(w, key, value, &one->fast_cores);
 			one->view.fast_cores = &one->fast_cores;

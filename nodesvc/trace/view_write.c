@@ -108,6 +108,8 @@ static json_object *job_to_json(const struct view_job *j)
 		ADD(o, "qos", exact_number(j->qos));
 	if (j->nodes > 1)
 		ADD(o, "nodes", json_object_new_int(j->nodes));
+	if (j->polling > 0)
+		ADD(o, "polling", json_object_new_int(j->polling));
 	if (j->excluded)
 		ADD(o, "excluded", json_object_new_boolean(true));
 	return o;
@@ -180,6 +182,8 @@ json_object *view_to_json(const struct view *v)
 		return NULL;
 	ADD(o, "now_s", exact_number(v->now_s));
 	ADD(o, "seed", seed_to_json(v->seed));
+	if (v->slice_ms > 0)
+		ADD(o, "slice_ms", json_object_new_int(v->slice_ms));
 	if (v->n_events > 0) {
 		list = json_object_new_array();
 		for (int i = 0; i < v->n_events; i++)

@@ -4,50 +4,9 @@
 # suspend work on a frozen step; no step stays frozen after release, stop, a hang, or kill -9.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
-spin=$builddir/contrib/programs/bin/spin
-[ -x "$spin" ] || skip_all "PROGRAMS: contrib/programs was not built"
+. "$(dirname "$0")/turns.sh"
+need_spin
 start_spine 'policy: gang' 'gang_slice_ms: 50' 'freeze_max_ms: 2000'
-
-# Two threads' worth of spinning, in the background, until cancelled.
-spin_step() {
-  local name=$1
-  shift
-  srun -J "$name" -c2 "$@" bash -c "'$spin' --work=100000000 & exec '$spin' --work=100000000" \
-    >"$tmp/srun.$name" 2>&1 &
-  started_pids+=("$!")
-  wait_for 20 spins "$name" || diag "step $name did not start: $(cat "$tmp/srun.$name")"
-}
-spins() {
-  local id
-  id=$(job_id "$1")
-  [ -n "$id" ] && [ "$(step_pids "$id" | xargs -I{} cat /proc/{}/comm | grep -cx spin)" = 2 ]
-}
-# The step's own group of the freezer, and what it says.
-freezer_of() {
-  if [ -n "$step_below" ]; then
-    echo "$(step_dir "$1" 0)/cgroup.freeze"
-  else
-    echo "/sys/fs/cgroup/freezer/slurm_$node/uid_$(id -u)/job_$1/step_0/freezer.state"
-  fi
-}
-step_pids() { cat "$(dirname "$(freezer_of "$1")")"/{.,*,*/*}/cgroup.procs 2>/dev/null; }
-is_frozen() { grep -qE '^(1|FROZEN|FREEZING)' "$(freezer_of "$1")"; }
-is_thawed() { grep -qE '^(0|THAWED)' "$(freezer_of "$1")"; }
-all_thawed() {
-  local id
-  for id in $(squeue -h -t R,S -o %i); do is_thawed "$id" || return 1; done
-}
-# A step takes turns: seen frozen and seen thawed.
-rotates() { wait_for 5 is_frozen "$1" && wait_for 5 is_thawed "$1"; }
-cpu_ms() {
-  local p sum=0 ns
-  for p in $(step_pids "$1"); do
-    ns=$(cut -d' ' -f1 "/proc/$p/schedstat" 2>/dev/null) && sum=$((sum + ns / 1000000))
-  done
-  echo "$sum"
-}
-rows() { ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/'; }
-rows_are() { [ "$(rows)" = "$1" ]; }
 
 # --- shares ----------------------------------------------------------------------------------
 spin_step g1 --coloc=on
@@ -97,8 +56,7 @@ ok "the others go on" rotates "$two"
 
 # --- Slurm's suspend ----------------------------------------------------------------------------
 scontrol suspend "$one"
-suspended() { squeue -h -j "$one" -o %t | grep -q S && log | grep -q "step $one.0: suspended by Slurm"; }
-ok "a suspend is seen" wait_for 10 suspended
+ok "a suspend is seen" wait_for 10 suspended "$one"
 is_thawed "$one" && diag "thawed though suspended"
 thawed=0
 for _ in $(seq 100); do
@@ -110,8 +68,16 @@ ok "the other has the node" is_thawed "$two"
 scontrol resume "$one"
 ok "a resumed step takes its turns again" rotates "$one"
 
+# --- drain: no new steps; those that run go on as they are -----------------------------------
+ctl drain >/dev/null
+spin_step g4 --coloc=on
+ok "a step that comes while the node drains is left alone" is_thawed "$(job_id g4)"
+like "$(log)" 'draining: no new steps are taken' "the log says so"
+ok "those that run take their turns" rotates "$one"
+ctl resume >/dev/null
+scancel "$(job_id g4)"
+
 # --- the guard -------------------------------------------------------------------------------
-guard_of() { pgrep -P "$1" -x colocd-guard; }
 g=$(guard_of "$colocd_pid")
 kill -KILL "$g"
 other_guard() {
@@ -122,13 +88,12 @@ other_guard() {
 ok "a killed guard is started again" wait_for 5 other_guard
 ok "the rotation goes on" rotates "$one"
 
-thawed_now() { is_thawed "$one" && is_thawed "$two"; }
 for round in 1 2 3; do
   g=$(guard_of "$colocd_pid")
   wait_for 5 is_frozen "$one"
   t0=$(now_ms)
   kill -KILL "$colocd_pid"
-  wait_for 3 thawed_now
+  wait_for 3 are_thawed "$one" "$two"
   at_most $(($(now_ms) - t0)) 1000 "kill -9, round $round: ms until all are thawed"
   ok "its guard ends" wait_for 5 process_gone "$g"
   wait "$colocd_pid" 2>/dev/null
@@ -140,7 +105,7 @@ done
 wait_for 5 is_frozen "$one"
 kill -STOP "$colocd_pid"
 t0=$(now_ms)
-ok "a hung daemon: the guard thaws" wait_for 10 thawed_now
+ok "a hung daemon: the guard thaws" wait_for 10 are_thawed "$one" "$two"
 at_most $(($(now_ms) - t0)) 10000 "ms until all are thawed, freeze_max_ms 2000"
 kill -CONT "$colocd_pid"
 ok "the rotation goes on" rotates "$one"

@@ -229,12 +229,14 @@ start_msgdump() {
   wait_for 5 test -S "$socket" || diag "live_msgdump does not listen"
 }
 
-# start_colocd CONFIG SOCKET [options]: the real daemon, once it listens; sets pid.
+# start_colocd CONFIG SOCKET [options]: the real daemon, once it listens; sets pid. COLOCD_RUN: a
+# command to run it by (valgrind, or setpriv with the capabilities of the systemd unit).
 start_colocd() {
   local config=$1 socket=$2
   shift 2
   rm -f "$socket"
-  start colocd "$builddir/nodesvc/colocd" --config="$config" "$@"
+  # shellcheck disable=SC2086 # words
+  start colocd ${COLOCD_RUN:-} "$builddir/nodesvc/colocd" --config="$config" "$@"
   wait_for 10 test -S "$socket" || {
     sed 's/^/# /' "$tmp/colocd.out"
     echo "Bail out! colocd does not listen on $socket"

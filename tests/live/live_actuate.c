@@ -3,7 +3,6 @@
  * live_actuate - the v1 actuator against the kernel, on a cpuset tree of its own that looks like
  * Slurm's. Needs root, cgroup v1 cpusets and CPUs 0 and 1; exits 77 with the reason otherwise.
  */
-#include <check.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,24 +12,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nodesvc/actuate/actuate.h"
-#include "tests/live/step_fixture.h"
+#include "tests/live/live_actuate.h"
 #include "tests/unit/ledger_mem.h"
 
-#define JOB  "uid_0/job_1"
-#define STEP "uid_0/job_1/step_0"
+char top[64];
+struct fsroot root = {.fd = -1};
+struct ledger *ledger;
+struct actuate *act;
+const struct actuate_ops *ops;
+struct coreset all_pus;
+struct worker plain, bound0, bound1, stepd;
+struct step_cgroup step;
+struct errbuf err;
 
-static char top[64];
-static struct fsroot root = {.fd = -1};
-static struct ledger *ledger;
-static struct actuate *act;
-static const struct actuate_ops *ops;
-static struct coreset all_pus;
-static struct worker plain, bound0, bound1, stepd;
-static struct step_cgroup step;
-static struct errbuf err;
-
-static struct coreset set_of(const char *text)
+struct coreset set_of(const char *text)
 {
 	struct coreset s;
 
@@ -38,7 +33,7 @@ static struct coreset set_of(const char *text)
 	return s;
 }
 
-static void open_backend(void)
+void open_backend(void)
 {
 	ck_assert_int_eq(actuate_open(&act, &root, ledger, &all_pus, &err), 0);
 	ops = actuate_get_ops(act);
@@ -46,7 +41,7 @@ static void open_backend(void)
 }
 
 /* A step on 0-1: tasks that are unbound, bound to 0 and to 1, and slurmstepd bound to 0. */
-static void setup(void)
+void setup(void)
 {
 	ledger_mem_adds_left = -1;
 	err.text[0] = '\0';
@@ -62,7 +57,7 @@ static void setup(void)
 	ck_assert_msg(ops->locate(act, plain.pid, &step, &err) == 0, "%s", err.text);
 }
 
-static void teardown(void)
+void teardown(void)
 {
 	actuate_close(act);
 	ledger_close(ledger);
@@ -70,7 +65,7 @@ static void teardown(void)
 	step_tree_sweep(top);
 }
 
-static struct actuate_result apply(const char *cpus)
+struct actuate_result apply(const char *cpus)
 {
 	struct coreset set = set_of(cpus);
 	struct actuate_result r;
@@ -82,7 +77,7 @@ static struct actuate_result apply(const char *cpus)
 	return r;
 }
 
-static int apply_fails(const char *cpus)
+int apply_fails(const char *cpus)
 {
 	struct coreset set = set_of(cpus);
 	struct actuate_result r;
@@ -90,19 +85,29 @@ static int apply_fails(const char *cpus)
 	return ops->apply(act, &step, &set, &r, &err);
 }
 
-static void restore(void)
+void restore(void)
 {
 	ck_assert_msg(ops->restore(act, &step, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ledger_count(ledger), 0);
 }
 
-static void all_on(const struct worker *w, const char *cpus)
+void all_on(const struct worker *w, const char *cpus)
 {
 	for (int i = 0; i < w->n; i++)
 		ck_assert_str_eq(mask_of(w->tid[i]), cpus);
 }
 
-static void all_as(char *before)
+/* Slurm bound two tasks side by side: on both CPUs they are so again, on one they share it. */
+static void all_placed(const char *cpus)
+{
+	bool both = strcmp(cpus, "0-1") == 0;
+
+	all_on(&plain, cpus);
+	all_on(&bound0, both ? "0" : cpus);
+	all_on(&bound1, both ? "1" : cpus);
+}
+
+void all_as(char *before)
 {
 	char *after = step_snapshot(top, STEP);
 
@@ -155,9 +160,7 @@ START_TEST(apply_puts_every_thread_on_the_set)
 
 		ck_assert_int_eq(r.threads, plain.n + bound0.n + bound1.n);
 		ck_assert_int_eq(r.foreign, stepd.n);
-		all_on(&plain, sets[i]);
-		all_on(&bound0, sets[i]);
-		all_on(&bound1, sets[i]);
+		all_placed(sets[i]);
 	}
 }
 END_TEST
@@ -168,8 +171,8 @@ START_TEST(apply_counts_a_forked_task_that_has_not_execed)
 
 	/* tid[1] bears its parent's name, as a task between fork and exec does. */
 	set_mask_of(w.tid[1], "0");
-	ck_assert_int_eq(apply("0-1").foreign, stepd.n + 1);
-	ck_assert_str_eq(mask_of(w.tid[1]), "0-1");
+	ck_assert_int_eq(apply("1").foreign, stepd.n + 1);
+	ck_assert_str_eq(mask_of(w.tid[1]), "1");
 	restore();
 	ck_assert_str_eq(mask_of(w.tid[1]), "0");
 }
@@ -190,11 +193,17 @@ START_TEST(apply_reaches_threads_born_meanwhile)
 			const char *mask = strchr(line, ' ') + 1;
 			pid_t tid = atoi(line);
 
-			if (tid != stepd.tid[0] && tid != stepd.tid[1] && strcmp(mask, "gone"))
+			/* On both CPUs each is where its task was bound. */
+			if (i % 3 != 1 && tid != stepd.tid[0] && tid != stepd.tid[1] &&
+				strcmp(mask, "gone"))
 				ck_assert_msg(
 					strcmp(mask, sets[i % 3]) == 0, "round %d: %s", i, line);
 		}
 		free(snap);
+		if (i % 3 == 1) {
+			all_on(&t, "0");
+			all_on(&f, "1");
+		}
 	}
 	restore();
 	all_on(&t, "0");
@@ -323,209 +332,6 @@ START_TEST(allocation_is_slurms_while_a_set_holds)
 }
 END_TEST
 
-/* ---- restore ------------------------------------------------------------------------------- */
-
-START_TEST(restore_brings_back_every_mask)
-{
-	static const char *const sets[] = {"1", "0-1", "0"};
-
-	for (int i = 0; i < 3; i++)
-		for (int j = 0; j < 3; j++) {
-			char *before = step_snapshot(top, STEP);
-
-			apply(sets[i]);
-			apply(sets[j]);
-			restore();
-			all_as(before);
-		}
-	restore(); /* nothing recorded: fine */
-}
-END_TEST
-
-START_TEST(restore_leaves_threads_that_behave_as_before)
-{
-	static const char *const moves[] = {"1", "0-1", "0", "0-1"};
-	struct worker p, b;
-
-	/* A twin step that nobody touches shows what this kernel does by itself. */
-	step_tree_mkdir(top, JOB "/step_1", "0-1");
-	p = worker_start(top, JOB "/step_1", "app", NULL, 1, WORKER_IDLE);
-	b = worker_start(top, JOB "/step_1", "app", "0", 1, WORKER_IDLE);
-	apply("1");
-	restore();
-	for (int i = 0; i < 4; i++) {
-		ck_assert_int_eq(step_write(top, STEP, moves[i]), 0);
-		ck_assert_int_eq(step_write(top, JOB "/step_1", moves[i]), 0);
-		all_on(&plain, mask_of(p.pid));
-		all_on(&bound0, mask_of(b.pid));
-	}
-}
-END_TEST
-
-START_TEST(restore_gives_newcomers_what_they_would_have_had)
-{
-	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
-	pid_t child, other = worker_start(top, STEP, "app", NULL, 1, WORKER_IDLE).pid;
-
-	apply("1");
-	child = worker_fork(&w);
-	apply("0-1");
-	ck_assert_str_eq(mask_of(child), "0-1");
-	/* The child's father, whose binding it would have, is gone when it comes to restoring. */
-	worker_stop(&w);
-	restore();
-	ck_assert_str_eq(mask_of(child), "0");
-	ck_assert_str_eq(mask_of(other), "0-1");
-	kill(child, SIGKILL);
-}
-END_TEST
-
-START_TEST(restore_gives_newcomers_their_own_pin)
-{
-	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
-	pid_t child;
-
-	apply("0-1");
-	child = worker_fork(&w);
-	set_mask_of(child, "1");
-	apply("0-1");
-	apply("0"); /* older kernels forget the pin here */
-	restore();
-	ck_assert_str_eq(mask_of(child), "1");
-	ck_assert_str_eq(mask_of(w.pid), "0");
-	kill(child, SIGKILL);
-}
-END_TEST
-
-START_TEST(restore_finds_the_father_of_a_newcomer_never_applied)
-{
-	struct worker w = worker_start(top, STEP, "app", "0", 1, WORKER_LATER);
-	pid_t child;
-
-	apply("1");
-	child = worker_fork(&w);
-	restore();
-	ck_assert_str_eq(mask_of(child), "0");
-	kill(child, SIGKILL);
-}
-END_TEST
-
-START_TEST(threads_follow_the_cpuset_by_themselves)
-{
-	apply("1"); /* displaces what is bound to 0 */
-	ck_assert_int_eq(step_write(top, STEP, "0-1"), 0);
-	all_on(&plain, "0-1");
-	all_on(&bound0, "0-1");
-	all_on(&bound1, "0-1");
-	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
-	all_on(&bound1, "0");
-}
-END_TEST
-
-START_TEST(restore_all_after_a_crash)
-{
-	char *before = step_snapshot(top, STEP);
-
-	apply("1");
-	actuate_close(act); /* a daemon that was killed leaves the ledger */
-	open_backend();
-	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
-	ck_assert_int_eq(ledger_count(ledger), 0);
-	all_as(before);
-}
-END_TEST
-
-START_TEST(restore_all_after_a_crash_between_cpuset_and_masks)
-{
-	char *before = step_snapshot(top, STEP);
-	struct coreset one = set_of("1");
-
-	/* The rows of a first apply, then the cpuset alone. */
-	apply("0-1");
-	ck_assert_int_eq(step_write(top, STEP, "1"), 0);
-	for (int i = 0; i < bound0.n; i++)
-		set_mask_of(bound0.tid[i], "0-1");
-	actuate_close(act);
-	open_backend();
-	ck_assert_int_eq(ops->verify(act, &step, &one), 0);
-	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
-	all_as(before);
-}
-END_TEST
-
-START_TEST(restore_goes_on_after_a_restart)
-{
-	char *before = step_snapshot(top, STEP);
-
-	apply("1");
-	actuate_close(act);
-	open_backend();
-	apply("0");
-	all_on(&plain, "0");
-	restore();
-	all_as(before);
-}
-END_TEST
-
-START_TEST(restore_takes_what_the_job_still_allows)
-{
-	apply("1");
-	ck_assert_int_eq(step_write(top, JOB, "1"), 0);
-	restore();
-	ck_assert_str_eq(step_read(top, STEP), "1");
-}
-END_TEST
-
-START_TEST(restore_fails_and_keeps_the_ledger_when_nothing_fits)
-{
-	int rows;
-
-	step_tree_mkdir(top, JOB "/step_1", "0");
-	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
-	apply("0");
-	/* Original 0; now the step and its job are moved to 1 by somebody else. */
-	ck_assert_int_eq(step_write(top, JOB "/step_1", "1"), 0);
-	ck_assert_int_eq(step_write(top, STEP, "1"), 0);
-	ck_assert_int_eq(step_write(top, JOB, "1"), 0);
-	rows = ledger_count(ledger);
-	ck_assert_int_eq(ops->restore(act, &step, &err), -EACCES);
-	ck_assert_ptr_nonnull(strstr(err.text, "not inside the level above"));
-	ck_assert_int_eq(actuate_restore_all(act, &err), -EACCES);
-	ck_assert_int_eq(ledger_count(ledger), rows);
-	/* With the job level back, the next attempt succeeds. */
-	ck_assert_int_eq(step_write(top, JOB, "0-1"), 0);
-	restore();
-	ck_assert_str_eq(step_read(top, STEP), "0");
-}
-END_TEST
-
-START_TEST(restore_of_a_step_that_ended_only_forgets)
-{
-	apply("1");
-	step_tree_sweep(top);
-	ck_assert_int_eq(ops->verify(act, &step, &all_pus), -ENOENT);
-	restore();
-	apply_fails("0");
-	ck_assert_int_eq(apply_fails("0"), -ENOENT);
-}
-END_TEST
-
-START_TEST(restore_leaves_a_later_namesake_alone)
-{
-	struct worker w;
-
-	apply("1");
-	step_tree_sweep(top);
-	step_tree_make(top, "0-1");
-	ck_assert_int_eq(step_write(top, STEP, "0"), 0);
-	w = worker_start(top, STEP, "app", NULL, 1, WORKER_IDLE);
-	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
-	ck_assert_int_eq(ledger_count(ledger), 0);
-	ck_assert_str_eq(step_read(top, STEP), "0");
-	all_on(&w, "0");
-}
-END_TEST
-
 /* ---- refusals and failures ----------------------------------------------------------------- */
 
 START_TEST(apply_outside_the_job_is_refused_by_name)
@@ -546,22 +352,52 @@ START_TEST(apply_outside_the_job_is_refused_by_name)
 }
 END_TEST
 
-START_TEST(apply_that_the_kernel_refuses_changes_nothing)
+START_TEST(apply_takes_levels_below_along)
 {
+	struct worker in;
 	char *before;
 
-	/* A level below that holds both CPUs: the step cannot shrink. */
-	step_tree_mkdir(top, STEP "/task_0", "0-1");
+	/* As a container runtime makes them: a copy of the step's CPUs. */
+	step_tree_mkdir(top, STEP "/box", "0-1");
+	step_tree_mkdir(top, STEP "/box/inner", "0");
+	in = worker_start(top, STEP "/box/inner", "app", NULL, 2, WORKER_IDLE);
 	before = step_snapshot(top, STEP);
-	ck_assert_int_eq(apply_fails("1"), -EBUSY);
-	ck_assert_ptr_nonnull(strstr(err.text, "cannot write '1': a level below holds more"));
-	ck_assert_int_eq(ledger_count(ledger), 0);
-	all_as(before);
-	/* The same while a set of ours holds: back to that set. */
+	apply("1");
+	all_placed("1");
+	all_on(&in, "1");
 	apply("0-1");
-	ck_assert_int_eq(apply_fails("1"), -EBUSY);
-	all_on(&bound0, "0-1");
+	all_placed("0-1");
+	all_on(&in, "0"); /* the part of the step that it had */
+	apply("0");
+	all_on(&in, "0");
 	restore();
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(mask_of(in.pid), "0");
+	all_as(before);
+	/* Made under us it is a copy of our set, and goes back to Slurm's. */
+	apply("1");
+	step_tree_mkdir(top, STEP "/box2", "1");
+	in = worker_start(top, STEP "/box2", "app", NULL, 1, WORKER_IDLE);
+	actuate_close(act);
+	open_backend();
+	ck_assert_int_ge(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(mask_of(in.pid), "0-1");
+}
+END_TEST
+
+START_TEST(restore_all_takes_levels_below_along)
+{
+	struct worker in;
+
+	step_tree_mkdir(top, STEP "/box", "0-1");
+	in = worker_start(top, STEP "/box", "app", NULL, 1, WORKER_IDLE);
+	apply("1");
+	actuate_close(act);
+	open_backend();
+	ck_assert_int_ge(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert_str_eq(mask_of(in.pid), "0-1");
 }
 END_TEST
 
@@ -619,14 +455,6 @@ START_TEST(watch_reports_others_writes_only)
 }
 END_TEST
 
-#define CASE(s, sentence, test)                                                                    \
-	do {                                                                                       \
-		TCase *tc = tcase_create(sentence);                                                \
-		tcase_add_checked_fixture(tc, setup, teardown);                                    \
-		tcase_add_test(tc, test);                                                          \
-		suite_add_tcase(s, tc);                                                            \
-	} while (0)
-
 static Suite *live_suite(void)
 {
 	Suite *s = suite_create("live_actuate");
@@ -645,70 +473,16 @@ static Suite *live_suite(void)
 	CASE(s, "slurmstepd's mask is never set",
 		slurmstepd_mask_is_left_alone_and_back_at_the_end);
 	CASE(s, "the allocation stays Slurm's", allocation_is_slurms_while_a_set_holds);
-	CASE(s, "restore is exact", restore_brings_back_every_mask);
-	CASE(s, "restored threads behave as untouched ones",
-		restore_leaves_threads_that_behave_as_before);
-	CASE(s, "newcomers get what they would have had",
-		restore_gives_newcomers_what_they_would_have_had);
-	CASE(s, "newcomers keep their own pins", restore_gives_newcomers_their_own_pin);
-	CASE(s, "newcomers of no apply get it too",
-		restore_finds_the_father_of_a_newcomer_never_applied);
-	CASE(s, "a released thread follows the cpuset", threads_follow_the_cpuset_by_themselves);
-	CASE(s, "a successor restores after a crash", restore_all_after_a_crash);
-	CASE(s, "a crash in the middle of apply is undone",
-		restore_all_after_a_crash_between_cpuset_and_masks);
-	CASE(s, "a successor takes over", restore_goes_on_after_a_restart);
-	CASE(s, "a shrunk job limits the restore", restore_takes_what_the_job_still_allows);
-	CASE(s, "what cannot be restored stays in the ledger",
-		restore_fails_and_keeps_the_ledger_when_nothing_fits);
-	CASE(s, "an ended step is only forgotten", restore_of_a_step_that_ended_only_forgets);
-	CASE(s, "a later namesake is not touched", restore_leaves_a_later_namesake_alone);
+	add_restore_cases(s);
 	CASE(s, "the job's CPUs are the limit", apply_outside_the_job_is_refused_by_name);
-	CASE(s, "a refused write changes nothing", apply_that_the_kernel_refuses_changes_nothing);
+	CASE(s, "levels below the step follow", apply_takes_levels_below_along);
+	CASE(s, "and are put back after a crash", restore_all_takes_levels_below_along);
 	CASE(s, "no ledger, no change", apply_without_ledger_changes_nothing);
 	CASE(s, "inotify tells of others' writes", watch_reports_others_writes_only);
 	return s;
 }
 
-static int run(void)
-{
-	SRunner *sr = srunner_create(live_suite());
-	int failed;
-
-	/* One process: the tests' children have it as their parent. */
-	srunner_set_fork_status(sr, CK_NOFORK);
-	srunner_set_tap(sr, "/dev/stdout");
-	srunner_run_all(sr, CK_SILENT);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
-}
-
 int main(void)
 {
-	const char *why = step_tree_why_not();
-	cpu_set_t cpus;
-	int status;
-	pid_t pid;
-
-	if (!why && (sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || !CPU_ISSET(0, &cpus) ||
-			    !CPU_ISSET(1, &cpus)))
-		why = "needs CPUs 0 and 1";
-	if (why) {
-		printf("1..0 # SKIP %s\n", why);
-		return 77;
-	}
-	for (int i = 0; i < CORESET_MAX; i++)
-		if (CPU_ISSET(i, &cpus))
-			coreset_add(&all_pus, (unsigned int)i);
-	snprintf(top, sizeof(top), "slurm_coloctest%d", (int)getpid());
-	pid = fork();
-	if (pid == 0) {
-		alarm(120);
-		exit(run());
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		status = 1;
-	step_tree_sweep(top);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	return step_tree_main(live_suite(), top, sizeof(top), &all_pus);
 }

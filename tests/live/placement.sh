@@ -54,6 +54,24 @@ spawn one -n1 --coloc=on
 like "$(cpuset_of two)$(cpuset_of one)" '^(01|10)$' "a step of two tasks shares the node with another"
 stop_steps
 
+# --- what the executable links ---
+# A copy each time: one that could not be read in time is taken as unknown for a while.
+chmod 755 "$tmp"
+linked=''
+for i in 1 2 3 4 5; do
+  cp "$builddir/contrib/programs/bin/stencil" "$tmp/stencil$i" 2>/dev/null || break
+  srun -J "linked$i" --coloc=on "$tmp/stencil$i" --work=1000000 >/dev/null 2>&1 &
+  started_pids+=("$!")
+  placed() { ctl --json jobs | grep -q "stencil$1"; }
+  wait_for 20 placed "$i"
+  linked=$(ctl explain "$(job_id "linked$i").0" 2>&1)
+  scancel -n "linked$i"
+  grep -q 'links libgomp' <<<"$linked" && break
+done
+like "$linked" 'KMP_BLOCKTIME: the program links libgomp' \
+  "what only LLVM's runtime reads is left out for a program of GNU's, and explain says so"
+like "$linked" 'GOMP_SPINCOUNT=1000' "what it reads is set"
+
 # --- batch jobs and inner steps ---
 cat >"$tmp/batch.sh" <<'X'
 #!/bin/bash

@@ -21,7 +21,11 @@ messages() { # CONNECTIONS
 }
 types() { grep -o ' type=[a-z]*_[a-z]*' <<<"$dumped" | cut -d= -f2 | tr '\n' ' '; }
 starts() { grep type=step_start <<<"$dumped"; }
-launch_of() { tr ' ' '\n' <<<"$1" | grep -E '^(OMP|GOMP|KMP|OMPI|COLOC_LAUNCH_ENV)' | sort | tr '\n' ' '; }
+# Slurm itself sets OMPI_MCA_plm_slurm_args (seen with 24.11 and 26.05).
+launch_of() {
+  tr ' ' '\n' <<<"$1" | grep -E '^(OMP|GOMP|KMP|OMPI|COLOC_LAUNCH_ENV)' |
+    grep -v '^OMPI_MCA_plm_slurm_args=' | sort | tr '\n' ' '
+}
 
 # --- what is sent
 

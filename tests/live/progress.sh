@@ -55,24 +55,36 @@ ok "and after a restart of the daemon" wait_for 20 signal_is 3.0 progress_per_s 
 stop_steps
 
 # --- phases ---
-changes() { figure "$1" phases.changes; }
-interval_ms=300 # ticks of 100 ms; a sample is due after 227
-srun -J phases --coloc=on "$programs/phases" --work=7 --ms=4000 >"$tmp/phases.out" 2>&1
-ok "all seven phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 7
+# A change counts as seen within two intervals when the sample that tells it was due at most two
+# interval_ms after the program began the phase, wherever in an interval that was. By how much the
+# machine let a sample come late is in colocd's log; that, and nothing else, is not counted.
+interval_ms=$(ctl status --json | sed -n 's/.*"interval_ms": *\([0-9]*\).*/\1/p')
+srun -J phases --coloc=on "$programs/phases" --work=13 --ms=2100 >"$tmp/phases.out" 2>&1
+ok "all thirteen phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 13
 out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
-import re, sys, datetime
+import re, sys
+log = open(sys.argv[2]).read()
 begun = [float(l.split("unix=")[1]) for l in open(sys.argv[1]) if l.startswith("phase=")]
-seen = [float(m.group(1)) for m in re.finditer(r"phase change.*unix=([0-9.]+)", open(sys.argv[2]).read())]
+seen = [float(t) for t in re.findall(r"phase change.*unix=([0-9.]+)", log) if float(t) >= begun[0]]
+late = [(float(t), float(s)) for s, t in re.findall(r"samples late by ([0-9.]+) s, unix=([0-9.]+)", log)]
 interval = int(sys.argv[3]) / 1000
-# A change is seen by two samples that lie wholly in the new phase.
-for t in begun[1:]:
-    hit = [s - t for s in seen if 0 <= s - t < 4]
-    print("change: %s" % (", ".join("%.2f s" % h for h in hit) or "not seen"))
-missed = [t for t in begun[1:] if not any(0 <= s - t <= 3 * interval for s in seen)]
-false = [s for s in seen if not any(0 <= s - t <= 3 * interval for t in begun)]
-print("missed %d false %d" % (len(missed), len(false)))
+missed = slow = 0
+left = list(seen)
+for k, t in enumerate(begun[1:], 1):
+    until = begun[k + 1] if k + 1 < len(begun) else float("inf")
+    hit = [s for s in left if t <= s < until]
+    if not hit:
+        missed += 1
+        print("change %d: not seen" % k)
+        continue
+    left.remove(hit[0])
+    lateness = sum(l for u, l in late if t < u <= hit[0] + 0.002)
+    lag = hit[0] - t - lateness
+    print("change %d: after %.3f s and %.3f s of lateness, %.2f intervals" % (k, lag, lateness, lag / interval))
+    slow += lag > 2 * interval
+print("missed %d slow %d false %d" % (missed, slow, len(left)))
 PY
 )
 diag "$out"
-like "$out" '^missed 0 false 0$' "each change is seen by two whole samples in it, and no other"
+like "$out" '^missed 0 slow 0 false 0$' "each change is seen within two intervals, and no other"
 done_testing

@@ -10,6 +10,7 @@ colocacct=$builddir/nodesvc/colocacct
 socket=$tmp/colocd.sock
 
 # start_spine [line of coloc.yaml...]: colocd and a cluster whose plugin knows it; sets colocd_pid.
+# Before: spine_nodes, spine_timeout_ms, and spine_cluster, more options of start_cluster.
 start_spine() {
   need ROOT SLURM PLUGIN COLOCD
   {
@@ -21,7 +22,7 @@ start_spine() {
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
   start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}" \
-    ${spine_nodes:+--nodes "$spine_nodes"}
+    ${spine_nodes:+--nodes "$spine_nodes"} "${spine_cluster[@]+"${spine_cluster[@]}"}"
   find_layout
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
 }
@@ -37,8 +38,22 @@ find_layout() {
     step_below='' cpus_file=cpuset.cpus threads_file=tasks
   fi
 }
-# job_dirs [JOB], step_dir JOB STEP: of its cpuset.
-job_dirs() { find "$cgroup" -maxdepth 2 -type d -name "job_${1:-*}" 2>/dev/null; }
+# job_dirs [JOB], step_dir JOB STEP: of its cpuset. Slurm 26.05 names a job's directory in v2 by its
+# SLUID, "s" and 13 digits or capitals, which squeue has and other releases know nothing of.
+sluid_glob=s$(printf '[0-9A-Z]%.0s' {1..13})
+job_dirs() {
+  local name=$sluid_glob
+  [ $# = 0 ] || name=$(sluids | sed -n "s/^$1 //p")
+  find "$cgroup" -maxdepth 2 -type d \( -name "job_${1:-*}" -o -name "${name:-job_$1}" \) 2>/dev/null
+}
+sluids() { squeue -h -O jobid,sluid 2>/dev/null | awk '{ print $1, $2 }'; }
+# The same name for a job's directory in every release.
+job_name_of() {
+  case ${1##*/} in
+  job_*) echo "${1##*/}" ;;
+  *) echo "job_$(sluids | sed -n "s/ ${1##*/}\$//p")" ;;
+  esac
+}
 step_dir() { echo "$(job_dirs "$1")/step_$2$step_below"; }
 # step_threads DIR: all thread ids, also of levels below.
 step_threads() { find "$1" -name "$threads_file" -exec cat {} + 2>/dev/null; }
@@ -75,7 +90,7 @@ kernel_state() {
   local s t name
   for s in $(job_dirs | sed 's,$,/step_*,'); do
     [ -d "$s" ] || continue
-    name=job_${s##*/job_}
+    name=$(job_name_of "${s%/*}")/${s##*/}
     s=$s$step_below
     echo "$name cpuset $(cat "$s/cpuset.cpus" "$s/$cpus_file" 2>/dev/null | sort -u | paste -sd' ')"
     while read -r t; do

@@ -315,3 +315,46 @@ char *step_snapshot(const char *top, const char *sub)
 	fclose(f);
 	return text;
 }
+
+static int run(Suite *suite)
+{
+	SRunner *sr = srunner_create(suite);
+	int failed;
+
+	/* One process: the tests' children have it as their parent. */
+	srunner_set_fork_status(sr, CK_NOFORK);
+	srunner_set_tap(sr, "/dev/stdout");
+	srunner_run_all(sr, CK_SILENT);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
+
+int step_tree_main(Suite *suite, char *top, size_t size, struct coreset *ret_pus)
+{
+	const char *why = step_tree_why_not();
+	cpu_set_t cpus;
+	int status;
+	pid_t pid;
+
+	if (!why && (sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || !CPU_ISSET(0, &cpus) ||
+			    !CPU_ISSET(1, &cpus)))
+		why = "needs CPUs 0 and 1";
+	if (why) {
+		printf("1..0 # SKIP %s\n", why);
+		return 77;
+	}
+	for (int i = 0; i < CORESET_MAX; i++)
+		if (CPU_ISSET(i, &cpus))
+			coreset_add(ret_pus, (unsigned int)i);
+	snprintf(top, size, "slurm_coloctest%d", (int)getpid());
+	pid = fork();
+	if (pid == 0) {
+		alarm(120);
+		exit(run(suite));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		status = 1;
+	step_tree_sweep(top);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

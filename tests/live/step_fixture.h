@@ -8,6 +8,7 @@
 #ifndef COLOC_TESTS_STEP_FIXTURE_H
 #define COLOC_TESTS_STEP_FIXTURE_H
 
+#include <check.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -59,5 +60,11 @@ void set_mask_of(pid_t tid, const char *cpus);
 
 /* Every thread of a step: its mask and the cpuset as one text, for comparison; malloc'ed. */
 char *step_snapshot(const char *top, const char *sub);
+
+/*
+ * Runs @suite, which it takes over, with a tree of its own: @top gets its name, @ret_pus the CPUs
+ * there are. Returns an exit status: 77 where such trees cannot be made, with the reason printed.
+ */
+int step_tree_main(Suite *suite, char *top, size_t size, struct coreset *ret_pus);
 
 #endif

@@ -1,8 +1,8 @@
 # Unit tests of nodesvc/actuate; the ledger is its double in memory.
 check_PROGRAMS += tests/unit/test_locate tests/unit/test_proc tests/unit/test_actuate \
-	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_v2
+	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_mems tests/unit/test_resctrl tests/unit/test_v2
 TESTS += tests/unit/test_locate tests/unit/test_proc tests/unit/test_actuate \
-	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_v2
+	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_mems tests/unit/test_resctrl tests/unit/test_v2
 actuate_doubles = \
 	tests/unit/fstree.c tests/unit/fstree.h \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
@@ -25,3 +25,9 @@ tests_unit_test_freeze_LDADD = $(actuate_test_libs)
 tests_unit_test_idle_SOURCES = tests/unit/test_idle.c $(actuate_doubles)
 tests_unit_test_idle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_idle_LDADD = $(actuate_test_libs)
+tests_unit_test_mems_SOURCES = tests/unit/test_mems.c $(actuate_doubles)
+tests_unit_test_mems_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_mems_LDADD = $(actuate_test_libs)
+tests_unit_test_resctrl_SOURCES = tests/unit/test_resctrl.c $(actuate_doubles)
+tests_unit_test_resctrl_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_resctrl_LDADD = $(actuate_test_libs)

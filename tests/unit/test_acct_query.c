@@ -108,7 +108,9 @@ START_TEST(row_has_every_key)
 		"\"gain_placement_hi\":null,\"gain_launch\":null,\"gain_launch_lo\":null,"
 		"\"gain_launch_hi\":null,\"solo_speed\":null,\"shared_speed\":null,"
 		"\"gain_basis\":null,\"speed_unit\":null,\"speed_basis\":null,"
-		"\"phases\":null,\"moves\":null,\"windows\":null}\n");
+		"\"phases\":null,\"moves\":null,\"windows\":null,\"launch\":null,"
+		"\"launches\":null,\"unmeasured_s\":null,\"unmeasured_from_unix_s\":null,"
+		"\"unmeasured_to_unix_s\":null}\n");
 }
 END_TEST
 

@@ -132,6 +132,35 @@ START_TEST(none_keeps_what_another_backend_recorded)
 }
 END_TEST
 
+static void share_is(const char *part, const char *whole, const char *set, const char *want)
+{
+	struct coreset p, w, s, got;
+
+	ck_assert_int_eq(coreset_parse(&p, part, &err), 0);
+	ck_assert_int_eq(coreset_parse(&w, whole, &err), 0);
+	ck_assert_int_eq(coreset_parse(&s, set, &err), 0);
+	ranks_share(&got, &p, &w, &s);
+	ck_assert_str_eq(coreset_format(&got, cpus, sizeof(cpus)), want);
+}
+
+START_TEST(a_rank_keeps_its_part_of_the_set)
+{
+	/* As many CPUs elsewhere, more, fewer. */
+	share_is("0-1", "0-3", "4-7", "4-5");
+	share_is("2-3", "0-3", "4-7", "6-7");
+	share_is("1", "0-1", "0-7", "4-7");
+	share_is("2-3", "0-3", "6-7", "7");
+	/* Siblings 0,4 and 1,5: a core goes on a core. */
+	share_is("0,4", "0-7", "2-3,6-7", "2,6");
+	/* No even division: neighbours overlap, nobody is left out. */
+	share_is("0", "0-1", "0-2", "0-1");
+	share_is("1", "0-1", "0-2", "1-2");
+	share_is("1", "0-3", "9", "9");
+	share_is("4", "0-3", "0-1", "");
+	share_is("0", "0-1", "", "");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("actuate");
@@ -147,6 +176,9 @@ int main(void)
 	tc = tcase_create("originals are never dropped without being put back");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, none_keeps_what_another_backend_recorded);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("ranks stay side by side");
+	tcase_add_test(tc, a_rank_keeps_its_part_of_the_set);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

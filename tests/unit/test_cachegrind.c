@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "nodesvc/counters/cachegrind.h"
 #include "nodesvc/counters/profile_run.h"
@@ -107,6 +109,34 @@ START_TEST(ll_is_rounded_down_to_a_power_of_two_of_sets)
 }
 END_TEST
 
+/* 0: this process, which runs; 1: one that has ended and nobody waited for; 2: nobody's number. */
+START_TEST(what_the_command_left_behind_is_waited_for)
+{
+	char dir[] = "/tmp/coloc-cachegrind.XXXXXX", path[80];
+	pid_t child = _i == 1 ? fork() : 0;
+	int pid = _i == 0 ? (int)getpid() : _i == 1 ? (int)child : 0x7fffff00;
+	siginfo_t info;
+	FILE *f;
+
+	if (_i == 1 && child == 0)
+		_exit(0);
+	if (_i == 1)
+		ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/cachegrind.log.%d", dir, pid);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fclose(f);
+	snprintf(path, sizeof(path), "process %d behind", pid);
+	err.text[0] = '\0';
+	ck_assert_int_eq(cachegrind_settle(dir, 40, &err), _i == 0 ? -EBUSY : 0);
+	ck_assert_msg((strstr(err.text, path) != NULL) == (_i == 0), "%s", err.text);
+	cachegrind_clean(dir);
+	if (_i == 1)
+		ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("cachegrind");
@@ -122,6 +152,7 @@ int main(void)
 	tcase_add_loop_test(
 		refuse, what_is_not_understood_is_refused, 0, (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_test(refuse, empty_directory_is_refused);
+	tcase_add_loop_test(refuse, what_the_command_left_behind_is_waited_for, 0, 3);
 	suite_add_tcase(s, refuse);
 	tcase_add_test(ll, ll_is_rounded_down_to_a_power_of_two_of_sets);
 	suite_add_tcase(s, ll);

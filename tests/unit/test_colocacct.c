@@ -13,6 +13,7 @@
 
 #include "common/msg.h"
 #include "nodesvc/record/record.h"
+#include "tests/unit/cli.h"
 #include "tests/unit/tmpdir.h"
 
 #define S     INT64_C(1000000000)
@@ -20,7 +21,6 @@
 #define NONE  UINT32_C(0xfffffffe)
 
 static struct tmpdir tmp;
-static char output[262144];
 
 /* A job of two steps, one measured, with its history, and an older record of the same step. */
 static void fill_measured(struct record *r)
@@ -71,6 +71,14 @@ static void fill_measured(struct record *r)
 	figures.phases = 2;
 	figures.moves = 3;
 	figures.windows = 14;
+	figures.gain_launch = 3.25;
+	figures.gain_launch_lo = 3;
+	figures.gain_launch_hi = 3.5;
+	figures.launch = "control";
+	figures.launches = 9;
+	figures.gap_ns = 2500000000;
+	figures.gap_from_ns = START - 7950 * S;
+	figures.gap_to_ns = START - 7940 * S;
 	row.figures = &figures;
 	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
 	ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns, "0-1", "alone: all", &err), 0);
@@ -180,6 +188,7 @@ static void setup(void)
 	setenv("LC_ALL", "C.UTF-8", 1);
 	unsetenv("COLOCACCT_FORMAT");
 	unsetenv("COLOC_SOCKET");
+	unsetenv("SLURM_TIME_FORMAT");
 	tmpdir_create(&tmp);
 	fill();
 }
@@ -189,24 +198,9 @@ static void teardown(void)
 	tmpdir_remove(&tmp);
 }
 
-/* Runs colocacct; its output (both streams) is in output[]. Returns its exit status. */
 static int run(const char *args)
 {
-	const char *build = getenv("COLOC_BUILDDIR");
-	char command[1024];
-	FILE *p;
-	size_t n;
-	int status;
-
-	snprintf(command, sizeof(command), "exec %s/nodesvc/colocacct %s 2>&1", build ? build : ".",
-		args);
-	p = popen(command, "r");
-	ck_assert_ptr_nonnull(p);
-	n = fread(output, 1, sizeof(output) - 1, p);
-	output[n] = '\0';
-	status = pclose(p);
-	ck_assert(WIFEXITED(status));
-	return WEXITSTATUS(status);
+	return cli_run("colocacct", args);
 }
 
 static int run_store(const char *args)
@@ -215,29 +209,6 @@ static int run_store(const char *args)
 
 	snprintf(all, sizeof(all), "--store=%s %s", tmp.dir, args);
 	return run(all);
-}
-
-static void assert_golden(const char *name)
-{
-	const char *src = getenv("COLOC_SRCDIR");
-	char path[512], want[sizeof(output)];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/tests/golden/acct-%s.txt", src ? src : ".", name);
-	if (getenv("UPDATE_GOLDEN")) {
-		f = fopen(path, "w");
-		ck_assert_ptr_nonnull(f);
-		fputs(output, f);
-		fclose(f);
-		return;
-	}
-	f = fopen(path, "r");
-	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
-	n = fread(want, 1, sizeof(want) - 1, f);
-	want[n] = '\0';
-	fclose(f);
-	ck_assert_msg(strcmp(want, output) == 0, "%s differs; got:\n%s", path, output);
 }
 
 static const struct {
@@ -259,7 +230,8 @@ static const struct {
 	{"json-none", "-j 99 --json"},
 	{"figures",
 		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTT,NTTFull,STP,"
-		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases"},
+		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"
+		"Launch,Launches,Unmeasured,UnmeasuredFrom,UnmeasuredTo"},
 	{"units-small", "-j 50.0 -P --units=m -o SoloSpeed"},
 	{"units", "-j 50.0 -P --noconvert --units=k -o SoloSpeed,SharedSpeed"},
 	{"noconvert", "-j 50.0 -P --noconvert -o SoloSpeed,SharedSpeed"},
@@ -282,8 +254,8 @@ static const struct {
 
 START_TEST(output_is_golden)
 {
-	ck_assert_msg(run_store(GOLDEN[_i].args) == 0, "%s", output);
-	assert_golden(GOLDEN[_i].name);
+	ck_assert_msg(run_store(GOLDEN[_i].args) == 0, "%s", cli_output);
+	cli_assert_golden("acct", GOLDEN[_i].name);
 }
 END_TEST
 
@@ -356,8 +328,26 @@ START_TEST(mistake_is_refused_by_name)
 	bool has_source = strncmp(REFUSED[_i].args, "--s", 3) == 0;
 	int rc = has_source ? run(REFUSED[_i].args) : run_store(REFUSED[_i].args);
 
-	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, output);
-	ck_assert_msg(strstr(output, REFUSED[_i].text) != NULL, "got: %s", output);
+	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, cli_output);
+	ck_assert_msg(strstr(cli_output, REFUSED[_i].text) != NULL, "got: %s", cli_output);
+}
+END_TEST
+
+START_TEST(times_follow_the_environment)
+{
+	static const struct {
+		const char *format, *want;
+	} FORMS[] = {
+		{"%d.%m.%y %H:%M", "14.11.23 22:13\n"},
+		{"standard", "2023-11-14T22:13:20\n"},
+		{"", "2023-11-14T22:13:20\n"},
+	};
+
+	for (size_t i = 0; i < sizeof(FORMS) / sizeof(FORMS[0]); i++) {
+		setenv("SLURM_TIME_FORMAT", FORMS[i].format, 1);
+		ck_assert_int_eq(run_store("-j 41 --use-local-uid -n -P -o Start"), 0);
+		ck_assert_str_eq(cli_output, FORMS[i].want);
+	}
 }
 END_TEST
 
@@ -373,14 +363,14 @@ START_TEST(html_escapes_and_loads_nothing)
 
 	ck_assert_int_eq(run_store("-j 50 --html"), 0);
 	for (size_t i = 0; i < sizeof(FORBIDDEN) / sizeof(FORBIDDEN[0]); i++)
-		ck_assert_msg(!strstr(output, FORBIDDEN[i]), "has %s", FORBIDDEN[i]);
+		ck_assert_msg(!strstr(cli_output, FORBIDDEN[i]), "has %s", FORBIDDEN[i]);
 	for (size_t i = 0; i < sizeof(WANTED) / sizeof(WANTED[0]); i++)
-		ck_assert_msg(
-			strstr(output, WANTED[i]) != NULL, "lacks %s:\n%s", WANTED[i], output);
+		ck_assert_msg(strstr(cli_output, WANTED[i]) != NULL, "lacks %s:\n%s", WANTED[i],
+			cli_output);
 	ck_assert_int_eq(run_store("-j 99 --html"), 0);
-	ck_assert_ptr_nonnull(strstr(output, "No step was found."));
+	ck_assert_ptr_nonnull(strstr(cli_output, "No step was found."));
 	ck_assert_int_eq(run_store("-j 45 --html"), 0);
-	ck_assert_ptr_nonnull(strstr(output, "Not measured."));
+	ck_assert_ptr_nonnull(strstr(cli_output, "Not measured."));
 }
 END_TEST
 
@@ -408,7 +398,7 @@ START_TEST(long_table_streams_in_the_widths_it_began_with)
 	}
 	record_close(r);
 	ck_assert_int_eq(run_store("-S 2023-11-14 -u 7 -o JobID,JobName,Cores,User"), 0);
-	line = strtok_r(output, "\n", &save);
+	line = strtok_r(cli_output, "\n", &save);
 	ck_assert_str_eq(line, "JobID  JobName Cores User");
 	len = strlen(line) - 1; /* the last cell is not padded: "eve" under "User" */
 	for (; line; line = strtok_r(NULL, "\n", &save), n++) {
@@ -424,57 +414,26 @@ START_TEST(environment_sets_the_format)
 {
 	setenv("COLOCACCT_FORMAT", "State,JobID", 1);
 	ck_assert_int_eq(run_store("-j 41 -P"), 0);
-	ck_assert_str_eq(output, "State|JobID\nCOMPLETED|41.0\n");
+	ck_assert_str_eq(cli_output, "State|JobID\nCOMPLETED|41.0\n");
 	ck_assert_int_eq(run_store("-j 41 -P -o User"), 0);
-	ck_assert_str_eq(output, "User\nada\n");
+	ck_assert_str_eq(cli_output, "User\nada\n");
 	setenv("COLOCACCT_FORMAT", "Bogus", 1);
 	ck_assert_int_eq(run_store("-j 41 -P"), 2);
-	ck_assert_ptr_nonnull(strstr(output, "COLOCACCT_FORMAT: unknown field 'Bogus'"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "COLOCACCT_FORMAT: unknown field 'Bogus'"));
 }
 END_TEST
-
-/* Every option that a help text names stands in the manual page. */
-static void assert_in_manual(const char *page)
-{
-	const char *src = getenv("COLOC_SRCDIR");
-	char path[512], option[64], roff[128];
-	static char man[65536];
-	FILE *f;
-	size_t n;
-
-	snprintf(path, sizeof(path), "%s/nodesvc/%s", src ? src : ".", page);
-	f = fopen(path, "r");
-	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
-	n = fread(man, 1, sizeof(man) - 1, f);
-	man[n] = '\0';
-	fclose(f);
-	for (const char *p = output; (p = strstr(p, "--")); p += 2) {
-		size_t len = strspn(p + 2, "abcdefghijklmnopqrstuvwxyz0123456789-"), out = 0;
-
-		if (len == 0 || len >= sizeof(option))
-			continue;
-		snprintf(option, sizeof(option), "%.*s", (int)len + 2, p);
-		for (const char *o = option; *o; o++) {
-			if (*o == '-')
-				roff[out++] = '\\';
-			roff[out++] = *o;
-		}
-		roff[out] = '\0';
-		ck_assert_msg(strstr(man, roff) != NULL, "%s lacks %s", page, option);
-	}
-}
 
 START_TEST(manual_has_every_option)
 {
 	ck_assert_int_eq(run("--help"), 0);
-	assert_in_manual("report/colocacct.1");
+	cli_assert_in_manual("report/colocacct.1");
 }
 END_TEST
 
 START_TEST(version_is_printed)
 {
 	ck_assert_int_eq(run("-V"), 0);
-	ck_assert_ptr_nonnull(strstr(output, "colocacct (coloc) "));
+	ck_assert_ptr_nonnull(strstr(cli_output, "colocacct (coloc) "));
 }
 END_TEST
 
@@ -526,8 +485,8 @@ START_TEST(daemon_gives_rows_in_pieces)
 		"NING\"},{\"id\":\"42.0\"}]}", "0", NULL);
 	int status;
 
-	ck_assert_msg(run_socket("-j 41 -P -o JobID,State,Cores") == 0, "%s", output);
-	ck_assert_str_eq(output, "JobID|State|Cores\n41.0|RUNNING|\n42.0||\n");
+	ck_assert_msg(run_socket("-j 41 -P -o JobID,State,Cores") == 0, "%s", cli_output);
+	ck_assert_str_eq(cli_output, "JobID|State|Cores\n41.0|RUNNING|\n42.0||\n");
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 }
@@ -538,12 +497,13 @@ START_TEST(daemon_nonsense_is_told)
 	pid_t pid = serve("{\"rows\"", ":[]}", "0", NULL);
 
 	ck_assert_int_eq(run_socket("-j 41 -n"), 1);
-	ck_assert_ptr_nonnull(strstr(output, "/sock: the answer has no 'steps'"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "/sock: the answer has no 'steps'"));
 	waitpid(pid, NULL, 0);
 	/* Nothing on standard output that looks like an answer. */
 	ck_assert_int_eq(run("--store=/no/such --json"), 1);
-	ck_assert_str_eq(output, "colocacct: error: /no/such/coloc.db: cannot open: No such file "
-				 "or directory\n");
+	ck_assert_str_eq(cli_output,
+		"colocacct: error: /no/such/coloc.db: cannot open: No such file "
+		"or directory\n");
 }
 END_TEST
 
@@ -552,7 +512,7 @@ START_TEST(daemon_refusal_is_told)
 	pid_t pid = serve("", "", "1", "accounting is off");
 
 	ck_assert_int_eq(run_socket("-j 41 -n"), 1);
-	ck_assert_str_eq(output, "colocacct: error: accounting is off\n");
+	ck_assert_str_eq(cli_output, "colocacct: error: accounting is off\n");
 	waitpid(pid, NULL, 0);
 }
 END_TEST
@@ -582,6 +542,7 @@ int main(void)
 	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
 	t = tcase(s, "the page is safe to open");
 	tcase_add_test(t, html_escapes_and_loads_nothing);
+	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);
 	t = tcase(s, "the environment sets the format");

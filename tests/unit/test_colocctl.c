@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 
 #include "common/msg.h"
+#include "tests/unit/cli.h"
 #include "tests/unit/tmpdir.h"
 
 static struct tmpdir tmp;
 static pid_t server;
-static char output[65536];
 
 #define STEP                                                                                       \
 	"{\"id\":\"12.0\",\"job\":12,\"step\":0,\"node\":\"n1\",\"user\":\"ada\",\"uid\":1000,"    \
@@ -37,7 +37,8 @@ static const struct {
 		"\"uptime_s\":3725.5,\"policy\":\"lira\",\"policy_spec\":\"lira,tie=missbal\","
 		"\"ruling_by\":\"12.0\",\"domain\":\"core\",\"n_domains\":2,"
 		"\"envelope\":\"allocation\",\"pus\":\"0-1\",\"reserved\":null,"
-		"\"interval_ms\":1000,\"tick_ms\":1000,\"actuator\":\"v1\",\"signals\":{"
+		"\"interval_ms\":1000,\"tick_ms\":1000,\"actuator\":\"v1\",\"memory\":\"stay\","
+		"\"resctrl\":\"not mounted\",\"signals\":{"
 		"\"source\":\"profile\",\"report\":[\"papi: PAPI_attach fails\",\"perf: no PMU\"]},"
 		"\"steps\":2,\"tasks\":3,\"ledger_rows\":7,\"draining\":true,\"dry_run\":false,"
 		"\"decisions\":19,\"rebinds\":4,\"last_error\":\"step 12.0: gone\","
@@ -169,24 +170,9 @@ static void teardown(void)
 	tmpdir_remove(&tmp);
 }
 
-/* Runs colocctl; both its streams are in output[]. Returns its exit status. */
 static int run(const char *args)
 {
-	const char *build = getenv("COLOC_BUILDDIR");
-	char command[1024];
-	FILE *p;
-	size_t n;
-	int status;
-
-	snprintf(command, sizeof(command), "exec %s/nodesvc/colocctl %s 2>&1", build ? build : ".",
-		args);
-	p = popen(command, "r");
-	ck_assert_ptr_nonnull(p);
-	n = fread(output, 1, sizeof(output) - 1, p);
-	output[n] = '\0';
-	status = pclose(p);
-	ck_assert(WIFEXITED(status));
-	return WEXITSTATUS(status);
+	return cli_run("colocctl", args);
 }
 
 static const char *asked(void)
@@ -199,29 +185,6 @@ static const char *asked(void)
 	if (f)
 		fclose(f);
 	return text;
-}
-
-static void assert_golden(const char *name)
-{
-	const char *src = getenv("COLOC_SRCDIR");
-	char path[512], want[sizeof(output)];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/tests/golden/ctl-%s.txt", src ? src : ".", name);
-	if (getenv("UPDATE_GOLDEN")) {
-		f = fopen(path, "w");
-		ck_assert_ptr_nonnull(f);
-		fputs(output, f);
-		fclose(f);
-		return;
-	}
-	f = fopen(path, "r");
-	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
-	n = fread(want, 1, sizeof(want) - 1, f);
-	want[n] = '\0';
-	fclose(f);
-	ck_assert_msg(strcmp(want, output) == 0, "%s differs; got:\n%s", path, output);
 }
 
 static const struct {
@@ -254,9 +217,9 @@ static const struct {
 
 START_TEST(output_is_golden)
 {
-	ck_assert_msg(run(GOLDEN[_i].args) == 0, "%s", output);
+	ck_assert_msg(run(GOLDEN[_i].args) == 0, "%s", cli_output);
 	ck_assert_str_eq(asked(), GOLDEN[_i].asked);
-	assert_golden(GOLDEN[_i].name);
+	cli_assert_golden("ctl", GOLDEN[_i].name);
 }
 END_TEST
 
@@ -304,41 +267,10 @@ START_TEST(mistake_is_refused_by_name)
 {
 	int rc = run(REFUSED[_i].args);
 
-	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, output);
-	ck_assert_msg(strstr(output, REFUSED[_i].text) != NULL, "got: %s", output);
+	ck_assert_msg(rc == REFUSED[_i].rc, "exit %d: %s", rc, cli_output);
+	ck_assert_msg(strstr(cli_output, REFUSED[_i].text) != NULL, "got: %s", cli_output);
 }
 END_TEST
-
-/* Every option that a help text names stands in the manual page. */
-static void assert_in_manual(const char *page)
-{
-	const char *src = getenv("COLOC_SRCDIR");
-	char path[512], option[64], roff[128];
-	static char man[65536];
-	FILE *f;
-	size_t n;
-
-	snprintf(path, sizeof(path), "%s/nodesvc/%s", src ? src : ".", page);
-	f = fopen(path, "r");
-	ck_assert_msg(f != NULL, "%s: %s", path, strerror(errno));
-	n = fread(man, 1, sizeof(man) - 1, f);
-	man[n] = '\0';
-	fclose(f);
-	for (const char *p = output; (p = strstr(p, "--")); p += 2) {
-		size_t len = strspn(p + 2, "abcdefghijklmnopqrstuvwxyz0123456789-"), out = 0;
-
-		if (len == 0 || len >= sizeof(option))
-			continue;
-		snprintf(option, sizeof(option), "%.*s", (int)len + 2, p);
-		for (const char *o = option; *o; o++) {
-			if (*o == '-')
-				roff[out++] = '\\';
-			roff[out++] = *o;
-		}
-		roff[out] = '\0';
-		ck_assert_msg(strstr(man, roff) != NULL, "%s lacks %s", page, option);
-	}
-}
 
 START_TEST(manual_has_every_option)
 {
@@ -349,7 +281,7 @@ START_TEST(manual_has_every_option)
 
 	snprintf(args, sizeof(args), "%s --help", COMMAND[_i]);
 	ck_assert_int_eq(run(args), 0);
-	assert_in_manual("ctl/colocctl.1");
+	cli_assert_in_manual("ctl/colocctl.1");
 }
 END_TEST
 
@@ -357,7 +289,7 @@ START_TEST(hung_daemon_ends_in_time)
 {
 	kill(server, SIGSTOP);
 	ck_assert_int_eq(run("--timeout=0.2 ping"), 3);
-	ck_assert_ptr_nonnull(strstr(output, "Connection timed out"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "Connection timed out"));
 }
 END_TEST
 
@@ -368,7 +300,7 @@ START_TEST(import_stores_each_line)
 	tmpdir_write(&tmp, "profiles", "{\"type\":\"a\"}\n\n{\"type\":\"b\"}\n");
 	snprintf(args, sizeof(args), "profile import %s/profiles", tmp.dir);
 	ck_assert_int_eq(run(args), 0);
-	ck_assert_str_eq(output, "Stored: 2\n");
+	ck_assert_str_eq(cli_output, "Stored: 2\n");
 	ck_assert_str_eq(asked(), "cmd=profile_put json={\"type\":\"a\"} \n"
 				  "cmd=profile_put json={\"type\":\"b\"} \n");
 }
@@ -381,13 +313,13 @@ START_TEST(bundle_holds_every_part_and_keeps_files)
 		"===== policies =====", "===== counters =====", "coloc.yaml ====="};
 	char args[128];
 
-	ck_assert_msg(run("bundle") == 0, "%s", output);
+	ck_assert_msg(run("bundle") == 0, "%s", cli_output);
 	for (size_t i = 0; i < sizeof(PART) / sizeof(PART[0]); i++)
-		ck_assert_msg(strstr(output, PART[i]) != NULL, "no '%s'", PART[i]);
+		ck_assert_msg(strstr(cli_output, PART[i]) != NULL, "no '%s'", PART[i]);
 	tmpdir_write(&tmp, "mine", "mine");
 	snprintf(args, sizeof(args), "bundle --output=%s/mine", tmp.dir);
 	ck_assert_int_eq(run(args), 1);
-	ck_assert_ptr_nonnull(strstr(output, "mine: File exists"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "mine: File exists"));
 }
 END_TEST
 
@@ -397,10 +329,10 @@ START_TEST(check_exits_by_its_findings)
 
 	snprintf(args, sizeof(args), "check --root=%s", tmp.dir);
 	ck_assert_int_eq(run(args), 1);
-	ck_assert_ptr_nonnull(strstr(output, "FAIL  slurm.conf"));
-	ck_assert_ptr_nonnull(strstr(output, "ok    colocd"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "FAIL  slurm.conf"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "ok    colocd"));
 	ck_assert_int_eq(run("check --json --root=/no/such"), 1);
-	ck_assert_ptr_nonnull(strstr(output, "\"schema\":\"coloc.check/1\""));
+	ck_assert_ptr_nonnull(strstr(cli_output, "\"schema\":\"coloc.check/1\""));
 }
 END_TEST
 

@@ -6,25 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
-static char output[65536];
+#include "tests/unit/cli.h"
 
-/* Runs the shell text with $P = colocsim plan; stdout and stderr in output; the exit status. */
+/* Runs the shell text with $P = colocsim plan. */
 static int run(const char *command)
 {
-	const char *build = getenv("COLOC_BUILDDIR");
 	char line[4096];
-	size_t n;
-	FILE *f;
 
-	snprintf(line, sizeof(line), "{ P='%s/nodesvc/colocsim plan'; %s; } 2>&1",
-		build ? build : ".", command);
-	f = popen(line, "r");
-	ck_assert_ptr_nonnull(f);
-	n = fread(output, 1, sizeof(output) - 1, f);
-	output[n] = '\0';
-	return WEXITSTATUS(pclose(f));
+	snprintf(line, sizeof(line), "P=\"$B/colocsim plan\"; %s;", command);
+	return cli_shell(line);
 }
 
 static int plan(const char *policy, const char *views)
@@ -82,9 +73,9 @@ START_TEST(views_are_read_strictly)
 {
 	int rc = plan(cases[_i].policy, cases[_i].views);
 
-	ck_assert_msg(rc == cases[_i].rc, "%s: %d: %s", cases[_i].views, rc, output);
-	ck_assert_msg(strstr(output, cases[_i].text) != NULL, "'%s' wanted, '%s'", cases[_i].text,
-		output);
+	ck_assert_msg(rc == cases[_i].rc, "%s: %d: %s", cases[_i].views, rc, cli_output);
+	ck_assert_msg(strstr(cli_output, cases[_i].text) != NULL, "'%s' wanted, '%s'",
+		cases[_i].text, cli_output);
 }
 END_TEST
 
@@ -99,7 +90,7 @@ START_TEST(usage_errors_exit_2)
 	};
 	int rc = run(commands[_i]);
 
-	ck_assert_msg(rc == 2, "%s: %d: %s", commands[_i], rc, output);
+	ck_assert_msg(rc == 2, "%s: %d: %s", commands[_i], rc, cli_output);
 }
 END_TEST
 
@@ -113,7 +104,7 @@ START_TEST(what_cannot_be_read_exits_1)
 	};
 	int rc = run(commands[_i]);
 
-	ck_assert_msg(rc == 1, "%s: %d: %s", commands[_i], rc, output);
+	ck_assert_msg(rc == 1, "%s: %d: %s", commands[_i], rc, cli_output);
 }
 END_TEST
 
@@ -125,10 +116,10 @@ START_TEST(explain_carries_the_figures_only_when_asked)
 	char command[512];
 
 	ck_assert_int_eq(run(view), 0);
-	ck_assert_ptr_nonnull(strstr(output, "\"explain\": { }"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "\"explain\": { }"));
 	snprintf(command, sizeof(command), "%s --explain", view);
 	ck_assert_int_eq(run(command), 0);
-	ck_assert_ptr_nonnull(strstr(output, "\"ema\": { \"A\": 3 }"));
+	ck_assert_ptr_nonnull(strstr(cli_output, "\"ema\": { \"A\": 3 }"));
 }
 END_TEST
 

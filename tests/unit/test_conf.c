@@ -110,7 +110,6 @@ static const struct {
 	{"launch_env:\n  openmp: {PATH: /}\n", ":2: key 'launch_env.openmp': 'PATH' is not a var"},
 	{"launch_env:\n  speed: 1\n", ":2: unknown key 'launch_env.speed'"},
 	{"policy: [a]\n", "key 'policy': want one value"},
-	{"envelope: node\n", "envelope 'node' is not available in this version"},
 	{"- a\n", "want key: value"},
 	{"a: [\n", ":2: "},
 	{"min_dwell_s: nan\n", "key 'min_dwell_s': 'nan' is not a number"},

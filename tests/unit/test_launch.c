@@ -5,6 +5,7 @@
 
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 
 static struct conf conf;
 static struct step step;
@@ -34,6 +35,29 @@ START_TEST(defaults_spin_shortly_and_name_the_envelope)
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+}
+END_TEST
+
+START_TEST(what_is_linked_decides)
+{
+	step.links = LINKS_LIBGOMP;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_ptr_null(value_of("KMP_BLOCKTIME"));
+	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+	for (int i = 0; i < step.n_env; i++)
+		if (strcmp(step.env[i].name, "KMP_BLOCKTIME") == 0)
+			ck_assert_str_eq(step.env[i].why, "the program links libgomp");
+	step.links = LINKS_LIBOMP | LINKS_OPENMPI;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
+	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "1");
+	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
+	step.links = LINKS_MPICH;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
+	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 }
 END_TEST
 
@@ -132,6 +156,7 @@ int main(void)
 
 	tc = tcase_create("steps under a policy wait shortly and keep their width");
 	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, what_is_linked_decides);
 	tcase_add_test(tc, omp_library_is_for_those_who_ask);
 	tcase_add_test(tc, defaults_spin_shortly_and_name_the_envelope);
 	tcase_add_test(tc, threads_follow_the_configuration_and_the_ranks);

@@ -188,6 +188,25 @@ START_TEST(lists_keep_others_out)
 	start(1, 0);
 	msg_put(&in, "partition", "shared");
 	ck_assert_str_eq(go(), "step_ok");
+	d.conf.allow_users.n = d.conf.allow_accounts.n = 1;
+	strcpy(d.conf.allow_users.item[0], "nobody");
+	strcpy(d.conf.allow_accounts.item[0], "physics");
+	start(2, 0);
+	msg_put(&in, "partition", "shared");
+	msg_put(&in, "user", "nobody"); /* what the environment says is not believed */
+	ck_assert_str_eq(go(), "step_refused");
+	ck_assert_str_eq(msg_get(&out, "reason"), "user 'root' is not in allow.users");
+	strcpy(d.conf.allow_users.item[0], "root");
+	start(2, 0);
+	msg_put(&in, "partition", "shared");
+	ck_assert_str_eq(go(), "step_refused");
+	ck_assert_str_eq(msg_get(&out, "reason"), "account '' is not in allow.accounts");
+	start(2, 0);
+	msg_put(&in, "partition", "shared");
+	msg_put(&in, "account", "physics");
+	ck_assert_str_eq(go(), "step_ok");
+	finish(2, 0);
+	d.conf.allow_users.n = d.conf.allow_accounts.n = d.conf.allow_partitions.n = 0;
 	d.conf.allow_policies.n = 1;
 	strcpy(d.conf.allow_policies.item[0], "fair");
 	ck_assert_str_eq(run(2, "spread"), "step_refused");
@@ -244,6 +263,71 @@ START_TEST(draining_node_takes_no_new_steps)
 	d.draining = true;
 	ck_assert_str_eq(run(2, ""), "step_refused");
 	ck_assert_int_eq(d.jobs.n, 1);
+}
+END_TEST
+
+static const char *run_on(uint32_t job, const char *cores)
+{
+	start(job, 0);
+	msg_put(&in, "job_cores", cores);
+	return go();
+}
+
+static struct step *find(uint32_t job)
+{
+	return jobs_find(&d.jobs, job, 0, 0);
+}
+
+static int on_core(unsigned int core)
+{
+	int n = 0;
+
+	for (int i = 0; i < d.jobs.n; i++)
+		n += coreset_has(&d.jobs.step[i]->coreset, core);
+	return n;
+}
+
+START_TEST(node_envelope_is_what_the_steps_have_together)
+{
+	/* Inside their own allocation two of one core share it. */
+	run_on(1, "0");
+	run_on(2, "0");
+	ck_assert_str_eq(coreset_of(1), "0");
+	ck_assert_str_eq(coreset_of(2), "0");
+	finish(1, 0);
+	finish(2, 0);
+	d.conf.envelope = ENVELOPE_NODE;
+	run_on(3, "0");
+	ck_assert_str_eq(coreset_of(3), "0"); /* nobody else's core */
+	run_on(4, "0");
+	run_on(5, "1");
+	finish(4, 0);
+	run_on(6, "1");
+	finish(3, 0);
+	run_on(7, "0");
+	finish(6, 0);
+	/* Two are left, of cores 0 and 1: one each, whosever they are. */
+	ck_assert_int_eq(coreset_count(&find(5)->coreset), 1);
+	ck_assert(!coreset_intersects(&find(5)->coreset, &find(7)->coreset));
+	finish(5, 0);
+	ck_assert_str_eq(coreset_of(7), "0"); /* core 1 is nobody's now */
+	/* Three of core 0 and one of core 1: two cores, two on each. */
+	run_on(9, "0");
+	run_on(10, "0");
+	ck_assert_str_eq(coreset_of(10), "0");
+	run_on(11, "1");
+	ck_assert_int_eq(on_core(0), 2);
+	ck_assert_int_eq(on_core(1), 2);
+	finish(7, 0);
+	finish(9, 0);
+	finish(10, 0);
+	finish(11, 0);
+	/* A step of several nodes keeps its own. */
+	start(8, 0);
+	msg_put(&in, "job_cores", "1");
+	msg_put(&in, "nnodes", "2");
+	go();
+	ck_assert_str_eq(coreset_of(8), "1");
 }
 END_TEST
 
@@ -347,6 +431,7 @@ int main(void)
 	tcase_add_test(tc, users_own_binding_stands);
 	tcase_add_test(tc, dry_run_decides_and_sets_nothing);
 	tcase_add_test(tc, reserved_allocation_is_left_alone);
+	tcase_add_test(tc, node_envelope_is_what_the_steps_have_together);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("bad messages are refused and change nothing");
 	tcase_add_checked_fixture(tc, setup, teardown);

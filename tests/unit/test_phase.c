@@ -2,6 +2,7 @@
 #include "nodesvc/engine/phase.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* One epoch of @before, then one of @after: does the paper's detector see a change? */
@@ -72,6 +73,52 @@ START_TEST(width_forgives_one_odd_sample)
 }
 END_TEST
 
+/*
+ * A change at @at intervals after a sample, from 1 to @level: how many intervals pass until it is
+ * seen by a sampler that halves the interval after a suspect sample.
+ */
+static double intervals_until_seen(double level, double at)
+{
+	struct phase p;
+	double now = 0, step = 1;
+
+	phase_restart(&p, &phase_width, 0, 12);
+	for (int i = 0; i < 40; i++) {
+		double before = now, share;
+
+		now += step;
+		/* Of the sample that was after the change. */
+		share = fmin(fmax((now - (5 + at)) / (now - before), 0), 1);
+		if (phase_sample(&p, &phase_width, now, 1 + share * (level - 1)))
+			return now - (5 + at);
+		step = p.suspect ? 0.5 : 1;
+	}
+	return INFINITY;
+}
+
+START_TEST(width_sees_any_change_within_two_intervals)
+{
+	static const double levels[] = {1.61, 2, 5, 100, 0.62, 0.5, 0.2, 0.01};
+	double worst = 0;
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		for (double at = 0.005; at < 1; at += 0.01)
+			worst = fmax(worst, intervals_until_seen(levels[i], at));
+	ck_assert_double_le(worst, 2);
+}
+END_TEST
+
+START_TEST(what_stays_off_is_not_suspect_for_ever)
+{
+	struct phase p;
+
+	phase_restart(&p, &phase_width, 0, 12);
+	for (int i = 0; i < 10; i++)
+		phase_sample(&p, &phase_width, i, i < 5 ? .5 : .7);
+	ck_assert(!p.suspect);
+}
+END_TEST
+
 START_TEST(a_new_width_starts_a_new_reference)
 {
 	struct phase p;
@@ -101,6 +148,8 @@ int main(void)
 	tc = tcase_create("the corrected one compares at equal width, twice");
 	tcase_add_test(tc, width_sees_it_after_two_samples);
 	tcase_add_test(tc, width_forgives_one_odd_sample);
+	tcase_add_test(tc, width_sees_any_change_within_two_intervals);
+	tcase_add_test(tc, what_stays_off_is_not_suspect_for_ever);
 	tcase_add_test(tc, a_new_width_starts_a_new_reference);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);

@@ -4,13 +4,18 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "contrib/bench/realmix/disturb.h"
+#include "contrib/bench/realmix/mixes.h"
+#include "contrib/bench/realmix/report.h"
+#include "contrib/bench/realmix/state.h"
 #include "contrib/bench/realmix/stats.h"
+#include "contrib/bench/realmix/summary.h"
 #include "tests/unit/fstree.h"
 
 static double solo_a[] = {1.0, 9.0, 1.2}, solo_b[] = {2.0, 2.0, 2.0};
@@ -151,12 +156,213 @@ START_TEST(zombie_slurmstepd_is_ours_and_another_zombie_is_not)
 }
 END_TEST
 
+/* ---- results kept in files ----------------------------------------------------------------- */
+
+static char state_dir[32];
+static struct errbuf err;
+
+static void state_setup(void)
+{
+	strcpy(state_dir, "/tmp/coloc-state-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(state_dir));
+}
+
+static void state_teardown(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", state_dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static struct row a_row(const char *mix, const char *arm, int round, double makespan_s)
+{
+	const struct mix *m = mixes_find(mix);
+	struct row row = {.round = round, .makespan_s = makespan_s, .n = m->n};
+
+	snprintf(row.mix, sizeof(row.mix), "%s", mix);
+	snprintf(row.arm, sizeof(row.arm), "%s", arm);
+	for (int p = 0; p < row.n; p++) {
+		snprintf(row.program[p], sizeof(row.program[p]), "%s", m->program[p].name);
+		row.time_s[p] = makespan_s * (p + 1) / row.n;
+		row.runs[p] = 1;
+		row.run_s[p][0] = row.time_s[p];
+	}
+	return row;
+}
+
+static void put(struct row row)
+{
+	ck_assert_int_eq(state_write_row(&row, state_dir, &err), 0);
+}
+
+static void put_solo(const char *program, double s)
+{
+	struct solo alone = {.run_s = {s, s, s}, .n = 3};
+
+	snprintf(alone.program, sizeof(alone.program), "%s", program);
+	ck_assert_int_eq(state_write_solo(&alone, state_dir, &err), 0);
+}
+
+START_TEST(rows_come_back_as_they_were)
+{
+	struct row row = a_row("mpi", "gang", 2, 12.5), back;
+
+	row.time_s[3] = NAN;
+	row.runs[3] = 0;
+	row.cut = true;
+	strcpy(row.policy, "gang");
+	ck_assert_int_eq(state_is_used(state_dir, &err), 0);
+	put(row);
+	ck_assert_int_eq(state_is_used(state_dir, &err), 1);
+	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 2, &err), 0);
+	ck_assert(back.cut && !back.disturbed && back.n == 4);
+	ck_assert_double_eq_tol(back.makespan_s, 12.5, 1e-9);
+	ck_assert_double_eq_tol(back.time_s[0], 12.5 / 4, 1e-4);
+	ck_assert(isnan(back.time_s[3]));
+	ck_assert_str_eq(back.policy, "gang");
+	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 1, &err), -ENOENT);
+}
+END_TEST
+
+static const struct {
+	const char *from, *to, *says;
+} damage[] = {
+	{"{", "", "no JSON object"},
+	{"\"version\":1", "\"version\":9", "version"},
+	{"\"mpi\"", "\"mixed\"", "mix"},
+	{"\"round\":2", "\"round\":3", "round"},
+	{"\"makespan_s\":12.5000", "\"makespan_s\":0", "makespan_s"},
+	{"\"makespan_s\":12.5000", "\"makespan_s\":-1", "makespan_s"},
+	{"\"makespan_s\":12.5000", "\"makespan_s\":\"12\"", "makespan_s"},
+	{"\"cut\":false", "\"cut\":null", "cut"},
+	{"\"programs\"", "\"others\"", "programs"},
+	{"\"runs\":1", "\"runs\":-1", "runs"},
+	{"\"runs\":1", "\"runs\":2", "each"},
+};
+
+START_TEST(a_damaged_file_is_named)
+{
+	char path[64], text[4096] = "", *at;
+	struct row back;
+	FILE *f;
+
+	put(a_row("mpi", "gang", 2, 12.5));
+	snprintf(path, sizeof(path), "%s/mpi.gang.2.json", state_dir);
+	f = fopen(path, "r");
+	ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, f), 0);
+	fclose(f);
+	at = strstr(text, damage[_i].from);
+	ck_assert_ptr_nonnull(at);
+	f = fopen(path, "w");
+	fprintf(f, "%.*s%s%s", (int)(at - text), text, damage[_i].to, at + strlen(damage[_i].from));
+	fclose(f);
+	err.text[0] = '\0';
+	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 2, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, path));
+	ck_assert_ptr_nonnull(strstr(err.text, damage[_i].says));
+}
+END_TEST
+
+START_TEST(estimates_are_students)
+{
+	const double v[] = {1.0, 2.0, 4.0};
+	struct estimate e = estimate_of(v, 3);
+
+	ck_assert_double_eq_tol(e.mean, 2.0, 1e-9);
+	/* ln 2 apart: half = t(2) ln 2 / sqrt 3 */
+	ck_assert_double_eq_tol(log(e.hi / e.mean), 4.303 * log(2.0) / sqrt(3.0), 1e-9);
+	ck_assert_double_eq_tol(e.lo * e.hi, 4.0, 1e-9);
+	ck_assert(isnan(estimate_of(v, 1).lo) && isnan(estimate_of(v, 0).mean));
+}
+END_TEST
+
+static void put_mpi(void)
+{
+	put_solo("lmp", 5.0);
+	for (int k = 1; k <= 3; k++) {
+		put(a_row("mpi", "gang", k, 20 + 0.1 * k));
+		put(a_row("mpi", "fair", k, 30));
+		put(a_row("mpi", "serial", k, 20 + 0.1 * k));
+	}
+}
+
+START_TEST(ratios_are_paired_and_bounds_are_said)
+{
+	struct row bad = a_row("mpi", "plain", 1, 200), noise = a_row("mpi", "gang", 4, 500);
+	static struct summary s;
+	struct estimate e;
+	int bound;
+
+	put_mpi();
+	bad.cut = true;
+	put(bad);
+	noise.disturbed = true;
+	put(noise);
+	ck_assert_int_eq(summary_read(&s, state_dir, mixes_find("mpi"), &err), 0);
+	ck_assert_double_eq_tol(s.solo_sum_s, 20.0, 1e-9);
+	ck_assert_str_eq(summary_best(&s, ARM_POLICY)->arm->name, "gang");
+	ck_assert_str_eq(summary_best(&s, ARM_PEER)->arm->name, "serial");
+	ck_assert_int_eq(summary_find(&s, "gang")->n_disturbed, 1);
+	e = summary_ratio(summary_find(&s, "gang"), summary_find(&s, "serial"), &bound);
+	ck_assert_int_eq(bound, 0);
+	ck_assert_int_eq(e.n, 3);
+	ck_assert_double_eq_tol(e.lo, 1.0, 1e-6);
+	e = summary_ratio(summary_find(&s, "gang"), summary_find(&s, "plain"), &bound);
+	ck_assert_int_eq(bound, 1);
+	ck_assert_double_eq_tol(e.mean, 200 / 20.1, 1e-3);
+	/* Submission to end over the time alone: a quarter, a half, ... of the makespan. */
+	ck_assert_double_eq_tol(summary_find(&s, "fair")->antt.mean, 30 * 0.625 / 5, 1e-3);
+}
+END_TEST
+
+START_TEST(sustained_rows_give_stp)
+{
+	struct row row = a_row("mpi", "gang", ROUND_SUSTAINED, 0);
+	static struct summary s;
+
+	put_mpi();
+	for (int p = 0; p < 4; p++) {
+		row.runs[p] = 3;
+		for (int k = 0; k < 3; k++)
+			row.run_s[p][k] = 20;
+		row.time_s[p] = 20;
+	}
+	put(row);
+	ck_assert_int_eq(summary_read(&s, state_dir, mixes_find("mpi"), &err), 0);
+	ck_assert_double_eq_tol(summary_find(&s, "gang")->stp.mean, 1.0, 1e-9);
+	ck_assert_double_eq_tol(summary_find(&s, "gang")->sustained_antt, 4.0, 1e-9);
+	ck_assert(isnan(summary_find(&s, "serial")->stp.mean));
+}
+END_TEST
+
+START_TEST(report_says_met_and_missed)
+{
+	struct report_input in = {.first_dir = state_dir};
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	put_mpi();
+	put(a_row("mpi", "plain", 1, 30));
+	ck_assert_int_eq(report_print(f, &in, &err), 0);
+	fclose(f);
+	ck_assert_ptr_nonnull(
+		strstr(text, "| mpi: gang >= 0.95 of one after another | gang / serial: "
+			     "1.00 [1.00, 1.00] (rounds: 3) | met |"));
+	ck_assert_ptr_nonnull(strstr(text, "gang / plain: 1.49 (rounds: 1) | **missed** |"));
+	ck_assert_ptr_nonnull(strstr(text, "better than Slurm's gang in ANTT |  | not measured |"));
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("realmix");
 	TCase *score = tcase_create("scores follow their definition"),
 	      *interval = tcase_create("the interval shows how far runs differ"),
-	      *disturb = tcase_create("what others use is noticed");
+	      *disturb = tcase_create("what others use is noticed"),
+	      *state = tcase_create("results are kept, and damage is named");
 	SRunner *r;
 	int failed;
 
@@ -169,6 +375,15 @@ int main(void)
 	tcase_add_test(disturb, foreign_cpu_time_is_seen_and_our_own_is_not);
 	tcase_add_loop_test(disturb, zombie_slurmstepd_is_ours_and_another_zombie_is_not, 0, 2);
 	suite_add_tcase(s, disturb);
+	tcase_add_checked_fixture(state, state_setup, state_teardown);
+	tcase_add_test(state, rows_come_back_as_they_were);
+	tcase_add_loop_test(
+		state, a_damaged_file_is_named, 0, (int)(sizeof(damage) / sizeof(damage[0])));
+	tcase_add_test(state, estimates_are_students);
+	tcase_add_test(state, ratios_are_paired_and_bounds_are_said);
+	tcase_add_test(state, sustained_rows_give_stp);
+	tcase_add_test(state, report_says_met_and_missed);
+	suite_add_tcase(s, state);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -448,6 +448,32 @@ START_TEST(registration_outlives_the_connection)
 }
 END_TEST
 
+static int keep_saved(const struct registration *reg, void *arg)
+{
+	sprintf(arg, "%.*s at %lld", (int)reg->figures_len,
+		reg->figures ? (const char *)reg->figures : "", (long long)reg->figures_ns);
+	return 0;
+}
+
+START_TEST(figures_of_a_registration_outlast_its_renewal)
+{
+	struct registration a = {.job_id = 3, .row_id = 9, .start_ns = 20, .message = ""};
+	char saved[64];
+
+	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
+	ck_assert_int_eq(record_registration_list(record, keep_saved, saved, &err), 0);
+	ck_assert_str_eq(saved, " at 0");
+	a.figures = "abc";
+	a.figures_len = 3;
+	a.figures_ns = 77;
+	ck_assert_int_eq(record_registration_figures(record, &a, &err), 0);
+	a.pid = 4;
+	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);
+	ck_assert_int_eq(record_registration_list(record, keep_saved, saved, &err), 0);
+	ck_assert_str_eq(saved, "abc at 77");
+}
+END_TEST
+
 /* Several slurmd on one kernel: a part of the step on each. */
 START_TEST(parts_of_a_step_register_apart)
 {
@@ -651,7 +677,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 4: colocd upgrades it when it "
+		"record schema 0 is older than this program's 5: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -673,9 +699,9 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 4: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 5: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 4: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 5: a newer Coloc wrote it");
 }
 END_TEST
 
@@ -694,8 +720,11 @@ static void make_old(const char *path, int version)
 		"VALUES (12, 1, 2, 3, 4, 'x=1');"
 		"PRAGMA application_id=1129075267; PRAGMA user_version=1",
 		/* A version-1 store ends here. */
-		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2"};
-	const int n = version == 1 ? COUNT(part) - 3 : COUNT(part);
+		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2",
+		RECORD_STEP_SCHEMA_3, RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3,
+		"PRAGMA user_version=3", RECORD_STEP_SCHEMA_4, "PRAGMA user_version=4"};
+	static const int ends[] = {5, 8, 12, COUNT(part)};
+	const int n = ends[version - 1];
 	sqlite3 *db = NULL;
 
 	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
@@ -715,6 +744,7 @@ static int is_migrated(const struct step_row *row, void *arg)
 	ck_assert(isnan(row->figures->ntt_share) && isnan(row->figures->gain_placement));
 	ck_assert_ptr_null(row->figures->gain_basis);
 	ck_assert_int_eq(row->figures->windows, -1);
+	ck_assert_int_eq(row->figures->gap_ns, -1);
 	return 0;
 }
 
@@ -729,7 +759,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	record = NULL;
 	make_old(tmpdir_path(&tmp, "old.db"), _i);
 	snprintf(refused, sizeof(refused),
-		"record schema %d is older than this program's 4: colocd upgrades it when it "
+		"record schema %d is older than this program's 5: colocd upgrades it when it "
 		"starts",
 		_i);
 	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
@@ -798,6 +828,11 @@ START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 	put.phases = 0;
 	put.windows = 9;
 	put.gain_basis = "app";
+	put.launch = "control";
+	put.launches = 4;
+	put.gap_ns = 7;
+	put.gap_from_ns = 100;
+	put.gap_to_ns = 107;
 	row.figures = &put;
 	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
 	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
@@ -808,6 +843,9 @@ START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 	ck_assert_int_eq(got.phases, 0);
 	ck_assert_int_eq(got.moves, -1);
 	ck_assert_int_eq(got.windows, 9);
+	ck_assert_int_eq(got.launches, 4);
+	ck_assert_int_eq(got.gap_ns, 7);
+	ck_assert_int_eq(got.gap_to_ns - got.gap_from_ns, 7);
 }
 END_TEST
 
@@ -896,6 +934,7 @@ int main(void)
 	t = tcase(s, "registrations wait for the next daemon");
 	tcase_add_test(t, registration_outlives_the_connection);
 	tcase_add_test(t, parts_of_a_step_register_apart);
+	tcase_add_test(t, figures_of_a_registration_outlast_its_renewal);
 	t = tcase(s, "decisions are kept to a bound");
 	tcase_add_test(t, decisions_are_kept_to_a_bound);
 	t = tcase(s, "the best matching profile is found");
@@ -908,7 +947,7 @@ int main(void)
 	t = tcase(s, "a file that is not ours is refused by name");
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
-	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 3);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 5);
 	tcase_add_test(t, failed_migration_leaves_the_old_version);
 	t = tcase(s, "figures of a co-run are kept, blank where unknown");
 	tcase_add_test(t, figures_come_back_and_unknown_ones_stay_blank);

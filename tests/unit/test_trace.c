@@ -12,6 +12,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/trace/plan_json.h"
+#include "tests/unit/cli.h"
 #include "tests/unit/tmpdir.h"
 
 #define JOBS 3
@@ -249,27 +250,17 @@ static void record(int decisions, uint64_t max_bytes)
 }
 
 /* Output of colocsim replay with @args on the trace; its exit status. */
-static char output[4096];
-
 static int replay(const char *args)
 {
-	const char *build = getenv("COLOC_BUILDDIR");
 	char line[512];
-	size_t n;
-	FILE *f;
 
-	snprintf(line, sizeof(line), "%s/nodesvc/colocsim replay %s %s 2>&1", build ? build : ".",
-		args, path);
-	f = popen(line, "r");
-	ck_assert_ptr_nonnull(f);
-	n = fread(output, 1, sizeof(output) - 1, f);
-	output[n] = '\0';
-	return WEXITSTATUS(pclose(f));
+	snprintf(line, sizeof(line), "replay %s %s", args, path);
+	return cli_run("colocsim", line);
 }
 
 static void assert_output(const char *text)
 {
-	ck_assert_msg(strstr(output, text) != NULL, "'%s' is not in: %s", text, output);
+	ck_assert_msg(strstr(cli_output, text) != NULL, "'%s' is not in: %s", text, cli_output);
 }
 
 START_TEST(recorded_decisions_replay_identically)
@@ -363,7 +354,7 @@ START_TEST(bad_trace_is_refused_with_line_and_field)
 {
 	record(8, 0);
 	edit(bad[_i].sed);
-	ck_assert_msg(replay("") == 1, "%s: %s", bad[_i].sed, output);
+	ck_assert_msg(replay("") == 1, "%s: %s", bad[_i].sed, cli_output);
 	assert_output(bad[_i].text);
 }
 END_TEST

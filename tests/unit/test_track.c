@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/carry.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measured_json.h"
@@ -194,6 +195,57 @@ START_TEST(first_interval_and_run_alone_become_priors)
 }
 END_TEST
 
+START_TEST(a_prior_is_of_the_same_width_and_alone)
+{
+	static const struct {
+		int cores;
+		enum measured kind;
+		double value;
+	} row[] = {{1, MEASURED_ALONE, 1}, {2, MEASURED_SHARED, 2}, {2, MEASURED_ALONE, 3},
+		{4, MEASURED_SOLO, 4}};
+	struct measurement m = {.type = "app",
+		.user = "ada",
+		.source = "hw",
+		.signal = SIGNAL_LOADS,
+		.last_unix_s = 9};
+	struct step *s;
+
+	strcpy(m.node_type, d.node_type);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		m.cores = row[i].cores;
+		m.kind = row[i].kind;
+		ck_assert_int_eq(record_measurement_add(d.record, &m, row[i].value, &err), 0);
+	}
+	s = add(1, "app", "0-1");
+	ck_assert_double_eq_tol(s->signal[SIGNAL_LOADS].value, 3, 1e-12);
+	ck_assert_int_eq(s->signal[SIGNAL_LOADS].provenance, PROVENANCE_PROFILE);
+	/* Another node's is no prior. */
+	strcpy(m.node_type, "other");
+	strcpy(m.type, "app2");
+	ck_assert_int_eq(record_measurement_add(d.record, &m, 5, &err), 0);
+	s = add(2, "app2", "0-1");
+	ck_assert_int_eq(s->signal[SIGNAL_LOADS].provenance, PROVENANCE_NONE);
+}
+END_TEST
+
+START_TEST(a_trials_placement_is_nobodys_speed)
+{
+	struct step *a = add(1, "app", "0-1");
+	double units;
+
+	add(2, "other", "0");
+	for (int i = 0; i < 10; i++, pass())
+		interval(a, 10, 0.9);
+	units = a->track.shared.units;
+	track_displace(a);
+	interval(a, 1000, 0.9);
+	pass();
+	ck_assert_double_eq_tol(a->track.shared.units, units, 1e-9);
+	interval(a, 10, 0.9);
+	ck_assert_double_eq_tol(a->track.shared.units, units + 10, 1e-9);
+}
+END_TEST
+
 START_TEST(corun_is_worth_the_solo_time_of_its_work)
 {
 	struct step *a = add(1, "app", "0-1"), *b;
@@ -261,6 +313,147 @@ START_TEST(a_stored_profile_tells_the_speed_alone_of_a_whole_run)
 	track_figures(&d, a, true, &f);
 	ck_assert_double_eq_tol(f.solo_speed, 41 * 5 / 4.0, 1e-6);
 	ck_assert_str_eq(f.speed_basis, "progress");
+}
+END_TEST
+
+static void add_tasks(struct step *s)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		ck_assert_int_eq(step_add_task(s, i, 1000 + (pid_t)i), 0);
+}
+
+/* As one daemon leaves it and the next takes it over, the given time later. */
+static struct step *restart(struct step *s, int64_t gap_ns, const char *cores)
+{
+	static struct msg m;
+	struct step *next;
+
+	carry_save(s, &m);
+	jobs_remove(&d.jobs, s);
+	next = add(1, "app", cores);
+	add_tasks(next);
+	ck_assert_msg(carry_load(next, &m, &err) == 0, "%s", err.text);
+	track_adopt(next, (int64_t)(track_unix_now() * 1e9) - gap_ns);
+	next->pages->report->slot[0].pid = 0;
+	return next;
+}
+
+START_TEST(what_was_measured_outlasts_a_restart)
+{
+	struct step *a = add(1, "app", "0-1"), *b = add(2, "other", "0");
+	struct step_figures before, f;
+
+	add_tasks(a);
+	a->task[1].ended = true;
+	a->task[1].status = 256;
+	a->n_alive--;
+	strcpy(a->history, "0-1;0");
+	a->rebinds = 1;
+	a->track.launch = "control";
+	for (int i = 0; i < 20; i++, pass())
+		interval(a, 10, 0.98);
+	for (int i = 0; i < 20; i++, pass())
+		interval(a, 10, 0.45);
+	for (int i = 0; i < 4; i++)
+		gain_mean_add(&a->track.windows, 0.4 + 0.01 * i);
+	track_figures(&d, a, false, &before);
+	ck_assert_int_eq(before.gap_ns, 0);
+	a = restart(a, 3000000000, "0-1");
+	/* Its program has not found the new daemon: it may work or not. */
+	interval(a, 0, 0.45);
+	ck_assert(isnan(a->track.done));
+	track_figures(&d, a, false, &f);
+	ck_assert_double_eq_tol(f.shared_speed, before.shared_speed, 1e-9);
+	ck_assert_double_eq_tol(f.gain_placement_lo, before.gain_placement_lo, 1e-12);
+	ck_assert_int_eq(f.windows, 4);
+	ck_assert_int_eq(f.phases, 1);
+	ck_assert_str_eq(f.speed_unit, "sweeps");
+	ck_assert_str_eq(f.launch, "control");
+	ck_assert_int_eq(f.moves, 1);
+	ck_assert_str_eq(a->history, "0-1;0");
+	ck_assert(a->task[1].ended && a->task[1].status == 256 && a->n_alive == 2);
+	ck_assert(!a->exit_unknown);
+	ck_assert(f.gap_ns >= 3000000000 && f.gap_from_ns && f.gap_to_ns > f.gap_from_ns);
+	/* It has: the gap is over, and stays told. */
+	a->pages->report->slot[0].pid = 100;
+	a->pages->report->slot[0].unit = coloc_name("sweeps");
+	for (int i = 0; i < 20; i++, pass())
+		interval(a, 10, 0.45);
+	ck_assert_int_eq(a->track.gap.open_ns, 0);
+	ck_assert(a->track.gap.ns >= 3000000000 && a->track.gap.ns < 60000000000);
+	ck_assert_double_gt(a->track.shared.seconds, 7);
+	track_figures(&d, a, false, &f);
+	ck_assert_double_eq_tol(f.shared_speed, before.shared_speed, 1);
+	(void)b;
+}
+END_TEST
+
+/* Company in the gap, and work that nobody counted: neither a run alone nor a whole one. */
+START_TEST(a_gap_makes_no_solo_run)
+{
+	struct measurement got[MEASURED_COUNT] = {0};
+	struct step *s = add(1, "app", "0-1");
+	struct step_figures f;
+
+	for (int i = 0; i < 30; i++, pass())
+		interval(s, 10, 0.9);
+	s = restart(s, 1000000000, "0-1");
+	s->pages->report->slot[0].pid = 100;
+	for (int i = 0; i < 30; i++, pass())
+		interval(s, 10, 0.9);
+	track_close(&d, s);
+	ck_assert_int_eq(record_measurement_list(d.record, "app", "ada", count, got, &err), 0);
+	ck_assert_int_eq(got[MEASURED_SOLO].count, 0);
+	add(2, "other", "0");
+	s->has_profile = true;
+	s->profile.solo_s = 4;
+	memset(&s->track.alone, 0, sizeof(s->track.alone));
+	s->track.n_bases = 0;
+	track_figures(&d, s, true, &f);
+	ck_assert_ptr_null(f.speed_basis);
+}
+END_TEST
+
+static const struct {
+	const char *key, *value, *error;
+} BAD_CARRIED[] = {
+	{"shared_s", "x", "carried figures: shared_s: 'x' cannot be"},
+	{"shared_s", "inf", "carried figures: shared_s: 'inf' cannot be"},
+	{"windows", "1e3", "carried figures: windows: '1e3' cannot be"},
+	{"first_done", "2", "carried figures: first_done: '2' cannot be"},
+	{"unit", "a-name-longer-than-any",
+		"carried figures: unit: 'a-name-longer-than-any' cannot be"},
+	{"version", "2", "message: version=2 is outside 1..1"},
+	{"phases", "9", "message: phases=9 is outside 0..8"},
+	{"phases", "1", "carried figures: phase: 'nothing' cannot be"},
+	{"rebinds", NULL, "carried figures: rebinds: 'nothing' cannot be"},
+};
+
+START_TEST(bad_carried_figures_change_nothing)
+{
+	static struct msg good, m;
+	struct step *s = add(1, "app", "0-1");
+	const char *end;
+
+	s->rebinds = 5;
+	carry_save(s, &good);
+	/* The same records, but for one. */
+	memset(&m, 0, sizeof(m));
+	for (const char *r = good.buf; r < good.buf + good.len; r = end + 1) {
+		size_t len = strlen(BAD_CARRIED[_i].key);
+
+		end = r + strlen(r);
+		if (strncmp(r, BAD_CARRIED[_i].key, len) == 0 && r[len] == '=') {
+			msg_put(&m, BAD_CARRIED[_i].key, BAD_CARRIED[_i].value);
+			continue;
+		}
+		memcpy(m.buf + m.len, r, (size_t)(end + 1 - r));
+		m.len += (size_t)(end + 1 - r);
+	}
+	s->rebinds = 7;
+	ck_assert_int_eq(carry_load(s, &m, &err), -EINVAL);
+	ck_assert_str_eq(err.text, BAD_CARRIED[_i].error);
+	ck_assert_int_eq(s->rebinds, 7);
 }
 END_TEST
 
@@ -334,9 +527,15 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, first_interval_and_run_alone_become_priors);
+	tcase_add_test(t, a_prior_is_of_the_same_width_and_alone);
+	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);
+	tcase_add_test(t, what_was_measured_outlasts_a_restart);
+	tcase_add_test(t, a_gap_makes_no_solo_run);
+	tcase_add_loop_test(t, bad_carried_figures_change_nothing, 0,
+		sizeof(BAD_CARRIED) / sizeof(BAD_CARRIED[0]));
 	suite_add_tcase(s, t);
 	t = tcase_create("measurements travel as JSON");
 	tcase_add_loop_test(

@@ -16,15 +16,20 @@
 
 static const char usage_text[] =
 	"Usage: characterise [OPTIONS] --out=FILE PROGRAM [ARG...]\n"
-	"       characterise --native-only [--runs=N] FILE...\n"
+	"       characterise --native-only [--runs=N] [--tries=N] FILE...\n"
+	"       characterise --counts-only FILE.yaml...\n"
 	"\n"
 	"Runs PROGRAM under cachegrind at several sizes of the last level cache and natively at\n"
 	"several widths, and writes a model file for colocsim eval --population=measured "
 	"--models=.\n"
 	"In PROGRAM and in the commands of options {n} stands for the width; OMP_NUM_THREADS is "
 	"set\n"
-	"to it, too. With --native-only the commands of a model file are timed again, from the\n"
-	"folder that they were first run in.\n"
+	"to it, too.\n"
+	"--native-only times the commands of model files again, --counts-only without --out "
+	"counts\n"
+	"them again (at --llc and --private), from the folder that they were first run in; the "
+	"rest\n"
+	"of a file stays. A file that fails stays whole and does not stop the others.\n"
 	"  --out=FILE         of the model; written when all is counted, and again when it is "
 	"timed\n"
 	"  --name=NAME        of the model (default: the program's)\n"
@@ -41,13 +46,15 @@ static const char usage_text[] =
 	"  --tries=N          of a run during which others took over 2 % of the machine (default "
 	"5)\n"
 	"  --assume=KEY=V,... values nobody can measure here: seconds, mlp, sync, comm, wait\n"
-	"  --counts-only      no native runs: speedup and cpi stay assumed\n";
+	"  --counts-only      no native runs: speedup and cpi stay assumed\n"
+	"  --native-only      no counts\n";
 
 struct options {
 	struct model model;
 	struct measure measure;
 	const char *out;
 	bool native_only, counts_only;
+	bool again; /* what is named are model files, not a program */
 };
 
 static void say(const char *text)
@@ -307,9 +314,12 @@ static int read_options(struct options *o, int argc, char **argv)
 		if (!good)
 			return usage("'%s' is not what that option takes", optarg);
 	}
+	if (o->native_only && o->counts_only)
+		return usage("%s", "--native-only and --counts-only exclude each other");
+	o->again = o->native_only || (o->counts_only && !o->out);
 	if (optind == argc)
-		return usage("%s", o->native_only ? "no model file" : "no program");
-	if (o->native_only)
+		return usage("%s", o->again ? "no model file" : "no program");
+	if (o->again)
 		return -1;
 	if (!o->out)
 		return usage("%s", "--out is missing");
@@ -416,6 +426,23 @@ static bool is_disturbed(const struct model *m)
 	return m->native.n == 0;
 }
 
+static int recount(const struct options *o, const char *path, struct errbuf *err)
+{
+	struct model m;
+	int rc = model_read(&m, path, NULL, err);
+
+	if (rc)
+		return rc;
+	name_tool(m.counts.tool, sizeof(m.counts.tool));
+	rc = measure_counts(&o->measure, &m, err);
+	if (!rc)
+		rc = model_fit_misses(&m, err);
+	/* A CPI is of times and counts. */
+	if (!rc && m.native.n > 0)
+		rc = model_fit_speed(&m, err);
+	return rc ? rc : write_model(&m, path, err);
+}
+
 static int renew(const struct options *o, const char *path, struct errbuf *err)
 {
 	struct model m, old;
@@ -443,18 +470,23 @@ int main(int argc, char **argv)
 {
 	struct errbuf err = {""};
 	struct options o;
-	int rc;
+	int rc, failed = 0;
 
 	set_defaults(&o);
 	rc = read_options(&o, argc, argv);
 	if (rc >= 0)
 		return rc;
-	rc = 0;
-	if (!o.native_only)
+	if (!o.again) {
 		rc = make(&o, &err);
-	for (int i = optind; o.native_only && i < argc && !rc; i++)
-		rc = renew(&o, argv[i], &err);
-	if (rc)
-		fprintf(stderr, "characterise: %s\n", err.text);
-	return rc ? 1 : 0;
+		if (rc)
+			fprintf(stderr, "characterise: %s\n", err.text);
+		return rc ? 1 : 0;
+	}
+	for (int i = optind; i < argc; i++) {
+		rc = (o.native_only ? renew : recount)(&o, argv[i], &err);
+		if (rc)
+			fprintf(stderr, "characterise: %s\n", err.text);
+		failed += rc != 0;
+	}
+	return failed ? 1 : 0;
 }

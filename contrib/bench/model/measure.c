@@ -103,6 +103,8 @@ static int count_one(const struct measure *s, const char *command, uint64_t llc_
 	else if (rc)
 		cachegrind_messages(dir, pass_on, (void *)s);
 	if (!rc)
+		rc = cachegrind_settle(dir, CACHEGRIND_SETTLE_MS, err);
+	if (!rc)
 		rc = cachegrind_sum(dir, ret, err);
 	if (!rc && ret->ll_bytes != llc_bytes)
 		rc = err_set(err, -EPROTO,

@@ -17,9 +17,10 @@ static const char *plots;
 static void part_head(void)
 {
 	printf("# Evaluation on the simulated machine\n\n"
-	       "Every figure on this page is *simulated*: it follows from the model in "
-	       "nodesvc/sim/, most of\nwhose constants are assumptions, not from a measurement. "
-	       "`contrib/bench/papers` writes page and plots anew.\n"
+	       "Every figure on this page, but for a section \"On a real node\" at its end, is\n"
+	       "*simulated*: it follows from the model in nodesvc/sim/, most of whose constants "
+	       "are\nassumptions, not from a measurement. `contrib/bench/papers` writes page and "
+	       "plots anew,\nand leaves that section as it is.\n"
 	       "Targets that are missed stay in the tables. Intervals are 95 %% bootstrap "
 	       "intervals over\ncombinations, paired where two policies are compared.\n\n");
 }

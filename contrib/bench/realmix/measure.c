@@ -2,6 +2,7 @@
 #include "contrib/bench/realmix/measure.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,9 @@
 #include <unistd.h>
 
 #include "contrib/bench/realmix/disturb.h"
+
+/* All steps of a batch have arrived by then. */
+#define ASK_S 2.0
 
 struct instance {
 	const struct program *program;
@@ -43,13 +47,19 @@ void measured_free(struct measured *m)
 	memset(m, 0, sizeof(*m));
 }
 
+/* The node that the arm's jobs go to. */
+static const struct slurm_node *node_of(const struct setting *s, const struct arm *arm)
+{
+	return arm->mode == MODE_BATCH && s->gang_conf[0] ? &s->gang_node : &s->node;
+}
+
 static int launch(struct run *r, struct instance *in, struct errbuf *err)
 {
 	const struct program *p = in->program;
-	pid_t pid = r->arm->mode == MODE_BATCH
-			    ? slurm_batch(&r->s->node, p->argv, p->ranks, r->s->log_fd, err)
-			    : slurm_step(in->job, &r->s->node, r->arm->option, p->argv, p->ranks,
-				      r->s->log_fd, err);
+	pid_t pid = r->arm->mode == MODE_BATCH ? slurm_batch(node_of(r->s, r->arm), p->argv,
+							 p->ranks, r->s->log_fd, err)
+					       : slurm_step(in->job, &r->s->node, r->arm->option,
+							 p->argv, p->ranks, r->s->log_fd, err);
 
 	if (pid < 0)
 		return pid;
@@ -135,11 +145,12 @@ static int ended(struct run *r, pid_t pid, int status, struct errbuf *err)
 }
 
 /* Until all is done; with SIGCHLD blocked, so that the wait ends at a child's end or a look. */
-static int follow(struct run *r, struct disturb *d, struct errbuf *err)
+static int follow(struct run *r, struct disturb *d, struct measured *ret, struct errbuf *err)
 {
 	struct timespec wait = {.tv_nsec = DISTURB_LOOK_MS * 1000000L};
 	sigset_t child;
 	double shown_s = now_s(), looked_s = shown_s;
+	bool asked = r->n < 2 || !r->s->socket;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -164,6 +175,11 @@ static int follow(struct run *r, struct disturb *d, struct errbuf *err)
 			disturb_look(d);
 			looked_s = now_s();
 		}
+		if (!asked && r->arm->kind == ARM_POLICY && now_s() - r->first_start_s >= ASK_S) {
+			asked = true;
+			service_policy(r->s->socket, ret->policy, sizeof(ret->policy), ret->reason,
+				sizeof(ret->reason));
+		}
 		if (r->n > 1 && now_s() - shown_s >= 5.0) {
 			show(r);
 			shown_s = now_s();
@@ -172,18 +188,55 @@ static int follow(struct run *r, struct disturb *d, struct errbuf *err)
 	return 0;
 }
 
-static void apply_env(const struct arm *arm, bool on)
+static void set_or_unset(const char *name, const char *value)
 {
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+/* What the arm's jobs start with, and which Slurm they go to; off: all as it was. */
+static void apply_env(const struct setting *s, const struct arm *arm, bool on)
+{
+	static char conf[512];
+	static bool had_conf;
+
+	if (arm->mode == MODE_BATCH && s->gang_conf[0]) {
+		if (on) {
+			const char *now = getenv("SLURM_CONF");
+
+			had_conf = now != NULL;
+			snprintf(conf, sizeof(conf), "%s", now ? now : "");
+		}
+		set_or_unset("SLURM_CONF", on ? s->gang_conf : had_conf ? conf : NULL);
+	}
 	for (int i = 0; i < 4 && arm->env[i]; i++) {
 		char name[64];
 		const char *eq = strchr(arm->env[i], '=');
 
 		snprintf(name, sizeof(name), "%.*s", (int)(eq - arm->env[i]), arm->env[i]);
-		if (on)
-			setenv(name, eq + 1, 1);
-		else
-			unsetenv(name);
+		set_or_unset(name, on ? eq + 1 : NULL);
 	}
+}
+
+/* numad moves programs from node to node: with one it has nothing to do. */
+static void note_nodes(struct measured *ret)
+{
+	glob_t g = {0};
+
+	if (glob("/sys/devices/system/node/node[0-9]*", 0, NULL, &g) == 0)
+		snprintf(ret->reason, sizeof(ret->reason), "%zu NUMA node%s", g.gl_pathc,
+			g.gl_pathc == 1 ? ": nothing to move" : "s");
+	globfree(&g);
+}
+
+/* A peer's daemon runs as long as the arm; what it does is its own. */
+static pid_t start_helper(const struct run *r, struct errbuf *err)
+{
+	static const char *const numad[] = {"numad", "-i", "5", NULL};
+
+	return r->arm->helper ? slurm_helper(numad, r->s->log_fd, err) : 0;
 }
 
 /* One try, in fresh allocations that are gone afterwards. */
@@ -193,6 +246,7 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	struct errbuf end_err;
 	struct disturb *d;
 	int held, rc = 0, end_rc;
+	pid_t helper = 0;
 
 	for (held = 0; held < r->n && r->arm->mode != MODE_BATCH; held++) {
 		rc = slurm_hold(&job[held], &r->s->node, err);
@@ -202,16 +256,20 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	}
 	if (ftruncate(r->s->log_fd, 0)) /* only this try's messages explain its failure */
 		rc = err_set(err, -errno, "log: %s", strerror(errno));
-	d = disturb_start("/proc", r->s->node.name);
+	d = disturb_start("/proc", node_of(r->s, r->arm)->name);
 	if (!rc && !d)
 		rc = err_set(err, -ENOMEM, "out of memory");
-	apply_env(r->arm, true);
+	apply_env(r->s, r->arm, true);
+	helper = rc ? 0 : start_helper(r, err);
+	if (helper < 0)
+		rc = helper;
+	if (helper > 0)
+		note_nodes(ret);
 	r->first_start_s = now_s();
 	for (int i = 0; i < r->n && !rc; i++)
 		rc = start(r, &r->instance[i], err);
 	if (!rc)
-		rc = follow(r, d, err);
-	apply_env(r->arm, false);
+		rc = follow(r, d, ret, err);
 	if (!rc) {
 		ret->foreign_ratio = disturb_ratio(d);
 		ret->makespan_s = r->last_end_s - r->first_start_s;
@@ -227,6 +285,9 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	end_rc = held ? slurm_release(job, held, &end_err) : 0;
 	if (r->arm->mode == MODE_BATCH)
 		end_rc = slurm_batch_end(&end_err);
+	apply_env(r->s, r->arm, false);
+	if (helper > 0)
+		slurm_helper_end(helper);
 	for (int i = 0; i < r->n; i++) {
 		if (!r->instance[i].pid)
 			continue;

@@ -15,11 +15,12 @@
 
 #define PROGRAMS_MAX 8
 #define RUNS_MAX     256
+#define ARGV_MAX     24
 
 struct program {
 	const char *name;
-	const char *argv[8]; /* [0] is filled with the path, unless it is there */
-	int ranks;           /* of an MPI program; 0 none */
+	const char *argv[ARGV_MAX]; /* ends with NULL */
+	int ranks;                  /* of an MPI program; 0 none */
 };
 
 struct mix {
@@ -34,19 +35,30 @@ enum arm_mode {
 	MODE_BATCH,  /* batch jobs without an inner srun, for Slurm's own gang scheduling */
 };
 
+enum arm_kind {
+	ARM_POLICY, /* of ours */
+	ARM_PEER,   /* what there is without us */
+};
+
 struct arm {
 	const char *name;
+	enum arm_kind kind;
 	enum arm_mode mode;
 	const char *env[4];    /* "NAME=VALUE" */
 	const char *option[4]; /* of srun */
+	const char *helper;    /* a daemon that runs beside; NULL none */
 };
 
 struct setting {
 	struct slurm_node node;
+	/* Slurm's gang scheduling is another cluster, with its own configuration; "" none */
+	char gang_conf[512];
+	struct slurm_node gang_node;
 	int min_runs, tries;
 	double cut_s;                /* a batch measurement is ended after this; 0 never */
 	double foreign_limit;        /* ratio of the machine's cpu time */
 	int log_fd;                  /* of what srun and programs say */
+	const char *socket;          /* of colocd, to ask which policy rules; NULL do not ask */
 	volatile sig_atomic_t *stop; /* set by a signal */
 	const char *label;           /* for progress */
 };
@@ -55,6 +67,7 @@ struct measured {
 	struct times times[PROGRAMS_MAX]; /* .s: measured_free() */
 	double makespan_s;                /* measure_batch() */
 	bool cut;                         /* makespan_s is a lower bound */
+	char policy[32], reason[160];     /* ruling while all ran, as colocctl says; "" unknown */
 	double foreign_ratio;             /* of the try that counts, or of the last */
 	bool disturbed;                   /* every try was */
 };

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * realmix - what sharing one real node costs and what brings it back: a mix of programs under
- * real Slurm, alone and together, with nothing set (plain), with short spinning set by hand
- * (tuned), and under a policy (coloc).
+ * real Slurm, alone and together, with nothing set (plain), with short spinning or passive waiting
+ * set by hand (tuned, passive), and under policies.
+ *
+ * With --state each measurement is kept in a file of its own and all arms are measured in
+ * turns, round after round (rounds.h); without, each arm once, printed at the end.
  *
  * How it measures. Each program of a mix is a Slurm job of its own: an allocation of the whole
  * node (so the partition must let jobs share: OverSubscribe=FORCE), held open by `salloc
@@ -40,44 +43,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "contrib/bench/realmix/measure.h"
+#include "contrib/bench/realmix/mixes.h"
+#include "contrib/bench/realmix/report.h"
+#include "contrib/bench/realmix/rounds.h"
+#include "contrib/bench/realmix/summary.h"
 
-#define RESAMPLES 2000
-#define SEED      1
-
-/* LAMMPS's Lennard-Jones melt, about 5 s alone on two cores; argv[2] is filled in. */
-#define LAMMPS                                                                                     \
-	{                                                                                          \
-		"lmp", {"/usr/bin/lmp", "-in", NULL, "-log", "none", "-screen", "none"}, 2         \
-	}
-
-static const struct mix mixes[] = {
-	{"mixed",
-		{{"spin", {0}, 0}, {"cachehog", {0}, 0}, {"pagerank", {0}, 0}, {"stencil", {0}, 0}},
-		4},
-	{"openmp",
-		{{"stencil", {0}, 0}, {"stencil", {0}, 0}, {"stencil", {0}, 0},
-			{"stencil", {0}, 0}},
-		4},
-	{"mpi", {LAMMPS, LAMMPS, LAMMPS, LAMMPS}, 4},
-	{"bursty",
-		{{"bursty", {0}, 0}, {"bursty", {0}, 0}, {"stencil", {0}, 0}, {"stencil", {0}, 0}},
-		4},
-};
-#define N_MIXES (sizeof(mixes) / sizeof(mixes[0]))
-
-static const struct arm arms[] = {
-	{.name = "plain"},
-	{.name = "tuned", .env = {"GOMP_SPINCOUNT=1000", "OMPI_MCA_mpi_yield_when_idle=1"}},
-	{.name = "coloc", .option = {"--coloc-policy=lira"}},
-	{.name = "fair", .option = {"--coloc-policy=fair"}},
-	{.name = "gang", .option = {"--coloc-policy=gang"}},
-	{.name = "callisto", .option = {"--coloc-policy=callisto"}},
-	{.name = "omp", .option = {"--coloc-policy=fair", "--coloc-omp"}},
-	{.name = "serial", .mode = MODE_SERIAL},
-	{.name = "slurmgang", .mode = MODE_BATCH},
-};
-#define N_ARMS (sizeof(arms) / sizeof(arms[0]))
+#define RESULTS_MAX 128
+#define RESAMPLES   2000
+#define SEED        1
 
 static const char *const removed[] = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND",
 	"OMP_PLACES", "OMP_DYNAMIC", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_BLOCKTIME",
@@ -91,24 +64,32 @@ static void on_signal(int sig)
 }
 
 struct args {
-	const char *mix, *arms, *dir;
-	int min_runs, tries, foreign_percent, cut;
-	bool json;
+	const char *mix, *arms, *dir, *inputs, *gang_conf, *socket;
+	const char *state, *first, *sustained;
+	int min_runs, tries, foreign_percent, cut, rounds, minutes;
+	bool json, resume, report;
+	struct report_input to_report;
 };
 
 static void usage(FILE *to)
 {
 	fputs("usage: realmix [OPTION]...\n"
+	      "       realmix --report DIR [DIR] [--dag=FILE] [--rebind=FILE] [--ompregion=FILE]\n"
 	      "Runs a mix of programs on a Slurm node, alone and together (SLURM_CONF says "
 	      "which).\n\n"
-	      "  --mix=NAME[,NAME]     mixed, openmp, mpi (LAMMPS), bursty (default: "
-	      "mixed,openmp)\n"
-	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also fair, gang, callisto, omp\n"
-	      "                        (policies; omp: fair with --coloc-omp), serial (one after\n"
+	      "  --mix=NAME[,NAME]     mixed, openmp (the tree's own programs; default), gromacs,\n"
+	      "                        mpi (LAMMPS), both, bursty, unequal\n"
+	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also passive, serial (one "
+	      "after\n"
 	      "                        another), slurmgang (batch jobs without inner srun, in a\n"
-	      "                        partition with PreemptMode=SUSPEND,GANG)\n"
+	      "                        partition with PreemptMode=SUSPEND,GANG), numad, a "
+	      "policy's\n"
+	      "                        name, omp (fair with --coloc-omp)\n"
 	      "  --programs-dir=DIR    where spin, cachehog, pagerank, stencil and bursty are\n"
 	      "                        (default: ../../programs/bin beside this program)\n"
+	      "  --inputs=DIR          where GROMACS's water.tpr is\n"
+	      "  --gang-conf=FILE      slurm.conf of slurmgang's cluster (default: SLURM_CONF)\n"
+	      "  --socket=PATH         colocd's, to ask which policy rules\n"
 	      "  --min-runs=N          runs each program must complete (default 3)\n"
 	      "  --tries=N             tries before a measurement counts as disturbed (default 5)\n"
 	      "  --max-foreign=PERCENT of the machine that others may use (default 2)\n"
@@ -116,7 +97,18 @@ static void usage(FILE *to)
 	      "0\n"
 	      "                        never): its makespan is then a lower bound, STP is not\n"
 	      "                        measured\n"
-	      "  --json                print JSON, not a table\n",
+	      "  --json                print JSON, not a table\n\n"
+	      "Many rounds, each result kept in a file:\n"
+	      "  --state=DIR           of results; it must be empty unless --resume\n"
+	      "  --resume              measure only what is not there or was disturbed\n"
+	      "  --rounds=N            of all arms, interleaved (default 3)\n"
+	      "  --sustained=NAME,...  arms that are measured restarted, too (STP)\n"
+	      "  --minutes=N           begin nothing new after so long\n"
+	      "  --choose-from=DIR     arms may name `best' and `peer': the policy and the peer "
+	      "that\n"
+	      "                        were fastest in that run\n"
+	      "  --report DIR [DIR]    print what was found as Markdown: a first run and a "
+	      "second\n",
 		to);
 }
 
@@ -143,15 +135,22 @@ static bool in_list(const char *list, const char *name)
 	return false;
 }
 
-/* Every name of @list must be one that @known() knows. */
-static void check_list(const char *option, const char *list, const char *(*known)(size_t))
+/* Every name of @list must be one that @known() knows, or one of @also (NULL: none). */
+static void check_list(
+	const char *option, const char *list, const char *(*known)(size_t), const char *also)
 {
-	char copy[256], *save = NULL;
+	char copy[512], *save = NULL;
 
+	if (strlen(list) >= sizeof(copy)) {
+		fprintf(stderr, "realmix: %s: too long\n", option);
+		exit(2);
+	}
 	snprintf(copy, sizeof(copy), "%s", list);
 	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
 		size_t i = 0;
 
+		if (also && in_list(also, w))
+			continue;
 		while (known(i) && strcmp(known(i), w))
 			i++;
 		if (!known(i)) {
@@ -166,12 +165,16 @@ static void check_list(const char *option, const char *list, const char *(*known
 
 static const char *mix_name(size_t i)
 {
-	return i < N_MIXES ? mixes[i].name : NULL;
+	const struct mix *mix = mixes_get(i);
+
+	return mix ? mix->name : NULL;
 }
 
 static const char *arm_name(size_t i)
 {
-	return i < N_ARMS ? arms[i].name : NULL;
+	const struct arm *arm = arms_get(i);
+
+	return arm ? arm->name : NULL;
 }
 
 static const char *value_of(const char *arg, const char *option)
@@ -181,6 +184,63 @@ static const char *value_of(const char *arg, const char *option)
 	return !strncmp(arg, option, len) && arg[len] == '=' ? arg + len + 1 : NULL;
 }
 
+/* A text option; false: @arg is none of them. */
+static bool parse_text(struct args *a, const char *arg)
+{
+	const struct {
+		const char *option, **ret;
+	} text[] = {
+		{"--mix", &a->mix},
+		{"--arms", &a->arms},
+		{"--programs-dir", &a->dir},
+		{"--inputs", &a->inputs},
+		{"--gang-conf", &a->gang_conf},
+		{"--socket", &a->socket},
+		{"--state", &a->state},
+		{"--sustained", &a->sustained},
+		{"--choose-from", &a->first},
+		{"--dag", &a->to_report.dag},
+		{"--rebind", &a->to_report.rebind},
+		{"--ompregion", &a->to_report.omp_region},
+	};
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		const char *v = value_of(arg, text[i].option);
+
+		if (v) {
+			*text[i].ret = v;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_numbers(struct args *a, const char *arg)
+{
+	const struct {
+		const char *option;
+		int min, max, *ret;
+	} number[] = {
+		{"--min-runs", 1, RUNS_MAX, &a->min_runs},
+		{"--tries", 1, 100, &a->tries},
+		{"--cut", 0, 1000, &a->cut},
+		{"--max-foreign", 0, 100, &a->foreign_percent},
+		{"--rounds", 1, ROUNDS_MAX, &a->rounds},
+		{"--minutes", 1, 100000, &a->minutes},
+	};
+
+	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
+		const char *v = value_of(arg, number[i].option);
+
+		if (v) {
+			*number[i].ret =
+				parse_number(number[i].option, v, number[i].min, number[i].max);
+			return true;
+		}
+	}
+	return false;
+}
+
 static struct args parse(int argc, char **argv)
 {
 	struct args a = {.mix = "mixed,openmp",
@@ -188,8 +248,9 @@ static struct args parse(int argc, char **argv)
 		.min_runs = 3,
 		.tries = 5,
 		.foreign_percent = 2,
+		.rounds = 3,
 		.cut = 10};
-	const char *v;
+	const char *chosen;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help")) {
@@ -197,25 +258,28 @@ static struct args parse(int argc, char **argv)
 			exit(0);
 		} else if (!strcmp(argv[i], "--json")) {
 			a.json = true;
-		} else if ((v = value_of(argv[i], "--mix"))) {
-			check_list("--mix", a.mix = v, mix_name);
-		} else if ((v = value_of(argv[i], "--arms"))) {
-			check_list("--arms", a.arms = v, arm_name);
-		} else if ((v = value_of(argv[i], "--programs-dir"))) {
-			a.dir = v;
-		} else if ((v = value_of(argv[i], "--min-runs"))) {
-			a.min_runs = parse_number("--min-runs", v, 1, RUNS_MAX);
-		} else if ((v = value_of(argv[i], "--tries"))) {
-			a.tries = parse_number("--tries", v, 1, 100);
-		} else if ((v = value_of(argv[i], "--cut"))) {
-			a.cut = parse_number("--cut", v, 0, 1000);
-		} else if ((v = value_of(argv[i], "--max-foreign"))) {
-			a.foreign_percent = parse_number("--max-foreign", v, 0, 100);
-		} else {
+		} else if (!strcmp(argv[i], "--resume")) {
+			a.resume = true;
+		} else if (!strcmp(argv[i], "--report")) {
+			a.report = true;
+		} else if (a.report && argv[i][0] != '-' && !a.to_report.second_dir) {
+			*(a.to_report.first_dir ? &a.to_report.second_dir
+						: &a.to_report.first_dir) = argv[i];
+		} else if (!parse_text(&a, argv[i]) && !parse_numbers(&a, argv[i])) {
 			fprintf(stderr, "realmix: '%s' is not an option\n", argv[i]);
 			usage(stderr);
 			exit(2);
 		}
+	}
+	chosen = a.first ? "best,peer" : NULL;
+	check_list("--mix", a.mix, mix_name, NULL);
+	check_list("--arms", a.arms, arm_name, a.state ? chosen : NULL);
+	if (a.sustained)
+		check_list("--sustained", a.sustained, arm_name, chosen);
+	if (!a.state && (a.resume || a.first || a.sustained || a.minutes)) {
+		fputs("realmix: --resume, --choose-from, --sustained and --minutes need --state\n",
+			stderr);
+		exit(2);
 	}
 	return a;
 }
@@ -309,7 +373,7 @@ static int solos(struct setting *s, const struct mix *mix, struct measured *ret,
 			continue;
 		}
 		s->label = mix->program[p].name;
-		rc = measure_solo(s, &mix->program[p], &arms[0], &ret[*n_ret], err);
+		rc = measure_solo(s, &mix->program[p], arms_get(0), &ret[*n_ret], err);
 		if (rc)
 			return rc;
 		solo[p] = ret[*n_ret].times[0];
@@ -368,75 +432,31 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 	return rc;
 }
 
-static char input_path[] = "/tmp/realmix-lammps-XXXXXX";
-static bool has_input;
-
-static void remove_input(void)
-{
-	if (has_input)
-		unlink(input_path);
-}
-
-/* Written once; readable by whoever runs the jobs. NULL: @err says why. */
-static const char *lammps_input(struct errbuf *err)
-{
-	static const char text[] =
-		"units lj\natom_style atomic\nlattice fcc 0.8442\n"
-		"region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\n"
-		"mass 1 1.0\nvelocity all create 3.0 87287 loop geom\npair_style lj/cut 2.5\n"
-		"pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
-		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun 230\n";
-	int fd;
-
-	if (has_input)
-		return input_path;
-	fd = mkstemp(input_path);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fchmod(fd, 0644)) {
-		err_set(err, -errno, "%s: %s", input_path, strerror(errno));
-		return NULL;
-	}
-	close(fd);
-	has_input = true;
-	atexit(remove_input);
-	return input_path;
-}
-
 static int run_mix(struct setting *s, const struct args *a, const struct mix *base,
 	struct result *result, int *n_results, struct errbuf *err)
 {
+	struct mix_paths paths = {a->dir, a->inputs, s->node.cpus};
 	struct measured alone[PROGRAMS_MAX];
-	static char path[PROGRAMS_MAX][1024];
 	struct times solo[PROGRAMS_MAX];
-	struct mix mix = *base;
+	struct mix mix;
 	double foreign;
-	int n_alone = 0, rc;
+	int n_alone = 0, rc = mix_prepare(base, &paths, &mix, err);
 
-	for (int p = 0; p < mix.n; p++) {
-		if (mix.program[p].argv[0])
-			snprintf(path[p], sizeof(path[p]), "%s", mix.program[p].argv[0]);
-		else
-			snprintf(path[p], sizeof(path[p]), "%s/%s", a->dir, mix.program[p].name);
-		if (access(path[p], X_OK))
-			return err_set(err, -errno, "%s: %s", path[p], strerror(errno));
-		mix.program[p].argv[0] = path[p];
-		if (mix.program[p].ranks)
-			mix.program[p].argv[2] = lammps_input(err);
-		if (mix.program[p].ranks && !mix.program[p].argv[2])
-			return -EIO;
-	}
+	if (rc)
+		return rc;
 	rc = solos(s, &mix, alone, &n_alone, solo, &foreign, err);
-	for (size_t i = 0; i < N_ARMS && !rc; i++) {
+	for (size_t i = 0; arms_get(i) && !rc; i++) {
 		struct result *r = &result[*n_results];
 
-		if (!in_list(a->arms, arms[i].name))
+		if (!in_list(a->arms, arms_get(i)->name))
 			continue;
-		*r = (struct result){.mix = base, .arm = &arms[i]};
+		*r = (struct result){.mix = base, .arm = arms_get(i)};
 		++*n_results;
 		if (foreign > 0) { /* nothing to compare with */
 			r->disturbed = true;
 			r->foreign_ratio = foreign;
 		} else {
-			rc = run_arm(s, &mix, &arms[i], solo, r, err);
+			rc = run_arm(s, &mix, arms_get(i), solo, r, err);
 			if (rc)
 				--*n_results;
 		}
@@ -486,20 +506,92 @@ static void show_log(FILE *log)
 			fprintf(stderr, "realmix: srun: %s", line);
 }
 
+static int run_once(struct setting *s, const struct args *a, struct errbuf *err)
+{
+	static struct result result[RESULTS_MAX];
+	int n = 0, rc = 0, measured = 0;
+
+	for (size_t i = 0; mixes_get(i) && !rc; i++)
+		if (in_list(a->mix, mixes_get(i)->name) && n + ARMS_MAX <= RESULTS_MAX)
+			rc = run_mix(s, a, mixes_get(i), result, &n, err);
+	for (int i = 0; i < n; i++)
+		measured += !result[i].disturbed;
+	if (n && a->json)
+		print_json(result, n);
+	else if (n)
+		print_table(result, n);
+	if (!rc && !measured)
+		rc = err_set(err, -EAGAIN, "others kept the machine busy: nothing measured");
+	return rc;
+}
+
+static int run_rounds(struct setting *s, const struct args *a, struct errbuf *err)
+{
+	struct rounds r = {
+		.dir = a->state,
+		.first_dir = a->first,
+		.mixes = a->mix,
+		.arms = a->arms,
+		.sustained = a->sustained,
+		.rounds = a->rounds,
+		.cut = a->cut,
+		.until = a->minutes * 60.0,
+		.paths = {a->dir, a->inputs, s->node.cpus},
+	};
+	int used;
+
+	if (mkdir(a->state, 0755) && errno != EEXIST)
+		return err_set(err, -errno, "%s: %s", a->state, strerror(errno));
+	used = state_is_used(a->state, err);
+	if (used < 0)
+		return used;
+	if (used && !a->resume)
+		return err_set(
+			err, -EEXIST, "%s: has results: --resume goes on with them", a->state);
+	return rounds_run(s, &r, err);
+}
+
+/* Also slurmgang's node, where it is another cluster's. */
+static int find_nodes(struct setting *s, const struct args *a, struct errbuf *err)
+{
+	char conf[512];
+	const char *now = getenv("SLURM_CONF");
+	int rc = slurm_find_node(&s->node, err);
+
+	if (rc || !a->gang_conf)
+		return rc;
+	snprintf(conf, sizeof(conf), "%s", now ? now : "");
+	snprintf(s->gang_conf, sizeof(s->gang_conf), "%s", a->gang_conf);
+	setenv("SLURM_CONF", s->gang_conf, 1);
+	rc = slurm_find_node(&s->gang_node, err);
+	if (now)
+		setenv("SLURM_CONF", conf, 1);
+	else
+		unsetenv("SLURM_CONF");
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
-	static struct result result[N_MIXES * N_ARMS];
 	struct args a = parse(argc, argv);
 	struct setting s = {.min_runs = a.min_runs,
 		.tries = a.tries,
 		.stop = &stop,
 		.cut_s = a.cut,
+		.socket = a.socket,
 		.foreign_limit = a.foreign_percent / 100.0};
 	char beside[512];
 	struct errbuf err = {""};
-	FILE *log = tmpfile();
-	int n = 0, rc, measured = 0;
+	FILE *log;
+	int rc;
 
+	if (a.report) {
+		rc = (a.json ? report_print_json : report_print)(stdout, &a.to_report, &err);
+		if (rc)
+			fprintf(stderr, "realmix: %s\n", err.text);
+		return rc ? 1 : 0;
+	}
+	log = tmpfile();
 	if (!a.dir) {
 		const char *slash = strrchr(argv[0], '/');
 
@@ -515,21 +607,14 @@ int main(int argc, char **argv)
 	fcntl(fileno(log), F_SETFD, FD_CLOEXEC);
 	s.log_fd = fileno(log);
 	prepare_environment();
-	rc = slurm_find_node(&s.node, &err);
-	for (size_t i = 0; i < N_MIXES && !rc; i++)
-		if (in_list(a.mix, mixes[i].name))
-			rc = run_mix(&s, &a, &mixes[i], result, &n, &err);
+	rc = find_nodes(&s, &a, &err);
+	if (!rc)
+		rc = a.state ? run_rounds(&s, &a, &err) : run_once(&s, &a, &err);
 	if (rc) {
 		fprintf(stderr, "realmix: %s\n", err.text);
-		if (rc != -EINTR)
+		if (rc != -EINTR && rc != -ETIME && rc != -EAGAIN)
 			show_log(log);
 	}
-	for (int i = 0; i < n; i++)
-		measured += !result[i].disturbed;
-	if (n && a.json)
-		print_json(result, n);
-	else if (n)
-		print_table(result, n);
 	fclose(log);
-	return rc || !measured ? 1 : 0;
+	return rc ? 1 : 0;
 }

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <json-c/json.h>
+
 #include "common/cleanup.h"
 
 #define ARGS_MAX   64
@@ -216,4 +218,60 @@ int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *cons
 	struct command c = {0};
 
 	return ask(make_command(&c, job, node, options, argv, 0), buf, size, err);
+}
+
+/* numad has no foreground: it is found by its name in the namespace of a shell that waits. */
+pid_t slurm_helper(const char *const *argv, int log_fd, struct errbuf *err)
+{
+	/* It leaves the scan time of huge pages changed: that is put back. */
+	static const char script[] =
+		"f=/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs\n"
+		"old=$(cat $f); end() { \"$1\" -i 0; echo \"$old\" >$f; exit 0; }\n"
+		"trap 'end \"$1\"' TERM; \"$@\" || exit 1\n"
+		"while :; do sleep 1 & wait $!; done\n";
+	const char *sh[16] = {"sh", "-c", script, "sh"};
+	int n = 4;
+
+	for (int i = 0; argv[i] && n < 15; i++)
+		sh[n++] = argv[i];
+	return spawn((char *const *)sh, log_fd, err);
+}
+
+void slurm_helper_end(pid_t pid)
+{
+	kill(pid, SIGTERM);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static const char *text_of(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) && v ? json_object_get_string(v) : "";
+}
+
+void service_policy(
+	const char *socket, char *policy, size_t policy_size, char *reason, size_t reason_size)
+{
+	char option[128];
+	char *const argv[] = {"colocctl", option, "--json", "jobs", NULL};
+	static char text[65536];
+	struct json_object *root, *jobs;
+
+	policy[0] = reason[0] = '\0';
+	snprintf(option, sizeof(option), "--socket=%s", socket);
+	if (ask(argv, text, sizeof(text), NULL))
+		return;
+	root = json_tokener_parse(text);
+	if (root && json_object_object_get_ex(root, "steps", &jobs))
+		for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+			struct json_object *job = json_object_array_get_idx(jobs, i);
+
+			if (!policy[0])
+				snprintf(policy, policy_size, "%s", text_of(job, "policy"));
+			if (!reason[0])
+				snprintf(reason, reason_size, "%s", text_of(job, "reason"));
+		}
+	json_object_put(root);
 }

@@ -6,6 +6,7 @@
 #ifndef COLOC_REALMIX_SLURM_H
 #define COLOC_REALMIX_SLURM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,17 @@ pid_t slurm_batch(const struct slurm_node *node, const char *const *argv, int ra
 	struct errbuf *err);
 /* Ends all such jobs and waits until they are gone. */
 int slurm_batch_end(struct errbuf *err);
+
+/* A daemon of a peer's (numad) in the foreground of a process of ours, and its end. */
+pid_t slurm_helper(const char *const *argv, int log_fd, struct errbuf *err);
+void slurm_helper_end(pid_t pid);
+
+/*
+ * service_policy - what colocctl says of the steps that run now: the policy that rules most of
+ * them, and the first reason given. Nothing known: both "".
+ */
+void service_policy(
+	const char *socket, char *policy, size_t policy_size, char *reason, size_t reason_size);
 
 /* Runs such a step to its end and reads what srun and the task say; 0 or the step's failure. */
 int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,

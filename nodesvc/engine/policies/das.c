@@ -101,6 +101,7 @@ static int create(
 	rc = option_read(cfg, variant_name[variant], options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
+	p->contest.in_place = true; /* a step has a place, and no turns */
 	if (!rc)
 		rc = ptt_init(&p->ptt, cfg, err);
 	p->ptt.new_weight = p->cfg.weight;

@@ -47,6 +47,7 @@ static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	rc = option_read(cfg, "gang", options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
+	p->contest.in_place = true; /* all take turns here */
 	if (rc) {
 		gang_free(p);
 		return rc;

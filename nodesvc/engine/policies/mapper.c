@@ -218,26 +218,40 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 	}
 }
 
-static void ask(struct policy *p, int k, int cores, int ms, struct plan *ret)
+/* @n more of the usable cores that touch @from and that @x has not yet; returns how many lack. */
+static int add_cores(
+	const struct policy *p, int k, const struct coreset *from, int n, struct plan_experiment *x)
 {
 	const struct contest *c = &p->contest;
+
+	for (int i = 0; i < c->total && n > 0; i++) {
+		struct coreset pus;
+
+		coreset_and(&pus, &c->t->core[c->core[i]].pus, c->envelope[k]);
+		if (!coreset_intersects(&pus, from) || coreset_intersects(&pus, &x->coreset))
+			continue;
+		coreset_or(&x->coreset, &x->coreset, &pus);
+		n--;
+	}
+	return n;
+}
+
+/*
+ * On the cores that the plan gives the job, as far as they go: the fair speed is measured where the
+ * job runs, and nobody makes room. Every job in turn on the same cores would keep their owner from
+ * running all the while, a second for each job of the node.
+ */
+static void ask(struct policy *p, int k, int cores, int ms, struct plan *ret)
+{
 	struct plan_experiment *x;
-	int n = 0;
+	int job = p->contest.job[k];
 
 	if (ret->n_experiments == PLAN_EXPERIMENTS_MAX)
 		return;
 	x = &ret->experiment[ret->n_experiments];
-	*x = (struct plan_experiment){.job = c->job[k], .cores = cores, .ms = ms};
-	for (int i = 0; i < c->total && n < cores; i++) {
-		struct coreset pus;
-
-		coreset_and(&pus, &c->t->core[c->core[i]].pus, c->envelope[k]);
-		if (coreset_is_empty(&pus))
-			continue;
-		coreset_or(&x->coreset, &x->coreset, &pus);
-		n++;
-	}
-	if (n == cores)
+	*x = (struct plan_experiment){.job = job, .cores = cores, .ms = ms};
+	cores = add_cores(p, k, &ret->job[job].coreset, cores, x);
+	if (add_cores(p, k, p->contest.envelope[k], cores, x) == 0)
 		ret->n_experiments++;
 }
 
@@ -468,22 +482,30 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 		judge(p, k, s);
 		p->spare[k] = s->fair - p->n_min[k];
 		unowned += s->fair - p->alloc[k];
-		if (!curve_covers(&s->curve, s->fair))
-			ask(p, k, s->fair, FAIR_MS, ret);
 	}
 	explain(p, v, slot, ret);
 	if (c->uniform)
 		move_spare(p, slot, unowned);
 	else
 		move_spare_mixed(p, slot);
-	if (ret->n_experiments == 0)
-		explore(p, v, slot, ret);
 	if (c->uniform) {
 		contest_deal_apart(c, p->alloc, heat(p, v), ret);
 	} else {
 		contest_mixed_fits(c, p->alloc, NULL);
 		contest_mixed_give(c, ret);
 	}
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &v->job[c->job[k]];
+		const struct job_state *s = &p->state[slot[c->job[k]]];
+
+		if (!curve_covers(&s->curve, s->fair))
+			ask(p, k, s->fair, FAIR_MS, ret);
+		/* Spare cores come back at once (poster, section 2). */
+		ret->urgent |= !coreset_is_empty(&j->current) && p->alloc[k] >= s->fair &&
+			       topo_count_cores(c->t, &j->current) < s->fair;
+	}
+	if (ret->n_experiments == 0)
+		explore(p, v, slot, ret);
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores, fair share %d, needs %d for its speed",
 			p->alloc[k], p->state[slot[c->job[k]]].fair, p->n_min[k]);

@@ -67,6 +67,7 @@ static int create(
 	rc = option_read(cfg, variant_name[variant], NULL, NULL, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
+	p->contest.in_place = true; /* it tries placements only */
 	if (!rc)
 		rc = units_init(&p->units, cfg->topo, err);
 	if (!rc)

@@ -48,13 +48,17 @@ void sbmp_find_green(struct policy *p, const int *slot)
 {
 	const struct contest *c = &p->contest;
 
+	int n = 1;
+
 	for (int k = 0; k < c->n; k++) {
 		const struct job_state *s = &p->state[slot[c->job[k]]];
 
-		p->is_green[k] = c->n > 1 && p->cfg.green && p->units.n >= GREEN_UNITS &&
-				 c->v->job[c->job[k]].nodes <= 1 &&
+		/* Half of the slices: polling jobs may have the others. */
+		p->is_green[k] = c->n > 1 && n < PLAN_SLICES_MAX / 2 && p->cfg.green &&
+				 p->units.n >= GREEN_UNITS && c->v->job[c->job[k]].nodes <= 1 &&
 				 sbmp_table(p, k, s, c->total / 2) <= GREEN_TABLE_HALF &&
 				 scalability_speed(&s->fit, c->total) >= GREEN_SPEEDUP * c->total;
+		n += p->is_green[k];
 	}
 }
 
@@ -214,37 +218,44 @@ void sbmp_gang_green(struct policy *p, struct plan *ret)
 {
 	struct contest *c = &p->contest;
 	struct plan_slice *rest = &ret->slice[0];
-	int n_green = 0;
+	int n_green = 0, left = 0, s;
 
-	rest->n_jobs = 0;
 	for (int k = 0; k < c->n; k++)
 		n_green += p->is_green[k];
 	if (n_green == 0)
 		return;
-	ret->n_slices = n_green < c->n;
+	/* Polling jobs may have made slices; then the first has everybody who does not poll. */
+	if (ret->n_slices == 0) {
+		rest->n_jobs = 0;
+		for (int k = 0; k < c->n; k++)
+			rest->job[rest->n_jobs++] = c->job[k];
+		ret->n_slices = 1;
+	}
 	for (int k = 0; k < c->n; k++) {
-		int i = c->job[k], s = ret->n_slices;
+		int i = c->job[k];
 
-		if (!p->is_green[k]) {
-			rest->job[rest->n_jobs++] = i;
+		if (!p->is_green[k])
 			continue;
-		}
 		contest_give(c, k, c->core, c->total, ret);
 		ret->job[i].role = ROLE_GANG;
-		if (s == PLAN_SLICES_MAX) {
-			/* Cannot happen with sbmp_find_green()'s bound on units; keep the last one.
-			 */
-			s--;
-		} else {
-			ret->n_slices++;
-			ret->slice[s].n_jobs = 0;
-		}
-		ret->slice[s].job[ret->slice[s].n_jobs++] = i;
+		s = ret->n_slices++;
+		ret->slice[s].n_jobs = 1;
+		ret->slice[s].job[0] = i;
 		ret->slice[s].ms = p->cfg.slice_ms;
 		plan_why(ret, i, "scales almost linearly: the whole node, in turns");
 	}
-	if (n_green < c->n)
-		rest->ms = p->cfg.slice_ms * rest->n_jobs;
+	for (int l = 0; l < rest->n_jobs; l++)
+		if (ret->job[rest->job[l]].role != ROLE_GANG)
+			rest->job[left++] = rest->job[l];
+	rest->n_jobs = left;
+	rest->ms = p->cfg.slice_ms * left;
+	if (left > 0)
+		return;
+	/* Nobody is left for the first one. */
+	s = --ret->n_slices;
+	rest->n_jobs = 1;
+	rest->job[0] = ret->slice[s].job[0];
+	rest->ms = ret->slice[s].ms;
 }
 
 /* Gain of donee @k from @cores more, by its table; not recomputed after the first donor. */

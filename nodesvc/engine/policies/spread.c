@@ -34,6 +34,7 @@ static int spread_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = contest_init(&p->contest, cfg, err);
+	p->contest.in_place = true; /* as Slurm would */
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
 	if (!rc && !p->domain_of)
 		rc = err_set(err, -ENOMEM, "out of memory");

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "contrib/bench/realmix/mixes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * In arguments: {programs}, {inputs}, {tmp} a folder for files it writes, {i} its number in the
+ * mix, {n} the node's CPUs. About 5 s alone on two cores; mixed and openmp, the quickstart's, less.
+ */
+#define OWN(what)                                                                                  \
+	{                                                                                          \
+		what, {"{programs}/" what}, 0                                                      \
+	}
+/* Lennard-Jones melt of 32 000 atoms. */
+#define LAMMPS                                                                                     \
+	{                                                                                          \
+		"lmp",                                                                             \
+			{"/usr/bin/lmp", "-in", "{tmp}/melt.in", "-log", "none", "-screen",        \
+				"none"},                                                           \
+			2                                                                          \
+	}
+/* 884 waters, PME; its threads meet some hundred times a step. */
+#define GROMACS(what, steps)                                                                       \
+	{                                                                                          \
+		what,                                                                              \
+			{"/usr/bin/gmx", "-quiet", "mdrun", "-s", "{inputs}/water.tpr", "-ntmpi",  \
+				"1", "-ntomp", "{n}", "-pin", "off", "-nobackup", "-noconfout",    \
+				"-deffnm", "{tmp}/gmx{i}", "-nsteps", steps},                      \
+			0                                                                          \
+	}
+
+/* It waits for most of its time: on cores of its own it would leave them idle. */
+#define BURSTY                                                                                     \
+	{                                                                                          \
+		"bursty", {"{programs}/bursty", "--work=6", "--steps=200", "--wait=600"}, 0        \
+	}
+
+static const struct mix mixes[] = {
+	{"mixed", {OWN("spin"), OWN("cachehog"), OWN("pagerank"), OWN("stencil")}, 4},
+	{"openmp", {OWN("stencil"), OWN("stencil"), OWN("stencil"), OWN("stencil")}, 4},
+	{"gromacs",
+		{GROMACS("gromacs", "2000"), GROMACS("gromacs", "2000"), GROMACS("gromacs", "2000"),
+			GROMACS("gromacs", "2000")},
+		4},
+	{"mpi", {LAMMPS, LAMMPS, LAMMPS, LAMMPS}, 4},
+	{"both", {GROMACS("gromacs", "2000"), GROMACS("gromacs", "2000"), LAMMPS, LAMMPS}, 4},
+	{"bursty", {BURSTY, BURSTY, BURSTY, BURSTY}, 4},
+	{"unequal",
+		{GROMACS("gromacs-short", "1000"), GROMACS("gromacs", "2000"), LAMMPS,
+			GROMACS("gromacs-long", "4000")},
+		4},
+};
+
+#define POLICY(policy, what)                                                                       \
+	{                                                                                          \
+		.name = policy, .option = { "--coloc-policy=" what }                               \
+	}
+static const struct arm arms[] = {
+	{.name = "plain", .kind = ARM_PEER},
+	/* What an administrator may set for all, and what costs a job alone dearly. */
+	{.name = "tuned",
+		.kind = ARM_PEER,
+		.env = {"GOMP_SPINCOUNT=1000", "OMPI_MCA_mpi_yield_when_idle=1"}},
+	{.name = "passive",
+		.kind = ARM_PEER,
+		.env = {"OMP_WAIT_POLICY=passive", "OMPI_MCA_mpi_yield_when_idle=1"}},
+	{.name = "serial", .kind = ARM_PEER, .mode = MODE_SERIAL},
+	{.name = "slurmgang", .kind = ARM_PEER, .mode = MODE_BATCH},
+	{.name = "numad", .kind = ARM_PEER, .helper = "numad"},
+	POLICY("coloc", "lira"), /* the quickstart's name for it */
+	POLICY("fair", "fair"),
+	POLICY("spread", "spread"),
+	POLICY("callisto", "callisto"),
+	POLICY("lira", "lira"),
+	POLICY("llc-complex", "llc-complex"),
+	POLICY("dio", "dio"),
+	POLICY("sbmp", "sbmp"),
+	POLICY("sbmp-cd", "sbmp-cd"),
+	POLICY("gang", "gang"),
+	POLICY("mapper", "mapper"),
+	POLICY("hillclimb", "hillclimb"),
+	{.name = "omp", .option = {"--coloc-policy=fair", "--coloc-omp"}},
+};
+
+const struct mix *mixes_get(size_t n)
+{
+	return n < COUNT(mixes) ? &mixes[n] : NULL;
+}
+
+const struct arm *arms_get(size_t n)
+{
+	return n < COUNT(arms) ? &arms[n] : NULL;
+}
+
+const struct mix *mixes_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(mixes); i++)
+		if (!strcmp(mixes[i].name, name))
+			return &mixes[i];
+	return NULL;
+}
+
+const struct arm *arms_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(arms); i++)
+		if (!strcmp(arms[i].name, name))
+			return &arms[i];
+	return NULL;
+}
+
+static char work_dir[] = "/tmp/realmix-XXXXXX";
+static bool has_work_dir;
+
+static void remove_work_dir(void)
+{
+	static const char *const suffix[] = {"edr", "log", "trr", "cpt", "xtc", "gro"};
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/melt.in", work_dir);
+	unlink(path);
+	for (int i = 0; i < PROGRAMS_MAX; i++)
+		for (size_t k = 0; k < COUNT(suffix); k++) {
+			snprintf(path, sizeof(path), "%s/gmx%d.%s", work_dir, i, suffix[k]);
+			unlink(path);
+		}
+	rmdir(work_dir);
+}
+
+/* Made once, with LAMMPS's input in it. */
+static int make_work_dir(struct errbuf *err)
+{
+	static const char text[] =
+		"units lj\natom_style atomic\nlattice fcc 0.8442\n"
+		"region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\n"
+		"mass 1 1.0\nvelocity all create 3.0 87287 loop geom\npair_style lj/cut 2.5\n"
+		"pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
+		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun 230\n";
+	char path[64];
+	FILE *f;
+
+	if (has_work_dir)
+		return 0;
+	if (!mkdtemp(work_dir))
+		return err_set(err, -errno, "%s: %s", work_dir, strerror(errno));
+	has_work_dir = true;
+	atexit(remove_work_dir);
+	snprintf(path, sizeof(path), "%s/melt.in", work_dir);
+	f = fopen(path, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) || chmod(path, 0644) || chmod(work_dir, 0755))
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* @text with its {names} replaced. */
+static void fill(const char *text, const struct mix_paths *p, int i, char *ret, size_t size)
+{
+	char number[2][16];
+	const struct {
+		const char *name, *value;
+	} name[] = {
+		{"{programs}", p->programs},
+		{"{inputs}", p->inputs ? p->inputs : "(--inputs)"},
+		{"{tmp}", work_dir},
+		{"{i}", number[0]},
+		{"{n}", number[1]},
+	};
+	size_t len = 0;
+
+	snprintf(number[0], sizeof(number[0]), "%d", i);
+	snprintf(number[1], sizeof(number[1]), "%d", p->cpus);
+	while (*text && len + 1 < size) {
+		size_t k = 0;
+
+		while (k < COUNT(name) && strncmp(text, name[k].name, strlen(name[k].name)) != 0)
+			k++;
+		if (k == COUNT(name)) {
+			ret[len++] = *text++;
+			continue;
+		}
+		text += strlen(name[k].name);
+		snprintf(ret + len, size - len, "%s", name[k].value);
+		len += strlen(ret + len);
+	}
+	ret[len] = '\0';
+}
+
+int mix_prepare(
+	const struct mix *base, const struct mix_paths *paths, struct mix *ret, struct errbuf *err)
+{
+	static char arg[PROGRAMS_MAX][ARGV_MAX][512];
+	int rc = make_work_dir(err);
+
+	*ret = *base;
+	for (int p = 0; p < base->n && !rc; p++) {
+		struct program *prog = &ret->program[p];
+
+		for (int a = 0; prog->argv[a]; a++) {
+			fill(base->program[p].argv[a], paths, p, arg[p][a], sizeof(arg[p][a]));
+			prog->argv[a] = arg[p][a];
+			if (strstr(base->program[p].argv[a], "{inputs}") && access(arg[p][a], R_OK))
+				rc = err_set(err, -errno, "%s: %s", arg[p][a], strerror(errno));
+		}
+		if (!rc && access(prog->argv[0], X_OK))
+			rc = err_set(err, -errno, "%s: %s", prog->argv[0], strerror(errno));
+	}
+	return rc;
+}

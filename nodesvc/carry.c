@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/carry.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CARRY_VERSION 1
+
+enum kind { DOUBLE, INT, INT64, BOOL, TEXT };
+
+struct field {
+	const char *key;
+	enum kind kind;
+	size_t offset, size;
+};
+
+#define FIELD(key, kind, member)                                                                   \
+	{                                                                                          \
+		key, kind, offsetof(struct step, member), sizeof(((struct step *)0)->member)       \
+	}
+
+static const struct field FIELDS[] = {
+	FIELD("alone_units", DOUBLE, track.alone.units),
+	FIELD("alone_s", DOUBLE, track.alone.seconds),
+	FIELD("shared_units", DOUBLE, track.shared.units),
+	FIELD("shared_s", DOUBLE, track.shared.seconds),
+	FIELD("known_s", DOUBLE, track.known_s),
+	FIELD("unknown_s", DOUBLE, track.unknown_s),
+	FIELD("stp_full", DOUBLE, track.stp_full),
+	FIELD("stp_share", DOUBLE, track.stp_share),
+	FIELD("antt_full", DOUBLE, track.antt_full),
+	FIELD("antt_share", DOUBLE, track.antt_share),
+	FIELD("windows", INT, track.windows.n),
+	FIELD("windows_mean", DOUBLE, track.windows.mean),
+	FIELD("windows_m2", DOUBLE, track.windows.m2),
+	FIELD("changes", INT, track.changes),
+	FIELD("phases", INT, track.n_phases),
+	FIELD("phase_now", INT, track.phase_now),
+	FIELD("phase_unix_s", DOUBLE, track.phase_unix_s),
+	FIELD("first_done", BOOL, track.first_done),
+	FIELD("unit", TEXT, track.unit),
+	FIELD("gap_ns", INT64, track.gap.ns),
+	FIELD("gap_from_ns", INT64, track.gap.from_ns),
+	FIELD("gap_to_ns", INT64, track.gap.to_ns),
+	FIELD("exit_status", INT, exit_status),
+	FIELD("exit_unknown", BOOL, exit_unknown),
+	FIELD("rebinds", INT, rebinds),
+	FIELD("reapplied", INT, reapplied),
+	FIELD("history", TEXT, history),
+	FIELD("partners", TEXT, partners),
+};
+#define N_FIELDS (sizeof(FIELDS) / sizeof(FIELDS[0]))
+
+static const char *const LAUNCH[] = {"lever", "control"};
+
+static void save_field(const struct field *f, const struct step *s, struct msg *m)
+{
+	const void *at = (const char *)s + f->offset;
+
+	switch (f->kind) {
+	case DOUBLE:
+		msg_putf(m, f->key, "%.17g", *(const double *)at);
+		return;
+	case INT:
+		msg_putf(m, f->key, "%d", *(const int *)at);
+		return;
+	case INT64:
+		msg_putf(m, f->key, "%lld", (long long)*(const int64_t *)at);
+		return;
+	case BOOL:
+		msg_putf(m, f->key, "%d", *(const bool *)at);
+		return;
+	case TEXT:
+		msg_put(m, f->key, at);
+	}
+}
+
+void carry_save(const struct step *s, struct msg *ret)
+{
+	const struct track *t = &s->track;
+	int ended = 0;
+
+	msg_init(ret, "carry");
+	msg_putf(ret, "version", "%d", CARRY_VERSION);
+	for (size_t i = 0; i < N_FIELDS; i++)
+		save_field(&FIELDS[i], s, ret);
+	msg_put(ret, "basis", provenance_name(t->last.basis));
+	msg_put(ret, "launch", t->launch);
+	for (int i = 0; i < t->n_phases; i++) {
+		const struct track_phase *p = &t->phase[i];
+
+		msg_putf(ret, "phase", "%d %.17g %.17g %.17g %d %d", p->cores, p->utilization,
+			p->intensity, p->seconds, p->n, p->n_intensity);
+	}
+	for (int i = 0; i < s->n_tasks; i++)
+		ended += s->task[i].ended;
+	msg_putf(ret, "n_ended", "%d", ended);
+	/* Room for a few hundred; of a wider step the next daemon will not know the status. */
+	for (int i = 0; i < s->n_tasks && ret->len < MSG_MAX - 64; i++)
+		if (s->task[i].ended)
+			msg_putf(ret, "ended", "%u %d", s->task[i].lid, s->task[i].status);
+}
+
+static int bad(const char *key, const char *value, struct errbuf *err)
+{
+	return err_set(err, -EINVAL, "carried figures: %s: '%.40s' cannot be", key,
+		value ? value : "nothing");
+}
+
+/* Into @s, or nowhere (NULL) to see whether it could be. */
+static int load_field(
+	const struct field *f, const struct msg *m, struct step *s, struct errbuf *err)
+{
+	const char *text = msg_get(m, f->key);
+	void *at = s ? (char *)s + f->offset : NULL;
+	int64_t whole = 0;
+	double real;
+	char *end;
+
+	if (!text)
+		return bad(f->key, text, err);
+	if (f->kind == TEXT) {
+		if (strlen(text) >= f->size)
+			return bad(f->key, text, err);
+		if (s)
+			memcpy(at, text, strlen(text) + 1);
+		return 0;
+	}
+	if (f->kind == DOUBLE) {
+		real = strtod(text, &end);
+		if (end == text || *end || isinf(real))
+			return bad(f->key, text, err);
+		if (s)
+			*(double *)at = real;
+		return 0;
+	}
+	if (msg_get_int(m, f->key, f->kind == INT ? -1 : 0,
+		    f->kind == INT64 ? INT64_MAX
+		    : f->kind == INT ? INT_MAX
+				     : 1,
+		    &whole, NULL) < 0)
+		return bad(f->key, text, err);
+	if (s && f->kind == INT64)
+		*(int64_t *)at = whole;
+	else if (s && f->kind == INT)
+		*(int *)at = (int)whole;
+	else if (s)
+		*(bool *)at = whole != 0;
+	return 0;
+}
+
+static int load_phases(const struct msg *m, struct track_phase *ret, int n, struct errbuf *err)
+{
+	const char *text = NULL;
+	int used;
+
+	for (int i = 0; i < n; i++) {
+		struct track_phase *p = &ret[i];
+
+		text = msg_get_next(m, "phase", text);
+		if (!text ||
+			sscanf(text, "%d %lf %lf %lf %d %d%n", &p->cores, &p->utilization,
+				&p->intensity, &p->seconds, &p->n, &p->n_intensity, &used) != 6 ||
+			text[used])
+			return bad("phase", text, err);
+	}
+	return 0;
+}
+
+/* They ended while a daemon still looked: their status is known. */
+static void load_ended(struct step *s, const struct msg *m)
+{
+	const char *text = NULL;
+	int64_t wanted = 0;
+	unsigned int lid;
+	int status, n = 0;
+
+	while ((text = msg_get_next(m, "ended", text))) {
+		struct task *t;
+
+		if (sscanf(text, "%u %d", &lid, &status) != 2)
+			continue;
+		n++;
+		t = step_find_task(s, lid);
+		if (!t && step_add_task(s, lid, 0) == 0)
+			t = step_find_task(s, lid);
+		if (!t || t->ended)
+			continue;
+		t->ended = true;
+		t->status = status;
+		s->n_alive--;
+	}
+	if (msg_get_int(m, "n_ended", 0, INT_MAX, &wanted, NULL) < 0 || wanted != n)
+		s->exit_unknown = true;
+}
+
+static enum provenance parse_basis(const char *text)
+{
+	for (int i = 0; text && i <= PROVENANCE_OS; i++)
+		if (strcmp(text, provenance_name((enum provenance)i)) == 0)
+			return (enum provenance)i;
+	return PROVENANCE_NONE;
+}
+
+int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
+{
+	struct track_phase phase[TRACK_PHASES];
+	const char *launch;
+	int64_t version, n, now;
+	int rc = msg_check(m, err);
+
+	memset(phase, 0, sizeof(phase));
+	if (rc == 0)
+		rc = msg_get_int(m, "version", CARRY_VERSION, CARRY_VERSION, &version, err);
+	for (size_t i = 0; rc == 0 && i < N_FIELDS; i++)
+		rc = load_field(&FIELDS[i], m, NULL, err);
+	if (rc == 0)
+		rc = msg_get_int(m, "phases", 0, TRACK_PHASES, &n, err);
+	if (rc == 0)
+		rc = msg_get_int(m, "phase_now", 0, n ? n - 1 : 0, &now, err);
+	if (rc == 0)
+		rc = load_phases(m, phase, (int)n, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < N_FIELDS; i++)
+		load_field(&FIELDS[i], m, s, err);
+	memcpy(s->track.phase, phase, sizeof(phase));
+	s->track.last.basis = parse_basis(msg_get(m, "basis"));
+	launch = msg_get(m, "launch");
+	for (size_t i = 0; launch && i < sizeof(LAUNCH) / sizeof(LAUNCH[0]); i++)
+		if (strcmp(launch, LAUNCH[i]) == 0)
+			s->track.launch = LAUNCH[i];
+	load_ended(s, m);
+	return 0;
+}

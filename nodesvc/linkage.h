@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * linkage.h - which parallel runtimes an executable links, by its ELF dynamic section and those of
+ * the libraries it needs: what the launch environment is chosen by.
+ *
+ * Files are read by a child with a deadline: a file system that does not answer must not hold up
+ * the daemon, and so all launches.
+ */
+#ifndef COLOC_NODESVC_LINKAGE_H
+#define COLOC_NODESVC_LINKAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	LINKS_LIBGOMP = 1 << 0, /* GNU */
+	LINKS_LIBOMP = 1 << 1,  /* LLVM's libomp, Intel's libiomp5 */
+	LINKS_OPENMPI = 1 << 2,
+	LINKS_MPICH = 1 << 3, /* and what has its binary interface: Intel MPI, MVAPICH */
+};
+
+/*
+ * linkage_read - the runtimes that the file @path links, here and now; 0 none, or not to be known:
+ * a script, no ELF of this machine, unreadable. Libraries are looked for where DT_RUNPATH says and
+ * in the system's folders. Blocks as the file system does.
+ */
+uint32_t linkage_read(const char *path);
+
+/* Remembers what it has read, for a while. */
+struct linkage;
+struct linkage *linkage_new(void); /* NULL: out of memory; owner: linkage_free() */
+void linkage_free(struct linkage *l);
+/*
+ * linkage_of - the same with the rights of @uid and within @timeout_ms, else 0. Only absolute
+ * paths: what a bare name stands for hangs on the user's PATH.
+ */
+uint32_t linkage_of(struct linkage *l, const char *path, uid_t uid, int timeout_ms, int64_t now_ns);
+
+/* "libgomp, Open MPI"; "" for 0. */
+const char *linkage_text(uint32_t links, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * memory.h - "memory: follow": when a placed step's cores belong to other memory nodes than
+ * before, its pages go there, then its cpuset.mems. A forked worker moves them, one step at a time;
+ * the loop never waits for it. Where the nodes run short of memory, the step has all of Slurm's
+ * again. Loop thread only.
+ */
+#ifndef COLOC_NODESVC_MEMORY_H
+#define COLOC_NODESVC_MEMORY_H
+
+#include <stdint.h>
+
+#include "common/coreset.h"
+
+struct daemon;
+struct step;
+struct memory; /* the worker; NULL until first needed */
+
+/* A step's part. */
+struct step_memory {
+	struct coreset wanted; /* nodes; empty: Slurm's */
+	bool waiting;          /* for the worker */
+	bool held;             /* the ledger has its original */
+	bool failed;           /* not again for this step */
+};
+
+/* At start: what a former daemon left. */
+void memory_open(struct daemon *d);
+/* At stop: ends the worker, puts everything back. */
+void memory_close(struct daemon *d);
+/* After @s was placed: queues it if its nodes are others. Only ever fails in words. */
+void memory_follow(struct daemon *d, struct step *s);
+/* Puts its cpuset.mems back: at its end, or before it is left to Slurm's placement. Its pages stay
+ * where they are. */
+void memory_leave(struct daemon *d, struct step *s);
+/* At a tick: gives Slurm's nodes back to steps whose own run short. */
+void memory_tick(struct daemon *d, int64_t now_ns);
+/* For status: "stay", "follow", or why it cannot. */
+const char *memory_says(const struct daemon *d);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/polling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* Of a core for each process: what is left is the time in which a blocked one would be seen. */
+#define BUSY_FROM  0.95
+#define IDLE_BELOW 0.5
+/* Samples in a row. Back only slowly: a step that waits for a disk yields its turns anyway. */
+#define BUSY_SAMPLES 3
+#define IDLE_SAMPLES 20
+#define GAP_CHANGED  4
+#define GAP_MAX      64
+
+/* Settings under which a waiting process gives its core away: Open MPI, Intel MPI, MVAPICH2. */
+static const char *const yields[] = {
+	"OMPI_MCA_mpi_yield_when_idle=1",
+	"OMPI_MCA_mpi_yield_when_idle=true",
+	"I_MPI_WAIT_MODE=1",
+	"I_MPI_WAIT_MODE=enable",
+	"MV2_USE_BLOCKING=1",
+};
+
+/* A thread's own number is its process's only for the first. */
+static bool is_process(const struct fsroot *root, pid_t tid)
+{
+	char path[64], text[512];
+	const char *tgid;
+
+	snprintf(path, sizeof(path), "proc/%d/status", (int)tid);
+	text[0] = '\0';
+	fsroot_read(root, path, text, sizeof(text)); /* cut: Tgid is among the first lines */
+	tgid = strstr(text, "\nTgid:");
+	return tgid && strtol(tgid + 6, NULL, 10) == tid;
+}
+
+static bool maps_mpi(const struct fsroot *root, pid_t pid)
+{
+	cleanup_free char *text = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%d/maps", (int)pid);
+	return fsroot_read_alloc(root, path, &text) > 0 && strstr(text, "/libmpi");
+}
+
+static bool is_told_to_yield(const struct fsroot *root, pid_t pid)
+{
+	cleanup_free char *text = NULL;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "proc/%d/environ", (int)pid);
+	n = fsroot_read_alloc(root, path, &text);
+	for (ssize_t at = 0; at < n; at += (ssize_t)strlen(text + at) + 1)
+		for (size_t i = 0; i < sizeof(yields) / sizeof(yields[0]); i++)
+			if (strcmp(text + at, yields[i]) == 0)
+				return true;
+	return false;
+}
+
+static void look(struct polling *p, const struct fsroot *root, const pid_t *tid, int n)
+{
+	p->ranks = 0;
+	p->yields = false;
+	for (int i = 0; i < n && i < POLLING_LOOK_MAX; i++) {
+		if (!is_process(root, tid[i]) || !maps_mpi(root, tid[i]))
+			continue;
+		p->ranks++;
+		p->yields |= is_told_to_yield(root, tid[i]);
+	}
+}
+
+bool polling_sample(
+	struct polling *p, const struct fsroot *root, const pid_t *tid, int n, double runnable)
+{
+	bool was = p->on;
+
+	if (isnan(runnable))
+		return false;
+	if (runnable >= 2 * BUSY_FROM && (--p->wait <= 0 || n != p->n_tids)) {
+		look(p, root, tid, n);
+		/* A program is executed, and loads its libraries, after its first sample. */
+		p->gap = p->gap == 0 ? 1 : n != p->n_tids ? GAP_CHANGED : 2 * p->gap;
+		if (p->gap > GAP_MAX)
+			p->gap = GAP_MAX;
+		p->wait = p->gap;
+		p->n_tids = n;
+	}
+	p->busy = p->ranks > 1 && !p->yields && runnable >= BUSY_FROM * p->ranks ? p->busy + 1 : 0;
+	p->idle = p->ranks < 2 || p->yields || runnable < IDLE_BELOW * p->ranks ? p->idle + 1 : 0;
+	if (p->busy >= BUSY_SAMPLES)
+		p->on = true;
+	else if (p->idle >= IDLE_SAMPLES)
+		p->on = false;
+	return p->on != was;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# envelope.sh - envelope: node. With select/cons_tres jobs have cores of their own; steps are placed
+# on those of all co-located jobs, also outside their own, and the job, Slurm and the kernel are as
+# without us: next steps start, nothing is left.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+# shellcheck disable=SC2034 # start_spine's
+spine_cluster=(--select cons_tres)
+[ -z "${COLOC_GUEST:-}" ] || spine_timeout_ms=3000
+start_spine 'policy: fair' 'envelope: node'
+
+like "$(ctl --json status)" '"envelope": ?"node"' "status says so"
+rows() { ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/'; }
+cpuset_file() {
+  local path
+  path=$(sed -nE 's/^[0-9]+:([^:]*,)?cpuset(,[^:]*)?://p' "/proc/$1/cgroup" 2>/dev/null)
+  if [ -n "$path" ]; then
+    echo "$(awk '/ - cgroup [^ ]+ .*cpuset/ { print $5; exit }' /proc/self/mountinfo)$path/cpuset.cpus"
+  else
+    echo "$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' "/proc/$1/cgroup")/cpuset.cpus.effective"
+  fi
+}
+mask() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$1/status"; }
+known() { ctl jobs | awk '$1 ~ /^[0-9]+\./ { print $5, $7 }'; }
+own_dirs() { find /sys/fs/cgroup/cpuset/coloc -mindepth 1 -name "slurm_$node+*" 2>/dev/null; }
+
+# A job whose shell starts a step, and another when told to.
+job() {
+  local name=$1
+  shift
+  cat >"$tmp/$name.sh" <<X
+#!/bin/bash
+srun --overlap -n1 bash -c 'echo \$\$ >$tmp/pid.$name.new; mv $tmp/pid.$name.new $tmp/pid.$name; trap "exit 4" USR1; while :; do sleep 0.1; done' &
+step=\$!
+until [ -e $tmp/next ]; do sleep 0.1; done
+srun --overlap -n1 bash -c 'sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status; exit 3' >$tmp/next.$name 2>&1
+echo next \$?
+wait \$step
+echo first \$?
+X
+  sbatch --parsable -J "$name" -n1 -c1 -o "$tmp/out.$name" "$@" "$tmp/$name.sh" >"$tmp/id.$name"
+  wait_for 30 test -s "$tmp/pid.$name" || diag "$name did not start: $(cat "$tmp/out.$name")"
+}
+pid() { cat "$tmp/pid.$1"; }
+cpus() { cat "$(cpuset_file "$(pid "$1")")"; }
+allocated() { scontrol -d show job "$(cat "$tmp/id.$1")" | sed -n 's/.*CPU_IDs=\([0-9,-]*\).*/\1/p'; }
+
+# Slurm packs four onto the two cores, two and two; those of one core stay, with one of the other.
+jobs=(a b c d)
+# On more cores than two: as many more that take them.
+extra=$(($(nproc) - 2))
+for i in $(seq $extra); do
+  sbatch -J "filler$i" -n1 -c1 -o /dev/null --wrap 'sleep 3600' >/dev/null
+done
+for j in "${jobs[@]}"; do job "$j" --coloc=on; done
+diag "allocations: $(for j in "${jobs[@]}"; do echo "$j=$(allocated "$j")"; done | paste -sd' ')"
+by_core=$(for j in "${jobs[@]}"; do echo "$(allocated "$j") $j"; done | sort)
+core=$(cut -d' ' -f1 <<<"$by_core" | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+read -r -a pair < <(awk -v c="$core" '$1 == c { print $2 }' <<<"$by_core" | head -2 | paste -sd' ')
+third=$(awk -v c="$core" '$1 != c { print $2 }' <<<"$by_core" | head -1)
+if [ ${#pair[@]} != 2 ] || [ -z "$third" ]; then
+  diag "$by_core"
+  scancel -u root
+  skip_all "Slurm did not put two jobs on one core"
+fi
+for j in "${jobs[@]}"; do
+  case " ${pair[*]} $third " in *" $j "*) ;; *) scancel "$(cat "$tmp/id.$j")" ;; esac
+done
+two() { [ "$(known | grep -c placed)" = "$1" ]; }
+wait_for 20 two 3
+# Somebody of the pair, or the third, is outside his allocation: three steps, two cores, equal shares.
+outside=''
+find_outside() {
+  local j
+  for j in "${pair[@]}" "$third"; do
+    [ "$(cpus "$j")" = "$(allocated "$j")" ] || outside=$j
+  done
+  [ -n "$outside" ]
+}
+wait_for 5 find_outside ||
+  diag "fair: $(for j in "${pair[@]}" "$third"; do echo "$j=$(cpus "$j")"; done | paste -sd' ')"
+ok "a step is placed outside its own allocation" test -n "$outside"
+[ -n "$outside" ] || outside=${pair[0]}
+diag "$outside has $(allocated "$outside"), runs on $(cpus "$outside")"
+like "$(cpus "$outside")" '^[0-9]' "it has CPUs"
+is "$(mask "$(pid "$outside")")" "$(cpus "$outside")" "its mask is there"
+child=$(pgrep -P "$(pid "$outside")" | head -1)
+[ -z "$child" ] || is "$(mask "$child")" "$(cpus "$outside")" "its children's too"
+like "$(scontrol listpids "$(cat "$tmp/id.$outside")" "$node" 2>&1)" "^$(pid "$outside") " "Slurm still knows its process"
+
+# --- a crash, in between: the next colocd takes it over
+stop "$colocd_pid" KILL
+before=$(cpus "$outside")
+start_colocd "$tmp/coloc.yaml" "$socket"
+adopted() { two 3 && [ "$(cpus "$outside")" = "$before" ]; }
+ok "killed, a new one adopts it where it is" wait_for 10 adopted
+
+# --- the job's next step
+touch "$tmp/next"
+next_ended() { grep -q '^next' "$tmp/out.$outside"; }
+ok "the job's next srun runs" wait_for 30 next_ended
+is "$(grep '^next' "$tmp/out.$outside")" "next 3" "and ends as it should"
+like "$(head -1 "$tmp/next.$outside")" '^[0-9,-]+$' "on CPUs"
+is "$(sed 1d "$tmp/next.$outside" | grep -v 'Exited with exit code 3')" "" "with no other error"
+scancel -s USR1 "$(cat "$tmp/id.$outside").0"
+first_ended() { grep -q '^first' "$tmp/out.$outside"; }
+ok "a signal reaches the step" wait_for 20 first_ended
+is "$(grep '^first' "$tmp/out.$outside")" "first 4" "which ends as it should"
+gone() { [ "$(known | grep -c placed)" -le 2 ] && ! own_dirs | grep -q "job_$(cat "$tmp/id.$outside")+"; }
+ok "nothing of it is left" wait_for 20 gone
+
+# --- release puts everybody back
+ctl release >/dev/null
+for j in "${pair[@]}" "$third"; do
+  [ "$j" != "$outside" ] || continue
+  is "$(cpus "$j") $(mask "$(pid "$j")")" "$(allocated "$j") $(allocated "$j")" "release: $j has what Slurm gave"
+done
+is "$(own_dirs)" "" "no directory of ours is left"
+is "$(rows)" 0 "the ledger is empty"
+stop_steps
+is "$(node_state)" idle "the node is idle, not drained"
+is "$(slurmd_log | grep -cE 'unable to write|could not execve')" 0 "slurmd had nothing to complain about"
+done_testing

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# qos.sh - mapper: a step that is faster on one core than on its share of two gives one up; when
+# it falls below its --coloc-qos there it has both again at once, though it was moved just now. At
+# the same speed, one that asked for less stays.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+worker=$builddir/tests/live/live_worker
+[ -x "$worker" ] || skip_all "WORKER: $worker was not built"
+# No window under Slurm's placement: it would disturb what is timed here.
+start_spine 'policy: mapper' 'min_dwell_s: 600' 'max_moves_per_min: 2' 'baseline_fraction: 0'
+work() {
+  local name=$1
+  shift
+  srun -J "$name" -n1 -c2 --coloc=on "$@" "$worker" "$tmp/slow" >"$tmp/srun.$name" 2>&1 &
+  started_pids+=("$!")
+}
+# By decision, not for an experiment.
+decided() { ctl explain "$(job_id "$1")" | grep -q "$2 cores, fair share 2"; }
+has() { [ -n "$(job_id "$1")" ] && [ "$(cpuset_of "$1")" = "$2" ]; }
+is_one() { (has "$1" 0 || has "$1" 1) && decided "$1" 1; }
+
+work strict --coloc-qos=0.9
+ok "it starts on its share" wait_for 20 has strict 0-1
+ok "it is faster on one core: one is spare" wait_for 60 is_one strict
+touch "$tmp/slow" # 70 against 80 at its share: below 0.9 of it
+t0=$(now_ms)
+ok "below its floor it has its share again" wait_for 20 has strict 0-1
+# Two samples of 227 ms and a tick of 100 ms; five times slack.
+at_most $(($(now_ms) - t0)) 2770 "ms from the loss of speed to the cores, min_dwell_s 600"
+ok "explain says so" decided strict 2
+sleep 1
+ok "it keeps them" has strict 0-1
+end_job strict
+rm "$tmp/slow"
+
+# An engine that has explored nothing: the next exploration would be 70 s away.
+stop "$colocd_pid"
+start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
+work easy --coloc-qos=0.5
+ok "one that asks for less gives one up too" wait_for 60 is_one easy
+touch "$tmp/slow"
+sleep 3
+ok "above its floor it stays there" is_one easy
+stop_steps
+stop "$colocd_pid"
+done_testing

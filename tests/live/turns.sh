@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # from lib.sh and spine.sh, for the tests
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# turns.sh - for the tests of steps that take turns or borrow cores: steps that spin, the freezer's
+# file of each, what the ledger holds. Source after spine.sh.
+
+need_spin() {
+  spin=$builddir/contrib/programs/bin/spin
+  [ -x "$spin" ] || skip_all "PROGRAMS: contrib/programs was not built"
+}
+# Two threads' worth of spinning, in the background, until cancelled.
+spin_step() {
+  local name=$1
+  shift
+  srun -J "$name" -c2 "$@" bash -c "'$spin' --work=100000000 & exec '$spin' --work=100000000" \
+    >"$tmp/srun.$name" 2>&1 &
+  started_pids+=("$!")
+  wait_for 20 spins "$name" ||
+    diag "step $name does not spin: $(cat "$tmp/srun.$name") $(ps -o pid=,comm= -p "$(step_pids "$(job_id "$name")" | paste -sd,)" | paste -sd' ')"
+}
+spins() {
+  local id
+  id=$(job_id "$1")
+  [ -n "$id" ] && [ "$(step_pids "$id" | xargs -I{} cat /proc/{}/comm | grep -cx spin)" = 2 ]
+}
+# The step's own group of the freezer, and what it says.
+freezer_of() {
+  if [ -n "$step_below" ]; then
+    echo "$(step_dir "$1" 0)/cgroup.freeze"
+  else
+    echo "/sys/fs/cgroup/freezer/slurm_$node/uid_$(id -u)/job_$1/step_0/freezer.state"
+  fi
+}
+step_pids() { cat "$(dirname "$(freezer_of "$1")")"/{.,*,*/*}/cgroup.procs 2>/dev/null; }
+is_frozen() { grep -qE '^(1|FROZEN|FREEZING)' "$(freezer_of "$1")"; }
+is_thawed() { grep -qE '^(0|THAWED)' "$(freezer_of "$1")"; }
+are_thawed() {
+  local id
+  for id in "$@"; do is_thawed "$id" || return 1; done
+}
+all_thawed() {
+  local id
+  for id in $(squeue -h -t R,S -o %i); do is_thawed "$id" || return 1; done
+}
+# A step takes turns: seen frozen and seen thawed.
+rotates() { wait_for 5 is_frozen "$1" && wait_for 5 is_thawed "$1"; }
+cpu_ms() {
+  local p sum=0 ns
+  for p in $(step_pids "$1"); do
+    ns=$(cut -d' ' -f1 "/proc/$p/schedstat" 2>/dev/null) && sum=$((sum + ns / 1000000))
+  done
+  echo "$sum"
+}
+rows() { ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/'; }
+rows_are() { [ "$(rows)" = "$1" ]; }
+suspended() { squeue -h -j "$1" -o %t | grep -q S && log | grep -q "step $1.0: suspended by Slurm"; }
+guard_of() { pgrep -P "$1" -x colocd-guard; }

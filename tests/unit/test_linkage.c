@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nodesvc/linkage.h"
+
+static char dir[] = "/tmp/coloc-linkage-XXXXXX";
+static char path[3][64];
+
+/* @command with "D" in place of the folder; false: it failed. */
+static bool shell(const char *command)
+{
+	char text[1024];
+
+	setenv("D", dir, 1);
+	snprintf(text, sizeof(text), "cd $D && { %s; } >/dev/null 2>&1", command);
+	return system(text) == 0;
+}
+
+static void setup(void)
+{
+	strcpy(dir, "/tmp/coloc-linkage-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	for (int i = 0; i < 3; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/p%d", dir, i);
+	/* Libraries by name only: one that needs a runtime, and programs that need it. */
+	if (!shell("echo 'int f(void) { return 0; } int g(void) { return 0; }' >f.c &&"
+		   "echo 'int f(void); int main(void) { return f(); }' >m.c &&"
+		   "mkdir sub && cc -shared -fPIC -Wl,-soname,libgomp.so.1 -o libgomp.so.1 f.c &&"
+		   "cc -shared -fPIC -Wl,-soname,libmpi.so.40 -o libmpi.so.40 f.c &&"
+		   "cc -shared -fPIC -Wl,--no-as-needed -Wl,-soname,libin.so -o sub/libin.so f.c "
+		   "./libgomp.so.1 &&"
+		   "cc -Wl,--no-as-needed -o p0 m.c ./libmpi.so.40 -Wl,-rpath,'$ORIGIN' &&"
+		   "cc -Wl,--no-as-needed -o p1 m.c sub/libin.so -Wl,-rpath,/none:'$ORIGIN/sub' "
+		   "-Wl,--allow-shlib-undefined -Wl,-rpath-link,. &&"
+		   "cc -o p2 m.c f.c"))
+		path[0][0] = '\0'; /* no compiler */
+}
+
+static void teardown(void)
+{
+	shell("rm -rf \"$D\"");
+}
+
+START_TEST(reads_what_is_needed_directly_and_through_libraries)
+{
+	if (!path[0][0])
+		return;
+	ck_assert_uint_eq(linkage_read(path[0]), LINKS_OPENMPI);
+	ck_assert_uint_eq(linkage_read(path[1]), LINKS_LIBGOMP);
+	ck_assert_uint_eq(linkage_read(path[2]), 0);
+}
+END_TEST
+
+START_TEST(anything_else_is_not_known)
+{
+	char name[128];
+	int fd;
+
+	ck_assert_uint_eq(linkage_read("/nonexistent"), 0);
+	ck_assert_uint_eq(linkage_read(dir), 0);
+	ck_assert_uint_eq(linkage_read("/dev/zero"), 0);
+	snprintf(name, sizeof(name), "%s/fifo", dir);
+	ck_assert_int_eq(mkfifo(name, 0600), 0);
+	ck_assert_uint_eq(linkage_read(name), 0);
+	snprintf(name, sizeof(name), "%s/script", dir);
+	fd = open(name, O_CREAT | O_WRONLY, 0755);
+	ck_assert_int_eq(write(fd, "#!/bin/sh\n", 10), 10);
+	close(fd);
+	ck_assert_uint_eq(linkage_read(name), 0);
+}
+END_TEST
+
+/* Whatever bytes an executable holds, it is read within its bounds. */
+START_TEST(damaged_files_do_no_harm)
+{
+	static unsigned char whole[1 << 20], cut[1 << 20];
+	char name[128];
+	ssize_t n;
+	int fd;
+
+	if (!path[0][0])
+		return;
+	fd = open(path[1], O_RDONLY);
+	n = read(fd, whole, sizeof(whole));
+	close(fd);
+	ck_assert_int_gt(n, 1000);
+	snprintf(name, sizeof(name), "%s/damaged", dir);
+	srand(1);
+	for (int k = 0; k < 300; k++) {
+		ssize_t len = k % 3 ? n : rand() % n;
+
+		memcpy(cut, whole, (size_t)n);
+		for (int i = 0; i < k % 20; i++)
+			cut[rand() % (k % 2 ? 1024 : n)] = (unsigned char)rand();
+		fd = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0755);
+		ck_assert_int_eq(write(fd, cut, (size_t)len), len);
+		close(fd);
+		linkage_read(name);
+	}
+}
+END_TEST
+
+START_TEST(asks_apart_and_remembers)
+{
+	struct linkage *l = linkage_new();
+
+	if (path[0][0]) {
+		/* 5 s: the answer is what is tested here, not the time. */
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 1), LINKS_OPENMPI);
+		ck_assert_int_eq(unlink(path[0]), 0);
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 2), LINKS_OPENMPI);
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, INT64_C(1) << 60), 0);
+		/* What a bare or relative name stands for is not known here. */
+		ck_assert_uint_eq(linkage_of(l, "p1", getuid(), 5000, 2), 0);
+	}
+	linkage_free(l);
+}
+END_TEST
+
+START_TEST(reads_with_the_rights_of_the_steps_owner)
+{
+	struct linkage *l = linkage_new();
+
+	if (path[0][0] && geteuid() == 0) {
+		ck_assert_int_eq(chmod(path[0], 0700), 0);
+		ck_assert_uint_eq(linkage_of(l, path[0], 65534, 5000, 1), 0);
+		ck_assert_uint_eq(linkage_of(l, path[0], 0, 5000, 1), LINKS_OPENMPI);
+	}
+	linkage_free(l);
+}
+END_TEST
+
+START_TEST(names_are_listed)
+{
+	char text[64];
+
+	ck_assert_str_eq(linkage_text(0, text, sizeof(text)), "");
+	ck_assert_str_eq(linkage_text(LINKS_LIBGOMP | LINKS_OPENMPI, text, sizeof(text)),
+		"libgomp, Open MPI");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("linkage");
+	TCase *tc = tcase_create("linkage");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, reads_what_is_needed_directly_and_through_libraries);
+	tcase_add_test(tc, anything_else_is_not_known);
+	tcase_add_test(tc, damaged_files_do_no_harm);
+	tcase_add_test(tc, asks_apart_and_remembers);
+	tcase_add_test(tc, reads_with_the_rights_of_the_steps_owner);
+	tcase_add_test(tc, names_are_listed);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

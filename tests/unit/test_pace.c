@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How often a step is read (sample.c). A file tree stands for the step's cgroup and for schedstat;
+ * its one process is a real child of the test, so that its clock is real. The tests bring their
+ * own time.
+ */
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+#include "tests/unit/fstree.h"
+
+#define MS       INT64_C(1000000)
+#define STEP_DIR "sys/fs/cgroup/cpuset/slurm_n/uid_0/job_1/step_0"
+
+static struct daemon d;
+static struct step *s;
+static struct errbuf err;
+static struct fstree tree;
+static int64_t now_ns;
+static pid_t child;
+static uint64_t run_ns;
+
+static void put(const char *path, const char *text)
+{
+	fstree_put(&tree, path, text);
+}
+
+/* So much cpu time as @running cores make of the time that passes. */
+static void pass_ms(int ms, double running)
+{
+	char path[64], text[64];
+
+	now_ns += ms * MS;
+	run_ns += (uint64_t)(running * ms * (double)MS);
+	snprintf(path, sizeof(path), "proc/%d/schedstat", (int)child);
+	snprintf(text, sizeof(text), "%llu 0 5\n", (unsigned long long)run_ns);
+	put(path, text);
+}
+
+static void list_tasks(const char *more)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%d\n%s", (int)child, more);
+	put(STEP_DIR "/tasks", text);
+	put(STEP_DIR "/cgroup.procs", text);
+}
+
+static void setup(void)
+{
+	char path[96], text[128];
+
+	memset(&d, 0, sizeof(d));
+	fstree_make(&tree);
+	d.root = tree.root;
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(&d.conf);
+	d.conf.interval_ms = 100;
+	/* Blocked: its clock stands, which is what a step that runs as before looks like here. */
+	child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	put("proc/self/mountinfo",
+		"30 20 0:26 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
+	put("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
+	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_1/cpuset.cpus", "0-1\n");
+	put(STEP_DIR "/cpuset.cpus", "0-1\n");
+	snprintf(path, sizeof(path), "proc/%d/cgroup", (int)child);
+	put(path, "4:cpuset:/slurm_n/uid_0/job_1/step_0\n");
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
+	snprintf(text, sizeof(text), "%d (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n",
+		(int)child);
+	put(path, text);
+	list_tasks("");
+	now_ns = INT64_C(1000000000000);
+	pass_ms(0, 0);
+	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
+	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	counters_choose(&d.counters, "none");
+	s = jobs_add(&d.jobs, 1, 0, 0);
+	ck_assert_ptr_nonnull(s);
+	ck_assert_msg(lifecycle_locate(&d, s, child, &err) == 0, "%s", err.text);
+	sample_open_step(&d, s);
+}
+
+static void teardown(void)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	jobs_done(&d.jobs);
+	actuate_close(d.actuate);
+	record_close(d.record);
+	ledger_close(d.ledger);
+	topo_free(d.topo);
+	fstree_remove(&tree);
+}
+
+/* Rounds at the interval with so many cores run on; how many of them read the step. */
+static int rounds(int n, double running)
+{
+	uint64_t before = s->sample_no;
+
+	for (int i = 0; i < n; i++) {
+		pass_ms(100, running);
+		sample_round(&d, now_ns);
+	}
+	return (int)(s->sample_no - before);
+}
+
+START_TEST(new_step_is_read_at_each_interval)
+{
+	sample_unsettle(s);
+	ck_assert_int_eq(rounds(6, 0), 6);
+}
+END_TEST
+
+START_TEST(step_that_stays_the_same_is_read_every_two_seconds)
+{
+	sample_unsettle(s);
+	rounds(30, 0);
+	/* 10 s */
+	ck_assert_int_ge(rounds(100, 0), 4);
+	ck_assert_int_le(rounds(100, 0), 6);
+}
+END_TEST
+
+START_TEST(utilization_is_of_all_the_time_since_the_last_reading)
+{
+	sample_unsettle(s);
+	rounds(30, 0);
+	/* Its clock is not asked what schedstat says: nobody looks before the two seconds. */
+	rounds(20, 0.5);
+	ck_assert_int_eq((int)s->signal[SIGNAL_UTILIZATION].provenance, (int)PROVENANCE_OS);
+	rounds(20, 0.5);
+	ck_assert_double_eq_tol(s->signal[SIGNAL_UTILIZATION].value, 0.5, 0.02);
+}
+END_TEST
+
+START_TEST(moved_step_is_read_at_each_interval_again)
+{
+	sample_unsettle(s);
+	rounds(30, 0);
+	track_disturb(s);
+	ck_assert_int_eq(rounds(6, 0), 6);
+}
+END_TEST
+
+START_TEST(new_thread_is_found_at_the_next_reading)
+{
+	char path[96];
+
+	sample_unsettle(s);
+	rounds(30, 0);
+	ck_assert_int_eq(s->threads, 1);
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, 1234567);
+	put(path, "1234567 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n");
+	put("proc/1234567/schedstat", "0 0 1\n");
+	list_tasks("1234567\n");
+	rounds(21, 0);
+	ck_assert_int_eq(s->threads, 2);
+}
+END_TEST
+
+START_TEST(ended_process_has_the_step_read_at_once)
+{
+	sample_unsettle(s);
+	rounds(30, 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	/* Its look is due within three rounds. */
+	ck_assert_int_ge(rounds(3, 0), 1);
+}
+END_TEST
+
+START_TEST(step_that_runs_otherwise_is_read_at_its_next_look)
+{
+	sample_unsettle(s);
+	rounds(30, 0);
+	/* What its clock showed is less than what it will show: as if it had run since. */
+	s->pace.run_ns -= 1000 * MS;
+	ck_assert_int_ge(rounds(3, 0), 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("pace");
+	TCase *t = tcase_create("a step is read often only while something changes");
+	SRunner *r = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, new_step_is_read_at_each_interval);
+	tcase_add_test(t, step_that_stays_the_same_is_read_every_two_seconds);
+	tcase_add_test(t, utilization_is_of_all_the_time_since_the_last_reading);
+	tcase_add_test(t, moved_step_is_read_at_each_interval_again);
+	tcase_add_test(t, new_thread_is_found_at_the_next_reading);
+	tcase_add_test(t, ended_process_has_the_step_read_at_once);
+	tcase_add_test(t, step_that_runs_otherwise_is_read_at_its_next_look);
+	suite_add_tcase(suite, t);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

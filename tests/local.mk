@@ -8,7 +8,7 @@ UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
 # Of tests that need root: a line each, and at the end how many passed.
 RUN_LIST = COLOC_SRCDIR='$(abs_top_srcdir)' COLOC_BUILDDIR='$(abs_top_builddir)' $(srcdir)/tests/run-list
-dist_check_SCRIPTS += tests/run-list tests/compat-table
+dist_check_SCRIPTS += tests/packages.sh tests/run-list tests/compat-table
 
 include tests/guest/local.mk
 include tests/live/local.mk

@@ -73,9 +73,9 @@ struct view_job {
 	int home_numa;    /* -1 unknown */
 	double rss_bytes; /* < 0 unknown */
 	bool has_priority, priority_high;
-	int core;      /* core_lx it runs on (das-*); -1 none */
-	double qos;    /* least fraction of its fair-share speed; 0: policy's default */
-	int nodes;     /* nodes of the step; > 1 keeps its envelope unless independent */
+	int core;   /* core_lx it runs on (das-*); -1 none */
+	double qos; /* least fraction of its fair-share speed; 0: policy's default */
+	int nodes;  /* nodes of the step; > 1 keeps its envelope unless independent */
 	/*
 	 * Processes that wait for one another by polling; 0 none known. On fewer cores than that
 	 * they take turns with the others (contest.h). A driver that cannot freeze it says 0.
@@ -112,7 +112,7 @@ struct ptt_entry {
 struct view {
 	double now_s; /* monotonic, any origin */
 	uint64_t seed;
-	int slice_ms; /* a turn of a polling job; 0: 100 */
+	int slice_ms;              /* a turn of a polling job; 0: 100 */
 	const struct event *event; /* in order; job events are seen before the decision */
 	int n_events;
 	const struct view_job *job; /* the live jobs (an ended one is only in event[]) */

@@ -106,8 +106,8 @@ START_TEST(numbers_of_cpus_change_nothing)
 						      &a.plan.job[j].coreset, &a.t->core[c].pus) ==
 						      coreset_intersects(&b.plan.job[j].coreset,
 							      &b.t->core[c].pus),
-					"%s: step %d, job %d, core %d",
-					policy_registry[_i]->name, i, j, c);
+					"%s: step %d, job %d, core %d", policy_registry[_i]->name,
+					i, j, c);
 	}
 	life_close(&a);
 	life_close(&b);

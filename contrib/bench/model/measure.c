@@ -170,9 +170,30 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Written out: where a loop takes longer than an addition, its rounds would be the clock. */
+#define ADD                                                                                        \
+	do {                                                                                       \
+		x += step;                                                                         \
+		__asm__ volatile("" : "+r"(x));                                                    \
+	} while (0)
+#define ADD_4                                                                                      \
+	do {                                                                                       \
+		ADD;                                                                               \
+		ADD;                                                                               \
+		ADD;                                                                               \
+		ADD;                                                                               \
+	} while (0)
+#define ADD_16                                                                                     \
+	do {                                                                                       \
+		ADD_4;                                                                             \
+		ADD_4;                                                                             \
+		ADD_4;                                                                             \
+		ADD_4;                                                                             \
+	} while (0)
+
 double measure_clock(void)
 {
-	enum { CHAIN = 16, ROUNDS = 250000 };
+	enum { CHAIN = 64, ROUNDS = 62500 };
 	double best = 0;
 
 	for (int k = 0; k < 100; k++) {
@@ -182,10 +203,10 @@ double measure_clock(void)
 		/* A register, not a constant: some processors fold those into one addition. */
 		__asm__ volatile("" : "+r"(step));
 		for (int i = 0; i < ROUNDS; i++) {
-			for (int j = 0; j < CHAIN; j++) {
-				x += step;
-				__asm__ volatile("" : "+r"(x));
-			}
+			ADD_16;
+			ADD_16;
+			ADD_16;
+			ADD_16;
 		}
 		took = now_s() - start;
 		best = fmax(best, CHAIN * (double)ROUNDS / took);

@@ -5,9 +5,8 @@ dist_man_MANS += \
 	nodesvc/colocd.8 \
 	spank/spank_coloc.8
 # End of dist_man_MANS
-EXTRA_DIST += doc/architecture.md doc/counters.md doc/compatibility.md
-EXTRA_DIST += doc/architecture.md doc/counters.md doc/security.md
-EXTRA_DIST += doc/architecture.md doc/counters.md doc/launch-environment.md
+EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/faq.md \
+	doc/launch-environment.md doc/security.md
 
-TESTS += tests/check-docs.sh
-dist_check_SCRIPTS += tests/check-docs.sh
+TESTS += tests/check-docs.sh tests/check-examples.sh
+dist_check_SCRIPTS += tests/check-docs.sh tests/check-examples.sh

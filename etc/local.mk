@@ -1,6 +1,8 @@
 # etc: what an administrator installs and edits
 colocsharedir = $(datadir)/coloc
 dist_colocshare_DATA = etc/coloc.yaml
+examplesdir = $(colocsharedir)/examples
+dist_examples_DATA = etc/examples/qos.yaml etc/examples/teaching.yaml etc/examples/throughput.yaml
 nodist_colocshare_DATA = etc/coloc-plugstack.conf
 systemdsystemunit_DATA = etc/colocd.service
 bashcompdir = $(datadir)/bash-completion/completions

@@ -3,7 +3,8 @@
 #
 # check-docs.sh - the manual pages name what the sources have: every key of coloc.yaml with its
 # range, default and reload column, every option of srun with its variable, every key of
-# plugstack.conf, every option of colocd, every launch variable.
+# plugstack.conf, every option of colocd, every launch variable. And CITATION.cff has the version,
+# links between pages lead somewhere.
 set -eu
 
 top=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -88,7 +89,35 @@ check_keys() {
     }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf_keys.c" || failed=1
 }
 
+# The version that one cites is the one that is built.
+check_citation() {
+  built=$(sed -n 's/^AC_INIT(\[coloc\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
+  cited=$(sed -n 's/^version: *//p' "$top/CITATION.cff")
+  [ -n "$built" ] && [ "$built" = "$cited" ] && return
+  echo "check-docs: CITATION.cff is of version '$cited', configure.ac of '$built'" >&2
+  return 1
+}
+
+# Links between our own pages lead to a file. A path may hold no blank and no parenthesis.
+check_links() {
+  rc=0
+  for page in README.md CONTRIBUTING.md NEWS.md doc/*.md; do
+    # shellcheck disable=SC2013
+    for link in $(grep -o '](\([^)]*\))' "$page" | sed -e 's/^](//' -e 's/[)#].*//'); do
+      case $link in
+      *://*) continue ;;
+      esac
+      [ -e "$(dirname "$page")/$link" ] && continue
+      echo "check-docs: $page: no file $link" >&2
+      rc=1
+    done
+  done
+  return "$rc"
+}
+
 check_keys
+check_citation || failed=1
+(cd "$top" && check_links) || failed=1
 sed -n 's/.*\] = { *"\(coloc[a-z-]*\)".*/--\1/p' "$top/spank/opts.c" |
   have doc/coloc.7 option || failed=1
 grep -o '"COLOC[A-Z_]*"' "$top/spank/opts.c" | tr -d '"' |

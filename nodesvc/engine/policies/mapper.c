@@ -4,8 +4,8 @@
  * its fair-share speed, and moves spare cores from the least to the most efficient job. Who falls
  * below q gets its cores back at once.
  *
- * Source: Srikanthan, Sayin, Kim, Dwarkadas, Shen et al., MAPPER, PPoPP 2019 poster and TACO 2022;
- * what the poster leaves open is resolved in doc/policies.md.
+ * Source: Srikanthan, Ferro, Chakraborti, Dwarkadas: MAPPER, PPoPP 2019 poster, and its article in
+ * TACO 2022; what the poster leaves open is resolved in doc/policies.md.
  */
 #include <errno.h>
 #include <math.h>

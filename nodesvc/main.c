@@ -292,14 +292,6 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (test) {
-		struct engine *e;
-		struct policy_cfg cfg = {.topo = d.topo, .max_jobs = 4};
-
-		if (engine_create(&e, d.conf.policy, &cfg, &err) < 0) {
-			fprintf(stderr, "colocd: key 'policy': %s\n", err.text);
-			return 1;
-		}
-		engine_free(e);
 		printf("%s: ok\n", d.conf_path);
 		topo_free(d.topo);
 		fsroot_close(&d.root);

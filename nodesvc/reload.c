@@ -7,12 +7,35 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
+/* A policy that a start would make: it must be one, with good options, and one for a node. */
+static int check_policy(
+	const struct daemon *d, const char *key, const char *spec, struct errbuf *err)
+{
+	struct policy_cfg cfg = {.topo = d->topo, .max_jobs = 4};
+	struct engine *e;
+	bool on_node;
+	int rc = engine_create(&e, spec, &cfg, err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "key '%s'", key);
+	on_node = engine_policy(e)->on_node;
+	engine_free(e);
+	return on_node ? 0
+		       : err_set(err, -EINVAL, "key '%s': policy '%s' does not run on a node", key,
+				 spec);
+}
+
 /* Policies and their options are checked too: "-t" must find what a start would. */
 int reload_check(struct daemon *d, struct errbuf *err)
 {
 	static const char *const sources[] = {"auto", "papi", "perf", "none"};
 	const struct conf *c = &d->conf;
+	int rc = check_policy(d, "policy", c->policy, err);
 
+	if (rc == 0)
+		rc = check_policy(d, "fallback", c->fallback, err);
+	if (rc < 0)
+		return rc;
 	for (int i = 0; i < c->allow_policies.n; i++)
 		if (!policy_find(c->allow_policies.item[i]))
 			return err_set(err, -EINVAL, "key 'allow_policies': unknown policy '%s'",
@@ -37,7 +60,6 @@ int reload_check(struct daemon *d, struct errbuf *err)
 		size_t len = strcspn(p->key, ".");
 		struct policy_cfg cfg = {.topo = d->topo, .max_jobs = 4};
 		struct engine *e;
-		int rc;
 
 		snprintf(spec, sizeof(spec), "%.*s,%s=%s", (int)len, p->key, p->key + len + 1,
 			p->value);

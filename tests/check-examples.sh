@@ -23,10 +23,12 @@ try() {
 }
 
 # Of a program that takes everything nothing would be learnt.
-echo 'no_such_key: 1' >"$tmp/wrong.yaml"
-if "$colocd" -t -c "$tmp/wrong.yaml" >"$tmp/out" 2>&1 || ! grep -q no_such_key "$tmp/out"; then
-  fail "$colocd -t does not refuse a wrong key: $(cat "$tmp/out")"
-fi
+for wrong in 'no_such_key: 1' 'policy: lyra' 'fallback: lyra' 'fallback: oracle'; do
+  echo "$wrong" >"$tmp/wrong.yaml"
+  if "$colocd" -t -c "$tmp/wrong.yaml" >"$tmp/out" 2>&1 || ! grep -q "'\?${wrong%%:*}" "$tmp/out"; then
+    fail "$colocd -t does not refuse '$wrong': $(cat "$tmp/out")"
+  fi
+done
 
 for file in "$top"/etc/examples/*.yaml; do
   [ -e "$file" ] && try "etc/examples/${file##*/}" "$file"

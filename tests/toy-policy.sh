@@ -83,6 +83,7 @@ sources() {
 cd "$tree"
 list() {
   sources libengine_la_SOURCES nodesvc/engine/local.mk
+  echo tests/unit/policy_life.c # what some of the tests share
   sources libviewjson_la_SOURCES nodesvc/trace/local.mk
   sources libcommon_la_SOURCES common/local.mk
   echo common/topo.c

@@ -108,7 +108,7 @@ int mems_write(
 	const struct actuate *a, const char *path, const struct coreset *nodes, struct errbuf *err)
 {
 	char want[CORESET_STR_MAX], got[CORESET_STR_MAX];
-	struct coreset now;
+	struct coreset now = {0};
 	int rc;
 
 	coreset_format(nodes, want, sizeof(want));

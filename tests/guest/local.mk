@@ -2,10 +2,11 @@
 # root; `make check-guest' runs them one after another. Exit 77: skipped, with the reason.
 GUEST_TESTS = \
 	tests/guest/placement-v2.sh \
-	tests/guest/actuators-v2.sh \
 	tests/guest/counters-arm64.sh
 # End of GUEST_TESTS
-dist_check_SCRIPTS += $(GUEST_TESTS) tests/guest/guest tests/guest/live tests/guest/releases
+# One more boot of up to ten minutes: `make check-guest-full'.
+GUEST_FULL_TESTS = tests/guest/actuators-v2.sh
+dist_check_SCRIPTS += $(GUEST_TESTS) $(GUEST_FULL_TESTS) tests/guest/guest tests/guest/live tests/guest/releases
 EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/packages.sh \
 	tests/guest/packages-root.sh tests/guest/packages-arm64.sh tests/guest/packages-release.sh
 
@@ -21,6 +22,10 @@ endif
 .PHONY: check-guest
 check-guest: all
 	@$(RUN_LIST) guest $(GUEST_TESTS)
+
+.PHONY: check-guest-full
+check-guest-full: all
+	@$(RUN_LIST) guest $(GUEST_TESTS) $(GUEST_FULL_TESTS)
 
 # The live tests with the Slurm and the kernel of each Debian release, and what passed where as a
 # table (doc/compatibility.md). Not part of check-guest: it takes hours.

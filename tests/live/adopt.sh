@@ -25,6 +25,8 @@ saved_at_least() { python3 -c "import sys; sys.exit(not float(sys.argv[1]) >= fl
 
 srun -J one --coloc=on "$programs/spin" --work=1000000000 >"$tmp/one.out" 2>&1 &
 started_pids+=("$!")
+# The first job, whatever srun is quicker.
+ok "one step" wait_for 20 job_is 1 RUNNING
 srun -J two --coloc=on "$programs/spin" --work=1000000000 >"$tmp/two.out" 2>&1 &
 started_pids+=("$!")
 ok "two steps in company" wait_for 20 job_is 2 RUNNING

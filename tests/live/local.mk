@@ -17,7 +17,6 @@ live_scripts = \
 	tests/live/gang.sh \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
-	tests/live/kinds.sh \
 	tests/live/lend.sh \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
@@ -28,13 +27,15 @@ live_scripts = \
 	tests/live/plugin-messages.sh \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
+# Minutes long: `make check-live-full' has them too.
+full_scripts = tests/live/kinds.sh
 # These compare speeds: `make check-speed' runs them, on a machine that does nothing else.
 speed_scripts = \
 	tests/live/corun.sh \
 	tests/live/gain.sh
 # End of speed_scripts
 LIVE_TESTS = $(live_scripts)
-dist_check_SCRIPTS += $(live_scripts) $(speed_scripts)
+dist_check_SCRIPTS += $(live_scripts) $(full_scripts) $(speed_scripts)
 include tests/live/actuate.mk
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c \
 	.shellcheckrc tests/security-removal.sh tests/chaos/chaos
@@ -54,6 +55,10 @@ tests_live_live_client_LDADD = libcommon.la
 .PHONY: check-live
 check-live: all $(check_PROGRAMS)
 	@$(RUN_LIST) live $(LIVE_TESTS)
+
+.PHONY: check-live-full
+check-live-full: all $(check_PROGRAMS)
+	@$(RUN_LIST) live $(LIVE_TESTS) $(full_scripts)
 
 .PHONY: check-speed
 check-speed: all $(check_PROGRAMS)

@@ -25,16 +25,19 @@ cpus() {
   local r all=$*
   for r in ${all//,/ }; do seq "${r%-*}" "${r#*-}"; done | sort -nu | paste -sd' '
 }
-# The ranks of a job's step, seen from /proc, have the step's CPUs between them: Slurm bound each of
-# the two to CPUs of its own, so each keeps its half.
+# threads_on_set NAME RANKS: seen from /proc, each thread of a job's step has the step's CPUs, or,
+# where Slurm bound the ranks to CPUs of their own, its rank's part: as many parts as ranks, none
+# overlaps another, together they are the set.
 threads_on_set() {
-  local t dir masks
+  local t dir masks set
   dir=$(step_dir "$(job_id "$1")" 0)
+  set=$(cpus "$(cat "$dir/cpuset.cpus.effective")")
   masks=$(for t in $(step_threads "$dir"); do
     sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$t/status"
-  done)
-  # shellcheck disable=SC2086 # a list
-  [ "$(cpus $masks)" = "$(cpus "$(cat "$dir/cpuset.cpus.effective")")" ]
+  done | sort -u)
+  # shellcheck disable=SC2086 # lists
+  [ "$(wc -l <<<"$masks")" = "$2" ] && [ "$(cpus $masks)" = "$set" ] &&
+    [ "$(for t in $masks; do cpus "$t"; done | wc -w)" = "$(wc -w <<<"$set")" ]
 }
 rows() { ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/'; }
 
@@ -72,7 +75,7 @@ is "$(for j in a b c d; do packages_of $j; done | sort | uniq -c | awk '{print $
   "2 0 2 1" "four jobs: two on each socket"
 is "$(for j in a b c d; do cpuset_of $j; done | sort | paste -sd' ')" "0-1 2-3 4-5 6-7" "of two cores each"
 for j in a b c d; do
-  ok "$j: its ranks have the step's CPUs between them" threads_on_set $j
+  ok "$j: its ranks have the step's CPUs between them" threads_on_set $j 2
 done
 # shellcheck disable=SC2046 # a list
 is "$(cpus $(mask_of a))" "$(cpus "$(cpuset_of a)")" "its program too"
@@ -81,10 +84,10 @@ phase "another step of a job makes Slurm write the job level"
 set_a=$(cpuset_of a)
 srun --overlap --jobid="$(job_id a)" -n1 true
 is "$(cpuset_of a)" "$set_a" "a further step of the job leaves the first where it is"
-ok "with its threads" threads_on_set a
+ok "with its threads" threads_on_set a 2
 echo 0-7 >"$(step_dir "$(job_id a)" 0)/cpuset.cpus"
 ok "a step that was rewritten is placed again" wait_for 10 cpuset_is a "$set_a"
-ok "with its threads" wait_for 10 threads_on_set a
+ok "with its threads" wait_for 10 threads_on_set a 2
 
 phase "back"
 same() { [ "$(state)" = "$slurms" ]; }
@@ -122,13 +125,13 @@ is "$(for j in a b c d; do packages_of $j; done | sort | uniq -c | awk '{print $
   "2 0 2 1" "two on each socket"
 like "$(ctl --json jobs)" '"policy": ?"lira"' "placed by lira"
 for j in a b c d; do
-  ok "$j: its ranks have the step's CPUs between them" threads_on_set $j
+  ok "$j: every thread has the step's CPUs" threads_on_set $j 1
 done
 # What Slurm writes at a further step where the allocation is not the whole node: here the test's hand.
 echo 0 >"$(job_dirs "$(job_id d)")/cpuset.cpus"
 set_d=$(cat "$(step_dir "$(job_id d)" 0)/cpuset.cpus")
 ok "a job level that was narrowed is widened, its step placed again" wait_for 10 cpuset_is d "$set_d"
-ok "with its threads" wait_for 10 threads_on_set d
+ok "with its threads" wait_for 10 threads_on_set d 1
 ctl release >/dev/null
 is "$(cat "$(job_dirs "$(job_id d)")/cpuset.cpus")" 0 "release: the job level as it was found"
 [ "$tests_failed" = 0 ] || { ctl jobs && ctl explain "$(job_id a).0" && tail -40 "$tmp/colocd.out"; } 2>&1 | sed 's/^/# /'

@@ -95,6 +95,14 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 double utilization_running(const struct utilization *u);
 /* Cpu time of its threads between the last two reads, s; NAN unknown. */
 double utilization_ran_s(const struct utilization *u);
+/*
+ * What the last read's utilisation may have been without others on the cores, >= its value; NAN
+ * unknown. A thread that is held up may hold up those that wait for it: at most as if the step had
+ * had only the time in which nobody was held up. One that could run but did not in all the interval
+ * waits still, its delay is not booked yet: it wanted all of it. Reads a state per thread that did
+ * not run: for samples that would tell a change.
+ */
+double utilization_at_most(const struct utilization *u);
 void utilization_close(struct utilization *u);
 
 /*

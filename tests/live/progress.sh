@@ -61,7 +61,8 @@ stop_steps
 # machine let a sample come late is in colocd's log; that, and nothing else, is not counted.
 interval_ms=$(ctl status --json | sed -n 's/.*"interval_ms": *\([0-9]*\).*/\1/p')
 srun -J phases --coloc=on "$programs/phases" --work=13 --ms=2100 >"$tmp/phases.out" 2>&1
-is "$(acct -n -P -j 4.0 -o State)" COMPLETED "their step was watched"
+was_watched() { [ "$(acct -n -P -j 4.0 -o State)" = COMPLETED ]; }
+ok "their step was watched" wait_for 10 was_watched
 ok "all thirteen phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 13
 out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
 import re, sys

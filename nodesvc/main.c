@@ -110,28 +110,6 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	return store_open(d, err);
 }
 
-static int make_socket_dir(const char *socket_path, struct errbuf *err)
-{
-	char dir[CONF_TEXT_MAX];
-	struct stat st;
-	char *slash;
-
-	snprintf(dir, sizeof(dir), "%s", socket_path);
-	slash = strrchr(dir, '/');
-	if (!slash || slash == dir)
-		return 0;
-	*slash = '\0';
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	/* Who may write there could put a socket of his own in the place of ours. */
-	if (stat(dir, &st) < 0)
-		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return err_set(
-			err, -EPERM, "key 'socket': %s: owner or mode lets others write", dir);
-	return 0;
-}
-
 static void on_signal(int signo, void *arg)
 {
 	struct daemon *d = arg;
@@ -209,10 +187,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	memory_open(d);
 	open_resctrl(d);
 	adopt_all(d);
-	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
-		(rc = server_create(&d->server, d, err)) < 0)
-		return rc;
-	if ((rc = store_retain_open(d, err)) < 0 || (rc = metrics_open(d, err)) < 0)
+	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
+		(rc = metrics_open(d, err)) < 0)
 		return rc;
 	if (watchdog_ms) {
 		rc = loop_add_timer(d->loop, on_watchdog, d, &watchdog, err);

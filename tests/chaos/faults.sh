@@ -50,6 +50,23 @@ fault_no_descriptors() {
   nap 60
   prlimit --pid "$colocd_pid" --nofile=1024:
 }
+# The directory and all: it is there again at once.
+fault_no_socket_dir() {
+  rm -rf "$(dirname "$socket")"
+  wait_for 30 test -S "$socket" || found failed "the socket is not put back: $(tail -1 "$tmp/colocd.out")"
+}
+# A child of the killed one has not closed the lock yet.
+fault_lock() {
+  kill_it
+  flock "$tmp/store/lock" sleep 0.5 &
+  begin
+}
+# By a second to a day, either way, of colocd's clock alone; half of the time over a restart.
+fault_clock() {
+  local off=(-86400 -3600 -1 0 1 3600 86400)
+  echo "${off[RANDOM % 7]}" >"$tmp/clock"
+  if [ $((RANDOM % 2)) = 0 ]; then fault_kill; else nap 60; fi
+}
 fault_no_socket() {
   mv "$socket" "$socket.away"
   nap 60
@@ -76,6 +93,32 @@ slurmd_listens() {
   (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
 }
 node_answers() { [[ $(sinfo -h -o %T) =~ ^(idle|allocated|mixed)$ ]]; }
+# colocd stands still while the group of a step that it has placed goes.
+fault_vanished() {
+  local d
+  d=$(find "$cgroup" -mindepth 3 -maxdepth 3 -type d -name 'step_[0-9]*' 2>/dev/null | head -1)
+  kill -STOP "$colocd_pid"
+  [ -z "$d" ] || wait_for 5 test ! -d "$d"
+  kill -CONT "$colocd_pid"
+}
+# A group of somebody else's below a step's keeps the kernel from making the step's smaller (EBUSY;
+# cgroup v1). New steps come meanwhile.
+fault_busy() {
+  local d
+  job 'sleep 1'
+  wait_for 20 test -e "$tmp/began.$n_jobs" || return 0
+  d=$(step_dir "$(job_id "c$n_jobs")" 0)
+  if mkdir "$d/held" 2>/dev/null; then
+    cat "$d/cpuset.mems" >"$d/held/cpuset.mems"
+    cat "$d/cpuset.cpus" >"$d/held/cpuset.cpus"
+  fi 2>/dev/null
+  job
+  job
+  nap 90
+  # Of a step that ended meanwhile Slurm could not remove the directories above.
+  rmdir "$d/held" "$d" "${d%/*}" 2>/dev/null
+  return 0
+}
 fault_cancel() {
   local j name
   read -r j name < <(squeue -h -t R -o '%i %j' | head -1)
@@ -90,6 +133,9 @@ fault_forks() {
 fault_threads() {
   job "OMP_NUM_THREADS=1000 timeout 5 $programs/stencil --work=1 >/dev/null 2>&1; true"
 }
+
+# A step's own program writes nonsense where colocd reads its reports and counts.
+fault_liar() { job "'$builddir/tests/live/live_liar' 1.5 $RANDOM; true"; }
 
 # --- the store ----------------------------------------------------------------------------------
 
@@ -132,4 +178,5 @@ fault_truncate() {
 }
 
 fault_names=(kill kill_twice term freeze guard reload slurmd full_disk read_only full_start corrupt
-  truncate no_socket no_descriptors cancel release forks threads)
+  truncate no_socket no_socket_dir no_descriptors lock clock busy vanished cancel release forks
+  threads liar)

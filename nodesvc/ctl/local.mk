@@ -28,6 +28,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_status.c \
 	nodesvc/ctl/llc.c nodesvc/ctl/llc.h \
 	nodesvc/ctl/profile.c \
+	nodesvc/ctl/say.c nodesvc/ctl/say.h \
 	nodesvc/ctl/show.c nodesvc/ctl/show.h \
 	nodesvc/ctl/slurm_conf.c nodesvc/ctl/slurm_conf.h
 # End of libctl_la_SOURCES

@@ -386,6 +386,23 @@ static struct json_object *resctrl_json(const struct daemon *d)
 	return json_object_new_string(text);
 }
 
+/* A list for each grouping domain: its cores, each by the PUs that are its hardware threads. */
+static struct json_object *domain_cores(const struct topo *t)
+{
+	struct json_object *domains = json_object_new_array();
+
+	for (int i = 0; i < t->n_domains; i++) {
+		struct json_object *cores = json_object_new_array();
+
+		for (int k = 0; k < t->domain[i].n_cores; k++)
+			json_object_array_add(cores,
+				ctl_json_coreset(
+					&t->core[t->domain_core[t->domain[i].first_core + k]].pus));
+		json_object_array_add(domains, cores);
+	}
+	return domains;
+}
+
 struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
@@ -410,6 +427,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
 	ADD(o, "domain", json_object_new_string(topo_level_name(d->topo->domain_level)));
 	ADD(o, "n_domains", json_object_new_int(d->topo->n_domains));
+	ADD(o, "domain_cores", domain_cores(d->topo));
 	ADD(o, "envelope",
 		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "pus", ctl_json_coreset(&d->topo->all));

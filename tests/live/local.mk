@@ -7,6 +7,7 @@ live_scripts = \
 	tests/live/restore.sh \
 	tests/live/security.sh \
 	tests/live/report.sh \
+	tests/live/top.sh \
 	tests/live/accounting.sh \
 	tests/live/adopt.sh \
 	tests/live/steady.sh \

@@ -28,6 +28,8 @@
 #include "nodesvc/notify.h"
 #include "nodesvc/ptable.h"
 
+#define LOCK_WAIT_NS INT64_C(2000000000)
+
 static void usage(FILE *f)
 {
 	fprintf(f, "Usage: colocd [OPTION]...\n"
@@ -65,6 +67,20 @@ static int load_topology(struct daemon *d, struct errbuf *err)
 	return 0;
 }
 
+/* A child that a killed daemon had just forked holds the lock until it has closed what is not its.
+ */
+static int take_lock(int fd)
+{
+	int64_t until_ns = ipc_now_ns() + LOCK_WAIT_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (ipc_now_ns() >= until_ns)
+			return -EBUSY;
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+	return 0;
+}
+
 static int open_store(struct daemon *d, struct errbuf *err)
 {
 	char path[CONF_TEXT_MAX + 16], boot_id[64] = "";
@@ -83,7 +99,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (d->lock_fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+	if (take_lock(d->lock_fd) < 0)
 		return err_set(err, -EBUSY, "%s: another colocd holds it", path);
 	fsroot_read(&d->root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
 	boot_id[strcspn(boot_id, "\n")] = '\0';

@@ -39,7 +39,7 @@ LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(full_scripts) $(speed_scripts)
 include tests/live/actuate.mk
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c \
-	.shellcheckrc tests/security-removal.sh tests/chaos/chaos
+	.shellcheckrc tests/security-removal.sh tests/chaos/chaos tests/chaos/faults.sh
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client

@@ -55,10 +55,11 @@ like "$counters" 'llc_misses_per_s +no .*not counting: L2D_CACHE_REFILL .* reads
 
 diag "$SECONDS s: job steps"
 # Without --coloc: the service would put a step back that somebody else moved. And an emulated core
-# also counts what the other cores execute meanwhile (icount is one for all): daemons stand still.
-# What is left over, 0.15 % when this was written, grows with time; 0.5 % leaves room for another host.
+# also counts what the other cores execute meanwhile (icount is one for all): daemons stand still,
+# and pmu_step sleeps until the loop is done. What is left over is about a million instructions, for
+# the start and the move, however long the loop runs; so the loop is long.
 daemons() { pgrep -x 'slurmctld|slurmd|slurmstepd|srun|munged|colocd' | xargs kill "-$1"; }
-turns=1000000000
+turns=2000000000
 want=$((2 * turns))
 for source in papi perf; do
   rm -f "$tmp"/{go,done}
@@ -82,8 +83,8 @@ for source in papi perf; do
   ok "$source: the step ran on socket 0, then on socket 1 (CPU ${before:-?}, ${after:-?})" \
     test "${before:-9}" -lt 4 -a "${after:-0}" -ge 4
   off=$((instructions - want))
-  ok "$source: $instructions instructions of $want known ($off more): within 0.5 %" \
-    test "${off#-}" -le $((want / 200))
+  ok "$source: $instructions instructions of $want known ($off more): within 0.1 %" \
+    test "${off#-}" -le $((want / 1000))
   is "$((provides & 3))" 3 "$source provides instructions and cycles"
   scancel "$(job_id "c$source")"
   wait_for 20 no_jobs

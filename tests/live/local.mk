@@ -19,6 +19,7 @@ live_scripts = \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
 	tests/live/lend.sh \
+	tests/live/masks.sh \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/nodes.sh \

@@ -189,6 +189,9 @@ void sample_round(struct daemon *d, int64_t now_ns);
 /* Reads all steps, if interval_ms have passed since they were read. */
 void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
+/* What its hardware counters show now; the step's own samples stay as they are. -ENODATA: nothing
+ * is counted. */
+int sample_count(struct daemon *d, struct step *s, struct sample *ret);
 /* It was moved, or its neighbours were: read at every interval for a while. */
 void sample_unsettle(struct step *s);
 

@@ -24,6 +24,7 @@ struct server;
 struct rotate;
 struct ptable;
 struct memory;
+struct quarantine;
 struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
@@ -61,9 +62,10 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate;   /* NULL: no guard, so no rotation */
-	struct memory *memory;   /* NULL until first needed */
-	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	struct rotate *rotate;         /* NULL: no guard, so no rotation */
+	struct memory *memory;         /* NULL until first needed */
+	struct quarantine *quarantine; /* NULL: nothing is judged */
+	struct resctrl *resctrl;       /* NULL: resctrl_why_not says why */
 	char resctrl_why_not[160];
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;

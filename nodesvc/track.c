@@ -11,6 +11,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
 
 /* After a start or a move: caches fill, threads settle. */
 #define SKIP_SAMPLES 2
@@ -631,6 +632,7 @@ void track_figures(struct daemon *d, struct step *s, bool complete, struct step_
 	if (t->windows.n)
 		f.gain_basis = provenance_name(t->last.basis);
 	f.launch = t->launch;
+	f.guard = quarantine_word(s);
 	f.phases = t->n_phases ? t->changes : -1;
 	f.moves = s->rebinds;
 	*ret = f;

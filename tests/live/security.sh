@@ -35,7 +35,7 @@ like "$(say step_end job="$job" step=0 nodeid=0)" '^closed$' "S1 nor ends a step
 is "$(known)" 1 "S1 the step of root goes on"
 
 # S2: move, freeze, release; S3: change the service.
-for cmd in release reload drain resume record vacuum; do
+for cmd in release reload drain resume record vacuum quarantine_list quarantine_rm; do
   like "$(say ctl cmd=$cmd job="$job" tag=/tmp/x)" "only root may" "S2 a user may not $cmd"
   ok "S2 logged" logged "uid $user asked for '$cmd'"
 done

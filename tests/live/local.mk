@@ -28,7 +28,10 @@ live_scripts = \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
 # Minutes long: `make check-live-full' has them too.
-full_scripts = tests/live/kinds.sh
+full_scripts = \
+	tests/live/guard.sh \
+	tests/live/kinds.sh
+# End of full_scripts
 # These compare speeds: `make check-speed' runs them, on a machine that does nothing else.
 speed_scripts = \
 	tests/live/corun.sh \

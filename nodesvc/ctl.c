@@ -19,6 +19,7 @@
 #include "nodesvc/ctl_json.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measured_json.h"
+#include "nodesvc/quarantine.h"
 #include "nodesvc/record/acct_query.h"
 
 struct request {
@@ -434,6 +435,37 @@ static int do_vacuum(struct request *r)
 	return 0;
 }
 
+static int do_quarantine_list(struct request *r)
+{
+	return replace(r, ctl_json_quarantine(r->d));
+}
+
+static int do_quarantine_rm(struct request *r)
+{
+	const char *name = msg_get(r->m, "tag");
+	bool all = name && strcmp(name, "all") == 0;
+	char *end = NULL;
+	uint32_t id = 0;
+	int n;
+
+	if (!name)
+		return err_set(r->err, -EINVAL, "no set named");
+	if (!all) {
+		id = (uint32_t)strtoul(name, &end, 16);
+		if (strlen(name) != 8 || *end)
+			return err_set(r->err, -EINVAL, "'%.40s' is no id of a set", name);
+	}
+	n = quarantine_forget(r->d, all ? NULL : &id);
+	if (n == 0 && !all)
+		return err_set(r->err, -ENOENT, "no set '%s' is known", name);
+	json_object_object_add(r->ret, "removed", json_object_new_int(n));
+	log_info("guard: %d sets forgotten: colocctl quarantine rm %s", n, name);
+	/* Who was kept away is tried again at once. */
+	if (jobs_count_managed(&r->d->jobs))
+		decide_run(r->d, EVENT_TICK, NULL, NULL);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	bool root;
@@ -449,6 +481,8 @@ static const struct {
 	{"profile_put", false, do_profile_put},
 	{"profile_list", false, do_profile_list},
 	{"profile_rm", false, do_profile_rm},
+	{"quarantine_list", true, do_quarantine_list}, /* names others' programs */
+	{"quarantine_rm", true, do_quarantine_rm},
 	{"record", true, do_record},
 	{"release", true, do_release},
 	{"reload", true, do_reload},

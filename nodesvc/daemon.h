@@ -24,6 +24,7 @@ struct server;
 struct rotate;
 struct ptable;
 struct memory;
+struct quarantine;
 struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
@@ -61,9 +62,10 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate;   /* NULL: no guard, so no rotation */
-	struct memory *memory;   /* NULL until first needed */
-	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	struct rotate *rotate;         /* NULL: no guard, so no rotation */
+	struct memory *memory;         /* NULL until first needed */
+	struct quarantine *quarantine; /* NULL: nothing is judged */
+	struct resctrl *resctrl;       /* NULL: resctrl_why_not says why */
 	char resctrl_why_not[160];
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
@@ -189,6 +191,9 @@ void sample_round(struct daemon *d, int64_t now_ns);
 /* Reads all steps, if interval_ms have passed since they were read. */
 void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
+/* What its hardware counters show now; the step's own samples stay as they are. -ENODATA: nothing
+ * is counted. */
+int sample_count(struct daemon *d, struct step *s, struct sample *ret);
 /* It was moved, or its neighbours were: read at every interval for a while. */
 void sample_unsettle(struct step *s);
 

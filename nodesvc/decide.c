@@ -19,6 +19,7 @@
 #include "nodesvc/memory.h"
 #include "nodesvc/place.h"
 #include "nodesvc/ptable.h"
+#include "nodesvc/quarantine.h"
 
 /* ---- view ---- */
 
@@ -328,6 +329,25 @@ static void tell_end(struct daemon *d, const struct view *v)
 	}
 }
 
+/* What a plan without placements still says: who takes turns, who borrows. */
+static void take_turns(struct daemon *d, struct step **steps)
+{
+	rotate_plan(d, &d->plan, steps);
+	lend_plan(d, &d->plan, steps);
+	rotate_update(d);
+	lend_update(d);
+}
+
+/* The policy is not to rule these steps: of its plan nothing is done. */
+static void hold_plan(struct daemon *d, enum event_type type, struct step **steps)
+{
+	quarantine_hold(d, event_name(type));
+	d->plan.n_slices = 0;
+	for (int i = 0; i < d->plan.n_jobs; i++)
+		d->plan.job[i].n_lent = 0;
+	take_turns(d, steps);
+}
+
 void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
 {
 	/* Static: too large for the stack, and one thread decides. */
@@ -341,10 +361,12 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	int64_t now_ns = ipc_now_ns();
 	int rc, moved = 0;
 
-	if (type != EVENT_TICK)
+	if (type != EVENT_TICK) {
 		trial_abort(d);
-	else if (trial_is_on(d))
+		quarantine_stale(d);
+	} else if (trial_is_on(d)) {
 		return;
+	}
 	for (int i = 0; i < d->n_results; i++)
 		event[v.n_events++] = d->result[i];
 	d->n_results = 0;
@@ -374,6 +396,10 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
+	if (quarantine_holds(d, fallback)) {
+		hold_plan(d, type, steps);
+		return;
+	}
 	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
@@ -382,11 +408,9 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
+	quarantine_let_go(d, strcmp(policy, "none") != 0);
 	if (strcmp(policy, "none") == 0) {
-		rotate_plan(d, &d->plan, steps);
-		lend_plan(d, &d->plan, steps);
-		rotate_update(d);
-		lend_update(d);
+		take_turns(d, steps);
 		return;
 	}
 	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);

@@ -215,6 +215,11 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 	snprintf(list + len, size - len, "%s%s", len ? sep : "", text);
 }
 
+const char *step_reason(const struct step *s)
+{
+	return s->held && step_is_managed(s) ? s->held_why : s->reason;
+}
+
 bool step_is_managed(const struct step *s)
 {
 	return s->status == STATUS_PENDING || s->status == STATUS_PLACED ||

@@ -9,6 +9,7 @@
 
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
 
 int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max)
 {
@@ -61,6 +62,7 @@ static int set_ruling(struct daemon *d, const char *spec, const char *by, struct
 	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
 	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
 	recording_engine(d, false);
+	quarantine_stale(d);
 	return 0;
 }
 
@@ -133,6 +135,7 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err)
 	engine_free(d->fallback);
 	d->fallback = fallback;
 	recording_engine(d, true);
+	quarantine_stale(d);
 	if (d->ticking) {
 		d->ticking = false;
 		decide_start_ticking(d);

@@ -115,6 +115,29 @@ static void show_speeds(struct json_object *f)
 			show_double(f, "unmeasured_s"));
 }
 
+/* Does placing make the programs that run together slower than Slurm's placement would? */
+static void show_guard(struct json_object *g)
+{
+	double lo = show_double(g, "lo"), hi = show_double(g, "hi");
+	char until[64] = "", when[32];
+	time_t t = (time_t)show_int(g, "until_unix_s", 0);
+	struct tm tm;
+
+	if (!*show_text(g, "verdict"))
+		return;
+	if (*show_text(g, "why")) {
+		show_line(stdout, "Guard", "%s: %s", show_text(g, "verdict"), show_text(g, "why"));
+		return;
+	}
+	if (t && localtime_r(&t, &tm) && strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(until, sizeof(until), "; in quarantine until %s", when);
+	show_line(stdout, "Guard",
+		"%s: %.3f (%.3f to %.3f) of the speed under Slurm's placement with %s, %s windows, "
+		"by %s%s",
+		show_text(g, "verdict"), show_double(g, "ratio"), lo, hi, show_text(g, "policy"),
+		show_text(g, "windows"), show_text(g, "basis"), until);
+}
+
 static void show_phases(struct json_object *phases)
 {
 	struct json_object *table = show_get(phases, "table");
@@ -135,6 +158,7 @@ static void show(struct json_object *o)
 	show_now(show_get(o, "now"));
 	show_signals(show_get(o, "now"));
 	show_speeds(show_get(o, "figures"));
+	show_guard(show_get(o, "guard"));
 	show_phases(show_get(o, "phases"));
 	show_environment(o);
 	printf("\nDecisions, newest first:\n");

@@ -58,7 +58,9 @@ static const struct {
 		"\"why\":null,\"explain\":null,\"shares\":null}],\"launch_env\":[{"
 		"\"name\":\"OMP_NUM_THREADS\",\"value\":\"2\"}],\"not_set\":[{"
 		"\"name\":\"GOMP_SPINCOUNT\",\"value\":\"0\",\"why\":\"the user set "
-		"OMP_WAIT_POLICY\"}],\"view\":{\"now_s\":1}}",
+		"OMP_WAIT_POLICY\"}],\"guard\":{\"verdict\":\"worse\",\"ratio\":0.81,\"lo\":0.75,"
+		"\"hi\":0.876,\"policy\":\"lira\",\"windows\":9,\"basis\":\"app\","
+		"\"why\":null},\"view\":{\"now_s\":1}}",
 		NULL},
 	{"policies",
 		"{\"ruling\":\"lira,tie=missbal\",\"policies\":[{\"name\":\"none\","
@@ -77,6 +79,16 @@ static const struct {
 	{"release", "{\"released\":[\"12.0\",\"13.0\"],\"rows_left\":0}", NULL},
 	{"reload", "{\"changed\":[\"policy\",\"tick_ms\"],\"needs_restart\":[\"domain\"]}", NULL},
 	{"drain", "{\"draining\":true}", NULL},
+	{"quarantine_list",
+		"{\"enabled\":false,\"sets\":[{\"id\":\"0a1b2c3d\",\"policy\":\"lira,tie=first\","
+		"\"programs\":\"gmx@bob:8 + 2*lmp@ada:4\",\"verdict\":\"worse\",\"ratio\":0.81,"
+		"\"lo\":0.75,\"hi\":0.876,\"windows\":9,\"basis\":\"app\","
+		"\"until_unix_s\":null,\"quarantined\":true,\"runs_now\":true},{"
+		"\"id\":\"ffffffff\",\"policy\":\"fair\",\"programs\":\"a@b:1\","
+		"\"verdict\":\"unknown\",\"ratio\":1.02,\"lo\":null,\"hi\":null,"
+		"\"windows\":2,\"basis\":\"hw\",\"quarantined\":false,\"runs_now\":false}]}",
+		NULL},
+	{"quarantine_rm", "{\"removed\":1}", NULL},
 	{"vacuum", "{\"old_steps\":7,\"bytes\":3145728,\"limit_bytes\":1073741824}", NULL},
 	{"resume", "", "resume: only root may"},
 	{"profile_list",
@@ -209,6 +221,9 @@ static const struct {
 	{"reload", "reload", "cmd=reload \n"},
 	{"drain", "drain", "cmd=drain \n"},
 	{"vacuum", "vacuum", "cmd=vacuum \n"},
+	{"quarantine", "quarantine", "cmd=quarantine_list \n"},
+	{"quarantine-all", "quarantine list --all", "cmd=quarantine_list \n"},
+	{"quarantine-rm", "quarantine rm 0a1b2c3d", "cmd=quarantine_rm tag=0a1b2c3d \n"},
 	{"profile-list", "profile list", "cmd=profile_list \n"},
 	{"profile-show", "profile show stencil", "cmd=profile_list tag=stencil \n"},
 	{"profile-export", "profile export", "cmd=profile_list \n"},
@@ -259,6 +274,9 @@ static const struct {
 	{"check now", 2, "check: unexpected argument 'now'"},
 	{"bundle now", 2, "bundle: unexpected argument 'now'"},
 	{"bundle --output=/no/such/file", 1, "/no/such/file: No such file or directory"},
+	{"quarantine rm", 2, "quarantine: 'list [--all]' or 'rm ID', 'rm all'"},
+	{"quarantine rm all --all", 2, "quarantine: 'list [--all]' or 'rm ID', 'rm all'"},
+	{"quarantine drop", 2, "quarantine: 'list [--all]' or 'rm ID', 'rm all'"},
 	{"profile", 2, "profile: no command given"},
 	{"profile rm", 2, "profile rm: TYPE is missing"},
 	{"profile rm a b", 2, "profile rm: unexpected argument 'b'"},
@@ -288,7 +306,8 @@ START_TEST(mistake_is_refused_by_name)
 END_TEST
 
 static const char *const COMMAND[] = {"", "check", "status", "jobs", "top", "explain", "policies",
-	"counters", "profile", "release", "reload", "drain", "resume", "vacuum", "ping", "bundle"};
+	"counters", "profile", "quarantine", "release", "reload", "drain", "resume", "vacuum",
+	"ping", "bundle"};
 
 START_TEST(manual_has_every_option)
 {

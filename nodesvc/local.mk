@@ -1,6 +1,8 @@
 # colocd, the node service; all but main.c also serves the unit tests
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
+	nodesvc/account.c \
+	nodesvc/admit.c \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/attach.c \
@@ -28,6 +30,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
+	nodesvc/reconcile.c \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \

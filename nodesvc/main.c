@@ -175,7 +175,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
 	counters_choose(&d->counters,
-		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
+		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source,
+		&d->conf.events);
 	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);

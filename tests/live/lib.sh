@@ -107,6 +107,7 @@ need() {
       ;;
     PLUGIN) [ -r "$plugin" ] || skip_all "PLUGIN: $plugin was not built (Slurm's headers missing)" ;;
     MSGDUMP) [ -x "$msgdump" ] || skip_all "MSGDUMP: $msgdump was not built" ;;
+    TMUX) command -v tmux >/dev/null || skip_all "TMUX: tmux not found (Debian: tmux)" ;;
     COLOCD) [ -x "$builddir/nodesvc/colocd" ] || skip_all "COLOCD: nodesvc/colocd was not built" ;;
     *)
       echo "Bail out! unknown prerequisite $what"

@@ -7,6 +7,7 @@ live_scripts = \
 	tests/live/restore.sh \
 	tests/live/security.sh \
 	tests/live/report.sh \
+	tests/live/top.sh \
 	tests/live/accounting.sh \
 	tests/live/adopt.sh \
 	tests/live/steady.sh \
@@ -18,6 +19,7 @@ live_scripts = \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
 	tests/live/lend.sh \
+	tests/live/masks.sh \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/nodes.sh \

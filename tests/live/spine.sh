@@ -18,9 +18,12 @@ if [ -n "${COLOC_LIVE_UID:-}" ]; then
 fi
 
 # start_spine [line of coloc.yaml...]: colocd and a cluster whose plugin knows it; sets colocd_pid.
-# Before: spine_nodes, spine_timeout_ms, and spine_cluster, more options of start_cluster.
+# Before: spine_nodes, spine_timeout_ms, and spine_cluster, more options of start_cluster. In an
+# emulated machine a step's registration takes longer than the plugin would wait by default.
 start_spine() {
   need ROOT SLURM PLUGIN COLOCD
+  [ -z "${COLOC_GUEST:-}" ] || : "${spine_timeout_ms:=3000}"
+  : "${spine_timeout_ms:=250}"
   {
     printf 'store: %s\nsocket: %s\nlog: debug\n' "$tmp/store" "$socket"
     printf '%s\n' "$@"
@@ -29,7 +32,7 @@ start_spine() {
   if [ "$steps_user" = root ]; then chmod 755 "$tmp"; else chmod 1777 "$tmp"; fi
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
-  start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}" \
+  start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms" \
     ${spine_nodes:+--nodes "$spine_nodes"} "${spine_cluster[@]+"${spine_cluster[@]}"}"
   find_layout
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"

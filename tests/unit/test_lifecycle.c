@@ -37,7 +37,7 @@ static void setup(void)
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
-	counters_choose(&d.counters, "none");
+	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 }

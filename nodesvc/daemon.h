@@ -105,8 +105,9 @@ struct daemon {
 	bool metrics_failed;
 	struct slurmacct *slurmacct; /* NULL until first needed */
 
-	struct loop_source *retain; /* store.c */
-	long retained;              /* steps dropped by the present run of slices */
+	struct loop_source *orphans; /* adopt.c; NULL until first needed */
+	struct loop_source *retain;  /* store.c */
+	long retained;               /* steps dropped by the present run of slices */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -242,6 +243,8 @@ void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);
+/* A step's end could not be written to the ledger: again, until it can. */
+void adopt_orphans_later(struct daemon *d);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
 

@@ -283,8 +283,10 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	lend_end(d, s);
 	memory_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
-	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
+	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0) {
 		log_error("step %s: restore at its end: %s", s->id, err.text);
+		adopt_orphans_later(d);
+	}
 	trial_abort(d);
 	track_close(d, s);
 	lifecycle_put_row(d, s, final_state(s), end_of(s, end_unix_ns));

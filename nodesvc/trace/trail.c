@@ -29,7 +29,7 @@ struct trail {
 	struct half old, new;
 	struct bytes flat, before; /* being written; the last one written */
 	bool writing, failed, cut;
-	bool made[2];                /* since the last decision: ruling, fallback */
+	bool made[2];                            /* since the last decision: ruling, fallback */
 	json_object *engine[2], *head_engine[2]; /* those now, those at the beginning */
 	uint64_t number;
 };

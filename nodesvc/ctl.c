@@ -91,6 +91,28 @@ static struct step *named_step(struct request *r)
 	return s && may_see(r, s) ? s : NULL;
 }
 
+/* Of the last decision, or "json={"decision": N}", as a trace, a page at a time: "from" goes on. */
+static int add_trace(struct request *r)
+{
+	const char *text = msg_get(r->m, "json");
+	struct json_object *o = text ? json_tokener_parse(text) : NULL, *value = NULL, *lines;
+	uint64_t to = trail_number(r->d->trail), from = 0;
+	int rc;
+
+	if (json_object_object_get_ex(o, "decision", &value))
+		to = (uint64_t)json_object_get_int64(value);
+	if (json_object_object_get_ex(o, "from", &value))
+		from = (uint64_t)json_object_get_int64(value);
+	json_object_put(o);
+	rc = recording_page(r->d, from, to, &lines, &from, r->err);
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "trace", lines);
+	json_object_object_add(r->ret, "decision", json_object_new_int64((int64_t)to));
+	json_object_object_add(r->ret, "next", json_object_new_int64((int64_t)from));
+	return 0;
+}
+
 static int do_explain(struct request *r)
 {
 	struct step *s = named_step(r);
@@ -98,12 +120,10 @@ static int do_explain(struct request *r)
 	if (!s)
 		return -ENOENT;
 	replace(r, ctl_json_explain(r->d, s));
-	/* The view names others' steps: root's to save. */
+	/* The views name others' steps: root's to save. */
 	if (msg_get(r->m, "all") && r->uid != 0)
 		return err_set(r->err, -EPERM, "the view has other users' steps: only root may");
-	if (msg_get(r->m, "all"))
-		json_object_object_add(r->ret, "view", ctl_json_view(r->d));
-	return 0;
+	return msg_get(r->m, "all") ? add_trace(r) : 0;
 }
 
 static int do_release(struct request *r)

@@ -225,6 +225,7 @@ static struct json_object *decision(const struct decision *dec)
 {
 	struct json_object *o = json_object_new_object();
 
+	ADD(o, "decision", json_object_new_int64((int64_t)dec->number));
 	ADD(o, "t_unix", json_object_new_double(dec->t_unix));
 	ADD(o, "event", json_object_new_string(dec->event));
 	ADD(o, "policy", json_object_new_string(dec->policy));
@@ -517,58 +518,5 @@ struct json_object *ctl_json_status(struct daemon *d)
 		ADD(o, "events", events);
 	ADD(o, "store", json_object_new_string(d->conf.store));
 	ADD(o, "config", json_object_new_string(d->conf_path));
-	return o;
-}
-
-static struct json_object *view_job(struct daemon *d, const struct step *s)
-{
-	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
-	struct json_object *current = json_object_new_object();
-	struct coreset envelope;
-
-	decide_envelope(d, s, &envelope);
-	ADD(o, "id", json_object_new_string(s->id));
-	ADD(o, "order", json_object_new_int64(s->order));
-	if (*s->type)
-		ADD(o, "type", json_object_new_string(s->type));
-	if (s->threads)
-		ADD(o, "threads", json_object_new_int(s->threads));
-	if (s->min_cores)
-		ADD(o, "min_cores", json_object_new_int(s->min_cores));
-	ADD(o, "envelope", ctl_json_coreset(&envelope));
-	if (s->nnodes > 1)
-		ADD(o, "nodes", json_object_new_int(s->nnodes));
-	if (s->has_priority)
-		ADD(o, "priority", json_object_new_string(s->priority_high ? "high" : "low"));
-	if (s->qos > 0)
-		ADD(o, "qos", json_object_new_double(s->qos));
-	for (int i = 0; i < SIGNAL_COUNT; i++) {
-		if (s->signal[i].provenance == PROVENANCE_NONE)
-			continue;
-		if (i == SIGNAL_UTILIZATION)
-			ADD(o, "utilization", number(s->signal[i].value));
-		else
-			ADD(sig, signal_name((enum signal_id)i), number(s->signal[i].value));
-	}
-	ADD(o, "signals", sig);
-	if (coreset_is_empty(&s->coreset)) {
-		json_object_put(current);
-	} else {
-		ADD(current, "coreset", ctl_json_coreset(&s->coreset));
-		ADD(o, "current", current);
-	}
-	return o;
-}
-
-struct json_object *ctl_json_view(struct daemon *d)
-{
-	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-
-	ADD(o, "now_s", json_object_new_double((double)ipc_now_ns() / 1e9));
-	ADD(o, "seed", json_object_new_int(1));
-	for (int i = 0; i < d->jobs.n; i++)
-		if (step_is_managed(d->jobs.step[i]))
-			json_object_array_add(list, view_job(d, d->jobs.step[i]));
-	ADD(o, "jobs", list);
 	return o;
 }

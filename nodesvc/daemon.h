@@ -19,6 +19,7 @@
 #include "nodesvc/record/record.h"
 #include "nodesvc/slurmacct.h"
 #include "nodesvc/trace/trace.h"
+#include "nodesvc/trace/trail.h"
 
 struct server;
 struct rotate;
@@ -97,6 +98,7 @@ struct daemon {
 	struct event result[PLAN_EXPERIMENTS_MAX];
 	int n_results;
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
+	struct trail *trail;        /* what the engines were asked since they were made */
 	char slice_ms[16];          /* the option as text */
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
 
@@ -154,7 +156,15 @@ int decide_options(struct daemon *d, const char *spec, struct policy_option *ret
 /* Both engines anew, with nothing remembered. */
 int decide_renew(struct daemon *d, struct errbuf *err);
 
-/* recording.c: colocctl record */
+/* recording.c: the trail, for explain --save-view, and colocctl record */
+/* A decision: its view, then the answer of each engine that was asked (a plan, or why not). */
+void recording_begin(struct daemon *d, const struct view *v);
+void recording_answer(
+	struct daemon *d, bool fallback, const struct plan *p, const struct errbuf *why);
+void recording_end(struct daemon *d);
+/* trail_page() with the head of this node. */
+int recording_page(struct daemon *d, uint64_t from, uint64_t to, json_object **ret,
+	uint64_t *ret_next, struct errbuf *err);
 /* @path without '/': in the store. -EBUSY one is on, -EEXIST the file is there. */
 int recording_start(struct daemon *d, const char *path, uint64_t max_bytes, struct errbuf *err);
 /* -ENOENT none is on; else it is over, and an error is the first that writing met. */

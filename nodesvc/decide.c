@@ -142,6 +142,7 @@ static void note_decision(struct daemon *d, struct step *s, const char *event,
 {
 	struct decision *dec = step_new_decision(s);
 
+	dec->number = trail_number(d->trail);
 	dec->event = event;
 	snprintf(dec->policy, sizeof(dec->policy), "%s", s->policy);
 	dec->from = *from;
@@ -302,13 +303,11 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	int64_t start_ns;
 	int rc;
 
-	if (d->trace)
-		trace_begin(d->trace, v);
+	recording_begin(d, v);
 	start_ns = ipc_now_ns();
 	rc = engine_decide(d->engine, v, &d->plan, why);
 	metrics_note(&d->decision_times, ipc_now_ns() - start_ns);
-	if (d->trace)
-		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? why->text : NULL);
+	recording_answer(d, false, rc == 0 ? &d->plan : NULL, why);
 	d->decided_by = engine_policy(d->engine)->name;
 	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
 	if (what)
@@ -320,12 +319,9 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	if (rc < 0) {
 		d->decided_by = engine_policy(d->fallback)->name;
 		rc = engine_decide(d->fallback, v, &d->plan, err);
-		if (d->trace)
-			trace_fallback(
-				d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err->text : NULL);
+		recording_answer(d, true, rc == 0 ? &d->plan : NULL, err);
 	}
-	if (d->trace)
-		trace_end(d->trace);
+	recording_end(d);
 	return rc;
 }
 
@@ -335,16 +331,12 @@ static void tell_end(struct daemon *d, const struct view *v)
 	struct errbuf err = {.text = ""};
 	int rc;
 
-	if (d->trace)
-		trace_begin(d->trace, v);
+	recording_begin(d, v);
 	rc = engine_decide(d->engine, v, &d->plan, &err);
-	if (d->trace)
-		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err.text : NULL);
+	recording_answer(d, false, rc == 0 ? &d->plan : NULL, &err);
 	rc = engine_decide(d->fallback, v, &d->plan, &err);
-	if (d->trace) {
-		trace_fallback(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err.text : NULL);
-		trace_end(d->trace);
-	}
+	recording_answer(d, true, rc == 0 ? &d->plan : NULL, &err);
+	recording_end(d);
 }
 
 /* What a plan without placements still says: who takes turns, who borrows. */

@@ -59,6 +59,7 @@ struct explain {
 };
 
 struct decision {
+	uint64_t number; /* trail.h */
 	double t_unix;
 	const char *event; /* static text */
 	char policy[32];

@@ -50,17 +50,20 @@ static const struct {
 		"\"elapsed_s\":1.0}]}",
 		NULL},
 	{"explain",
-		"{\"id\":\"12.0\",\"now\":" STEP ",\"decisions\":[{\"t_unix\":1700000000.0,"
+		"{\"id\":\"12.0\",\"now\":" STEP
+		",\"decisions\":[{\"decision\":17,\"t_unix\":1700000000.0,"
 		"\"event\":\"arrival\",\"policy\":\"lira\",\"from\":\"0-1\",\"to\":\"0\","
 		"\"moved\":true,\"score\":11.0,\"why\":\"best pair\",\"explain\":{\"ema\":[1,2]},"
-		"\"shares\":[\"13.0\",\"14.0\"]},{\"t_unix\":1699999999.0,\"event\":\"tick\","
+		"\"shares\":[\"13.0\",\"14.0\"]},{\"decision\":9,\"t_unix\":1699999999.0,\"event\":"
+		"\"tick\","
 		"\"policy\":\"lira\",\"from\":null,\"to\":\"0-1\",\"moved\":false,\"score\":null,"
 		"\"why\":null,\"explain\":null,\"shares\":null}],\"launch_env\":[{"
 		"\"name\":\"OMP_NUM_THREADS\",\"value\":\"2\"}],\"not_set\":[{"
 		"\"name\":\"GOMP_SPINCOUNT\",\"value\":\"0\",\"why\":\"the user set "
 		"OMP_WAIT_POLICY\"}],\"guard\":{\"verdict\":\"worse\",\"ratio\":0.81,\"lo\":0.75,"
 		"\"hi\":0.876,\"policy\":\"lira\",\"windows\":9,\"basis\":\"app\","
-		"\"why\":null},\"view\":{\"now_s\":1}}",
+		"\"why\":null},\"trace\":[{\"coloc_trace\":1},{\"view\":{\"now_s\":1.50}}],"
+		"\"decision\":17,\"next\":0}",
 		NULL},
 	{"policies",
 		"{\"ruling\":\"lira,tie=missbal\",\"policies\":[{\"name\":\"none\","
@@ -212,6 +215,8 @@ static const struct {
 		"cmd=status \ncmd=jobs \ncmd=explain job=12.0 \ncmd=explain job=13.batch \n"},
 	{"explain", "explain 12.0", "cmd=explain job=12.0 \n"},
 	{"explain-view", "explain 12.0 --save-view", "cmd=explain job=12.0 all=1 \n"},
+	{"explain-view", "explain 12.0 --save-view=17",
+		"cmd=explain job=12.0 all=1 json={\"decision\": 17, \"from\": 0} \n"},
 	{"policies", "policies", "cmd=policies \n"},
 	{"policies-one", "policies lira", "cmd=policies \n"},
 	{"counters", "counters", "cmd=counters \n"},

@@ -21,6 +21,7 @@ live_scripts = \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/nodes.sh \
+	tests/live/pages.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
@@ -28,7 +29,7 @@ live_scripts = \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
 # Minutes long: `make check-live-full' has them too.
-full_scripts = tests/live/kinds.sh
+full_scripts = tests/live/kinds.sh tests/live/pages-full.sh
 # These compare speeds: `make check-speed' runs them, on a machine that does nothing else.
 speed_scripts = \
 	tests/live/corun.sh \

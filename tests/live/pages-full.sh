@@ -4,6 +4,7 @@
 # source into a throw-away copy of this machine's root and back out of it, and what contrib/quickstart
 # prints; and README's session as a newcomer has it, from `contrib/quickstart --shell', with its time.
 # COLOC_PAGES=KIND: only these (build, root, quickstart).
+# COLOC_TREE=DIR: the copy of the tree is made of this one, which may be built already.
 # Mounts of ours end with us.
 if [ "$(id -u)" = 0 ] && [ -z "${COLOC_UNSHARED:-}" ]; then
   COLOC_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
@@ -34,7 +35,9 @@ take_told() {
 # As a checkout has it: nothing that a build made.
 copy_tree() {
   mkdir -p "$1"
-  if git -C "$srcdir" rev-parse -q --is-inside-work-tree >/dev/null 2>&1; then
+  if [ -n "${COLOC_TREE:-}" ]; then
+    cp -a "$COLOC_TREE/." "$1"
+  elif git -C "$srcdir" rev-parse -q --is-inside-work-tree >/dev/null 2>&1; then
     git -C "$srcdir" ls-files -z | tar -C "$srcdir" --null -T - -cf - | tar -C "$1" -xf -
   else
     tar -C "$srcdir" --exclude='./build*' --exclude='./autom4te.cache' -cf - . | tar -C "$1" -xf -
@@ -112,12 +115,15 @@ SH
   chmod +x "$tmp/root/usr/local/bin/systemctl"
 }
 end_root() {
+  [ -x "$tmp/root/tmp/minislurm" ] || return 0
   in_root systemctl disable --now colocd >/dev/null 2>&1
   in_root /tmp/minislurm down /tmp/cluster --quiet >/dev/null 2>&1
   umount -R "$tmp/root" "$tmp/layer" 2>/dev/null
   # Never through a mount that would not go.
   ! grep -q " $tmp/" /proc/self/mounts
 }
+# cleanup takes the status of what came last.
+trap 'ended=$?; end_root; (exit "$ended"); cleanup' EXIT
 root_session() {
   local n=$1
   mkdir "$tmp/layer" "$tmp/root"

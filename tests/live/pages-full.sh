@@ -123,6 +123,7 @@ end_root() {
   ! grep -q " $tmp/" /proc/self/mounts
 }
 # cleanup takes the status of what came last.
+# shellcheck disable=SC2154
 trap 'ended=$?; end_root; (exit "$ended"); cleanup' EXIT
 root_session() {
   local n=$1

@@ -8,5 +8,6 @@ dist_man_MANS += \
 EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/faq.md \
 	doc/launch-environment.md doc/security.md
 
-TESTS += tests/check-docs.sh tests/check-examples.sh
-dist_check_SCRIPTS += tests/check-docs.sh tests/check-examples.sh
+TESTS += tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
+dist_check_SCRIPTS += tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
+EXTRA_DIST += tests/blocks.sh

@@ -451,7 +451,7 @@ int acct_opts_parse(
 {
 	struct acct_opts o = {.delimiter = "|"};
 	cleanup_given struct given g = {0};
-	const char *env = getenv("COLOCACCT_FORMAT");
+	const char *env = getenv("COLOCACCT_FORMAT"), *daemon = getenv("COLOC_SOCKET");
 	int c, rc = 0;
 
 	optind = 0; /* glibc: start over, tests call this often */
@@ -465,7 +465,7 @@ int acct_opts_parse(
 		rc = set_format(&o, "COLOCACCT_FORMAT", env, err);
 	if (rc == 0 && o.format.n == 0)
 		rc = set_format(&o, "default format", ACCT_FORMAT, err);
-	if (!o.store && !o.socket && uid == 0)
+	if (!o.store && !o.socket && uid == 0 && !(daemon && *daemon))
 		o.store = ACCT_STORE;
 	if (rc == 0 && !o.store)
 		rc = check_users(&g, uid, err);

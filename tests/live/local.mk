@@ -23,6 +23,7 @@ live_scripts = \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/nodes.sh \
+	tests/live/pages.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
@@ -30,6 +31,7 @@ live_scripts = \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
 # Minutes long: `make check-live-full' has them too.
+full_scripts = tests/live/kinds.sh tests/live/pages-full.sh
 full_scripts = tests/live/kinds.sh tests/live/users.sh
 full_scripts = \
 	tests/live/guard.sh \

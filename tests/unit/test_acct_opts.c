@@ -70,6 +70,18 @@ START_TEST(environment_names_the_socket)
 }
 END_TEST
 
+/* What the environment names is that service's, not what lies where a store usually does. */
+START_TEST(environment_names_the_socket_for_root_too)
+{
+	setenv("COLOC_SOCKET", "/y", 1);
+	ck_assert_int_eq(parse(0, NULL, NULL, NULL), 0);
+	ck_assert_ptr_null(opts.store);
+	ck_assert_str_eq(opts.socket, "/y");
+	ck_assert_int_eq(parse(0, "--store=.", NULL, NULL), 0);
+	ck_assert_str_eq(opts.store, ".");
+}
+END_TEST
+
 START_TEST(user_may_name_himself)
 {
 	ck_assert_int_eq(parse(USER, "-u1000", "-sr", NULL), 0);
@@ -117,6 +129,7 @@ int main(void)
 	tcase_add_test(t, user_asks_the_daemon);
 	tcase_add_test(t, root_with_socket_asks_the_daemon);
 	tcase_add_test(t, environment_names_the_socket);
+	tcase_add_test(t, environment_names_the_socket_for_root_too);
 	tcase_add_test(t, user_may_name_himself);
 	tcase_add_test(t, user_may_not_name_others);
 	tcase_add_test(t, all_users_lifts_user);

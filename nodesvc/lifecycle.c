@@ -22,6 +22,8 @@
 #define LINKS_MS 20
 /* Refused steps are logged one in so long. */
 #define REFUSALS_NS INT64_C(60000000000)
+/* The two clocks differ by this much only if one was set. */
+#define CLOCK_SET_NS INT64_C(2000000000)
 
 struct step_key {
 	uint32_t job_id, step_id, nodeid;
@@ -256,6 +258,17 @@ static enum step_state final_state(const struct step *s)
 	return s->exit_status == 0 ? STEP_COMPLETED : STEP_FAILED;
 }
 
+/* A clock that was set meanwhile is no part of how long the step ran. */
+static int64_t end_of(const struct step *s, int64_t end_unix_ns)
+{
+	int64_t ran_ns = ipc_now_ns() - s->start_mono_ns;
+	int64_t set_ns = end_unix_ns - s->start_unix_ns - ran_ns;
+
+	return ran_ns >= 0 && (set_ns > CLOCK_SET_NS || set_ns < -CLOCK_SET_NS)
+		       ? s->start_unix_ns + ran_ns
+		       : end_unix_ns;
+}
+
 void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 {
 	bool managed = step_is_managed(s);
@@ -270,7 +283,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 		log_error("step %s: restore at its end: %s", s->id, err.text);
 	trial_abort(d);
 	track_close(d, s);
-	lifecycle_put_row(d, s, final_state(s), end_unix_ns);
+	lifecycle_put_row(d, s, final_state(s), end_of(s, end_unix_ns));
 	history_write(d, s);
 	if (s->kept)
 		adopt_forget(d, s);

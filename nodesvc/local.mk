@@ -19,6 +19,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/linkage.c nodesvc/linkage.h \
+	nodesvc/listener.c nodesvc/listener.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/measured_json.c nodesvc/measured_json.h \
@@ -77,6 +78,11 @@ tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_listener
+TESTS += tests/unit/test_listener
+tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/unit/tmpdir.h
+tests_unit_test_listener_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_listener_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_store
 TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/tmpdir.h

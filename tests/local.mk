@@ -28,5 +28,8 @@ check-asan:
 	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(AM_MAKEFLAGS) check
 
 include tests/guest/local.mk
+TESTS += tests/check-chaos-sum.sh
+dist_check_SCRIPTS += tests/check-chaos-sum.sh
+
 include tests/live/local.mk
 include tests/unit/common.mk

@@ -37,6 +37,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/smt.c nodesvc/engine/smt.h \
 	nodesvc/engine/snake.c nodesvc/engine/snake.h \
 	nodesvc/engine/units.c nodesvc/engine/units.h \
+	nodesvc/engine/verdict.c nodesvc/engine/verdict.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
 # End of libengine_la_SOURCES
 libengine_la_LIBADD = libtopo.la libcommon.la -lm
@@ -58,7 +59,8 @@ engine_tests = \
 	tests/unit/test_sbmp \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
-	tests/unit/test_topo
+	tests/unit/test_topo \
+	tests/unit/test_verdict
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
 TESTS += $(engine_tests)
@@ -90,6 +92,9 @@ tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_verdict_SOURCES = tests/unit/test_verdict.c
+tests_unit_test_verdict_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_verdict_LDADD = $(ENGINE_TEST_LIBS)
 POLICY_LIFE = tests/unit/policy_life.c tests/unit/policy_life.h
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(POLICY_LIFE)
 tests_unit_test_engine_CFLAGS = $(UNIT_CFLAGS)

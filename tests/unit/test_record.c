@@ -357,6 +357,18 @@ START_TEST(lost_steps_become_unknown)
 }
 END_TEST
 
+START_TEST(lost_step_ends_no_sooner_than_it_began)
+{
+	struct step_filter all = {0};
+	char text[256] = "";
+
+	put(2, 0, 0, 3, 0);
+	ck_assert_int_eq(record_step_close_lost(record, NULL, 0, 1 * S, &err), 1);
+	ck_assert_int_eq(record_step_list(record, &all, state_of, text, &err), 0);
+	ck_assert_str_eq(text, "2.0=UNKNOWN,3 ");
+}
+END_TEST
+
 START_TEST(running_row_is_found_again)
 {
 	int64_t id = put(2, 0, 0, 3, 0);
@@ -446,6 +458,7 @@ int main(void)
 	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 8);
 	t = record_db_tcase(s, "rows of steps that vanished become unknown");
 	tcase_add_test(t, lost_steps_become_unknown);
+	tcase_add_test(t, lost_step_ends_no_sooner_than_it_began);
 	tcase_add_test(t, running_row_is_found_again);
 	tcase_add_test(t, prune_keeps_running_and_recent);
 	t = record_db_tcase(s, "figures of a co-run are kept, blank where unknown");

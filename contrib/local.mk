@@ -1,6 +1,7 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
-EXTRA_DIST += contrib/grafana/coloc.json contrib/lib.sh contrib/packages contrib/quickstart contrib/runtests contrib/cluster/minislurm
+EXTRA_DIST += contrib/ansi-svg contrib/grafana/coloc.json contrib/lib.sh contrib/packages contrib/quickstart \
+	contrib/runtests contrib/screenshot contrib/cluster/minislurm
 include contrib/programs/local.mk
 
 # Benchmarks: each prints JSON.

@@ -287,6 +287,24 @@ static struct json_object *report_lines(const char *report)
 	return list;
 }
 
+/* The site's own events, as coloc.yaml has them; NULL none. */
+static struct json_object *events_json(const struct conf *c)
+{
+	struct json_object *o = NULL;
+
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		char text[COUNTER_EVENT_TEXT_MAX];
+
+		if (!c->events.of[i].name[0])
+			continue;
+		if (!o)
+			o = json_object_new_object();
+		ADD(o, counter_event_key((enum counter_id)i),
+			json_object_new_string(counter_event_text(&c->events.of[i], text)));
+	}
+	return o;
+}
+
 struct json_object *ctl_json_counters(struct daemon *d)
 {
 	static const struct {
@@ -326,6 +344,7 @@ struct json_object *ctl_json_counters(struct daemon *d)
 		struct json_object *s = json_object_new_object();
 		bool hw = d->counters.provides & COUNTER_BIT(map[i].counter);
 		const char *event = NULL, *remark = NULL;
+		char unused[COUNTER_EVENT_MAX + 64];
 
 		if (d->counters.ops->event)
 			event = d->counters.ops->event(map[i].counter, &remark);
@@ -333,6 +352,11 @@ struct json_object *ctl_json_counters(struct daemon *d)
 		ADD(s, "source", json_object_new_string(hw ? d->counters.ops->name : "profile"));
 		ADD(s, "available", json_object_new_boolean(hw));
 		ADD(s, "event", hw && event ? json_object_new_string(event) : NULL);
+		if (!d->counters.ops->set_events && d->conf.events.of[map[i].counter].name[0]) {
+			snprintf(unused, sizeof(unused), "%s is not used: PAPI does not count here",
+				d->conf.events.of[map[i].counter].name);
+			remark = unused;
+		}
 		if (!hw && !remark)
 			remark = "no hardware counter; from the program's stored profile";
 		ADD(s, "reason", remark ? json_object_new_string(remark) : NULL);
@@ -382,6 +406,7 @@ static struct json_object *domain_cores(const struct topo *t)
 struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
+	struct json_object *events = events_json(&d->conf);
 	char host[64] = "";
 	int tasks = 0;
 
@@ -426,6 +451,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "last_error", ctl_json_text(d->last_error));
 	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
 		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));
+	if (events)
+		ADD(o, "events", events);
 	ADD(o, "store", json_object_new_string(d->conf.store));
 	ADD(o, "config", json_object_new_string(d->conf_path));
 	return o;

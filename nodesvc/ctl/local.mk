@@ -6,6 +6,7 @@ libctlclient_la_LIBADD = libcommon.la
 
 noinst_LTLIBRARIES += libctl.la
 libctl_la_SOURCES = \
+	nodesvc/ctl/capture.c nodesvc/ctl/capture.h \
 	nodesvc/ctl/check.c nodesvc/ctl/check.h \
 	nodesvc/ctl/check_node.c \
 	nodesvc/ctl/check_plugin.c \

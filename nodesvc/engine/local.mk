@@ -37,6 +37,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/smt.c nodesvc/engine/smt.h \
 	nodesvc/engine/snake.c nodesvc/engine/snake.h \
 	nodesvc/engine/units.c nodesvc/engine/units.h \
+	nodesvc/engine/verdict.c nodesvc/engine/verdict.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
 # End of libengine_la_SOURCES
 libengine_la_LIBADD = libtopo.la libcommon.la -lm
@@ -45,9 +46,11 @@ ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_L
 	$(JSON_LIBS) -lm
 engine_tests = \
 	tests/unit/test_callisto \
+	tests/unit/test_das \
 	tests/unit/test_decide_alloc \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
+	tests/unit/test_engine_view \
 	tests/unit/test_plan_check \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
@@ -55,7 +58,8 @@ engine_tests = \
 	tests/unit/test_reference_cores \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
-	tests/unit/test_topo
+	tests/unit/test_topo \
+	tests/unit/test_verdict
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
 TESTS += $(engine_tests)
@@ -68,15 +72,25 @@ tests_unit_test_decide_alloc_SOURCES = tests/unit/test_decide_alloc.c $(BUSY_NOD
 tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
-tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c
+SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c $(SMALL_NODE)
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_das_SOURCES = tests/unit/test_das.c $(SMALL_NODE)
+tests_unit_test_das_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_das_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_engine_view_SOURCES = tests/unit/test_engine_view.c $(SMALL_NODE)
+tests_unit_test_engine_view_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_view_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_golden_SOURCES = tests/unit/test_golden.c
 tests_unit_test_golden_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_verdict_SOURCES = tests/unit/test_verdict.c
+tests_unit_test_verdict_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_verdict_LDADD = $(ENGINE_TEST_LIBS)
 POLICY_LIFE = tests/unit/policy_life.c tests/unit/policy_life.h
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(POLICY_LIFE)
 tests_unit_test_engine_CFLAGS = $(UNIT_CFLAGS)

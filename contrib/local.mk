@@ -1,6 +1,8 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
 EXTRA_DIST += .clang-tidy tests/.clang-tidy contrib/codespell.words contrib/grafana/coloc.json contrib/coverage contrib/coverage.reasons contrib/lib.sh contrib/lint contrib/packages contrib/quickstart contrib/runtests contrib/cluster/minislurm
+EXTRA_DIST += contrib/ansi-svg contrib/grafana/coloc.json contrib/lib.sh contrib/packages contrib/quickstart \
+	contrib/runtests contrib/screenshot contrib/cluster/minislurm
 include contrib/programs/local.mk
 
 # Looks over the sources without running them: make lint LINT="format man" picks some checks.

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
 	common/cleanup.h \
 	common/coreset.c common/coreset.h \
+	common/csv.c common/csv.h \
 	common/err.c common/err.h \
 	common/fsroot.c common/fsroot.h \
 	common/ipc.c common/ipc.h \

@@ -55,6 +55,94 @@ static enum source_kind source_kind(const char *source)
 	return has_suffix(source, ".xml") ? XML_FILE : SYNTHETIC;
 }
 
+/*
+ * hwloc takes what it is given at its word: a PU without a number, or with a huge one, and it
+ * fills gigabytes of bit map before it fails; so does a description of a million cores. Found by
+ * tests/fuzz/fuzz_topo.c with hwloc 2.9; so numbers are looked at before.
+ */
+static int check_number(const char *text, struct errbuf *err)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = text ? strtoul(text, &end, 10) : 0;
+	if (!text || *text < '0' || *text > '9' || (*end != '"' && *end != '\''))
+		return err_set(
+			err, -EINVAL, "topology: a PU or NUMA node without a number (os_index)");
+	if (errno || n >= CORESET_MAX)
+		return err_set(
+			err, -E2BIG, "topology has a PU or NUMA node above %d", CORESET_MAX - 1);
+	return 0;
+}
+
+/* Each <object> of type PU or NUMANode; attribute values may hold anything but their quotes. */
+static int check_xml(const char *text, struct errbuf *err)
+{
+	for (const char *p = text; (p = strstr(p, "<object"));) {
+		const char *os_index = NULL;
+		bool counts = false;
+		int rc;
+
+		for (p += strlen("<object"); *p && *p != '>';) {
+			size_t n = strcspn(p, "=>");
+			const char *value = p[n] == '=' ? p + n + 2 : NULL, *end;
+
+			if (!value || (value[-1] != '"' && value[-1] != '\'') ||
+				!(end = strchr(value, value[-1]))) {
+				p += n + (p[n] == '=');
+				continue;
+			}
+			p += strspn(p, " \t\r\n");
+			if (strncmp(p, "type=", 5) == 0)
+				counts = (end - value == 2 && memcmp(value, "PU", 2) == 0) ||
+					 (end - value == 8 && memcmp(value, "NUMANode", 8) == 0);
+			else if (strncmp(p, "os_index=", 9) == 0)
+				os_index = value;
+			p = end + 1;
+		}
+		rc = counts ? check_number(os_index, err) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int check_xml_file(const char *path, struct errbuf *err)
+{
+	cleanup_file FILE *f = fopen(path, "re");
+	cleanup_free char *text = NULL;
+	size_t size = 0;
+
+	/* To the first NUL, as XML has none. */
+	if (!f || getdelim(&text, &size, '\0', f) < 0)
+		return err_set(err, -EINVAL, "topology '%.160s': cannot be read", path);
+	return check_xml(text, err);
+}
+
+/* "pack:2 l3:1 core:4(indexes=...) [numa] 2": how many PUs its numbers make. */
+static int check_synthetic(const char *text, struct errbuf *err)
+{
+	unsigned long n_pus = 1;
+
+	for (const char *p = text; *p;) {
+		size_t len = strcspn(p, " \t\n([");
+		unsigned long n = 1;
+
+		for (const char *d = p; d < p + len; d++)
+			if ((d == p || d[-1] == ':') && *d >= '0' && *d <= '9')
+				n = strtoul(d, NULL, 0);
+		if (n > CORESET_MAX || (n_pus *= n ? n : 1) > CORESET_MAX)
+			return err_set(err, -E2BIG, "topology '%.160s': more than %d PUs", text,
+				CORESET_MAX);
+		p += len;
+		if (*p == '(' || *p == '[')
+			p += strcspn(p, ")]");
+		p += *p != '\0';
+	}
+	return 0;
+}
+
 static int load_once(hwloc_topology_t *ret, enum source_kind kind, const char *source)
 {
 	cleanup_topology hwloc_topology_t h = NULL;
@@ -87,6 +175,9 @@ static int load_hwloc(hwloc_topology_t *ret, const char *source, struct errbuf *
 		return rc ? err_set(err, rc, "hwloc cannot read this machine") : 0;
 	}
 	if (kind == XML_TEXT) {
+		rc = check_xml(source, err);
+		if (rc)
+			return rc;
 		rc = load_once(ret, kind, source);
 		return rc ? err_set(err, rc, "topology: not hwloc's XML") : 0;
 	}
@@ -94,10 +185,16 @@ static int load_hwloc(hwloc_topology_t *ret, const char *source, struct errbuf *
 		if (access(source, R_OK) < 0)
 			return err_set(
 				err, -errno, "topology '%.160s': %s", source, strerror(errno));
+		rc = check_xml_file(source, err);
+		if (rc)
+			return rc;
 		rc = load_once(ret, kind, source);
 		return rc ? err_set(err, rc, "topology '%.160s': not an hwloc XML file", source)
 			  : 0;
 	}
+	rc = check_synthetic(source, err);
+	if (rc)
+		return rc;
 	rc = load_once(ret, kind, source);
 	if (rc == -EINVAL && strlen(source) < sizeof(longer) - 8) {
 		/* "pack:2 core:4" is what people write; hwloc wants the last level to be PUs. */
@@ -151,6 +248,8 @@ static int copy_cores(struct topo *t, hwloc_topology_t h, struct errbuf *err)
 			return err_set(err, -E2BIG, "topology has a PU above %d", CORESET_MAX - 1);
 		if (coreset_is_empty(&c->pus))
 			continue;
+		if (coreset_intersects(&c->pus, &t->all))
+			return err_set(err, -EINVAL, "topology has a PU in two cores");
 		c->package = c->numa = c->l3 = c->l2 = c->domain = -1;
 		coreset_for_each (pu, &c->pus)
 			t->pu_core[pu] = (int16_t)t->n_cores;

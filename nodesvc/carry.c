@@ -10,7 +10,8 @@
 
 #define CARRY_VERSION 1
 
-enum kind { DOUBLE, INT, INT64, BOOL, TEXT };
+/* TEXT_OR_NONE: older daemons had none. */
+enum kind { DOUBLE, INT, INT64, BOOL, TEXT, TEXT_OR_NONE };
 
 struct field {
 	const char *key;
@@ -52,6 +53,7 @@ static const struct field FIELDS[] = {
 	FIELD("reapplied", INT, reapplied),
 	FIELD("history", TEXT, history),
 	FIELD("partners", TEXT, partners),
+	FIELD("guard", TEXT_OR_NONE, guard),
 };
 #define N_FIELDS (sizeof(FIELDS) / sizeof(FIELDS[0]))
 
@@ -75,6 +77,7 @@ static void save_field(const struct field *f, const struct step *s, struct msg *
 		msg_putf(m, f->key, "%d", *(const bool *)at);
 		return;
 	case TEXT:
+	case TEXT_OR_NONE:
 		msg_put(m, f->key, at);
 	}
 }
@@ -121,9 +124,11 @@ static int load_field(
 	double real;
 	char *end;
 
+	if (!text && f->kind == TEXT_OR_NONE)
+		return 0;
 	if (!text)
 		return bad(f->key, text, err);
-	if (f->kind == TEXT) {
+	if (f->kind == TEXT || f->kind == TEXT_OR_NONE) {
 		if (strlen(text) >= f->size)
 			return bad(f->key, text, err);
 		if (s)

@@ -61,6 +61,13 @@ struct conf {
 	} phase;
 	double baseline_fraction; /* of the time under Slurm's own placement; 0 never */
 	double control_fraction;  /* of steps that start without a lever; 0 none */
+	struct {
+		bool enabled;
+		double threshold;    /* loss of speed from which on it acts */
+		double confidence;   /* engine/verdict.h: 1 - error */
+		int min_windows;     /* before it says anything */
+		double quarantine_h; /* of a policy for a set; and what is known is forgotten */
+	} guard;
 	double min_dwell_s;
 	bool gang_polling;     /* MPI ranks that poll take turns, whatever policy rules */
 	int gang_slice_ms;     /* of policies that give slices and were told nothing else */

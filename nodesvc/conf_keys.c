@@ -31,6 +31,11 @@ const struct conf_key conf_keys[] = {
 	{"phase.ratio", CONF_DOUBLE, AT(phase.ratio), RANGE(0, 100), RELOAD},
 	{"baseline_fraction", CONF_DOUBLE, AT(baseline_fraction), RANGE(0, 0.5), RELOAD},
 	{"control_fraction", CONF_DOUBLE, AT(control_fraction), RANGE(0, 1), RELOAD},
+	{"guard.enabled", CONF_BOOL, AT(guard.enabled), RELOAD},
+	{"guard.threshold", CONF_DOUBLE, AT(guard.threshold), RANGE(0, 0.9), RELOAD},
+	{"guard.confidence", CONF_DOUBLE, AT(guard.confidence), RANGE(0.5, 0.9999), RELOAD},
+	{"guard.min_windows", CONF_INT, AT(guard.min_windows), RANGE(3, 1000), RELOAD},
+	{"guard.quarantine_h", CONF_DOUBLE, AT(guard.quarantine_h), RANGE(0.001, 87600), RELOAD},
 	{"min_dwell_s", CONF_DOUBLE, AT(min_dwell_s), RANGE(0, 3600), RELOAD},
 	{"max_moves_per_min", CONF_INT, AT(max_moves_per_min), RANGE(0, 10000), RELOAD},
 	{"memory", CONF_CHOICE, AT(memory), .values = "stay|follow", RELOAD},
@@ -107,6 +112,13 @@ void conf_defaults(struct conf *c)
 	c->phase.epoch_s = 2.5;
 	c->phase.first_epoch_s = 10;
 	c->baseline_fraction = 0.01;
+	/* Ours, chosen. With four windows the interval's half is over three of their spreads, with
+	 * five 2.4 (verdict.c). A week: programs and inputs change. */
+	c->guard.enabled = true;
+	c->guard.threshold = 0.05;
+	c->guard.confidence = 0.95;
+	c->guard.min_windows = 5;
+	c->guard.quarantine_h = 168;
 	/* LIRA names none. Two seconds: a move costs about 150 ms (SBMP's warm-up per sample). */
 	c->min_dwell_s = 2;
 	c->max_moves_per_min = 12;

@@ -19,6 +19,7 @@
 #include "nodesvc/ctl_json.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measured_json.h"
+#include "nodesvc/quarantine.h"
 #include "nodesvc/record/acct_query.h"
 
 struct request {
@@ -90,6 +91,28 @@ static struct step *named_step(struct request *r)
 	return s && may_see(r, s) ? s : NULL;
 }
 
+/* Of the last decision, or "json={"decision": N}", as a trace, a page at a time: "from" goes on. */
+static int add_trace(struct request *r)
+{
+	const char *text = msg_get(r->m, "json");
+	struct json_object *o = text ? json_tokener_parse(text) : NULL, *value = NULL, *lines;
+	uint64_t to = trail_number(r->d->trail), from = 0;
+	int rc;
+
+	if (json_object_object_get_ex(o, "decision", &value))
+		to = (uint64_t)json_object_get_int64(value);
+	if (json_object_object_get_ex(o, "from", &value))
+		from = (uint64_t)json_object_get_int64(value);
+	json_object_put(o);
+	rc = recording_page(r->d, from, to, &lines, &from, r->err);
+	if (rc < 0)
+		return rc;
+	json_object_object_add(r->ret, "trace", lines);
+	json_object_object_add(r->ret, "decision", json_object_new_int64((int64_t)to));
+	json_object_object_add(r->ret, "next", json_object_new_int64((int64_t)from));
+	return 0;
+}
+
 static int do_explain(struct request *r)
 {
 	struct step *s = named_step(r);
@@ -97,12 +120,10 @@ static int do_explain(struct request *r)
 	if (!s)
 		return -ENOENT;
 	replace(r, ctl_json_explain(r->d, s));
-	/* The view names others' steps: root's to save. */
+	/* The views name others' steps: root's to save. */
 	if (msg_get(r->m, "all") && r->uid != 0)
 		return err_set(r->err, -EPERM, "the view has other users' steps: only root may");
-	if (msg_get(r->m, "all"))
-		json_object_object_add(r->ret, "view", ctl_json_view(r->d));
-	return 0;
+	return msg_get(r->m, "all") ? add_trace(r) : 0;
 }
 
 static int do_release(struct request *r)
@@ -434,6 +455,37 @@ static int do_vacuum(struct request *r)
 	return 0;
 }
 
+static int do_quarantine_list(struct request *r)
+{
+	return replace(r, ctl_json_quarantine(r->d));
+}
+
+static int do_quarantine_rm(struct request *r)
+{
+	const char *name = msg_get(r->m, "tag");
+	bool all = name && strcmp(name, "all") == 0;
+	char *end = NULL;
+	uint32_t id = 0;
+	int n;
+
+	if (!name)
+		return err_set(r->err, -EINVAL, "no set named");
+	if (!all) {
+		id = (uint32_t)strtoul(name, &end, 16);
+		if (strlen(name) != 8 || *end)
+			return err_set(r->err, -EINVAL, "'%.40s' is no id of a set", name);
+	}
+	n = quarantine_forget(r->d, all ? NULL : &id);
+	if (n == 0 && !all)
+		return err_set(r->err, -ENOENT, "no set '%s' is known", name);
+	json_object_object_add(r->ret, "removed", json_object_new_int(n));
+	log_info("guard: %d sets forgotten: colocctl quarantine rm %s", n, name);
+	/* Who was kept away is tried again at once. */
+	if (jobs_count_managed(&r->d->jobs))
+		decide_run(r->d, EVENT_TICK, NULL, NULL);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	bool root;
@@ -449,6 +501,8 @@ static const struct {
 	{"profile_put", false, do_profile_put},
 	{"profile_list", false, do_profile_list},
 	{"profile_rm", false, do_profile_rm},
+	{"quarantine_list", true, do_quarantine_list}, /* names others' programs */
+	{"quarantine_rm", true, do_quarantine_rm},
 	{"record", true, do_record},
 	{"release", true, do_release},
 	{"reload", true, do_reload},

@@ -9,6 +9,7 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/actuate/resctrl.h"
+#include "nodesvc/quarantine.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
@@ -84,6 +85,66 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	return o;
 }
 
+static void add_judgement(
+	struct json_object *o, const struct judged *set, const struct judgement *j)
+{
+	ADD(o, "verdict", json_object_new_string(verdict_name(j->verdict)));
+	ADD(o, "ratio", number(j->ratio));
+	/* Nothing is bounded yet: 0 and infinity are no figures. */
+	ADD(o, "lo", isfinite(j->hi) ? number(j->lo) : NULL);
+	ADD(o, "hi", number(j->hi));
+	ADD(o, "windows", json_object_new_int(j->windows));
+	ADD(o, "basis", set ? ctl_json_text(set->basis) : NULL);
+	ADD(o, "until_unix_s",
+		set && quarantine_is_active(set) ? json_object_new_int64(set->until_unix_s) : NULL);
+}
+
+/* Of the steps that run now: without names, users see it. */
+static struct json_object *guard(struct daemon *d, const struct step *s)
+{
+	struct json_object *o = json_object_new_object();
+	struct quarantine_says says;
+
+	if (!step_is_managed(s))
+		return o;
+	quarantine_say(d, &says);
+	add_judgement(o, says.set, &says.judged);
+	ADD(o, "policy", says.set ? json_object_new_string(says.set->policy) : NULL);
+	ADD(o, "held", json_object_new_boolean(s->held));
+	ADD(o, "why", ctl_json_text(says.why));
+	return o;
+}
+
+struct json_object *ctl_json_quarantine(struct daemon *d)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	struct quarantine_says says;
+
+	quarantine_say(d, &says);
+	ADD(o, "enabled", json_object_new_boolean(d->conf.guard.enabled));
+	for (int i = 0; i < quarantine_count(d); i++) {
+		const struct judged *set = quarantine_get(d, i);
+		struct json_object *one = json_object_new_object();
+		struct judgement judged;
+		char id[16];
+
+		snprintf(id, sizeof(id), "%08x", quarantine_id(set));
+		quarantine_judge(d, set, &judged);
+		ADD(one, "id", json_object_new_string(id));
+		ADD(one, "policy", json_object_new_string(set->policy));
+		ADD(one, "programs", json_object_new_string(set->members));
+		ADD(one, "node_type", ctl_json_text(set->node_type));
+		add_judgement(one, set, &judged);
+		ADD(one, "quarantined", json_object_new_boolean(quarantine_is_active(set)));
+		ADD(one, "times", json_object_new_int(set->times));
+		ADD(one, "last_unix_s", json_object_new_int64(set->last_unix_s));
+		ADD(one, "runs_now", json_object_new_boolean(set == says.set));
+		json_object_array_add(list, one);
+	}
+	ADD(o, "sets", list);
+	return o;
+}
+
 static struct json_object *phases(const struct step *s)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
@@ -156,7 +217,7 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
 	ADD(o, "partners", ctl_json_text(s->partners));
-	ADD(o, "reason", ctl_json_text(*s->reason ? s->reason : s->why));
+	ADD(o, "reason", ctl_json_text(*step_reason(s) ? step_reason(s) : s->why));
 	return o;
 }
 
@@ -164,6 +225,7 @@ static struct json_object *decision(const struct decision *dec)
 {
 	struct json_object *o = json_object_new_object();
 
+	ADD(o, "decision", json_object_new_int64((int64_t)dec->number));
 	ADD(o, "t_unix", json_object_new_double(dec->t_unix));
 	ADD(o, "event", json_object_new_string(dec->event));
 	ADD(o, "policy", json_object_new_string(dec->policy));
@@ -187,6 +249,7 @@ struct json_object *ctl_json_explain(struct daemon *d, struct step *s)
 	ADD(o, "id", json_object_new_string(s->id));
 	ADD(o, "now", ctl_json_step(d, s));
 	ADD(o, "figures", figures(d, s));
+	ADD(o, "guard", guard(d, s));
 	ADD(o, "phases", phases(s));
 	ADD(o, "counters", own_counters(s));
 	for (int k = 0; (dec = step_get_decision(s, k)); k++)
@@ -455,58 +518,5 @@ struct json_object *ctl_json_status(struct daemon *d)
 		ADD(o, "events", events);
 	ADD(o, "store", json_object_new_string(d->conf.store));
 	ADD(o, "config", json_object_new_string(d->conf_path));
-	return o;
-}
-
-static struct json_object *view_job(struct daemon *d, const struct step *s)
-{
-	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
-	struct json_object *current = json_object_new_object();
-	struct coreset envelope;
-
-	decide_envelope(d, s, &envelope);
-	ADD(o, "id", json_object_new_string(s->id));
-	ADD(o, "order", json_object_new_int64(s->order));
-	if (*s->type)
-		ADD(o, "type", json_object_new_string(s->type));
-	if (s->threads)
-		ADD(o, "threads", json_object_new_int(s->threads));
-	if (s->min_cores)
-		ADD(o, "min_cores", json_object_new_int(s->min_cores));
-	ADD(o, "envelope", ctl_json_coreset(&envelope));
-	if (s->nnodes > 1)
-		ADD(o, "nodes", json_object_new_int(s->nnodes));
-	if (s->has_priority)
-		ADD(o, "priority", json_object_new_string(s->priority_high ? "high" : "low"));
-	if (s->qos > 0)
-		ADD(o, "qos", json_object_new_double(s->qos));
-	for (int i = 0; i < SIGNAL_COUNT; i++) {
-		if (s->signal[i].provenance == PROVENANCE_NONE)
-			continue;
-		if (i == SIGNAL_UTILIZATION)
-			ADD(o, "utilization", number(s->signal[i].value));
-		else
-			ADD(sig, signal_name((enum signal_id)i), number(s->signal[i].value));
-	}
-	ADD(o, "signals", sig);
-	if (coreset_is_empty(&s->coreset)) {
-		json_object_put(current);
-	} else {
-		ADD(current, "coreset", ctl_json_coreset(&s->coreset));
-		ADD(o, "current", current);
-	}
-	return o;
-}
-
-struct json_object *ctl_json_view(struct daemon *d)
-{
-	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-
-	ADD(o, "now_s", json_object_new_double((double)ipc_now_ns() / 1e9));
-	ADD(o, "seed", json_object_new_int(1));
-	for (int i = 0; i < d->jobs.n; i++)
-		if (step_is_managed(d->jobs.step[i]))
-			json_object_array_add(list, view_job(d, d->jobs.step[i]));
-	ADD(o, "jobs", list);
 	return o;
 }

@@ -12,8 +12,8 @@ struct json_object *ctl_json_text(const char *text);           /* "" becomes nul
 struct json_object *ctl_json_coreset(const struct coreset *s); /* empty: null */
 struct json_object *ctl_json_step(struct daemon *d, const struct step *s);
 struct json_object *ctl_json_explain(struct daemon *d, struct step *s);
-/* What the engine sees now, as `colocsim plan --jobs` reads it. */
-struct json_object *ctl_json_view(struct daemon *d);
+/* What the guard knows of all sets of programs. */
+struct json_object *ctl_json_quarantine(struct daemon *d);
 struct json_object *ctl_json_policies(struct daemon *d);
 struct json_object *ctl_json_status(struct daemon *d);
 struct json_object *ctl_json_counters(struct daemon *d);

@@ -19,11 +19,13 @@
 #include "nodesvc/record/record.h"
 #include "nodesvc/slurmacct.h"
 #include "nodesvc/trace/trace.h"
+#include "nodesvc/trace/trail.h"
 
 struct server;
 struct rotate;
 struct ptable;
 struct memory;
+struct quarantine;
 struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
@@ -61,9 +63,10 @@ struct daemon {
 	struct record *record;
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate;   /* NULL: no guard, so no rotation */
-	struct memory *memory;   /* NULL until first needed */
-	struct resctrl *resctrl; /* NULL: resctrl_why_not says why */
+	struct rotate *rotate;         /* NULL: no guard, so no rotation */
+	struct memory *memory;         /* NULL until first needed */
+	struct quarantine *quarantine; /* NULL: nothing is judged */
+	struct resctrl *resctrl;       /* NULL: resctrl_why_not says why */
 	char resctrl_why_not[160];
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
@@ -95,6 +98,7 @@ struct daemon {
 	struct event result[PLAN_EXPERIMENTS_MAX];
 	int n_results;
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
+	struct trail *trail;        /* what the engines were asked since they were made */
 	char slice_ms[16];          /* the option as text */
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
 
@@ -103,8 +107,9 @@ struct daemon {
 	bool metrics_failed;
 	struct slurmacct *slurmacct; /* NULL until first needed */
 
-	struct loop_source *retain; /* store.c */
-	long retained;              /* steps dropped by the present run of slices */
+	struct loop_source *orphans; /* adopt.c; NULL until first needed */
+	struct loop_source *retain;  /* store.c */
+	long retained;               /* steps dropped by the present run of slices */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -151,7 +156,15 @@ int decide_options(struct daemon *d, const char *spec, struct policy_option *ret
 /* Both engines anew, with nothing remembered. */
 int decide_renew(struct daemon *d, struct errbuf *err);
 
-/* recording.c: colocctl record */
+/* recording.c: the trail, for explain --save-view, and colocctl record */
+/* A decision: its view, then the answer of each engine that was asked (a plan, or why not). */
+void recording_begin(struct daemon *d, const struct view *v);
+void recording_answer(
+	struct daemon *d, bool fallback, const struct plan *p, const struct errbuf *why);
+void recording_end(struct daemon *d);
+/* trail_page() with the head of this node. */
+int recording_page(struct daemon *d, uint64_t from, uint64_t to, json_object **ret,
+	uint64_t *ret_next, struct errbuf *err);
 /* @path without '/': in the store. -EBUSY one is on, -EEXIST the file is there. */
 int recording_start(struct daemon *d, const char *path, uint64_t max_bytes, struct errbuf *err);
 /* -ENOENT none is on; else it is over, and an error is the first that writing met. */
@@ -189,6 +202,9 @@ void sample_round(struct daemon *d, int64_t now_ns);
 /* Reads all steps, if interval_ms have passed since they were read. */
 void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
+/* What its hardware counters show now; the step's own samples stay as they are. -ENODATA: nothing
+ * is counted. */
+int sample_count(struct daemon *d, struct step *s, struct sample *ret);
 /* It was moved, or its neighbours were: read at every interval for a while. */
 void sample_unsettle(struct step *s);
 
@@ -237,6 +253,8 @@ void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);
+/* A step's end could not be written to the ledger: again, until it can. */
+void adopt_orphans_later(struct daemon *d);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
 

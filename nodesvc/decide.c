@@ -19,6 +19,7 @@
 #include "nodesvc/memory.h"
 #include "nodesvc/place.h"
 #include "nodesvc/ptable.h"
+#include "nodesvc/quarantine.h"
 
 /* ---- view ---- */
 
@@ -109,12 +110,30 @@ static bool list_is_full(const char *list)
 
 static void list_shares(struct daemon *d, const struct step *s, char *buf, size_t size)
 {
-	*buf = '\0';
-	for (int i = 0; i < d->jobs.n && !list_is_full(buf); i++) {
-		const struct step *o = d->jobs.step[i];
+	bool twice = false; /* several nodes of one machine: an id may come again */
+	bool full = false;
+	size_t len = 0;
 
-		if (o != s && step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset))
+	*buf = '\0';
+	for (int i = 0; i < d->jobs.n && !full; i++) {
+		const struct step *o = d->jobs.step[i];
+		size_t n;
+
+		if (o == s || !step_is_managed(o) || !coreset_intersects(&o->coreset, &s->coreset))
+			continue;
+		/* This runs for each pair of steps: what step_note() does, without looking. */
+		n = strlen(o->id);
+		twice |= o->nodeid != 0;
+		if (twice || len + n + 6 >= size) {
 			step_note(buf, size, ",", o->id, false);
+			len = strlen(buf);
+			full = list_is_full(buf);
+			continue;
+		}
+		if (len)
+			buf[len++] = ',';
+		memcpy(buf + len, o->id, n + 1);
+		len += n;
 	}
 }
 
@@ -123,6 +142,7 @@ static void note_decision(struct daemon *d, struct step *s, const char *event,
 {
 	struct decision *dec = step_new_decision(s);
 
+	dec->number = trail_number(d->trail);
 	dec->event = event;
 	snprintf(dec->policy, sizeof(dec->policy), "%s", s->policy);
 	dec->from = *from;
@@ -283,13 +303,11 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	int64_t start_ns;
 	int rc;
 
-	if (d->trace)
-		trace_begin(d->trace, v);
+	recording_begin(d, v);
 	start_ns = ipc_now_ns();
 	rc = engine_decide(d->engine, v, &d->plan, why);
 	metrics_note(&d->decision_times, ipc_now_ns() - start_ns);
-	if (d->trace)
-		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? why->text : NULL);
+	recording_answer(d, false, rc == 0 ? &d->plan : NULL, why);
 	d->decided_by = engine_policy(d->engine)->name;
 	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
 	if (what)
@@ -301,12 +319,9 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	if (rc < 0) {
 		d->decided_by = engine_policy(d->fallback)->name;
 		rc = engine_decide(d->fallback, v, &d->plan, err);
-		if (d->trace)
-			trace_fallback(
-				d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err->text : NULL);
+		recording_answer(d, true, rc == 0 ? &d->plan : NULL, err);
 	}
-	if (d->trace)
-		trace_end(d->trace);
+	recording_end(d);
 	return rc;
 }
 
@@ -316,16 +331,31 @@ static void tell_end(struct daemon *d, const struct view *v)
 	struct errbuf err = {.text = ""};
 	int rc;
 
-	if (d->trace)
-		trace_begin(d->trace, v);
+	recording_begin(d, v);
 	rc = engine_decide(d->engine, v, &d->plan, &err);
-	if (d->trace)
-		trace_ruling(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err.text : NULL);
+	recording_answer(d, false, rc == 0 ? &d->plan : NULL, &err);
 	rc = engine_decide(d->fallback, v, &d->plan, &err);
-	if (d->trace) {
-		trace_fallback(d->trace, rc == 0 ? &d->plan : NULL, rc < 0 ? err.text : NULL);
-		trace_end(d->trace);
-	}
+	recording_answer(d, true, rc == 0 ? &d->plan : NULL, &err);
+	recording_end(d);
+}
+
+/* What a plan without placements still says: who takes turns, who borrows. */
+static void take_turns(struct daemon *d, struct step **steps)
+{
+	rotate_plan(d, &d->plan, steps);
+	lend_plan(d, &d->plan, steps);
+	rotate_update(d);
+	lend_update(d);
+}
+
+/* The policy is not to rule these steps: of its plan nothing is done. */
+static void hold_plan(struct daemon *d, enum event_type type, struct step **steps)
+{
+	quarantine_hold(d, event_name(type));
+	d->plan.n_slices = 0;
+	for (int i = 0; i < d->plan.n_jobs; i++)
+		d->plan.job[i].n_lent = 0;
+	take_turns(d, steps);
 }
 
 void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
@@ -341,10 +371,12 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	int64_t now_ns = ipc_now_ns();
 	int rc, moved = 0;
 
-	if (type != EVENT_TICK)
+	if (type != EVENT_TICK) {
 		trial_abort(d);
-	else if (trial_is_on(d))
+		quarantine_stale(d);
+	} else if (trial_is_on(d)) {
 		return;
+	}
 	for (int i = 0; i < d->n_results; i++)
 		event[v.n_events++] = d->result[i];
 	d->n_results = 0;
@@ -374,6 +406,10 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 			err.text);
 		return;
 	}
+	if (quarantine_holds(d, fallback)) {
+		hold_plan(d, type, steps);
+		return;
+	}
 	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
@@ -382,11 +418,9 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
+	quarantine_let_go(d, strcmp(policy, "none") != 0);
 	if (strcmp(policy, "none") == 0) {
-		rotate_plan(d, &d->plan, steps);
-		lend_plan(d, &d->plan, steps);
-		rotate_update(d);
-		lend_update(d);
+		take_turns(d, steps);
 		return;
 	}
 	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);

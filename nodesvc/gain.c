@@ -20,10 +20,15 @@ double gain_mean_sd(const struct gain_mean *m)
 
 bool gain_abba(const double speed[4], double *ret_log_ratio)
 {
+	double r;
+
 	for (int i = 0; i < 4; i++)
 		if (!(speed[i] > 0) || !isfinite(speed[i]))
 			return false;
-	*ret_log_ratio = (log(speed[0]) + log(speed[3]) - log(speed[1]) - log(speed[2])) / 2;
+	r = (log(speed[0]) + log(speed[3]) - log(speed[1]) - log(speed[2])) / 2;
+	if (fabs(r) > log(GAIN_RATIO_MAX))
+		return false;
+	*ret_log_ratio = r;
 	return true;
 }
 

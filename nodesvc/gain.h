@@ -11,6 +11,10 @@
 #include <stdbool.h>
 
 #define GAIN_MIN 3
+/* A program that is so much faster or slower for a moment met something else than a placement, a
+ * counter that jumped for one. (Seen: a spinning program at 1/41 of its speed for one neighbour
+ * that wakes.) */
+#define GAIN_RATIO_MAX 200.0
 
 /* Running mean and spread (Welford). Zeroed: empty. */
 struct gain_mean {
@@ -29,7 +33,7 @@ struct gain_estimate {
 /*
  * gain_abba - one paired window: speeds of the four stretches in the order A B B A. Logarithm of
  * A over B; a drift that is linear in time over the four (in the logarithm) falls out.
- * false: a speed is not above 0, nothing is to be learnt.
+ * false: a speed is not above 0, or the ratio beyond GAIN_RATIO_MAX: nothing is to be learnt.
  */
 bool gain_abba(const double speed[4], double *ret_log_ratio);
 

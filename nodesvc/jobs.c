@@ -196,6 +196,8 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 {
 	size_t len = strlen(list), tlen = strlen(text);
 
+	if (len >= 3 && memcmp(list + len - 3, "...", 3) == 0)
+		return;
 	for (const char *p = list; *p;) {
 		const char *end = strstr(p, sep);
 		size_t n = end ? (size_t)(end - p) : strlen(p);
@@ -208,11 +210,15 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 	}
 	/* A full list keeps its beginning and ends in "...": history is for reading. */
 	if (len + strlen(sep) + tlen + 5 >= size) {
-		if (len < 3 || strcmp(list + len - 3, "...") != 0)
-			snprintf(list + len, size - len, "%s...", sep);
+		snprintf(list + len, size - len, "%s...", sep);
 		return;
 	}
 	snprintf(list + len, size - len, "%s%s", len ? sep : "", text);
+}
+
+const char *step_reason(const struct step *s)
+{
+	return s->held && step_is_managed(s) ? s->held_why : s->reason;
 }
 
 bool step_is_managed(const struct step *s)

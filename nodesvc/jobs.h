@@ -59,6 +59,7 @@ struct explain {
 };
 
 struct decision {
+	uint64_t number; /* trail.h */
 	double t_unix;
 	const char *event; /* static text */
 	char policy[32];
@@ -112,6 +113,9 @@ struct step {
 	char policy[32];            /* that rules it now */
 	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
 	char why[PLAN_WHY_MAX];     /* the last plan's sentence */
+	bool held;                  /* quarantine.h: left to Slurm's placement */
+	char held_why[PLAN_WHY_MAX];
+	char guard[16]; /* what the guard said of its set: "better", "worse", "quarantined"; "" */
 	bool has_priority, priority_high, exclude, omp, user_bound, batch, dry_run;
 	double qos;
 	int min_cores, nnodes, ntasks, cpus_per_task; /* cpus_per_task 0: not chosen by the user */
@@ -216,6 +220,8 @@ int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
 /* Where its threads may run: its own cores and those lent to it. */
 struct coreset step_cpus(const struct step *s);
+/* Why it is where it is, or not where it was asked to be; "" nothing to say. */
+const char *step_reason(const struct step *s);
 /* May the engine place it? (not excluded, aside, released) */
 bool step_is_managed(const struct step *s);
 int jobs_count_managed(const struct jobs *j);

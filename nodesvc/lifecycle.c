@@ -15,6 +15,7 @@
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 #include "nodesvc/ptable.h"
+#include "nodesvc/quarantine.h"
 
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)
@@ -77,7 +78,7 @@ static void put_step_reply(const struct step *s, struct msg *reply)
 	msg_init(reply, "step_ok");
 	msg_put(reply, "policy", s->policy);
 	msg_put(reply, "req_policy", s->req_policy);
-	msg_put(reply, "reason", s->reason);
+	msg_put(reply, "reason", step_reason(s));
 	for (int i = 0; i < s->n_env; i++) {
 		if (*s->env[i].why)
 			continue;
@@ -170,11 +171,12 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (s->status == STATUS_PENDING) {
 		sample_open_step(d, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);
-		if (strcmp(s->policy, "none") != 0 && !s->dry_run && !d->conf.dry_run &&
-			!start_control(d, s)) {
+		/* The guard judges placements: both sides of its windows have the environment. */
+		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run &&
+			!d->conf.dry_run && !start_control(d, s)) {
 			find_links(d, s, m);
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
-				topo_count_cores(d->topo, &s->coreset));
+				topo_count_cores(d->topo, s->held ? &s->envelope : &s->coreset));
 		}
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";
@@ -230,8 +232,10 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	if (rc == 0 && !(s = find_step(d, &key)))
 		rc = err_set(
 			&err, -ENOENT, "step %u.%u is not registered", key.job_id, key.step_id);
-	if (rc == 0 && !s->located)
+	if (rc == 0 && !s->located) {
 		rc = lifecycle_locate(d, s, (pid_t)pid, &err);
+		quarantine_stale(d); /* its allocation may be another than was said */
+	}
 	if (rc == 0 && !step_find_task(s, (uint32_t)lid))
 		rc = step_add_task(s, (uint32_t)lid, (pid_t)pid);
 	/* All tasks of a step wait for the last one's fork before any execs, and Slurm still sets
@@ -248,7 +252,7 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	msg_put(reply, "coreset", coreset_format(&s->coreset, cores, sizeof(cores)));
 	msg_putf(reply, "cores", "%d", topo_count_cores(d->topo, &s->coreset));
 	msg_put(reply, "policy", s->policy);
-	msg_put(reply, "reason", *s->reason ? s->reason : s->why);
+	msg_put(reply, "reason", *step_reason(s) ? step_reason(s) : s->why);
 }
 
 static enum step_state final_state(const struct step *s)
@@ -279,8 +283,10 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	lend_end(d, s);
 	memory_leave(d, s);
 	/* Mostly gone already; then this only empties the ledger. */
-	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
+	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0) {
 		log_error("step %s: restore at its end: %s", s->id, err.text);
+		adopt_orphans_later(d);
+	}
 	trial_abort(d);
 	track_close(d, s);
 	lifecycle_put_row(d, s, final_state(s), end_of(s, end_unix_ns));

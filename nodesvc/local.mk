@@ -31,6 +31,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/reconcile.c \
+	nodesvc/quarantine.c nodesvc/quarantine.h \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
@@ -51,9 +52,11 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_rotate
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_rotate
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_rotate
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -69,6 +72,9 @@ tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_quarantine_SOURCES = tests/unit/test_quarantine.c tests/unit/tmpdir.h
+tests_unit_test_quarantine_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_quarantine_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_rotate_SOURCES = tests/unit/test_rotate.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_rotate_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

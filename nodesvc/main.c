@@ -27,6 +27,7 @@
 #include "nodesvc/memory.h"
 #include "nodesvc/notify.h"
 #include "nodesvc/ptable.h"
+#include "nodesvc/quarantine.h"
 
 #define LOCK_WAIT_NS INT64_C(2000000000)
 
@@ -179,6 +180,9 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		&d->conf.events);
 	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
 		return rc;
+	/* Before anybody is adopted: who was left alone stays so. */
+	if ((rc = quarantine_open(d, err)) < 0)
+		return rc;
 	rotate_open(d);
 	if ((rc = idle_restore_all(d->actuate, err)) < 0)
 		log_error("priorities that a former colocd changed: %s", err->text);
@@ -224,6 +228,7 @@ static void daemon_close(struct daemon *d)
 	jobs_done(&d->jobs);
 	decide_close(d);
 	ptable_close(d);
+	quarantine_close(d);
 	actuate_close(d->actuate);
 	slurmacct_close(d);
 	record_close(d->record);

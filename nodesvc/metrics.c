@@ -12,6 +12,7 @@
 #include "config.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
 
 /* Decisions take microseconds; a millisecond is a bad one. */
 const double METRICS_BOUNDS[METRICS_BUCKETS] = {1e-5, 3e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};
@@ -112,6 +113,30 @@ static void write_decisions(FILE *f, const struct daemon *d)
 	fprintf(f, "coloc_decision_seconds_count %llu\n", (unsigned long long)n);
 }
 
+/* The guard over policies. */
+static void write_guard(FILE *f, const struct daemon *d)
+{
+	uint64_t windows, begun;
+	int active = 0, held = 0;
+
+	for (int i = 0; i < quarantine_count(d); i++)
+		active += quarantine_is_active(quarantine_get(d, i));
+	for (int i = 0; i < d->jobs.n; i++)
+		held += d->jobs.step[i]->held;
+	quarantine_totals(d, &windows, &begun);
+	head(f, "coloc_guard_quarantined_sets", "gauge",
+		"Sets of programs that a policy is kept away from.");
+	fprintf(f, "coloc_guard_quarantined_sets %d\n", active);
+	head(f, "coloc_guard_held_steps", "gauge",
+		"Steps that are left to Slurm's placement for that.");
+	fprintf(f, "coloc_guard_held_steps %d\n", held);
+	head(f, "coloc_guard_quarantines_total", "counter", "Quarantines that began.");
+	fprintf(f, "coloc_guard_quarantines_total %llu\n", (unsigned long long)begun);
+	head(f, "coloc_guard_windows_total", "counter",
+		"Windows in which a set of programs was judged.");
+	fprintf(f, "coloc_guard_windows_total %llu\n", (unsigned long long)windows);
+}
+
 void metrics_write(FILE *f, const struct daemon *d)
 {
 	int64_t size = d->record ? record_size_bytes(d->record, NULL) : -1;
@@ -126,6 +151,7 @@ void metrics_write(FILE *f, const struct daemon *d)
 	fprintf(f, "coloc_uptime_seconds %.3f\n", (double)(ipc_now_ns() - d->start_mono_ns) / 1e9);
 	write_steps(f, d);
 	write_decisions(f, d);
+	write_guard(f, d);
 	if (size >= 0) {
 		head(f, "coloc_store_bytes", "gauge", "Accounting store in use.");
 		fprintf(f, "coloc_store_bytes %lld\n", (long long)size);

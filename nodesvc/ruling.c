@@ -9,6 +9,10 @@
 
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
+
+/* Of memory, at most. */
+#define TRAIL_BYTES (4u << 20)
 
 int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max)
 {
@@ -61,6 +65,7 @@ static int set_ruling(struct daemon *d, const char *spec, const char *by, struct
 	snprintf(d->ruling, sizeof(d->ruling), "%s", spec);
 	snprintf(d->ruling_by, sizeof(d->ruling_by), "%s", by);
 	recording_engine(d, false);
+	quarantine_stale(d);
 	return 0;
 }
 
@@ -81,13 +86,35 @@ int decide_renew(struct daemon *d, struct errbuf *err)
 	d->engine = ruling;
 	d->engine_is_new = true;
 	d->fallback = fallback;
+	recording_engine(d, false);
+	recording_engine(d, true);
 	return 0;
+}
+
+/*
+ * Nobody is placed: what a policy remembers is of no use. It begins anew where the trail would
+ * else grow for as long as the service runs, and where the ruling one does so in any case.
+ */
+static void begin_anew(struct daemon *d, bool ruling_is_new)
+{
+	struct engine *fallback;
+	struct errbuf err;
+
+	if (!ruling_is_new && trail_bytes(d->trail) > TRAIL_BYTES / 4)
+		decide_renew(d, &err);
+	if (!ruling_is_new || make_engine(d, d->conf.fallback, &fallback, &err) < 0)
+		return;
+	engine_free(d->fallback);
+	d->fallback = fallback;
+	recording_engine(d, true);
 }
 
 int decide_open(struct daemon *d, struct errbuf *err)
 {
 	int rc = plan_init(&d->plan, JOBS_MAX, err);
 
+	if (rc == 0)
+		rc = trail_create(&d->trail, TRAIL_BYTES, err);
 	if (rc < 0)
 		return rc;
 	d->plan.want_explain = true;
@@ -97,6 +124,7 @@ int decide_open(struct daemon *d, struct errbuf *err)
 	rc = set_ruling(d, d->conf.policy, "", err);
 	if (rc < 0)
 		return err_wrap(err, rc, "key 'policy'");
+	recording_engine(d, true);
 	rc = trial_open(d, err);
 	if (rc == 0)
 		rc = sample_open(d, err);
@@ -108,6 +136,8 @@ void decide_close(struct daemon *d)
 	engine_free(d->engine);
 	engine_free(d->fallback);
 	d->engine = d->fallback = NULL;
+	trail_free(d->trail);
+	d->trail = NULL;
 	plan_done(&d->plan);
 	if (d->tick)
 		loop_remove(d->loop, d->tick);
@@ -133,6 +163,7 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err)
 	engine_free(d->fallback);
 	d->fallback = fallback;
 	recording_engine(d, true);
+	quarantine_stale(d);
 	if (d->ticking) {
 		d->ticking = false;
 		decide_start_ticking(d);
@@ -167,17 +198,21 @@ int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *
 			return err_set(err, -EPERM, "policy '%s' is not in allow_policies", name);
 	}
 	if (empty && (!*spec || d->conf.policy_lock)) {
-		if (strcmp(d->ruling, d->conf.policy) != 0 || *d->ruling_by) {
+		bool other = strcmp(d->ruling, d->conf.policy) != 0 || *d->ruling_by;
+
+		if (other) {
 			int rc = set_ruling(d, d->conf.policy, "", err);
 
 			if (rc < 0)
 				return rc;
 		}
+		begin_anew(d, other);
 	} else if (empty) {
 		int rc = set_ruling(d, want, step_id, err);
 
 		if (rc < 0)
 			return rc;
+		begin_anew(d, true);
 		log_info("policy %s rules: step %s asked for it", d->ruling, step_id);
 	}
 	if (*spec && strcmp(d->ruling, want) != 0) {

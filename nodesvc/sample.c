@@ -80,6 +80,19 @@ void sample_close_step(struct daemon *d, struct step *s)
 	s->counters = NULL;
 }
 
+int sample_count(struct daemon *d, struct step *s, struct sample *ret)
+{
+	char cgroup[sizeof(s->cgroup.step_path) + 1];
+	struct counter_target target = {
+		.tid = s->pace.tid, .n_tids = s->pace.n_tids, .cgroup = cgroup};
+	struct errbuf err;
+
+	if (!s->counters || s->pace.n_tids == 0)
+		return -ENODATA;
+	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
+	return d->counters.ops->read(s->counters, &target, ret, &err);
+}
+
 static void read_counters(struct daemon *d, struct step *s, const pid_t *tid, int n_tids)
 {
 	char cgroup[sizeof(s->cgroup.step_path) + 1];

@@ -11,6 +11,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
 
 /* After a start or a move: caches fill, threads settle. */
 #define SKIP_SAMPLES 2
@@ -18,6 +19,8 @@
 #define SAME_PHASE 1.25
 /* A co-run's figures need the speeds of all for this share of its time. */
 #define KNOWN_SHARE 0.8
+/* A sample taken at the same tick needs no second reading. */
+#define FRESH_NS INT64_C(5000000)
 /* In one interval: the one that is cut at its end is then a small part. */
 #define MANY_REPORTS 10
 /* Below it a step mostly waits: twice a few per cent is no other phase (seen: 0.05 and 0.10 from
@@ -48,8 +51,8 @@ static bool is_one_thread(const struct step *s)
 void track_read_work(struct daemon *d, struct step *s, struct track_work *ret)
 {
 	struct signal rate;
+	struct sample now;
 
-	(void)d;
 	*ret = (struct track_work){.basis = PROVENANCE_NONE};
 	if (s->pages) {
 		app_read(&s->pages->app, s->pages->report, ipc_now_ns(), &rate);
@@ -61,11 +64,15 @@ void track_read_work(struct daemon *d, struct step *s, struct track_work *ret)
 			return;
 		}
 	}
-	if (s->has_sample && is_one_thread(s) &&
-		(s->last_sample.valid & COUNTER_BIT(COUNTER_INSTRUCTIONS)))
-		*ret = (struct track_work){
-			.total = (double)s->last_sample.count[COUNTER_INSTRUCTIONS],
-			.t_ns = s->last_sample.t_ns,
+	if (!s->has_sample || !is_one_thread(s))
+		return;
+	/* The last sample may be of another placement: interval_ms ago. */
+	now = s->last_sample;
+	if (ipc_now_ns() - now.t_ns > FRESH_NS && sample_count(d, s, &now) < 0)
+		return;
+	if (now.valid & COUNTER_BIT(COUNTER_INSTRUCTIONS))
+		*ret = (struct track_work){.total = (double)now.count[COUNTER_INSTRUCTIONS],
+			.t_ns = now.t_ns,
 			.count = s->sample_no,
 			.basis = PROVENANCE_HW};
 }
@@ -75,7 +82,10 @@ double track_speed(const struct track_work *a, const struct track_work *b, uint6
 	double seconds = (double)(b->t_ns - a->t_ns) / 1e9;
 
 	if (a->basis != b->basis || a->basis == PROVENANCE_NONE || seconds <= 0 ||
-		b->count - a->count < min_count || b->total < a->total)
+		b->total < a->total)
+		return NAN;
+	/* Counters are exact at every reading; between two reports a program has done more. */
+	if (a->basis == PROVENANCE_APP && (b->count < a->count || b->count - a->count < min_count))
 		return NAN;
 	return (b->total - a->total) / seconds;
 }
@@ -626,6 +636,7 @@ void track_figures(struct daemon *d, struct step *s, bool complete, struct step_
 	if (t->windows.n)
 		f.gain_basis = provenance_name(t->last.basis);
 	f.launch = t->launch;
+	f.guard = quarantine_word(s);
 	f.phases = t->n_phases ? t->changes : -1;
 	f.moves = s->rebinds;
 	*ret = f;

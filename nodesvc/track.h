@@ -125,7 +125,8 @@ void track_close(struct daemon *d, struct step *s);
 
 /* Work so far, read now. */
 void track_read_work(struct daemon *d, struct step *s, struct track_work *ret);
-/* Units/s between two readings with at least @min_count counts between; NAN unknown. */
+/* Units/s between two readings with at least @min_count reports between, if it is reports they are
+ * of; NAN unknown. */
 double track_speed(const struct track_work *a, const struct track_work *b, uint64_t min_count);
 const char *track_unit(const struct step *s);
 /* Seconds, as whoever reads the log has them. */

@@ -15,6 +15,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
 
 /* Caches and threads settle after a change of cores before anything is measured. */
 #define SETTLE_MS 100
@@ -141,20 +142,30 @@ static void measure_all(struct daemon *d, int stretch)
 	}
 }
 
-static void take_windows(struct daemon *d)
+/* True: decide anew. */
+static bool take_windows(struct daemon *d)
 {
+	struct quarantine_window all = {0};
+
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		double r;
 
-		if (!is_placed(s) || !gain_abba(s->track.stretch, &r))
+		if (!is_placed(s))
 			continue;
+		all.steps++;
+		if (!gain_abba(s->track.stretch, &r))
+			continue;
+		all.known++;
+		all.sum_log += r;
+		all.bases |= UINT32_C(1) << s->track.last.basis;
 		gain_mean_add(&s->track.windows, r);
 		s->dirty = true;
 		log_debug("step %s: window %d: %.3f, %.3f, %.3f, %.3f", s->id, s->track.windows.n,
 			s->track.stretch[A1], s->track.stretch[B1], s->track.stretch[B2],
 			s->track.stretch[A2]);
 	}
+	return quarantine_window(d, &all);
 }
 
 /* The time under Slurm's placement is what is rationed. */
@@ -168,6 +179,7 @@ static int64_t window_pause_ns(const struct daemon *d)
 static void step_window(struct daemon *d)
 {
 	int next_ms = STRETCH_MS;
+	bool decide;
 
 	switch (d->trial.stage++) {
 	case 0:
@@ -194,11 +206,13 @@ static void step_window(struct daemon *d)
 		break;
 	default:
 		measure_all(d, A2);
-		take_windows(d);
+		decide = take_windows(d);
 		finish(d);
 		d->trial.next_window_ns =
 			ipc_now_ns() + window_pause_ns(d) -
 			INT64_C(1000000) * (2 * PLACED_MS + 2 * STRETCH_MS + 2 * SETTLE_MS);
+		if (decide)
+			decide_run(d, EVENT_TICK, NULL, NULL);
 		return;
 	}
 	loop_set_timer(d->trial.timer, next_ms, 0);

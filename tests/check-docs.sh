@@ -98,6 +98,37 @@ check_citation() {
   return 1
 }
 
+# What version 1.2.0 of the Citation File Format asks of a file and of each reference.
+check_citation_form() {
+  awk '
+    function bad(text) { print "check-docs: CITATION.cff: " text > "/dev/stderr"; failed = 1 }
+    function close_reference() {
+      if (n && !(has["type"] && has["title"] && has["authors"]))
+        bad("reference " n " lacks type, title or authors")
+      split("", has)
+    }
+    /^[a-z-]+:/ { sub(/:.*/, ""); top[$0]++; inside = $0 == "references"; next }
+    inside && /^  - [a-z-]+:/ { close_reference(); n++ }
+    inside && /^(  - |    )[a-z-]+:/ {
+      line = $0
+      sub(/^(  - |    )/, "", line)
+      key = line
+      sub(/:.*/, "", key)
+      has[key] = 1
+      if (key !~ /^(type|title|authors|collection-title|journal|volume|issue|year|doi|url|start|end)$/)
+        bad("line " NR ": unknown key " key)
+      if (key == "doi" && line !~ /^doi: 10\.[0-9]+\/[A-Za-z0-9:\/_;.()-]+$/) bad("line " NR ": no DOI")
+      if (key == "year" && line !~ /^year: [12][0-9][0-9][0-9]$/) bad("line " NR ": no year")
+    }
+    END {
+      close_reference()
+      split("cff-version message title authors license version", need, " ")
+      for (i in need) if (top[need[i]] != 1) bad(need[i] " is not there once")
+      if (n < 5) bad("fewer than five references")
+      exit failed
+    }' "$top/CITATION.cff"
+}
+
 # Links between our own pages lead to a file. A path may hold no blank and no parenthesis.
 check_links() {
   rc=0
@@ -117,6 +148,7 @@ check_links() {
 
 check_keys
 check_citation || failed=1
+check_citation_form || failed=1
 (cd "$top" && check_links) || failed=1
 sed -n 's/.*\] = { *"\(coloc[a-z-]*\)".*/--\1/p' "$top/spank/opts.c" |
   have doc/coloc.7 option || failed=1

@@ -42,6 +42,56 @@ grep -q '"policy":"lira,tie=first,h=0"' "$dir/one" || complain "options of a pol
 ! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "eval --json has a figure that is none"
 eval_it | grep -q '^simulated:' || complain "eval does not say simulated"
 
+# CSV: a record for each policy, the same figures as in JSON; the same columns whatever is asked.
+eval_it --csv >"$dir/csv"
+[ "$(wc -l <"$dir/csv")" = 5 ] || complain "eval --csv: not a heading and four records"
+[ "$(grep -c "$(printf '\r')\$" "$dir/csv")" = 5 ] || complain "eval --csv: lines do not end in CR LF"
+# column FILE NAME: its values; a field in quotes counts as one.
+column() { awk -F, -v c="$2" '{ sub(/\r$/, ""); gsub(/"[^"]*"/, "Q") } NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) n = i } NR > 1 { print $n }' "$1"; }
+column "$dir/csv" stp | sort -g >"$dir/1"
+sed -n 's/^ *"stp":\([0-9.]*\),*$/\1/p' "$dir/one" | sort -g >"$dir/2"
+paste "$dir/1" "$dir/2" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-12) exit 1 } END { if (NR != 4) exit 1 }' ||
+  complain "eval --csv: other figures than --json: $(cat "$dir/1" "$dir/2")"
+
+# Sweeps: the cross product, each point as an eval of its own, the same bytes with other workers.
+sweep_it() {
+  "$sim" eval --population=lira --combos=2 --seconds=20 --policies=fair,lira "$@" \
+    --sweep=lira.h=0:0.1:0.05 --sweep=jobs=2,3
+}
+sweep_it --csv --workers=1 >"$dir/csv"
+sweep_it --csv --workers=3 | cmp - "$dir/csv" >&2 || complain "a sweep gave other bytes with three workers"
+[ "$(wc -l <"$dir/csv")" = 13 ] || complain "eval --sweep --csv: not 12 records"
+column "$dir/csv" lira.h | sort -u | paste -sd' ' >"$dir/1"
+[ "$(cat "$dir/1")" = "0 0.05 0.1" ] || complain "eval --sweep: values $(cat "$dir/1")"
+"$sim" eval --population=lira --combos=2 --seconds=20 --policies=fair,lira:h=0.05 --jobs=3 --csv >"$dir/2"
+[ "$(awk -F, '$6 == 3 && $8 == "0.05" && $9 == "lira" { print $11 }' "$dir/csv")" = \
+  "$(awk -F'"' '/lira,h/ { print $3 }' "$dir/2" | cut -d, -f3)" ] || complain "a point of a sweep is not what eval says alone"
+sweep_it --json | grep -q '"bench":"sweep"' || complain "eval --sweep --json says no bench"
+[ "$(sweep_it | grep -c '^0')" = 12 ] || complain "eval --sweep prints no table of 12"
+for factor in machine.latency penalty.wake program.mlp; do
+  status 0 eval --population=lira --combos=1 --seconds=10 --policies=linux,fair --sweep=$factor=1,3 --csv
+  [ "$(column "$dir/out" stp | sort -u | wc -l)" -gt 2 ] || complain "--sweep=$factor changes nothing"
+done
+while read -r bad why; do
+  status 2 eval --population=lira --policies=lira --combos=1 --seconds=5 "--sweep=$bad"
+  grep -q -e "$why" "$dir/err" || complain "--sweep=$bad: $(cat "$dir/err")"
+done <<'END'
+jobs=0,4 jobs: '0': whole number
+jobs=4,x jobs: 'x': whole
+jops=1 jops: '1': no such key
+workers=1 workers: '1': no such key
+dio.h=1 dio.h: '1': no such policy
+lira.h=0,x h=x
+lira.colour=1 colour
+machine.colour=1 no such constant
+machine.latency=0 latency: '0': a factor
+numa=near --numa=near
+phases=moon phases: 'moon'
+seconds=3:1:1 FROM:TO:STEP
+END
+status 2 eval --population=lira --policies=lira --csv --json
+status 2 eval --population=lira --policies=lira --sensitivity=0.1 --csv
+
 # Every population: whole figures, and the same bytes with other workers.
 for population in lira parsec latent adversarial measured spec-wl mapper; do
   for workers in 1 4; do
@@ -91,6 +141,11 @@ END
 "$sim" run --json "$dir/w.yaml" | grep -q '"provenance":"simulated"' ||
   complain "run --json does not say simulated"
 
+"$sim" run --csv "$dir/w.yaml" >"$dir/csv"
+[ "$(wc -l <"$dir/csv")" = 5 ] || complain "run --csv: not two records for each of two policies"
+[ "$(column "$dir/csv" program | paste -sd' ')" = "a b a b" ] || complain "run --csv: $(cat "$dir/csv")"
+status 2 run --csv --json "$dir/w.yaml"
+
 # What every policy decides over a run is decided again in replay, bit for bit.
 for policy in lira lira-static callisto sbmp sbmp-pp sbmp-cd mapper dio llc-complex gang hillclimb; do
   rm -f "$dir/trace"
@@ -123,6 +178,9 @@ done
 grep -q '"provenance":"simulated"' "$dir/one" || complain "run --json of tasks does not say simulated"
 [ "$("$sim" run "$dir/tasks.yaml" | grep -c '^simulated:')" = 7 ] ||
   complain "run of tasks does not say simulated in each line"
+"$sim" run --csv "$dir/tasks.yaml" >"$dir/csv"
+[ "$(wc -l <"$dir/csv")" = 8 ] || complain "run --csv of tasks: not a heading and seven records"
+column "$dir/csv" provenance | grep -qv simulated && complain "run --csv of tasks does not say simulated"
 status 1 run --policy=lira "$dir/tasks.yaml"
 grep -q "policy 'lira': tasks are placed by das-\* only" "$dir/err" || complain "no reason for lira"
 status 1 run --policy=das-dam-c,weight=9 "$dir/tasks.yaml"

@@ -36,8 +36,8 @@ struct ctl_cmd {
 };
 
 extern const struct ctl_cmd cmd_bundle, cmd_check, cmd_counters, cmd_drain, cmd_explain, cmd_jobs,
-	cmd_ping, cmd_policies, cmd_profile, cmd_record, cmd_release, cmd_reload, cmd_resume,
-	cmd_status, cmd_top, cmd_vacuum;
+	cmd_ping, cmd_policies, cmd_profile, cmd_quarantine, cmd_record, cmd_release, cmd_reload,
+	cmd_resume, cmd_status, cmd_top, cmd_vacuum;
 
 /* All of them, NULL at the end. */
 extern const struct ctl_cmd *const CTL_COMMANDS[];

@@ -123,6 +123,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		answer(f, ctl, "jobs");
 		answer(f, ctl, "policies");
 		answer(f, ctl, "counters");
+		answer(f, ctl, "quarantine_list");
 		file(f, COLOC_SYSCONFDIR "/coloc.yaml");
 		output_of(f, "journalctl -u colocd -n " LOG_LINES " --no-pager 2>&1");
 		if (fflush(f) != 0 || (f != stdout && fclose(f) != 0))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "nodesvc/ctl/cmd.h"
 #include "nodesvc/ctl/say.h"
@@ -7,16 +9,24 @@
 
 struct options {
 	bool save_view;
+	long long decision; /* 0: the last one */
 };
 
 static int take(int c, const char *value, void *arg)
 {
 	struct options *o = arg;
+	char *end;
 
 	(void)c;
-	(void)value;
 	o->save_view = true;
-	return EXIT_OK;
+	if (!value)
+		return EXIT_OK;
+	errno = 0;
+	o->decision = strtoll(value, &end, 10);
+	if (*value >= '0' && *value <= '9' && !*end && !errno && o->decision > 0)
+		return EXIT_OK;
+	return ctl_error(
+		EXIT_USAGE, "explain: --save-view=%s: the number of a decision expected", value);
 }
 
 static void show_now(struct json_object *now)
@@ -72,8 +82,8 @@ static void show_decision(struct json_object *d)
 {
 	char when[32], text[1024];
 
-	printf("%-14s %s\n", say_clock(show_double(d, "t_unix"), when, sizeof(when)),
-		say_decision(d, text, sizeof(text)));
+	printf("%-8s %5s %s\n", say_clock(show_double(d, "t_unix"), when, sizeof(when)),
+		show_text(d, "decision"), say_decision(d, text, sizeof(text)));
 	show_figures(show_get(d, "explain"));
 }
 
@@ -115,6 +125,29 @@ static void show_speeds(struct json_object *f)
 			show_double(f, "unmeasured_s"));
 }
 
+/* Does placing make the programs that run together slower than Slurm's placement would? */
+static void show_guard(struct json_object *g)
+{
+	double lo = show_double(g, "lo"), hi = show_double(g, "hi");
+	char until[64] = "", when[32];
+	time_t t = (time_t)show_int(g, "until_unix_s", 0);
+	struct tm tm;
+
+	if (!*show_text(g, "verdict"))
+		return;
+	if (*show_text(g, "why")) {
+		show_line(stdout, "Guard", "%s: %s", show_text(g, "verdict"), show_text(g, "why"));
+		return;
+	}
+	if (t && localtime_r(&t, &tm) && strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(until, sizeof(until), "; in quarantine until %s", when);
+	show_line(stdout, "Guard",
+		"%s: %.3f (%.3f to %.3f) of the speed under Slurm's placement with %s, %s windows, "
+		"by %s%s",
+		show_text(g, "verdict"), show_double(g, "ratio"), lo, hi, show_text(g, "policy"),
+		show_text(g, "windows"), show_text(g, "basis"), until);
+}
+
 static void show_phases(struct json_object *phases)
 {
 	struct json_object *table = show_get(phases, "table");
@@ -135,6 +168,7 @@ static void show(struct json_object *o)
 	show_now(show_get(o, "now"));
 	show_signals(show_get(o, "now"));
 	show_speeds(show_get(o, "figures"));
+	show_guard(show_get(o, "guard"));
 	show_phases(show_get(o, "phases"));
 	show_environment(o);
 	printf("\nDecisions, newest first:\n");
@@ -142,25 +176,45 @@ static void show(struct json_object *o)
 		show_decision(json_object_array_get_idx(decisions, i));
 }
 
-/* The engine's input alone, as colocsim plan reads it. */
-static int print_view(struct json_object *o)
+/*
+ * All that the engine was asked up to the decision, as a trace that colocsim reads; in pages, which
+ * end before a decision with which the next one begins.
+ */
+static int save_view(struct ctl *ctl, const struct options *opts, struct ctl_request *rq)
 {
-	struct json_object *view = show_get(o, "view");
-	int rc;
+	long long to = opts->decision, next = 0;
 
-	if (!view) {
+	do {
+		struct json_object *o = NULL, *lines;
+		char json[96] = "";
+		int rc;
+
+		if (to > 0)
+			snprintf(json, sizeof(json), "{\"decision\": %lld, \"from\": %lld}", to,
+				next);
+		rq->json = *json ? json : NULL;
+		rc = ctl_ask(ctl, rq, &o);
+		if (rc != EXIT_OK)
+			return rc;
+		lines = show_get(o, "trace");
+		if (!json_object_is_type(lines, json_type_array)) {
+			json_object_put(o);
+			return ctl_error(EXIT_FAILED, "colocd sent no view of this decision");
+		}
+		for (size_t i = 0; i < json_object_array_length(lines); i++)
+			puts(json_object_to_json_string_ext(json_object_array_get_idx(lines, i),
+				JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+		next = json_object_get_int64(show_get(o, "next"));
+		to = json_object_get_int64(show_get(o, "decision"));
 		json_object_put(o);
-		return ctl_error(EXIT_FAILED, "colocd sent no view of this step's decision");
-	}
-	rc = ctl_print_json(json_object_get(view));
-	json_object_put(o);
-	return rc;
+	} while (next > 0);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
 static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	static const struct option OWN[] = {
-		{"save-view", no_argument, NULL, 'v'},
+		{"save-view", optional_argument, NULL, 'v'},
 		{NULL, 0, NULL, 0},
 	};
 	struct options opts = {0};
@@ -179,11 +233,11 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		return rc;
 	rq.job = argv[optind];
 	rq.all = opts.save_view;
+	if (opts.save_view)
+		return save_view(ctl, &opts, &rq);
 	rc = ctl_ask(ctl, &rq, &o);
 	if (rc != EXIT_OK)
 		return rc;
-	if (opts.save_view)
-		return print_view(o);
 	if (ctl->json)
 		return ctl_print_json(o);
 	show(o);
@@ -193,8 +247,10 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 const struct ctl_cmd cmd_explain = {
 	.name = "explain",
-	.args = "JOB[.STEP] [--save-view]",
+	.args = "JOB[.STEP] [--save-view[=N]]",
 	.summary = "where a step is, why, and what was decided before",
-	.help = "  --save-view  print the engine's input of the last decision, for colocsim plan\n",
+	.help = "  --save-view[=N]  print what decision N (default: the last one) was made from, "
+		"for\n"
+		"                   colocsim plan\n",
 	.exec = exec,
 };

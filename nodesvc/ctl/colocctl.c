@@ -18,6 +18,7 @@ const struct ctl_cmd *const CTL_COMMANDS[] = {
 	&cmd_policies,
 	&cmd_counters,
 	&cmd_profile,
+	&cmd_quarantine,
 	&cmd_record,
 	&cmd_release,
 	&cmd_reload,
@@ -36,7 +37,7 @@ static void help(void)
 	printf("Usage: colocctl %s\n\nAsks and steers the co-location service of this node.\n\n",
 		SYNOPSIS);
 	for (int i = 0; CTL_COMMANDS[i]; i++)
-		printf("  %-10s %s\n", CTL_COMMANDS[i]->name, CTL_COMMANDS[i]->summary);
+		printf("  %-11s %s\n", CTL_COMMANDS[i]->name, CTL_COMMANDS[i]->summary);
 	printf("\nOptions, before the command or after it:\n"
 	       "  --socket=PATH      colocd's socket (default $COLOC_SOCKET, else %s)\n"
 	       "  --json             JSON as colocd answers it\n"

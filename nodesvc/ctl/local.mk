@@ -23,6 +23,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_ping.c \
 	nodesvc/ctl/cmd_policies.c \
 	nodesvc/ctl/cmd_profile.c \
+	nodesvc/ctl/cmd_quarantine.c \
 	nodesvc/ctl/cmd_record.c \
 	nodesvc/ctl/cmd_release.c \
 	nodesvc/ctl/cmd_reload.c \
@@ -103,6 +104,9 @@ EXTRA_DIST += \
 	tests/golden/ctl-profile-list.txt \
 	tests/golden/ctl-profile-rm.txt \
 	tests/golden/ctl-profile-show.txt \
+	tests/golden/ctl-quarantine.txt \
+	tests/golden/ctl-quarantine-all.txt \
+	tests/golden/ctl-quarantine-rm.txt \
 	tests/golden/ctl-release-all.txt \
 	tests/golden/ctl-release.txt \
 	tests/golden/ctl-reload.txt \

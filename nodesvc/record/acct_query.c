@@ -176,6 +176,7 @@ static void add_figures(struct json_object *o, const struct step_figures *f)
 		f->gap_ns < 0 ? NULL : real_or_null((double)f->gap_ns / NS_PER_S));
 	json_object_object_add(o, "unmeasured_from_unix_s", time_or_null(f->gap_from_ns));
 	json_object_object_add(o, "unmeasured_to_unix_s", time_or_null(f->gap_to_ns));
+	json_object_object_add(o, "guard", text_or_null(f->guard));
 }
 
 static int add_coreset(int64_t t_ns, const char *coreset, const char *why, void *arg)

@@ -8,6 +8,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_decision.c \
 	nodesvc/record/record_history.c \
 	nodesvc/record/record_internal.h \
+	nodesvc/record/record_judged.c \
 	nodesvc/record/record_measurement.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \

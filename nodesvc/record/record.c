@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 5
+#define RECORD_VERSION 6
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -28,6 +28,8 @@ static int prepare(struct record *r, struct errbuf *err)
 	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history, err);
 	if (rc == 0)
+		rc = db_prepare(r->db, RECORD_JUDGED_SQL, N_JUDGED_STMTS, r->judged, err);
+	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_RETAIN_SQL, N_RETAIN_STMTS, r->retain, err);
 	return rc;
 }
@@ -36,9 +38,9 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 {
 	/* A version is made of the parts that changed; a new one adds a text and raises the number.
 	 */
-	char schema_1[4096], schema_2[4096], schema_3[4096], schema_5[1024];
+	char schema_1[4096], schema_2[4096], schema_3[4096], schema_5[1024], schema_6[1024];
 	const char *const upgrade[RECORD_VERSION] = {
-		schema_1, schema_2, schema_3, RECORD_STEP_SCHEMA_4, schema_5};
+		schema_1, schema_2, schema_3, RECORD_STEP_SCHEMA_4, schema_5, schema_6};
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,
@@ -58,6 +60,7 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 		RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3);
 	snprintf(schema_5, sizeof(schema_5), "%s%s", RECORD_STEP_SCHEMA_5,
 		RECORD_REGISTRATION_SCHEMA_5);
+	snprintf(schema_6, sizeof(schema_6), "%s%s", RECORD_STEP_SCHEMA_6, RECORD_JUDGED_SCHEMA_6);
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);
@@ -79,6 +82,7 @@ void record_close(struct record *r)
 	db_finalize(r->registration, N_REGISTRATION_STMTS);
 	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
 	db_finalize(r->history, N_HISTORY_STMTS);
+	db_finalize(r->judged, N_JUDGED_STMTS);
 	db_finalize(r->retain, N_RETAIN_STMTS);
 	sqlite3_close(r->db);
 	free(r);

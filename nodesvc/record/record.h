@@ -50,6 +50,9 @@ struct step_figures {
 	/* For how long nobody measured: colocd was away. Of the first time from, of the last to,
 	 * Unix ns; the figures are of the rest. gap_ns 0: measured throughout, -1 not known. */
 	int64_t gap_ns, gap_from_ns, gap_to_ns;
+	/* Of its set under its policy: "better", "worse", "quarantined" (it was left to Slurm's
+	 * placement for that); NULL: windows did not tell. */
+	const char *guard;
 };
 #define STEP_FIGURES_NONE                                                                          \
 	{                                                                                          \
@@ -264,5 +267,30 @@ int record_measurement_list(struct record *r, const char *type, const char *user
 	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err);
 /* Removes by type (and user unless NULL); returns how many. */
 int record_measurement_rm(struct record *r, const char *type, const char *user, struct errbuf *err);
+
+/*
+ * What paired windows showed of a set of programs under a policy, and whether the guard keeps the
+ * policy away from it (quarantine.h). The key is policy, node type and members.
+ */
+struct judged {
+	char policy[192]; /* with its options: "lira,tie=missbal" */
+	char node_type[64];
+	const char *members; /* "gmx@bob:8 + 2*lmp@ada:4", by name; the caller's, in lists the
+			      * database's */
+	char basis[16];      /* signals behind the speeds: "app", "hw", "app,hw" */
+	int windows;
+	double mean, m2;      /* of the logarithms of speed under the policy over under Slurm's
+			       * placement; sum of squared deviations */
+	int64_t last_unix_s;  /* of the newest window */
+	int64_t until_unix_s; /* quarantined until then; 0 not */
+	int times;            /* it was quarantined */
+};
+/* Replaces the one with the key of @j. -EINVAL: it cannot be (no members, no policy). */
+int record_judged_put(struct record *r, const struct judged *j, struct errbuf *err);
+/* Oldest window first; a non-zero return of @fn ends it and is returned. */
+int record_judged_list(struct record *r, int (*fn)(const struct judged *j, void *arg), void *arg,
+	struct errbuf *err);
+/* The one with the key of @j; returns how many, 0 or 1. */
+int record_judged_rm(struct record *r, const struct judged *j, struct errbuf *err);
 
 #endif

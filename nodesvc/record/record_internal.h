@@ -74,6 +74,13 @@ enum {
 };
 
 enum {
+	JUDGED_PUT,
+	JUDGED_LIST,
+	JUDGED_RM,
+	N_JUDGED_STMTS,
+};
+
+enum {
 	RETAIN_PRUNE,
 	RETAIN_COUNT,
 	RETAIN_SIZE,
@@ -88,6 +95,7 @@ struct record {
 	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
 	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
 	sqlite3_stmt *history[N_HISTORY_STMTS];
+	sqlite3_stmt *judged[N_JUDGED_STMTS];
 	sqlite3_stmt *retain[N_RETAIN_STMTS];
 };
 
@@ -99,6 +107,7 @@ extern const char RECORD_STEP_SCHEMA_4[];
 extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_3[];
 extern const char RECORD_STEP_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_5[];
+extern const char RECORD_STEP_SCHEMA_6[], RECORD_JUDGED_SCHEMA_6[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
@@ -107,6 +116,7 @@ extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
 extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
 extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
 extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];
+extern const char *const RECORD_JUDGED_SQL[N_JUDGED_STMTS];
 extern const char *const RECORD_RETAIN_SQL[N_RETAIN_STMTS];
 
 /* Stored name of a signal. */

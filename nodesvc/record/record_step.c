@@ -81,6 +81,9 @@ const char RECORD_STEP_SCHEMA_5[] = "ALTER TABLE step ADD COLUMN launches INTEGE
 				    "ALTER TABLE step ADD COLUMN gap_from_ns INTEGER;"
 				    "ALTER TABLE step ADD COLUMN gap_to_ns INTEGER;";
 
+/* Version 6: what the guard said. */
+const char RECORD_STEP_SCHEMA_6[] = "ALTER TABLE step ADD COLUMN guard TEXT;";
+
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
 
@@ -91,8 +94,8 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 	"ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full, gain_placement, "        \
 	"gain_placement_lo, gain_placement_hi, gain_launch, gain_launch_lo, gain_launch_hi, "      \
 	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows, "  \
-	"launch, launches, gap_ns, gap_from_ns, gap_to_ns"
-#define N_COLUMNS 50
+	"launch, launches, gap_ns, gap_from_ns, gap_to_ns, guard"
+#define N_COLUMNS 51
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
@@ -121,7 +124,7 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
 			"?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, "
 			"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, "
-			"?50)",
+			"?50, ?51)",
 	[STEP_UPDATE] =
 		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
 		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
@@ -135,8 +138,8 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		"gain_launch_lo = ?36, gain_launch_hi = ?37, gain_basis = ?38, solo_speed "
 		"= ?39, shared_speed = ?40, speed_unit = ?41, speed_basis = ?42, phases = "
 		"?43, moves = ?44, windows = ?45, launch = ?46, "
-		"launches = ?47, gap_ns = ?48, gap_from_ns = ?49, gap_to_ns = ?50 "
-		"WHERE row_id = ?51",
+		"launches = ?47, gap_ns = ?48, gap_from_ns = ?49, gap_to_ns = ?50, "
+		"guard = ?51 WHERE row_id = ?52",
 	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	/* Not before it began: the clock may have been set back. */
@@ -215,6 +218,7 @@ static void bind_figures(sqlite3_stmt *s, int i, const struct step_figures *f)
 	db_bind_int(s, ++i, f->gap_ns, -1);
 	db_bind_int(s, ++i, f->gap_from_ns, 0);
 	db_bind_int(s, ++i, f->gap_to_ns, 0);
+	db_bind_text(s, ++i, f->guard);
 }
 
 static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
@@ -244,6 +248,7 @@ static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
 	f->gap_ns = db_column_int(s, i++, -1);
 	f->gap_from_ns = db_column_int(s, i++, 0);
 	f->gap_to_ns = db_column_int(s, i++, 0);
+	f->guard = db_column_text(s, i++);
 }
 
 static void bind_row(sqlite3_stmt *s, const struct step_row *row)

@@ -147,7 +147,10 @@ int summary_of_job(struct record *r, uint32_t job_id, const char *node, char ret
 	return 0;
 }
 
-/* Ours in @comment: from the mark to behind the last brace; NULL none. */
+/*
+ * Ours in @comment: from the mark to behind the last brace; NULL none. A part holds no brace: of a
+ * comment that was cut and went on, the broken part is another's text, not the rest's beginning.
+ */
 static const char *find_ours(const char *comment, const char **ret_end)
 {
 	const char *p = comment;
@@ -156,9 +159,9 @@ static const char *find_ours(const char *comment, const char **ret_end)
 		const char *end = p + strlen(SUMMARY_MARK);
 
 		while (*end == '{') {
-			const char *close = strchr(end, '}');
+			const char *close = strpbrk(end + 1, "{}");
 
-			if (!close)
+			if (!close || *close != '}')
 				break;
 			end = close + 1;
 		}

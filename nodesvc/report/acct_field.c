@@ -180,6 +180,7 @@ const struct acct_field ACCT_FIELDS[] = {
 	{"UnmeasuredFrom", false, cell_time, "unmeasured_from_unix_s", "the first time from",
 		false},
 	{"UnmeasuredTo", false, cell_time, "unmeasured_to_unix_s", "the last time to", false},
+	{"Guard", false, cell_text, "guard", "better or worse than Slurm's placement", false},
 	{"DryRun", false, cell_bool, "dry_run", "decided and recorded, but not touched", false},
 	{"Reason", false, cell_text, "reason", "why it was not placed, or placed so", false},
 	{NULL, false, NULL, NULL, NULL, false},

@@ -28,6 +28,7 @@ enum {
 	OPT_UNITS,
 	OPT_NOCONVERT,
 	OPT_HTML,
+	OPT_CSV,
 	OPT_HISTORY,
 	OPT_CLUSTER,
 	OPT_ARRAY,
@@ -71,6 +72,7 @@ static const struct option LONG[] = {
 	{"array", no_argument, NULL, OPT_ARRAY},
 	{"brief", no_argument, NULL, 'b'},
 	{"cluster", no_argument, NULL, OPT_CLUSTER},
+	{"csv", no_argument, NULL, OPT_CSV},
 	{"delimiter", required_argument, NULL, OPT_DELIMITER},
 	{"duplicates", no_argument, NULL, 'D'},
 	{"endtime", required_argument, NULL, 'E'},
@@ -324,6 +326,9 @@ static int take_option(
 		return 0;
 	case OPT_JSON:
 		o->output = ACCT_JSON;
+		return 0;
+	case OPT_CSV:
+		o->output = ACCT_CSV;
 		return 0;
 	case OPT_DELIMITER:
 		return set_delimiter(o, optarg, err);

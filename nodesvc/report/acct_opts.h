@@ -14,7 +14,7 @@
 
 #define ACCT_STORE "/var/lib/coloc"
 
-enum acct_output { ACCT_TABLE, ACCT_PARSABLE, ACCT_PARSABLE2, ACCT_JSON, ACCT_HTML };
+enum acct_output { ACCT_TABLE, ACCT_PARSABLE, ACCT_PARSABLE2, ACCT_JSON, ACCT_HTML, ACCT_CSV };
 enum acct_action { ACCT_REPORT, ACCT_HELP, ACCT_USAGE, ACCT_VERSION, ACCT_HELPFORMAT };
 
 struct acct_opts {

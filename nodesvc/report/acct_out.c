@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "nodesvc/report/acct_csv.h"
 #include "nodesvc/report/acct_html.h"
 
 /* Rows that are looked at for the widths of a table before its first line is printed. */
@@ -206,6 +207,8 @@ static void begin(struct acct_out *out)
 	else if ((out->opts->output == ACCT_PARSABLE || out->opts->output == ACCT_PARSABLE2) &&
 		 !out->opts->no_header)
 		parsable_head(out);
+	else if (out->opts->output == ACCT_CSV && !out->opts->no_header)
+		acct_csv_head(out->f);
 }
 
 int acct_out_row(const char *json_row, void *arg)
@@ -226,6 +229,8 @@ int acct_out_row(const char *json_row, void *arg)
 		return out->error = -EPROTO;
 	if (out->opts->output == ACCT_TABLE)
 		out->error = table_row(out, row);
+	else if (out->opts->output == ACCT_CSV)
+		acct_csv_row(out->f, row);
 	else
 		parsable_row(out, row);
 	out->n_rows++;

@@ -54,6 +54,7 @@ static const char HELP[] =
 	"  -T, --truncate                cut times to the window\n"
 	"      --units=K|M|G|T|P         speeds in this unit; --noconvert: as they are\n"
 	"      --json                    JSON, schema coloc.acct/1; --history: with times\n"
+	"      --csv                     CSV (RFC 4180): every field, unrounded, unknown is blank\n"
 	"      --html                    one HTML file: timeline, signals, gains, table\n\n"
 	"Where from:\n"
 	"      --store=DIR               the store (root's default: " ACCT_STORE ")\n"

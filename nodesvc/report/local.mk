@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libreport.la
 libreport_la_SOURCES = \
 	nodesvc/report/acct_field.c nodesvc/report/acct_field.h \
 	nodesvc/report/acct_alloc.c nodesvc/report/acct_alloc.h \
+	nodesvc/report/acct_csv.c nodesvc/report/acct_csv.h \
 	nodesvc/report/acct_cluster.c nodesvc/report/acct_cluster.h \
 	nodesvc/report/acct_hosts.c nodesvc/report/acct_hosts.h \
 	nodesvc/report/acct_html.c nodesvc/report/acct_html.h \

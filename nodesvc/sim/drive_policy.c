@@ -33,6 +33,7 @@ struct world {
 	struct place *place;
 	struct event event[EVENTS_MAX];
 	int n_events;
+	bool arrived;  /* a job has come while nobody may decide: an experiment is over */
 	bool profiled; /* the policy decides by stored solo profiles */
 	double decisions, fallbacks;
 	bool *slices; /* [PLAN_SLICES_MAX * n_jobs] */
@@ -237,20 +238,25 @@ static int decide(struct world *w, struct errbuf *err)
 	return 0;
 }
 
-/* Time passes; what happens in between is told to the policy at once. */
+/*
+ * Time passes; what happens in between is told to the policy at once. Where it may not decide, a
+ * job that comes ends it: it has no cores before a decision, and on a node too it ends a trial.
+ */
 static int advance(struct world *w, double until_s, bool may_decide, struct errbuf *err)
 {
 	int who, rc = 0;
 
-	while (w->r->now_s < until_s && !rc && !drive_is_over(w->d, w->r)) {
+	while (w->r->now_s < until_s && !rc && !w->arrived && !drive_is_over(w->d, w->r)) {
 		enum run_event e = run_advance(w->r, until_s, &who);
 
 		if (e == RUN_UNTIL || e == RUN_PHASE)
 			continue;
 		if (e == RUN_ENDED)
 			end_job(w, who);
-		if (w->r->job[who].present)
+		if (w->r->job[who].present) {
 			begin_job(w, who);
+			w->arrived = !may_decide;
+		}
 		if (may_decide)
 			rc = decide(w, err);
 	}
@@ -284,8 +290,9 @@ static int experiment(struct world *w, const struct plan_experiment *x, int job,
 	before = w->r->job[who].counts.instr;
 	rc = advance(w, start + x->ms / 1e3, false, err);
 	seconds = w->r->now_s - start;
-	/* Ended meanwhile: the figure belongs to two processes. */
-	if (rc || seconds <= 0 || w->r->job[who].runs != run || w->n_events == EVENTS_MAX)
+	/* Ended meanwhile: the figure belongs to two processes. Cut short: as on a node, none. */
+	if (rc || w->arrived || seconds <= 0 || w->r->job[who].runs != run ||
+		w->n_events == EVENTS_MAX)
 		return rc;
 	w->event[w->n_events++] = (struct event){
 		.type = EVENT_EXPERIMENT_RESULT,
@@ -310,8 +317,9 @@ static int experiments(struct world *w, struct errbuf *err)
 			x[k] = w->plan.experiment[k];
 			job[k] = w->run_job[x[k].job];
 		}
-		for (int k = 0; k < n && !rc && !drive_is_over(w->d, w->r); k++)
+		for (int k = 0; k < n && !rc && !w->arrived && !drive_is_over(w->d, w->r); k++)
 			rc = experiment(w, &x[k], job[k], err);
+		w->arrived = false;
 		if (rc || drive_is_over(w->d, w->r))
 			break;
 		rc = decide(w, err);

@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/sim/eval.h"
+#include "nodesvc/sim/eval_print.h"
 #include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sensitivity_print.h"
 #include "nodesvc/sim/sim.h"
-#include "nodesvc/sim/stats.h"
 
 static const char usage_text[] =
 	"Usage: colocsim eval --population=NAME --policies=A,B,... [OPTIONS]\n"
@@ -49,23 +48,23 @@ static const char usage_text[] =
 	"  --bandwidth=G  GB/s of a memory node\n"
 	"  --sensitivity=P in place of the result: is the order the same when a constant of the\n"
 	"                 machine, or a property of the programs, is times 1-P and 1+P\n"
+	"  --sweep=KEY=A,B,...|FROM:TO:STEP  once for each value; more than one: for all\n"
+	"                 combinations. KEY: an option above, POLICY.OPTION, or machine.NAME,\n"
+	"                 penalty.NAME, program.NAME, which are multiplied by the values\n"
 	"  --shuffle      give every job another one's counters (a check of the comparison)\n"
 	"  --workers=N    threads to run on (default: one per CPU)\n"
 	"  --per-combo    print every combination, too\n"
-	"  --json         print JSON\n";
+	"  --json         print JSON\n"
+	"  --csv          print CSV: a record for each policy (and value of --sweep)\n";
 
 struct args {
 	const char *population, *policies, *topology, *domain, *numa, *penalties, *models;
 	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers,
 		sensitivity;
 	enum phase_events phases;
-	bool shuffle, per_combo, json;
+	bool shuffle, per_combo, json, csv;
+	struct sweep sweep;
 };
-
-static void free_topo_p(struct topo **t)
-{
-	topo_free(*t);
-}
 
 static int usage(const char *fmt, const char *value)
 {
@@ -112,7 +111,7 @@ static bool read_number(struct args *a, const struct number *n, const char *text
 /* -1: go on; else the exit status. */
 static int read_args(struct args *a, int argc, char **argv)
 {
-	struct option options[N_NUMBERS + 14] = {
+	struct option options[N_NUMBERS + 16] = {
 		{"population", required_argument, NULL, 'p'},
 		{"policies", required_argument, NULL, 'P'},
 		{"topology", required_argument, NULL, 't'},
@@ -126,12 +125,15 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"models", required_argument, NULL, 'm'},
 		{"phases", required_argument, NULL, 'f'},
 		{"policy-timeout", required_argument, NULL, 'w'},
+		{"sweep", required_argument, NULL, 'W'},
+		{"csv", no_argument, NULL, 'v'},
 	};
+	struct errbuf err;
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[13 + i] =
+		options[15 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -174,6 +176,13 @@ static int read_args(struct args *a, int argc, char **argv)
 			if (exec_policy_read_timeout(optarg))
 				return usage(EXEC_POLICY_TIMEOUT_USAGE, optarg);
 			break;
+		case 'W':
+			if (sweep_add(&a->sweep, optarg, &err))
+				return usage("--sweep: %s", err.text);
+			break;
+		case 'v':
+			a->csv = true;
+			break;
 		case 's':
 			a->shuffle = true;
 			break;
@@ -195,23 +204,50 @@ static int read_args(struct args *a, int argc, char **argv)
 		return usage("unexpected argument '%s'", argv[optind]);
 	if (!a->population || !a->policies)
 		return usage("%s is missing", a->population ? "--policies" : "--population");
+	if (a->csv && (a->json || a->per_combo))
+		return usage("--csv: not with %s", a->json ? "--json" : "--per-combo");
+	if (a->sensitivity > 0 && (a->csv || a->sweep.n > 0))
+		return usage("--sensitivity: not with %s", a->csv ? "--csv" : "--sweep");
 	return -1;
 }
 
-/* "a,b:x=1:y=2" into specs of the engine ("b,x=1,y=2"), in place. */
-static int split_policies(char *text, struct eval *e)
+#define SPEC_MAX 512
+
+/* One point: options, and what is made of them. */
+struct setup {
+	struct args a;
+	const struct sweep *sweep;
+	int point;
+	struct population population;
+	struct topo *t;
+	char spec[EVAL_POLICIES_MAX][SPEC_MAX];
+	struct machine_params params;
+	struct machine m;
+	struct eval e;
+};
+
+/* "a,b:x=1:y=2" into specs of the engine ("b,x=1,y=2"). */
+static int split_policies(struct setup *s)
 {
+	cleanup_free char *text = strdup(s->a.policies);
 	char *rest = text, *one;
 
+	if (!text)
+		return SIM_FAILED;
 	while ((one = strsep(&rest, ","))) {
-		if (e->n_policies == EVAL_POLICIES_MAX)
+		char *spec = s->spec[s->e.n_policies];
+
+		if (s->e.n_policies == EVAL_POLICIES_MAX)
 			return usage("--policies: more than %s", "32");
 		if (!*one)
-			return usage("--policies: an empty name in '%s'", text);
-		for (char *c = one; *c && !exec_policy_is(one); c++)
+			return usage("--policies: an empty name in '%s'", s->a.policies);
+		if (strlen(one) >= SPEC_MAX)
+			return usage("--policies: '%s' is too long", one);
+		strcpy(spec, one);
+		for (char *c = spec; *c && !exec_policy_is(spec); c++)
 			if (*c == ':')
 				*c = ',';
-		e->policy[e->n_policies++] = one;
+		s->e.policy[s->e.n_policies++] = spec;
 	}
 	return -1;
 }
@@ -219,192 +255,6 @@ static int split_policies(char *text, struct eval *e)
 static void show_progress(int done, int all)
 {
 	fprintf(stderr, "\rsimulating %d/%d%s", done, all, done == all ? "\n" : "");
-}
-
-struct figures {
-	struct interval stp, antt, gain;
-	double stp_all, antt_all, antt_best, stp_share, antt_share, worst, moves, decisions;
-	double violations, worst_of_fair; /* of QOS; the least speed over that on the equal share */
-};
-
-/* MAPPER's guarantee (PPoPP 2019, section 3). */
-#define QOS 0.85
-
-static double *values(const struct eval *e, const struct drive_result *r, enum ntt_base base,
-	double (*of)(const struct drive_result *, enum ntt_base))
-{
-	double *v = e->n_combos > 0 ? calloc((size_t)e->n_combos, sizeof(*v)) : NULL;
-
-	for (int k = 0; v && k < e->n_combos; k++)
-		v[k] = of(&r[k], base);
-	return v;
-}
-
-static double mean_of(const struct eval *e, const struct drive_result *r, enum ntt_base base,
-	double (*of)(const struct drive_result *, enum ntt_base))
-{
-	double sum = 0;
-
-	for (int k = 0; k < e->n_combos; k++)
-		sum += of(&r[k], base) / e->n_combos;
-	return sum;
-}
-
-/* Figures of one policy; @first: results of the first one, which the gain is against. */
-static int summarise(const struct eval *e, const struct drive_result *r,
-	const struct drive_result *first, struct figures *ret)
-{
-	enum ntt_base base = e->population->base;
-	cleanup_free double *stp = values(e, r, base, drive_stp);
-	cleanup_free double *antt = values(e, r, base, drive_antt);
-	cleanup_free double *before = values(e, first, base, drive_stp);
-
-	memset(ret, 0, sizeof(*ret));
-	if (!stp || !antt || !before)
-		return -ENOMEM;
-	ret->stp = stats_mean(stp, e->n_combos, e->seed);
-	ret->antt = stats_mean(antt, e->n_combos, e->seed);
-	ret->gain = stats_gain(stp, before, e->n_combos, e->seed);
-	ret->stp_all = mean_of(e, r, NTT_ALL, drive_stp);
-	ret->antt_all = mean_of(e, r, NTT_ALL, drive_antt);
-	ret->antt_best = mean_of(e, r, NTT_BEST, drive_antt);
-	ret->stp_share = mean_of(e, r, NTT_SHARE, drive_stp);
-	ret->antt_share = mean_of(e, r, NTT_SHARE, drive_antt);
-	ret->worst_of_fair = INFINITY;
-	for (int k = 0; k < e->n_combos; k++) {
-		ret->worst = fmax(ret->worst, drive_worst_ntt(&r[k], base));
-		ret->moves += r[k].moves_per_s / e->n_combos;
-		ret->decisions += r[k].decisions;
-		for (int i = 0; i < r[k].n_jobs; i++) {
-			double part = drive_of_fair(&r[k], i);
-
-			ret->violations += (part < QOS) / (double)(e->n_combos * r[k].n_jobs);
-			ret->worst_of_fair = fmin(ret->worst_of_fair, part);
-		}
-	}
-	return 0;
-}
-
-static json_object *number(double v)
-{
-	return isfinite(v) ? json_object_new_double(v) : NULL;
-}
-
-static json_object *policy_json(const struct eval *e, const char *policy, const struct figures *f)
-{
-	static const char *const base[] = {"all_cores", "best_width", "equal_share"};
-	json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "policy", json_object_new_string(policy));
-	json_object_object_add(o, "stp", number(f->stp.mean));
-	json_object_object_add(o, "stp_lo", number(f->stp.low));
-	json_object_object_add(o, "stp_hi", number(f->stp.high));
-	json_object_object_add(o, "antt", number(f->antt.mean));
-	json_object_object_add(o, "antt_lo", number(f->antt.low));
-	json_object_object_add(o, "antt_hi", number(f->antt.high));
-	json_object_object_add(o, "worst_ntt", number(f->worst));
-	json_object_object_add(o, "moves_per_s", number(f->moves));
-	json_object_object_add(o, "alone", json_object_new_string(base[e->population->base]));
-	json_object_object_add(o, "stp_gain", number(f->gain.mean));
-	json_object_object_add(o, "stp_gain_lo", number(f->gain.low));
-	json_object_object_add(o, "stp_gain_hi", number(f->gain.high));
-	json_object_object_add(o, "stp_full", number(f->stp_all));
-	json_object_object_add(o, "antt_full", number(f->antt_all));
-	json_object_object_add(o, "antt_best", number(f->antt_best));
-	json_object_object_add(o, "stp_share", number(f->stp_share));
-	json_object_object_add(o, "antt_share", number(f->antt_share));
-	json_object_object_add(o, "qos_violations", number(f->violations));
-	json_object_object_add(o, "worst_of_fair", number(f->worst_of_fair));
-	return o;
-}
-
-static json_object *combos_json(const struct eval *e, const struct drive_result *r)
-{
-	json_object *list = json_object_new_array();
-	struct program *program = calloc((size_t)e->n_jobs, sizeof(*program));
-
-	for (int k = 0; program && k < e->n_combos; k++) {
-		json_object *o = json_object_new_object(), *names = json_object_new_array();
-		json_object *ntt = json_object_new_array();
-
-		population_combo(e->population, e->seed, k, e->n_jobs, program, NULL);
-		for (int i = 0; i < e->n_jobs; i++) {
-			json_object_array_add(names, json_object_new_string(program[i].name));
-			json_object_array_add(
-				ntt, number(drive_ntt(&r[k], i, e->population->base)));
-		}
-		json_object_object_add(o, "programs", names);
-		json_object_object_add(o, "ntt", ntt);
-		json_object_object_add(o, "stp", number(drive_stp(&r[k], e->population->base)));
-		json_object_object_add(o, "antt", number(drive_antt(&r[k], e->population->base)));
-		json_object_object_add(o, "seconds", number(r[k].elapsed_s));
-		json_object_array_add(list, o);
-	}
-	free(program);
-	return list;
-}
-
-static int print_json(const struct eval *e, const struct args *a, const struct drive_result *r)
-{
-	json_object *out = json_object_new_object(), *list = json_object_new_array();
-	int rc;
-
-	json_object_object_add(out, "bench", json_object_new_string("eval"));
-	json_object_object_add(out, "schema", json_object_new_int(1));
-	json_object_object_add(out, "provenance", json_object_new_string("simulated"));
-	json_object_object_add(out, "population", json_object_new_string(e->population->name));
-	json_object_object_add(out, "topology", json_object_new_string(a->topology));
-	json_object_object_add(out, "seed", json_object_new_int64((int64_t)e->seed));
-	json_object_object_add(out, "combos", json_object_new_int(e->n_combos));
-	json_object_object_add(out, "jobs", json_object_new_int(e->n_jobs));
-	json_object_object_add(out, "penalties", json_object_new_string(e->m->p.penalties.name));
-	json_object_object_add(out, "stp_gain_against", json_object_new_string(e->policy[0]));
-	for (int p = 0; p < e->n_policies; p++) {
-		struct figures f;
-		json_object *o;
-
-		if (summarise(e, r + (size_t)p * (size_t)e->n_combos, r, &f)) {
-			json_object_put(out);
-			json_object_put(list);
-			return SIM_FAILED;
-		}
-		o = policy_json(e, e->policy[p], &f);
-		if (a->per_combo)
-			json_object_object_add(o, "combinations",
-				combos_json(e, r + (size_t)p * (size_t)e->n_combos));
-		json_object_array_add(list, o);
-	}
-	json_object_object_add(out, "results", list);
-	rc = puts(json_object_to_json_string_ext(
-		     out, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)) < 0 ||
-	     fflush(stdout) != 0;
-	json_object_put(out);
-	return rc ? SIM_FAILED : SIM_OK;
-}
-
-static int print_text(const struct eval *e, const struct args *a, const struct drive_result *r)
-{
-	static const char *const base[] = {"on all cores", "on its best width", "on its share"};
-
-	printf("simulated: population %s, %d combinations of %d on \"%s\", seed %llu, penalties "
-	       "%s; against each program alone %s\n",
-		e->population->name, e->n_combos, e->n_jobs, a->topology,
-		(unsigned long long)e->seed, e->m->p.penalties.name, base[e->population->base]);
-	printf("%-24s %-20s %-20s %9s %8s %6s %6s  STP against %s\n", "policy", "STP", "ANTT",
-		"worst NTT", "moves/s", "<0.85", "worst", e->policy[0]);
-	for (int p = 0; p < e->n_policies; p++) {
-		struct figures f;
-
-		if (summarise(e, r + (size_t)p * (size_t)e->n_combos, r, &f))
-			return SIM_FAILED;
-		printf("%-24s %5.3f [%5.3f %5.3f]  %5.3f [%5.3f %5.3f]  %9.2f %8.3f %5.1f%% %6.3f  "
-		       "%+6.2f%% [%+.2f %+.2f]\n",
-			e->policy[p], f.stp.mean, f.stp.low, f.stp.high, f.antt.mean, f.antt.low,
-			f.antt.high, f.worst, f.moves, 100 * f.violations, f.worst_of_fair,
-			100 * f.gain.mean, 100 * f.gain.low, 100 * f.gain.high);
-	}
-	printf("<0.85, worst: of each program's speed on its equal share alone\n");
-	return fflush(stdout) ? SIM_FAILED : SIM_OK;
 }
 
 static int set_machine(const struct args *a, const struct population *p, struct machine_params *m)
@@ -422,90 +272,279 @@ static int set_machine(const struct args *a, const struct population *p, struct 
 	return -1;
 }
 
-static int run_eval(const struct args *a, struct eval *e)
+static int bad_sweep(const char *key, const char *value, const char *why)
+{
+	fprintf(stderr, "colocsim eval: --sweep=%s: '%s': %s\nTry 'colocsim eval --help'.\n", key,
+		value, why);
+	return SIM_USAGE;
+}
+
+/* A key that is an option of eval. */
+static int sweep_option(struct args *a, const char *key, const char *value)
+{
+	const struct {
+		const char *name;
+		const char **to;
+	} texts[] = {{"population", &a->population}, {"topology", &a->topology},
+		{"domain", &a->domain}, {"numa", &a->numa}, {"penalties", &a->penalties}};
+	char why[80];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strcmp(key, texts[i].name) == 0) {
+			*texts[i].to = value;
+			return -1;
+		}
+	if (strcmp(key, "phases") == 0)
+		return drive_phases(value, &a->phases)
+			       ? bad_sweep(key, value, "width, paper or none expected")
+			       : -1;
+	for (int i = 0; i < N_NUMBERS; i++) {
+		const struct number *n = &numbers[i];
+
+		if (strcmp(key, n->name) != 0 || strcmp(key, "workers") == 0 ||
+			strcmp(key, "sensitivity") == 0)
+			continue;
+		if (read_number(a, n, value))
+			return -1;
+		snprintf(why, sizeof(why), "%s%g to %g expected", n->whole ? "whole number " : "",
+			n->low, n->high);
+		return bad_sweep(key, value, why);
+	}
+	return bad_sweep(key, value,
+		"no such key: an option of eval, POLICY.OPTION, or machine., "
+		"penalty. or program.NAME expected");
+}
+
+/* "machine.latency" is parameter "machine: latency"; 0 none. */
+static int constant_number(const char *key)
+{
+	char name[SWEEP_NAME_MAX + 2];
+	const char *dot = strchr(key, '.');
+
+	snprintf(name, sizeof(name), "%.*s: %s", (int)(dot - key), key, dot + 1);
+	for (int i = 1; sensitivity_name(i); i++)
+		if (strcmp(sensitivity_name(i), name) == 0)
+			return i;
+	return 0;
+}
+
+/* A constant of the machine or the programs, times the value. */
+static int sweep_constant(struct setup *s, const char *key, const char *value)
+{
+	int parameter = constant_number(key);
+	char *end;
+	double factor = strtod(value, &end);
+
+	if (!parameter)
+		return bad_sweep(key, value, "no such constant: see colocsim(1)");
+	if (end == value || *end || !(factor > 0 && factor <= 1000))
+		return bad_sweep(key, value, "a factor above 0, at most 1000, expected");
+	if (!sensitivity_is_program(parameter)) {
+		sensitivity_machine(parameter, factor, &s->params);
+		return -1;
+	}
+	if (s->e.change)
+		return bad_sweep(key, value, "one program.NAME at a time");
+	s->e.change = parameter;
+	s->e.change_factor = factor;
+	return -1;
+}
+
+/* "lira.h": of every policy lira that is named. */
+static int sweep_policy(struct setup *s, const char *key, const char *value)
+{
+	size_t len = strcspn(key, ".");
+	bool any = false;
+
+	for (int p = 0; p < s->e.n_policies; p++) {
+		char *spec = s->spec[p];
+		size_t at = strlen(spec);
+
+		if (strcspn(spec, ",") != len || memcmp(spec, key, len) != 0)
+			continue;
+		any = true;
+		if (snprintf(spec + at, SPEC_MAX - at, ",%s=%s", key + len + 1, value) >=
+			(int)(SPEC_MAX - at))
+			return bad_sweep(key, value, "too long");
+	}
+	return any ? -1 : bad_sweep(key, value, "no such policy among --policies");
+}
+
+static bool is_constant(const char *key)
+{
+	return strncmp(key, "machine.", 8) == 0 || strncmp(key, "penalty.", 8) == 0 ||
+	       strncmp(key, "program.", 8) == 0;
+}
+
+/* What the point has of the sweep; @early: the options, from which the rest is made. */
+static int apply_sweep(struct setup *s, bool early)
+{
+	int rc = -1;
+
+	for (int k = 0; k < s->sweep->n && rc < 0; k++) {
+		const char *key = s->sweep->key[k].name;
+		const char *value = sweep_value(s->sweep, s->point, k);
+
+		if (!strchr(key, '.'))
+			rc = early ? sweep_option(&s->a, key, value) : -1;
+		else if (!early)
+			rc = is_constant(key) ? sweep_constant(s, key, value)
+					      : sweep_policy(s, key, value);
+	}
+	return rc;
+}
+
+static int failed(const char *text)
+{
+	fprintf(stderr, "colocsim eval: %s\n", text);
+	return SIM_FAILED;
+}
+
+static void fill_eval(struct setup *s)
+{
+	const struct args *a = &s->a;
+	struct eval *e = &s->e;
+
+	e->seed = (uint64_t)a->seed;
+	e->n_combos = (int)a->combos;
+	e->n_jobs = a->jobs > 0 ? (int)a->jobs : s->population.n_jobs;
+	e->threads = (int)a->threads;
+	e->workers = (int)a->workers;
+	e->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+	drive_defaults(&e->drive);
+	if (a->seconds > 0)
+		e->drive.most_s = a->seconds;
+	if (a->runs > 0)
+		e->drive.min_runs = (int)a->runs;
+	if (a->sample_ms > 0)
+		e->drive.sample_s = a->sample_ms / 1e3;
+	e->drive.decide_s = a->decide_ms / 1e3;
+	e->drive.phases = a->phases;
+	e->drive.shuffle = a->shuffle;
+}
+
+static void setup_done(struct setup *s)
+{
+	if (s->e.m)
+		machine_done(&s->m);
+	topo_free(s->t);
+	s->t = NULL;
+	s->e.m = NULL;
+}
+
+/* -1: @s is ready, but for the machine; else the exit status. setup_done() in any case. */
+static int prepare(struct setup *s, const struct args *a, int point)
+{
+	struct errbuf err = {""};
+	enum topo_level level;
+	int rc;
+
+	*s = (struct setup){.a = *a, .sweep = &a->sweep, .point = point};
+	rc = apply_sweep(s, true);
+	if (rc >= 0)
+		return rc;
+	s->e.population = &s->population;
+	rc = population_find(&s->population, s->a.population, &err);
+	if (rc == -ENOENT)
+		return usage("%s", err.text);
+	if (s->a.models && strcmp(s->population.name, "measured") != 0)
+		return usage(
+			"--models=%s: only population measured is made of models", s->a.models);
+	if (s->a.models)
+		rc = population_models(&s->population, s->a.models, &err);
+	if (rc)
+		return failed(err.text);
+	rc = set_machine(&s->a, &s->population, &s->params);
+	if (rc < 0)
+		rc = split_policies(s);
+	if (rc < 0)
+		rc = apply_sweep(s, false);
+	if (rc >= 0)
+		return rc;
+	level = s->a.topology ? TOPO_AUTO : s->population.domain;
+	if (s->a.domain && topo_level_parse(s->a.domain, &level))
+		return usage(
+			"--domain=%s: auto, package, numa, l3, l2 or core expected", s->a.domain);
+	if (!s->a.topology)
+		s->a.topology = s->population.topology;
+	fill_eval(s);
+	if (topo_load(&s->t, s->a.topology, &err) || topo_set_domains(s->t, level, &err)) {
+		err_wrap(&err, 0, "%s", s->a.topology);
+		return failed(err.text);
+	}
+	for (int p = 0; p < s->e.n_policies; p++)
+		if (drive_check(s->e.policy[p], s->t, s->e.n_jobs, &err))
+			return usage("%s", err.text);
+	return -1;
+}
+
+static int make_machine(struct setup *s)
+{
+	struct errbuf err = {""};
+
+	if (machine_init(&s->m, s->t, &s->params, &err))
+		return failed(err.text);
+	s->e.m = &s->m;
+	return -1;
+}
+
+/* Runs a point and prints it. */
+static int run_point(struct setup *s, json_object *list)
 {
 	cleanup_free struct drive_result *r =
-		calloc((size_t)e->n_policies * (size_t)e->n_combos, sizeof(*r));
+		calloc((size_t)s->e.n_policies * (size_t)s->e.n_combos, sizeof(*r));
+	struct eval_shown shown = {.e = &s->e,
+		.topology = s->a.topology,
+		.sweep = s->sweep,
+		.point = s->point,
+		.json = s->a.json,
+		.csv = s->a.csv,
+		.per_combo = s->a.per_combo};
 	struct errbuf err = {"out of memory"};
 
-	if (!r || eval_run(e, r, &err)) {
-		fprintf(stderr, "colocsim eval: %s\n", err.text);
-		return SIM_FAILED;
+	if (s->point == 0)
+		eval_print_head(&shown);
+	if (!r || eval_run(&s->e, r, &err))
+		return failed(err.text);
+	return eval_print(&shown, r, list);
+}
+
+/* All points, or the one that there is without --sweep. */
+static int run_points(struct setup *s, const struct args *a)
+{
+	json_object *list = json_object_new_array();
+	int rc = SIM_OK;
+
+	for (int i = 0; i < sweep_points(&a->sweep) && rc == SIM_OK; i++) {
+		rc = prepare(s, a, i);
+		if (rc < 0)
+			rc = make_machine(s);
+		if (rc < 0)
+			rc = run_point(s, list);
+		setup_done(s);
 	}
-	return a->json ? print_json(e, a, r) : print_text(e, a, r);
+	if (rc == SIM_OK && a->sweep.n > 0 && a->json)
+		rc = eval_print_sweep(&a->sweep, list);
+	json_object_put(list);
+	return rc == SIM_OK && fflush(stdout) ? SIM_FAILED : rc;
 }
 
 int sim_eval(int argc, char **argv)
 {
 	struct args a = {.seed = 1, .combos = 32};
-	struct population population;
-	__attribute__((cleanup(free_topo_p))) struct topo *t = NULL;
-	cleanup_free char *policies = NULL;
-	struct eval e = {.population = &population};
-	struct machine_params params;
-	struct machine m;
-	struct errbuf err = {""};
-	enum topo_level level;
+	cleanup_free struct setup *s = calloc(1, sizeof(*s));
 	int rc = read_args(&a, argc, argv);
 
-	if (rc >= 0)
-		return rc;
-	rc = population_find(&population, a.population, &err);
-	if (rc == -ENOENT)
-		return usage("%s", err.text);
-	if (a.models && strcmp(population.name, "measured") != 0)
-		return usage("--models=%s: only population measured is made of models", a.models);
-	if (a.models)
-		rc = population_models(&population, a.models, &err);
-	if (rc) {
-		fprintf(stderr, "colocsim eval: %s\n", err.text);
-		return SIM_FAILED;
+	/* A bad value is told before anything runs. */
+	for (int i = 0; rc < 0 && s && i < sweep_points(&a.sweep); i++) {
+		rc = prepare(s, &a, i);
+		if (rc < 0 && a.sensitivity > 0)
+			rc = sim_sensitivity(
+				&s->e, s->t, &s->params, s->a.topology, a.sensitivity, a.json);
+		setup_done(s);
 	}
-	rc = set_machine(&a, &population, &params);
-	if (rc >= 0)
-		return rc;
-	policies = strdup(a.policies);
-	if (!policies)
-		return SIM_FAILED;
-	rc = split_policies(policies, &e);
-	if (rc >= 0)
-		return rc;
-	level = a.topology ? TOPO_AUTO : population.domain;
-	if (a.domain && topo_level_parse(a.domain, &level))
-		return usage("--domain=%s: auto, package, numa, l3, l2 or core expected", a.domain);
-	if (!a.topology)
-		a.topology = population.topology;
-	e.seed = (uint64_t)a.seed;
-	e.n_combos = (int)a.combos;
-	e.n_jobs = a.jobs > 0 ? (int)a.jobs : population.n_jobs;
-	e.threads = (int)a.threads;
-	e.workers = (int)a.workers;
-	e.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-	drive_defaults(&e.drive);
-	if (a.seconds > 0)
-		e.drive.most_s = a.seconds;
-	if (a.runs > 0)
-		e.drive.min_runs = (int)a.runs;
-	if (a.sample_ms > 0)
-		e.drive.sample_s = a.sample_ms / 1e3;
-	e.drive.decide_s = a.decide_ms / 1e3;
-	e.drive.phases = a.phases;
-	e.drive.shuffle = a.shuffle;
-	if (topo_load(&t, a.topology, &err) || topo_set_domains(t, level, &err)) {
-		fprintf(stderr, "colocsim eval: %s: %s\n", a.topology, err.text);
-		return SIM_FAILED;
-	}
-	for (int p = 0; p < e.n_policies; p++)
-		if (drive_check(e.policy[p], t, e.n_jobs, &err))
-			return usage("%s", err.text);
-	if (a.sensitivity > 0)
-		return sim_sensitivity(&e, t, &params, a.topology, a.sensitivity, a.json);
-	if (machine_init(&m, t, &params, &err)) {
-		fprintf(stderr, "colocsim eval: %s\n", err.text);
-		return SIM_FAILED;
-	}
-	e.m = &m;
-	rc = run_eval(&a, &e);
-	machine_done(&m);
+	if (rc < 0)
+		rc = s ? run_points(s, &a) : failed("out of memory");
+	sweep_done(&a.sweep);
 	return rc;
 }

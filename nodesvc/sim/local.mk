@@ -66,11 +66,14 @@ bin_PROGRAMS += nodesvc/colocsim
 nodesvc_colocsim_SOURCES = \
 	nodesvc/sim/colocsim.c \
 	nodesvc/sim/eval_cmd.c \
+	nodesvc/sim/eval_print.c nodesvc/sim/eval_print.h \
 	nodesvc/sim/plan_cmd.c \
 	nodesvc/sim/replay_cmd.c \
 	nodesvc/sim/run_cmd.c \
+	nodesvc/sim/rows.c nodesvc/sim/rows.h \
 	nodesvc/sim/sensitivity_print.c nodesvc/sim/sensitivity_print.h \
 	nodesvc/sim/sim.h \
+	nodesvc/sim/sweep.c nodesvc/sim/sweep.h \
 	nodesvc/sim/task_cmd.c \
 	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
 	nodesvc/sim/workload.c nodesvc/sim/workload.h
@@ -89,6 +92,7 @@ sim_tests = \
 	tests/unit/test_sim_shape \
 	tests/unit/test_sim_tasks \
 	tests/unit/test_sim_workload \
+	tests/unit/test_sweep \
 	tests/unit/test_task_workload
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
@@ -99,6 +103,11 @@ SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
 tests_unit_test_exec_policy_SOURCES = tests/unit/test_exec_policy.c tests/unit/cli.h
 tests_unit_test_exec_policy_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_exec_policy_LDADD = $(CHECK_LIBS)
+tests_unit_test_sweep_SOURCES = \
+	nodesvc/sim/sweep.c nodesvc/sim/sweep.h \
+	tests/unit/test_sweep.c
+tests_unit_test_sweep_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sweep_LDADD = libcommon.la $(CHECK_LIBS) -lm
 tests_unit_test_sim_drive_SOURCES = tests/unit/test_sim_drive.c
 tests_unit_test_sim_drive_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_drive_LDADD = $(SIM_TEST_LIBS)

@@ -23,8 +23,11 @@
 static const char usage_text[] =
 	"Usage: colocsim plan --policy=NAME[,key=value...] --topology=SYNTHETIC|FILE.xml\n"
 	"                     --jobs=FILE [--domain=LEVEL] [--share-smt] [--explain] --json\n"
+	"       colocsim plan [--policy=NAME] [--explain] TRACE\n"
 	"\n"
-	"Decides placements for the views in FILE (\"-\": standard input) and prints the plans.\n"
+	"Decides placements for the views in FILE (\"-\": standard input) and prints the plans. Of "
+	"a\n"
+	"TRACE (colocctl explain --save-view) the last decision is made again, and compared.\n"
 	"  --policy    a policy and its options; --policy=help lists them; exec:COMMAND: a\n"
 	"              program that reads views and answers plans, a JSON line each\n"
 	"  --policy-timeout=S  seconds such a program may take for an answer (default 10)\n"
@@ -140,15 +143,25 @@ static int read_args(struct args *a, int argc, char **argv)
 			return SIM_USAGE;
 		}
 	}
+	if (optind < argc && !a->jobs)
+		a->jobs = argv[optind++];
 	if (optind < argc)
 		return usage("unexpected argument '%s'", argv[optind]);
 	if (a->policy && (strcmp(a->policy, "help") == 0 || strcmp(a->policy, "list") == 0))
 		return list_policies();
-	if (!a->policy || !a->topology || !a->jobs)
-		return usage("%s is missing", !a->policy     ? "--policy"
-					      : !a->topology ? "--topology"
-							     : "--jobs");
+	if (!a->jobs)
+		return usage("%s is missing", "--jobs");
 	return -1;
+}
+
+/* A trace says policy and topology itself. Standard input is never one: it cannot be read twice. */
+static bool is_trace(const char *path)
+{
+	static const char head[] = "{\"coloc_trace\"";
+	char text[sizeof(head)] = "";
+	cleanup_file FILE *f = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
+
+	return f && fgets(text, sizeof(text), f) && strcmp(text, head) == 0;
 }
 
 static char *read_file(const char *path, size_t *ret_len, struct errbuf *err)
@@ -245,6 +258,13 @@ int sim_plan(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (is_trace(a.jobs)) {
+		if (a.topology || a.domain != TOPO_AUTO || a.share_smt || a.independent)
+			return usage("%s: a trace has the machine that it is of", a.jobs);
+		return sim_plan_trace(a.jobs, a.policy, a.explain);
+	}
+	if (!a.policy || !a.topology)
+		return usage("%s is missing", !a.policy ? "--policy" : "--topology");
 	if (topo_load(&t, a.topology, &err) || topo_set_domains(t, a.domain, &err))
 		return failed(a.topology, &err);
 	cfg.topo = t;

@@ -39,6 +39,7 @@ struct replay {
 	long decisions, identical, refused, moves;
 	char recorded[TRACE_SPEC_MAX];
 	char first[600]; /* where plans first differed */
+	bool last_same, last_fallback;
 	const char *ended;
 };
 
@@ -110,6 +111,8 @@ static void replay_same(struct replay *r, const struct trace_record *rec)
 		same &= same_answer(r, r->fallback, v, rec->line, "fallback", &rec->fallback);
 	r->decisions++;
 	r->identical += same;
+	r->last_same = same;
+	r->last_fallback = rec->fallback.plan != NULL;
 }
 
 /* Where recorded jobs run is what the other policy's last plan says, once it made one. */
@@ -234,7 +237,8 @@ static void print_text(const struct replay *r)
 		printf("first difference: %s\n", r->first);
 }
 
-static int replay(struct replay *r, bool json)
+/* Engines as recorded, or the one asked for; then all decisions. */
+static int replay_trace(struct replay *r)
 {
 	struct errbuf err = {""};
 	int rc;
@@ -257,7 +261,13 @@ static int replay(struct replay *r, bool json)
 		return SIM_FAILED;
 	}
 	r->plan.want_explain = r->head->want_explain;
-	rc = replay_all(r);
+	return replay_all(r);
+}
+
+static int replay(struct replay *r, bool json)
+{
+	int rc = replay_trace(r);
+
 	if (rc == SIM_OK && json)
 		print_json(r);
 	else if (rc == SIM_OK)
@@ -265,6 +275,47 @@ static int replay(struct replay *r, bool json)
 	if (rc == SIM_OK && fflush(stdout))
 		rc = SIM_FAILED;
 	return rc == SIM_OK && !r->policy && r->identical != r->decisions ? SIM_FAILED : rc;
+}
+
+static void replay_done(struct replay *r)
+{
+	engine_free(r->ruling);
+	engine_free(r->fallback);
+	plan_done(&r->plan);
+	trace_reader_close(r->reader);
+}
+
+static int print_last_plan(const struct replay *r, bool explain)
+{
+	const struct engine *e = r->last_fallback ? r->fallback : r->ruling;
+	json_object *o = plan_to_json(&r->plan, r->head->topo, engine_policy(e)->name, explain);
+	int rc = !o ||
+		 puts(json_object_to_json_string_ext(
+			 o, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)) < 0 ||
+		 fflush(stdout) != 0;
+
+	json_object_put(o);
+	return rc ? SIM_FAILED : SIM_OK;
+}
+
+int sim_plan_trace(const char *path, const char *policy, bool explain)
+{
+	struct replay r = {.path = path, .policy = policy};
+	int rc = replay_trace(&r);
+
+	if (rc == SIM_OK && r.decisions == 0)
+		rc = failed("no decision in it");
+	if (rc == SIM_OK && r.policy && !r.has_plan)
+		rc = failed(r.first);
+	if (rc == SIM_OK)
+		rc = print_last_plan(&r, explain);
+	if (rc == SIM_OK && !r.policy && !r.last_same) {
+		fprintf(stderr, "colocsim plan: not the recorded plan%s: %s\n",
+			r.head->cut ? " (views before the first one are missing)" : "", r.first);
+		rc = SIM_FAILED;
+	}
+	replay_done(&r);
+	return rc;
 }
 
 int sim_replay(int argc, char **argv)
@@ -311,9 +362,6 @@ int sim_replay(int argc, char **argv)
 	}
 	r.path = argv[optind];
 	rc = replay(&r, json);
-	engine_free(r.ruling);
-	engine_free(r.fallback);
-	plan_done(&r.plan);
-	trace_reader_close(r.reader);
+	replay_done(&r);
 	return rc;
 }

@@ -12,19 +12,22 @@
 #include "common/cleanup.h"
 #include "config.h"
 #include "nodesvc/sim/exec_policy.h"
+#include "nodesvc/sim/rows.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/sim/task_workload.h"
 #include "nodesvc/sim/workload.h"
 #include "nodesvc/trace/trace.h"
 
 static const char usage_text[] =
-	"Usage: colocsim run [--policy=NAME[,k=v...]] [--record=FILE] [--json] WORKLOAD.yaml\n"
+	"Usage: colocsim run [--policy=NAME[,k=v...]] [--record=FILE] [--json|--csv] "
+	"WORKLOAD.yaml\n"
 	"\n"
 	"Runs a workload on a simulated machine. All results are simulated.\n"
 	"  --policy    instead of the policies in the file; exec:COMMAND: a program\n"
 	"  --policy-timeout=S  seconds that such a program may take for an answer (default 10)\n"
 	"  --record    write every decision of the one policy to FILE, for colocsim replay\n"
 	"  --json      print JSON\n"
+	"  --csv       print CSV, a record for each policy and job\n"
 	"\n"
 	"colocsim(1) has the keys of a workload.\n";
 
@@ -73,6 +76,26 @@ static json_object *result_json(
 	return o;
 }
 
+/* A record for each job: it, and the figures of the run that it was in. */
+static const char *const run_names[] = {"provenance", "workload", "seed", "penalties", NULL};
+static const char *const policy_names[] = {"policy", "stp", "antt", "worst_ntt", "stp_full",
+	"antt_full", "moves_per_s", "seconds", NULL};
+static const char *const job_names[] = {
+	"job", "program", "runs", "mean_run_s", "ntt", "ntt_full", "ntt_best", NULL};
+static const char *const *const csv_names[ROWS_PARTS] = {run_names, policy_names, job_names};
+
+static void print_csv(json_object *run, json_object *result)
+{
+	json_object *jobs = json_object_object_get(result, "jobs");
+
+	for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+		json_object *of[ROWS_PARTS] = {run, result, json_object_array_get_idx(jobs, i)};
+
+		json_object_object_add(of[2], "job", json_object_new_int((int)i));
+		rows_csv(stdout, csv_names, of);
+	}
+}
+
 static void print_result(const struct workload *w, const char *policy, const struct drive_result *r)
 {
 	printf("simulated: policy %s: STP %.3f, ANTT %.3f, worst NTT %.2f, %.3f moves/s, %.1f s\n",
@@ -118,7 +141,7 @@ static int start_recording(
 }
 
 static int run_all(const struct workload *w, const char *path, const struct machine *m,
-	const char *trace, bool json)
+	const char *trace, bool json, bool csv)
 {
 	struct trace_writer *writer = NULL;
 	struct drive_watch watch = {.decided = record};
@@ -139,7 +162,17 @@ static int run_all(const struct workload *w, const char *path, const struct mach
 	d.sample_s = w->sample_ms / 1e3;
 	d.decide_s = w->decide_ms / 1e3;
 	d.phases = w->phases;
+	json_object_object_add(out, "schema", json_object_new_int(1));
+	json_object_object_add(out, "provenance", json_object_new_string("simulated"));
+	json_object_object_add(out, "workload", json_object_new_string(path));
+	json_object_object_add(out, "penalties", json_object_new_string(m->p.penalties.name));
+	if (csv) {
+		json_object_object_add(out, "seed", json_object_new_int64((int64_t)w->seed));
+		rows_csv_head(stdout, csv_names);
+	}
 	for (int p = 0; p < w->n_policies && rc == SIM_OK; p++) {
+		json_object *result;
+
 		d.policy = w->policy[p];
 		if (trace && start_recording(&d, trace, &writer, &err)) {
 			rc = SIM_FAILED;
@@ -152,15 +185,13 @@ static int run_all(const struct workload *w, const char *path, const struct mach
 			rc = SIM_FAILED;
 		if (rc)
 			break;
-		if (json)
-			json_object_array_add(list, result_json(w, d.policy, r));
-		else
+		result = result_json(w, d.policy, r);
+		if (csv)
+			print_csv(out, result);
+		else if (!json)
 			print_result(w, d.policy, r);
+		json_object_array_add(list, result);
 	}
-	json_object_object_add(out, "schema", json_object_new_int(1));
-	json_object_object_add(out, "provenance", json_object_new_string("simulated"));
-	json_object_object_add(out, "workload", json_object_new_string(path));
-	json_object_object_add(out, "penalties", json_object_new_string(m->p.penalties.name));
 	json_object_object_add(out, "results", list);
 	if (rc != SIM_OK)
 		failed(err.text);
@@ -178,6 +209,7 @@ int sim_run_workload(int argc, char **argv)
 		{"policy-timeout", required_argument, NULL, 'w'},
 		{"record", required_argument, NULL, 'r'},
 		{"json", no_argument, NULL, 'j'},
+		{"csv", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -187,7 +219,7 @@ int sim_run_workload(int argc, char **argv)
 	enum topo_level level;
 	struct errbuf err = {""};
 	struct machine m;
-	bool json = false;
+	bool json = false, csv = false;
 	int c, rc;
 
 	optind = 1;
@@ -209,6 +241,9 @@ int sim_run_workload(int argc, char **argv)
 		case 'j':
 			json = true;
 			break;
+		case 'v':
+			csv = true;
+			break;
 		case 'h':
 			fputs(usage_text, stdout);
 			return SIM_OK;
@@ -222,8 +257,12 @@ int sim_run_workload(int argc, char **argv)
 			stderr);
 		return SIM_USAGE;
 	}
+	if (json && csv) {
+		fputs("colocsim run: --csv: not with --json\n", stderr);
+		return SIM_USAGE;
+	}
 	if (task_workload_is(argv[optind]))
-		return sim_run_tasks(argv[optind], policy, json);
+		return sim_run_tasks(argv[optind], policy, json, csv);
 	if (workload_read(&w, argv[optind], &err))
 		return failed(err.text);
 	if (policy) {
@@ -245,7 +284,7 @@ int sim_run_workload(int argc, char **argv)
 	}
 	if (machine_init(&m, t, &w->machine, &err))
 		return failed(err.text);
-	rc = run_all(w, argv[optind], &m, trace, json);
+	rc = run_all(w, argv[optind], &m, trace, json, csv);
 	machine_done(&m);
 	return rc;
 }

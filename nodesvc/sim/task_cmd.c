@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/sim/rows.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/sim/task_workload.h"
 
@@ -76,7 +77,15 @@ static void print_summary(const char *policy, const char *base, const struct tas
 	printf("\n");
 }
 
-static int run_all(struct task_eval *e, const char *path, bool json, struct errbuf *err)
+/* Without the places, which are as many as they are. */
+static const char *const run_names[] = {
+	"provenance", "kind", "workload", "tasks", "runs", "seed", "ratio_to", NULL};
+static const char *const figure_names[] = {"policy", "seconds", "seconds_lo", "seconds_hi",
+	"tasks_per_s", "tasks_per_s_lo", "tasks_per_s_hi", "ratio", "ratio_lo", "ratio_hi",
+	"steals", NULL};
+static const char *const *const csv_names[ROWS_PARTS] = {run_names, figure_names, NULL};
+
+static int run_all(struct task_eval *e, const char *path, bool json, bool csv, struct errbuf *err)
 {
 	cleanup_free struct task_result *r =
 		calloc((size_t)e->n_policies * (size_t)e->n_seeds, sizeof(*r));
@@ -91,13 +100,6 @@ static int run_all(struct task_eval *e, const char *path, bool json, struct errb
 		return rc;
 	out = json_object_new_object();
 	list = json_object_new_array();
-	for (int p = 0; p < e->n_policies && !rc; p++) {
-		rc = task_eval_sum(e, r, p, 0, s, err);
-		if (!rc && json)
-			json_object_array_add(list, summary_json(e->m, e->policy[p], s));
-		else if (!rc)
-			print_summary(e->policy[p], e->policy[0], s);
-	}
 	json_object_object_add(out, "schema", json_object_new_int(1));
 	json_object_object_add(out, "provenance", json_object_new_string("simulated"));
 	json_object_object_add(out, "kind", json_object_new_string("tasks"));
@@ -106,6 +108,21 @@ static int run_all(struct task_eval *e, const char *path, bool json, struct errb
 	json_object_object_add(out, "runs", json_object_new_int(e->n_seeds));
 	json_object_object_add(out, "seed", json_object_new_int64((int64_t)e->seed));
 	json_object_object_add(out, "ratio_to", json_object_new_string(e->policy[0]));
+	if (csv)
+		rows_csv_head(stdout, csv_names);
+	for (int p = 0; p < e->n_policies && !rc; p++) {
+		json_object *result;
+
+		rc = task_eval_sum(e, r, p, 0, s, err);
+		if (rc)
+			break;
+		result = summary_json(e->m, e->policy[p], s);
+		if (csv)
+			rows_csv(stdout, csv_names, (json_object *[ROWS_PARTS]){out, result, NULL});
+		else if (!json)
+			print_summary(e->policy[p], e->policy[0], s);
+		json_object_array_add(list, result);
+	}
 	json_object_object_add(out, "results", list);
 	if (!rc && json)
 		puts(json_object_to_json_string_ext(
@@ -114,7 +131,7 @@ static int run_all(struct task_eval *e, const char *path, bool json, struct errb
 	return rc;
 }
 
-int sim_run_tasks(const char *path, const char *policy, bool json)
+int sim_run_tasks(const char *path, const char *policy, bool json, bool csv)
 {
 	__attribute__((cleanup(free_workload_p))) struct task_workload *w = NULL;
 	struct task_eval e = {0};
@@ -138,7 +155,7 @@ int sim_run_tasks(const char *path, const char *policy, bool json)
 			return failed(err.text);
 		task_placer_done(&check);
 	}
-	if (run_all(&e, path, json, &err))
+	if (run_all(&e, path, json, csv, &err))
 		return failed(err.text);
 	return fflush(stdout) ? SIM_FAILED : SIM_OK;
 }

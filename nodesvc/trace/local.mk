@@ -6,6 +6,8 @@ libviewjson_la_SOURCES = \
 	nodesvc/trace/trace.h \
 	nodesvc/trace/trace_read.c \
 	nodesvc/trace/trace_write.c \
+	nodesvc/trace/trail.c nodesvc/trace/trail.h \
+	nodesvc/trace/trail_json.c nodesvc/trace/trail_json.h \
 	nodesvc/trace/value.c nodesvc/trace/value.h \
 	nodesvc/trace/view_json.c nodesvc/trace/view_json.h \
 	nodesvc/trace/view_write.c

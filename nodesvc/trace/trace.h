@@ -40,6 +40,7 @@ struct trace_head {
 	double started_unix_s;   /* 0: unknown (simulated time) */
 	const struct topo *topo; /* with its source, topo.h */
 	bool share_smt, multi_node_independent;
+	bool cut;          /* decisions before the first line are missing: engines knew more */
 	bool want_explain; /* plan.want_explain: why sentences are part of a plan */
 	int max_jobs;
 	int interval_ms, tick_ms; /* told, not used; 0 unknown */

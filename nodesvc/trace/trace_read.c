@@ -156,6 +156,8 @@ static int read_head_key(
 		return value_bool(w, key, value, &h->share_smt);
 	if (strcmp(key, "multi_node_independent") == 0)
 		return value_bool(w, key, value, &h->multi_node_independent);
+	if (strcmp(key, "cut") == 0)
+		return value_bool(w, key, value, &h->cut);
 	if (strcmp(key, "want_explain") == 0)
 		return value_bool(w, key, value, &h->want_explain);
 	if (strcmp(key, "interval_ms") == 0)

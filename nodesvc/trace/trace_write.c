@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/trace.h"
+#include "nodesvc/trace/trail_json.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
@@ -54,7 +55,7 @@ static void put_line(struct trace_writer *w, json_object *o, bool last)
 	json_object_put(o);
 }
 
-static json_object *engine_to_json(const struct trace_engine *e)
+json_object *trace_engine_to_json(const struct trace_engine *e)
 {
 	json_object *o = json_object_new_object(), *options = json_object_new_object();
 
@@ -65,7 +66,7 @@ static json_object *engine_to_json(const struct trace_engine *e)
 	return o;
 }
 
-static json_object *head_to_json(const struct trace_head *h)
+json_object *trace_head_to_json(const struct trace_head *h)
 {
 	json_object *o = json_object_new_object();
 
@@ -84,9 +85,9 @@ static json_object *head_to_json(const struct trace_head *h)
 		ADD(o, "interval_ms", json_object_new_int(h->interval_ms));
 	if (h->tick_ms > 0)
 		ADD(o, "tick_ms", json_object_new_int(h->tick_ms));
-	ADD(o, "ruling", engine_to_json(&h->ruling));
+	ADD(o, "ruling", trace_engine_to_json(&h->ruling));
 	if (h->fallback.policy)
-		ADD(o, "fallback", engine_to_json(&h->fallback));
+		ADD(o, "fallback", trace_engine_to_json(&h->fallback));
 	return o;
 }
 
@@ -114,7 +115,7 @@ int trace_writer_open(struct trace_writer **ret, const char *path, const struct 
 		unlink(path);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	put_line(w, head_to_json(head), true);
+	put_line(w, trace_head_to_json(head), true);
 	if (w->failed) {
 		rc = w->failed;
 		unlink(path);
@@ -149,7 +150,7 @@ void trace_write_engine(struct trace_writer *w, bool fallback, const struct trac
 {
 	json_object *o = json_object_new_object();
 
-	ADD(o, fallback ? "fallback_engine" : "ruling_engine", engine_to_json(e));
+	ADD(o, fallback ? "fallback_engine" : "ruling_engine", trace_engine_to_json(e));
 	put_line(w, o, false);
 }
 

@@ -145,6 +145,15 @@ fault_full_disk() {
   nap 90
   rm -f "$tmp/store/ballast"
 }
+# Full while a step that was placed ends.
+fault_full_end() {
+  job 'sleep 0.3'
+  wait_for 20 test -e "$tmp/began.$n_jobs"
+  fill_store
+  wait_for 20 test -e "$tmp/job.$n_jobs"
+  nap 50
+  rm -f "$tmp/store/ballast"
+}
 fault_full_start() {
   kill_it
   fill_store
@@ -177,6 +186,6 @@ fault_truncate() {
   begin
 }
 
-fault_names=(kill kill_twice term freeze guard reload slurmd full_disk read_only full_start corrupt
+fault_names=(kill kill_twice term freeze guard reload slurmd full_disk full_end read_only full_start corrupt
   truncate no_socket no_socket_dir no_descriptors lock clock busy vanished cancel release forks
   threads liar)

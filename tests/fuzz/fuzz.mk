@@ -1,45 +1,132 @@
-# libFuzzer harnesses: `make fuzz` (needs clang) builds each and runs it FUZZ_SECONDS long from its
-# corpus. Not part of `make check`. What it finds is left in tests/fuzz of the build folder.
-FUZZ_CC = clang
-FUZZ_SECONDS = 20
-FUZZ_CFLAGS = -std=gnu17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
-fuzz_harnesses = coreset msg proc
-fuzz_coreset_sources = common/coreset.c common/err.c
-fuzz_msg_sources = common/msg.c common/err.c
-fuzz_proc_sources = nodesvc/actuate/locate.c nodesvc/actuate/proc.c \
-	common/coreset.c common/err.c common/fsroot.c
+# libFuzzer harnesses, one per kind of input (doc/security.md has the list). `tests/fuzz/run` builds
+# and runs them, in a build of their own that is configured with --enable-fuzzers: there the rooms'
+# libraries are instrumented, once, and `make fuzzers` links each harness to those it needs. A new
+# harness: a line in fuzz_harnesses, its two variables below, seeds in corpus/NAME.
+fuzz_harnesses = \
+	tests/fuzz/fuzz_acct \
+	tests/fuzz/fuzz_cachegrind \
+	tests/fuzz/fuzz_conf \
+	tests/fuzz/fuzz_coreset \
+	tests/fuzz/fuzz_ctl \
+	tests/fuzz/fuzz_linkage \
+	tests/fuzz/fuzz_model \
+	tests/fuzz/fuzz_msg \
+	tests/fuzz/fuzz_page \
+	tests/fuzz/fuzz_plan \
+	tests/fuzz/fuzz_plugin \
+	tests/fuzz/fuzz_policy \
+	tests/fuzz/fuzz_proc \
+	tests/fuzz/fuzz_profile \
+	tests/fuzz/fuzz_slurm_conf \
+	tests/fuzz/fuzz_state \
+	tests/fuzz/fuzz_store \
+	tests/fuzz/fuzz_topo \
+	tests/fuzz/fuzz_trace \
+	tests/fuzz/fuzz_tree \
+	tests/fuzz/fuzz_view \
+	tests/fuzz/fuzz_workload
+# End of fuzz_harnesses
+EXTRA_PROGRAMS += $(fuzz_harnesses)
+.PHONY: fuzzers
+if FUZZERS
+fuzzers: $(BUILT_SOURCES) $(fuzz_harnesses)
+else
+fuzzers:
+	@echo "make fuzzers needs a build configured with --enable-fuzzers CC=clang: see tests/fuzz/run" >&2
+	@exit 1
+endif
+CLEANFILES += $(fuzz_harnesses)
+FUZZ_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(YAML_CFLAGS)
+FUZZ_LINK = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/dict tests/fuzz/fuzz.h tests/fuzz/lsan.supp
+dist_check_SCRIPTS += tests/fuzz/run
 
-.PHONY: fuzz
-fuzz:
-	@$(MKDIR_P) tests/fuzz; new=`mktemp -d`; trap 'rm -rf "$$new"' EXIT; \
-	for f in $(fuzz_harnesses); do \
-	  case $$f in \
-	  coreset) src='$(fuzz_coreset_sources)' ;; \
-	  msg) src='$(fuzz_msg_sources)' ;; \
-	  proc) src='$(fuzz_proc_sources)' ;; \
-	  esac; \
-	  list='$(srcdir)/tests/fuzz/fuzz_'$$f.c; \
-	  for s in $$src; do list="$$list $(srcdir)/$$s"; done; \
-	  $(FUZZ_CC) $(FUZZ_CFLAGS) -D_GNU_SOURCE -I$(srcdir) $$list -o tests/fuzz/fuzz_$$f || exit 1; \
-	  $(MKDIR_P) "$$new/$$f"; \
-	  tests/fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
-	    -artifact_prefix=tests/fuzz/ "$$new/$$f" $(srcdir)/tests/fuzz/corpus/$$f \
-	    >tests/fuzz/fuzz_$$f.log 2>&1 || { cat tests/fuzz/fuzz_$$f.log; exit 1; }; \
-	  echo "fuzz_$$f: `sed -n 's/^Done \\([0-9]*\\) runs.*/\\1/p' tests/fuzz/fuzz_$$f.log` inputs, nothing found"; \
-	done
-
-CLEANFILES += \
-	tests/fuzz/fuzz_coreset tests/fuzz/fuzz_coreset.log \
-	tests/fuzz/fuzz_msg tests/fuzz/fuzz_msg.log \
-	tests/fuzz/fuzz_proc tests/fuzz/fuzz_proc.log
-EXTRA_DIST += \
-	tests/fuzz/corpus/coreset/list \
-	tests/fuzz/corpus/coreset/sparse \
-	tests/fuzz/corpus/msg/ping \
-	tests/fuzz/corpus/msg/step_start \
-	tests/fuzz/corpus/proc/cgroup \
-	tests/fuzz/corpus/proc/mountinfo \
-	tests/fuzz/corpus/proc/stat \
-	tests/fuzz/fuzz_coreset.c \
-	tests/fuzz/fuzz_msg.c \
-	tests/fuzz/fuzz_proc.c
+tests_fuzz_fuzz_acct_SOURCES = tests/fuzz/fuzz_acct.c
+tests_fuzz_fuzz_acct_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_acct_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_acct_LDADD = libreport.la librecord.la libcommon.la $(JSON_LIBS) -lm
+tests_fuzz_fuzz_cachegrind_SOURCES = tests/fuzz/fuzz_cachegrind.c
+tests_fuzz_fuzz_cachegrind_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_cachegrind_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_cachegrind_LDADD = libcounters.la libcommon.la -lm
+tests_fuzz_fuzz_conf_SOURCES = tests/fuzz/fuzz_conf.c
+tests_fuzz_fuzz_conf_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_conf_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_conf_LDADD = $(NODESVC_LIBS)
+tests_fuzz_fuzz_coreset_SOURCES = tests/fuzz/fuzz_coreset.c
+tests_fuzz_fuzz_coreset_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_coreset_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_coreset_LDADD = libcommon.la
+tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c
+tests_fuzz_fuzz_ctl_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_ctl_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_ctl_LDADD = $(NODESVC_LIBS)
+tests_fuzz_fuzz_linkage_SOURCES = tests/fuzz/fuzz_linkage.c
+tests_fuzz_fuzz_linkage_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_linkage_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_linkage_LDADD = $(NODESVC_LIBS)
+tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c
+tests_fuzz_fuzz_model_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_model_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_model_LDADD = libsim.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) -lm
+tests_fuzz_fuzz_msg_SOURCES = tests/fuzz/fuzz_msg.c
+tests_fuzz_fuzz_msg_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_msg_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_msg_LDADD = libcommon.la
+tests_fuzz_fuzz_page_SOURCES = tests/fuzz/fuzz_page.c
+tests_fuzz_fuzz_page_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_page_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_page_LDADD = libcounters.la libcommon.la -lm
+tests_fuzz_fuzz_plan_SOURCES = tests/fuzz/fuzz_plan.c
+tests_fuzz_fuzz_plan_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_plan_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_plan_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+tests_fuzz_fuzz_plugin_SOURCES = tests/fuzz/fuzz_plugin.c
+tests_fuzz_fuzz_plugin_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_plugin_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_plugin_LDADD = libspankplain.la libcommon.la
+tests_fuzz_fuzz_policy_SOURCES = tests/fuzz/fuzz_policy.c
+tests_fuzz_fuzz_policy_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_policy_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_policy_LDADD = libspankplain.la libengine.la libtopo.la libcommon.la -lm
+tests_fuzz_fuzz_proc_SOURCES = tests/fuzz/fuzz_proc.c
+tests_fuzz_fuzz_proc_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_proc_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_proc_LDADD = libactuate.la libcommon.la
+tests_fuzz_fuzz_profile_SOURCES = tests/fuzz/fuzz_profile.c
+tests_fuzz_fuzz_profile_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_profile_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_profile_LDADD = $(NODESVC_LIBS)
+tests_fuzz_fuzz_slurm_conf_SOURCES = tests/fuzz/fuzz_slurm_conf.c
+tests_fuzz_fuzz_slurm_conf_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_slurm_conf_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_slurm_conf_LDADD = libctl.la libcommon.la $(JSON_LIBS)
+tests_fuzz_fuzz_state_SOURCES = tests/fuzz/fuzz_state.c
+tests_fuzz_fuzz_state_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_state_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_state_LDADD = $(NODESVC_LIBS)
+tests_fuzz_fuzz_store_SOURCES = tests/fuzz/fuzz_store.c
+tests_fuzz_fuzz_store_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_store_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_store_LDADD = librecord.la libcommon.la -lm
+tests_fuzz_fuzz_topo_SOURCES = tests/fuzz/fuzz_topo.c
+tests_fuzz_fuzz_topo_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_topo_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_topo_LDADD = libtopo.la libcommon.la
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c
+tests_fuzz_fuzz_trace_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_trace_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_trace_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+tests_fuzz_fuzz_tree_SOURCES = tests/fuzz/fuzz_tree.c
+tests_fuzz_fuzz_tree_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_tree_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_tree_LDADD = libctl.la libnodesvc.la libactuate.la libcounters.la librecord.la libcommon.la $(JSON_LIBS) -lm
+tests_fuzz_fuzz_view_SOURCES = tests/fuzz/fuzz_view.c
+tests_fuzz_fuzz_view_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_view_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_view_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(JSON_LIBS) -lm
+tests_fuzz_fuzz_workload_SOURCES = tests/fuzz/fuzz_workload.c \
+	nodesvc/sim/task_workload.c nodesvc/sim/workload.c
+tests_fuzz_fuzz_workload_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_workload_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_workload_LDADD = libsim.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) -lm

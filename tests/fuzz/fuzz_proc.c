@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any text as /proc/TID/stat, /proc/PID/cgroup and mountinfo: a thread's name is its owner's. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "nodesvc/actuate/internal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

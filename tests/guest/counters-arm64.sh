@@ -38,7 +38,7 @@ like "$counters" 'instructions_per_s +yes +papi +PAPI_TOT_INS' "instructions are
 like "$counters" 'llc_misses_per_s +no' "misses are not: their presets are dead"
 
 diag "$SECONDS s: the site's own events"
-stop "$colocd_pid"
+stop "$pid"
 cp "$tmp/coloc.yaml" "$tmp/wrong.yaml"
 echo 'events: {loads: INST_RETIERD}' >>"$tmp/wrong.yaml"
 run "$builddir/nodesvc/colocd" -t -c "$tmp/wrong.yaml"

@@ -249,10 +249,12 @@ batch() {
   job=$(sbatch --parsable $with -w "$first" -o "$tmp/batch.out" -e "$tmp/batch.out" "$@" "$tmp/batch.sh")
 }
 exit_of() { scontrol show job "$1" | sed -nE 's/.*JobState=([A-Z_]*).*/\1/p; s/.* ExitCode=([0-9:]*).*/\1/p' | paste -sd' '; }
+# What a batch job wrote but for Slurm's own lines, which 26.05 begins with the time.
+written() { grep -vE '^((slurmstepd|srun)[^ ]*: |\[[0-9]{4}-[0-9T:.-]+\] error: )' "$tmp/batch.out"; }
 # batch_end: until the job is over; says how it ended and what it wrote.
 batch_end() {
   wait_for 90 job_over "$job" || fault "job $job does not end"
-  say "$(exit_of "$job") wrote $(grep -vE '^(slurmstepd|srun)[^ ]*: ' "$tmp/batch.out" | paste -sd,)"
+  say "$(exit_of "$job") wrote $(written | paste -sd,)"
 }
 job_over() {
   case $(job_state "$1") in
@@ -570,7 +572,7 @@ for s in \$(seq $short_steps); do
 done | sort | uniq -c | tr -s ' '
 X
   wait_for $((60 + short_steps)) job_over "$job" || fault "job $job does not end"
-  say "$(exit_of "$job") wrote $(grep -vE '^(slurmstepd|srun)[^ ]*: ' "$tmp/batch.out" | paste -sd,)"
+  say "$(exit_of "$job") wrote $(written | paste -sd,)"
   [ -z "$with" ] || wait_for 10 all_short ||
     fault "accounting: $(acct -P -n -o JobID | grep -c "^$job\.[0-9]") lines of $short_steps steps"
 }

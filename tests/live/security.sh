@@ -35,7 +35,7 @@ like "$(say step_end job="$job" step=0 nodeid=0)" '^closed$' "S1 nor ends a step
 is "$(known)" 1 "S1 the step of root goes on"
 
 # S2: move, freeze, release; S3: change the service.
-for cmd in release reload drain resume record vacuum; do
+for cmd in release reload drain resume record vacuum quarantine_list quarantine_rm; do
   if [ $cmd = release ]; then threat=S2; else threat=S3; fi
   like "$(say ctl cmd=$cmd job="$job" tag=/tmp/x)" "only root may" "$threat a user may not $cmd"
   ok "$threat logged" logged "uid $user asked for '$cmd'"

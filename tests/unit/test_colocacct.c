@@ -228,6 +228,8 @@ static const struct {
 	{"user", "-S 2023-11-14 -u 1001 -P"},
 	{"json", "-S 2023-11-14 --json"},
 	{"json-none", "-j 99 --json"},
+	{"csv", "-S 2023-11-14 --csv"},
+	{"csv-none", "-j 99 --csv"},
 	{"figures",
 		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTT,NTTFull,STP,"
 		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"

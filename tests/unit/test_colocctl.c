@@ -50,15 +50,20 @@ static const struct {
 		"\"elapsed_s\":1.0}]}",
 		NULL},
 	{"explain",
-		"{\"id\":\"12.0\",\"now\":" STEP ",\"decisions\":[{\"t_unix\":1700000000.0,"
+		"{\"id\":\"12.0\",\"now\":" STEP
+		",\"decisions\":[{\"decision\":17,\"t_unix\":1700000000.0,"
 		"\"event\":\"arrival\",\"policy\":\"lira\",\"from\":\"0-1\",\"to\":\"0\","
 		"\"moved\":true,\"score\":11.0,\"why\":\"best pair\",\"explain\":{\"ema\":[1,2]},"
-		"\"shares\":[\"13.0\",\"14.0\"]},{\"t_unix\":1699999999.0,\"event\":\"tick\","
+		"\"shares\":[\"13.0\",\"14.0\"]},{\"decision\":9,\"t_unix\":1699999999.0,\"event\":"
+		"\"tick\","
 		"\"policy\":\"lira\",\"from\":null,\"to\":\"0-1\",\"moved\":false,\"score\":null,"
 		"\"why\":null,\"explain\":null,\"shares\":null}],\"launch_env\":[{"
 		"\"name\":\"OMP_NUM_THREADS\",\"value\":\"2\"}],\"not_set\":[{"
 		"\"name\":\"GOMP_SPINCOUNT\",\"value\":\"0\",\"why\":\"the user set "
-		"OMP_WAIT_POLICY\"}],\"view\":{\"now_s\":1}}",
+		"OMP_WAIT_POLICY\"}],\"guard\":{\"verdict\":\"worse\",\"ratio\":0.81,\"lo\":0.75,"
+		"\"hi\":0.876,\"policy\":\"lira\",\"windows\":9,\"basis\":\"app\","
+		"\"why\":null},\"trace\":[{\"coloc_trace\":1},{\"view\":{\"now_s\":1.50}}],"
+		"\"decision\":17,\"next\":0}",
 		NULL},
 	{"policies",
 		"{\"ruling\":\"lira,tie=missbal\",\"policies\":[{\"name\":\"none\","
@@ -77,6 +82,16 @@ static const struct {
 	{"release", "{\"released\":[\"12.0\",\"13.0\"],\"rows_left\":0}", NULL},
 	{"reload", "{\"changed\":[\"policy\",\"tick_ms\"],\"needs_restart\":[\"domain\"]}", NULL},
 	{"drain", "{\"draining\":true}", NULL},
+	{"quarantine_list",
+		"{\"enabled\":false,\"sets\":[{\"id\":\"0a1b2c3d\",\"policy\":\"lira,tie=first\","
+		"\"programs\":\"gmx@bob:8 + 2*lmp@ada:4\",\"verdict\":\"worse\",\"ratio\":0.81,"
+		"\"lo\":0.75,\"hi\":0.876,\"windows\":9,\"basis\":\"app\","
+		"\"until_unix_s\":null,\"quarantined\":true,\"runs_now\":true},{"
+		"\"id\":\"ffffffff\",\"policy\":\"fair\",\"programs\":\"a@b:1\","
+		"\"verdict\":\"unknown\",\"ratio\":1.02,\"lo\":null,\"hi\":null,"
+		"\"windows\":2,\"basis\":\"hw\",\"quarantined\":false,\"runs_now\":false}]}",
+		NULL},
+	{"quarantine_rm", "{\"removed\":1}", NULL},
 	{"vacuum", "{\"old_steps\":7,\"bytes\":3145728,\"limit_bytes\":1073741824}", NULL},
 	{"resume", "", "resume: only root may"},
 	{"profile_list",
@@ -200,6 +215,8 @@ static const struct {
 		"cmd=status \ncmd=jobs \ncmd=explain job=12.0 \ncmd=explain job=13.batch \n"},
 	{"explain", "explain 12.0", "cmd=explain job=12.0 \n"},
 	{"explain-view", "explain 12.0 --save-view", "cmd=explain job=12.0 all=1 \n"},
+	{"explain-view", "explain 12.0 --save-view=17",
+		"cmd=explain job=12.0 all=1 json={\"decision\": 17, \"from\": 0} \n"},
 	{"policies", "policies", "cmd=policies \n"},
 	{"policies-one", "policies lira", "cmd=policies \n"},
 	{"counters", "counters", "cmd=counters \n"},
@@ -209,6 +226,9 @@ static const struct {
 	{"reload", "reload", "cmd=reload \n"},
 	{"drain", "drain", "cmd=drain \n"},
 	{"vacuum", "vacuum", "cmd=vacuum \n"},
+	{"quarantine", "quarantine", "cmd=quarantine_list \n"},
+	{"quarantine-all", "quarantine list --all", "cmd=quarantine_list \n"},
+	{"quarantine-rm", "quarantine rm 0a1b2c3d", "cmd=quarantine_rm tag=0a1b2c3d \n"},
 	{"profile-list", "profile list", "cmd=profile_list \n"},
 	{"profile-show", "profile show stencil", "cmd=profile_list tag=stencil \n"},
 	{"profile-export", "profile export", "cmd=profile_list \n"},
@@ -259,6 +279,9 @@ static const struct {
 	{"check now", 2, "check: unexpected argument 'now'"},
 	{"bundle now", 2, "bundle: unexpected argument 'now'"},
 	{"bundle --output=/no/such/file", 1, "/no/such/file: No such file or directory"},
+	{"quarantine rm", 2, "quarantine: 'list [--all]' or 'rm ID', 'rm all'"},
+	{"quarantine rm all --all", 2, "quarantine: 'list [--all]' or 'rm ID', 'rm all'"},
+	{"quarantine drop", 2, "quarantine: 'list [--all]' or 'rm ID', 'rm all'"},
 	{"profile", 2, "profile: no command given"},
 	{"profile rm", 2, "profile rm: TYPE is missing"},
 	{"profile rm a b", 2, "profile rm: unexpected argument 'b'"},
@@ -288,7 +311,8 @@ START_TEST(mistake_is_refused_by_name)
 END_TEST
 
 static const char *const COMMAND[] = {"", "check", "status", "jobs", "top", "explain", "policies",
-	"counters", "profile", "release", "reload", "drain", "resume", "vacuum", "ping", "bundle"};
+	"counters", "profile", "quarantine", "release", "reload", "drain", "resume", "vacuum",
+	"ping", "bundle"};
 
 START_TEST(manual_has_every_option)
 {

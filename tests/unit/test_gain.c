@@ -46,6 +46,18 @@ START_TEST(a_stretch_without_speed_says_nothing)
 }
 END_TEST
 
+START_TEST(what_no_placement_does_says_nothing)
+{
+	double r = 7;
+
+	ck_assert(!gain_abba((const double[]){1e12, 1, 1, 1}, &r));
+	ck_assert(!gain_abba((const double[]){1, 1e12, 1, 1}, &r));
+	ck_assert_double_eq(r, 7);
+	ck_assert(gain_abba((const double[]){100, 1, 1, 100}, &r));
+	ck_assert_double_eq_tol(exp(r), 100, 1e-9);
+}
+END_TEST
+
 START_TEST(too_few_windows_give_no_figure)
 {
 	struct gain_mean m = {0};
@@ -142,6 +154,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, linear_drift_falls_out_exactly);
 	tcase_add_test(t, a_stretch_without_speed_says_nothing);
+	tcase_add_test(t, what_no_placement_does_says_nothing);
 	tcase_add_test(t, too_few_windows_give_no_figure);
 	tcase_add_loop_test(t, interval_holds_the_true_ratio_as_often_as_it_says, 0,
 		(int)(sizeof(SERIES) / sizeof(SERIES[0])));

@@ -397,6 +397,13 @@ static int keep_figures(const struct step_row *row, void *arg)
 	return 0;
 }
 
+static int guard_is_kept(const struct step_row *row, void *arg)
+{
+	(void)arg;
+	ck_assert_str_eq(row->figures->guard, "quarantined");
+	return 0;
+}
+
 START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 {
 	struct step_figures put = STEP_FIGURES_NONE, got;
@@ -407,6 +414,7 @@ START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
 	ck_assert(isnan(got.ntt_share) && isnan(got.gain_launch_hi) && isnan(got.solo_speed));
 	ck_assert_int_eq(got.windows, -1);
+	ck_assert_ptr_null(got.guard);
 	put.stp_full = 0.93;
 	put.gain_placement_lo = 1.5;
 	put.shared_speed = 12.5;
@@ -418,6 +426,7 @@ START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 	put.gap_ns = 7;
 	put.gap_from_ns = 100;
 	put.gap_to_ns = 107;
+	put.guard = "quarantined";
 	row.figures = &put;
 	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
 	ck_assert_int_eq(record_step_list(record, &all, keep_figures, &got, &err), 0);
@@ -431,6 +440,7 @@ START_TEST(figures_come_back_and_unknown_ones_stay_blank)
 	ck_assert_int_eq(got.launches, 4);
 	ck_assert_int_eq(got.gap_ns, 7);
 	ck_assert_int_eq(got.gap_to_ns - got.gap_from_ns, 7);
+	ck_assert_int_eq(record_step_list(record, &all, guard_is_kept, NULL, &err), 0);
 }
 END_TEST
 

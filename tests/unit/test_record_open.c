@@ -28,7 +28,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 5: colocd upgrades it when it "
+		"record schema 0 is older than this program's 6: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -50,9 +50,95 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 5: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 6: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 5: a newer Coloc wrote it");
+		"record schema 9 is newer than this program's 6: a newer Coloc wrote it");
+}
+END_TEST
+
+static int note_judged(const struct judged *j, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%s %s %d %lld; ", j->policy, j->members, j->windows,
+		(long long)j->until_unix_s);
+	return 0;
+}
+
+static const char *judged_sets(void)
+{
+	static char text[1024];
+
+	*text = '\0';
+	ck_assert_int_eq(record_judged_list(record, note_judged, text, &err), 0);
+	return text;
+}
+
+static struct judged judged(const char *policy, const char *members, int windows)
+{
+	struct judged j = {.node_type = "n", .members = members, .basis = "app"};
+
+	snprintf(j.policy, sizeof(j.policy), "%s", policy);
+	j.windows = windows;
+	j.mean = -0.25;
+	j.m2 = 0.5;
+	j.last_unix_s = 1000 - windows;
+	j.times = 2;
+	return j;
+}
+
+static void put_judged(const char *policy, const char *members, int windows)
+{
+	struct judged j = judged(policy, members, windows);
+
+	ck_assert_msg(record_judged_put(record, &j, &err) == 0, "%s", err.text);
+}
+
+static int keep_judged(const struct judged *j, void *arg)
+{
+	*(struct judged *)arg = *j;
+	return 0;
+}
+
+START_TEST(judged_sets_come_back_by_their_key)
+{
+	struct judged j = judged("lira", "a@b:2 + c@d:4", 7), got;
+
+	j.until_unix_s = 99;
+	ck_assert_int_eq(record_judged_put(record, &j, &err), 0);
+	ck_assert_int_eq(record_judged_list(record, keep_judged, &got, &err), 0);
+	ck_assert_str_eq(got.policy, "lira");
+	ck_assert_str_eq(got.node_type, "n");
+	ck_assert_str_eq(got.basis, "app");
+	ck_assert(got.mean == -0.25 && got.m2 == 0.5);
+	ck_assert_int_eq(got.last_unix_s, 993);
+	ck_assert_int_eq(got.times, 2);
+	put_judged("fair", "a@b:2 + c@d:4", 8);
+	put_judged("lira", "c@d:4", 9);
+	/* Oldest window first; the same key replaces. */
+	ck_assert_str_eq(judged_sets(), "lira c@d:4 9 0; fair a@b:2 + c@d:4 8 0; "
+					"lira a@b:2 + c@d:4 7 99; ");
+	put_judged("lira", "a@b:2 + c@d:4", 10);
+	ck_assert_str_eq(judged_sets(), "lira a@b:2 + c@d:4 10 0; lira c@d:4 9 0; "
+					"fair a@b:2 + c@d:4 8 0; ");
+	ck_assert_int_eq(record_judged_rm(record, &j, &err), 1);
+	ck_assert_int_eq(record_judged_rm(record, &j, &err), 0);
+	ck_assert_str_eq(judged_sets(), "lira c@d:4 9 0; fair a@b:2 + c@d:4 8 0; ");
+}
+END_TEST
+
+START_TEST(judged_sets_that_cannot_be_are_refused)
+{
+	struct judged bad[] = {judged("", "a", 1), judged("lira", "", 1), judged("lira", NULL, 1),
+		judged("lira", "a", -1), judged("lira", "a", 1), judged("lira", "a", 1)};
+
+	bad[4].mean = NAN;
+	bad[5].m2 = -1;
+	for (int i = 0; i < COUNT(bad); i++) {
+		ck_assert_int_eq(record_judged_put(record, &bad[i], &err), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(err.text, "judged set"));
+	}
+	ck_assert_str_eq(judged_sets(), "");
 }
 END_TEST
 
@@ -73,8 +159,9 @@ static void make_old(const char *path, int version)
 		/* A version-1 store ends here. */
 		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2",
 		RECORD_STEP_SCHEMA_3, RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3,
-		"PRAGMA user_version=3", RECORD_STEP_SCHEMA_4, "PRAGMA user_version=4"};
-	static const int ends[] = {5, 8, 12, COUNT(part)};
+		"PRAGMA user_version=3", RECORD_STEP_SCHEMA_4, "PRAGMA user_version=4",
+		RECORD_STEP_SCHEMA_5, RECORD_REGISTRATION_SCHEMA_5, "PRAGMA user_version=5"};
+	static const int ends[] = {5, 8, 12, 14, COUNT(part)};
 	const int n = ends[version - 1];
 	sqlite3 *db = NULL;
 
@@ -96,6 +183,7 @@ static int is_migrated(const struct step_row *row, void *arg)
 	ck_assert_ptr_null(row->figures->gain_basis);
 	ck_assert_int_eq(row->figures->windows, -1);
 	ck_assert_int_eq(row->figures->gap_ns, -1);
+	ck_assert_ptr_null(row->figures->guard);
 	return 0;
 }
 
@@ -110,7 +198,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	record = NULL;
 	make_old(tmpdir_path(&tmp, "old.db"), _i);
 	snprintf(refused, sizeof(refused),
-		"record schema %d is older than this program's 5: colocd upgrades it when it "
+		"record schema %d is older than this program's 6: colocd upgrades it when it "
 		"starts",
 		_i);
 	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
@@ -122,6 +210,9 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	ck_assert_int_eq(record_db_decisions(), 1);
 	ck_assert_str_eq(record_db_registrations(), "12.1 row 2 pid 4 tasks - message x=1; ");
 	ck_assert_int_eq(record_coreset(record, 1, 6 * S, "0", NULL, &err), 0);
+	ck_assert_str_eq(judged_sets(), "");
+	put_judged("lira", "a@b:2", 3);
+	ck_assert_str_eq(judged_sets(), "lira a@b:2 3 0; ");
 	/* A second opening finds nothing to do; the old file's reader may now read. */
 	record_close(record);
 	ck_assert_msg(
@@ -164,7 +255,10 @@ int main(void)
 	t = record_db_tcase(s, "a file that is not ours is refused by name");
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
-	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 5);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 6);
 	tcase_add_test(t, failed_migration_leaves_the_old_version);
+	t = record_db_tcase(s, "what the guard judged is kept by policy, node type and members");
+	tcase_add_test(t, judged_sets_come_back_by_their_key);
+	tcase_add_test(t, judged_sets_that_cannot_be_are_refused);
 	return record_db_run(s);
 }

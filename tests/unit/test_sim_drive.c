@@ -175,6 +175,31 @@ START_TEST(policy_does_not_see_what_no_counter_shows)
 }
 END_TEST
 
+/* It has no cores before a decision: experiments of the others, a second each, must not outlast it.
+ */
+START_TEST(job_that_comes_during_experiments_is_placed_at_once)
+{
+	static struct drive_result r;
+	struct run_spec many[8];
+	struct errbuf err = {""};
+	struct drive d;
+
+	program[0].phase[0].seconds = 0.05;
+	for (int i = 0; i < 8; i++)
+		many[i] = (struct run_spec){.program = &program[i > 0], .threads = 8};
+	drive_defaults(&d);
+	d.m = &machine;
+	d.spec = many;
+	d.n_jobs = 8;
+	d.policy = "mapper";
+	d.seed = 7;
+	d.most_s = 12;
+	ck_assert_msg(drive_run(&d, &r, &err) == 0, "%s", err.text);
+	ck_assert_int_gt(r.job[0].runs, 5);
+	ck_assert_double_lt(drive_ntt(&r, 0, NTT_SHARE), 1.5);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("sim_drive");
@@ -193,6 +218,11 @@ int main(void)
 	tcase_add_test(t, phase_change_is_told_when_sensors_show_it);
 	tcase_add_test(t, steady_program_has_no_phase_change);
 	tcase_add_test(t, nobody_looks_where_told_not_to);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("experiments keep nobody waiting who has come since");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, job_that_comes_during_experiments_is_placed_at_once);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("a policy cannot see the truth");

@@ -94,6 +94,9 @@ static const struct {
 	/* Not ours: another word, and one that was cut. */
 	{"notcoloc/1{node=n2}", "{node=n1;a=1}", "notcoloc/1{node=n2} coloc/1{node=n1;a=1}"},
 	{"coloc/1{node=n2", "{node=n1;a=1}", "coloc/1{node=n2 coloc/1{node=n1;a=1}"},
+	/* What was written behind one that was cut is found again, not added once more. */
+	{"coloc/1{node=n2 coloc/1{node=n1;a=0}", "{node=n1;a=1}",
+		"coloc/1{node=n2 coloc/1{node=n1;a=1}"},
 };
 
 START_TEST(merge_keeps_what_others_wrote)
@@ -150,6 +153,7 @@ static const struct {
 	{"coloc/1{node=n1", ""},
 	{"coloc/1{node=n1;a=1}{node=n2} rest", "0:node=n1 0:a=1 1:node=n2 "},
 	{"coloc/1{x;=;a=b=c;}", "0:= 0:a=b=c "},
+	{"coloc/1{node=n2 coloc/1{node=n1;a=1}", "0:node=n1 0:a=1 "},
 };
 
 START_TEST(parse_reads_every_part)

@@ -73,6 +73,50 @@ START_TEST(refusals_name_the_source)
 }
 END_TEST
 
+/* hwloc 2.9 fills gigabytes with the bits below number 4 294 967 295 before it fails; found by
+ * tests/fuzz/fuzz_topo.c. */
+#define MACHINE(pu)                                                                                \
+	"<?xml version=\"1.0\"?><topology version=\"2.0\"><object type=\"Machine\" "               \
+	"os_index=\"0\" "                                                                          \
+	"cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\" "         \
+	"allowed_cpuset=\"0x1\" allowed_nodeset=\"0x1\" gp_index=\"1\"><object type=\"NUMANode\" " \
+	"os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "                   \
+	"complete_nodeset=\"0x1\" gp_index=\"3\"/>" pu "</object></topology>"
+#define PU(attributes)                                                                             \
+	"<object type=\"PU\" " attributes " cpuset=\"0x1\" complete_cpuset=\"0x1\" "               \
+	"nodeset=\"0x1\" complete_nodeset=\"0x1\" gp_index=\"2\"/>"
+
+static const struct {
+	const char *source;
+	int rc;
+} numbers[] = {
+	{MACHINE(PU("os_index=\"0\"")), 0},
+	{MACHINE(PU("os_injex=\"0\"")), -EINVAL},
+	{MACHINE(PU("os_index=\"\"")), -EINVAL},
+	{MACHINE(PU("os_index=\"-1\"")), -EINVAL},
+	{MACHINE(PU("os_index=\"1024\"")), -E2BIG},
+	{MACHINE(PU("os_index=\"4294967295\"")), -E2BIG},
+	{MACHINE(PU("os_index='4294967295'")), -E2BIG},
+	{"core:1024 pu:1", 0},
+	{"[numa] core:4 pu:2(indexes=0,2,4,6,1,3,5,7)", 0},
+	{"2 2 2", 0},
+	{"core:1024 pu:2", -E2BIG},
+	{"pack:99999 core:99999", -E2BIG},
+	{"core:0xfffff", -E2BIG},
+	{"2 9999999", -E2BIG},
+};
+
+START_TEST(numbers_that_no_machine_has_are_refused_before_hwloc_counts_to_them)
+{
+	struct errbuf err = {""};
+	struct topo *t = NULL;
+
+	ck_assert_int_eq(topo_load(&t, numbers[_i].source, &err), numbers[_i].rc);
+	ck_assert_int_eq(err.text[0] != '\0', numbers[_i].rc != 0);
+	topo_free(t);
+}
+END_TEST
+
 START_TEST(missing_level_leaves_domains)
 {
 	struct errbuf err = {""};
@@ -181,6 +225,8 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tc = tcase_create("a refusal names what was wrong and changes nothing");
 	tcase_add_test(tc, refusals_name_the_source);
+	tcase_add_loop_test(tc, numbers_that_no_machine_has_are_refused_before_hwloc_counts_to_them,
+		0, (int)(sizeof(numbers) / sizeof(numbers[0])));
 	tcase_add_test(tc, missing_level_leaves_domains);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("recorded machines and this one load");

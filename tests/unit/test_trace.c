@@ -12,6 +12,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/trace/plan_json.h"
+#include "nodesvc/trace/trail.h"
 #include "tests/unit/cli.h"
 #include "tests/unit/tmpdir.h"
 
@@ -23,6 +24,7 @@ static struct topo *topo;
 static struct engine *engine, *fallback;
 static struct plan plan;
 static struct trace_head head;
+static struct trail *trail;
 
 static void setup(void)
 {
@@ -42,6 +44,9 @@ static void setup(void)
 		.ruling = {.policy = "lira", .n_options = 1, .option = {{"lira.h", "0.05"}}},
 		.fallback = {.policy = "fair"},
 	};
+	ck_assert_int_eq(trail_create(&trail, 1 << 20, NULL), 0);
+	trail_engine(trail, false, &head.ruling);
+	trail_engine(trail, true, &head.fallback);
 }
 
 static void teardown(void)
@@ -50,6 +55,7 @@ static void teardown(void)
 	engine_free(fallback);
 	plan_done(&plan);
 	topo_free(topo);
+	trail_free(trail);
 	tmpdir_remove(&dir);
 }
 
@@ -232,12 +238,16 @@ static void record(int decisions, uint64_t max_bytes)
 		int rc = engine_decide(engine, &v, &plan, &why);
 
 		trace_begin(w, &v);
+		trail_begin(trail, &v);
 		trace_ruling(w, rc ? NULL : &plan, why.text);
+		trail_answer(trail, false, rc ? NULL : &plan, why.text);
 		if (rc) {
 			ck_assert_int_eq(engine_decide(fallback, &v, &plan, NULL), 0);
 			trace_fallback(w, &plan, NULL);
+			trail_answer(trail, true, &plan, NULL);
 		}
 		trace_end(w);
+		trail_end(trail);
 	}
 	if (max_bytes) {
 		ck_assert_int_eq(trace_writer_failed(w), -EFBIG);
@@ -282,6 +292,140 @@ START_TEST(other_policy_is_asked_and_labelled)
 	assert_output("replayed: 8 decisions by spread, recorded with lira:");
 	ck_assert_int_eq(replay("--policy=nobody"), 2);
 	assert_output("unknown policy 'nobody'");
+}
+END_TEST
+
+/* The lines of the trail up to decision @to, in pages of @bytes, as text; the number of pages. */
+static int trail_text(uint64_t to, size_t bytes, char *ret, size_t size)
+{
+	struct errbuf err = {""};
+	uint64_t from = 0;
+	size_t len = 0;
+	int pages = 0;
+
+	do {
+		json_object *lines = NULL;
+		int rc = trail_page(trail, &head, from, to, bytes, &lines, &from, &err);
+
+		ck_assert_msg(rc == 0, "%s", err.text);
+		for (size_t i = 0; i < json_object_array_length(lines); i++)
+			len += (size_t)snprintf(ret + len, size - len, "%s\n",
+				json_object_to_json_string_ext(json_object_array_get_idx(lines, i),
+					JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(lines);
+		pages++;
+	} while (from);
+	return pages;
+}
+
+static void read_trace(char *ret, size_t size)
+{
+	FILE *f = fopen(path, "r");
+
+	ck_assert_ptr_nonnull(f);
+	ret[fread(ret, 1, size - 1, f)] = '\0';
+	fclose(f);
+}
+
+START_TEST(trail_has_the_lines_of_the_trace)
+{
+	static char file[131072], kept[131072];
+
+	record(8, 0);
+	read_trace(file, sizeof(file));
+	ck_assert_int_eq(trail_text(8, 1 << 20, kept, sizeof(kept)), 1);
+	ck_assert_str_eq(kept, file);
+	ck_assert_int_gt(trail_text(8, 1500, kept, sizeof(kept)), 3);
+	ck_assert_str_eq(kept, file);
+}
+END_TEST
+
+START_TEST(trail_ends_with_the_decision_asked_for)
+{
+	static char kept[131072];
+	FILE *f;
+
+	record(8, 0);
+	trail_text(5, 1 << 20, kept, sizeof(kept));
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(kept, f);
+	fclose(f);
+	ck_assert_int_eq(replay(""), 0);
+	assert_output("replay: 5 decisions, 5 identical\n");
+}
+END_TEST
+
+START_TEST(trail_keeps_a_full_view_to_the_bit)
+{
+	static char kept[131072];
+	struct view_job jobs[JOBS];
+	struct event events[4];
+
+	for (int k = 0; k < 3; k++) {
+		struct view v = full_view(jobs, events);
+		json_object *o;
+
+		/* Its parts change in number, so that nothing stays at its place. */
+		v.n_jobs = k == 1 ? 1 : JOBS;
+		v.n_events = k == 2 ? 1 : 4;
+		v.now_s += k;
+		trail_begin(trail, &v);
+		trail_answer(trail, false, NULL, "no");
+		trail_end(trail);
+		trail_text(trail_number(trail), 1 << 20, kept, sizeof(kept));
+		o = view_to_json(&v);
+		ck_assert_ptr_nonnull(strstr(
+			kept, json_object_to_json_string_ext(
+				      o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)));
+		json_object_put(o);
+	}
+}
+END_TEST
+
+START_TEST(trail_begins_anew_with_new_engines)
+{
+	static char kept[131072];
+
+	record(3, 0);
+	/* One of them alone is a line in between. */
+	trail_engine(trail, true, &head.fallback);
+	remove(path);
+	record(2, 0);
+	ck_assert_uint_eq(trail_first(trail), 1);
+	trail_text(5, 1 << 20, kept, sizeof(kept));
+	ck_assert_ptr_nonnull(strstr(kept, "\n{\"fallback_engine\":{\"policy\":\"fair\""));
+	trail_engine(trail, false, &head.ruling);
+	trail_engine(trail, true, &head.fallback);
+	ck_assert_uint_eq(trail_first(trail), 0);
+	remove(path);
+	record(2, 0);
+	ck_assert_uint_eq(trail_first(trail), 6);
+	trail_text(7, 1 << 20, kept, sizeof(kept));
+	ck_assert_ptr_null(strstr(kept, "fallback_engine"));
+	ck_assert_ptr_nonnull(strstr(kept, "\"decisions\":2"));
+}
+END_TEST
+
+START_TEST(full_trail_drops_the_oldest_and_says_so)
+{
+	static char kept[131072];
+	struct errbuf err = {""};
+	json_object *lines;
+	uint64_t next;
+
+	trail_free(trail);
+	ck_assert_int_eq(trail_create(&trail, 1000, NULL), 0);
+	trail_engine(trail, false, &head.ruling);
+	trail_engine(trail, true, &head.fallback);
+	record(200, 0);
+	ck_assert_uint_le(trail_bytes(trail), 3000);
+	ck_assert_uint_gt(trail_first(trail), 1);
+	ck_assert_int_eq(trail_page(trail, &head, 0, 1, 1000, &lines, &next, &err), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(err.text, "decision 1 is not kept: "));
+	trail_text(200, 1 << 20, kept, sizeof(kept));
+	ck_assert_ptr_nonnull(strstr(kept, "\"cut\":true"));
+	ck_assert_int_eq(trail_page(trail, &head, 0, 201, 1000, &lines, &next, &err), -ENOENT);
 }
 END_TEST
 
@@ -456,6 +600,14 @@ int main(void)
 	tcase_add_test(t, existing_file_or_link_is_not_written);
 	suite_add_tcase(s, t);
 
+	t = tcase_create("the trail keeps in memory what a trace would hold");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, trail_has_the_lines_of_the_trace);
+	tcase_add_test(t, trail_ends_with_the_decision_asked_for);
+	tcase_add_test(t, trail_keeps_a_full_view_to_the_bit);
+	tcase_add_test(t, trail_begins_anew_with_new_engines);
+	tcase_add_test(t, full_trail_drops_the_oldest_and_says_so);
+	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

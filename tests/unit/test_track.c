@@ -509,6 +509,139 @@ START_TEST(measurement_reads_back)
 }
 END_TEST
 
+/* ---- windows by hardware counters, replayed ---- */
+
+/* What the counter shows at the seven readings of a window: before and after A1, before B1, after
+ * it, after B2, before A2 and after it (trial.c). */
+#define READINGS 7
+static struct {
+	uint64_t count[READINGS];
+	int next;
+	bool fails;
+} replay;
+
+static int replay_read(struct counters *c, const struct counter_target *target, struct sample *ret,
+	struct errbuf *e)
+{
+	(void)c;
+	(void)target;
+	if (replay.fails)
+		return err_set(e, -EIO, "gone");
+	*ret = (struct sample){.t_ns = now_ns + replay.next * STEP_NS,
+		.valid = COUNTER_BIT(COUNTER_INSTRUCTIONS),
+		.running_ratio = 1};
+	ret->count[COUNTER_INSTRUCTIONS] = replay.count[replay.next++];
+	return 0;
+}
+
+static const struct counters_ops replayed = {.name = "replay", .read = replay_read};
+
+static const struct {
+	const char *what;
+	uint64_t count[READINGS];
+	double ratio; /* of the window; 0: it tells nothing */
+} WINDOWS[] = {
+	{"steady", {1000, 2000, 3000, 4000, 5000, 6000, 7000}, 1},
+	{"twice as fast where it was placed", {0, 2000, 3000, 4000, 5000, 6000, 8000}, 2},
+	{"stopped", {1000, 1000, 1000, 1000, 1000, 1000, 1000}, 0},
+	{"stopped in the middle", {1000, 2000, 3000, 4000, 4000, 4000, 5000}, 0},
+	{"reads 0", {0, 0, 0, 0, 0, 0, 0}, 0},
+	{"reads 0 from the third on", {1000, 2000, 0, 0, 0, 0, 0}, 0},
+	{"wrapped at 48 bits",
+		{(UINT64_C(1) << 48) - 2500, (UINT64_C(1) << 48) - 1500, (UINT64_C(1) << 48) - 500,
+			500, 1500, 2500, 3500},
+		0},
+	{"went backwards", {5000, 6000, 7000, 6500, 7500, 8500, 9500}, 0},
+	{"was set back between stretches", {5000, 6000, 100, 1100, 2100, 3100, 4100}, 1},
+	{"jumped ahead",
+		{1000, UINT64_C(1) << 50, (UINT64_C(1) << 50) + 1000, (UINT64_C(1) << 50) + 2000,
+			(UINT64_C(1) << 50) + 3000, (UINT64_C(1) << 50) + 4000,
+			(UINT64_C(1) << 50) + 5000},
+		0},
+};
+
+static struct step *counted(void)
+{
+	struct step *s = add(1, "app", "0-1");
+
+	pages_free(s->pages);
+	s->pages = NULL;
+	s->threads = 1;
+	s->pace.tid = calloc(1, sizeof(pid_t));
+	s->pace.n_tids = 1;
+	s->counters = (struct counters *)&replay;
+	s->has_sample = true;
+	d.counters.ops = &replayed;
+	return s;
+}
+
+/* As trial.c takes one. */
+static bool take_window(struct step *s, double *ret)
+{
+	static const int from[] = {0, 2, 3, 5}, to[] = {1, 3, 4, 6};
+	struct track_work w[READINGS];
+	double speed[4];
+
+	for (int i = 0; i < READINGS; i++)
+		track_read_work(&d, s, &w[i]);
+	for (int i = 0; i < 4; i++)
+		speed[i] = track_speed(&w[from[i]], &w[to[i]], 5);
+	return gain_abba(speed, ret);
+}
+
+START_TEST(a_window_tells_nothing_when_its_counter_does_not)
+{
+	struct step *s = counted();
+	double r = 0;
+	bool told;
+
+	memset(&replay, 0, sizeof(replay));
+	memcpy(replay.count, WINDOWS[_i].count, sizeof(replay.count));
+	told = take_window(s, &r);
+	s->counters = NULL;
+	ck_assert_msg(told == (WINDOWS[_i].ratio > 0), "%s", WINDOWS[_i].what);
+	if (told)
+		ck_assert_double_eq_tol(exp(r), WINDOWS[_i].ratio, 1e-9);
+}
+END_TEST
+
+START_TEST(a_counter_that_cannot_be_read_tells_nothing)
+{
+	struct step *s = counted();
+	double r;
+
+	memset(&replay, 0, sizeof(replay));
+	replay.fails = true;
+	ck_assert(!take_window(s, &r));
+	s->counters = NULL;
+	ck_assert(!take_window(s, &r));
+}
+END_TEST
+
+/* Reports: fewer than wanted, fewer than before (its process was another), from before a clock. */
+START_TEST(reports_that_do_not_add_up_are_no_speed)
+{
+	struct track_work a = {.total = 10, .t_ns = 1000, .count = 100, .basis = PROVENANCE_APP};
+	struct track_work b = {
+		.total = 20, .t_ns = INT64_C(1000001000), .count = 105, .basis = PROVENANCE_APP};
+	struct track_work c = b;
+
+	ck_assert_double_eq_tol(track_speed(&a, &b, 5), 10, 1e-9);
+	ck_assert(isnan(track_speed(&a, &b, 6)));
+	c.count = 3;
+	ck_assert(isnan(track_speed(&a, &c, 1)));
+	c = b;
+	c.total = 9;
+	ck_assert(isnan(track_speed(&a, &c, 1)));
+	c = b;
+	c.t_ns = 1000;
+	ck_assert(isnan(track_speed(&a, &c, 1)));
+	c = b;
+	c.basis = PROVENANCE_HW;
+	ck_assert(isnan(track_speed(&a, &c, 1)));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("track");
@@ -536,6 +669,13 @@ int main(void)
 	tcase_add_test(t, a_gap_makes_no_solo_run);
 	tcase_add_loop_test(t, bad_carried_figures_change_nothing, 0,
 		sizeof(BAD_CARRIED) / sizeof(BAD_CARRIED[0]));
+	suite_add_tcase(s, t);
+	t = tcase_create("counters that stop, wrap or go backwards make no window");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, a_window_tells_nothing_when_its_counter_does_not, 0,
+		(int)(sizeof(WINDOWS) / sizeof(WINDOWS[0])));
+	tcase_add_test(t, a_counter_that_cannot_be_read_tells_nothing);
+	tcase_add_test(t, reports_that_do_not_add_up_are_no_speed);
 	suite_add_tcase(s, t);
 	t = tcase_create("measurements travel as JSON");
 	tcase_add_loop_test(

@@ -111,7 +111,7 @@ static struct rates rate(enum noise kind, double log_ratio, double spread, int r
 
 /*
  * bound: of wrong "worse". For normal windows and heavy tails the stated 5 %; the others are what
- * is left of it where the assumption does not hold: measured 13 % and 7 %, with room.
+ * is left of it where the assumption does not hold: measured 12 % and 6 %, with room.
  */
 static const struct {
 	enum noise kind;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void csv_text(FILE *f, bool first, const char *text)
+{
+	if (!first)
+		fputc(',', f);
+	if (!text)
+		return;
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', f);
+		fputc(*text, f);
+	}
+	fputc('"', f);
+}
+
+void csv_number(FILE *f, bool first, double x)
+{
+	char text[40] = "";
+
+	for (int digits = 15; isfinite(x) && digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	csv_text(f, first, *text ? text : NULL);
+}
+
+void csv_end(FILE *f)
+{
+	fputs("\r\n", f);
+}

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "nodesvc/ctl/cmd.h"
 #include "nodesvc/ctl/say.h"

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -111,6 +112,20 @@ ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)
 			return -EFBIG;
 		size *= 4;
 	}
+}
+
+ssize_t fsroot_read_alloc_owner(const struct fsroot *r, const char *path, char **ret)
+{
+	ssize_t n = fsroot_read_alloc(r, path, ret);
+	const char *rel = below(path);
+	struct stat st;
+
+	if (n != -EACCES || !rel || fstatat(r->fd, rel, &st, 0) < 0)
+		return n;
+	setfsuid(st.st_uid);
+	n = fsroot_read_alloc(r, path, ret);
+	setfsuid(geteuid());
+	return n;
 }
 
 int fsroot_write(const struct fsroot *r, const char *path, const char *text)

@@ -37,6 +37,13 @@ ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t 
 /* Like fsroot_read() into fresh memory (*@ret, free()), for files of any length. */
 ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
 
+/*
+ * fsroot_read_alloc_owner - the same, of a file that only its owner may read (/proc/PID/environ):
+ * a service without CAP_DAC_READ_SEARCH, root or not, needs CAP_SETUID for it. The whole thread is
+ * the owner, to the file system, while it opens.
+ */
+ssize_t fsroot_read_alloc_owner(const struct fsroot *r, const char *path, char **ret);
+
 /* Writes @text in one write(2); 0 or -errno. The file must exist. */
 int fsroot_write(const struct fsroot *r, const char *path, const char *text);
 

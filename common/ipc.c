@@ -21,6 +21,14 @@ int64_t ipc_now_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
+int64_t ipc_unix_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
 /* Waits for @events until the deadline: 0, -ETIMEDOUT or -errno. */
 static int wait_for(int fd, short events, int64_t deadline_ns)
 {

@@ -15,6 +15,8 @@
 #include "common/msg.h"
 
 int64_t ipc_now_ns(void);
+/* The wall clock, which may jump: only for what is written down. */
+int64_t ipc_unix_ns(void);
 
 /* Returns a non-blocking, close-on-exec descriptor, or -errno (-ETIMEDOUT at the deadline). */
 int ipc_connect(const char *path, int64_t deadline_ns, struct errbuf *err);

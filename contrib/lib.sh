@@ -5,8 +5,8 @@
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(autoconf automake libtool make gcc pkg-config check libhwloc-dev libpapi-dev libpfm4-dev
-  libyaml-dev libjson-c-dev libsqlite3-dev libsmartcols-dev libslurm-dev)
-run_packages=(slurm-wlm slurm-client munge valgrind openmpi-bin runc)
+  libyaml-dev libjson-c-dev libsqlite3-dev libsmartcols-dev libncurses-dev libslurm-dev)
+run_packages=(slurm-wlm slurm-client munge valgrind openmpi-bin runc tmux)
 export LC_ALL=C.UTF-8
 
 start_s=$SECONDS

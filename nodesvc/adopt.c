@@ -178,6 +178,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 {
 	struct step *s;
 	struct timespec ts;
+	int64_t age_ns;
 	int rc = msg_check(&k->msg, err);
 
 	if (rc < 0)
@@ -206,7 +207,9 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	}
 	s->row_id = k->reg.row_id;
 	clock_gettime(CLOCK_REALTIME, &ts);
-	s->start_mono_ns -= ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - k->reg.start_ns;
+	age_ns = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - k->reg.start_ns;
+	/* Negative: the clock was set back since. */
+	s->start_mono_ns -= age_ns > 0 ? age_ns : 0;
 	s->start_unix_ns = k->reg.start_ns;
 	take_figures(s, k);
 	if (s->status == STATUS_PENDING && s->was_placed)

@@ -250,6 +250,10 @@ static int read_scalar(struct reader *r, const struct conf_key *k, const char *t
 				"key '%s': '%s' is none of auto, package, numa, l3, l2, core",
 				k->name, text);
 		return 0;
+	case CONF_EVENT:
+		if (counter_event_parse(at, text, &sub) < 0)
+			return refuse(r, line, "key '%s': %s", k->name, sub.text);
+		return 0;
 	default:
 		return refuse(r, line, "key '%s': want a list or a mapping", k->name);
 	}

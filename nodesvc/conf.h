@@ -14,6 +14,7 @@
 #include "common/coreset.h"
 #include "common/err.h"
 #include "common/topo.h"
+#include "nodesvc/counters/counters.h"
 
 #define CONF_LIST_MAX 64
 #define CONF_TEXT_MAX 256
@@ -86,6 +87,7 @@ struct conf {
 		char source[64];        /* "auto", or a list to try: "perf,papi", "none" */
 		char cachegrind_ll[32]; /* "auto" or "BYTES,WAYS,LINE" */
 	} counters;
+	struct counter_events events;
 	struct conf_list allow_partitions, allow_users, allow_accounts; /* empty: all */
 	int keep_days;                    /* of ended steps in the accounting; 0: all */
 	int store_limit_mib;              /* of coloc.db; 0: no limit */

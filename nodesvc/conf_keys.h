@@ -22,6 +22,7 @@ enum conf_type {
 	CONF_OPTIONS, /* policy_options: POLICY: {key: value} */
 	CONF_OPENMP,  /* launch variables of a family: {NAME: value} */
 	CONF_OPENMPI,
+	CONF_EVENT, /* struct counter_event */
 };
 
 struct conf_key {

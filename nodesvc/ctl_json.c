@@ -349,6 +349,24 @@ static struct json_object *report_lines(const char *report)
 	return list;
 }
 
+/* The site's own events, as coloc.yaml has them; NULL none. */
+static struct json_object *events_json(const struct conf *c)
+{
+	struct json_object *o = NULL;
+
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		char text[COUNTER_EVENT_TEXT_MAX];
+
+		if (!c->events.of[i].name[0])
+			continue;
+		if (!o)
+			o = json_object_new_object();
+		ADD(o, counter_event_key((enum counter_id)i),
+			json_object_new_string(counter_event_text(&c->events.of[i], text)));
+	}
+	return o;
+}
+
 struct json_object *ctl_json_counters(struct daemon *d)
 {
 	static const struct {
@@ -388,6 +406,7 @@ struct json_object *ctl_json_counters(struct daemon *d)
 		struct json_object *s = json_object_new_object();
 		bool hw = d->counters.provides & COUNTER_BIT(map[i].counter);
 		const char *event = NULL, *remark = NULL;
+		char unused[COUNTER_EVENT_MAX + 64];
 
 		if (d->counters.ops->event)
 			event = d->counters.ops->event(map[i].counter, &remark);
@@ -395,6 +414,11 @@ struct json_object *ctl_json_counters(struct daemon *d)
 		ADD(s, "source", json_object_new_string(hw ? d->counters.ops->name : "profile"));
 		ADD(s, "available", json_object_new_boolean(hw));
 		ADD(s, "event", hw && event ? json_object_new_string(event) : NULL);
+		if (!d->counters.ops->set_events && d->conf.events.of[map[i].counter].name[0]) {
+			snprintf(unused, sizeof(unused), "%s is not used: PAPI does not count here",
+				d->conf.events.of[map[i].counter].name);
+			remark = unused;
+		}
 		if (!hw && !remark)
 			remark = "no hardware counter; from the program's stored profile";
 		ADD(s, "reason", remark ? json_object_new_string(remark) : NULL);
@@ -424,9 +448,27 @@ static struct json_object *resctrl_json(const struct daemon *d)
 	return json_object_new_string(text);
 }
 
+/* A list for each grouping domain: its cores, each by the PUs that are its hardware threads. */
+static struct json_object *domain_cores(const struct topo *t)
+{
+	struct json_object *domains = json_object_new_array();
+
+	for (int i = 0; i < t->n_domains; i++) {
+		struct json_object *cores = json_object_new_array();
+
+		for (int k = 0; k < t->domain[i].n_cores; k++)
+			json_object_array_add(cores,
+				ctl_json_coreset(
+					&t->core[t->domain_core[t->domain[i].first_core + k]].pus));
+		json_object_array_add(domains, cores);
+	}
+	return domains;
+}
+
 struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
+	struct json_object *events = events_json(&d->conf);
 	char host[64] = "";
 	int tasks = 0;
 
@@ -447,6 +489,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
 	ADD(o, "domain", json_object_new_string(topo_level_name(d->topo->domain_level)));
 	ADD(o, "n_domains", json_object_new_int(d->topo->n_domains));
+	ADD(o, "domain_cores", domain_cores(d->topo));
 	ADD(o, "envelope",
 		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "pus", ctl_json_coreset(&d->topo->all));
@@ -470,6 +513,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "last_error", ctl_json_text(d->last_error));
 	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
 		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));
+	if (events)
+		ADD(o, "events", events);
 	ADD(o, "store", json_object_new_string(d->conf.store));
 	ADD(o, "config", json_object_new_string(d->conf_path));
 	return o;

@@ -215,7 +215,8 @@ int store_retain_open(struct daemon *d, struct errbuf *err);
 void store_retain_now(struct daemon *d);
 int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);
 
-/* lifecycle.c: steps come and go */
+/* lifecycle.c, with admit.c (what a step_start says), account.c (its row) and reconcile.c (what
+ * nobody told): steps come and go */
 struct msg;
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);
 void lifecycle_after_answer(struct daemon *d); /* what need not hold up the step */

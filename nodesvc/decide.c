@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
@@ -120,14 +119,6 @@ static void list_shares(struct daemon *d, const struct step *s, char *buf, size_
 	}
 }
 
-static int64_t unix_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
 static void note_decision(struct daemon *d, struct step *s, const char *event,
 	const struct coreset *from, bool moved, const char *shares, struct explain *explain)
 {
@@ -199,7 +190,7 @@ static void record_decision(struct daemon *d, const char *event)
 	json_object_object_add(root, "jobs", list);
 	if (d->n_unwritten == DECISIONS_WAITING)
 		decide_flush(d);
-	d->unwritten[d->n_unwritten].t_ns = unix_ns();
+	d->unwritten[d->n_unwritten].t_ns = ipc_unix_ns();
 	d->unwritten[d->n_unwritten].event = event;
 	d->unwritten[d->n_unwritten].json =
 		strdup(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));

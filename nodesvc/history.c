@@ -4,19 +4,10 @@
  * and, thinned, its signals. Noted in memory where a launch may wait, written at the tick.
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
-
-static int64_t unix_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 void history_note(struct step *s, const struct coreset *cores, const char *why)
 {
@@ -28,7 +19,7 @@ void history_note(struct step *s, const struct coreset *cores, const char *why)
 	if (s->n_changes == STEP_CHANGES_MAX)
 		s->n_changes--;
 	c = &s->change[s->n_changes++];
-	c->t_ns = unix_ns();
+	c->t_ns = ipc_unix_ns();
 	c->coreset = *cores;
 	snprintf(c->why, sizeof(c->why), "%s", why ? why : "");
 }
@@ -48,11 +39,11 @@ void history_write(struct daemon *d, struct step *s)
 			coreset_format(&s->change[i].coreset, text, sizeof(text)), s->change[i].why,
 			&err);
 	s->n_changes = 0;
-	/* Nobody looks closer than a second (lifecycle.c asks once in one, give or take); the store
+	/* Nobody looks closer than a second (account.c asks once in one, give or take); the store
 	 * thins further as the step grows old. */
 	if (rc == 0 && s->sample_no != s->sample_written &&
 		now_ns - s->last_record_ns >= INT64_C(900000000)) {
-		rc = record_sample(d->record, s->row_id, &s->thin, unix_ns(), s->signal, &err);
+		rc = record_sample(d->record, s->row_id, &s->thin, ipc_unix_ns(), s->signal, &err);
 		s->sample_written = s->sample_no;
 		s->last_record_ns = now_ns;
 	}

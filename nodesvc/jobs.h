@@ -83,7 +83,7 @@ struct pace {
 	int64_t read_ns;      /* time of the last reading; 0 none */
 	bool confirm;         /* the last reading told of a change */
 	int restless;         /* readings to come at every interval */
-	int64_t verified_ns;  /* lifecycle.c: its cpuset was read */
+	int64_t verified_ns;  /* reconcile.c: its cpuset was read */
 };
 
 /* A coreset that the store does not have yet. */

@@ -283,12 +283,12 @@ static void read_apart(const char *path, uid_t uid, int fd)
 {
 	uint32_t links;
 
+	/* However long they stay, they must keep no lock or socket of the daemon's. */
+	if (fd > 3)
+		close_range(3, (unsigned int)fd - 1, 0);
+	close_range((unsigned int)fd + 1, ~0U, 0);
 	if (fork() != 0 || !drop_rights(uid))
 		_exit(0);
-	/* However long it stays, it must keep no lock or socket of the daemon's. */
-	for (int i = 3; i < 1024; i++)
-		if (i != fd)
-			close(i);
 	alarm(10);
 	links = linkage_read(path);
 	while (write(fd, &links, sizeof(links)) < 0 && errno == EINTR)

@@ -1,6 +1,8 @@
 # colocd, the node service; all but main.c also serves the unit tests
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
+	nodesvc/account.c \
+	nodesvc/admit.c \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/attach.c \
@@ -17,6 +19,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/linkage.c nodesvc/linkage.h \
+	nodesvc/listener.c nodesvc/listener.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/measured_json.c nodesvc/measured_json.h \
@@ -28,6 +31,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/quarantine.c nodesvc/quarantine.h \
+	nodesvc/reconcile.c \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \
@@ -80,6 +84,11 @@ tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_listener
+TESTS += tests/unit/test_listener
+tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/unit/tmpdir.h
+tests_unit_test_listener_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_listener_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_store
 TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/tmpdir.h

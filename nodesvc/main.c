@@ -29,6 +29,8 @@
 #include "nodesvc/ptable.h"
 #include "nodesvc/quarantine.h"
 
+#define LOCK_WAIT_NS INT64_C(2000000000)
+
 static void usage(FILE *f)
 {
 	fprintf(f, "Usage: colocd [OPTION]...\n"
@@ -66,6 +68,20 @@ static int load_topology(struct daemon *d, struct errbuf *err)
 	return 0;
 }
 
+/* A child that a killed daemon had just forked holds the lock until it has closed what is not its.
+ */
+static int take_lock(int fd)
+{
+	int64_t until_ns = ipc_now_ns() + LOCK_WAIT_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (ipc_now_ns() >= until_ns)
+			return -EBUSY;
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+	return 0;
+}
+
 static int open_store(struct daemon *d, struct errbuf *err)
 {
 	char path[CONF_TEXT_MAX + 16], boot_id[64] = "";
@@ -84,7 +100,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (d->lock_fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0)
+	if (take_lock(d->lock_fd) < 0)
 		return err_set(err, -EBUSY, "%s: another colocd holds it", path);
 	fsroot_read(&d->root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
 	boot_id[strcspn(boot_id, "\n")] = '\0';
@@ -93,28 +109,6 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	if (rc < 0)
 		return rc;
 	return store_open(d, err);
-}
-
-static int make_socket_dir(const char *socket_path, struct errbuf *err)
-{
-	char dir[CONF_TEXT_MAX];
-	struct stat st;
-	char *slash;
-
-	snprintf(dir, sizeof(dir), "%s", socket_path);
-	slash = strrchr(dir, '/');
-	if (!slash || slash == dir)
-		return 0;
-	*slash = '\0';
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	/* Who may write there could put a socket of his own in the place of ours. */
-	if (stat(dir, &st) < 0)
-		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
-		return err_set(
-			err, -EPERM, "key 'socket': %s: owner or mode lets others write", dir);
-	return 0;
 }
 
 static void on_signal(int signo, void *arg)
@@ -182,7 +176,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
 	counters_choose(&d->counters,
-		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source);
+		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source,
+		&d->conf.events);
 	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
 		return rc;
 	/* Before anybody is adopted: who was left alone stays so. */
@@ -196,10 +191,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	memory_open(d);
 	open_resctrl(d);
 	adopt_all(d);
-	if ((rc = make_socket_dir(d->conf.socket, err)) < 0 ||
-		(rc = server_create(&d->server, d, err)) < 0)
-		return rc;
-	if ((rc = store_retain_open(d, err)) < 0 || (rc = metrics_open(d, err)) < 0)
+	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
+		(rc = metrics_open(d, err)) < 0)
 		return rc;
 	if (watchdog_ms) {
 		rc = loop_add_timer(d->loop, on_watchdog, d, &watchdog, err);

@@ -55,7 +55,7 @@ static bool is_told_to_yield(const struct fsroot *root, pid_t pid)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "proc/%d/environ", (int)pid);
-	n = fsroot_read_alloc(root, path, &text);
+	n = fsroot_read_alloc_owner(root, path, &text);
 	for (ssize_t at = 0; at < n; at += (ssize_t)strlen(text + at) + 1)
 		for (size_t i = 0; i < sizeof(yields) / sizeof(yields[0]); i++)
 			if (strcmp(text + at, yields[i]) == 0)

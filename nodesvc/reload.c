@@ -25,6 +25,17 @@ static int check_policy(
 				 spec);
 }
 
+/* Before a source is looked for: an event that the CPU does not have is a mistake, not a reason
+ * to count less. */
+static int check_events(const struct conf *c, struct errbuf *err)
+{
+	enum counter_id bad = COUNTER_COUNT;
+
+	if (!counters_papi.set_events || !counters_papi.set_events(&c->events, &bad, err))
+		return 0;
+	return err_wrap(err, -EINVAL, "key 'events.%s'", counter_event_key(bad));
+}
+
 /* Policies and their options are checked too: "-t" must find what a start would. */
 int reload_check(struct daemon *d, struct errbuf *err)
 {
@@ -51,6 +62,9 @@ int reload_check(struct daemon *d, struct errbuf *err)
 				"key 'counters.source': '%.*s' is none of auto, papi, perf, none",
 				(int)len, p);
 	}
+	rc = check_events(c, err);
+	if (rc < 0)
+		return rc;
 	if (c->phase.ratio != 0 && c->phase.ratio <= 1)
 		return err_set(err, -EINVAL, "key 'phase.ratio': %g is neither 0 nor above 1",
 			c->phase.ratio);
@@ -93,6 +107,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	fresh.share_smt = old.share_smt;
 	memcpy(fresh.store, old.store, sizeof(old.store));
 	memcpy(fresh.socket, old.socket, sizeof(old.socket));
+	fresh.events = old.events;
 	memcpy(&fresh.counters.source, &old.counters.source, sizeof(old.counters.source));
 	d->conf = fresh;
 	rc = reload_usable(d, err);

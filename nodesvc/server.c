@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,13 +26,18 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/listener.h"
 #include "nodesvc/log.h"
 
 #define CONNS_MAX     2048
 #define CONNS_PER_UID 16
 /* Of all users but root: their number is no limit where a user owns a range of ids. */
 #define CONNS_OF_USERS 1024
-#define QUEUE_MAX      (4u << 20) /* bytes of answer waiting in one connection */
+/* So long after somebody touched the socket's file it is looked for, and when it could not be put
+ * back, again. */
+#define LOOK_MS   200
+#define AGAIN_MS  5000
+#define QUEUE_MAX (4u << 20) /* bytes of answer waiting in one connection */
 
 /* One part in so many of the loop's time is a user's, or all users'. */
 #define SHARE_OF_ONE INT64_C(10)
@@ -70,9 +74,10 @@ struct conn {
 
 struct server {
 	struct daemon *d;
-	int fd;
-	struct loop_source *source;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct listener listener;
+	struct loop_source *source;       /* NULL: it was taken away, and is not back yet */
+	struct loop_source *look, *watch; /* watch NULL: no inotify */
+	int watch_fd, look_rc;            /* of the last attempt to put it back */
 	struct conn *conns;
 	int n_conns, n_of_users;
 	bool full_logged;
@@ -440,65 +445,87 @@ static void on_accept(int fd, uint32_t events, void *arg)
 	}
 }
 
-/* Removes what a dead predecessor left; refuses to take a living one's place. */
-static int clear_path(const char *path, struct errbuf *err)
+static int listen_on(struct server *s, struct errbuf *err)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	cleanup_close int fd = -1;
-	struct stat st;
+	int rc = listener_open(&s->listener, s->d->conf.socket, err);
 
-	if (lstat(path, &st) < 0)
-		return 0;
-	if (!S_ISSOCK(st.st_mode))
-		return err_set(err, -EEXIST, "%s is there and no socket", path);
-	memcpy(addr.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_set(err, -errno, "socket: %s", strerror(errno));
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 || errno == EAGAIN)
-		return err_set(err, -EADDRINUSE, "%s: another colocd serves there", path);
-	unlink(path);
+	if (rc < 0)
+		return rc;
+	rc = loop_add_fd(s->d->loop, s->listener.fd, EPOLLIN, on_accept, s, &s->source, err);
+	if (rc < 0) {
+		listener_close(&s->listener);
+		return rc;
+	}
+	/* Its number of links: 0 when it is removed, or another takes its name. */
+	if (s->watch)
+		inotify_add_watch(s->watch_fd, s->listener.path, IN_ATTRIB | IN_MOVE_SELF);
 	return 0;
+}
+
+/* The socket was taken away: listens there again. Connections that are open go on. */
+static void on_look(void *arg)
+{
+	struct server *s = arg;
+	struct errbuf err;
+	int rc;
+
+	if (s->source && listener_is_there(&s->listener))
+		return;
+	loop_remove(s->d->loop, s->source);
+	if (s->source)
+		listener_close(&s->listener);
+	s->source = NULL;
+	rc = listen_on(s, &err);
+	if (rc == 0) {
+		log_warning("%s was taken away: listens there again", s->d->conf.socket);
+	} else {
+		if (rc != s->look_rc)
+			log_error("%s was taken away, and cannot be put back: %s",
+				s->d->conf.socket, err.text);
+		loop_set_timer(s->look, AGAIN_MS, 0);
+	}
+	s->look_rc = rc;
+}
+
+static void on_watch(int fd, uint32_t events, void *arg)
+{
+	struct server *s = arg;
+	char drop[4096];
+
+	(void)events;
+	while (read(fd, drop, sizeof(drop)) > 0)
+		;
+	loop_set_timer(s->look, LOOK_MS, 0);
+}
+
+/* Without it, a socket that is taken away is put back at the next start only. */
+static void watch_socket(struct server *s)
+{
+	s->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (s->watch_fd >= 0 &&
+		loop_add_fd(s->d->loop, s->watch_fd, EPOLLIN, on_watch, s, &s->watch, NULL) < 0)
+		s->watch = NULL;
+	if (!s->watch)
+		log_warning("nobody tells when %s is taken away", s->d->conf.socket);
 }
 
 int server_create(struct server **ret, struct daemon *d, struct errbuf *err)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct server *s;
+	struct server *s = calloc(1, sizeof(*s));
 	int rc;
 
-	if (strlen(d->conf.socket) >= sizeof(addr.sun_path))
-		return err_set(err, -ENAMETOOLONG, "key 'socket': path longer than %zu",
-			sizeof(addr.sun_path) - 1);
-	rc = clear_path(d->conf.socket, err);
-	if (rc < 0)
-		return rc;
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->d = d;
-	memcpy(s->path, d->conf.socket, strlen(d->conf.socket) + 1);
-	memcpy(addr.sun_path, s->path, sizeof(s->path));
-	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Everybody may ask about his own steps: the peer's uid decides what is answered. */
-	if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-		chmod(s->path, 0666) < 0 || listen(s->fd, 512) < 0) {
-		rc = err_set(err, -errno, "%s: %s", s->path, strerror(errno));
-		if (s->fd >= 0)
-			close(s->fd);
-		free(s);
-		return rc;
-	}
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	watch_socket(s);
 	rc = loop_add_timer(d->loop, on_wake, s, &s->wake, err);
 	if (rc == 0)
-		rc = loop_add_fd(d->loop, s->fd, EPOLLIN, on_accept, s, &s->source, err);
+		rc = loop_add_timer(d->loop, on_look, s, &s->look, err);
+	if (rc == 0)
+		rc = listen_on(s, err);
 	if (rc < 0) {
-		loop_remove(d->loop, s->wake);
-		close(s->spare_fd);
-		close(s->fd);
-		unlink(s->path);
-		free(s);
+		server_free(s);
 		return rc;
 	}
 	*ret = s;
@@ -511,10 +538,14 @@ void server_free(struct server *s)
 		return;
 	while (s->conns)
 		conn_close(s->conns);
-	loop_remove(s->d->loop, s->source);
 	loop_remove(s->d->loop, s->wake);
+	loop_remove(s->d->loop, s->look);
+	loop_remove(s->d->loop, s->source);
+	if (s->source)
+		listener_close(&s->listener);
+	loop_remove(s->d->loop, s->watch);
+	if (s->watch_fd >= 0)
+		close(s->watch_fd);
 	close(s->spare_fd);
-	close(s->fd);
-	unlink(s->path);
 	free(s);
 }

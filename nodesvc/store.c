@@ -52,7 +52,8 @@ int store_open(struct daemon *d, struct errbuf *err)
 
 	store_path(d, path, sizeof(path));
 	rc = record_open(&d->record, path, false, err);
-	if (rc != -EBADMSG)
+	/* -EIO: SQLite can make nothing of it, or the disk not read it. */
+	if (rc != -EBADMSG && rc != -EIO)
 		return rc;
 	log_error("%s", err->text);
 	rc = move_aside(path, aside, sizeof(aside), err);

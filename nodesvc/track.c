@@ -380,7 +380,7 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 {
 	struct track *t = &s->track;
 	struct phase_cfg cfg = detector(d);
-	double now_s = (double)now_ns / 1e9, busy = s->signal[SIGNAL_UTILIZATION].value;
+	double now_s = (double)now_ns / 1e9, busy = s->signal[SIGNAL_UTILIZATION].value, busy_high;
 	bool by_busy, by_intensity = false;
 
 	if (s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_OS)
@@ -396,7 +396,11 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 			enter_phase(t, cores, busy, intensity);
 		t->phase_cores = cores;
 	}
-	by_busy = phase_sample(&t->busy, &cfg, now_s, fmax(busy, BUSY_FLOOR));
+	busy_high = busy;
+	if (phase_asks_high(&t->busy, &cfg, fmax(busy, BUSY_FLOOR)))
+		busy_high = fmax(busy, utilization_at_most(s->util));
+	by_busy = phase_sample_range(
+		&t->busy, &cfg, now_s, fmax(busy, BUSY_FLOOR), fmax(busy_high, BUSY_FLOOR));
 	if (isfinite(intensity))
 		by_intensity = phase_sample(&t->intensity, &cfg, now_s, intensity);
 	if (by_busy || by_intensity) {

@@ -30,6 +30,18 @@ for wrong in 'no_such_key: 1' 'policy: lyra' 'fallback: lyra' 'fallback: oracle'
   fi
 done
 
+# Events of the site's own are looked up, where there is PAPI: libpfm is told a CPU to know them of.
+if [ "$(uname -m)" = x86_64 ] && grep -q '^#define HAVE_PAPI 1' "$(dirname "$colocd")/../config.h" 2>/dev/null; then
+  echo 'events: {loads: "MEM_INST_RETIRED:ALL_LOADS", llc_misses: "NO_SUCH_EVENT"}' >"$tmp/wrong.yaml"
+  if LIBPFM_FORCE_PMU=skx "$colocd" -t -c "$tmp/wrong.yaml" >"$tmp/out" 2>&1 ||
+    ! grep -q "key 'events.llc_misses': PAPI knows no event 'NO_SUCH_EVENT'" "$tmp/out"; then
+    fail "$colocd -t does not refuse an unknown event: $(cat "$tmp/out")"
+  fi
+  echo 'events: {loads: "MEM_INST_RETIRED:ALL_LOADS", mem_bytes: "LONGEST_LAT_CACHE:MISS*64"}' >"$tmp/right.yaml"
+  LIBPFM_FORCE_PMU=skx "$colocd" -t -c "$tmp/right.yaml" >"$tmp/out" 2>&1 ||
+    fail "$colocd -t refuses known events: $(cat "$tmp/out")"
+fi
+
 for file in "$top"/etc/examples/*.yaml; do
   [ -e "$file" ] && try "etc/examples/${file##*/}" "$file"
 done

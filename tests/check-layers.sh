@@ -38,6 +38,9 @@ hwloc.h common/topo.c
 hwloc/ common/topo.c
 slurm/ spank/
 libsmartcols nodesvc/report/ nodesvc/ctl/
+curses.h nodesvc/ctl/top_term.c
+ncurses nodesvc/ctl/top_term.c
+term.h nodesvc/ctl/top_term.c
 json-c/ nodesvc/
 json.h nodesvc/
 pthread.h nodesvc/

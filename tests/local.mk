@@ -11,5 +11,8 @@ RUN_LIST = COLOC_SRCDIR='$(abs_top_srcdir)' COLOC_BUILDDIR='$(abs_top_builddir)'
 dist_check_SCRIPTS += tests/packages.sh tests/run-list tests/compat-table
 
 include tests/guest/local.mk
+TESTS += tests/check-chaos-sum.sh
+dist_check_SCRIPTS += tests/check-chaos-sum.sh
+
 include tests/live/local.mk
 include tests/unit/common.mk

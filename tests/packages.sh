@@ -71,7 +71,7 @@ check "lintian finds no error" lintian --fail-on error --suppress-tags bad-distr
 
 # What our packages depend on is Debian's and not ours to remove: it is there before, as is Slurm.
 check "a clean Debian 12 with Slurm" mmdebstrap --quiet --mode=root --variant=apt \
-  --include=slurm-wlm,slurm-client,munge,libhwloc15,libjson-c5,libpapi7.0,libsmartcols1,libsqlite3-0,libyaml-0-2,libc6-dev \
+  --include=slurm-wlm,slurm-client,munge,libhwloc15,libjson-c5,libpapi7.0,libsmartcols1,libncursesw6,libsqlite3-0,libyaml-0-2,libc6-dev \
   --aptopt='Acquire::Check-Valid-Until "false"' bookworm "$root" http://deb.debian.org/debian
 [ "$failed" = 0 ] || exit 1
 mount --rbind /sys "$root/sys"

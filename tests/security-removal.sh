@@ -1,91 +1,112 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# security-removal.sh - does tests/live/security.sh notice when a check is gone? Builds colocd in a
-# scratch copy of source and build folder with one check removed, and runs the test on it: it must
-# fail, and in the checks of that threat. For each of the removals below, or those named as
-# arguments. Root; takes a minute each. Exit 0: each removal was noticed.
+# security-removal.sh - does the test of each threat of doc/security.md notice when its check is
+# gone? In a scratch copy of source and build folder one check after the other is removed, what it
+# belongs to is built, and the test is run on it: it must fail, and in the checks of that threat.
+#
+#   tests/security-removal.sh [REMOVAL...]     all of them; --list prints them
+#
+# Root; most take a minute each. Exit 0: each removal was noticed.
 set -euo pipefail
 
 srcdir=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 builddir=${COLOC_BUILDDIR:-$srcdir/build}
+
+# NAME THREAT TEST FILE SED: the check of THREAT is removed from FILE; TEST is a program of
+# tests/unit, or "live": tests/live/security.sh.
+removals() {
+  cat <<'REMOVALS'
+peer S1 live nodesvc/server.c s/if (c->uid != 0) {/if (0) {/
+command S2 live nodesvc/ctl.c s/if (commands\[i\].root && uid != 0) {/if (0) {/
+service S3 live nodesvc/ctl.c s/if (commands\[i\].root && uid != 0) {/if (0) {/
+see S4 live nodesvc/ctl.c s/return r->uid == 0 || r->uid == s->uid;/return s != NULL;/
+attach S5 live nodesvc/attach.c s/if (s && s->uid != uid)/if (0)/
+cgroup S6 live nodesvc/lifecycle.c s/if (cg.job_id != s->job_id || cg.step_id != s->step_id)/if (0)/
+form S7 live nodesvc/server.c s/rc = msg_check(&s->in, &err);/rc = 0;/
+message S7 live nodesvc/server.c s/else if (n > 0) {/else if (n > 100000) {/
+connections S8 live nodesvc/server.c s/count_uid(s, cred.uid) >= CONNS_PER_UID/0/
+share S9 live nodesvc/server.c s/return uid == 0 ? 0 : later(.*/return 0;/
+quota S10 live nodesvc/ctl.c s/if (rc < 0 || c.n < KEPT_PER_USER)/if (rc <= 0)/
+conf S11 live nodesvc/conf.c s/if (st.st_mode & (S_IWGRP | S_IWOTH))/if (0)/
+store S11 live nodesvc/main.c s/if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
+socketdir S11 live nodesvc/listener.c s/if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
+setuid S12 live - -
+dotdot S13 test_fsroot common/fsroot.c s/^\t\t\treturn NULL;/\t\t\tcontinue;/
+lists S14 test_lifecycle nodesvc/lifecycle.c s/int rc = check_allowed(&d->conf, s, err);/int rc = 0;/
+escape S14 test_colocacct nodesvc/report/acct_html.c s/fputs("&lt;", f);/fputs("<", f);/
+userenv S15 test_spank_launch spank/launch.c s/if (io->get(io->env, name, seen, sizeof(seen)) != -ENOENT)/if (0)/
+REMOVALS
+}
+
+case ${1:-} in
+--list)
+  removals | cut -d' ' -f1-3
+  exit 0
+  ;;
+esac
 [ "$(id -u)" = 0 ] || {
   echo "security-removal: needs root"
   exit 77
 }
+for name; do
+  removals | grep -q "^$name " || {
+    echo "security-removal: unknown '$name' (--list)" >&2
+    exit 2
+  }
+done
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/coloc-removal.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
+src=$scratch/src build=$scratch/src/build
+mkdir "$src"
+(cd "$srcdir" && tar cf - --exclude='./build*' --exclude=.git .) | tar xf - -C "$src"
+cp -a "$builddir" "$build"
+export COLOC_SRCDIR=$src COLOC_BUILDDIR=$build
 
-# remove NAME: edits the copy; prints the threat whose checks have to fail.
-remove() {
-  case $1 in
-  peer) # anybody registers and ends steps
-    sed -i 's/if (c->uid != 0) {/if (0) {/' nodesvc/server.c
-    echo S1
-    ;;
-  command) # anybody releases and drains
-    sed -i 's/if (commands\[i\].root && uid != 0) {/if (0) {/' nodesvc/ctl.c
-    echo S2
-    ;;
-  see) # anybody sees all steps
-    sed -i 's/return r->uid == 0 || r->uid == s->uid;/return s != NULL;/' nodesvc/ctl.c
-    echo S4
-    ;;
-  attach) # another user's process gets a step's pages
-    sed -i 's/if (s && s->uid != uid)/if (0)/' nodesvc/attach.c
-    echo S5
-    ;;
-  cgroup) # the message's word for whose the pid is
-    sed -i 's/if (cg.job_id != s->job_id || cg.step_id != s->step_id)/if (0)/' nodesvc/lifecycle.c
-    echo S6
-    ;;
-  connections)
-    sed -i 's/count_uid(s, cred.uid) >= CONNS_PER_UID/0/' nodesvc/server.c
-    echo S8
-    ;;
-  quota)
-    sed -i 's/if (rc < 0 || c.n < KEPT_PER_USER)/if (rc <= 0)/' nodesvc/ctl.c
-    echo S10
-    ;;
-  socketdir)
-    sed -i "s/if (st.st_uid != 0 || (st.st_mode \& (S_IWGRP | S_IWOTH)))/if (0)/" nodesvc/main.c
-    echo S11
-    ;;
-  *)
-    echo "security-removal: unknown '$1'" >&2
-    return 2
-    ;;
-  esac
+# A build that is as it should be, but for what a removal changes, and again before the next one.
+make_quietly() {
+  make -C "$build" "$@" CFLAGS="-g -O1 -w" >"$scratch/make.log" 2>&1 && return
+  tail -20 "$scratch/make.log"
+  return 1
 }
 
-[ $# -gt 0 ] || set -- peer command see attach cgroup connections quota socketdir
-bad=0
-for name; do
-  rm -rf "$scratch/src"
-  mkdir "$scratch/src"
-  (cd "$srcdir" && tar cf - --exclude=./build* --exclude=.git .) | tar xf - -C "$scratch/src"
-  cp -a "$builddir" "$scratch/src/build"
-  before=$(cat "$scratch"/src/nodesvc/{server,ctl,attach,lifecycle,main}.c | cksum)
-  threat=$(cd "$scratch/src" && remove "$name")
-  if [ "$before" = "$(cat "$scratch"/src/nodesvc/{server,ctl,attach,lifecycle,main}.c | cksum)" ]; then
-    echo "not ok $name: nothing was removed: the check reads otherwise now"
-    bad=1
-    continue
-  fi
-  if ! make -C "$scratch/src/build" nodesvc/colocd CFLAGS="-g -O1 -w" >"$scratch/make.log" 2>&1; then
-    tail -20 "$scratch/make.log"
-    echo "not ok $name: does not build"
-    bad=1
-    continue
-  fi
-  COLOC_SRCDIR=$scratch/src COLOC_BUILDDIR=$scratch/src/build \
-    bash "$scratch/src/tests/live/security.sh" >"$scratch/out" 2>&1 || true
-  if grep -q "^not ok .* - $threat " "$scratch/out"; then
-    echo "ok $name: without the check $(grep -c "^not ok .* - $threat " "$scratch/out") checks of $threat fail"
+# try NAME THREAT TEST FILE SED
+try() {
+  local name=$1 threat=$2 test=$3 file=$4 edit=$5 rc=0 failing
+  if [ "$file" = - ]; then
+    chmod u+s "$build/nodesvc/colocd"
   else
-    grep -E '^(not ok|1\.\.|Bail)' "$scratch/out" || tail -3 "$scratch/out"
-    echo "not ok $name: nobody noticed"
-    bad=1
+    cp -p "$src/$file" "$scratch/original"
+    sed -i "$edit" "$src/$file"
+    if cmp -s "$src/$file" "$scratch/original"; then
+      echo "not ok $name: nothing was removed: the check in $file reads otherwise now"
+      return 1
+    fi
   fi
-done
+  if [ "$test" = live ]; then
+    make_quietly nodesvc/colocd && bash "$src/tests/live/security.sh" >"$scratch/out" 2>&1 || rc=$?
+    failing="^not ok .* - $threat "
+  else
+    make_quietly "tests/unit/$test" && (cd "$build" && "tests/unit/$test") >"$scratch/out" 2>&1 || rc=$?
+    failing=':[FE]:'
+  fi
+  if [ "$file" = - ]; then
+    chmod u-s "$build/nodesvc/colocd"
+  else
+    cp "$scratch/original" "$src/$file" # newer: built again
+  fi
+  if [ $rc != 0 ] && grep -qE "$failing" "$scratch/out"; then
+    echo "ok $name: without the check $(grep -cE "$failing" "$scratch/out") checks of $threat fail: $(grep -m1 -E "$failing" "$scratch/out" | cut -c1-150)"
+    return
+  fi
+  grep -E '^(not ok|1\.\.|Bail)' "$scratch/out" || tail -3 "$scratch/out" "$scratch/make.log"
+  echo "not ok $name: nobody noticed (status $rc)"
+  return 1
+}
+
+bad=0
+while read -r name threat test file edit; do
+  [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+  try "$name" "$threat" "$test" "$file" "$edit" </dev/null || bad=1
+done < <(removals)
 exit $bad

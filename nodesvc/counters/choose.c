@@ -6,6 +6,7 @@
 #include "config.h"
 #endif
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,9 +99,11 @@ static void report(struct counters_choice *c, const char *name, const char *text
 }
 
 /* Tries one source; true: it is the choice. */
-static bool try_source(struct counters_choice *c, const char *name)
+static bool try_source(
+	struct counters_choice *c, const char *name, const struct counter_events *events)
 {
 	const struct counters_ops *ops = NULL;
+	enum counter_id bad = COUNTER_COUNT;
 	struct errbuf why = {""};
 	char list[128], text[160];
 	uint32_t provides = 0;
@@ -117,6 +120,11 @@ static bool try_source(struct counters_choice *c, const char *name)
 		c->ops = ops;
 		return true;
 	}
+	if (events && ops->set_events && ops->set_events(events, &bad, &why)) {
+		err_wrap(&why, -EINVAL, "for the %s", counter_name(bad));
+		report(c, name, why.text);
+		return false;
+	}
 	if (ops->probe(&provides, &why)) {
 		report(c, name, why.text[0] ? why.text : "does not work");
 		return false;
@@ -128,7 +136,62 @@ static bool try_source(struct counters_choice *c, const char *name)
 	return true;
 }
 
-void counters_choose(struct counters_choice *ret, const char *sources)
+/* PAPI's and libpfm's names: "PAPI_L3_TCM", "skx::MEM_INST_RETIRED:ALL_LOADS:u=1". */
+#define EVENT_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=.-"
+/* More than any event stands for: a page. */
+#define FACTOR_MAX 65536.0
+
+int counter_event_parse(struct counter_event *ret, const char *text, struct errbuf *err)
+{
+	struct counter_event e = {.factor = 1};
+	size_t len = strcspn(text, "*");
+	char *end;
+
+	if (!strcmp(text, "auto")) {
+		*ret = (struct counter_event){.factor = 0};
+		return 0;
+	}
+	if (!isalpha((unsigned char)*text) || strspn(text, EVENT_CHARS) < len)
+		return err_set(err, -EINVAL, "'%.100s' is no name of an event", text);
+	if (len >= sizeof(e.name))
+		return err_set(err, -EINVAL, "the name is longer than %zu", sizeof(e.name) - 1);
+	memcpy(e.name, text, len);
+	if (text[len]) {
+		e.factor = strtod(text + len + 1, &end);
+		if (!isdigit((unsigned char)text[len + 1]) || *end || !isfinite(e.factor) ||
+			e.factor <= 0 || e.factor > FACTOR_MAX)
+			return err_set(err, -EINVAL,
+				"'%.60s': what follows '*' is no number above 0 and up to %g",
+				text + len, FACTOR_MAX);
+	}
+	*ret = e;
+	return 0;
+}
+
+const char *counter_event_key(enum counter_id id)
+{
+	static const char *const key[COUNTER_COUNT] = {
+		[COUNTER_INSTRUCTIONS] = "instructions",
+		[COUNTER_LOADS] = "loads",
+		[COUNTER_LLC_REFS] = "llc_refs",
+		[COUNTER_LLC_MISSES] = "llc_misses",
+		[COUNTER_MEM_BYTES] = "mem_bytes",
+	};
+
+	return id < COUNTER_COUNT ? key[id] : NULL;
+}
+
+const char *counter_event_text(const struct counter_event *e, char ret[COUNTER_EVENT_TEXT_MAX])
+{
+	int n = snprintf(ret, COUNTER_EVENT_TEXT_MAX, "%s", *e->name ? e->name : "auto");
+
+	if (*e->name && e->factor != 1)
+		snprintf(ret + n, COUNTER_EVENT_TEXT_MAX - (size_t)n, "*%.17g", e->factor);
+	return ret;
+}
+
+void counters_choose(
+	struct counters_choice *ret, const char *sources, const struct counter_events *events)
 {
 	const char *at = sources ? sources : SOURCES_DEFAULT;
 
@@ -139,7 +202,7 @@ void counters_choose(struct counters_choice *ret, const char *sources)
 
 		if (len) {
 			snprintf(name, sizeof(name), "%.*s", (int)len, at);
-			if (try_source(ret, name))
+			if (try_source(ret, name, events))
 				return;
 		}
 		at += len;

@@ -42,10 +42,38 @@ struct counter_target {
 	const char *cgroup; /* v2 or perf_event directory that holds just the step; NULL none */
 };
 
+/*
+ * What a site counts by instead of a backend's own event (coloc.yaml: events.*): PAPI's name of
+ * it, and what one count stands for ("NAME*64": 64 bytes). An empty name: the backend's own.
+ */
+#define COUNTER_EVENT_MAX 128
+struct counter_event {
+	char name[COUNTER_EVENT_MAX];
+	double factor; /* > 0 */
+};
+struct counter_events {
+	struct counter_event of[COUNTER_COUNT];
+};
+/* "auto", "NAME" or "NAME*FACTOR". -EINVAL with what is wrong; @ret untouched. */
+int counter_event_parse(struct counter_event *ret, const char *text, struct errbuf *err);
+/* What a counter is called below events: in coloc.yaml; NULL: it has no key. */
+const char *counter_event_key(enum counter_id id);
+/* The text that parses to @e, in @ret. */
+#define COUNTER_EVENT_TEXT_MAX (COUNTER_EVENT_MAX + 32)
+const char *counter_event_text(const struct counter_event *e, char ret[COUNTER_EVENT_TEXT_MAX]);
+
 struct counters; /* a backend's state for one step */
 
 struct counters_ops {
 	const char *name; /* "papi", "perf", "profile", "replay", "none" */
+	/*
+	 * Before a probe, copied: count by these. -EINVAL: *@ret_bad has an event that this
+	 * machine's CPU does not, or that another one has as well; nothing changed. Where the
+	 * library has no CPU to know events of, it takes them unseen. NULL: the backend knows no
+	 * events by name.
+	 */
+	int (*set_events)(
+		const struct counter_events *events, enum counter_id *ret_bad, struct errbuf *why);
 	/*
 	 * Tries the real thing (opens, attaches to a child, counts, undoes it). 0: usable, and
 	 * *ret_provides says which COUNTER_BIT()s were seen to count; -ENOTSUP and friends with
@@ -72,8 +100,12 @@ struct counters_choice {
 	uint32_t provides;
 	char report[1024]; /* one line per source tried: "papi: reason" */
 };
-/* Probes in the order of @sources ("papi,perf" ...; NULL: that order) and takes the first. */
-void counters_choose(struct counters_choice *ret, const char *sources);
+/*
+ * Probes in the order of @sources ("papi,perf" ...; NULL: that order) and takes the first.
+ * @events: what to count by, where a source knows events by name; NULL the source's own.
+ */
+void counters_choose(
+	struct counters_choice *ret, const char *sources, const struct counter_events *events);
 
 /* Two samples of one step -> per-thread rates of the SIGNAL_* they hold, provenance hw. Counters
  * that went backwards, or no time elapsed: that signal stays PROVENANCE_NONE. */
@@ -95,6 +127,14 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 double utilization_running(const struct utilization *u);
 /* Cpu time of its threads between the last two reads, s; NAN unknown. */
 double utilization_ran_s(const struct utilization *u);
+/*
+ * What the last read's utilisation may have been without others on the cores, >= its value; NAN
+ * unknown. A thread that is held up may hold up those that wait for it: at most as if the step had
+ * had only the time in which nobody was held up. One that could run but did not in all the interval
+ * waits still, its delay is not booked yet: it wanted all of it. Reads a state per thread that did
+ * not run: for samples that would tell a change.
+ */
+double utilization_at_most(const struct utilization *u);
 void utilization_close(struct utilization *u);
 
 /*

@@ -36,6 +36,11 @@ tests_unit_test_choose_SOURCES = tests/unit/test_choose.c
 tests_unit_test_choose_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_choose_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_site_events
+tests_unit_test_site_events_SOURCES = tests/unit/test_site_events.c
+tests_unit_test_site_events_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_site_events_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_cachegrind
 tests_unit_test_cachegrind_SOURCES = tests/unit/test_cachegrind.c
 tests_unit_test_cachegrind_CFLAGS = $(UNIT_CFLAGS)
@@ -63,5 +68,6 @@ TESTS += \
 	tests/unit/test_profile_json \
 	tests/unit/test_profile_run \
 	tests/unit/test_rates \
+	tests/unit/test_site_events \
 	tests/unit/test_utilization
 # End of TESTS

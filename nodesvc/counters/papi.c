@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * papi.c - counts from PAPI's presets, attached to each thread of a step. The only file that
- * includes papi.h.
+ * papi.c - counts from PAPI's presets or from the events that the site names, attached to each
+ * thread of a step. The only file that includes papi.h.
  *
  * Where no PMU is there PAPI_attach() fails, and a set started all the same counts the caller:
- * every return code is checked, and a preset is only provided when it counted a child's known
- * work (a preset may also start well and stay at 0).
+ * every return code is checked, and an event is only provided when it counted a child's known
+ * work (one may also start well and stay at 0).
  */
 #include <errno.h>
 #include <math.h>
@@ -19,25 +19,33 @@
 #include "nodesvc/counters/cover.h"
 #include "nodesvc/counters/probe.h"
 
-struct preset {
+struct papi_event {
 	enum counter_id counter;
 	int level; /* cache level it speaks of; 0 none */
 	const char *name;
+	double factor;
 };
 
-static const struct preset presets[] = {
-	{COUNTER_INSTRUCTIONS, 0, "PAPI_TOT_INS"},
-	{COUNTER_CYCLES, 0, "PAPI_TOT_CYC"},
-	{COUNTER_LOADS, 0, "PAPI_LD_INS"},
-	{COUNTER_LLC_REFS, 3, "PAPI_L3_TCA"},
-	{COUNTER_LLC_MISSES, 3, "PAPI_L3_TCM"},
-	{COUNTER_LLC_REFS, 2, "PAPI_L2_TCA"},
-	{COUNTER_LLC_MISSES, 2, "PAPI_L2_TCM"},
+/* The instructions are the first: where they do not count nothing of PAPI's does. */
+static const struct papi_event presets[] = {
+	{COUNTER_INSTRUCTIONS, 0, "PAPI_TOT_INS", 1},
+	{COUNTER_CYCLES, 0, "PAPI_TOT_CYC", 1},
+	{COUNTER_LOADS, 0, "PAPI_LD_INS", 1},
+	{COUNTER_LLC_REFS, 3, "PAPI_L3_TCA", 1},
+	{COUNTER_LLC_MISSES, 3, "PAPI_L3_TCM", 1},
+	{COUNTER_LLC_REFS, 2, "PAPI_L2_TCA", 1},
+	{COUNTER_LLC_MISSES, 2, "PAPI_L2_TCM", 1},
 };
 #define N_PRESETS (sizeof(presets) / sizeof(presets[0]))
 
-/* What the probe saw counting; the machine does not change while we run. */
-static const struct preset *chosen[COUNTER_COUNT];
+/* What the site named, and why it is not what counts. */
+static struct counter_events site;
+static char site_why[COUNTER_COUNT][256];
+
+/* The events tried: the site's, else the presets. What the probe saw counting; the machine does
+ * not change while we run. */
+static struct papi_event events[N_PRESETS + COUNTER_COUNT];
+static const struct papi_event *chosen[COUNTER_COUNT];
 static bool usable, can_inherit;
 
 struct counters {
@@ -68,11 +76,11 @@ static int fail(struct errbuf *err, const char *call, const char *what, int code
 }
 
 /*
- * Starts @n presets on thread @tid. -ENOTSUP with PAPI's reason; -EBUSY: they do not fit into the
+ * Starts @n events on thread @tid. -ENOTSUP with PAPI's reason; -EBUSY: they do not fit into the
  * PMU together.
  */
-static int set_start(int *ret, pid_t tid, const struct preset *const *preset, int n, bool inherit,
-	bool multiplex, struct errbuf *err)
+static int set_start(int *ret, pid_t tid, const struct papi_event *const *event, int n,
+	bool inherit, bool multiplex, struct errbuf *err)
 {
 	PAPI_option_t opt;
 	int set = PAPI_NULL, code, rc = -ENOTSUP;
@@ -108,9 +116,9 @@ static int set_start(int *ret, pid_t tid, const struct preset *const *preset, in
 		goto out;
 	}
 	for (int i = 0; i < n; i++) {
-		code = PAPI_add_named_event(set, preset[i]->name);
+		code = PAPI_add_named_event(set, event[i]->name);
 		if (code != PAPI_OK) {
-			rc = fail(err, "PAPI_add_named_event", preset[i]->name, code);
+			rc = fail(err, "PAPI_add_named_event", event[i]->name, code);
 			rc = code == PAPI_ECNFLCT || code == PAPI_ECOUNT ? -EBUSY : rc;
 			goto out;
 		}
@@ -127,8 +135,15 @@ out:
 	return rc;
 }
 
+static uint64_t scaled(const struct papi_event *e, long long count)
+{
+	if (count <= 0)
+		return 0;
+	return e->factor == 1 ? (uint64_t)count : (uint64_t)((double)count * e->factor);
+}
+
 /* Does @p count a child's work, and not ours? */
-static int try_preset(const struct preset *p, bool inherit, struct errbuf *why)
+static int try_event(const struct papi_event *p, bool inherit, struct errbuf *why)
 {
 	struct probe_child child;
 	long long count = -1;
@@ -143,7 +158,7 @@ static int try_preset(const struct preset *p, bool inherit, struct errbuf *why)
 		code = PAPI_read(set, &count);
 		if (!rc && code != PAPI_OK)
 			rc = fail(why, "PAPI_read", p->name, code);
-		if (!rc && (count < 0 || !probe_is_plausible(p->counter, (uint64_t)count)))
+		if (!rc && (count < 0 || !probe_is_plausible(p->counter, scaled(p, count))))
 			rc = err_set(why, -ENOTSUP,
 				"%s attached to a child reads %lld for %lu million loop turns: "
 				"it does not count the child",
@@ -156,8 +171,112 @@ static int try_preset(const struct preset *p, bool inherit, struct errbuf *why)
 
 static const char *papi_event(enum counter_id c, const char **ret_remark)
 {
-	*ret_remark = c == COUNTER_MEM_BYTES ? "no preset counts memory bytes" : NULL;
+	*ret_remark = site_why[c][0]                         ? site_why[c]
+		      : c == COUNTER_MEM_BYTES && !chosen[c] ? "no preset counts memory bytes"
+							     : NULL;
 	return chosen[c] ? chosen[c]->name : NULL;
+}
+
+static int start_library(struct errbuf *why)
+{
+	int code =
+		PAPI_is_initialized() ? (int)PAPI_VER_CURRENT : PAPI_library_init(PAPI_VER_CURRENT);
+
+	if (code == (int)PAPI_VER_CURRENT)
+		return 0;
+	return err_set(why, -ENOTSUP, "PAPI_library_init: %s",
+		code < 0 ? PAPI_strerror(code) : "the library has another version than its header");
+}
+
+/* Does this CPU have the event, in a set of its own component? */
+static int check_event(const char *name, struct errbuf *why)
+{
+	const PAPI_component_info_t *c;
+	int id = 0, component, code;
+	char copy[COUNTER_EVENT_MAX]; /* PAPI 7.0 wants to be able to write to it */
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	code = PAPI_event_name_to_code(copy, &id);
+	if (code != PAPI_OK)
+		return err_set(why, -EINVAL, "PAPI knows no event '%s' of this CPU: %s", name,
+			PAPI_strerror(code));
+	component = PAPI_get_event_component(id);
+	c = component > 0 ? PAPI_get_component_info(component) : NULL;
+	if (component > 0)
+		return err_set(why, -EINVAL, "'%s' is of PAPI's component %s, which knows no tasks",
+			name, c ? c->short_name : "?");
+	return 0;
+}
+
+static int papi_set_events(
+	const struct counter_events *e, enum counter_id *ret_bad, struct errbuf *why)
+{
+	const PAPI_component_info_t *cpu;
+
+	for (int c = 0; c < COUNTER_COUNT; c++) {
+		int rc = 0;
+
+		if (!e->of[c].name[0])
+			continue;
+		*ret_bad = (enum counter_id)c;
+		/* PAPI refuses to have an event in a set twice. */
+		for (int b = 0; b < c; b++)
+			if (!strcmp(e->of[b].name, e->of[c].name))
+				return err_set(why, -EINVAL, "'%s' counts the %s already",
+					e->of[c].name, counter_name((enum counter_id)b));
+		cpu = start_library(NULL) ? NULL : PAPI_get_component_info(0);
+		if (cpu && !cpu->disabled)
+			rc = check_event(e->of[c].name, why);
+		if (rc)
+			return rc;
+	}
+	if (memcmp(&site, e, sizeof(site))) {
+		site = *e;
+		usable = false;
+	}
+	return 0;
+}
+
+/* Fills events[]; returns how many. */
+static size_t list_events(void)
+{
+	size_t n = 0;
+
+	for (int c = 0; c < COUNTER_COUNT; c++) {
+		site_why[c][0] = '\0';
+		if (site.of[c].name[0])
+			events[n++] = (struct papi_event){
+				(enum counter_id)c, 0, site.of[c].name, site.of[c].factor};
+		for (size_t i = 0; i < N_PRESETS && !site.of[c].name[0]; i++)
+			if (presets[i].counter == (enum counter_id)c)
+				events[n++] = presets[i];
+	}
+	return n;
+}
+
+static bool is_chosen(const char *name)
+{
+	for (int c = 0; c < COUNTER_COUNT; c++)
+		if (chosen[c] && !strcmp(chosen[c]->name, name))
+			return true;
+	return false;
+}
+
+/* Its plain form is tried when inheriting does not work; the first that counts decides for all. */
+static int try_forms(const struct papi_event *e, bool decided, struct errbuf *why)
+{
+	int rc;
+
+	if (is_chosen(e->name))
+		return err_set(why, -EINVAL, "%s counts something else already", e->name);
+	if (!decided)
+		can_inherit = true;
+	rc = try_event(e, can_inherit, why);
+	if (rc && !decided) {
+		can_inherit = false;
+		rc = try_event(e, false, why);
+	}
+	return rc;
 }
 
 static int papi_probe(uint32_t *ret_provides, struct errbuf *why)
@@ -165,44 +284,49 @@ static int papi_probe(uint32_t *ret_provides, struct errbuf *why)
 	const PAPI_component_info_t *cpu;
 	const PAPI_hw_info_t *hw;
 	uint32_t provides = 0;
-	int code, levels, rc;
+	size_t n = list_events();
+	int levels, rc, first_rc = 0;
 
 	usable = false;
 	memset(chosen, 0, sizeof(chosen));
-	code = PAPI_is_initialized() ? (int)PAPI_VER_CURRENT : PAPI_library_init(PAPI_VER_CURRENT);
-	if (code != (int)PAPI_VER_CURRENT)
-		return err_set(why, -ENOTSUP, "PAPI_library_init: %s",
-			code < 0 ? PAPI_strerror(code)
-				 : "the library has another version than its header");
+	rc = start_library(why);
+	if (rc)
+		return rc;
 	PAPI_multiplex_init(); /* a failure shows when a set needs it */
 	cpu = PAPI_get_component_info(0);
 	if (cpu && cpu->disabled)
 		return err_set(why, -ENOTSUP, "component %s is disabled: %.120s", cpu->name,
 			cpu->disabled_reason);
-	/* The first preset is the most common one; where it fails there is nothing else. Its
-	 * plain form is tried when inheriting does not work. */
-	can_inherit = true;
-	rc = try_preset(&presets[0], true, why);
-	if (rc) {
-		can_inherit = false;
-		rc = try_preset(&presets[0], false, why);
-	}
-	if (rc)
-		return err_wrap(why, rc, "no hardware counters for another process");
 	hw = PAPI_get_hardware_info();
 	levels = hw ? hw->mem_hierarchy.levels : 0;
-	chosen[presets[0].counter] = &presets[0];
-	provides = COUNTER_BIT(presets[0].counter);
-	for (size_t i = 1; i < N_PRESETS; i++) {
-		const struct preset *p = &presets[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct papi_event *e = &events[i];
+		bool sites = site.of[e->counter].name[0];
+		struct errbuf reason = {""};
 
-		if (chosen[p->counter] || (p->level && levels && p->level != levels))
+		if (chosen[e->counter] || (e->level && levels && e->level != levels))
 			continue;
-		if (try_preset(p, can_inherit, NULL))
+		/* Where the commonest preset fails the others are not worth a child each. */
+		if (!sites && first_rc && !provides)
 			continue;
-		chosen[p->counter] = p;
-		provides |= COUNTER_BIT(p->counter);
+		rc = try_forms(e, provides != 0, &reason);
+		if (rc && sites)
+			snprintf(site_why[e->counter], sizeof(site_why[0]), "not counting: %.230s",
+				reason.text);
+		if (rc && !first_rc) {
+			first_rc = rc;
+			err_set(why, rc, "%s", reason.text);
+		}
+		if (rc)
+			continue;
+		chosen[e->counter] = e;
+		provides |= COUNTER_BIT(e->counter);
+		if (sites)
+			snprintf(site_why[e->counter], sizeof(site_why[0]),
+				"named in the configuration%s", e->factor != 1 ? ", scaled" : "");
 	}
+	if (!provides)
+		return err_wrap(why, first_rc, "no hardware counters for another process");
 	usable = true;
 	*ret_provides = provides;
 	return 0;
@@ -221,7 +345,7 @@ static void papi_close(struct counters *c)
 
 static int add_set(struct counters *c, pid_t tid, struct errbuf *err)
 {
-	const struct preset *list[COUNTER_COUNT];
+	const struct papi_event *list[COUNTER_COUNT];
 	int *grown = realloc(c->set, sizeof(*c->set) * (size_t)(c->n_sets + 1));
 	int n = 0, rc;
 
@@ -306,7 +430,7 @@ static int papi_read(struct counters *c, const struct counter_target *target, st
 			return fail(err, "PAPI_read", NULL, code);
 		for (int e = 0; e < COUNTER_COUNT; e++)
 			if (chosen[e])
-				s.count[e] += (uint64_t)value[n++];
+				s.count[e] += scaled(chosen[e], value[n++]);
 	}
 	for (int e = 0; e < COUNTER_COUNT; e++)
 		if (chosen[e])
@@ -317,6 +441,7 @@ static int papi_read(struct counters *c, const struct counter_target *target, st
 
 const struct counters_ops counters_papi = {
 	.name = "papi",
+	.set_events = papi_set_events,
 	.event = papi_event,
 	.probe = papi_probe,
 	.open = papi_open,

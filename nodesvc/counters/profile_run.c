@@ -89,11 +89,14 @@ static int fill_names(
 	return rc;
 }
 
-static int probe(const struct counters_ops *ops, uint32_t *provides, struct errbuf *err)
+static int probe(const struct profile_opts *o, const struct counters_ops *ops, uint32_t *provides,
+	struct errbuf *err)
 {
+	enum counter_id bad = COUNTER_COUNT;
 	struct errbuf why = {""};
 
-	if (ops->probe(provides, &why))
+	if ((o->events && ops->set_events && ops->set_events(o->events, &bad, &why)) ||
+		ops->probe(provides, &why))
 		return err_set(err, -ENOTSUP, "%s: %s", ops->name, why.text);
 	return 0;
 }
@@ -109,7 +112,7 @@ static int choose(const struct profile_opts *o, const struct counters_ops **ret,
 	for (size_t i = 0; i < 2; i++) {
 		if (o->with && strcmp(o->with, hw[i]->name))
 			continue;
-		if (probe(hw[i], &provides, o->with ? err : &why)) {
+		if (probe(o, hw[i], &provides, o->with ? err : &why)) {
 			if (o->with)
 				return -ENOTSUP;
 			say(o, "%s", why.text);

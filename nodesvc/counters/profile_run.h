@@ -21,6 +21,8 @@ struct profile_opts {
 	const char *node_type; /* NULL: "" (any) */
 	/* "papi", "perf", "cachegrind"; NULL: the first of them that works here. */
 	const char *with;
+	/* What to count by, where a source knows events by name; NULL the source's own. */
+	const struct counter_events *events;
 	int runs;    /* native runs; 0: 3 */
 	int threads; /* width to divide by; 0: the most busy threads seen at once */
 	/*

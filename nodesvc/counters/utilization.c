@@ -22,6 +22,7 @@
 struct thread_time {
 	pid_t tid;
 	uint64_t run_ns, wait_ns, slices;
+	bool idle; /* at the last read: did not run since the one before */
 };
 
 struct utilization {
@@ -32,6 +33,10 @@ struct utilization {
 	bool started;
 	double running; /* cores run on at the last read; NAN unknown */
 	double ran_s;   /* cpu time between the last two reads; NAN unknown */
+	double wanted;  /* the last value; NAN unknown */
+	/* Between the last two reads, ns: time, cpu time of the thread that had most, delays of all
+	 * (those that ended), and cores times elapsed. */
+	double elapsed_ns, longest_ns, held_ns, room_ns;
 };
 
 int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err)
@@ -41,7 +46,7 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 	if (!u)
 		return err_set(err, -ENOMEM, "utilization: out of memory");
 	u->root = root;
-	u->running = u->ran_s = NAN;
+	u->running = u->ran_s = u->wanted = NAN;
 	*ret = u;
 	return 0;
 }
@@ -119,9 +124,10 @@ static int compare_tid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. *@run_ns: it ran. */
-static double wanted_ns(
-	const struct utilization *u, const struct thread_time *now, double elapsed, double *run_ns)
+/* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. *@run_ns: it ran;
+ * *@held_ns: its delay, more than the interval where it began before. */
+static double wanted_ns(const struct utilization *u, const struct thread_time *now, double elapsed,
+	double *run_ns, double *held_ns)
 {
 	const struct thread_time *old;
 	double ns;
@@ -133,7 +139,8 @@ static double wanted_ns(
 		now->slices < old->slices)
 		return -1.0;
 	*run_ns = (double)(now->run_ns - old->run_ns);
-	ns = *run_ns + (double)(now->wait_ns - old->wait_ns);
+	*held_ns = (double)(now->wait_ns - old->wait_ns);
+	ns = *run_ns + *held_ns;
 	/* A delay is booked when it ends, so more than the interval can show at once. */
 	return fmin(ns, elapsed);
 }
@@ -143,6 +150,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 {
 	cleanup_free struct thread_time *now = NULL;
 	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0, run = 0.0;
+	double longest = 0.0, all_held = 0.0;
 	struct signal value = {NAN, PROVENANCE_NONE};
 	int n = 0, n_both = 0;
 	bool ran = false; /* some kernels print "0 0 0" for all: that is no account */
@@ -162,10 +170,14 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	qsort(now, (size_t)n, sizeof(*now), compare_tid);
 	if (u->started && elapsed > 0)
 		for (int i = 0; i < n; i++) {
-			double run_ns = 0, ns = wanted_ns(u, &now[i], elapsed, &run_ns);
+			double run_ns = 0, held_ns = 0;
+			double ns = wanted_ns(u, &now[i], elapsed, &run_ns, &held_ns);
 
 			if (ns < 0)
 				continue;
+			now[i].idle = run_ns == 0 && held_ns == 0;
+			longest = fmax(longest, run_ns);
+			all_held += held_ns;
 			n_both++;
 			sum += ns;
 			run += run_ns;
@@ -176,6 +188,11 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 		value.provenance = PROVENANCE_OS;
 	}
 	*ret = value;
+	u->wanted = value.value;
+	u->elapsed_ns = elapsed;
+	u->longest_ns = longest;
+	u->held_ns = all_held;
+	u->room_ns = elapsed * (n_both < cores ? n_both : cores);
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
 	u->ran_s = value.provenance == PROVENANCE_OS ? run / 1e9 : NAN;
 	if (ret_runnable)
@@ -186,4 +203,35 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	u->prev_ns = now_ns;
 	u->started = true;
 	return 0;
+}
+
+/* Does it run, or wait for a core? */
+static bool is_runnable(const struct fsroot *root, pid_t tid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
+	n = read_line(root, path, text, sizeof(text));
+	if (n < 0)
+		return false;
+	/* "1234 (any name, also with brackets) R ..." */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] == 'R';
+}
+
+double utilization_at_most(const struct utilization *u)
+{
+	double pending = 0, undisturbed, coupled;
+
+	if (isnan(u->wanted) || !(u->room_ns > 0))
+		return NAN;
+	for (int i = 0; i < u->n_prev; i++)
+		if (u->prev[i].idle && is_runnable(u->root, u->prev[i].tid))
+			pending += u->elapsed_ns;
+	/* Running threads did so also while another was held up. */
+	undisturbed = fmax(u->elapsed_ns - u->held_ns - pending, u->longest_ns);
+	coupled = undisturbed > 0 ? u->ran_s * 1e9 * u->elapsed_ns / (u->room_ns * undisturbed) : 1;
+	return fmin(fmax(u->wanted + pending / u->room_ns, coupled), 1.0);
 }

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/ctl/check.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/ctl/capture.h"
 #include "nodesvc/ctl/show.h"
 
 static const char *const LEVEL[] = {
 	[CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "FAIL"};
+
+/* At once: the next check may take its time. */
+static void print(const struct check_finding *c, FILE *f)
+{
+	fprintf(f, "%-4s  %-16s %s\n", LEVEL[c->level], c->name, c->text);
+	if (*c->cure)
+		fprintf(f, "%24s-> %s\n", "", c->cure);
+	fflush(f);
+}
 
 void check_add(struct check_list *l, enum check_level level, const char *name, const char *cure,
 	const char *fmt, ...)
@@ -29,47 +37,25 @@ void check_add(struct check_list *l, enum check_level level, const char *name, c
 	vsnprintf(f->text, sizeof(f->text), fmt, ap);
 	va_end(ap);
 	snprintf(f->cure, sizeof(f->cure), "%s", cure);
+	if (l->out)
+		print(f, l->out);
 }
 
-int check_capture(char *const argv[], char *buf, size_t size)
-{
-	int fd[2], status = -1;
-	size_t len = 0;
-	ssize_t n;
-	pid_t pid;
-	char more[512];
-
-	*buf = '\0';
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		dup2(fd[1], STDOUT_FILENO);
-		dup2(fd[1], STDERR_FILENO);
-		execv(argv[0], argv);
-		_exit(127);
-	}
-	close(fd[1]);
-	while (pid > 0 && (n = read(fd[0], more, sizeof(more))) > 0) {
-		size_t room = size - 1 - len, take = (size_t)n < room ? (size_t)n : room;
-
-		memcpy(buf + len, more, take);
-		len += take;
-	}
-	buf[len] = '\0';
-	close(fd[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status);
-}
-
+/* Twice, where it takes long: to say in between what is being waited for. */
 static void ask_status(struct check_env *e)
 {
 	struct ctl_request rq = {.cmd = "status"};
 	cleanup_free char *text = NULL;
 	struct errbuf err = {""};
+	int left_ms = e->ctl->timeout_ms - CAPTURE_NOTICE_MS, rc;
 
-	if (ctl_call_text(e->ctl->socket, e->ctl->timeout_ms, &rq, &text, &err) == 0)
+	rc = ctl_call_text(e->ctl->socket, left_ms > 0 ? CAPTURE_NOTICE_MS : e->ctl->timeout_ms,
+		&rq, &text, &err);
+	if (rc == -ETIMEDOUT && left_ms > 0) {
+		capture_notice("colocd", e->ctl->timeout_ms);
+		rc = ctl_call_text(e->ctl->socket, left_ms, &rq, &text, &err);
+	}
+	if (rc == 0)
 		e->status = json_tokener_parse(text);
 	else
 		snprintf(e->status_error, sizeof(e->status_error), "%s", err.text);
@@ -84,7 +70,7 @@ void check_run(struct check_list *l, const struct ctl *ctl, const char *tree)
 		check_add(l, CHECK_FAIL, "root", "Give a directory.", "%s", err.text);
 		return;
 	}
-	if (slurm_conf_load(&e.slurm, e.tree, &err) < 0)
+	if (slurm_conf_load(&e.slurm, e.tree, ctl->timeout_ms, &err) < 0)
 		snprintf(e.slurm_error, sizeof(e.slurm_error), "%s", err.text);
 	ask_status(&e);
 	check_slurm(l, &e);
@@ -105,18 +91,12 @@ bool check_has_failed(const struct check_list *l)
 	return false;
 }
 
-void check_print(const struct check_list *l, FILE *f)
+void check_print_total(const struct check_list *l, FILE *f)
 {
 	int count[3] = {0};
 
-	for (int i = 0; i < l->n; i++) {
-		const struct check_finding *c = &l->finding[i];
-
-		count[c->level]++;
-		fprintf(f, "%-4s  %-16s %s\n", LEVEL[c->level], c->name, c->text);
-		if (*c->cure)
-			fprintf(f, "%24s-> %s\n", "", c->cure);
-	}
+	for (int i = 0; i < l->n; i++)
+		count[l->finding[i].level]++;
 	fprintf(f, "%d ok, %d warnings, %d failures\n", count[CHECK_OK], count[CHECK_WARN],
 		count[CHECK_FAIL]);
 }

@@ -26,6 +26,7 @@ struct check_finding {
 };
 
 struct check_list {
+	FILE *out; /* findings are printed there as they are made; NULL: nowhere */
 	int n;
 	struct check_finding finding[CHECK_MAX];
 };
@@ -45,17 +46,14 @@ void check_add(struct check_list *l, enum check_level level, const char *name, c
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 #define check_ok(l, name, ...) check_add((l), CHECK_OK, (name), "", __VA_ARGS__)
 
-/* All checks; @tree NULL: this machine. */
+/*
+ * All checks; @tree NULL: this machine. Whatever is asked (scontrol, srun, colocd) has
+ * @ctl->timeout_ms to answer, and standard error says when it is being waited for.
+ */
 void check_run(struct check_list *l, const struct ctl *ctl, const char *tree);
 bool check_has_failed(const struct check_list *l);
-void check_print(const struct check_list *l, FILE *f);
+void check_print_total(const struct check_list *l, FILE *f);
 struct json_object *check_to_json(const struct check_list *l);
-
-/*
- * Runs @argv and keeps the start of its output (both streams). Returns the exit status, or -1 when
- * it could not be run. No shell: paths come from configuration.
- */
-int check_capture(char *const argv[], char *buf, size_t size);
 
 /* One file each. */
 void check_slurm(struct check_list *l, const struct check_env *e);   /* slurm.conf, cgroup.conf */

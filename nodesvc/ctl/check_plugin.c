@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/ctl/capture.h"
 #include "nodesvc/ctl/check.h"
 
 #define PLUGIN        "spank_coloc.so"
@@ -114,25 +115,26 @@ static void find_plugin(const struct check_env *e, const struct line *line, char
 
 /*
  * Loads it the way that users do: srun lists the options of the plugins that it could load, and
- * complains about the others. 1 loaded, 0 not (@why has the complaint), -1 no srun to ask.
+ * complains about the others. 1 loaded, 0 not (@why has the complaint), -1 no answer.
  */
-static int ask_srun(char *why, size_t size)
+static int ask_srun(const struct check_env *e, char *why, size_t size)
 {
-	FILE *p = popen("timeout 5 srun --help 2>&1", "re");
-	char text[512];
-	int rc = 0, status;
+	char srun[] = "srun", help[] = "--help", *const argv[] = {srun, help, NULL};
+	cleanup_free char *text = NULL;
+	char *save = NULL;
+	int status = capture(argv, e->ctl->timeout_ms, &text);
 
 	*why = '\0';
-	while (p && fgets(text, sizeof(text), p)) {
-		if (strstr(text, "--coloc-policy"))
-			rc = 1;
-		else if (!*why && strstr(text, "error") && strstr(text, "coloc"))
-			snprintf(why, size, "%.*s", (int)strcspn(text, "\r\n"), text);
-	}
-	status = p ? pclose(p) : -1;
-	if (rc == 0 && !*why && status != 0)
+	if (status < 0)
 		return -1;
-	return rc;
+	if (strstr(text, "--coloc-policy"))
+		return 1;
+	for (char *line = strtok_r(text, "\r\n", &save); line && !*why;
+		line = strtok_r(NULL, "\r\n", &save)) {
+		if (strstr(line, "error") && strstr(line, "coloc"))
+			snprintf(why, size, "%s", line);
+	}
+	return !*why && status != 0 ? -1 : 0;
 }
 
 /* Without srun: undefined symbols of Slurm are no fault, only its own processes have them. */
@@ -168,7 +170,7 @@ static void plugin_file(struct check_list *l, const struct check_env *e, const s
 		check_ok(l, "plugin", "%.200s", path);
 		return;
 	}
-	rc = ask_srun(why, sizeof(why));
+	rc = ask_srun(e, why, sizeof(why));
 	if (rc < 0)
 		rc = try_load(path, why, sizeof(why));
 	if (rc > 0)

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "config.h"
+#include "nodesvc/ctl/capture.h"
 #include "nodesvc/ctl/check.h"
 #include "nodesvc/ctl/show.h"
 
@@ -58,7 +60,8 @@ static bool is_safe(struct check_list *l, const char *name, const char *path, co
 /* Only colocd knows its keys. */
 static void parse_configuration(struct check_list *l, const struct check_env *e, const char *path)
 {
-	char colocd[] = COLOC_SBINDIR "/colocd", test[] = "-t", option[] = "-c", text[256];
+	char colocd[] = COLOC_SBINDIR "/colocd", test[] = "-t", option[] = "-c";
+	cleanup_free char *text = NULL;
 	char *const argv[] = {colocd, test, option, (char *)path, NULL};
 	int status;
 
@@ -66,13 +69,16 @@ static void parse_configuration(struct check_list *l, const struct check_env *e,
 		check_ok(l, "coloc.yaml", "%.200s", path);
 		return;
 	}
-	status = check_capture(argv, text, sizeof(text));
-	text[strcspn(text, "\n")] = '\0';
+	status = capture(argv, e->ctl->timeout_ms, &text);
 	if (status == 0)
 		check_ok(l, "coloc.yaml", "%.200s, every key is good", path);
+	else if (status < 0)
+		check_add(l, CHECK_WARN, "coloc.yaml", "Try it: colocd -t.",
+			"colocd -t does not answer: %s", strerror(-status));
 	else
 		check_add(l, CHECK_FAIL, "coloc.yaml",
-			"Correct that line; colocd -t tries the file.", "%s", text);
+			"Correct that line; colocd -t tries the file.", "%.*s",
+			(int)strcspn(text, "\n"), text);
 }
 
 static void configuration(struct check_list *l, const struct check_env *e)

@@ -3,11 +3,13 @@
  * check_slurm.c - slurm.conf and cgroup.conf: what placement needs, and what sharing nodes means
  * for memory and billing.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "nodesvc/ctl/check.h"
+#include "nodesvc/ctl/show.h"
 
 static const char *get(const struct check_env *e, const char *key)
 {
@@ -89,9 +91,40 @@ static void billing(
 			partition);
 }
 
+/*
+ * Under `envelope: node' steps get one another's cores, so it is enough that jobs are on the node
+ * together: each with cores of its own, of which select/linear knows nothing.
+ */
+static bool is_shared_without_force(const struct check_env *e)
+{
+	return strcmp(show_text(e->status, "envelope"), "node") == 0 &&
+	       strncasecmp(get(e, "SelectType"), "select/cons_", 12) == 0;
+}
+
+static void no_forced_partition(struct check_list *l, const struct check_env *e, int exclusive)
+{
+	if (is_shared_without_force(e) && exclusive < e->slurm->n_partitions)
+		check_ok(l, "partition",
+			"jobs share nodes with cores of their own; envelope: node needs no "
+			"OverSubscribe=FORCE");
+	else if (is_shared_without_force(e))
+		check_add(l, CHECK_FAIL, "partition",
+			"slurm.conf: a partition without OverSubscribe=EXCLUSIVE.",
+			"each of %d partitions is EXCLUSIVE: jobs never share a node",
+			e->slurm->n_partitions);
+	else
+		check_add(l, CHECK_FAIL, "partition",
+			"slurm.conf: a partition for co-location, e.g. PartitionName=coloc "
+			"Nodes=... "
+			"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: "
+			"node.",
+			"none of %d partitions has OverSubscribe=FORCE:N: jobs never share a CPU",
+			e->slurm->n_partitions);
+}
+
 static void partitions(struct check_list *l, const struct check_env *e)
 {
-	int found = 0;
+	int found = 0, exclusive = 0;
 
 	for (int i = 0; i < e->slurm->n_partitions; i++) {
 		const char *line = e->slurm->partition[i];
@@ -103,6 +136,7 @@ static void partitions(struct check_list *l, const struct check_env *e)
 		if (!*share)
 			slurm_partition_get(
 				line, "Shared", share, sizeof(share)); /* before 16.05 */
+		exclusive += strncasecmp(share, "EXCLUSIVE", 9) == 0;
 		n = forced(share);
 		if (n < 2)
 			continue;
@@ -112,12 +146,7 @@ static void partitions(struct check_list *l, const struct check_env *e)
 		billing(l, e, line, name);
 	}
 	if (!found)
-		check_add(l, CHECK_FAIL, "partition",
-			"slurm.conf: a partition for co-location, e.g. PartitionName=coloc "
-			"Nodes=... "
-			"OverSubscribe=FORCE:4",
-			"none of %d partitions has OverSubscribe=FORCE:N: jobs never share a CPU",
-			e->slurm->n_partitions);
+		no_forced_partition(l, e, exclusive);
 }
 
 static void select_type(struct check_list *l, const struct check_env *e)
@@ -126,12 +155,15 @@ static void select_type(struct check_list *l, const struct check_env *e)
 
 	if (strcasecmp(value, "select/linear") == 0)
 		check_ok(l, "SelectType", "select/linear: jobs share whole nodes");
+	else if (is_shared_without_force(e))
+		check_ok(l, "SelectType",
+			"%s with envelope: node: a step is placed on the cores of all co-located "
+			"jobs",
+			value);
 	else
 		check_add(l, CHECK_WARN, "SelectType",
 			"SelectType=select/linear with OverSubscribe=FORCE:N lets every job use "
-			"every "
-			"core of its node; otherwise ask for whole nodes (--exclusive=user, or "
-			"-c).",
+			"every core of its node; otherwise coloc.yaml: envelope: node.",
 			"'%s': a step is placed within its job's own CPUs, and never wider",
 			*value ? value : "not set");
 }
@@ -166,6 +198,10 @@ void check_slurm(struct check_list *l, const struct check_env *e)
 			"Set SLURM_CONF, or run this where slurmd runs.", "%s", e->slurm_error);
 		return;
 	}
+	if (*e->slurm->controller)
+		check_add(l, CHECK_WARN, "slurmctld",
+			"See scontrol ping; what follows is read from files, which may differ.",
+			"%s", e->slurm->controller);
 	check_ok(l, "slurm.conf", "read from %s", e->slurm->source);
 	task_plugin(l, e);
 	proctrack(l, e);

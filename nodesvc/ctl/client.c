@@ -60,49 +60,16 @@ static int finish(const struct msg *m, struct errbuf *err)
 	return err_set(err, -EREMOTEIO, "%s", text && *text ? text : "colocd refused");
 }
 
-int ctl_call(const char *socket_path, int timeout_ms, const struct ctl_request *rq,
-	int (*part)(const char *text, size_t len, void *arg), void *arg, struct errbuf *err)
+static int add(struct ctl_text *t, const char *text, struct errbuf *err)
 {
-	cleanup_close int fd = ipc_connect(socket_path, deadline(timeout_ms), err);
-	int rc;
-
-	if (fd < 0)
-		return fd;
-	rc = send_request(fd, rq, timeout_ms, err);
-	while (rc == 0) {
-		struct msg m;
-		const char *type, *text;
-
-		rc = ipc_recv(fd, &m, deadline(timeout_ms), err);
-		if (rc < 0)
-			return err_wrap(err, rc, "%s", socket_path);
-		type = msg_get(&m, "type");
-		if (strcmp(type, "ctl_end") == 0)
-			return finish(&m, err);
-		text = msg_get(&m, "json");
-		if (strcmp(type, "ctl_part") != 0 || !text)
-			return err_set(
-				err, -EPROTO, "%s: unexpected answer '%s'", socket_path, type);
-		rc = part(text, strlen(text), arg);
-	}
-	return rc;
-}
-
-struct text {
-	char *buf;
-	size_t len, size;
-};
-
-static int append(const char *text, size_t len, void *arg)
-{
-	struct text *t = arg;
+	size_t len = strlen(text);
 
 	if (t->len + len + 1 > t->size) {
 		size_t size = (t->len + len + 1) * 2;
 		char *bigger = size > TEXT_MAX ? NULL : realloc(t->buf, size);
 
 		if (!bigger)
-			return -ENOMEM;
+			return err_set(err, -ENOMEM, "colocd's answer is too long");
 		t->buf = bigger;
 		t->size = size;
 	}
@@ -111,21 +78,48 @@ static int append(const char *text, size_t len, void *arg)
 	return 0;
 }
 
+int ctl_open(
+	const char *socket_path, int timeout_ms, const struct ctl_request *rq, struct errbuf *err)
+{
+	cleanup_close int fd = ipc_connect(socket_path, deadline(timeout_ms), err);
+	int rc = fd < 0 ? fd : send_request(fd, rq, timeout_ms, err);
+
+	return rc < 0 ? rc : take_fd(fd);
+}
+
+int ctl_read(
+	int fd, const char *socket_path, int timeout_ms, struct ctl_text *t, struct errbuf *err)
+{
+	struct msg m;
+	const char *type, *text;
+	int rc = ipc_recv(fd, &m, deadline(timeout_ms), err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", socket_path);
+	type = msg_get(&m, "type");
+	if (strcmp(type, "ctl_end") == 0)
+		return finish(&m, err);
+	text = msg_get(&m, "json");
+	if (strcmp(type, "ctl_part") != 0 || !text)
+		return err_set(err, -EPROTO, "%s: unexpected answer '%s'", socket_path, type);
+	rc = add(t, text, err);
+	return rc < 0 ? rc : 1;
+}
+
 int ctl_call_text(const char *socket_path, int timeout_ms, const struct ctl_request *rq, char **ret,
 	struct errbuf *err)
 {
-	struct text t = {0};
-	int rc;
+	cleanup_close int fd = ctl_open(socket_path, timeout_ms, rq, err);
+	struct ctl_text t = {0};
+	int rc = fd < 0 ? fd : add(&t, "", err);
 
-	if (append("", 0, &t) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	rc = ctl_call(socket_path, timeout_ms, rq, append, &t, err);
-	if (rc == -ENOMEM)
-		err_set(err, rc, "colocd's answer is too long");
-	if (rc < 0) {
-		free(t.buf);
-		return rc;
+	while (fd >= 0 && rc >= 0) {
+		rc = ctl_read(fd, socket_path, timeout_ms, &t, err);
+		if (rc == 0) {
+			*ret = t.buf;
+			return 0;
+		}
 	}
-	*ret = t.buf;
-	return 0;
+	free(t.buf);
+	return rc;
 }

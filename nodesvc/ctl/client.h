@@ -24,14 +24,27 @@ struct ctl_request {
 };
 
 /*
- * ctl_call - sends @rq and gives each piece of the answer's JSON text to @part (a non-zero
- * return ends it and is returned). @timeout_ms bounds the wait for every single packet.
+ * ctl_open - connects and sends @rq: a descriptor (the caller's to close) that polls readable with
+ * each packet of the answer, or an error (see ctl_is_down()).
+ */
+int ctl_open(
+	const char *socket_path, int timeout_ms, const struct ctl_request *rq, struct errbuf *err);
+
+/* The answer's JSON text, as far as it came. free(buf). */
+struct ctl_text {
+	char *buf; /* NULL: nothing yet */
+	size_t len, size;
+};
+
+/*
+ * ctl_read - takes one packet of the answer, waiting up to @timeout_ms for it. 1: @t has grown, and
+ * there is more; 0: it is complete.
  * Errors: -EREMOTEIO the daemon refused (@err has its words), else see ctl_is_down().
  */
-int ctl_call(const char *socket_path, int timeout_ms, const struct ctl_request *rq,
-	int (*part)(const char *text, size_t len, void *arg), void *arg, struct errbuf *err);
+int ctl_read(
+	int fd, const char *socket_path, int timeout_ms, struct ctl_text *t, struct errbuf *err);
 
-/* The same into one string (free()). */
+/* Both in one; the whole answer as a string (free()). @timeout_ms bounds each packet's wait. */
 int ctl_call_text(const char *socket_path, int timeout_ms, const struct ctl_request *rq, char **ret,
 	struct errbuf *err);
 

@@ -82,15 +82,18 @@ int ctl_options(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	const struct option *own, ctl_option_f take, void *arg)
 {
 	struct option all[OPTIONS_MAX] = {{0}};
+	char shorts[32];
 	int n = 0, c, rc = EXIT_OK;
 
 	for (; n < N_GLOBAL; n++)
 		all[n] = GLOBAL[n];
 	for (; own && own->name && n < OPTIONS_MAX - 1; own++, n++)
 		all[n] = *own;
+	snprintf(shorts, sizeof(shorts), "%sh%s", cmd->stops ? "+" : "",
+		cmd->shorts ? cmd->shorts : "");
 	optind = 0; /* glibc: start over */
 	while (rc == EXIT_OK && !ctl->help &&
-		(c = getopt_long(argc, argv, cmd->stops ? "+h" : "h", all, NULL)) != -1) {
+		(c = getopt_long(argc, argv, shorts, all, NULL)) != -1) {
 		bool is_global = c == 'h' || c == '?' || c == ':' || c >= OPT_SOCKET;
 
 		rc = is_global ? take_global(ctl, cmd, c) : take(c, optarg, arg);

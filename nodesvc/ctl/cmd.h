@@ -30,13 +30,14 @@ struct ctl_cmd {
 	const char *args;    /* "JOB[.STEP]" for the usage line */
 	const char *summary; /* one line */
 	const char *help;    /* of its own options; NULL none */
+	const char *shorts;  /* its own short options, as getopt() has them; NULL none */
 	bool stops;          /* options end at the first argument: what follows is a command */
 	int (*exec)(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv);
 };
 
 extern const struct ctl_cmd cmd_bundle, cmd_check, cmd_counters, cmd_drain, cmd_explain, cmd_jobs,
-	cmd_ping, cmd_policies, cmd_profile, cmd_quarantine, cmd_record, cmd_release, cmd_reload, cmd_resume,
-	cmd_status, cmd_vacuum;
+	cmd_ping, cmd_policies, cmd_profile, cmd_quarantine, cmd_record, cmd_release, cmd_reload,
+	cmd_resume, cmd_status, cmd_top, cmd_vacuum;
 
 /* All of them, NULL at the end. */
 extern const struct ctl_cmd *const CTL_COMMANDS[];

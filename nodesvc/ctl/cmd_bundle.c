@@ -116,8 +116,9 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	if (rc == EXIT_OK && !ctl->help) {
 		machine(f);
 		head(f, "check");
+		list->out = f;
 		check_run(list, ctl, NULL);
-		check_print(list, f);
+		check_print_total(list, f);
 		answer(f, ctl, "status");
 		answer(f, ctl, "jobs");
 		answer(f, ctl, "policies");

@@ -29,10 +29,11 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	list = calloc(1, sizeof(*list));
 	if (!list)
 		return ctl_error(EXIT_FAILED, "out of memory");
+	list->out = ctl->json ? NULL : stdout;
 	check_run(list, ctl, tree);
 	rc = check_has_failed(list) ? EXIT_FAILED : EXIT_OK;
 	if (!ctl->json)
-		check_print(list, stdout);
+		check_print_total(list, stdout);
 	else if (ctl_print_json(check_to_json(list)) != EXIT_OK)
 		rc = EXIT_FAILED;
 	free(list);

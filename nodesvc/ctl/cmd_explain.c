@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/say.h"
 #include "nodesvc/ctl/show.h"
 
 struct options {
@@ -71,24 +71,10 @@ static void show_figures(struct json_object *figures)
 
 static void show_decision(struct json_object *d)
 {
-	char when[32] = "", shares[256];
-	double t_unix = show_double(d, "t_unix");
-	time_t t = t_unix == t_unix ? (time_t)t_unix : 0;
-	struct tm tm;
+	char when[32], text[1024];
 
-	if (t && localtime_r(&t, &tm))
-		strftime(when, sizeof(when), "%H:%M:%S", &tm);
-	printf("%-14s %-8s %s: ", when, show_text(d, "event"), show_text(d, "policy"));
-	if (show_bool(d, "moved"))
-		printf("%s -> %s", *show_text(d, "from") ? show_text(d, "from") : "none",
-			show_text(d, "to"));
-	else
-		printf("stays on %s", show_text(d, "to"));
-	if (*show_text(d, "score"))
-		printf(", score %.4g", show_double(d, "score"));
-	if (*show_list(d, "shares", shares, sizeof(shares)))
-		printf(", with %s", shares);
-	printf("%s%s\n", *show_text(d, "why") ? ": " : "", show_text(d, "why"));
+	printf("%-14s %s\n", say_clock(show_double(d, "t_unix"), when, sizeof(when)),
+		say_decision(d, text, sizeof(text)));
 	show_figures(show_get(d, "explain"));
 }
 
@@ -110,29 +96,21 @@ static void show_environment(struct json_object *o)
 	}
 }
 
+static void show_known(const char *name, const char *text)
+{
+	if (*text)
+		show_line(stdout, name, "%s", text);
+}
+
 /* What company costs it, and what placing it gains; nothing where nobody knows. */
 static void show_speeds(struct json_object *f)
 {
-	char a[32], b[32];
-	const char *unit = show_text(f, "speed_unit");
+	char text[256];
 
-	if (*show_text(f, "shared_speed") || *show_text(f, "solo_speed"))
-		show_line(stdout, "Speed", "%s %s/s in company, %s alone%s%s%s",
-			show_si(show_double(f, "shared_speed"), a, sizeof(a)), unit,
-			show_si(show_double(f, "solo_speed"), b, sizeof(b)),
-			*show_text(f, "solo_basis") ? " (" : "", show_text(f, "solo_basis"),
-			*show_text(f, "solo_basis") ? ")" : "");
-	if (*show_text(f, "ntt_full"))
-		show_line(stdout, "Slow-down", "%.3f of the whole node alone",
-			show_double(f, "ntt_full"));
-	if (*show_text(f, "stp_full"))
-		show_line(stdout, "Co-run", "STP %.3f, ANTT %.3f", show_double(f, "stp_full"),
-			show_double(f, "antt_full"));
-	if (*show_text(f, "gain_placement"))
-		show_line(stdout, "Gain", "%.3f (%.3f to %.3f) by placement, %s windows, by %s",
-			show_double(f, "gain_placement"), show_double(f, "gain_placement_lo"),
-			show_double(f, "gain_placement_hi"), show_text(f, "windows"),
-			show_text(f, "gain_basis"));
+	show_known("Speed", say_speed(f, text, sizeof(text)));
+	show_known("Slow-down", say_slowdown(f, text, sizeof(text)));
+	show_known("Co-run", say_corun(f, text, sizeof(text)));
+	show_known("Gain", say_gain(f, text, sizeof(text)));
 	if (show_double(f, "unmeasured_s") > 0)
 		show_line(stdout, "Unmeasured", "%.1f s: colocd was away",
 			show_double(f, "unmeasured_s"));
@@ -164,23 +142,13 @@ static void show_guard(struct json_object *g)
 static void show_phases(struct json_object *phases)
 {
 	struct json_object *table = show_get(phases, "table");
-	const char *label = "Phases";
+	const char *now = show_text(phases, "now");
 
-	if (!*show_text(phases, "now"))
-		return;
-	for (size_t i = 0; table && i < json_object_array_length(table); i++) {
-		struct json_object *p = json_object_array_get_idx(table, i);
-		char rate[32] = "";
+	for (size_t i = 0; *now && table && i < json_object_array_length(table); i++) {
+		char text[256];
 
-		if (*show_text(p, "units_per_cpu_s"))
-			show_si(show_double(p, "units_per_cpu_s"), rate, sizeof(rate));
-		show_line(stdout, label, "%s%s: %.0f s on %s cores, busy %.0f%%%s%s%s",
-			show_text(p, "phase"),
-			strcmp(show_text(p, "phase"), show_text(phases, "now")) ? "" : "*",
-			show_double(p, "seconds"), show_text(p, "cores"),
-			100 * show_double(p, "utilization"), *rate ? ", " : "", rate,
-			*rate ? " units per cpu second" : "");
-		label = "";
+		show_line(stdout, i ? "" : "Phases", "%s",
+			say_phase(json_object_array_get_idx(table, i), now, text, sizeof(text)));
 	}
 }
 

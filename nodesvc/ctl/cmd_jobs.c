@@ -2,40 +2,8 @@
 #include <stdio.h>
 
 #include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/say.h"
 #include "nodesvc/ctl/show.h"
-
-/* "98%" of a signal that is a ratio; "" unknown. */
-static const char *percent(struct json_object *step, const char *signal, char *buf, size_t size)
-{
-	double value = show_double(show_get(show_get(step, "signals"), signal), "value");
-
-	*buf = '\0';
-	if (value == value)
-		snprintf(buf, size, "%.0f%%", value * 100);
-	return buf;
-}
-
-static const char *rate(struct json_object *step, const char *signal, char *buf, size_t size)
-{
-	struct json_object *s = show_get(show_get(step, "signals"), signal);
-	char value[32];
-
-	show_si(show_double(s, "value"), value, sizeof(value));
-	if (*value)
-		snprintf(buf, size, "%s %s", value, show_text(s, "provenance"));
-	else
-		*buf = '\0';
-	return buf;
-}
-
-/* "lira", or "lira (asked fair)". */
-static const char *policy(struct json_object *step, char *buf, size_t size)
-{
-	const char *ruling = show_text(step, "policy"), *asked = show_text(step, "req_policy");
-
-	snprintf(buf, size, *asked ? "%s (asked %s)" : "%s", ruling, asked);
-	return buf;
-}
 
 static void add(struct show_table *t, struct json_object *step)
 {
@@ -46,13 +14,13 @@ static void add(struct show_table *t, struct json_object *step)
 			   show_text(step, "id"),
 			   show_text(step, "user"),
 			   show_text(step, "program"),
-			   policy(step, rule, sizeof(rule)),
+			   say_policy(step, rule, sizeof(rule)),
 			   show_text(step, "state"),
 			   show_text(step, "cores"),
 			   show_text(step, "coreset"),
 			   show_text(step, "threads"),
-			   percent(step, "utilization", busy, sizeof(busy)),
-			   rate(step, "loads_per_s", loads, sizeof(loads)),
+			   say_percent(step, "utilization", busy, sizeof(busy)),
+			   say_rate(step, "loads_per_s", loads, sizeof(loads)),
 			   show_text(step, "rebinds"),
 			   show_elapsed(show_double(step, "elapsed_s"), elapsed, sizeof(elapsed)),
 			   show_text(step, "reason"),

@@ -13,6 +13,7 @@ const struct ctl_cmd *const CTL_COMMANDS[] = {
 	&cmd_check,
 	&cmd_status,
 	&cmd_jobs,
+	&cmd_top,
 	&cmd_explain,
 	&cmd_policies,
 	&cmd_counters,

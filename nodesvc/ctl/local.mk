@@ -1,10 +1,12 @@
-# ctl: colocctl, and the client side of colocd's socket for all command line programs.
+# ctl: colocctl, and the client side of colocd's socket for all command line programs. curses stays in
+# top_term.c.
 noinst_LTLIBRARIES += libctlclient.la
 libctlclient_la_SOURCES = nodesvc/ctl/client.c nodesvc/ctl/client.h
 libctlclient_la_LIBADD = libcommon.la
 
 noinst_LTLIBRARIES += libctl.la
 libctl_la_SOURCES = \
+	nodesvc/ctl/capture.c nodesvc/ctl/capture.h \
 	nodesvc/ctl/check.c nodesvc/ctl/check.h \
 	nodesvc/ctl/check_node.c \
 	nodesvc/ctl/check_plugin.c \
@@ -27,15 +29,33 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_reload.c \
 	nodesvc/ctl/cmd_resume.c \
 	nodesvc/ctl/cmd_status.c \
+	nodesvc/ctl/cmd_top.c \
 	nodesvc/ctl/llc.c nodesvc/ctl/llc.h \
 	nodesvc/ctl/profile.c \
+	nodesvc/ctl/say.c nodesvc/ctl/say.h \
 	nodesvc/ctl/show.c nodesvc/ctl/show.h \
-	nodesvc/ctl/slurm_conf.c nodesvc/ctl/slurm_conf.h
+	nodesvc/ctl/slurm_conf.c nodesvc/ctl/slurm_conf.h \
+	nodesvc/ctl/top_canvas.c nodesvc/ctl/top_canvas.h \
+	nodesvc/ctl/top_detail.c \
+	nodesvc/ctl/top_fetch.c nodesvc/ctl/top_fetch.h \
+	nodesvc/ctl/top_keys.c nodesvc/ctl/top_keys.h \
+	nodesvc/ctl/top_layout.c nodesvc/ctl/top_layout.h \
+	nodesvc/ctl/top_live.c nodesvc/ctl/top_live.h \
+	nodesvc/ctl/top_map.c nodesvc/ctl/top_map.h \
+	nodesvc/ctl/top_model.c nodesvc/ctl/top_model.h \
+	nodesvc/ctl/top_nodemap.c \
+	nodesvc/ctl/top_table.c \
+	nodesvc/ctl/top_term.h
 # End of libctl_la_SOURCES
+if HAVE_NCURSES
+libctl_la_SOURCES += nodesvc/ctl/top_term.c
+else
+libctl_la_SOURCES += nodesvc/ctl/top_noterm.c
+endif
 libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOLOC_SBINDIR='"$(sbindir)"'
-libctl_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(SMARTCOLS_CFLAGS)
+libctl_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(NCURSES_CFLAGS)
 libctl_la_LIBADD = libcounters.la librecord.la libctlclient.la libcommon.la \
-	$(JSON_LIBS) $(SMARTCOLS_LIBS) -ldl
+	$(JSON_LIBS) $(SMARTCOLS_LIBS) $(NCURSES_LIBS) -ldl
 
 bin_PROGRAMS += nodesvc/colocctl
 nodesvc_colocctl_SOURCES = nodesvc/ctl/colocctl.c
@@ -54,6 +74,12 @@ tests_unit_test_llc_SOURCES = tests/unit/test_llc.c tests/unit/tmpdir.h
 tests_unit_test_llc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_llc_LDADD = libctl.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_llc
+
+check_PROGRAMS += tests/unit/test_top
+tests_unit_test_top_SOURCES = tests/unit/test_top.c tests/unit/cli.h
+tests_unit_test_top_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_top_LDADD = libctl.la libcommon.la $(JSON_LIBS) $(CHECK_LIBS) -lm
+TESTS += tests/unit/test_top
 
 check_PROGRAMS += tests/unit/test_colocctl
 tests_unit_test_colocctl_SOURCES = tests/unit/test_colocctl.c tests/unit/cli.h tests/unit/tmpdir.h
@@ -85,5 +111,15 @@ EXTRA_DIST += \
 	tests/golden/ctl-release.txt \
 	tests/golden/ctl-reload.txt \
 	tests/golden/ctl-vacuum.txt \
-	tests/golden/ctl-status.txt
+	tests/golden/ctl-status.txt \
+	tests/golden/ctl-help-top.txt \
+	tests/golden/ctl-top.txt \
+	tests/golden/top-batch-narrow.txt \
+	tests/golden/top-batch.txt \
+	tests/golden/top-big-node.txt \
+	tests/golden/top-flat.txt \
+	tests/golden/top-help.txt \
+	tests/golden/top-narrow.txt \
+	tests/golden/top-smt.txt \
+	tests/golden/top-wide.txt
 # End of EXTRA_DIST

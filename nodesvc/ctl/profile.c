@@ -19,6 +19,7 @@
 
 struct options {
 	struct profile_opts run;
+	struct counter_events events;
 	const char *output;
 };
 
@@ -87,8 +88,21 @@ static void progress(const char *text, void *arg)
 	fprintf(stderr, "colocctl: %s\n", text);
 }
 
-/* The domain's share of the last level: the configured one, else the topology's. */
-static int find_ll(struct ctl *ctl, struct options *o)
+/* What live counts are made of: solo ones must be the same. */
+static void take_events(struct options *o, struct json_object *list)
+{
+	for (int c = 0; c < COUNTER_COUNT; c++) {
+		const char *key = counter_event_key((enum counter_id)c);
+		const char *text = list && key ? show_text(list, key) : "";
+
+		if (*text && counter_event_parse(&o->events.of[c], text, NULL) == 0)
+			o->run.events = &o->events;
+	}
+}
+
+/* What the node's service knows: the events to count by, and the domain's share of the last
+ * level: the configured one, else the topology's. */
+static int ask_node(struct ctl *ctl, struct options *o)
 {
 	struct ctl_request rq = {.cmd = "status"};
 	cleanup_free char *text = NULL;
@@ -101,6 +115,11 @@ static int find_ll(struct ctl *ctl, struct options *o)
 	if (rc < 0)
 		return rc;
 	status = json_tokener_parse(text);
+	take_events(o, show_get(status, "events"));
+	if (o->run.ll_bytes) {
+		json_object_put(status);
+		return 0;
+	}
 	if (!llc_parse(show_text(status, "cachegrind_ll"), &llc)) {
 		struct coreset pus;
 
@@ -199,9 +218,9 @@ int ctl_profile_run(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char *
 		if (rc != EXIT_OK)
 			return ctl_error(rc, "nobody to store the profile: --output=FILE keeps it");
 	}
-	/* Only cachegrind needs it; with a PMU nobody asks, so a failure is told where it counts.
-	 */
-	if (!o.run.ll_bytes && find_ll(ctl, &o) < 0 && o.run.with &&
+	/* Only cachegrind needs its size; with a PMU nobody asks, so a failure is told where it
+	 * counts. */
+	if (ask_node(ctl, &o) < 0 && !o.run.ll_bytes && o.run.with &&
 		strcmp(o.run.with, "cachegrind") == 0)
 		return ctl_error(EXIT_FAILED,
 			"the size of the last-level cache's share is not known: start colocd or "

@@ -11,10 +11,8 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/ctl/capture.h"
 
-/* A controller that is away must not hold the check up for long. */
-#define SCONTROL      "timeout 5 scontrol "
-#define QUIET         " 2>/dev/null"
 #define INCLUDE_DEPTH 4
 /* `scontrol show config` prints over a hundred; fewer is an error text. */
 #define PAIRS_MIN 20
@@ -151,24 +149,58 @@ static int read_file(struct slurm_conf *c, const char *tree, const char *path, i
 	return rc;
 }
 
-static int from_controller(struct slurm_conf *c)
+/* What scontrol said against it: its first line with "error", which names the function first. */
+static void complaint(struct slurm_conf *c, char *text, int status, int timeout_ms)
 {
-	cleanup_free char *line = NULL;
-	size_t size = 0;
-	FILE *p = popen(SCONTROL "show config" QUIET, "re");
-	int rc = 0;
+	char *save = NULL;
 
-	while (p && rc == 0 && getline(&line, &size, p) >= 0)
-		rc = parse_shown(c, line);
-	if (!p || pclose(p) != 0 || rc < 0 || c->n_pairs < PAIRS_MIN)
+	if (status == CAPTURE_NO_PROGRAM)
+		return;
+	if (status == -ETIMEDOUT) {
+		snprintf(c->controller, sizeof(c->controller), "no answer within %g s",
+			timeout_ms / 1e3);
+		return;
+	}
+	for (char *line = strtok_r(text, "\r\n", &save); line;
+		line = strtok_r(NULL, "\r\n", &save)) {
+		if (strstr(line, "error")) {
+			snprintf(c->controller, sizeof(c->controller), "%.250s", line);
+			return;
+		}
+	}
+	snprintf(c->controller, sizeof(c->controller), "scontrol ended with status %d", status);
+}
+
+static int from_controller(struct slurm_conf *c, int timeout_ms)
+{
+	char scontrol[] = "scontrol", show[] = "show", config[] = "config";
+	char one_line[] = "-o", partition[] = "partition";
+	char *const ask_config[] = {scontrol, show, config, NULL};
+	char *const ask_partitions[] = {scontrol, one_line, show, partition, NULL};
+	cleanup_free char *pairs = NULL, *partitions = NULL;
+	char *save = NULL;
+	int rc = 0, status = capture(ask_config, timeout_ms, &pairs);
+
+	if (status != 0) {
+		complaint(c, pairs, status, timeout_ms);
 		return -ENOENT;
-	p = popen(SCONTROL "-o show partition" QUIET, "re");
-	while (p && rc == 0 && getline(&line, &size, p) >= 0) {
+	}
+	for (char *line = strtok_r(pairs, "\n", &save); rc == 0 && line;
+		line = strtok_r(NULL, "\n", &save))
+		rc = parse_shown(c, line);
+	if (rc < 0 || c->n_pairs < PAIRS_MIN)
+		return -ENOENT;
+	status = capture(ask_partitions, timeout_ms, &partitions);
+	if (status != 0) {
+		complaint(c, partitions, status, timeout_ms);
+		return -ENOENT;
+	}
+	save = NULL;
+	for (char *line = strtok_r(partitions, "\n", &save); rc == 0 && line;
+		line = strtok_r(NULL, "\n", &save)) {
 		if (strncmp(line, "PartitionName=", 14) == 0)
 			rc = add_partition(c, trim(line));
 	}
-	if (p)
-		pclose(p);
 	return rc;
 }
 
@@ -199,7 +231,22 @@ static int from_files(struct slurm_conf *c, const char *tree)
 	return -ENOENT;
 }
 
-int slurm_conf_load(struct slurm_conf **ret, const char *tree, struct errbuf *err)
+static void clear(struct slurm_conf *c)
+{
+	for (int i = 0; i < c->n_pairs; i++) {
+		free(c->pair[i].key);
+		free(c->pair[i].value);
+	}
+	for (int i = 0; i < c->n_partitions; i++)
+		free(c->partition[i]);
+	free(c->pair);
+	free(c->partition);
+	c->pair = NULL;
+	c->partition = NULL;
+	c->n_pairs = c->n_partitions = 0;
+}
+
+int slurm_conf_load(struct slurm_conf **ret, const char *tree, int timeout_ms, struct errbuf *err)
 {
 	struct slurm_conf *c = calloc(1, sizeof(*c));
 	char path[320];
@@ -208,26 +255,25 @@ int slurm_conf_load(struct slurm_conf **ret, const char *tree, struct errbuf *er
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!*tree) {
-		rc = from_controller(c);
+		rc = from_controller(c, timeout_ms);
 		if (rc == 0) {
 			const char *conf = slurm_conf_get(c, "SLURM_CONF");
 
 			set_dir(c, conf ? conf : "/etc/slurm/slurm.conf");
 			snprintf(c->source, sizeof(c->source), "scontrol show config");
 		} else {
-			slurm_conf_free(c);
-			c = calloc(1, sizeof(*c));
-			if (!c)
-				return err_set(err, -ENOMEM, "out of memory");
+			clear(c);
 		}
 	}
 	if (rc < 0)
 		rc = from_files(c, tree);
 	if (rc < 0) {
+		err_set(err, rc,
+			"no slurm.conf found (SLURM_CONF may name it) and scontrol does "
+			"not answer%s%.150s",
+			*c->controller ? ": " : "", c->controller);
 		slurm_conf_free(c);
-		return err_set(err, rc,
-			"no slurm.conf found and scontrol does not answer (SLURM_CONF may name "
-			"it)");
+		return rc;
 	}
 	/* Older controllers do not show it, and this node's own copy is what slurmd reads. */
 	if (!slurm_conf_get(c, "ConstrainCores")) {
@@ -242,14 +288,7 @@ void slurm_conf_free(struct slurm_conf *c)
 {
 	if (!c)
 		return;
-	for (int i = 0; i < c->n_pairs; i++) {
-		free(c->pair[i].key);
-		free(c->pair[i].value);
-	}
-	for (int i = 0; i < c->n_partitions; i++)
-		free(c->partition[i]);
-	free(c->pair);
-	free(c->partition);
+	clear(c);
 	free(c);
 }
 

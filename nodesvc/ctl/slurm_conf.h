@@ -21,13 +21,16 @@ struct slurm_conf {
 	int n_partitions;
 	char dir[256];    /* of slurm.conf */
 	char source[320]; /* for people: "scontrol show config", a path */
+	/* Why slurmctld did not answer; "" it did, or there is no scontrol to ask it with. */
+	char controller[256];
 };
 
 /*
- * slurm_conf_load - @tree "": this machine (scontrol first; $SLURM_CONF names the file), else the
- * files below @tree. cgroup.conf's keys are among the pairs. Errors: -ENOENT none found.
+ * slurm_conf_load - @tree "": this machine (scontrol first, which has @timeout_ms for each answer;
+ * $SLURM_CONF names the file), else the files below @tree. cgroup.conf's keys are among the pairs.
+ * Errors: -ENOENT none found.
  */
-int slurm_conf_load(struct slurm_conf **ret, const char *tree, struct errbuf *err);
+int slurm_conf_load(struct slurm_conf **ret, const char *tree, int timeout_ms, struct errbuf *err);
 void slurm_conf_free(struct slurm_conf *c);
 
 /* In any case of letters; NULL not there. */

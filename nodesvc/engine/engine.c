@@ -116,18 +116,13 @@ static int read_spec(struct option_list *l, const char *spec, const struct polic
 	return rc;
 }
 
-int engine_create(
-	struct engine **ret, const char *spec, const struct policy_cfg *cfg, struct errbuf *err)
+int engine_create_with(struct engine **ret, const struct policy_ops *ops,
+	const struct policy_cfg *cfg, struct errbuf *err)
 {
 	__attribute__((cleanup(engine_free_p))) struct engine *e = NULL;
-	struct option_list options = {.n = 0};
-	struct policy_cfg with_options = *cfg;
-	const struct policy_ops *ops = NULL;
 	size_t max = (size_t)cfg->max_jobs;
-	int rc = read_spec(&options, spec, cfg, &ops, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (!cfg->topo || cfg->max_jobs < 1 || cfg->max_jobs > CHECK_JOBS_MAX)
 		return err_set(err, -EINVAL, "an engine for %d jobs", cfg->max_jobs);
 	e = calloc(1, sizeof(*e));
@@ -141,9 +136,7 @@ int engine_create(
 	e->bucket = calloc((size_t)e->n_buckets, sizeof(*e->bucket));
 	if (!e->slot || !e->slot_of || !e->bucket)
 		return err_set(err, -ENOMEM, "out of memory");
-	with_options.option = options.option;
-	with_options.n_options = options.n;
-	rc = ops->create(&e->policy, &with_options, err);
+	rc = ops->create(&e->policy, cfg, err);
 	if (rc)
 		return rc;
 	e->cfg = *cfg;
@@ -151,6 +144,21 @@ int engine_create(
 	e->cfg.n_options = 0;
 	*ret = take_ptr(e);
 	return 0;
+}
+
+int engine_create(
+	struct engine **ret, const char *spec, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	struct option_list options = {.n = 0};
+	struct policy_cfg with_options = *cfg;
+	const struct policy_ops *ops = NULL;
+	int rc = read_spec(&options, spec, cfg, &ops, err);
+
+	if (rc)
+		return rc;
+	with_options.option = options.option;
+	with_options.n_options = options.n;
+	return engine_create_with(ret, ops, &with_options, err);
 }
 
 void engine_free(struct engine *e)

@@ -20,6 +20,12 @@ struct engine;
  */
 int engine_create(
 	struct engine **ret, const char *spec, const struct policy_cfg *cfg, struct errbuf *err);
+/*
+ * engine_create_with - the same around @ops, which no registry knows (a program of colocsim's
+ * user); @cfg's options are all handed on. @ops outlives the engine.
+ */
+int engine_create_with(struct engine **ret, const struct policy_ops *ops,
+	const struct policy_cfg *cfg, struct errbuf *err);
 void engine_free(struct engine *e);
 const struct policy_ops *engine_policy(const struct engine *e);
 

@@ -46,9 +46,11 @@ ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_L
 	$(JSON_LIBS) -lm
 engine_tests = \
 	tests/unit/test_callisto \
+	tests/unit/test_das \
 	tests/unit/test_decide_alloc \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
+	tests/unit/test_engine_view \
 	tests/unit/test_plan_check \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
@@ -70,9 +72,16 @@ tests_unit_test_decide_alloc_SOURCES = tests/unit/test_decide_alloc.c $(BUSY_NOD
 tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
-tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c
+SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c $(SMALL_NODE)
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_das_SOURCES = tests/unit/test_das.c $(SMALL_NODE)
+tests_unit_test_das_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_das_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_engine_view_SOURCES = tests/unit/test_engine_view.c $(SMALL_NODE)
+tests_unit_test_engine_view_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_view_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_golden_SOURCES = tests/unit/test_golden.c
 tests_unit_test_golden_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)

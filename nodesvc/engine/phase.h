@@ -9,7 +9,9 @@
  * depends on it: SBMP Table 1); 1.6 times, twice running. Ours. A sample that deviates, or
  * is as far from the one before as if half of it were of another phase, is suspect: whoever samples
  * takes the next one after half an interval, and has the second of the two within two intervals of
- * any change, wherever it fell.
+ * any change, wherever it fell. On a crowded node a sample says less: others that held its threads
+ * up may be all that kept it from running. Then it is a range, and a change is what no value of
+ * the range explains.
  *
  * One struct per job; time is the view's.
  */
@@ -37,10 +39,12 @@ struct phase {
 	int n;
 	bool has_reference;
 	double reference;
-	int deviating; /* samples in a row */
-	double level;  /* utilisation of the deviating samples, last one */
-	double last;   /* of the sample before; 0 none */
-	bool suspect;  /* the last sample may have had a change in it, or be the first after one */
+	double reference_high; /* >= reference: it may have been as high as this */
+	double sum_high;       /* of the reference being made */
+	int deviating;         /* samples in a row */
+	double level;          /* utilisation of the deviating samples, last one */
+	double last;           /* of the sample before; 0 none */
+	bool suspect; /* the last sample may have had a change in it, or be the first after one */
 };
 
 /* Re-scheduled, or newly placed, at @now_s on @cores: references start anew. */
@@ -48,5 +52,13 @@ void phase_restart(struct phase *p, const struct phase_cfg *cfg, double now_s, i
 
 /* One new sample of utilisation (0..1) that ended at @now_s. True: the phase changed. */
 bool phase_sample(struct phase *p, const struct phase_cfg *cfg, double now_s, double utilization);
+
+/*
+ * The same for one that lies between @low and @high >= @low (paper: @low). To learn @high may cost
+ * something: it is worth it only where phase_asks_high() says so.
+ */
+bool phase_sample_range(
+	struct phase *p, const struct phase_cfg *cfg, double now_s, double low, double high);
+bool phase_asks_high(const struct phase *p, const struct phase_cfg *cfg, double low);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
  * that. WAL readers do not hold writers up, so this is met only around a checkpoint. */
 #define WRITER_BUSY_MS 100
 #define READER_BUSY_MS 2000
+/* So many versions ahead no Coloc will be: the header was overwritten. */
+#define VERSION_LEAP 1000
 
 static const char *db_name(sqlite3 *db)
 {
@@ -124,6 +127,18 @@ static int upgrade(sqlite3 *db, const struct db_schema *schema, int64_t version,
 	return rc;
 }
 
+/* Whatever the header says of whose the file is: does it have the first table of @schema? */
+static bool has_our_table(sqlite3 *db, const struct db_schema *schema)
+{
+	char name[64], sql[128];
+	int64_t n = 0;
+
+	if (sscanf(schema->upgrade[0], "CREATE TABLE %63[a-z_]", name) != 1)
+		return false;
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM sqlite_master WHERE name = '%s'", name);
+	return query_int(db, sql, &n, NULL) == 0 && n > 0;
+}
+
 /* Is the file ours, whole, and of a version we know? */
 static int check_identity(
 	sqlite3 *db, const struct db_schema *schema, bool read_only, struct errbuf *err)
@@ -138,6 +153,10 @@ static int check_identity(
 		rc = query_int(db, "SELECT count(*) FROM sqlite_master", &tables, err);
 	if (rc < 0)
 		return rc;
+	/* A header that was overwritten says something, too. */
+	if (version > schema->version + VERSION_LEAP ||
+		(app_id != schema->app_id && has_our_table(db, schema)))
+		return db_fail(db, SQLITE_CORRUPT, err, "read the header");
 	if (app_id != schema->app_id && (app_id != 0 || version != 0 || tables != 0))
 		return err_set(err, -EMEDIUMTYPE,
 			"%s: a database, but not Coloc's %s; left as it is", db_name(db),

@@ -26,17 +26,35 @@ tests_unit_test_ledger_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_ledger_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
 TESTS += tests/unit/test_ledger
 
-check_PROGRAMS += tests/unit/test_record
-tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/tmpdir.h
+record_db_tests = \
+	tests/unit/test_record \
+	tests/unit/test_record_history \
+	tests/unit/test_record_judged \
+	tests/unit/test_record_open \
+	tests/unit/test_record_profile \
+	tests/unit/test_record_registration
+# End of record_db_tests
+check_PROGRAMS += $(record_db_tests)
+TESTS += $(record_db_tests)
+record_db_sources = tests/unit/record_db.c tests/unit/record_db.h tests/unit/tmpdir.h
+tests_unit_test_record_SOURCES = tests/unit/test_record.c $(record_db_sources)
 tests_unit_test_record_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
-TESTS += tests/unit/test_record
-
-check_PROGRAMS += tests/unit/test_record_history
-tests_unit_test_record_history_SOURCES = tests/unit/test_record_history.c tests/unit/tmpdir.h
+tests_unit_test_record_history_SOURCES = tests/unit/test_record_history.c $(record_db_sources)
 tests_unit_test_record_history_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_history_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
-TESTS += tests/unit/test_record_history
+tests_unit_test_record_judged_SOURCES = tests/unit/test_record_judged.c $(record_db_sources)
+tests_unit_test_record_judged_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_judged_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+tests_unit_test_record_open_SOURCES = tests/unit/test_record_open.c $(record_db_sources)
+tests_unit_test_record_open_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_open_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+tests_unit_test_record_profile_SOURCES = tests/unit/test_record_profile.c $(record_db_sources)
+tests_unit_test_record_profile_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_profile_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+tests_unit_test_record_registration_SOURCES = tests/unit/test_record_registration.c $(record_db_sources)
+tests_unit_test_record_registration_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_registration_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_step_id
 tests_unit_test_step_id_SOURCES = tests/unit/test_step_id.c

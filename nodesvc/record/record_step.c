@@ -142,7 +142,9 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		"guard = ?51 WHERE row_id = ?52",
 	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
-	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = ?2 WHERE row_id = ?1",
+	/* Not before it began: the clock may have been set back. */
+	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = max(?2, start_ns) "
+		       "WHERE row_id = ?1",
 	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
 		      "AND state = 'RUNNING' ORDER BY start_ns DESC LIMIT 1",
 	[STEP_LIST_EARLIER] = EARLIER(""),

@@ -6,6 +6,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/drive_internal.h"
+#include "nodesvc/sim/exec_policy.h"
 
 void drive_defaults(struct drive *d)
 {
@@ -348,6 +349,8 @@ int drive_check(const char *policy, const struct topo *t, int n_jobs, struct err
 
 	if (find_reference(policy))
 		return 0;
+	if (exec_policy_is(policy))
+		return exec_policy_check(policy, err);
 	rc = engine_create(&e, policy, &cfg, err);
 	if (!rc)
 		engine_free(e);

@@ -11,6 +11,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/drive_internal.h"
+#include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/phase_watch.h"
 
 #define EVENTS_MAX 1024
@@ -366,7 +367,7 @@ static int world_create(
 			   !w->shown || !w->place || !w->slices))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = engine_create(&w->engine, d->policy, &cfg, err);
+		rc = exec_policy_engine(&w->engine, d->policy, &cfg, err);
 	if (!rc)
 		rc = engine_create(&w->fallback, "fair", &cfg, err);
 	if (rc) {

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/sim/eval.h"
+#include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sensitivity_print.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/sim/stats.h"
@@ -27,7 +28,9 @@ static const char usage_text[] =
 	"                 are built in)\n"
 	"  --policies     separated by commas; options of a policy follow a colon:\n"
 	"                 lira:tie=first:h=0. Besides the policies of the engine: linux,\n"
-	"                 alternate, best-static, mean-static, worst-static, oracle\n"
+	"                 alternate, best-static, mean-static, worst-static, oracle; and\n"
+	"                 exec:COMMAND, a program (without commas)\n"
+	"  --policy-timeout=S  seconds that such a program may take for an answer (default 10)\n"
 	"  --topology     \"pack:2 core:8 pu:1\" or an hwloc XML file (default: the paper's "
 	"machine)\n"
 	"  --domain       auto, package, numa, l3, l2 or core (default: the paper's)\n"
@@ -109,7 +112,7 @@ static bool read_number(struct args *a, const struct number *n, const char *text
 /* -1: go on; else the exit status. */
 static int read_args(struct args *a, int argc, char **argv)
 {
-	struct option options[N_NUMBERS + 13] = {
+	struct option options[N_NUMBERS + 14] = {
 		{"population", required_argument, NULL, 'p'},
 		{"policies", required_argument, NULL, 'P'},
 		{"topology", required_argument, NULL, 't'},
@@ -122,12 +125,13 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{"models", required_argument, NULL, 'm'},
 		{"phases", required_argument, NULL, 'f'},
+		{"policy-timeout", required_argument, NULL, 'w'},
 	};
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[12 + i] =
+		options[13 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -166,6 +170,10 @@ static int read_args(struct args *a, int argc, char **argv)
 			if (drive_phases(optarg, &a->phases))
 				return usage("--phases=%s: width, paper or none expected", optarg);
 			break;
+		case 'w':
+			if (exec_policy_read_timeout(optarg))
+				return usage(EXEC_POLICY_TIMEOUT_USAGE, optarg);
+			break;
 		case 's':
 			a->shuffle = true;
 			break;
@@ -200,7 +208,7 @@ static int split_policies(char *text, struct eval *e)
 			return usage("--policies: more than %s", "32");
 		if (!*one)
 			return usage("--policies: an empty name in '%s'", text);
-		for (char *c = one; *c; c++)
+		for (char *c = one; *c && !exec_policy_is(one); c++)
 			if (*c == ':')
 				*c = ',';
 		e->policy[e->n_policies++] = one;

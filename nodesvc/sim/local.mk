@@ -9,6 +9,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/drive_internal.h \
 	nodesvc/sim/drive_policy.c \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
+	nodesvc/sim/exec_policy.c nodesvc/sim/exec_policy.h \
 	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
@@ -36,8 +37,9 @@ libsim_la_SOURCES = \
 	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
 # End of libsim_la_SOURCES
 nodist_libsim_la_SOURCES = nodesvc/sim/models_builtin.c
-libsim_la_CFLAGS = $(AM_CFLAGS) -pthread $(YAML_CFLAGS)
-libsim_la_LIBADD = libtasks.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) -lpthread -lm
+libsim_la_CFLAGS = $(AM_CFLAGS) -pthread $(YAML_CFLAGS) $(JSON_CFLAGS)
+libsim_la_LIBADD = libviewjson.la libtasks.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) \
+	$(JSON_LIBS) -lpthread -lm
 
 # Models of real programs: part of colocsim, and installed to look at and to start own ones from.
 modelsdir = $(pkgdatadir)/models
@@ -78,6 +80,7 @@ nodesvc_colocsim_LDADD = libviewjson.la libsim.la libengine.la libtopo.la libcom
 	$(YAML_LIBS) -lm
 
 sim_tests = \
+	tests/unit/test_exec_policy \
 	tests/unit/test_sim_drive \
 	tests/unit/test_sim_eval \
 	tests/unit/test_sim_machine \
@@ -89,9 +92,13 @@ sim_tests = \
 	tests/unit/test_task_workload
 # End of sim_tests
 check_PROGRAMS += $(sim_tests)
-TESTS += $(sim_tests) tests/check-sim.sh
-dist_check_SCRIPTS += tests/check-sim.sh
+TESTS += $(sim_tests) tests/check-sim.sh tests/check-exec-policy.sh
+dist_check_SCRIPTS += tests/check-sim.sh tests/check-exec-policy.sh
+EXTRA_DIST += contrib/examples/equal_split.py
 SIM_TEST_LIBS = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
+tests_unit_test_exec_policy_SOURCES = tests/unit/test_exec_policy.c tests/unit/cli.h
+tests_unit_test_exec_policy_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_exec_policy_LDADD = $(CHECK_LIBS)
 tests_unit_test_sim_drive_SOURCES = tests/unit/test_sim_drive.c
 tests_unit_test_sim_drive_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_drive_LDADD = $(SIM_TEST_LIBS)

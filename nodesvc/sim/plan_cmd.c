@@ -13,8 +13,9 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/trace/plan_json.h"
+#include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sim.h"
+#include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/view_json.h"
 
 #define JOBS_BYTES_MAX (64u << 20)
@@ -24,7 +25,9 @@ static const char usage_text[] =
 	"                     --jobs=FILE [--domain=LEVEL] [--share-smt] [--explain] --json\n"
 	"\n"
 	"Decides placements for the views in FILE (\"-\": standard input) and prints the plans.\n"
-	"  --policy    a policy and its options; --policy=help lists them\n"
+	"  --policy    a policy and its options; --policy=help lists them; exec:COMMAND: a\n"
+	"              program that reads views and answers plans, a JSON line each\n"
+	"  --policy-timeout=S  seconds such a program may take for an answer (default 10)\n"
 	"  --topology  \"pack:2 l3:1 core:8 pu:2\", or an hwloc XML file (lstopo FILE.xml)\n"
 	"  --domain    auto, package, numa, l3, l2 or core (default auto)\n"
 	"  --share-smt let two jobs share the hardware threads of one core\n"
@@ -82,6 +85,7 @@ static int read_args(struct args *a, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"policy", required_argument, NULL, 'p'},
+		{"policy-timeout", required_argument, NULL, 'w'},
 		{"topology", required_argument, NULL, 't'},
 		{"jobs", required_argument, NULL, 'f'},
 		{"domain", required_argument, NULL, 'd'},
@@ -99,6 +103,10 @@ static int read_args(struct args *a, int argc, char **argv)
 		switch (c) {
 		case 'p':
 			a->policy = optarg;
+			break;
+		case 'w':
+			if (exec_policy_read_timeout(optarg))
+				return usage(EXEC_POLICY_TIMEOUT_USAGE, optarg);
 			break;
 		case 't':
 			a->topology = optarg;
@@ -244,7 +252,8 @@ int sim_plan(int argc, char **argv)
 	cfg.multi_node_independent = a.independent;
 	cfg.max_jobs = 1;
 	/* A mistyped policy is told before the views are read. */
-	rc = engine_create(&e, a.policy, &cfg, &err);
+	rc = exec_policy_is(a.policy) ? exec_policy_check(a.policy, &err)
+				      : engine_create(&e, a.policy, &cfg, &err);
 	if (rc == -ENOENT || rc == -EINVAL)
 		return usage("%s", err.text);
 	engine_free(take_ptr(e));
@@ -252,7 +261,7 @@ int sim_plan(int argc, char **argv)
 	if (!text || view_file_parse(&f, text, len, &err))
 		return failed(a.jobs, &err);
 	cfg.max_jobs = view_file_max_jobs(f);
-	rc = engine_create(&e, a.policy, &cfg, &err);
+	rc = exec_policy_engine(&e, a.policy, &cfg, &err);
 	if (rc || plan_init(&plan, cfg.max_jobs, &err))
 		return failed(a.policy, &err);
 	plans = json_object_new_array();

@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/engine/engine.h"
+#include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/trace.h"
@@ -25,6 +26,7 @@ static const char usage_text[] =
 	"Decides again what a recorded trace holds (colocctl record, colocsim run --record), and\n"
 	"compares the plans bit for bit. All results are replayed.\n"
 	"  --policy    ask this policy instead, and tell how often it differs\n"
+	"  --policy-timeout=S  seconds that a program (exec:COMMAND) may take for an answer\n"
 	"  --json      print JSON\n";
 
 struct replay {
@@ -60,7 +62,7 @@ static int make_engine(struct replay *r, struct engine **e, const struct trace_e
 
 	engine_free(*e);
 	*e = NULL;
-	return engine_create(e, instead ? instead : from->policy, &cfg, err);
+	return exec_policy_engine(e, instead ? instead : from->policy, &cfg, err);
 }
 
 static void differs(struct replay *r, int line, const char *who, const char *text)
@@ -269,6 +271,7 @@ int sim_replay(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"policy", required_argument, NULL, 'p'},
+		{"policy-timeout", required_argument, NULL, 'w'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -282,6 +285,13 @@ int sim_replay(int argc, char **argv)
 		switch (c) {
 		case 'p':
 			r.policy = optarg;
+			break;
+		case 'w':
+			if (exec_policy_read_timeout(optarg)) {
+				fprintf(stderr, "colocsim replay: " EXEC_POLICY_TIMEOUT_USAGE "\n",
+					optarg);
+				return SIM_USAGE;
+			}
 			break;
 		case 'j':
 			json = true;

@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "config.h"
+#include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sim.h"
 #include "nodesvc/sim/task_workload.h"
 #include "nodesvc/sim/workload.h"
@@ -20,7 +21,8 @@ static const char usage_text[] =
 	"Usage: colocsim run [--policy=NAME[,k=v...]] [--record=FILE] [--json] WORKLOAD.yaml\n"
 	"\n"
 	"Runs a workload on a simulated machine. All results are simulated.\n"
-	"  --policy    instead of the policies in the file\n"
+	"  --policy    instead of the policies in the file; exec:COMMAND: a program\n"
+	"  --policy-timeout=S  seconds that such a program may take for an answer (default 10)\n"
 	"  --record    write every decision of the one policy to FILE, for colocsim replay\n"
 	"  --json      print JSON\n"
 	"\n"
@@ -173,6 +175,7 @@ int sim_run_workload(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"policy", required_argument, NULL, 'p'},
+		{"policy-timeout", required_argument, NULL, 'w'},
 		{"record", required_argument, NULL, 'r'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
@@ -192,6 +195,13 @@ int sim_run_workload(int argc, char **argv)
 		switch (c) {
 		case 'p':
 			policy = optarg;
+			break;
+		case 'w':
+			if (exec_policy_read_timeout(optarg)) {
+				fprintf(stderr, "colocsim run: " EXEC_POLICY_TIMEOUT_USAGE "\n",
+					optarg);
+				return SIM_USAGE;
+			}
 			break;
 		case 'r':
 			trace = optarg;
@@ -217,6 +227,8 @@ int sim_run_workload(int argc, char **argv)
 	if (workload_read(&w, argv[optind], &err))
 		return failed(err.text);
 	if (policy) {
+		if (strlen(policy) >= sizeof(w->policy[0]))
+			return failed("--policy: too long");
 		snprintf(w->policy[0], sizeof(w->policy[0]), "%s", policy);
 		w->n_policies = 1;
 	}

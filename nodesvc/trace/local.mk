@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libviewjson.la
 libviewjson_la_SOURCES = \
 	nodesvc/trace/plan_json.c nodesvc/trace/plan_json.h \
+	nodesvc/trace/plan_read.c \
 	nodesvc/trace/trace.h \
 	nodesvc/trace/trace_read.c \
 	nodesvc/trace/trace_write.c \

@@ -22,6 +22,15 @@ json_object *plan_to_json(
 json_object *plan_to_exact_json(const struct plan *p, const struct topo *t);
 
 /*
+ * plan_from_json - reads a plan into @p, which plan_reset() has prepared for @v: what the text
+ * leaves out stays as it is there. Jobs of equal coresets become a group. Strict, as view_json.h;
+ * what follows from the rest (policy, domain, domains, cores, moves, keep) is read over.
+ * Errors: -EINVAL, the text names job, field and value; -ENODATA it says {"refused": "..."}, the
+ * text is that; @p is then of no use.
+ */
+int plan_from_json(struct plan *p, const struct view *v, json_object *o, struct errbuf *err);
+
+/*
  * plan_json_diff - false: equal, member by member and bit for bit. True: where they first differ
  * and how, as "jobs[1].coreset: recorded "0-3", replayed "4-7"".
  */

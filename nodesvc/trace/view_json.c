@@ -522,6 +522,10 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 	{
 		if (strcmp(key, "now_s") == 0) {
 			rc = value_double(w, key, value, 0, INFINITY, &one->view.now_s);
+		} else if (strcmp(key, "version") == 0) {
+			int version;
+
+			rc = value_int(w, key, value, VIEW_VERSION, VIEW_VERSION, &version);
 		} else if (strcmp(key, "seed") == 0) {
 			rc = get_seed(w, value, &one->view.seed);
 		} else if (strcmp(key, "slice_ms") == 0) {

@@ -12,6 +12,9 @@
 #include "common/err.h"
 #include "nodesvc/engine/view.h"
 
+/* Of the form; a view may say "version": 1, and no other. */
+#define VIEW_VERSION 1
+
 /* A view with the memory behind it. */
 struct view_file;
 

@@ -43,7 +43,7 @@ build_release() {
     # The tools that make configure are those of the machine outside.
     [ -e Makefile ] || "$2/configure" --enable-werror
     make -j2 AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: all tests/live/live_msgdump tests/live/live_actuate \
-      tests/live/live_levels' sh "$builddir" "$src" \
+      tests/live/live_levels tests/live/live_client tests/live/live_worker' sh "$builddir" "$src" \
     >"$dir/build.log" 2>&1 || {
     why="no build on ${dir##*/}: $(grep -m1 -iE 'error' "$dir/build.log"), see $dir/build.log"
     return 2

@@ -8,7 +8,7 @@
 # shellcheck disable=SC2154,SC2034 # packages.sh has cache; who sources this reads why
 root_packages=(bash libc-bin coreutils sed grep gawk procps findutils util-linux mount iproute2 passwd hostname
   busybox-static slurm-wlm slurm-client munge libpapi-dev libpfm4-dev libhwloc-dev libyaml-dev
-  libjson-c-dev libsqlite3-dev libsmartcols-dev libslurm-dev check)
+  libjson-c-dev libsqlite3-dev libsmartcols-dev libncurses-dev libslurm-dev check)
 
 # apt as on a machine of $root_arch, with $root_suite's packages (this machine's if empty), where
 # nothing is installed: this machine's own lists and dpkg stay as they are.

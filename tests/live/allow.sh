@@ -11,7 +11,6 @@ for d in /usr/lib/*/slurm-wlm /usr/lib/*/slurm /usr/lib*/slurm; do
 done
 # shellcheck disable=SC2034 # start_spine's
 spine_cluster=(--conf "PartitionName=shared Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:16")
-[ -z "${COLOC_GUEST:-}" ] || spine_timeout_ms=3000
 start_spine 'policy: fair' 'allow:' '  partitions: [shared]'
 
 run srun --coloc=on --coloc-verbose=1 -p main bash -c 'exit 3'
@@ -60,7 +59,7 @@ fi
 spine_cluster+=(--conf JobSubmitPlugins=lua)
 mkdir -p "$tmp/cluster${#cluster_dirs[@]}/etc"
 cp "$srcdir/contrib/examples/job_submit.lua" "$tmp/cluster${#cluster_dirs[@]}/etc/"
-start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}" "${spine_cluster[@]}"
+start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms" "${spine_cluster[@]}"
 find_layout
 # A step that was taken is told the socket. (--coloc-verbose would ask for co-location itself.)
 # shellcheck disable=SC2016

@@ -22,7 +22,7 @@ kill -STOP "$colocd_pid"
 run srun --coloc-policy=fair true
 is "$rc" 0 "daemon stopped with SIGSTOP: the step runs"
 stopped=$(median_step --coloc-policy=fair)
-at_most $((stopped - plain)) 1250 "and is delayed, in ms, by no more than the timeout allows"
+at_most $((stopped - plain)) $((5 * spine_timeout_ms)) "and is delayed, in ms, by no more than the timeout allows"
 kill -CONT "$colocd_pid"
 all_ended() { [ "$(ctl --json jobs | grep -c '"id"')" = 0 ]; }
 ok "woken up, the daemon learns that they ended" wait_for 60 all_ended
@@ -32,7 +32,7 @@ stop "$colocd_pid" KILL
 run srun --coloc-policy=fair true
 is "$rc" 0 "daemon killed: the step runs"
 away=$(median_step --coloc-policy=fair)
-at_most $((away - plain)) 250 "with no wait"
+at_most $((away - plain)) "$spine_timeout_ms" "with no wait"
 run srun --coloc-policy=bogus true
 is "$rc" 255 "a bad value is still refused"
 is "$(node_state)" idle "the node is idle, not drained"

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # envelope.sh - envelope: node. With select/cons_tres jobs have cores of their own; steps are placed
 # on those of all co-located jobs, also outside their own, and the job, Slurm and the kernel are as
-# without us: next steps start, nothing is left.
+# without us: next steps start, nothing is left. With select/linear it is as envelope: allocation.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 # shellcheck disable=SC2034 # start_spine's
 spine_cluster=(--select cons_tres)
-[ -z "${COLOC_GUEST:-}" ] || spine_timeout_ms=3000
 start_spine 'policy: fair' 'envelope: node'
 
 like "$(ctl --json status)" '"envelope": ?"node"' "status says so"
@@ -85,8 +84,9 @@ ok "a step is placed outside its own allocation" test -n "$outside"
 diag "$outside has $(allocated "$outside"), runs on $(cpus "$outside")"
 like "$(cpus "$outside")" '^[0-9]' "it has CPUs"
 is "$(mask "$(pid "$outside")")" "$(cpus "$outside")" "its mask is there"
-child=$(pgrep -P "$(pid "$outside")" | head -1)
-[ -z "$child" ] || is "$(mask "$child")" "$(cpus "$outside")" "its children's too"
+# A child lives a tenth of a second.
+childs_mask() { [ "$(mask "$(pgrep -P "$(pid "$outside")" | head -1)")" = "$(cpus "$outside")" ]; }
+ok "its children's too" wait_for 10 childs_mask
 like "$(scontrol listpids "$(cat "$tmp/id.$outside")" "$node" 2>&1)" "^$(pid "$outside") " "Slurm still knows its process"
 
 # --- a crash, in between: the next colocd takes it over
@@ -121,5 +121,27 @@ is "$(own_dirs)" "" "no directory of ours is left"
 is "$(rows)" 0 "the ledger is empty"
 stop_steps
 is "$(node_state)" idle "the node is idle, not drained"
-is "$(slurmd_log | grep -cE 'unable to write|could not execve')" 0 "slurmd had nothing to complain about"
+complaints() { slurmd_log | grep -cE 'unable to write|could not execve'; }
+is "$(complaints)" 0 "slurmd had nothing to complain about"
+
+# --- select/linear: a job has the whole node, so its own allocation is all there is
+start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms"
+find_layout
+whole=0-$(($(nproc) - 1))
+spawn e --coloc=on
+is "$(cpuset_of e)" "$whole" "select/linear: a step alone is on its whole allocation"
+spawn f --coloc=on
+of_each() { [ "$(cpuset_of e)" != "$whole" ] && [ "$(cpuset_of f)" != "$whole" ] && [ "$(cpuset_of e)" != "$(cpuset_of f)" ]; }
+ok "two have cores of their own" wait_for 10 of_each
+is "$(mask_of e) $(mask_of f)" "$(cpuset_of e) $(cpuset_of f)" "with their threads"
+is "$(own_dirs)" "" "nothing has to be outside: no directory of ours"
+before=$(cpuset_of e)
+run srun --overlap --jobid="$(job_id e)" -n1 bash -c 'exit 3'
+is "$rc" 3 "a further step of the job runs"
+ok "and leaves the first where it is" wait_for 10 cpuset_is e "$before"
+ctl release >/dev/null
+is "$(cpuset_of e) $(cpuset_of f) $(mask_of e) $(mask_of f)" "$whole $whole $whole $whole" "release: all as Slurm set it"
+is "$(rows)" 0 "the ledger is empty again"
+stop_steps
+is "$(node_state) $(complaints)" "idle 0" "the node is idle, slurmd has nothing to complain about"
 done_testing

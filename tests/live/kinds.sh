@@ -22,7 +22,6 @@ for runtime in runc crun; do
   ! command -v $runtime >/dev/null || oci=${oci:-$runtime}
 done
 [ -z "$oci" ] || spine_cluster+=(--oci "$oci")
-[ -z "${COLOC_GUEST:-}" ] || spine_timeout_ms=3000
 short_steps=${COLOC_KINDS_STEPS:-200}
 [ -z "${COLOC_GUEST:-}" ] || short_steps=${COLOC_KINDS_STEPS:-20}
 start_spine 'policy: fair' ${COLOC_GUEST:+'interval_ms: 500' 'tick_ms: 500'}

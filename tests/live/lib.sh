@@ -107,6 +107,7 @@ need() {
       ;;
     PLUGIN) [ -r "$plugin" ] || skip_all "PLUGIN: $plugin was not built (Slurm's headers missing)" ;;
     MSGDUMP) [ -x "$msgdump" ] || skip_all "MSGDUMP: $msgdump was not built" ;;
+    TMUX) command -v tmux >/dev/null || skip_all "TMUX: tmux not found (Debian: tmux)" ;;
     COLOCD) [ -x "$builddir/nodesvc/colocd" ] || skip_all "COLOCD: nodesvc/colocd was not built" ;;
     *)
       echo "Bail out! unknown prerequisite $what"
@@ -229,6 +230,8 @@ start_msgdump() {
   wait_for 5 test -S "$socket" || diag "live_msgdump does not listen"
 }
 
+listens_or_gone() { [ -S "$1" ] || process_gone "$2"; }
+
 # start_colocd CONFIG SOCKET [options]: the real daemon, once it listens; sets pid. COLOCD_RUN: a
 # command to run it by (valgrind, or setpriv with the capabilities of the systemd unit).
 start_colocd() {
@@ -237,9 +240,10 @@ start_colocd() {
   rm -f "$socket"
   # shellcheck disable=SC2086 # words
   start colocd ${COLOCD_RUN:-} "$builddir/nodesvc/colocd" --config="$config" "$@"
-  wait_for 10 test -S "$socket" || {
-    sed 's/^/# /' "$tmp/colocd.out"
-    echo "Bail out! colocd does not listen on $socket"
+  wait_for 60 listens_or_gone "$socket" "$pid"
+  [ -S "$socket" ] || {
+    tail -40 "$tmp/colocd.out" | sed 's/^/# /'
+    echo "Bail out! colocd does not listen on $socket: $(tail -1 "$tmp/colocd.out")"
     exit 1
   }
 }

@@ -7,6 +7,7 @@ live_scripts = \
 	tests/live/restore.sh \
 	tests/live/security.sh \
 	tests/live/report.sh \
+	tests/live/top.sh \
 	tests/live/accounting.sh \
 	tests/live/adopt.sh \
 	tests/live/steady.sh \
@@ -18,6 +19,7 @@ live_scripts = \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
 	tests/live/lend.sh \
+	tests/live/masks.sh \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/nodes.sh \
@@ -32,6 +34,7 @@ full_scripts = \
 	tests/live/guard.sh \
 	tests/live/kinds.sh
 # End of full_scripts
+full_scripts = tests/live/kinds.sh tests/live/users.sh
 # These compare speeds: `make check-speed' runs them, on a machine that does nothing else.
 speed_scripts = \
 	tests/live/corun.sh \
@@ -41,15 +44,19 @@ LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(full_scripts) $(speed_scripts)
 include tests/live/actuate.mk
 EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c \
-	.shellcheckrc tests/security-removal.sh tests/chaos/chaos
+	.shellcheckrc tests/security-removal.sh tests/chaos/chaos tests/chaos/faults.sh tests/chaos/clock.c tests/chaos/sum
 
 # Stands where colocd would.
-LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client
+LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client \
+	tests/live/live_liar
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
 tests_live_live_worker_SOURCES = tests/live/live_worker.c
 tests_live_live_worker_LDADD = libcolocclient.la
+
+tests_live_live_liar_SOURCES = tests/live/live_liar.c
+tests_live_live_liar_LDADD = libcolocclient.la
 
 # Says to colocd what no program of ours would.
 tests_live_live_client_SOURCES = tests/live/live_client.c

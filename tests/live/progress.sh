@@ -5,7 +5,8 @@
 . "$(dirname "$0")/spine.sh"
 programs=$builddir/contrib/programs/bin
 [ -x "$programs/phases" ] || skip_all "PROGRAMS: contrib/programs were not built"
-start_spine 'policy: fair' 'baseline_fraction: 0'
+# A step whose registration the disk held up for a quarter of a second would not be watched at all.
+spine_timeout_ms=5000 start_spine 'policy: fair' 'baseline_fraction: 0'
 
 # signal JOB.STEP NAME: its provenance and value.
 json() { ctl explain "$1" --json 2>/dev/null; }
@@ -60,6 +61,8 @@ stop_steps
 # machine let a sample come late is in colocd's log; that, and nothing else, is not counted.
 interval_ms=$(ctl status --json | sed -n 's/.*"interval_ms": *\([0-9]*\).*/\1/p')
 srun -J phases --coloc=on "$programs/phases" --work=13 --ms=2100 >"$tmp/phases.out" 2>&1
+was_watched() { [ "$(acct -n -P -j 4.0 -o State)" = COMPLETED ]; }
+ok "their step was watched" wait_for 10 was_watched
 ok "all thirteen phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 13
 out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
 import re, sys

@@ -36,8 +36,9 @@ is "$(known)" 1 "S1 the step of root goes on"
 
 # S2: move, freeze, release; S3: change the service.
 for cmd in release reload drain resume record vacuum quarantine_list quarantine_rm; do
-  like "$(say ctl cmd=$cmd job="$job" tag=/tmp/x)" "only root may" "S2 a user may not $cmd"
-  ok "S2 logged" logged "uid $user asked for '$cmd'"
+  if [ $cmd = release ]; then threat=S2; else threat=S3; fi
+  like "$(say ctl cmd=$cmd job="$job" tag=/tmp/x)" "only root may" "$threat a user may not $cmd"
+  ok "$threat logged" logged "uid $user asked for '$cmd'"
 done
 is "$(kernel_state)" "$before" "S2 cpusets and masks are as before"
 

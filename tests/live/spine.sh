@@ -9,19 +9,30 @@ colocctl=$builddir/nodesvc/colocctl
 colocacct=$builddir/nodesvc/colocacct
 socket=$tmp/colocd.sock
 
+# COLOC_LIVE_UID: the steps are this user's. What they write is in $tmp, where then all may write;
+# the socket's directory must not be such a one.
+steps_user=root
+if [ -n "${COLOC_LIVE_UID:-}" ]; then
+  socket=$tmp/run/colocd.sock steps_user=$COLOC_LIVE_UID
+  srun() { setpriv --reuid="$COLOC_LIVE_UID" --regid="$COLOC_LIVE_UID" --clear-groups srun "$@"; }
+fi
+
 # start_spine [line of coloc.yaml...]: colocd and a cluster whose plugin knows it; sets colocd_pid.
-# Before: spine_nodes, spine_timeout_ms, and spine_cluster, more options of start_cluster.
+# Before: spine_nodes, spine_timeout_ms, and spine_cluster, more options of start_cluster. In an
+# emulated machine a step's registration takes longer than the plugin would wait by default.
 start_spine() {
   need ROOT SLURM PLUGIN COLOCD
+  [ -z "${COLOC_GUEST:-}" ] || : "${spine_timeout_ms:=3000}"
+  : "${spine_timeout_ms:=250}"
   {
     printf 'store: %s\nsocket: %s\nlog: debug\n' "$tmp/store" "$socket"
     printf '%s\n' "$@"
   } >"$tmp/coloc.yaml"
   chmod 644 "$tmp/coloc.yaml"
-  chmod 755 "$tmp"
+  if [ "$steps_user" = root ]; then chmod 755 "$tmp"; else chmod 1777 "$tmp"; fi
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
-  start_cluster --plugin-args "socket=$socket timeout_ms=${spine_timeout_ms:-250}" \
+  start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms" \
     ${spine_nodes:+--nodes "$spine_nodes"} "${spine_cluster[@]+"${spine_cluster[@]}"}"
   find_layout
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
@@ -78,7 +89,7 @@ spawn() {
 born() { cat "$tmp/born.$1"; }
 job_id() { squeue -h -n "$1" -o %i; }
 stop_steps() {
-  scancel -u root 2>/dev/null
+  scancel -u "$steps_user" 2>/dev/null
   wait_for 20 no_jobs || diag "jobs are left: $(squeue -h)"
 }
 no_jobs() { [ -z "$(squeue -h)" ] && [ -z "$(job_dirs)" ]; }

@@ -3,9 +3,12 @@
  * Trees are made here file by file: each test names exactly what its finding rests on.
  */
 #include <check.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/ipc.h"
+#include "nodesvc/ctl/capture.h"
 #include "nodesvc/ctl/check.h"
 #include "tests/unit/tmpdir.h"
 
@@ -73,12 +76,11 @@ static void teardown(void)
 }
 
 /* What is found of @name, "LEVEL: text -> cure"; several joined by a line feed. */
-static const char *finding(const char *name)
+static const char *found(const char *name)
 {
 	static const char *const LEVEL[] = {"ok", "warn", "FAIL"};
 	static char text[4096];
 
-	check_run(&list, &ctl, tmp.dir);
 	*text = '\0';
 	for (int i = 0; i < list.n; i++) {
 		const struct check_finding *f = &list.finding[i];
@@ -88,6 +90,12 @@ static const char *finding(const char *name)
 				LEVEL[f->level], f->text, *f->cure ? " -> " : "", f->cure);
 	}
 	return text;
+}
+
+static const char *finding(const char *name)
+{
+	check_run(&list, &ctl, tmp.dir);
+	return found(name);
 }
 
 START_TEST(good_tree_fails_for_the_daemon_only)
@@ -111,7 +119,7 @@ static const struct {
 } TREE[] = {
 	{"etc/slurm/none", "", "slurm.conf", "ok: read from /etc/slurm/slurm.conf"},
 	{"etc/slurm/slurm.conf", NULL, "slurm.conf",
-		"FAIL: no slurm.conf found and scontrol does not answer (SLURM_CONF may name it) "
+		"FAIL: no slurm.conf found (SLURM_CONF may name it) and scontrol does not answer "
 		"-> "
 		"Set SLURM_CONF, or run this where slurmd runs."},
 	{"etc/slurm/none", "", "TaskPlugin", "ok: task/cgroup,task/affinity"},
@@ -137,16 +145,16 @@ static const struct {
 	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=YES:4\n", "partition",
 		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
 		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
-		"OverSubscribe=FORCE:4"},
+		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
 	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=FORCE:1\n", "partition",
 		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
 		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
-		"OverSubscribe=FORCE:4"},
+		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
 	{"etc/slurm/none", "", "SelectType", "ok: select/linear: jobs share whole nodes"},
 	{"etc/slurm/slurm.conf", "SelectType=select/cons_tres\n", "SelectType",
 		"warn: 'select/cons_tres': a step is placed within its job's own CPUs, and never "
 		"wider -> SelectType=select/linear with OverSubscribe=FORCE:N lets every job use "
-		"every core of its node; otherwise ask for whole nodes (--exclusive=user, or -c)."},
+		"every core of its node; otherwise coloc.yaml: envelope: node."},
 	{"etc/slurm/none", "", "memory", "ok: SelectTypeParameters=CR_Memory"},
 	{"etc/slurm/slurm.conf", "SelectTypeParameters=CR_CPU\n", "memory",
 		"warn: 'CR_CPU' does not count memory: jobs that share a node may ask for more "
@@ -288,6 +296,178 @@ START_TEST(json_has_every_finding)
 }
 END_TEST
 
+/* slurm.conf's lines and the envelope that colocd has, by which the finding is another. */
+static const struct {
+	const char *select, *partitions, *envelope, *name, *want;
+} ENVELOPE[] = {
+	{"select/cons_tres", "PartitionName=a\n", "node", "partition",
+		"ok: jobs share nodes with cores of their own; envelope: node needs no "
+		"OverSubscribe=FORCE"},
+	{"select/cons_tres", "PartitionName=a\n", "node", "SelectType",
+		"ok: select/cons_tres with envelope: node: a step is placed on the cores of all "
+		"co-located jobs"},
+	{"select/cons_tres", "PartitionName=a OverSubscribe=EXCLUSIVE\nPartitionName=b\n", "node",
+		"partition",
+		"ok: jobs share nodes with cores of their own; envelope: node needs no "
+		"OverSubscribe=FORCE"},
+	{"select/cons_tres", "PartitionName=a OverSubscribe=EXCLUSIVE\n", "node", "partition",
+		"FAIL: each of 1 partitions is EXCLUSIVE: jobs never share a node -> slurm.conf: "
+		"a partition without OverSubscribe=EXCLUSIVE."},
+	{"select/cons_tres", "PartitionName=a\n", "allocation", "partition",
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
+		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
+	{"select/linear", "PartitionName=a\n", "node", "partition",
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
+		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
+};
+
+START_TEST(envelope_decides_whether_jobs_share)
+{
+	struct check_env e = {.ctl = &ctl, .tree = tmp.dir, .root = {.fd = -1}};
+	struct errbuf err = {""};
+	char text[256];
+
+	snprintf(text, sizeof(text), "SelectType=%s\nInclude parts.conf\n", ENVELOPE[_i].select);
+	put("etc/slurm/slurm.conf", text);
+	put("etc/slurm/parts.conf", ENVELOPE[_i].partitions);
+	ck_assert_int_eq(slurm_conf_load(&e.slurm, tmp.dir, 200, &err), 0);
+	e.status = json_object_new_object();
+	json_object_object_add(e.status, "envelope", json_object_new_string(ENVELOPE[_i].envelope));
+	check_slurm(&list, &e);
+	ck_assert_str_eq(found(ENVELOPE[_i].name), ENVELOPE[_i].want);
+	json_object_put(e.status);
+	slurm_conf_free(e.slurm);
+}
+END_TEST
+
+/* A program of that name on PATH that does @script. */
+static void stand_in(const char *name, const char *script)
+{
+	static char path[512];
+	char file[64], text[512];
+
+	snprintf(file, sizeof(file), "bin/%s", name);
+	snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
+	put(file, text);
+	ck_assert_int_eq(chmod(tmpdir_path(&tmp, file), 0755), 0);
+	snprintf(path, sizeof(path), "%s/bin:/usr/bin:/bin", tmp.dir);
+	ck_assert_int_eq(setenv("PATH", path, 1), 0);
+}
+
+/* slurm_conf_load() of this machine whose slurm.conf is the tree's. */
+static struct slurm_conf *load_here(int timeout_ms)
+{
+	struct slurm_conf *c = NULL;
+	struct errbuf err = {""};
+
+	ck_assert_int_eq(setenv("SLURM_CONF", tmpdir_path(&tmp, "etc/slurm/slurm.conf"), 1), 0);
+	ck_assert_msg(slurm_conf_load(&c, "", timeout_ms, &err) == 0, "%s", err.text);
+	return c;
+}
+
+START_TEST(silent_controller_is_left_after_its_time)
+{
+	int64_t start = ipc_now_ns();
+	struct check_env e = {.ctl = &ctl, .tree = "", .root = {.fd = -1}};
+
+	/* The child of the child holds the output open. */
+	stand_in("scontrol", "echo TaskPlugin=none; sleep 600 & wait");
+	e.slurm = load_here(200);
+	ck_assert_int_lt((int)((ipc_now_ns() - start) / 1000000), 5 * 200);
+	check_slurm(&list, &e);
+	ck_assert_str_eq(found("slurmctld"),
+		"warn: no answer within 0.2 s -> See scontrol ping; what follows is read from "
+		"files, which may differ.");
+	ck_assert_str_eq(found("TaskPlugin"), "ok: task/cgroup,task/affinity");
+	slurm_conf_free(e.slurm);
+}
+END_TEST
+
+START_TEST(refusing_controller_is_quoted)
+{
+	struct slurm_conf *c;
+
+	stand_in("scontrol",
+		"echo 'slurm_load_ctl_conf error: Unable to contact slurm controller' >&2; exit 1");
+	c = load_here(5000);
+	ck_assert_str_eq(
+		c->controller, "slurm_load_ctl_conf error: Unable to contact slurm controller");
+	slurm_conf_free(c);
+}
+END_TEST
+
+START_TEST(what_is_waited_for_is_said_while_waiting)
+{
+	static const char *const WANT = "colocctl: waiting for scontrol show config (up to 20 s)\n";
+	struct slurm_conf *c;
+	char text[256] = "";
+	FILE *f;
+
+	/* It ends once it has been announced. */
+	stand_in("scontrol", "until grep -q waiting \"$0.err\"; do sleep 0.05; done; exit 4");
+	ck_assert_ptr_nonnull(freopen(tmpdir_path(&tmp, "bin/scontrol.err"), "w", stderr));
+	setvbuf(stderr, NULL, _IONBF, 0);
+	c = load_here(20000);
+	ck_assert_str_eq(c->controller, "scontrol ended with status 4");
+	slurm_conf_free(c);
+	f = fopen(tmpdir_path(&tmp, "bin/scontrol.err"), "r");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_ptr_nonnull(fgets(text, sizeof(text), f));
+	fclose(f);
+	ck_assert_str_eq(text, WANT);
+}
+END_TEST
+
+START_TEST(findings_are_printed_as_they_are_made)
+{
+	static struct check_list l;
+	char *text = NULL;
+	size_t size;
+
+	l.out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(l.out);
+	check_add(&l, CHECK_WARN, "name", "The cure.", "finding %d", 7);
+	ck_assert_str_eq(
+		text, "warn  name             finding 7\n                        -> The cure.\n");
+	fclose(l.out);
+	free(text);
+}
+END_TEST
+
+static const struct {
+	const char *script, *want;
+	int status;
+} CAPTURE[] = {
+	{"echo out; echo err >&2", "out\nerr\n", 0},
+	{"echo x; exit 3", "x\n", 3},
+	{"exec >&- 2>&-; exit 5", "", 5}, /* ends after its output does */
+	{"kill -KILL $$", "", -EINTR},
+};
+
+START_TEST(capture_keeps_output_and_status)
+{
+	char sh[] = "sh", c[] = "-c", *argv[] = {sh, c, (char *)CAPTURE[_i].script, NULL};
+	char *text = NULL;
+	int status = capture(argv, 30000, &text);
+
+	ck_assert_str_eq(text, CAPTURE[_i].want);
+	ck_assert_int_eq(status, CAPTURE[_i].status);
+	free(text);
+}
+END_TEST
+
+START_TEST(capture_of_no_program_says_so)
+{
+	char none[] = "coloc-no-such-program", *argv[] = {none, NULL}, *text = NULL;
+
+	ck_assert_int_eq(capture(argv, 30000, &text), CAPTURE_NO_PROGRAM);
+	ck_assert_str_eq(text, "");
+	free(text);
+}
+END_TEST
+
 #define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 static TCase *tcase(Suite *s, const char *name)
@@ -315,6 +495,17 @@ int main(void)
 	tcase_add_test(t, missing_pmu_asks_for_profiles);
 	tcase_add_test(t, silent_daemon_is_told);
 	tcase_add_test(t, store_open_to_others_is_told);
+	t = tcase(s, "envelope: node needs no partition with FORCE");
+	tcase_add_loop_test(t, envelope_decides_whether_jobs_share, 0, COUNT(ENVELOPE));
+	t = tcase(s, "a controller that is away holds nobody up for long");
+	tcase_add_test(t, silent_controller_is_left_after_its_time);
+	tcase_add_test(t, refusing_controller_is_quoted);
+	tcase_set_timeout(t, 30);
+	tcase_add_test(t, what_is_waited_for_is_said_while_waiting);
+	tcase_add_test(t, findings_are_printed_as_they_are_made);
+	t = tcase(s, "a program's output is kept, with its status");
+	tcase_add_loop_test(t, capture_keeps_output_and_status, 0, COUNT(CAPTURE));
+	tcase_add_test(t, capture_of_no_program_says_so);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

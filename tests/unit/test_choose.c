@@ -14,7 +14,7 @@ START_TEST(report_has_a_line_with_a_reason_for_each_source_tried)
 	struct counters_choice c;
 	const char *papi, *perf;
 
-	counters_choose(&c, "papi,perf");
+	counters_choose(&c, "papi,perf", NULL);
 	ck_assert_ptr_nonnull(c.ops);
 	papi = strstr(c.report, "papi: ");
 	ck_assert_ptr_eq(papi, c.report);
@@ -35,7 +35,7 @@ START_TEST(unknown_source_is_named)
 {
 	struct counters_choice c;
 
-	counters_choose(&c, "tarot, none");
+	counters_choose(&c, "tarot, none", NULL);
 	ck_assert_ptr_eq(c.ops, &counters_none);
 	ck_assert_ptr_nonnull(strstr(c.report, "tarot: no such source"));
 	ck_assert_ptr_nonnull(strstr(c.report, "none: "));
@@ -46,7 +46,7 @@ START_TEST(empty_list_counts_nothing)
 {
 	struct counters_choice c;
 
-	counters_choose(&c, "");
+	counters_choose(&c, "", NULL);
 	ck_assert_ptr_eq(c.ops, &counters_none);
 	ck_assert_str_eq(c.report, "");
 }

@@ -207,6 +207,9 @@ static const struct {
 	{"status", "status", "cmd=status \n"},
 	{"jobs", "jobs", "cmd=jobs \n"},
 	{"jobs-json", "jobs --json", "cmd=jobs \n"},
+	/* The clock at the end of the first line is now. */
+	{"top", "top -b -n 1 | sed -E 's/[0-9:]{8}$/HH:MM:SS/'",
+		"cmd=status \ncmd=jobs \ncmd=explain job=12.0 \ncmd=explain job=13.batch \n"},
 	{"explain", "explain 12.0", "cmd=explain job=12.0 \n"},
 	{"explain-view", "explain 12.0 --save-view", "cmd=explain job=12.0 all=1 \n"},
 	{"policies", "policies", "cmd=policies \n"},
@@ -228,6 +231,7 @@ static const struct {
 	{"help", "--help", ""},
 	{"help-profile", "profile --help", ""},
 	{"help-explain", "explain --help", ""},
+	{"help-top", "top --help", ""},
 };
 
 START_TEST(output_is_golden)
@@ -256,6 +260,17 @@ static const struct {
 	{"explain 1x", 2, "explain: '1x' is no job or step"},
 	{"release 12 --all", 2, "release: name one JOB[.STEP], or none for all"},
 	{"release 12.x", 2, "release: '12.x' is no job or step"},
+	{"top now", 2, "top: unexpected argument 'now'"},
+	{"top --json", 2, "top: no --json: status, jobs and explain have it"},
+	{"top -d 0", 2, "--delay: '0' is no number of seconds from 0.1 to 3600"},
+	{"top --delay=", 2, "--delay: '' is no number of seconds"},
+	{"top -n 0", 2, "--count: '0' is no number from 1 to 1000000000"},
+	{"top -s pid", 2, "--sort: 'pid' is none of step, user, program, cores, busy"},
+	{"top -w x", 2, "--width: 'x' is no number from 1 to 4000"},
+	{"top -x", 2, "invalid option -- 'x'"},
+	{"top", 1, "; -b prints plain text"},
+	{"--socket=/no/such top -b -n 1", 1,
+		"colocd does not answer: /no/such: No such file or directory"},
 	{"check now", 2, "check: unexpected argument 'now'"},
 	{"bundle now", 2, "bundle: unexpected argument 'now'"},
 	{"bundle --output=/no/such/file", 1, "/no/such/file: No such file or directory"},
@@ -290,11 +305,12 @@ START_TEST(mistake_is_refused_by_name)
 }
 END_TEST
 
+static const char *const COMMAND[] = {"", "check", "status", "jobs", "top", "explain", "policies",
+	"counters", "profile", "quarantine", "release", "reload", "drain", "resume", "vacuum",
+	"ping", "bundle"};
+
 START_TEST(manual_has_every_option)
 {
-	static const char *const COMMAND[] = {"", "check", "status", "jobs", "explain", "policies",
-		"counters", "profile", "quarantine", "release", "reload", "drain", "resume",
-		"vacuum", "ping", "bundle"};
 	char args[64];
 
 	snprintf(args, sizeof(args), "%s --help", COMMAND[_i]);
@@ -381,7 +397,7 @@ int main(void)
 	t = tcase(s, "a mistake is refused by name");
 	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
 	t = tcase(s, "the manual page has every option");
-	tcase_add_loop_test(t, manual_has_every_option, 0, 14);
+	tcase_add_loop_test(t, manual_has_every_option, 0, COUNT(COMMAND));
 	t = tcase(s, "a hung daemon holds nobody up");
 	tcase_add_test(t, hung_daemon_ends_in_time);
 	r = srunner_create(s);

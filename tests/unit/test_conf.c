@@ -65,6 +65,7 @@ START_TEST(every_kind_of_value_is_read)
 		      "min_dwell_s: 0.5\n"
 		      "launch_env:\n  threads: leave\n  openmp: {GOMP_SPINCOUNT: 5}\n"
 		      "  openmpi: {}\n"
+		      "events:\n  loads: PAPI_LD_INS\n  mem_bytes: MEM_LINES:ALL*64\n"
 		      "allow:\n  users: [alice]\n"
 		      "store: /tmp/x\n",
 		&c, &err);
@@ -86,6 +87,10 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_int_eq(c.launch_env.n_openmp, 1);
 	ck_assert_str_eq(c.launch_env.openmp[0].value, "5");
 	ck_assert_int_eq(c.launch_env.n_openmpi, 0);
+	ck_assert_str_eq(c.events.of[COUNTER_LOADS].name, "PAPI_LD_INS");
+	ck_assert_str_eq(c.events.of[COUNTER_MEM_BYTES].name, "MEM_LINES:ALL");
+	ck_assert_double_eq_tol(c.events.of[COUNTER_MEM_BYTES].factor, 64, 1e-12);
+	ck_assert_str_eq(c.events.of[COUNTER_LLC_REFS].name, "");
 	ck_assert_str_eq(c.allow_users.item[0], "alice");
 	ck_assert_str_eq(c.store, "/tmp/x");
 }
@@ -112,6 +117,10 @@ static const struct {
 	{"policy: [a]\n", "key 'policy': want one value"},
 	{"- a\n", "want key: value"},
 	{"a: [\n", ":2: "},
+	{"events:\n  loads: A B\n", ":2: key 'events.loads': 'A B' is no name of an event"},
+	{"events: {mem_bytes: A*0}\n", "key 'events.mem_bytes': '*0': what follows '*' is no"},
+	{"events:\n  cycles: PAPI_TOT_CYC\n", ":2: unknown key 'events.cycles'"},
+	{"events: {loads: [A, B]}\n", "key 'events.loads': want one value"},
 	{"min_dwell_s: nan\n", "key 'min_dwell_s': 'nan' is not a number"},
 };
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The decision path allocates nothing: calls are counted, no time is measured.
+ * The decision path allocates nothing: calls are counted, no time is measured. And what is
+ * allocated before it may be refused at any call.
  */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/unit/busy_node.h"
 #include "tests/unit/count_alloc.h"
@@ -74,6 +77,63 @@ START_TEST(the_counter_counts)
 }
 END_TEST
 
+/* At each allocation in turn: refused with nothing made; what leaks, LeakSanitizer tells. */
+START_TEST(an_engine_without_memory_is_refused)
+{
+	struct policy_cfg cfg = {.max_jobs = JOBS};
+	struct errbuf err = {""};
+	struct engine *e = NULL;
+	struct topo *t = NULL;
+	char source[64];
+	long n;
+	int rc;
+
+	busy_node_topology(JOBS, SOCKETS, source, sizeof(source));
+	ck_assert_int_eq(topo_load(&t, source, &err), 0);
+	cfg.topo = t;
+	n = count_alloc();
+	rc = engine_create(&e, policy_registry[_i]->name, &cfg, &err);
+	n = count_alloc() - n; /* Check's own assertions allocate, too */
+	ck_assert_int_eq(rc, 0);
+	engine_free(e);
+	e = NULL;
+	ck_assert_int_ge(n, 4);
+	for (long nth = 1; nth <= n; nth++) {
+		err.text[0] = '\0';
+		count_alloc_refuse(nth);
+		rc = engine_create(&e, policy_registry[_i]->name, &cfg, &err);
+		count_alloc_refuse(0);
+		ck_assert_msg(rc == -ENOMEM && !e, "%s, allocation %ld of %ld: %d",
+			policy_registry[_i]->name, nth, n, rc);
+		ck_assert_msg(strstr(err.text, "out of memory"), "%s", err.text);
+	}
+	topo_free(t);
+}
+END_TEST
+
+START_TEST(a_plan_without_memory_is_refused)
+{
+	struct errbuf err = {""};
+	struct plan plan;
+	long n = count_alloc();
+	int rc = plan_init(&plan, JOBS, &err);
+
+	n = count_alloc() - n;
+	ck_assert_int_eq(rc, 0);
+	plan_done(&plan);
+	for (long nth = 1; nth <= n; nth++) {
+		count_alloc_refuse(nth);
+		rc = plan_init(&plan, JOBS, &err);
+		count_alloc_refuse(0);
+		ck_assert_int_eq(rc, -ENOMEM);
+		ck_assert_str_eq(err.text, "out of memory for a plan of 64 jobs");
+		/* There is nothing to free, and freeing it does no harm. */
+		ck_assert_ptr_null(plan.job);
+		plan_done(&plan);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("decide_alloc");
@@ -85,6 +145,11 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, policy_allocates_nothing_after_create, 0, n_policies());
 	tcase_add_test(tc, the_counter_counts);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("what finds no memory is refused, and leaves nothing behind");
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, an_engine_without_memory_is_refused, 0, n_policies());
+	tcase_add_test(tc, a_plan_without_memory_is_refused);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -37,7 +37,7 @@ static void setup(void)
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
-	counters_choose(&d.counters, "none");
+	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 }
@@ -402,6 +402,34 @@ START_TEST(every_step_is_accounted_once)
 }
 END_TEST
 
+static int note_elapsed(const struct step_row *row, void *arg)
+{
+	int64_t *longest = arg, elapsed = row->end_ns - row->start_ns;
+
+	ck_assert_int_ge(elapsed, 0);
+	if (elapsed > *longest)
+		*longest = elapsed;
+	return 0;
+}
+
+/* As if it had been set by a day, either way, while they ran. */
+START_TEST(clock_that_is_set_is_no_part_of_a_steps_time)
+{
+	struct step_filter all = {0};
+	struct errbuf err;
+	int64_t day_ns = INT64_C(86400000000000), longest = 0;
+
+	run(1, "");
+	run(2, "");
+	jobs_find(&d.jobs, 1, 0, 0)->start_unix_ns += day_ns;
+	jobs_find(&d.jobs, 2, 0, 0)->start_unix_ns -= day_ns;
+	finish(1, 0);
+	finish(2, 0);
+	ck_assert_int_eq(record_step_list(d.record, &all, note_elapsed, &longest, &err), 0);
+	ck_assert_int_lt(longest, day_ns / 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lifecycle");
@@ -416,6 +444,7 @@ int main(void)
 	tcase_add_test(tc, draining_node_takes_no_new_steps);
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);
 	tcase_add_test(tc, every_step_is_accounted_once);
+	tcase_add_test(tc, clock_that_is_set_is_no_part_of_a_steps_time);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("one policy rules the set");
 	tcase_add_checked_fixture(tc, setup, teardown);

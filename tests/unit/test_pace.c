@@ -88,7 +88,7 @@ static void setup(void)
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
 	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
-	counters_choose(&d.counters, "none");
+	counters_choose(&d.counters, "none", NULL);
 	s = jobs_add(&d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	ck_assert_msg(lifecycle_locate(&d, s, child, &err) == 0, "%s", err.text);

@@ -134,6 +134,54 @@ START_TEST(a_new_width_starts_a_new_reference)
 }
 END_TEST
 
+/* Low and high of samples; which of them tells a change, none: 0. */
+static int changes_at(int n, const double range[][2])
+{
+	struct phase p;
+
+	phase_restart(&p, &phase_width, 0, 2);
+	for (int i = 0; i < n; i++)
+		if (phase_sample_range(&p, &phase_width, i + 1, range[i][0], range[i][1]))
+			return i;
+	return 0;
+}
+
+START_TEST(what_the_range_explains_is_no_change)
+{
+	static const double held_up[5][2] = {{1, 1}, {1, 1}, {.5, 1}, {.5, .7}, {.4, 1}};
+	static const double held_less[5][2] = {{1, 1}, {1, 1}, {.5, .6}, {.5, .6}, {.5, .6}};
+
+	ck_assert_int_eq(changes_at(5, held_up), 0);
+	ck_assert_int_eq(changes_at(5, held_less), 3);
+}
+END_TEST
+
+START_TEST(a_vague_reference_gives_way)
+{
+	static const double later[6][2] = {
+		{.5, 1}, {.5, 1}, {.95, .95}, {.95, .95}, {.5, .5}, {.5, .5}};
+	static const double upwards[4][2] = {{.5, .5}, {.5, .5}, {.9, 1}, {.9, 1}};
+
+	ck_assert_int_eq(changes_at(6, later), 5);
+	ck_assert_int_eq(changes_at(4, upwards), 3);
+}
+END_TEST
+
+START_TEST(the_range_is_asked_for_where_it_matters)
+{
+	struct phase p;
+
+	phase_restart(&p, &phase_width, 0, 2);
+	ck_assert(phase_asks_high(&p, &phase_width, 1));
+	phase_sample(&p, &phase_width, 1, 1);
+	phase_sample(&p, &phase_width, 2, 1);
+	phase_sample(&p, &phase_width, 3, 1);
+	ck_assert(!phase_asks_high(&p, &phase_width, .95));
+	ck_assert(phase_asks_high(&p, &phase_width, .5));
+	ck_assert(!phase_asks_high(&p, &phase_paper, .5));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("phase");
@@ -151,6 +199,11 @@ int main(void)
 	tcase_add_test(tc, width_sees_any_change_within_two_intervals);
 	tcase_add_test(tc, what_stays_off_is_not_suspect_for_ever);
 	tcase_add_test(tc, a_new_width_starts_a_new_reference);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("a sample of a crowded node is a range");
+	tcase_add_test(tc, what_the_range_explains_is_no_change);
+	tcase_add_test(tc, a_vague_reference_gives_way);
+	tcase_add_test(tc, the_range_is_asked_for_where_it_matters);
 	suite_add_tcase(s, tc);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

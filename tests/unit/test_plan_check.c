@@ -31,6 +31,7 @@ static int n_policies(void)
 /* Ways to bend a plan; false: this plan has nothing to bend in that way. */
 static bool bend(struct life *w, int how, int i)
 {
+	static int beyond[1];
 	struct plan *p = &w->plan;
 	struct plan_job *j = &p->job[i];
 	int other = (i + 1) % p->n_jobs;
@@ -99,11 +100,44 @@ static bool bend(struct life *w, int how, int i)
 	case 11:
 		memcpy(j->id, "?", 2);
 		return true;
+	case 12:
+		j->n_lent = PLAN_LENT_MAX + 1;
+		return true;
+	case 13:
+		j->role = ROLE_DONEE;
+		j->n_lent = 1;
+		p->job[other].role = ROLE_DONOR;
+		j->lent[0] = (struct plan_lent){
+			.coreset = p->job[other].coreset, .donor = other, .weight = 101};
+		return owner && other != i && coreset_is_empty(&w->job[i].envelope);
+	case 14:
+		p->n_experiments = 1;
+		p->experiment[0] = (struct plan_experiment){
+			.job = p->n_jobs, .cores = 1, .ms = 100, .coreset = j->coreset};
+		return true;
+	case 15:
+		p->n_slices = PLAN_SLICES_MAX + 1;
+		return true;
+	case 16:
+		p->n_slices = 1;
+		p->slice[0].n_jobs = 1;
+		p->slice[0].job = beyond; /* the plan's own array is not copied */
+		beyond[0] = p->n_jobs;
+		p->slice[0].ms = 100;
+		return true;
+	case 17:
+		p->n_jobs--;
+		return true;
+	case 18:
+		/* An envelope that reaches beyond the node, as a hand-written view's may. */
+		coreset_add(&j->coreset, 1000);
+		w->job[i].envelope = j->coreset;
+		return owner;
 	default:
 		return false;
 	}
 }
-#define BENDS 12
+#define BENDS 19
 
 /* Whoever made the plan, what breaks a rule is refused. */
 START_TEST(bent_plans_of_every_policy_are_refused)

@@ -4,13 +4,8 @@
 #include <string.h>
 
 #include "nodesvc/record/record_internal.h"
-#include "tests/unit/tmpdir.h"
+#include "tests/unit/record_db.h"
 
-#define S INT64_C(1000000000)
-
-static struct tmpdir tmp;
-static struct record *record;
-static struct errbuf err;
 static int64_t row_id;
 
 static int64_t put(uint32_t job, int64_t end_ns)
@@ -26,20 +21,9 @@ static int64_t put(uint32_t job, int64_t end_ns)
 	return row.row_id;
 }
 
-static void setup(void)
+static void put_row(void)
 {
-	memset(&err, 0, sizeof(err));
-	tmpdir_create(&tmp);
-	ck_assert_msg(record_open(&record, tmpdir_path(&tmp, "coloc.db"), false, &err) == 0, "%s",
-		err.text);
 	row_id = put(7, 0);
-}
-
-static void teardown(void)
-{
-	record_close(record);
-	record = NULL;
-	tmpdir_remove(&tmp);
 }
 
 static int note_coreset(int64_t t_ns, const char *coreset, const char *why, void *arg)
@@ -190,20 +174,16 @@ END_TEST
 
 static TCase *tcase(Suite *s, const char *name)
 {
-	TCase *t = tcase_create(name);
+	TCase *t = record_db_tcase(s, name);
 
-	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
-	suite_add_tcase(s, t);
+	tcase_add_checked_fixture(t, put_row, NULL);
 	return t;
 }
 
 int main(void)
 {
 	Suite *s = suite_create("record_history");
-	SRunner *r;
 	TCase *t;
-	int failed;
 
 	t = tcase(s, "a step's history belongs to its row");
 	tcase_add_test(t, coresets_and_phases_are_listed_by_time);
@@ -212,9 +192,5 @@ int main(void)
 	t = tcase(s, "samples are thinned to a bound");
 	tcase_add_test(t, samples_keep_signals_and_provenance);
 	tcase_add_test(t, long_step_is_thinned_evenly);
-	r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? 1 : 0;
+	return record_db_run(s);
 }

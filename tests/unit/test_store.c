@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
@@ -219,6 +220,40 @@ START_TEST(newer_store_is_not_moved)
 	ck_assert_ptr_nonnull(strstr(err.text, "schema 99 is newer than this program's"));
 	ck_assert_int_eq(count_files("coloc.db.damaged-"), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
+}
+END_TEST
+
+/* Wherever the first page is overwritten, header or tables: the service starts and keeps books. */
+START_TEST(first_page_overwritten_anywhere_still_starts)
+{
+	static const char garbage[] = "this was a page of SQLite, once";
+	struct step_row row = {
+		.job_id = 9, .array_task_id = 0xfffffffe, .start_ns = 5 * S, .exit_code = -1};
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/coloc.db", tmp.dir);
+	for (off_t at = 0; at < 4096; at += 11) {
+		int fd, rc;
+
+		put(1, 0, false);
+		record_close(d.record);
+		d.record = NULL;
+		fd = open(path, O_WRONLY);
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_gt(pwrite(fd, garbage, sizeof(garbage) - 1, at), 0);
+		close(fd);
+		ck_assert_msg(store_open(&d, &err) == 0, "at %ld: %s", (long)at, err.text);
+		row.row_id = 0;
+		rc = record_step_put(d.record, &row, &err);
+		if (rc < 0) {
+			ck_assert_msg(store_recover(&d, rc), "at %ld: %s", (long)at, err.text);
+			rc = record_step_put(d.record, &row, &err);
+		}
+		ck_assert_msg(rc == 0, "at %ld: %s", (long)at, err.text);
+		record_close(d.record);
+		ck_assert_int_eq(unlink(path), 0);
+		ck_assert_int_eq(store_open(&d, &err), 0);
+	}
 }
 END_TEST
 
@@ -436,6 +471,7 @@ int main(void)
 	tcase_add_test(t, compact_shrinks_the_file);
 	t = tcase(s, "a damaged store is moved aside and the service goes on");
 	tcase_add_test(t, damaged_store_is_moved_aside_at_the_start);
+	tcase_add_test(t, first_page_overwritten_anywhere_still_starts);
 	tcase_add_test(t, newer_store_is_not_moved);
 	tcase_add_test(t, damage_found_later_begins_anew_for_live_steps);
 	t = tcase(s, "metrics follow Prometheus' conventions");

@@ -187,6 +187,71 @@ START_TEST(kernel_without_account_is_unknown)
 }
 END_TEST
 
+static void put_state(int tid, const char *state)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/stat", dir, tid);
+	f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	fprintf(f, "%d (a) R name) %s 1 2 3\n", tid, state);
+	fclose(f);
+}
+
+/* Two threads, cores for both: what each ran and was held up in one second. */
+static double at_most(const char *a, const char *b)
+{
+	put(7, "0 0 10\n");
+	put(9, "0 0 10\n");
+	ck_assert_int_eq(read_at(S, 2, 2), 0);
+	put(7, a);
+	put(9, b);
+	ck_assert_int_eq(read_at(2 * S, 2, 2), 0);
+	return utilization_at_most(u);
+}
+
+START_TEST(alone_it_is_what_it_is)
+{
+	ck_assert_double_nan(utilization_at_most(u));
+	ck_assert_double_eq_tol(at_most("1000000000 0 60\n", "0 0 10\n"), .5, 1e-9);
+}
+END_TEST
+
+START_TEST(one_held_up_may_hold_up_the_other)
+{
+	/* 0.3 of the time each; the second waits for the first. */
+	ck_assert_double_eq_tol(at_most("300000000 700000000 60\n", "300000000 0 60\n"), 1, 1e-9);
+	ck_assert_double_eq_tol(value.value, .65, 1e-9);
+}
+END_TEST
+
+START_TEST(one_of_two_is_one_of_two_also_when_held_up)
+{
+	ck_assert_double_eq_tol(at_most("500000000 500000000 60\n", "0 0 10\n"), .5, 1e-9);
+}
+END_TEST
+
+START_TEST(a_delay_that_has_not_ended_counts)
+{
+	double most;
+
+	put(9, "0 0 10\n");
+	put_state(9, "R");
+	most = at_most("1000000000 0 60\n", "0 0 10\n");
+	ck_assert_double_eq_tol(value.value, .5, 1e-9);
+	ck_assert_double_eq_tol(most, 1, 1e-9);
+	put_state(9, "S");
+	ck_assert_double_eq_tol(utilization_at_most(u), .5, 1e-9);
+	/* One that ran in the interval was not held up all the time. */
+	put(7, "2000000000 0 70\n");
+	put(9, "100000000 0 20\n");
+	put_state(9, "R");
+	ck_assert_int_eq(read_at(3 * S, 2, 2), 0);
+	ck_assert_double_eq_tol(utilization_at_most(u), .55, 1e-9);
+}
+END_TEST
+
 START_TEST(garbage_names_file_and_text)
 {
 	value = (struct signal){0.25, PROVENANCE_OS};
@@ -223,6 +288,9 @@ int main(void)
 		more_threads_than_cores_is_clamped);
 	ADD(s, "threads that come or go count with what was seen of them",
 		new_thread_only_remembered, gone_thread_left_out, reused_number_only_remembered);
+	ADD(s, "what it would want without others has a bound", alone_it_is_what_it_is,
+		one_held_up_may_hold_up_the_other, one_of_two_is_one_of_two_also_when_held_up,
+		a_delay_that_has_not_ended_counts);
 	ADD(s, "a text that is no schedstat is an error", garbage_names_file_and_text);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

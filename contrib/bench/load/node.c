@@ -207,6 +207,11 @@ void node_down(struct node *n)
 	up = NULL;
 }
 
+void node_disown(void)
+{
+	up = NULL;
+}
+
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static int open_conn(const struct node *n)
@@ -344,6 +349,22 @@ int64_t node_tasks_cpu_ns(const struct node *n)
 	for (int i = 0; i < n->steps * n->tasks; i++)
 		add_cpu(n->task[i], &sum);
 	return sum;
+}
+
+int node_daemon_fds(const struct node *n)
+{
+	char path[64];
+	int fds = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)n->daemon);
+	dir = opendir(path);
+	if (!dir)
+		return -1;
+	for (struct dirent *e; (e = readdir(dir));)
+		fds += e->d_name[0] != '.';
+	closedir(dir);
+	return fds;
 }
 
 struct rss {

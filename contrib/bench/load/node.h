@@ -35,6 +35,8 @@ const char *node_why_not(void);
 /* Makes the tree and the tasks, starts colocd and waits for its socket; registers nothing. */
 void node_up(struct node *n, const struct node_cfg *cfg);
 void node_down(struct node *n);
+/* In a child: its end leaves the node alone. */
+void node_disown(void);
 
 /* Registers step @i as the plugin does, up to the last task's answer; that time in ns. A step that
  * is refused ends the program. */
@@ -46,6 +48,8 @@ int64_t node_ping(struct node *n);
 /* Cpu time of colocd and its guard since they started, ns. */
 int64_t node_daemon_cpu_ns(const struct node *n);
 int64_t node_tasks_cpu_ns(const struct node *n);
+/* Descriptors that colocd has open; -1 it is gone. */
+int node_daemon_fds(const struct node *n);
 /* Resident now and at most, MiB: colocd's and its guard's own pages, shared ones once. */
 void node_daemon_rss(const struct node *n, double *ret_now, double *ret_peak);
 

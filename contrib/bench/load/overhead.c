@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "contrib/bench/load/burst.h"
 #include "contrib/bench/machinetime.h"
 #include "contrib/bench/load/node.h"
 #include "contrib/bench/load/reads.h"
@@ -41,7 +42,7 @@ static struct {
 	int steps[LIST_MAX], n_steps;
 	int tasks[LIST_MAX], n_tasks;
 	int interval[LIST_MAX], n_interval;
-	int seconds, registrations, windows, tries;
+	int seconds, registrations, burst, clients, windows, tries;
 	double load;
 	const char *policy, *colocd;
 	bool json, no_reads;
@@ -54,6 +55,7 @@ static struct {
 	.n_interval = 1,
 	.seconds = 10,
 	.registrations = 200,
+	.clients = 32,
 	.windows = 0,
 	.tries = DISTURBED_TRIES,
 	.load = 0.5,
@@ -65,7 +67,8 @@ struct result {
 	double cpu_percent, rss_mib, rss_peak_mib;
 	double register_p50_ms, register_p99_ms; /* NAN none */
 	double ping_max_ms;
-	double foreign; /* of the machine's cpu time; also stolen */
+	struct burst burst; /* n 0: none was asked for */
+	double foreign;     /* of the machine's cpu time; also stolen */
 	int n_windows;
 	struct gain_estimate slowdown;
 };
@@ -79,6 +82,8 @@ static void usage(FILE *to)
 	      "  --seconds=N          cpu time is taken over so long (default 10)\n"
 	      "  --load=CORES         what all tasks together compute (default 0.5; 0 they sleep)\n"
 	      "  --registrations=N    timed under that load (default 200; 0 none)\n"
+	      "  --burst=N            then so many as fast as they are answered (default 0)\n"
+	      "  --clients=N          at once, of the burst (default 32)\n"
 	      "  --windows=N          A B B A windows for the slowdown of a program (default 0)\n"
 	      "  --policy=NAME        (default fair)\n"
 	      "  --colocd=FILE        the program (default: of this build)\n"
@@ -129,6 +134,8 @@ static void parse_args(int argc, char **argv)
 		{"seconds", required_argument, NULL, 'S'},
 		{"load", required_argument, NULL, 'l'},
 		{"registrations", required_argument, NULL, 'r'},
+		{"burst", required_argument, NULL, 'b'},
+		{"clients", required_argument, NULL, 'C'},
 		{"windows", required_argument, NULL, 'w'},
 		{"policy", required_argument, NULL, 'p'},
 		{"colocd", required_argument, NULL, 'c'},
@@ -167,6 +174,12 @@ static void parse_args(int argc, char **argv)
 			break;
 		case 'r':
 			opt.registrations = parse_one(optarg, 0, 100000);
+			break;
+		case 'b':
+			opt.burst = parse_one(optarg, 0, 1000000);
+			break;
+		case 'C':
+			opt.clients = parse_one(optarg, 1, BURST_CLIENTS_MAX);
 			break;
 		case 'w':
 			opt.windows = parse_one(optarg, 0, 10000);
@@ -357,6 +370,17 @@ static void print_json(const struct result *r, bool first)
 	print_number("register_p50_ms", r->register_p50_ms, 3);
 	print_number("register_p99_ms", r->register_p99_ms, 3);
 	print_number("ping_max_ms", r->ping_max_ms, 3);
+	if (r->burst.n) {
+		printf(", \"burst\": {\"registrations\": %d, \"clients\": %d", r->burst.n,
+			r->burst.clients);
+		print_number("per_s", r->burst.per_s, 1);
+		print_number("p50_ms", r->burst.p50_ms, 3);
+		print_number("p99_ms", r->burst.p99_ms, 3);
+		print_number("max_ms", r->burst.max_ms, 3);
+		print_number("rss_mib_before", r->burst.rss_before_mib, 2);
+		print_number("rss_mib_after", r->burst.rss_after_mib, 2);
+		printf(", \"later_than_timeout\": %d}", r->burst.late);
+	}
 	if (opt.windows) {
 		/* Times as long with colocd as without. */
 		print_number("slowdown", 1 / r->slowdown.ratio, 5);
@@ -373,6 +397,12 @@ static void print_row(const struct result *r)
 	printf("%5d %5d %8d %8.3f %8.2f %8.2f %9.3f %9.3f %9.3f%s\n", r->steps, r->tasks,
 		r->interval_ms, r->cpu_percent, r->rss_mib, r->rss_peak_mib, r->register_p50_ms,
 		r->register_p99_ms, r->ping_max_ms, r->foreign > FOREIGN_MAX ? "  disturbed" : "");
+	if (r->burst.n)
+		printf("      a burst of %d by %d clients: %.0f a second, ms p50 %.3f, p99 %.3f, "
+		       "max %.3f, %d over %d ms; rss %.2f MiB before, %.2f after\n",
+			r->burst.n, r->burst.clients, r->burst.per_s, r->burst.p50_ms,
+			r->burst.p99_ms, r->burst.max_ms, r->burst.late, BURST_LATE_MS,
+			r->burst.rss_before_mib, r->burst.rss_after_mib);
 	if (opt.windows)
 		printf("      a program on colocd's core: %.5f times as long (%.5f to %.5f)\n",
 			1 / r->slowdown.ratio, 1 / r->slowdown.hi, 1 / r->slowdown.lo);
@@ -413,6 +443,8 @@ static void run_one(struct node *n, struct result *r)
 	take_pings(n, r);
 	take_slowdown(n, r);
 	take_registrations(n, r);
+	if (opt.burst && n->steps)
+		burst_run(n, opt.burst, opt.clients, &r->burst);
 }
 
 int main(int argc, char **argv)

@@ -141,7 +141,7 @@ static int make_work_dir(struct errbuf *err)
 		"region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\n"
 		"mass 1 1.0\nvelocity all create 3.0 87287 loop geom\npair_style lj/cut 2.5\n"
 		"pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
-		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun 230\n";
+		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun 560\n";
 	char path[64];
 	FILE *f;
 

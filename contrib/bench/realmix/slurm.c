@@ -187,8 +187,12 @@ pid_t slurm_batch(const struct slurm_node *node, const char *const *argv, int ra
 		"sh", "-c", (char *)script, "sh", cmd, (char *)node->name, tasks, cpus, NULL};
 	int n = ranks ? ranks : 1;
 
+	/* Inside of Slurm, Open MPI would start its ranks by a step of its own, which Slurm's gang
+	 * refuses as long as the job is suspended. */
 	if (ranks)
-		snprintf(cmd, sizeof(cmd), "mpirun --allow-run-as-root --oversubscribe -np %d ",
+		snprintf(cmd, sizeof(cmd),
+			"mpirun --mca plm isolated --mca ras ^slurm --allow-run-as-root "
+			"--oversubscribe -np %d ",
 			ranks);
 	for (int i = 0; argv[i]; i++)
 		snprintf(cmd + strlen(cmd), sizeof(cmd) - strlen(cmd), "'%s' ", argv[i]);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * admit.c - what a step_start says: every field is checked here, and whether the step may come.
+ * It places nothing and answers nothing.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/msg.h"
+#include "nodesvc/daemon.h"
+
+static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
+{
+	const char *v = msg_get(m, key);
+
+	snprintf(ret, size, "%s", v ? v : "");
+}
+
+static int optional_int(const struct msg *m, const char *key, int64_t min, int64_t max, int *ret,
+	struct errbuf *err)
+{
+	int64_t v;
+	int rc = msg_get_int(m, key, min, max, &v, err);
+
+	if (rc == 0)
+		*ret = (int)v;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* "NAME,k=v,dry_run=yes" -> spec without dry_run, and the flag. */
+static int split_policy(
+	const char *text, char *ret_spec, size_t size, bool *ret_dry, struct errbuf *err)
+{
+	char copy[256];
+	char *save = NULL;
+
+	if (strlen(text) >= sizeof(copy) || strlen(text) >= size)
+		return err_set(err, -EINVAL, "policy '%.40s...' is too long", text);
+	memcpy(copy, text, strlen(text) + 1);
+	*ret_spec = '\0';
+	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		if (strncmp(p, "dry_run=", 8) == 0) {
+			if (strcmp(p + 8, "yes") != 0 && strcmp(p + 8, "no") != 0)
+				return err_set(err, -EINVAL, "%s: neither yes nor no", p);
+			*ret_dry = strcmp(p + 8, "yes") == 0;
+			continue;
+		}
+		step_note(ret_spec, size, ",", p, true);
+	}
+	return 0;
+}
+
+/* Asked for each step, and a directory service may be slow: the last names are kept. */
+static void user_name(uint32_t uid, char *ret, size_t size)
+{
+	static struct {
+		bool known;
+		uint32_t uid;
+		char name[33];
+	} cache[64];
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+	size_t at = uid % 64;
+
+	if (!cache[at].known || cache[at].uid != uid) {
+		if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+			snprintf(cache[at].name, sizeof(cache[at].name), "%s", found->pw_name);
+		else
+			snprintf(cache[at].name, sizeof(cache[at].name), "%u", uid);
+		cache[at].uid = uid;
+		cache[at].known = true;
+	}
+	snprintf(ret, size, "%s", cache[at].name);
+}
+
+int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
+{
+	const char *name = msg_get(m, "name"), *text;
+	const char *slash = name ? strrchr(name, '/') : NULL;
+	int uid = 0, array_job = 0, rc;
+	int64_t id;
+
+	rc = optional_int(m, "uid", 0, INT32_MAX, &uid, err);
+	if (rc == 0)
+		rc = optional_int(m, "nnodes", 1, 1 << 20, &s->nnodes, err);
+	if (rc == 0)
+		rc = optional_int(m, "ntasks", 0, STEP_TASKS_MAX, &s->ntasks, err);
+	if (rc == 0)
+		rc = optional_int(m, "cpus_asked", 0, CORESET_MAX, &s->cpus_per_task, err);
+	if (rc == 0)
+		rc = optional_int(m, "min_cores", 0, CORESET_MAX, &s->min_cores, err);
+	if (rc == 0)
+		rc = optional_int(m, "array_job", 0, INT32_MAX, &array_job, err);
+	if (rc < 0)
+		return rc;
+	if (msg_get_int(m, "array_task", 0, UINT32_MAX, &id, NULL) == 0)
+		s->array_task = (uint32_t)id;
+	s->uid = (uint32_t)uid;
+	s->array_job = (uint32_t)array_job;
+	copy_field(m, "account", s->account, sizeof(s->account));
+	copy_field(m, "partition", s->partition, sizeof(s->partition));
+	copy_field(m, "jobname", s->job_name, sizeof(s->job_name));
+	snprintf(s->program, sizeof(s->program), "%s", slash ? slash + 1 : name ? name : "");
+	text = msg_get(m, "tag");
+	snprintf(s->type, sizeof(s->type), "%s", text && *text ? text : s->program);
+	text = msg_get(m, "priority");
+	s->has_priority = text && *text;
+	s->priority_high = text && strcmp(text, "high") == 0;
+	text = msg_get(m, "qos");
+	if (text && *text) {
+		char *end;
+
+		s->qos = strtod(text, &end);
+		if (*end || !(s->qos > 0 && s->qos <= 1))
+			return err_set(err, -EINVAL, "qos '%s' is not in (0, 1]", text);
+	}
+	s->batch = msg_get(m, "batch") != NULL;
+	s->omp = msg_get(m, "omp") != NULL;
+	s->exclude = msg_get(m, "exclude") != NULL;
+	text = msg_get(m, "bind_type");
+	s->user_bound = text && *text && strcmp(text, "none") != 0 && !msg_get(m, "bind_inherited");
+	text = msg_get(m, "policy");
+	rc = split_policy(text ? text : "", s->req_policy, sizeof(s->req_policy), &s->dry_run, err);
+	if (rc == 0 && msg_get(m, "dry_run"))
+		s->dry_run = true;
+	/* By uid: the environment, where Slurm has the name too, is the user's to write. */
+	user_name(s->uid, s->user, sizeof(s->user));
+	return rc;
+}
+
+/* Slurm's abstract cores (socket by socket) are hwloc's logical cores. */
+static void envelope_from_cores(struct daemon *d, const char *cores, struct coreset *ret)
+{
+	struct coreset abstract;
+
+	coreset_zero(ret);
+	if (cores && coreset_parse(&abstract, cores, NULL) == 0)
+		coreset_for_each (core, &abstract)
+			if (core < d->topo->n_cores)
+				coreset_or(ret, ret, &d->topo->core[core].pus);
+	if (coreset_is_empty(ret))
+		*ret = d->topo->all;
+}
+
+static bool allowed(const struct conf_list *l, const char *item)
+{
+	for (int i = 0; i < l->n; i++)
+		if (strcmp(l->item[i], item) == 0)
+			return true;
+	return l->n == 0;
+}
+
+static int check_allowed(const struct conf *c, const struct step *s, struct errbuf *err)
+{
+	if (!allowed(&c->allow_partitions, s->partition))
+		return err_set(
+			err, -EPERM, "partition '%s' is not in allow.partitions", s->partition);
+	if (!allowed(&c->allow_users, s->user))
+		return err_set(err, -EPERM, "user '%s' is not in allow.users", s->user);
+	if (!allowed(&c->allow_accounts, s->account))
+		return err_set(err, -EPERM, "account '%s' is not in allow.accounts", s->account);
+	return 0;
+}
+
+/* A job's batch shell makes room for the job's steps: it only waits for them. */
+static void put_batch_aside(struct daemon *d, const struct step *s)
+{
+	struct step *batch = jobs_find(&d->jobs, s->job_id, STEP_BATCH, 0);
+
+	if (!batch || batch == s || !step_is_managed(batch))
+		return;
+	decide_restore(d, batch, STATUS_ASIDE, "its job runs steps of its own");
+}
+
+int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err)
+{
+	const char *job_cores = msg_get(m, "job_cores");
+	int rc = check_allowed(&d->conf, s, err);
+
+	if (rc < 0)
+		return rc;
+	if (!s->located) {
+		envelope_from_cores(d, job_cores, &s->envelope);
+		s->slurm_step = s->envelope;
+	}
+	if (msg_get(m, "released")) { /* our own mark, from before a restart */
+		s->status = STATUS_RELEASED;
+		snprintf(s->policy, sizeof(s->policy), "none");
+		snprintf(s->reason, sizeof(s->reason), "colocctl release");
+		return 0;
+	}
+	if (s->exclude || (s->user_bound && d->conf.respect_user_binding)) {
+		s->status = STATUS_EXCLUDED;
+		snprintf(s->policy, sizeof(s->policy), "none");
+		snprintf(s->reason, sizeof(s->reason), "%s",
+			s->exclude ? "--coloc-exclude" : "its user bound it (--cpu-bind)");
+		return 0;
+	}
+	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)
+		snprintf(s->reason, sizeof(s->reason), "runs on %d nodes: keeps its envelope",
+			s->nnodes);
+	put_batch_aside(d, s);
+	/* While its own status is "pending" it would count as the set it is to join. */
+	s->status = STATUS_RELEASED;
+	rc = decide_admit(d, s->req_policy, s->id, s->reason, sizeof(s->reason), err);
+	s->status = STATUS_PENDING;
+	return rc;
+}

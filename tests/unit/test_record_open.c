@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "nodesvc/record/record_internal.h"
+#include "tests/unit/record_db.h"
+
+static void assert_refused(const char *name, bool read_only, int rc, const char *text)
+{
+	struct record *r = NULL;
+	char want[400];
+
+	ck_assert_int_eq(record_open(&r, tmpdir_path(&tmp, name), read_only, &err), rc);
+	ck_assert_ptr_null(r);
+	snprintf(want, sizeof(want), "%s: %s", tmp.path, text);
+	ck_assert_str_eq(err.text, want);
+}
+
+START_TEST(bad_files_are_refused_by_name)
+{
+	sqlite3 *db = NULL;
+
+	assert_refused("none.db", true, -ENOENT, "cannot open: No such file or directory");
+	ck_assert_int_ne(access(tmp.path, F_OK), 0);
+	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
+	tmpdir_write(&tmp, "empty.db", "");
+	assert_refused("empty.db", true, -EPROTONOSUPPORT,
+		"record schema 0 is older than this program's 6: colocd upgrades it when it "
+		"starts");
+	/* A ledger is a database of ours, but not this one. */
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(
+		sqlite3_exec(db, "PRAGMA application_id=1129073735", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused("ledger.db", false, -EMEDIUMTYPE,
+		"a database, but not Coloc's record; left as it is");
+}
+END_TEST
+
+START_TEST(newer_schema_is_refused_for_readers_too)
+{
+	sqlite3 *db = NULL;
+
+	record_close(record);
+	record = NULL;
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
+		"record schema 9 is newer than this program's 6: a newer Coloc wrote it");
+	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
+		"record schema 9 is newer than this program's 6: a newer Coloc wrote it");
+}
+END_TEST
+
+/* A store as an earlier version made it, with one row. */
+static void make_old(const char *path, int version)
+{
+	static const char *const part[] = {RECORD_STEP_SCHEMA_1, RECORD_PROFILE_SCHEMA_1,
+		RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1,
+		"INSERT INTO step (job_id, step_id, node, uid, start_ns, end_ns, rebinds, "
+		"exit_code, state, dry_run) VALUES (12, 0, 'n1', 1000, 5000000000, 9000000000, 3, "
+		"0, 'COMPLETED', 0);"
+		"INSERT INTO profile (type, user, threads, node_type, source, taken_unix_s, count) "
+		"VALUES ('lmp', 'ada', 2, 'a', 'perf', 7, 1);"
+		"INSERT INTO decision (t_ns, event, json) VALUES (1, 'arrival', '{}');"
+		"INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, message) "
+		"VALUES (12, 1, 2, 3, 4, 'x=1');"
+		"PRAGMA application_id=1129075267; PRAGMA user_version=1",
+		/* A version-1 store ends here. */
+		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2",
+		RECORD_STEP_SCHEMA_3, RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3,
+		"PRAGMA user_version=3", RECORD_STEP_SCHEMA_4, "PRAGMA user_version=4",
+		RECORD_STEP_SCHEMA_5, RECORD_REGISTRATION_SCHEMA_5, "PRAGMA user_version=5"};
+	static const int ends[] = {5, 8, 12, 14, COUNT(part)};
+	const int n = ends[version - 1];
+	sqlite3 *db = NULL;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	for (int i = 0; i < n; i++)
+		ck_assert_msg(sqlite3_exec(db, part[i], NULL, NULL, NULL) == SQLITE_OK, "%d: %s", i,
+			sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static int is_migrated(const struct step_row *row, void *arg)
+{
+	++*(int *)arg;
+	ck_assert_uint_eq(row->job_id, 12);
+	ck_assert_str_eq(row->node, "n1");
+	ck_assert_int_eq(row->end_ns, 9 * S);
+	ck_assert_int_eq(row->rebinds, 3);
+	ck_assert(isnan(row->figures->ntt_share) && isnan(row->figures->gain_placement));
+	ck_assert_ptr_null(row->figures->gain_basis);
+	ck_assert_int_eq(row->figures->windows, -1);
+	ck_assert_int_eq(row->figures->gap_ns, -1);
+	ck_assert_ptr_null(row->figures->guard);
+	return 0;
+}
+
+static int count_judged(const struct judged *j, void *arg)
+{
+	ck_assert_str_eq(j->members, "a@b:2");
+	++*(int *)arg;
+	return 0;
+}
+
+START_TEST(older_version_is_migrated_with_all_it_holds)
+{
+	struct step_filter at = {.from_ns = 1 * S, .to_ns = 20 * S};
+	struct profile p;
+	struct judged judged = {.policy = "lira", .node_type = "n", .members = "a@b:2"};
+	int rows = 0, sets = 0;
+	char refused[160];
+
+	record_close(record);
+	record = NULL;
+	make_old(tmpdir_path(&tmp, "old.db"), _i);
+	snprintf(refused, sizeof(refused),
+		"record schema %d is older than this program's 6: colocd upgrades it when it "
+		"starts",
+		_i);
+	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
+	ck_assert_msg(record_open(&record, tmpdir_path(&tmp, "old.db"), false, &err) == 0, "%s",
+		err.text);
+	ck_assert_int_eq(record_step_list(record, &at, is_migrated, &rows, &err), 0);
+	ck_assert_int_eq(rows, 1);
+	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "a", &p, &err), 0);
+	ck_assert_int_eq(record_db_decisions(), 1);
+	ck_assert_str_eq(record_db_registrations(), "12.1 row 2 pid 4 tasks - message x=1; ");
+	ck_assert_int_eq(record_coreset(record, 1, 6 * S, "0", NULL, &err), 0);
+	ck_assert_int_eq(record_judged_put(record, &judged, &err), 0);
+	ck_assert_int_eq(record_judged_list(record, count_judged, &sets, &err), 0);
+	ck_assert_int_eq(sets, 1);
+	/* A second opening finds nothing to do; the old file's reader may now read. */
+	record_close(record);
+	ck_assert_msg(
+		record_open(&record, tmpdir_path(&tmp, "old.db"), true, &err) == 0, "%s", err.text);
+}
+END_TEST
+
+/* Half a migration would be neither version: all of it or none. */
+START_TEST(failed_migration_leaves_the_old_version)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *s = NULL;
+
+	make_old(tmpdir_path(&tmp, "old.db"), 1);
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "old.db"), &db), SQLITE_OK);
+	/* In the way of the second part of the upgrade. */
+	ck_assert_int_eq(sqlite3_exec(db, "CREATE TABLE phase (x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused(
+		"old.db", false, -EIO, "cannot upgrade the schema: table phase already exists");
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "old.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_prepare_v2(db,
+				 "SELECT (SELECT user_version FROM pragma_user_version), count(*) "
+				 "FROM pragma_table_info('step') WHERE name = 'windows'",
+				 -1, &s, NULL),
+		SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+	ck_assert_int_eq(sqlite3_column_int(s, 0), 1);
+	ck_assert_int_eq(sqlite3_column_int(s, 1), 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("record_open");
+	TCase *t;
+
+	t = record_db_tcase(s, "a file that is not ours is refused by name");
+	tcase_add_test(t, bad_files_are_refused_by_name);
+	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 6);
+	tcase_add_test(t, failed_migration_leaves_the_old_version);
+	return record_db_run(s);
+}

@@ -30,8 +30,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
-	nodesvc/reconcile.c \
 	nodesvc/quarantine.c nodesvc/quarantine.h \
+	nodesvc/reconcile.c \
 	nodesvc/recording.c \
 	nodesvc/reload.c \
 	nodesvc/rotate.c nodesvc/rotate.h \

@@ -29,6 +29,7 @@ TESTS += tests/unit/test_ledger
 record_db_tests = \
 	tests/unit/test_record \
 	tests/unit/test_record_history \
+	tests/unit/test_record_judged \
 	tests/unit/test_record_open \
 	tests/unit/test_record_profile \
 	tests/unit/test_record_registration
@@ -42,6 +43,9 @@ tests_unit_test_record_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_
 tests_unit_test_record_history_SOURCES = tests/unit/test_record_history.c $(record_db_sources)
 tests_unit_test_record_history_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_history_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+tests_unit_test_record_judged_SOURCES = tests/unit/test_record_judged.c $(record_db_sources)
+tests_unit_test_record_judged_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_judged_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
 tests_unit_test_record_open_SOURCES = tests/unit/test_record_open.c $(record_db_sources)
 tests_unit_test_record_open_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_open_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)

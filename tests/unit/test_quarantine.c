@@ -38,7 +38,7 @@ static void setup(void)
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
 	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
-	counters_choose(&d.counters, "none");
+	counters_choose(&d.counters, "none", NULL);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(quarantine_open(&d, &err), 0);
 }

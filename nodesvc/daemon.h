@@ -137,7 +137,7 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err);
  * have not started: its part is made true by decide_place(), the others' by decide_finish(),
  * which the caller must call).
  */
-void decide_run(struct daemon *d, enum event_type event, const char *about_id, struct step *later);
+void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later);
 /* The rest of decide_run() with @later: the other steps' moves, the record. */
 void decide_finish(struct daemon *d);
 /* Writes the decisions that wait. */

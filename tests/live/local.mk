@@ -31,12 +31,12 @@ live_scripts = \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
 # Minutes long: `make check-live-full' has them too.
-full_scripts = tests/live/kinds.sh tests/live/pages-full.sh tests/live/users.sh
-full_scripts = tests/live/kinds.sh tests/live/pages-full.sh
-full_scripts = tests/live/kinds.sh tests/live/users.sh
 full_scripts = \
 	tests/live/guard.sh \
-	tests/live/kinds.sh
+	tests/live/kinds.sh \
+	tests/live/pages-full.sh \
+	tests/live/saved-view.sh \
+	tests/live/users.sh
 # End of full_scripts
 full_scripts = tests/live/kinds.sh tests/live/saved-view.sh tests/live/users.sh
 full_scripts = tests/live/kinds.sh tests/live/users.sh

@@ -40,8 +40,10 @@ void coreset_andnot(struct coreset *ret, const struct coreset *a, const struct c
 
 /* Next PU >= @from, or -1. */
 int coreset_next(const struct coreset *s, int from);
+/* NOLINTBEGIN(bugprone-macro-parentheses): @pu is declared here */
 #define coreset_for_each(pu, s)                                                                    \
 	for (int pu = coreset_next((s), 0); pu >= 0; pu = coreset_next((s), pu + 1))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /*
  * coreset_parse - reads a cpulist; surrounding white space and a trailing newline are taken, an

@@ -1,13 +1,23 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
-EXTRA_DIST += contrib/grafana/coloc.json contrib/lib.sh contrib/packages contrib/quickstart contrib/runtests contrib/cluster/minislurm
+EXTRA_DIST += .clang-tidy tests/.clang-tidy contrib/codespell.words contrib/grafana/coloc.json contrib/coverage contrib/coverage.reasons contrib/lib.sh contrib/lint contrib/packages contrib/quickstart contrib/runtests contrib/cluster/minislurm
+EXTRA_DIST += contrib/ansi-svg contrib/grafana/coloc.json contrib/lib.sh contrib/packages contrib/quickstart \
+	contrib/runtests contrib/screenshot contrib/cluster/minislurm
 include contrib/programs/local.mk
+
+# Looks over the sources without running them: make lint LINT="format man" picks some checks.
+LINT =
+LINT_FLAGS = -std=gnu17 $(DEFS) -I. $(AM_CPPFLAGS) $(CPPFLAGS) $(HWLOC_CFLAGS) $(YAML_CFLAGS) \
+	$(JSON_CFLAGS) $(SQLITE_CFLAGS) $(SMARTCOLS_CFLAGS) $(CHECK_CFLAGS) $(SLURM_CFLAGS) -fopenmp
+.PHONY: lint
+lint:
+	@CC='$(CC)' $(srcdir)/contrib/lint $(LINT) -- $(LINT_FLAGS)
 
 # Benchmarks: each prints JSON.
 EXTRA_DIST += contrib/bench/launch contrib/bench/ompregion contrib/bench/realnode contrib/bench/rebind \
 	contrib/bench/waitpolicy contrib/programs/ring.c
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
-contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c
+contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c contrib/bench/number.h
 contrib_bench_bin_launchpairs_LDADD = -lm
 include contrib/bench/realmix/local.mk
 
@@ -17,3 +27,8 @@ dist_check_SCRIPTS += contrib/examples/test_examples.sh
 TESTS += contrib/examples/test_examples.sh
 include contrib/bench/model/local.mk
 include contrib/bench/load/local.mk
+
+# Which lines the tests run, by room: in coverage/ of the build folder (see contrib/coverage).
+.PHONY: coverage
+coverage:
+	@$(srcdir)/contrib/coverage

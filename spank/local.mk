@@ -25,9 +25,9 @@ spank_spank_coloc_la_SOURCES = \
 EXTRA_spank_spank_coloc_la_DEPENDENCIES = $(srcdir)/spank/plugin.map
 spank_spank_coloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 spank_spank_coloc_la_CFLAGS = $(WARN_CFLAGS) -O2 -fno-common -fvisibility=hidden \
-	-fstack-protector-strong
+	-fstack-protector-strong $(COVERAGE_CFLAGS)
 spank_spank_coloc_la_LDFLAGS = -module -avoid-version -shared \
-	-Wl,-z,now -Wl,-z,relro -Wl,--version-script=$(srcdir)/spank/plugin.map
+	-Wl,-z,now -Wl,-z,relro -Wl,--version-script=$(srcdir)/spank/plugin.map $(COVERAGE_CFLAGS)
 endif
 
 # The same files for the unit tests, with the tests' flags.

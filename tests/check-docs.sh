@@ -3,12 +3,14 @@
 #
 # check-docs.sh - the manual pages name what the sources have: every key of coloc.yaml with its
 # range, default and reload column, every option of srun with its variable, every key of
-# plugstack.conf, every option of colocd, every launch variable. And CITATION.cff has the version,
-# links between pages lead somewhere.
+# plugstack.conf, every option of colocd, every launch variable. And one version
+# stands everywhere, make's targets are listed, links between pages lead somewhere.
 set -eu
 
 top=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 failed=0
+pages='doc/coloc.7 nodesvc/coloc.yaml.5 nodesvc/colocd.8 nodesvc/ctl/colocctl.1
+  nodesvc/report/colocacct.1 nodesvc/runtime/libcoloc.3 nodesvc/sim/colocsim.1 spank/spank_coloc.8'
 
 # The page's text without roff's escapes.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$top/$1"; }
@@ -89,13 +91,33 @@ check_keys() {
     }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf_keys.c" || failed=1
 }
 
-# The version that one cites is the one that is built.
-check_citation() {
+# One semantic version, wherever it stands.
+check_version() {
+  rc=0
   built=$(sed -n 's/^AC_INIT(\[coloc\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
-  cited=$(sed -n 's/^version: *//p' "$top/CITATION.cff")
-  [ -n "$built" ] && [ "$built" = "$cited" ] && return
-  echo "check-docs: CITATION.cff is of version '$cited', configure.ac of '$built'" >&2
-  return 1
+  printf '%s\n' "$built" | grep -Eqx '(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}(-[0-9A-Za-z.-]+)?' || {
+    echo "check-docs: configure.ac: '$built' is no semantic version" >&2
+    return 1
+  }
+  while read -r page found; do
+    [ "$found" = "$built" ] && continue
+    echo "check-docs: $page is of version '$found', configure.ac of '$built'" >&2
+    rc=1
+  done <<END
+CITATION.cff $(sed -n 's/^version: *//p' "$top/CITATION.cff")
+NEWS.md $(sed -n 's/^## \([0-9][^ ]*\).*/\1/p' "$top/NEWS.md" | head -1)
+debian/changelog $(sed -n '1s/^coloc (\([^)-]*\).*/\1/p' "$top/debian/changelog")
+contrib/rpm/coloc.spec $(sed -n 's/^Version: *//p' "$top/contrib/rpm/coloc.spec")
+$(for page in $pages; do
+    echo "$page $(sed -n 's/^\.TH .*"coloc \([^"]*\)".*/\1/p' "$top/$page")"
+  done)
+END
+  return "$rc"
+}
+
+# Each target that is called by name is in CONTRIBUTING.md, which `make help` prints.
+targets() {
+  (cd "$top" && sed -n 's/^\.PHONY: *//p' Makefile.am ./*/local.mk ./*/*/*.mk) | grep -vx help | sort -u
 }
 
 # What version 1.2.0 of the Citation File Format asks of a file and of each reference.
@@ -147,8 +169,9 @@ check_links() {
 }
 
 check_keys
-check_citation || failed=1
 check_citation_form || failed=1
+check_version || failed=1
+targets | sed 's/^/make /' | have CONTRIBUTING.md target || failed=1
 (cd "$top" && check_links) || failed=1
 sed -n 's/.*\] = { *"\(coloc[a-z-]*\)".*/--\1/p' "$top/spank/opts.c" |
   have doc/coloc.7 option || failed=1

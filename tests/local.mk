@@ -10,6 +10,23 @@ UNIT_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 RUN_LIST = COLOC_SRCDIR='$(abs_top_srcdir)' COLOC_BUILDDIR='$(abs_top_builddir)' $(srcdir)/tests/run-list
 dist_check_SCRIPTS += tests/packages.sh tests/run-list tests/compat-table
 
+# The unit tests with valgrind (one process each: leaks of what a test forked would be its own), and
+# in asan/ of the build folder with AddressSanitizer, LeakSanitizer and UBSan.
+VALGRIND_TESTS = $(filter-out %.sh,$(filter tests/unit/test_%,$(TESTS)))
+VALGRIND = valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite
+.PHONY: check-valgrind
+check-valgrind:
+	@CK_FORK=no CK_TIMEOUT_MULTIPLIER=30 $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(VALGRIND_TESTS)' \
+	  LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
+
+.PHONY: check-asan
+check-asan:
+	@$(MKDIR_P) asan && cd asan && \
+	{ test Makefile -nt '$(abs_top_srcdir)/configure' || '$(abs_top_srcdir)/configure' \
+	  --enable-sanitizers CC='$(CC)' CFLAGS='-g -O1' >configure.out 2>&1 || \
+	  { tail -5 configure.out; exit 1; }; } && \
+	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(AM_MAKEFLAGS) check
+
 include tests/guest/local.mk
 TESTS += tests/check-chaos-sum.sh
 dist_check_SCRIPTS += tests/check-chaos-sum.sh

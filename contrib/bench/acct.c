@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "contrib/bench/number.h"
 #include "nodesvc/record/record_internal.h"
 
 #define NS   INT64_C(1000000000)
@@ -207,6 +208,7 @@ static int bench(const char *program, const char *keep, int n)
 		rc = report(program, dir, n, "all, lines", 1, "uts0", "now", "-P");
 	if (!keep) {
 		snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+		/* NOLINTNEXTLINE(cert-env33-c): a folder that we made */
 		if (system(command) != 0)
 			fprintf(stderr, "acct: %s stays\n", dir);
 	}
@@ -228,7 +230,7 @@ int main(int argc, char **argv)
 	printf("{\"bench\": \"acct\", \"provenance\": \"measured\", \"results\": [");
 	fflush(stdout); /* before a fork: the child would print it too */
 	for (; rc == 0 && i < argc; i++, n++)
-		rc = bench(argv[1], keep, atoi(argv[i]));
+		rc = bench(argv[1], keep, number_int("RECORDS", argv[i]));
 	for (size_t k = 0; rc == 0 && n == 0 && k < sizeof(SIZE) / sizeof(SIZE[0]); k++)
 		rc = bench(argv[1], keep, SIZE[k]);
 	printf("]}\n");

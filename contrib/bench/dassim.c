@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contrib/bench/number.h"
 #include "contrib/bench/papersim/svg.h"
 #include "nodesvc/sim/task_eval.h"
 #include "nodesvc/sim/task_preset.h"
@@ -84,7 +85,7 @@ static void run_list(struct arena *a, const char *const *policy, int n)
 		.seed = 1,
 		.most_s = MOST_S,
 	};
-	struct task_result *r = calloc((size_t)(n * runs), sizeof(*r));
+	struct task_result *r = calloc((size_t)n * (size_t)runs, sizeof(*r));
 	struct errbuf err = {"out of memory"};
 
 	need(r ? 0 : -1, &err);
@@ -478,7 +479,7 @@ int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i += 2) {
 		if (i + 1 < argc && strcmp(argv[i], "--runs") == 0)
-			runs = atoi(argv[i + 1]);
+			runs = number_int("--runs", argv[i + 1]);
 		else if (i + 1 < argc && strcmp(argv[i], "--plots") == 0)
 			plots = argv[i + 1];
 		else

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "contrib/bench/machinetime.h"
+#include "contrib/bench/number.h"
 #include "tests/unit/busy_node.h"
 #include "tests/unit/count_alloc.h"
 
@@ -194,7 +195,7 @@ static int run_policy(const struct wish *w, const char *spec, bool *first)
 		n = measure_policy(w, spec, now, &other);
 		if (n < 0)
 			return 1;
-		if (other.foreign + other.steal < least.foreign + least.steal) {
+		if (i == 0 || other.foreign + other.steal < least.foreign + least.steal) {
 			least = other;
 			memcpy(best, now, sizeof(best));
 		}
@@ -285,16 +286,16 @@ int main(int argc, char **argv)
 			w.policy = optarg;
 			break;
 		case 'n':
-			w.jobs = atoi(optarg);
+			w.jobs = number_int("--jobs", optarg);
 			break;
 		case 's':
-			w.sockets = atoi(optarg);
+			w.sockets = number_int("--sockets", optarg);
 			break;
 		case 'd':
-			w.decisions = atoi(optarg);
+			w.decisions = number_int("--decisions", optarg);
 			break;
 		case 't':
-			w.tries = atoi(optarg);
+			w.tries = number_int("--tries", optarg);
 			break;
 		default:
 			return usage(c == 'h' ? stdout : stderr, c == 'h' ? 0 : 2);

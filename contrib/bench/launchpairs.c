@@ -40,6 +40,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "contrib/bench/number.h"
+
 #define ROUNDS_MAX      1000
 #define ROUNDS_MIN      30
 #define BLOCK           10
@@ -61,8 +63,6 @@ static pid_t ours[16];
 static int n_ours;
 static double ms[ARMS][ROUNDS_MAX];
 static int failed;
-
-extern char **environ;
 
 static void die(const char *what)
 {
@@ -333,7 +333,7 @@ static void usage(void)
 static void read_ours(char *list)
 {
 	for (char *p = strtok(list, ","); p && n_ours < 16; p = strtok(NULL, ","))
-		ours[n_ours++] = atoi(p);
+		ours[n_ours++] = number_int("--ours", p);
 }
 
 int main(int argc, char **argv)
@@ -367,13 +367,13 @@ int main(int argc, char **argv)
 			opt.policy = optarg;
 			break;
 		case 'n':
-			opt.pairs = atoi(optarg);
+			opt.pairs = number_int("--pairs", optarg);
 			break;
 		case 'w':
-			opt.half_width_ms = atof(optarg);
+			opt.half_width_ms = number_real("--half-width", optarg);
 			break;
 		case 'u':
-			opt.bound_ms = atof(optarg);
+			opt.bound_ms = number_real("--bound", optarg);
 			break;
 		case 'o':
 			read_ours(optarg);

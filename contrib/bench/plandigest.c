@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contrib/bench/number.h"
 #include "nodesvc/engine/engine.h"
 
 #define MAX_JOBS   80
@@ -320,7 +321,7 @@ static int run_spec(const char *spec, int sequences)
 
 int main(int argc, char **argv)
 {
-	int sequences = argc > 1 ? atoi(argv[1]) : 100, rc = 0;
+	int sequences = argc > 1 ? number_int("SEQUENCES", argv[1]) : 100, rc = 0;
 
 	if (argc > 2 || sequences < 1) {
 		fputs("Usage: plandigest [SEQUENCES]\nA digest of the plans for random views, per "

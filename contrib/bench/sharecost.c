@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "contrib/bench/machinetime.h"
+#include "contrib/bench/number.h"
 
 #define JOBS_MAX    4
 #define THREADS_MAX 64
@@ -98,6 +99,7 @@ static void barrier_sleep(struct thread *t)
 	for (bool over = false; !over;) {
 		work(WORK_US);
 		/* One thread decides for all, or some would wait for ever. */
+		/* NOLINTNEXTLINE(bugprone-posix-return): POSIX lets it return -1, here alone */
 		if (pthread_barrier_wait(&t->job->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
 			last = stopped(t->job);
 			t->job->done++;
@@ -318,7 +320,7 @@ static void calibrate(void)
 
 int main(int argc, char **argv)
 {
-	double seconds = argc > 1 ? atof(argv[1]) : 0.5;
+	double seconds = argc > 1 ? number_real("SECONDS", argv[1]) : 0.5;
 	int threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	struct shared *s =
 		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

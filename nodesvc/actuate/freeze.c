@@ -300,8 +300,10 @@ bool freezer_is_suspended(const struct freezer_hold *h)
 
 int freezer_watch(struct freezer *f, struct errbuf *err)
 {
+	/* NOLINTBEGIN(misc-redundant-expression): O_LARGEFILE is 0 on 64 bits only */
 	f->watch_fd = fanotify_init(
 		FAN_CLASS_NOTIF | FAN_NONBLOCK | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC | O_LARGEFILE);
+	/* NOLINTEND(misc-redundant-expression) */
 	if (f->watch_fd >= 0)
 		return 0;
 	return err_set(err, -errno, "fanotify: %s: Slurm's suspend could not be told from ours",

@@ -21,11 +21,17 @@ static char *say(char *buf, size_t size, const char *fmt, ...)
 	return buf;
 }
 
+static char *say_nothing(char *buf)
+{
+	*buf = '\0';
+	return buf;
+}
+
 char *say_percent(struct json_object *step, const char *signal, char *buf, size_t size)
 {
 	double value = show_double(show_get(show_get(step, "signals"), signal), "value");
 
-	return isnan(value) ? say(buf, size, "%s", "") : say(buf, size, "%.0f%%", value * 100);
+	return isnan(value) ? say_nothing(buf) : say(buf, size, "%.0f%%", value * 100);
 }
 
 char *say_rate(struct json_object *step, const char *signal, char *buf, size_t size)
@@ -33,8 +39,9 @@ char *say_rate(struct json_object *step, const char *signal, char *buf, size_t s
 	struct json_object *s = show_get(show_get(step, "signals"), signal);
 	char value[32];
 
-	show_si(show_double(s, "value"), value, sizeof(value));
-	return say(buf, size, *value ? "%s %s" : "", value, show_text(s, "provenance"));
+	if (!*show_si(show_double(s, "value"), value, sizeof(value)))
+		return say_nothing(buf);
+	return say(buf, size, "%s %s", value, show_text(s, "provenance"));
 }
 
 char *say_policy(struct json_object *step, char *buf, size_t size)
@@ -100,20 +107,23 @@ char *say_speed(struct json_object *f, char *buf, size_t size)
 
 char *say_slowdown(struct json_object *f, char *buf, size_t size)
 {
-	return say(buf, size, *show_text(f, "ntt_full") ? "%.3f of the whole node alone" : "",
-		show_double(f, "ntt_full"));
+	if (!*show_text(f, "ntt_full"))
+		return say_nothing(buf);
+	return say(buf, size, "%.3f of the whole node alone", show_double(f, "ntt_full"));
 }
 
 char *say_corun(struct json_object *f, char *buf, size_t size)
 {
-	return say(buf, size, *show_text(f, "stp_full") ? "STP %.3f, ANTT %.3f" : "",
-		show_double(f, "stp_full"), show_double(f, "antt_full"));
+	if (!*show_text(f, "stp_full"))
+		return say_nothing(buf);
+	return say(buf, size, "STP %.3f, ANTT %.3f", show_double(f, "stp_full"),
+		show_double(f, "antt_full"));
 }
 
 char *say_gain(struct json_object *f, char *buf, size_t size)
 {
 	if (!*show_text(f, "gain_placement"))
-		return say(buf, size, "%s", "");
+		return say_nothing(buf);
 	return say(buf, size, "%.3f (%.3f to %.3f) by placement, %s windows, by %s",
 		show_double(f, "gain_placement"), show_double(f, "gain_placement_lo"),
 		show_double(f, "gain_placement_hi"), show_text(f, "windows"),

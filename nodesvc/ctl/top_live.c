@@ -185,11 +185,13 @@ int top_live(struct top_fetch *f, struct top_view *v, int64_t delay_ns, int64_t 
 	int rc, sig;
 
 	f->want = want;
+	/* cppcheck-suppress autoVariables; taken back below */
 	f->arg = &l;
 	watch_signals(&before);
 	rc = top_term_open(err);
 	if (rc < 0) {
 		unwatch_signals(&before);
+		f->arg = NULL;
 		return rc;
 	}
 	while (rc == 0 && !l.quit && !end_signal) {
@@ -205,6 +207,7 @@ int top_live(struct top_fetch *f, struct top_view *v, int64_t delay_ns, int64_t 
 			rc = wait_and_serve(&l, &before);
 	}
 	top_term_close();
+	f->arg = NULL;
 	sig = end_signal;
 	unwatch_signals(&before);
 	if (sig)

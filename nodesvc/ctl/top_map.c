@@ -64,7 +64,7 @@ void top_map_read(struct top_map *ret, struct json_object *status)
 
 static bool gap_before(const struct top_map *m, int i)
 {
-	return m->has_gaps && i > 0 && m->core[i].domain != m->core[i - 1].domain;
+	return m->has_gaps && i > 0 && i < m->n_cores && m->core[i].domain != m->core[i - 1].domain;
 }
 
 int top_map_width(const struct top_map *m)

@@ -275,5 +275,6 @@ void top_model_sort(struct top_model *m, enum top_sort by, bool reverse)
 {
 	struct order o = {.by = by, .sign = reverse ? -1 : 1};
 
-	qsort_r(m->step, (size_t)m->n, sizeof(*m->step), compare, &o);
+	if (m->n > 0)
+		qsort_r(m->step, (size_t)m->n, sizeof(*m->step), compare, &o);
 }

@@ -12,12 +12,14 @@
  * Every PU of a set, ascending. Three loops in one: `continue` goes on with the next PU, but a
  * `break` leaves only the innermost; use return.
  */
+/* NOLINTBEGIN(bugprone-macro-parentheses): @pu is declared here */
 #define bits_for_each(pu, s, words)                                                                \
 	for (int pu##_word = 0; pu##_word < (words); pu##_word++)                                  \
 		for (uint64_t pu##_left = (s)->w[pu##_word]; pu##_left;                            \
 			pu##_left &= pu##_left - 1)                                                \
 			for (int pu = pu##_word * 64 + __builtin_ctzll(pu##_left), pu##_once = 1;  \
 				pu##_once; pu##_once = 0)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static inline bool bits_intersect(const struct coreset *a, const struct coreset *b, int words)
 {

@@ -56,6 +56,7 @@ engine_tests = \
 	tests/unit/test_grouping \
 	tests/unit/test_reference \
 	tests/unit/test_reference_cores \
+	tests/unit/test_sbmp \
 	tests/unit/test_sequence \
 	tests/unit/test_phase \
 	tests/unit/test_topo \
@@ -79,6 +80,9 @@ tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_das_SOURCES = tests/unit/test_das.c $(SMALL_NODE)
 tests_unit_test_das_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_das_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_sbmp_SOURCES = tests/unit/test_sbmp.c $(SMALL_NODE)
+tests_unit_test_sbmp_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sbmp_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_engine_view_SOURCES = tests/unit/test_engine_view.c $(SMALL_NODE)
 tests_unit_test_engine_view_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_engine_view_LDADD = $(ENGINE_TEST_LIBS)

@@ -31,6 +31,7 @@ live_scripts = \
 	tests/live/plugin-no-daemon.sh
 # End of live_scripts
 # Minutes long: `make check-live-full' has them too.
+full_scripts = tests/live/kinds.sh tests/live/pages-full.sh tests/live/users.sh
 full_scripts = tests/live/kinds.sh tests/live/pages-full.sh
 full_scripts = tests/live/kinds.sh tests/live/users.sh
 full_scripts = \

@@ -450,7 +450,7 @@ static void run_one(struct node *n, struct result *r)
 int main(int argc, char **argv)
 {
 	const char *why, *build = getenv("COLOC_BUILDDIR");
-	char colocd[512];
+	static char colocd[512];
 	bool first = true, has_reads = false;
 	struct reads reads;
 

@@ -168,7 +168,7 @@ static void set_defaults(struct options *o)
 	p->comm.value = 0.1;
 	p->wait.value = 0.5;
 	o->measure = (struct measure){
-		.private_bytes = 256 * 1024,
+		.private_bytes = UINT64_C(256) * 1024,
 		.runs = 3,
 		.tries = 5,
 		.limit = 0.02,
@@ -350,6 +350,7 @@ static void name_machine(char *ret, size_t size)
 
 static void name_tool(char *ret, size_t size)
 {
+	/* NOLINTNEXTLINE(cert-env33-c): a constant */
 	FILE *f = popen("valgrind --version 2>/dev/null", "re");
 
 	if (!f || !fgets(ret, (int)size, f))

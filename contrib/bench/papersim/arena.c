@@ -42,7 +42,7 @@ void run_arena(struct arena *a, const char *const *policy, int n)
 	free(a->r);
 	machine_done(&a->m);
 	need(machine_init(&a->m, a->topo, &a->params, &err), &err);
-	a->r = calloc((size_t)(n * a->e.n_combos), sizeof(*a->r));
+	a->r = calloc((size_t)n * (size_t)a->e.n_combos, sizeof(*a->r));
 	need(a->r ? 0 : -1, &err);
 	a->e.n_policies = n;
 	memcpy(a->e.policy, policy, (size_t)n * sizeof(*policy));

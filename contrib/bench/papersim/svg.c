@@ -130,7 +130,8 @@ void panel_draw(struct svg *s, const struct panel *p, const char *title, const c
 	int digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
 
 	put_rect(s, p->x, p->y, p->w, p->h, "none", "#444444");
-	for (double v = ceil(p->low / step - 1e-9) * step; v <= p->high + 1e-9 * step; v += step) {
+	for (long i = lround(ceil(p->low / step - 1e-9)); (double)i <= p->high / step + 1e-9; i++) {
+		double v = (double)i * step;
 		char text[32];
 
 		if (fabs(v) < step * 1e-6)

@@ -149,12 +149,12 @@ static void read_totals(const char *proc, struct look *l)
 	char path[160], text[512];
 
 	snprintf(path, sizeof(path), "%s/stat", proc);
-	if (!read_file(path, text, sizeof(text)))
+	if (!read_file(path, text, sizeof(text)) ||
+		sscanf(text,
+			"cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+			" %" SCNu64 " %" SCNu64,
+			&v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) != 8)
 		return;
-	sscanf(text,
-		"cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		" %" SCNu64 " %" SCNu64,
-		&v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
 	for (int i = 0; i < 8; i++)
 		l->total += v[i];
 	l->idle = v[3] + v[4];

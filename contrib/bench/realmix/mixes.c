@@ -60,7 +60,7 @@ static const struct mix mixes[] = {
 
 #define POLICY(policy, what)                                                                       \
 	{                                                                                          \
-		.name = policy, .option = { "--coloc-policy=" what }                               \
+		.name = (policy), .option = { "--coloc-policy=" what }                             \
 	}
 static const struct arm arms[] = {
 	{.name = "plain", .kind = ARM_PEER},
@@ -207,7 +207,7 @@ int mix_prepare(
 			if (strstr(base->program[p].argv[a], "{inputs}") && access(arg[p][a], R_OK))
 				rc = err_set(err, -errno, "%s: %s", arg[p][a], strerror(errno));
 		}
-		if (!rc && access(prog->argv[0], X_OK))
+		if (!rc && prog->argv[0] && access(prog->argv[0], X_OK))
 			rc = err_set(err, -errno, "%s: %s", prog->argv[0], strerror(errno));
 	}
 	return rc;

@@ -151,7 +151,7 @@ static void check_list(
 
 		if (also && in_list(also, w))
 			continue;
-		while (known(i) && strcmp(known(i), w))
+		while (known(i) && strcmp(known(i), w) != 0)
 			i++;
 		if (!known(i)) {
 			fprintf(stderr, "realmix: %s: '%s' is none of:", option, w);
@@ -366,7 +366,7 @@ static int solos(struct setting *s, const struct mix *mix, struct measured *ret,
 	for (int p = 0; p < mix->n; p++) {
 		int same = 0, rc;
 
-		while (same < p && strcmp(mix->program[same].name, mix->program[p].name))
+		while (same < p && strcmp(mix->program[same].name, mix->program[p].name) != 0)
 			same++;
 		if (same < p) {
 			solo[p] = solo[same];
@@ -468,7 +468,6 @@ static int run_mix(struct setting *s, const struct args *a, const struct mix *ba
 
 static void prepare_environment(void)
 {
-	extern char **environ;
 	struct sigaction act = {.sa_handler = on_signal};
 	sigset_t child;
 
@@ -478,9 +477,9 @@ static void prepare_environment(void)
 	for (char **e = environ; *e;) {
 		char name[128];
 
-		if ((strncmp(*e, "SLURM_", 6) && strncmp(*e, "COLOC_", 6) &&
-			    strncmp(*e, "SLURMD_", 7)) ||
-			!strncmp(*e, "SLURM_CONF=", 11)) {
+		if ((strncmp(*e, "SLURM_", 6) != 0 && strncmp(*e, "COLOC_", 6) != 0 &&
+			    strncmp(*e, "SLURMD_", 7) != 0) ||
+			strncmp(*e, "SLURM_CONF=", 11) == 0) {
 			e++;
 			continue;
 		}
@@ -502,7 +501,7 @@ static void show_log(FILE *log)
 
 	rewind(log);
 	while (fgets(line, sizeof(line), log))
-		if (strncmp(line, "program=", 8))
+		if (strncmp(line, "program=", 8) != 0)
 			fprintf(stderr, "realmix: srun: %s", line);
 }
 

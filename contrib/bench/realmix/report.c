@@ -258,8 +258,8 @@ static const char *text_of(struct json_object *o, const char *key)
 
 static int print_dag(struct report *r, struct errbuf *err)
 {
-	struct json_object *root, *results;
-	char text[4][64], line[256] = "";
+	struct json_object *root = NULL, *results = NULL;
+	char text[4][64] = {{0}}, line[256] = "";
 	bool met = false;
 	int rc = open_results(r->in->dag, "dag", &root, &results, err);
 
@@ -296,8 +296,8 @@ static int print_dag(struct report *r, struct errbuf *err)
 
 static int print_rebind(struct report *r, struct errbuf *err)
 {
-	struct json_object *root, *results;
-	char text[2][64];
+	struct json_object *root = NULL, *results = NULL;
+	char text[2][64] = {{0}};
 	int rc = open_results(r->in->rebind, "rebind", &root, &results, err);
 
 	if (rc)
@@ -330,8 +330,8 @@ static int print_rebind(struct report *r, struct errbuf *err)
 
 static int print_omp_region(struct report *r, struct errbuf *err)
 {
-	struct json_object *root, *results;
-	char text[2][64];
+	struct json_object *root = NULL, *results = NULL;
+	char text[2][64] = {{0}};
 	int rc = open_results(r->in->omp_region, "ompregion", &root, &results, err);
 
 	if (rc)

@@ -17,6 +17,7 @@
 
 #define ARGS_MAX   64
 #define BATCH_NAME "realmix-batch"
+#define OF_BATCH   "--name=" BATCH_NAME
 
 /* Starts @argv with standard output and error to @fd, out of reach of the terminal's ^C: the
  * caller decides when its steps end. */
@@ -204,8 +205,8 @@ pid_t slurm_batch(const struct slurm_node *node, const char *const *argv, int ra
 int slurm_batch_end(struct errbuf *err)
 {
 	char text[4096];
-	char *const cancel[] = {"scancel", "-Q", "--name=" BATCH_NAME, NULL};
-	char *const left[] = {"squeue", "-h", "-o", "%A", "--name=" BATCH_NAME, NULL};
+	char *const cancel[] = {"scancel", "-Q", OF_BATCH, NULL};
+	char *const left[] = {"squeue", "-h", "-o", "%A", OF_BATCH, NULL};
 	int rc = ask(cancel, text, sizeof(text), err);
 
 	for (int i = 0; rc == 0 && i < 200; i++) {

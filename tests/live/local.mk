@@ -38,8 +38,6 @@ full_scripts = \
 	tests/live/saved-view.sh \
 	tests/live/users.sh
 # End of full_scripts
-full_scripts = tests/live/kinds.sh tests/live/saved-view.sh tests/live/users.sh
-full_scripts = tests/live/kinds.sh tests/live/users.sh
 # These compare speeds: `make check-speed' runs them, on a machine that does nothing else.
 speed_scripts = \
 	tests/live/corun.sh \

@@ -88,9 +88,10 @@ some "$commands" 4 "colocsim --help"
 for c in $commands; do
   own=$(taken "nodesvc/sim/${c}_cmd.c" | grep -vx -e --help)
   some "$own" 2 "nodesvc/sim/${c}_cmd.c"
-  text=$(section nodesvc/sim/colocsim.1 "${c^^}"; section nodesvc/sim/colocsim.1 SYNOPSIS)
-  # Of another command it may speak.
-  help=$("$bin/colocsim" "$c" --help | sed 's/colocsim [a-z]* --[a-z]*//' | named)
+  text=$(section nodesvc/sim/colocsim.1 "${c^^}"; section nodesvc/sim/colocsim.1 SYNOPSIS
+    section nodesvc/sim/colocsim.1 "Policies of your own")
+  # Of another command, also of colocctl, it may speak.
+  help=$("$bin/colocsim" "$c" --help | sed -E 's/coloc(sim|ctl) [a-z]+ --[a-z-]+//' | named)
   within "$own" "$help" "colocsim $c --help does not name"
   within "$help" "$own" "colocsim $c --help names what it does not take"
   within "$own" "$(named <<<"$text")" "colocsim.1, $c, does not name"

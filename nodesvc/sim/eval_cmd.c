@@ -235,10 +235,11 @@ static int split_policies(struct setup *s)
 	if (!text)
 		return SIM_FAILED;
 	while ((one = strsep(&rest, ","))) {
-		char *spec = s->spec[s->e.n_policies];
+		char *spec;
 
 		if (s->e.n_policies == EVAL_POLICIES_MAX)
 			return usage("--policies: more than %s", "32");
+		spec = s->spec[s->e.n_policies];
 		if (!*one)
 			return usage("--policies: an empty name in '%s'", s->a.policies);
 		if (strlen(one) >= SPEC_MAX)

@@ -23,7 +23,6 @@ live_scripts = \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/nodes.sh \
-	tests/live/pages.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \
 	tests/live/plugin-churn.sh \
@@ -34,6 +33,7 @@ live_scripts = \
 full_scripts = \
 	tests/live/guard.sh \
 	tests/live/kinds.sh \
+	tests/live/pages.sh \
 	tests/live/pages-full.sh \
 	tests/live/saved-view.sh \
 	tests/live/users.sh

@@ -364,8 +364,8 @@ static void say_why(const struct daemon *d, char *buf, size_t size)
 	if (localtime_r(&t, &tm))
 		strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(buf, size,
-		"guard: %.40s made these programs %.3f (%.3f to %.3f) as fast as Slurm's "
-		"placement; in quarantine until %s",
+		"guard: %.20s made these programs %.3g (%.3g to %.3g) as fast as Slurm's "
+		"placement; in quarantine until %.19s",
 		j->policy, judged.ratio, judged.lo, judged.hi, until);
 }
 

@@ -82,7 +82,7 @@ static void open_daemon(struct daemon *d)
 	FUZZ_ASSERT(ledger_open(&d->ledger, ":memory:", "boot", &err) == 0);
 	d->record = store();
 	FUZZ_ASSERT(actuate_open(&d->actuate, &d->root, d->ledger, &topo->all, &err) == 0);
-	counters_choose(&d->counters, "none");
+	counters_choose(&d->counters, "none", NULL);
 	FUZZ_ASSERT(decide_open(d, &err) == 0);
 }
 

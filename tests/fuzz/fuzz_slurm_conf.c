@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put(names[i], text ? text : "");
 		free(text);
 	}
-	rc = slurm_conf_load(&c, fuzz_dir(), &err);
+	rc = slurm_conf_load(&c, fuzz_dir(), 1000, &err);
 	FUZZ_ASSERT((rc == 0) == (c != NULL));
 	if (c)
 		check_slurm(

@@ -47,7 +47,7 @@ END_TEST
 START_TEST(too_many_options_are_refused)
 {
 	struct policy_option option[33];
-	char key[33][8];
+	char key[33][16];
 	struct policy_cfg cfg = {.max_jobs = 4, .option = option, .n_options = 33};
 
 	for (int i = 0; i < 33; i++) {

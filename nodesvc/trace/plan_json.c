@@ -156,6 +156,11 @@ static bool tell(const char *path, json_object *a, json_object *b, char *ret, si
 	return true;
 }
 
+static bool is_number(json_object *o)
+{
+	return json_object_is_type(o, json_type_int) || json_object_is_type(o, json_type_double);
+}
+
 static bool differ(json_object *a, json_object *b, const char *path, char *ret, size_t size)
 {
 	char below[200];
@@ -176,7 +181,7 @@ static bool differ(json_object *a, json_object *b, const char *path, char *ret, 
 		{
 			snprintf(below, sizeof(below), "%.150s%s%.40s", path, *path ? "." : "",
 				name);
-			if (!json_object_object_get_ex(a, name, NULL))
+			if (!json_object_object_get_ex(a, name, NULL) && added)
 				return tell(below, NULL, added, ret, size);
 		}
 		return false;
@@ -193,10 +198,7 @@ static bool differ(json_object *a, json_object *b, const char *path, char *ret, 
 		return n != json_object_array_length(b) && tell(path, a, b, ret, size);
 	}
 	/* 3 was written for 3.0: the type tells nothing, the bits of the value do. */
-	if (a && b &&
-		json_object_is_type(a, json_type_string) ==
-			json_object_is_type(b, json_type_string) &&
-		!json_object_is_type(a, json_type_string)) {
+	if (is_number(a) && is_number(b)) {
 		double x = json_object_get_double(a), y = json_object_get_double(b);
 
 		return memcmp(&x, &y, sizeof(x)) != 0 && tell(path, a, b, ret, size);

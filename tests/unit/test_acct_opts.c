@@ -77,6 +77,7 @@ START_TEST(environment_names_the_socket_for_root_too)
 	ck_assert_int_eq(parse(0, NULL, NULL, NULL), 0);
 	ck_assert_ptr_null(opts.store);
 	ck_assert_str_eq(opts.socket, "/y");
+	acct_opts_done(&opts);
 	ck_assert_int_eq(parse(0, "--store=.", NULL, NULL), 0);
 	ck_assert_str_eq(opts.store, ".");
 }

@@ -566,6 +566,31 @@ START_TEST(new_engine_in_the_middle_is_made_again)
 }
 END_TEST
 
+static const struct {
+	const char *a, *b;
+	bool differ;
+} pairs[] = {
+	{"{\"x\":1}", "{\"x\":1,\"y\":null}", false}, /* null: as if it were not there */
+	{"{\"x\":1}", "{\"x\":1,\"y\":0}", true},
+	{"{\"x\":{\"y\":1}}", "{\"x\":[1,2]}", true},
+	{"{\"x\":{}}", "{\"x\":0}", true},
+	{"{\"x\":true}", "{\"x\":1}", true},
+	{"{\"x\":3}", "{\"x\":3.0}", false},
+	{"{\"x\":\"3\"}", "{\"x\":3}", true},
+};
+
+START_TEST(plans_differ_both_ways_round)
+{
+	json_object *a = json_tokener_parse(pairs[_i].a), *b = json_tokener_parse(pairs[_i].b);
+	char where[160];
+
+	ck_assert_int_eq(plan_json_diff(a, b, where, sizeof(where)), pairs[_i].differ);
+	ck_assert_int_eq(plan_json_diff(b, a, where, sizeof(where)), pairs[_i].differ);
+	json_object_put(a);
+	json_object_put(b);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("trace");
@@ -591,6 +616,8 @@ int main(void)
 	tcase_add_test(t, changed_bit_of_a_score_is_found);
 	tcase_add_loop_test(t, bad_trace_is_refused_with_line_and_field, 0,
 		(int)(sizeof(bad) / sizeof(bad[0])));
+	tcase_add_loop_test(
+		t, plans_differ_both_ways_round, 0, (int)(sizeof(pairs) / sizeof(pairs[0])));
 	suite_add_tcase(s, t);
 
 	t = tcase_create("recordings end well");

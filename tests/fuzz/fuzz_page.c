@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		case 2: /* every slot at once */
 			for (int i = 0; i < COLOC_SLOTS; i++)
-				r.slot[i].pid = (int32_t)word + (data[1] & 1 ? i : 0);
+				r.slot[i].pid =
+					(int32_t)((uint32_t)word + (data[1] & 1 ? (uint32_t)i : 0));
 			break;
 		case 3:
 			r.slot[data[1]].pid = (int32_t)word;

@@ -49,7 +49,7 @@ ok "nothing of ours is left to put back" wait_for 5 ledger_is 0
 is "$(cpuset_of left) $(cpuset_of right)" "0-1 0-1" "they are where Slurm had them"
 like "$(ctl explain 1.0)" '^Guard +worse: 0\.[0-9]+ \(0\.[0-9]+ to 0\.[0-9]+\) of the speed under Slurm.s placement with gang,[^ ]*, [0-9]+ windows, by app; in quarantine until 20' "explain tells by how much"
 like "$(ctl explain 1.0)" '^Reason +guard: gang,[^ ]* made these programs 0\.' "and that this is why"
-like "$(ctl quarantine)" '^[0-9a-f]{8} +gang,[^ ]* +quarantined +0\.[0-9]+ .* app +23:[0-9:]+ +yes +left@root:2 \+ right@root:2$' "the operator sees the set"
+like "$(ctl quarantine)" '^[0-9a-f]{8} +gang,[^ ]* +quarantined +0\.[0-9]+ .* app +(1-00:00:00|23:[0-9:]+) +yes +left@root:2 \+ right@root:2$' "the operator sees the set"
 told() { grep -qx 'coloc_guard_quarantined_sets 1' "$tmp/coloc.prom" && grep -qx 'coloc_guard_held_steps 2' "$tmp/coloc.prom"; }
 ok "so does Prometheus" wait_for 10 told
 row_is() { [ "$(acct -n -P -j "$1" -o Policy,Guard)" = "$2" ]; }

@@ -186,13 +186,17 @@ START_TEST(a_phase_of_which_nothing_was_seen_is_not_known_again)
 
 	open_world(&w, "sbmp-pp,phase=width", 1);
 	for (int change = 0; change < 3; change++) {
+		w.x.v.n_events = 0;
 		w.experiments = 0;
 		for (int s = 0; s < 4 && w.experiments < 4; s++)
 			second(&w);
 		ck_assert_int_eq(w.experiments, 4);
 		second(&w); /* the results */
-		w.event[w.x.v.n_events++] =
-			(struct event){.type = EVENT_PHASE, .job = w.x.job[0].id};
+		w.event[0] = (struct event){.type = EVENT_PHASE, .job = w.x.job[0].id};
+		w.x.v.n_events = 1;
+		w.x.v.event = w.event;
+		small_node_decide(&w.x); /* without a sample */
+		ck_assert_int_eq(w.x.plan.n_experiments, 4);
 	}
 	small_node_close(&w.x);
 }

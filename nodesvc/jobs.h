@@ -82,6 +82,7 @@ struct pace {
 	int64_t run_at_ns;    /* on the step's own clock; 0: nothing to compare with */
 	double running;       /* cores it ran on at the last reading; NAN unknown */
 	int64_t read_ns;      /* time of the last reading; 0 none */
+	int64_t read_own_ns;  /* the same on the step's own clock */
 	bool confirm;         /* the last reading told of a change */
 	int restless;         /* readings to come at every interval */
 	int64_t verified_ns;  /* reconcile.c: its cpuset was read */

@@ -500,6 +500,7 @@ void decide_tick(void *daemon)
 		attach_beat(d, now_ns);
 	}
 	lifecycle_flush(d);
+	store_checkpoint(d, now_ns);
 	recording_check(d);
 	if (d->jobs.n == 0) {
 		/* Nothing to watch: an idle node costs no wake-ups. */

@@ -139,10 +139,12 @@ struct step {
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
-	bool dirty;         /* its accounting row is to be written */
-	bool kept;          /* it is in the store */
-	int64_t carried_ns; /* when its figures were put there last; monotonic */
-	bool was_placed;    /* adopted with a placement of ours */
+	bool dirty;                  /* its accounting row is to be written */
+	bool kept;                   /* it is in the store */
+	int64_t carried_ns;          /* when its figures were put there last; monotonic */
+	bool flushing, flushed_kept; /* account.c: as they were before this tick's writing */
+	int64_t flushed_row_id;
+	bool was_placed; /* adopted with a placement of ours */
 
 	struct utilization *util;
 	struct counters *counters;

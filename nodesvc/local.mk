@@ -38,6 +38,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/ruling.c \
 	nodesvc/sample.c \
 	nodesvc/server.c \
+	nodesvc/settled.c nodesvc/settled.h \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/store.c \
 	nodesvc/track.c nodesvc/track.h \

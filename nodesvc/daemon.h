@@ -23,6 +23,7 @@
 
 struct server;
 struct rotate;
+struct threads;
 struct ptable;
 struct memory;
 struct quarantine;
@@ -64,6 +65,7 @@ struct daemon {
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate;         /* NULL: no guard, so no rotation */
+	struct threads *threads;       /* NULL until first needed */
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
 	struct resctrl *resctrl;       /* NULL: resctrl_why_not says why */

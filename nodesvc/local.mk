@@ -40,6 +40,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/server.c \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/store.c \
+	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c
 # End of libnodesvc_la_SOURCES

@@ -217,6 +217,7 @@ static void daemon_close(struct daemon *d)
 	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
+	threads_close(d);
 	memory_close(d);
 	if (d->resctrl && resctrl_clear(d->resctrl, &err) < 0)
 		log_error("resctrl at stop: %s", err.text);

@@ -74,6 +74,7 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 	p->keep = false;
 	p->observe = false;
 	p->score = NAN;
+	p->hysteresis_ms = 0;
 	p->moves = 0;
 	p->n_slices = 0;
 	p->n_experiments = 0;
@@ -92,6 +93,7 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 		j->cores = 0;
 		j->role = vj->excluded ? ROLE_EXCLUDED : ROLE_OWNER;
 		j->group = -1;
+		coreset_zero(&j->low);
 		j->n_lent = 0;
 		j->place_core = -1;
 		j->place_width = -1;
@@ -263,6 +265,23 @@ static int check_lent(struct check *c, int i)
 	return 0;
 }
 
+static int check_low(struct check *c, int i)
+{
+	const struct plan_job *j = &c->p->job[i];
+	struct coreset base;
+
+	if (coreset_is_empty(&j->low))
+		return 0;
+	if (c->p->hysteresis_ms < 1 || c->p->hysteresis_ms > PLAN_HYSTERESIS_MAX)
+		return broken(c, i, "has threads at low priority and no hysteresis");
+	if (j->role != ROLE_OWNER)
+		return broken(c, i, "has threads at low priority but is not an owner");
+	plan_base_coreset(&base, c->v, c->t, &c->v->job[i]);
+	if (!coreset_is_subset(&j->low, &base) || coreset_intersects(&j->low, &j->coreset))
+		return broken(c, i, "has low CPUs outside its envelope, or of its own");
+	return 0;
+}
+
 static int check_capacity(struct check *c)
 {
 	for (int d = 0; d < c->v->n_capacity && d < c->t->n_domains; d++) {
@@ -350,6 +369,8 @@ int plan_check(const struct plan *p, const struct view *v, const struct topo *t,
 			rc = check_overlap(&c, i);
 		if (!rc)
 			rc = check_lent(&c, i);
+		if (!rc)
+			rc = check_low(&c, i);
 	}
 	if (!rc && !p->observe)
 		rc = check_capacity(&c);

@@ -17,6 +17,7 @@
 #define PLAN_SLICES_MAX      32
 #define PLAN_EXPERIMENTS_MAX 32
 #define PLAN_EXPLAIN_MAX     16384
+#define PLAN_HYSTERESIS_MAX  1000 /* ms */
 #define CHECK_JOBS_MAX       1024 /* more live jobs than one node ever has cores for */
 
 enum plan_role {
@@ -41,6 +42,11 @@ struct plan_job {
 	enum plan_role role;
 	int group;                   /* jobs of one group share one coreset; -1 alone */
 	int place_core, place_width; /* das-*: leader core_lx and width; -1 none */
+	/*
+	 * Others' CPUs on which those of its threads run, at low priority, that have no CPU of its
+	 * own to themselves (priority.h); empty: priorities are nobody's threads' own.
+	 */
+	struct coreset low;
 	int n_lent;
 	char why[PLAN_WHY_MAX]; /* one sentence for explain */
 	/* Last: rarely used, and a decision should touch little memory. */
@@ -69,10 +75,11 @@ struct plan {
 	 * Not part of a recorded plan.
 	 */
 	bool urgent;
-	bool keep;    /* nothing to change: coresets equal the view's current ones */
-	bool observe; /* nobody is moved; overlaps are not ours (policy none) */
-	double score; /* the policy's own objective; NAN none */
-	int moves;    /* jobs whose coreset differs from view_job.current */
+	bool keep;         /* nothing to change: coresets equal the view's current ones */
+	bool observe;      /* nobody is moved; overlaps are not ours (policy none) */
+	double score;      /* the policy's own objective; NAN none */
+	int hysteresis_ms; /* of threads' priorities where jobs have low CPUs; else 0 */
+	int moves;         /* jobs whose coreset differs from view_job.current */
 	int n_slices;
 	struct plan_slice slice[PLAN_SLICES_MAX];
 	int n_experiments;

@@ -176,6 +176,16 @@ static void apply(struct world *w)
 			to->lent[to->n_lent].coreset = p->job[k].lent[l].coreset;
 			to->lent[to->n_lent++].donor = w->run_job[p->job[k].lent[l].donor];
 		}
+		for (int d = 0; d < p->n_jobs && to->n_lent < LENT_MAX; d++) {
+			struct coreset low;
+
+			/* Threads of low priority fill as those of a donee do. */
+			coreset_and(&low, &p->job[k].low, &p->job[d].coreset);
+			if (d == k || coreset_is_empty(&low))
+				continue;
+			to->lent[to->n_lent].coreset = low;
+			to->lent[to->n_lent++].donor = w->run_job[d];
+		}
 		w->current[w->run_job[k]] = to->own;
 	}
 	for (int i = 0; i < n && same; i++)

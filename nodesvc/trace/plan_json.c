@@ -62,6 +62,8 @@ static json_object *job_to_json(
 	json_object_object_add(o, "donors", donors);
 	json_object_object_add(o, "lent_from", lent);
 	json_object_object_add(o, "place", place);
+	if (!coreset_is_empty(&j->low))
+		json_object_object_add(o, "low", cpulist(&j->low));
 	json_object_object_add(o, "why", json_object_new_string(j->why));
 	return o;
 }
@@ -118,6 +120,8 @@ json_object *plan_to_json(
 	json_object_object_add(o, "score", number(p->score));
 	json_object_object_add(o, "moves", json_object_new_int(p->moves));
 	json_object_object_add(o, "jobs", jobs);
+	if (p->hysteresis_ms)
+		json_object_object_add(o, "hysteresis_ms", json_object_new_int(p->hysteresis_ms));
 	json_object_object_add(o, "slices", slices_to_json(p));
 	json_object_object_add(o, "experiments", experiments_to_json(p));
 	json_object_object_add(o, "explain", figures ? figures : json_object_new_object());

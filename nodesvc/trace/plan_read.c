@@ -86,6 +86,8 @@ static int read_job_key(struct reading *r, int i, const char *key, json_object *
 		return 0;
 	if (strcmp(key, "coreset") == 0)
 		return value_coreset(&r->w, key, o, &j->coreset);
+	if (strcmp(key, "low") == 0)
+		return value_coreset(&r->w, key, o, &j->low);
 	if (strcmp(key, "role") == 0)
 		return read_role(r, o, &j->role);
 	if (strcmp(key, "group") == 0)
@@ -285,6 +287,8 @@ static int read_key(struct reading *r, const char *key, json_object *o)
 		return read_jobs(r, o);
 	if (strcmp(key, "score") == 0)
 		return o ? value_double(&r->w, key, o, -INFINITY, INFINITY, &p->score) : 0;
+	if (strcmp(key, "hysteresis_ms") == 0)
+		return value_int(&r->w, key, o, 1, PLAN_HYSTERESIS_MAX, &p->hysteresis_ms);
 	if (strcmp(key, "observe") == 0)
 		return value_bool(&r->w, key, o, &p->observe);
 	if (strcmp(key, "explain") == 0)

@@ -24,12 +24,12 @@ struct flat_head {
 };
 
 struct flat_answer {
-	int fallback, refused, keep, observe, moves, n_slices, n_experiments;
+	int fallback, refused, keep, observe, moves, hysteresis_ms, n_slices, n_experiments;
 	double score;
 };
 
 struct flat_plan_job {
-	struct coreset coreset;
+	struct coreset coreset, low;
 	int cores, group, place_core, place_width, n_lent;
 	enum plan_role role;
 	char why[PLAN_WHY_MAX];

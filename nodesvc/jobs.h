@@ -25,6 +25,7 @@
 #include "nodesvc/rotate.h"
 #include "nodesvc/threads.h"
 #include "nodesvc/track.h"
+#include "nodesvc/ways.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
@@ -166,6 +167,7 @@ struct step {
 	bool lent_failed;
 	int64_t lent_changed_ns;
 	struct step_prio prio; /* threads.c */
+	struct step_ways ways; /* ways.c */
 	struct step_memory memory;
 	struct pages *pages; /* shared with its processes; NULL none asked */
 

@@ -23,6 +23,7 @@ void lend_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 			coreset_or(&step[i]->lent_wanted, &step[i]->lent_wanted,
 				&p->job[i].lent[l].coreset);
 	threads_plan(d, p, step);
+	ways_plan(d, p, step);
 }
 
 static int apply(struct daemon *d, struct step *s, struct errbuf *err)
@@ -38,6 +39,7 @@ void lend_end(struct daemon *d, struct step *s)
 	struct errbuf err;
 
 	threads_end(d, s);
+	ways_end(d, s);
 	if (coreset_is_empty(&s->lent))
 		return;
 	coreset_zero(&s->lent);
@@ -110,4 +112,5 @@ void lend_update(struct daemon *d)
 			change(d, s);
 		}
 	threads_update(d);
+	ways_update(d);
 }

@@ -42,7 +42,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/store.c \
 	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
-	nodesvc/trial.c
+	nodesvc/trial.c \
+	nodesvc/ways.c nodesvc/ways.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
 	nodesvc/engine/bits.h \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
+	nodesvc/engine/clusters.c nodesvc/engine/clusters.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \

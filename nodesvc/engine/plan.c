@@ -75,6 +75,8 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 	p->observe = false;
 	p->score = NAN;
 	p->hysteresis_ms = 0;
+	p->n_clusters = 0;
+	p->clusters_asked = false;
 	p->moves = 0;
 	p->n_slices = 0;
 	p->n_experiments = 0;
@@ -94,6 +96,7 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 		j->role = vj->excluded ? ROLE_EXCLUDED : ROLE_OWNER;
 		j->group = -1;
 		coreset_zero(&j->low);
+		j->cluster = -1;
 		j->n_lent = 0;
 		j->place_core = -1;
 		j->place_width = -1;
@@ -282,6 +285,32 @@ static int check_low(struct check *c, int i)
 	return 0;
 }
 
+static int check_clusters(struct check *c)
+{
+	const struct plan *p = c->p;
+	double sum = 0;
+
+	if (p->n_clusters != 0 && (p->n_clusters < 2 || p->n_clusters > PLAN_CLUSTERS_MAX))
+		return err_set(c->err, -EINVAL, "plan: %d clusters", p->n_clusters);
+	for (int k = 0; k < p->n_clusters; k++) {
+		const struct plan_cluster *x = &p->cluster[k];
+
+		if (!(x->ways > 0 && x->ways <= 1) || !(x->bandwidth >= 0 && x->bandwidth <= 1))
+			return err_set(c->err, -EINVAL,
+				"plan: cluster %d has %g of the cache and %g of the bandwidth", k,
+				x->ways, x->bandwidth);
+		sum += x->ways;
+	}
+	if (sum > 1 + 1e-9)
+		return err_set(c->err, -EINVAL, "plan: clusters have %g of the cache", sum);
+	for (int i = 0; i < p->n_jobs; i++)
+		if (p->job[i].cluster < -1 || p->job[i].cluster >= p->n_clusters)
+			return broken(c, i, "is in a cluster that is not there");
+		else if (p->job[i].cluster >= 0 && p->job[i].role == ROLE_EXCLUDED)
+			return broken(c, i, "is excluded, and in a cluster");
+	return 0;
+}
+
 static int check_capacity(struct check *c)
 {
 	for (int d = 0; d < c->v->n_capacity && d < c->t->n_domains; d++) {
@@ -378,5 +407,5 @@ int plan_check(const struct plan *p, const struct view *v, const struct topo *t,
 		rc = check_min_cores(&c);
 	if (!rc)
 		rc = check_experiments(&c);
-	return rc;
+	return rc ? rc : check_clusters(&c);
 }

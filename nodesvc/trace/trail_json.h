@@ -25,12 +25,14 @@ struct flat_head {
 
 struct flat_answer {
 	int fallback, refused, keep, observe, moves, hysteresis_ms, n_slices, n_experiments;
+	int n_clusters;
 	double score;
+	struct plan_cluster cluster[PLAN_CLUSTERS_MAX];
 };
 
 struct flat_plan_job {
 	struct coreset coreset, low;
-	int cores, group, place_core, place_width, n_lent;
+	int cores, cluster, group, place_core, place_width, n_lent;
 	enum plan_role role;
 	char why[PLAN_WHY_MAX];
 };

@@ -72,7 +72,7 @@ struct daemon {
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
 	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
-	struct linkage *linkage; /* NULL: nothing is known of executables */
+	struct linkage *linkage;       /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
 	/* ruling.c, decide.c */

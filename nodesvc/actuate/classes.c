@@ -116,7 +116,7 @@ static uint64_t read_run(const struct actuate *a, const struct class_thread *t, 
 		if (fd && from >= 0)
 			*fd = from;
 		else
-			own = from;
+			own = from; /* NOLINT(clang-analyzer-deadcode.DeadStores): to be closed */
 	}
 	n = from < 0 ? -1 : pread(from, text, sizeof(text) - 1, 0);
 	if (n <= 0)

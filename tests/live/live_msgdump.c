@@ -174,8 +174,8 @@ int main(int argc, char **argv)
 			opt.stop = true;
 		else if (strcmp(argv[i], "--once") == 0)
 			opt.once = true;
-		else if (i + 1 == argc) /* NOLINT(bugprone-branch-clone): the rest take a value */
-			usage();
+		else if (i + 1 == argc)
+			usage(); /* NOLINT(bugprone-branch-clone): the rest take a value */
 		else if (strcmp(argv[i], "--env-file") == 0)
 			opt.env_file = argv[++i];
 		else if (strcmp(argv[i], "--refuse") == 0)

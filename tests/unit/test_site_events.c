@@ -156,7 +156,7 @@ START_TEST(the_events_of_doc_counters_md_are_known)
 		if (!inside || sscanf(line, " %31[a-z_]: \"%127[^\"]", key, text) != 2)
 			continue;
 		for (int c = 0; c < COUNTER_COUNT; c++) {
-			if (!keys[c] || strcmp(keys[c], key))
+			if (!keys[c] || strcmp(keys[c], key) != 0)
 				continue;
 			ck_assert_int_eq(counter_event_parse(&e.of[c], text, NULL), 0);
 			n++;

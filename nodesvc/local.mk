@@ -42,7 +42,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/store.c \
 	nodesvc/track.c nodesvc/track.h \
-	nodesvc/trial.c
+	nodesvc/trial.c \
+	nodesvc/work.c nodesvc/work.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \

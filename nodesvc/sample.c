@@ -177,10 +177,11 @@ static int64_t own_clock(const struct step *s, int64_t now_ns)
 }
 
 /* What its clocks show, to compare the next look with. */
-static void note_clocks(struct step *s, int64_t own_ns)
+static void note_clocks(struct daemon *d, struct step *s, int64_t own_ns)
 {
 	struct pace *p = &s->pace;
 
+	d->work.clocks += (uint64_t)p->clocks.n;
 	p->run_at_ns = clocks_read(&p->clocks, &p->run_ns) == 0 ? own_ns : 0;
 }
 
@@ -200,7 +201,9 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
-	note_clocks(s, own_ns);
+	note_clocks(d, s, own_ns);
+	d->work.readings++;
+	d->work.threads += (uint64_t)p->n_tids;
 	p->running = utilization_running(s->util);
 	p->read_ns = now_ns;
 	if (p->restless > 0)
@@ -222,14 +225,14 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 /* ---- looks ---- */
 
 /* Cores it ran on since the last look; NAN: its processes are others, or no time has passed. */
-static double look_running(struct step *s, int64_t own_ns)
+static double look_running(struct daemon *d, struct step *s, int64_t own_ns)
 {
 	struct pace *p = &s->pace;
 	int64_t before_ns = p->run_ns, at_ns = p->run_at_ns;
 
 	if (!at_ns || own_ns <= at_ns)
 		return NAN;
-	note_clocks(s, own_ns);
+	note_clocks(d, s, own_ns);
 	if (!p->run_at_ns || p->run_ns < before_ns)
 		return NAN;
 	return (double)(p->run_ns - before_ns) / (double)(own_ns - at_ns);
@@ -280,7 +283,8 @@ static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 		track_skip(s);
 		return false;
 	}
-	running = look_running(s, own_clock(s, now_ns));
+	d->work.looks++;
+	running = look_running(d, s, own_clock(s, now_ns));
 	if (runs_otherwise(d, s, running))
 		return read_step(d, s, now_ns);
 	track_skip(s);
@@ -334,12 +338,15 @@ static void sample_all(struct daemon *d, int64_t due_ns)
 static void on_timer(void *daemon)
 {
 	struct daemon *d = daemon;
+	int64_t start_ns;
 
 	/* Nothing to watch: an idle node costs no wake-ups. */
 	if (d->jobs.n == 0)
 		return;
+	start_ns = ipc_now_ns();
 	sample_all(d, d->next_sample_ns);
 	decide_phases(d);
+	work_note(&d->work.rounds, ipc_now_ns() - start_ns);
 }
 
 void sample_refresh(struct daemon *d)

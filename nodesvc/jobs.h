@@ -83,6 +83,7 @@ struct pace {
 	double running;       /* cores it ran on at the last reading; NAN unknown */
 	int64_t read_ns;      /* time of the last reading; 0 none */
 	bool confirm;         /* the last reading told of a change */
+	int calm;             /* readings in a row that told of nothing */
 	int restless;         /* readings to come at every interval */
 	int64_t verified_ns;  /* reconcile.c: its cpuset was read */
 };

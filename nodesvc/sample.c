@@ -7,7 +7,7 @@
  * Reading a step costs per thread. So a step is read at every interval only while something
  * changes, or where it reports work or is counted by hardware. In between there are looks, which
  * cost per process: does it run as much as when it was read? One that runs otherwise is read at
- * once, any step after STEADY_MS.
+ * once, any step after STEADY_MS, or CALM_MS where it has been steady for a while.
  * Utilisation is a mean since the last reading, not of a moment: nothing is lost but the time at
  * which a change is seen that cpu time does not show (more waiting for the same running).
  *
@@ -27,7 +27,10 @@
 
 #define LATE_NS   INT64_C(5000000)
 #define STEADY_MS 2000 /* at least one reading in this time */
-#define LOOK_MS   300  /* and one look */
+/* ... twice that after so many readings in a row that told of nothing (ten seconds). */
+#define CALM    5
+#define CALM_MS 4000
+#define LOOK_MS 300 /* and one look */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
  * threads of a full node run by turns too uneven to confirm anything. */
 #define CONFIRM_MS 500
@@ -136,6 +139,7 @@ static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids
 void sample_unsettle(struct step *s)
 {
 	s->pace.restless = UNSETTLED;
+	s->pace.calm = 0;
 }
 
 /* ---- readings ---- */
@@ -157,6 +161,7 @@ static int list_threads(struct daemon *d, struct step *s)
 		return rc;
 	p->has_mark = rc == 0;
 	p->mark = mark;
+	p->calm = -1; /* other threads */
 	rc = ops->threads(d->actuate, &s->cgroup, &tid, &n);
 	if (rc < 0) {
 		p->has_mark = false;
@@ -219,6 +224,7 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	changed = track_sample(d, s, now_ns, elapsed_s);
 	/* A change has to be seen twice. */
 	p->confirm = track_is_suspect(s) || s->track.busy.deviating;
+	p->calm = p->confirm || changed || p->restless ? 0 : p->calm + 1;
 	return changed;
 }
 
@@ -273,7 +279,7 @@ static bool is_always_read(const struct daemon *d, const struct step *s)
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
-	int steady_ms = p->confirm ? CONFIRM_MS : STEADY_MS;
+	int steady_ms = p->confirm ? CONFIRM_MS : p->calm > CALM ? CALM_MS : STEADY_MS;
 	double running;
 
 	if (is_always_read(d, s) || p->restless > 0 || !p->read_ns || !p->run_at_ns ||
@@ -285,8 +291,10 @@ static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 	}
 	d->work.looks++;
 	running = look_running(d, s, own_clock(s, now_ns));
-	if (runs_otherwise(d, s, running))
+	if (runs_otherwise(d, s, running)) {
+		p->calm = -1;
 		return read_step(d, s, now_ns);
+	}
 	track_skip(s);
 	return false;
 }

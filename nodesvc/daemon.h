@@ -20,14 +20,15 @@
 #include "nodesvc/slurmacct.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail.h"
+#include "nodesvc/ways.h"
 #include "nodesvc/work.h"
 
 struct server;
 struct rotate;
+struct threads;
 struct ptable;
 struct memory;
 struct quarantine;
-struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -68,10 +69,10 @@ struct daemon {
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate;         /* NULL: no guard, so no rotation */
+	struct threads *threads;       /* NULL until first needed */
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
-	struct resctrl *resctrl;       /* NULL: resctrl_why_not says why */
-	char resctrl_why_not[160];
+	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 

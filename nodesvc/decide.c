@@ -288,6 +288,10 @@ static const char *cannot_do(struct daemon *d, const struct plan *p)
 
 	if (p->n_slices && lacks & POLICY_ASKS_SLICES)
 		return "time slices";
+	if (p->hysteresis_ms && lacks & POLICY_ASKS_LENT)
+		return "priorities of threads";
+	if (ways_lack(d, p))
+		return ways_lack(d, p);
 	if (p->n_experiments)
 		return trial_refuses(d, p, why, sizeof(why));
 	for (int i = 0; i < p->n_jobs; i++)
@@ -354,6 +358,8 @@ static void hold_plan(struct daemon *d, enum event_type type, struct step **step
 {
 	quarantine_hold(d, event_name(type));
 	d->plan.n_slices = 0;
+	d->plan.hysteresis_ms = 0;
+	d->plan.n_clusters = 0;
 	for (int i = 0; i < d->plan.n_jobs; i++)
 		d->plan.job[i].n_lent = 0;
 	take_turns(d, steps);

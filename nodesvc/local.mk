@@ -41,8 +41,11 @@ libnodesvc_la_SOURCES = \
 	nodesvc/settled.c nodesvc/settled.h \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/store.c \
+	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c \
+	nodesvc/turns.c nodesvc/turns.h \
+	nodesvc/ways.c nodesvc/ways.h \
 	nodesvc/work.c nodesvc/work.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)

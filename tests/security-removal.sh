@@ -62,6 +62,7 @@ mkdir "$src"
 (cd "$srcdir" && tar cf - --exclude='./build*' --exclude=.git .) | tar xf - -C "$src"
 cp -a "$builddir" "$build"
 export COLOC_SRCDIR=$src COLOC_BUILDDIR=$build
+live_programs=(tests/live/live_client tests/live/live_msgdump)
 
 # A build that is as it should be, but for what a removal changes, and again before the next one.
 make_quietly() {
@@ -84,7 +85,7 @@ try() {
     fi
   fi
   if [ "$test" = live ]; then
-    make_quietly nodesvc/colocd && bash "$src/tests/live/security.sh" >"$scratch/out" 2>&1 || rc=$?
+    make_quietly nodesvc/colocd "${live_programs[@]}" && bash "$src/tests/live/security.sh" >"$scratch/out" 2>&1 || rc=$?
     failing="^not ok .* - $threat "
   else
     program=${test%%,*} also=()

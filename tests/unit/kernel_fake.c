@@ -305,6 +305,7 @@ static int serve(const char *path, char *buf, size_t size)
 
 ssize_t __real_fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size);
 ssize_t __wrap_fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size);
+ssize_t __wrap_fsroot_read_once(const struct fsroot *r, const char *path, char *buf, size_t size);
 ssize_t __wrap_fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
 int __real_fsroot_openat(const struct fsroot *r, const char *path, int flags);
 int __wrap_fsroot_openat(const struct fsroot *r, const char *path, int flags);
@@ -320,6 +321,11 @@ ssize_t __wrap_fsroot_read(const struct fsroot *r, const char *path, char *buf, 
 	if (rc == 0)
 		rc = serve(path, buf, size);
 	return rc == -EXDEV ? __real_fsroot_read(r, path, buf, size) : rc;
+}
+
+ssize_t __wrap_fsroot_read_once(const struct fsroot *r, const char *path, char *buf, size_t size)
+{
+	return __wrap_fsroot_read(r, path, buf, size);
 }
 
 ssize_t __wrap_fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)

@@ -20,7 +20,6 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
-#include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
@@ -131,23 +130,6 @@ static void on_watchdog(void *arg)
 	notify_send("WATCHDOG=1");
 }
 
-/* What the node has, for status; groups of a former colocd go. */
-static void open_resctrl(struct daemon *d)
-{
-	struct errbuf err;
-	int n;
-
-	if (resctrl_open(&d->resctrl, &d->root, d->ledger, &err) < 0) {
-		snprintf(d->resctrl_why_not, sizeof(d->resctrl_why_not), "%.159s", err.text);
-		return;
-	}
-	n = resctrl_clear(d->resctrl, &err);
-	if (n < 0)
-		log_error("resctrl groups of a former colocd: %s", err.text);
-	else if (n > 0)
-		log_info("removed %d resctrl groups of a former colocd", n);
-}
-
 static int daemon_open(struct daemon *d, struct errbuf *err)
 {
 	struct loop_source *signals, *watchdog, *watch;
@@ -189,7 +171,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	else if (rc > 0)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	memory_open(d);
-	open_resctrl(d);
+	ways_open(d);
 	adopt_all(d);
 	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
 		(rc = metrics_open(d, err)) < 0)
@@ -217,10 +199,9 @@ static void daemon_close(struct daemon *d)
 	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
+	threads_close(d);
 	memory_close(d);
-	if (d->resctrl && resctrl_clear(d->resctrl, &err) < 0)
-		log_error("resctrl at stop: %s", err.text);
-	resctrl_close(d->resctrl);
+	ways_close(d);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)

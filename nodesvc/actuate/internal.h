@@ -235,6 +235,14 @@ int cpus_check(
 int cpus_write(
 	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
 
+/* ---- idle.c -------------------------------------------------------------------------------- */
+
+/* The ledger's row of a thread whose scheduling class is changed; idle_restore() takes it back. */
+void idle_row(struct ledger_setting *ret, const char *path, uint64_t inode, pid_t tid,
+	uint64_t start_ticks, int policy);
+/* A step's threads, also where they were moved out of its directory. */
+int idle_scan(struct actuate *a, const char *step_path, struct proc_thread **ret, int *ret_n);
+
 /* ---- watch.c ------------------------------------------------------------------------------- */
 
 void watch_open(struct actuate *a);

@@ -62,6 +62,9 @@ struct daemon {
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
+	int64_t flush_again_ns; /* after an error: not before */
+	int n_stores;           /* begun anew while we run */
+	int64_t last_launch_ns; /* somebody registered, or ended */
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate;         /* NULL: no guard, so no rotation */
@@ -223,6 +226,8 @@ struct store_look {
 int store_open(struct daemon *d, struct errbuf *err);
 /* After an error @rc of the record: -EBADMSG moves it aside and begins anew, true. */
 bool store_recover(struct daemon *d, int rc);
+/* At a tick: writes the logs of ledger and store into their databases, when nobody waits. */
+void store_checkpoint(struct daemon *d, int64_t now_ns);
 int store_retain_open(struct daemon *d, struct errbuf *err);
 void store_retain_now(struct daemon *d);
 int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);

@@ -84,6 +84,7 @@ struct pace {
 	int64_t run_at_ns;    /* on the step's own clock; 0: nothing to compare with */
 	double running;       /* cores it ran on at the last reading; NAN unknown */
 	int64_t read_ns;      /* time of the last reading; 0 none */
+	int64_t read_own_ns;  /* the same on the step's own clock */
 	bool confirm;         /* the last reading told of a change */
 	int restless;         /* readings to come at every interval */
 	int64_t verified_ns;  /* reconcile.c: its cpuset was read */
@@ -140,10 +141,12 @@ struct step {
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
-	bool dirty;         /* its accounting row is to be written */
-	bool kept;          /* it is in the store */
-	int64_t carried_ns; /* when its figures were put there last; monotonic */
-	bool was_placed;    /* adopted with a placement of ours */
+	bool dirty;                  /* its accounting row is to be written */
+	bool kept;                   /* it is in the store */
+	int64_t carried_ns;          /* when its figures were put there last; monotonic */
+	bool flushing, flushed_kept; /* account.c: as they were before this tick's writing */
+	int64_t flushed_row_id;
+	bool was_placed; /* adopted with a placement of ours */
 
 	struct utilization *util;
 	struct counters *counters;

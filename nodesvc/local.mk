@@ -38,11 +38,13 @@ libnodesvc_la_SOURCES = \
 	nodesvc/ruling.c \
 	nodesvc/sample.c \
 	nodesvc/server.c \
+	nodesvc/settled.c nodesvc/settled.h \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/store.c \
 	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c \
+	nodesvc/turns.c nodesvc/turns.h
 	nodesvc/ways.c nodesvc/ways.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)

@@ -203,6 +203,7 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	note_clocks(s, own_ns);
 	p->running = utilization_running(s->util);
 	p->read_ns = now_ns;
+	p->read_own_ns = own_ns;
 	if (p->restless > 0)
 		p->restless--;
 	if (polling_sample(&s->polling, &d->root, p->tid, p->n_tids, runnable))
@@ -267,12 +268,29 @@ static bool is_always_read(const struct daemon *d, const struct step *s)
 	return d->counters.ops != &counters_none || s->pages || s->polling.ranks > 1;
 }
 
+/*
+ * Of a step that takes turns: too little of its own time has passed to say anything. Its threads
+ * stop and go on a little after the moments we noted, by milliseconds on a busy machine.
+ */
+static bool ran_too_short(const struct daemon *d, const struct step *s, int64_t now_ns)
+{
+	int64_t passed_ns = now_ns - s->pace.read_ns;
+	int64_t own_ns = own_clock(s, now_ns) - s->pace.read_own_ns;
+
+	return s->pace.read_ns && own_ns < passed_ns &&
+	       own_ns < d->conf.interval_ms * INT64_C(1000000) / 2;
+}
+
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
 	int steady_ms = p->confirm ? CONFIRM_MS : STEADY_MS;
 	double running;
 
+	if (ran_too_short(d, s, now_ns)) {
+		track_skip(s);
+		return false;
+	}
 	if (is_always_read(d, s) || p->restless > 0 || !p->read_ns || !p->run_at_ns ||
 		reading_is_due(d, s, now_ns, steady_ms))
 		return read_step(d, s, now_ns);

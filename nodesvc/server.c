@@ -66,7 +66,8 @@ struct conn {
 	int fd;
 	uint32_t uid;
 	pid_t pid;
-	bool waits; /* for its user's next share of time */
+	bool waits;      /* for its user's next share of time */
+	uint32_t events; /* asked of the loop */
 	struct packet *head, **tail;
 	size_t queued;
 	struct conn *next, **prev;
@@ -184,6 +185,14 @@ static uint32_t wanted_events(const struct conn *c)
 	return (c->waits ? 0 : (uint32_t)EPOLLIN) | (c->head ? (uint32_t)EPOLLOUT : 0);
 }
 
+static void ask_events(struct conn *c)
+{
+	uint32_t events = wanted_events(c);
+
+	if (events != c->events && loop_set_events(c->server->d->loop, c->source, events) == 0)
+		c->events = events;
+}
+
 static void on_wake(void *arg)
 {
 	struct server *s = arg;
@@ -197,7 +206,7 @@ static void on_wake(void *arg)
 		at = free_at(s, c->uid);
 		if (at <= now) {
 			c->waits = false;
-			loop_set_events(s->d->loop, c->source, wanted_events(c));
+			ask_events(c);
 		} else if (!next || at < next) {
 			next = at;
 		}
@@ -314,6 +323,7 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 		complain(c->server, "uid %u sent '%.40s': only root registers steps", c->uid, type);
 		return -EPERM;
 	}
+	d->last_launch_ns = ipc_now_ns();
 	if (strcmp(type, "step_start") == 0) {
 		lifecycle_step_start(d, in, out);
 		rc = conn_send(c, out);
@@ -370,7 +380,7 @@ static void on_conn(int fd, uint32_t events, void *arg)
 		conn_close(c);
 		return;
 	}
-	loop_set_events(s->d->loop, c->source, wanted_events(c));
+	ask_events(c);
 }
 
 static int count_uid(const struct server *s, uint32_t uid)
@@ -435,6 +445,7 @@ static void on_accept(int fd, uint32_t events, void *arg)
 		c->uid = cred.uid;
 		c->pid = cred.pid;
 		c->tail = &c->head;
+		c->events = EPOLLIN;
 		c->next = s->conns;
 		c->prev = &s->conns;
 		if (c->next)

@@ -57,7 +57,7 @@ int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc
 
 	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
 	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tgid, (int)tid);
-	n = fsroot_read(root, path, text, sizeof(text));
+	n = fsroot_read_once(root, path, text, sizeof(text));
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
 	return proc_stat_parse(text, ret);
@@ -193,12 +193,21 @@ static int join(const struct fsroot *root, const pid_t *procs, int n_procs, cons
 	struct proc_thread *v = calloc((size_t)n_tasks + 1, sizeof(*v));
 	int n = 0;
 
+	/* Every thread leads a process: none of them has a second one. */
+	bool single = n_tasks == n_procs &&
+		      (!n_tasks || memcmp(tasks, procs, (size_t)n_tasks * sizeof(*tasks)) == 0);
+
 	if (!v)
 		return -ENOMEM;
-	for (int i = 0; i < n_procs; i++)
-		scan_process(root, procs[i],
-			tell_foreign && is_slurmstepd(root, procs[i], procs, n_procs), tasks,
-			n_tasks, v, &n);
+	for (int i = 0; i < n_procs; i++) {
+		bool foreign = tell_foreign && is_slurmstepd(root, procs[i], procs, n_procs);
+
+		if (single)
+			v[n++] = (struct proc_thread){
+				.tid = procs[i], .tgid = procs[i], .foreign = foreign};
+		else
+			scan_process(root, procs[i], foreign, tasks, n_tasks, v, &n);
+	}
 	*ret = v;
 	*ret_n = n;
 	return 0;

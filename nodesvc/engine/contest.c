@@ -254,8 +254,6 @@ static int usable_cores(const struct contest *c, int k)
 {
 	int n = 0;
 
-	if (c->uniform)
-		return c->total;
 	for (int i = 0; i < c->total; i++)
 		n += may_use(c, k, c->core[i]);
 	return n;

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
 	nodesvc/engine/bits.h \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
+	nodesvc/engine/burst.c nodesvc/engine/burst.h \
 	nodesvc/engine/clusters.c nodesvc/engine/clusters.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
@@ -53,6 +54,7 @@ engine_tests = \
 	tests/unit/test_clusters \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
+	tests/unit/test_engine_corners \
 	tests/unit/test_engine_view \
 	tests/unit/test_plan_check \
 	tests/unit/test_priority \
@@ -78,6 +80,9 @@ tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_engine_corners_SOURCES = tests/unit/test_engine_corners.c $(SMALL_NODE)
+tests_unit_test_engine_corners_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_corners_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c $(SMALL_NODE)
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)

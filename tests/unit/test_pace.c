@@ -194,6 +194,29 @@ START_TEST(step_that_runs_otherwise_is_read_at_its_next_look)
 }
 END_TEST
 
+START_TEST(short_turns_are_no_phases)
+{
+	/* In line for 95 of each 100 ms; twice in twenty it gets going late. */
+	for (int i = 0; i < 100; i++) {
+		sample_unsettle(s);
+		s->turn.frozen_ns += 95 * MS;
+		pass_ms(100, i % 20 >= 18 ? 0.015 : 0.049);
+		sample_round(&d, now_ns);
+	}
+	ck_assert_int_eq(s->track.changes, 0);
+	/* What it did is in the mean over its own time all the same. */
+	ck_assert_double_ge(s->signal[SIGNAL_UTILIZATION].value, 0.7);
+	/* A true change is still seen. */
+	for (int i = 0; i < 100; i++) {
+		sample_unsettle(s);
+		s->turn.frozen_ns += 75 * MS;
+		pass_ms(100, 0.08);
+		sample_round(&d, now_ns);
+	}
+	ck_assert_int_ge(s->track.changes, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pace");
@@ -209,6 +232,7 @@ int main(void)
 	tcase_add_test(t, new_thread_is_found_at_the_next_reading);
 	tcase_add_test(t, ended_process_has_the_step_read_at_once);
 	tcase_add_test(t, step_that_runs_otherwise_is_read_at_its_next_look);
+	tcase_add_test(t, short_turns_are_no_phases);
 	suite_add_tcase(suite, t);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

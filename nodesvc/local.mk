@@ -44,7 +44,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c \
-	nodesvc/turns.c nodesvc/turns.h
+	nodesvc/turns.c nodesvc/turns.h \
 	nodesvc/ways.c nodesvc/ways.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)

@@ -46,6 +46,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/trial.c \
 	nodesvc/turns.c nodesvc/turns.h \
 	nodesvc/ways.c nodesvc/ways.h
+	nodesvc/ways.c nodesvc/ways.h \
+	nodesvc/work.c nodesvc/work.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \

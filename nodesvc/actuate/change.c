@@ -140,7 +140,7 @@ static void undo(struct masks *m, struct errbuf *err)
 	if (rc < 0) {
 		struct errbuf first = *err;
 
-		err_set(err, 0, "%.140s; not undone: %.90s", first.text, why.text);
+		err_set(err, rc, "%.140s; not undone: %.90s", first.text, why.text);
 	}
 }
 

@@ -283,7 +283,7 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 		if (t[i].tid != t[i].tgid)
 			m->workers[m->n_workers++] = t[i].tid;
 	}
-	if (m->n_workers)
+	if (m->workers)
 		qsort(m->workers, (size_t)m->n_workers, sizeof(*m->workers), compare_pids);
 	return rc < 0 ? rc : check_read(m, err);
 }

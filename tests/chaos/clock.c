@@ -3,7 +3,6 @@
  * clock.c - for the campaign of faults: preloaded into colocd alone, its wall clock is off by the
  * seconds that stand in the file COLOC_CLOCK names. The machine's own is never set.
  */
-/* NOLINTNEXTLINE(bugprone-reserved-identifier): glibc's; it is compiled alone */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

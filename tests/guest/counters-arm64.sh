@@ -36,18 +36,30 @@ diag "$counters"
 like "$counters" '^Source +papi' "the service counts by PAPI"
 like "$counters" 'instructions_per_s +yes +papi +PAPI_TOT_INS' "instructions are live"
 like "$counters" 'llc_misses_per_s +no' "misses are not: their presets are dead"
+
+diag "$SECONDS s: the site's own events"
+stop "$pid"
 cp "$tmp/coloc.yaml" "$tmp/wrong.yaml"
 echo 'events: {loads: INST_RETIERD}' >>"$tmp/wrong.yaml"
 run "$builddir/nodesvc/colocd" -t -c "$tmp/wrong.yaml"
-is "$rc" 1 "an event of the site's that the CPU has not is refused"
+is "$rc" 1 "an event that the CPU has not is refused"
 like "$err" "key 'events.loads': PAPI knows no event 'INST_RETIERD' of this CPU" "by its key and name"
+# No loads, but it counts: an instruction is what this PMU has.
+echo 'events: {loads: INST_RETIRED, llc_misses: L2D_CACHE_REFILL}' >>"$tmp/coloc.yaml"
+start_colocd "$tmp/coloc.yaml" "$socket"
+counters=$(ctl counters)
+diag "$counters"
+like "$counters" 'instructions_per_s +yes +papi +PAPI_TOT_INS' "what the site does not name is PAPI's preset"
+like "$counters" 'loads_per_s +yes +papi +INST_RETIRED +named in the configuration' "loads are by the site's event"
+like "$counters" 'llc_misses_per_s +no .*not counting: L2D_CACHE_REFILL .* reads 0' "an event that stays at 0 is not used, and why"
 
 diag "$SECONDS s: job steps"
 # Without --coloc: the service would put a step back that somebody else moved. And an emulated core
-# also counts what the other cores execute meanwhile (icount is one for all): daemons stand still.
-# What is left over, 0.15 % when this was written, grows with time; 0.5 % leaves room for another host.
+# also counts what the other cores execute meanwhile (icount is one for all): daemons stand still,
+# and pmu_step sleeps until the loop is done. What is left over, 3.1 and 3.3 million of 4,000 when this
+# was written (0.08 %), is for the start, the move and what the kernel does at the timer's ticks.
 daemons() { pgrep -x 'slurmctld|slurmd|slurmstepd|srun|munged|colocd' | xargs kill "-$1"; }
-turns=1000000000
+turns=2000000000
 want=$((2 * turns))
 for source in papi perf; do
   rm -f "$tmp"/{go,done}
@@ -71,8 +83,8 @@ for source in papi perf; do
   ok "$source: the step ran on socket 0, then on socket 1 (CPU ${before:-?}, ${after:-?})" \
     test "${before:-9}" -lt 4 -a "${after:-0}" -ge 4
   off=$((instructions - want))
-  ok "$source: $instructions instructions of $want known ($off more): within 0.5 %" \
-    test "${off#-}" -le $((want / 200))
+  ok "$source: $instructions instructions of $want known ($off more): within 0.1 %" \
+    test "${off#-}" -le $((want / 1000))
   is "$((provides & 3))" 3 "$source provides instructions and cycles"
   scancel "$(job_id "c$source")"
   wait_for 20 no_jobs
@@ -83,7 +95,8 @@ rm -f "$tmp"/{go,done}
 touch "$tmp/go"
 srun -J rate -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" 2000000000 >"$tmp/srun.out" 2>&1 &
 started_pids+=("$!")
-has_rate() { ctl explain --save-view "$(job_id rate)" | grep -q '"instructions_per_s": *[1-9]'; }
+has_rate() { ctl explain --save-view "$(job_id rate)" | grep -q "\"${1:-instructions_per_s}\": *[1-9]"; }
 ok "a step's instructions per second are in the view" wait_for 30 has_rate
+ok "and its loads, by the site's event" wait_for 30 has_rate loads_per_s
 stop_steps
 done_testing

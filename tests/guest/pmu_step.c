@@ -10,9 +10,11 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <papi.h>
@@ -89,6 +91,23 @@ static int put(const char *path, const char *text)
 	return n < 0 ? -1 : 0;
 }
 
+/* Until the file is there, without waking up in between: the emulated cores have one count of
+ * instructions, and what this process executes meanwhile would be the step's. */
+static int wait_for(const char *path)
+{
+	char dir[4096], event[4096] __attribute__((aligned(8)));
+	int fd = inotify_init1(IN_CLOEXEC), rc = 0;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	if (fd < 0 || inotify_add_watch(fd, dirname(dir), IN_CREATE) < 0)
+		rc = -1;
+	while (!rc && access(path, F_OK))
+		rc = read(fd, event, sizeof(event)) > 0 ? 0 : -1;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	const struct counters_ops *ops;
@@ -118,8 +137,8 @@ int main(int argc, char **argv)
 	before = last_cpu(argv[2]);
 	if (put(argv[6], argv[7]))
 		return fail("cannot move the step", NULL);
-	while (access(argv[5], F_OK))
-		usleep(200000);
+	if (wait_for(argv[5]))
+		return fail("cannot wait for DONE", NULL);
 	after = last_cpu(argv[2]);
 	if (ops->read(c, &target, &b, &err))
 		return fail("second read", &err);

@@ -95,9 +95,9 @@ bool store_recover(struct daemon *d, int rc)
 
 /* ---- checkpoints ---- */
 
-/* A checkpoint waits for the disk, milliseconds, and whoever registers meanwhile waits with it: so it
- * comes when nobody has for a while; in a burst when the log has grown to BUSY times as much (some
- * 300 registrations with their ends, 24 MB). */
+/* A checkpoint waits for the disk, milliseconds, and whoever registers meanwhile waits with it: so
+ * it comes when nobody has for a while; in a burst when the log has grown to BUSY times as much
+ * (some 300 registrations with their ends, 24 MB). */
 #define LEDGER_FRAMES 250
 #define RECORD_FRAMES 1000
 #define BUSY          6

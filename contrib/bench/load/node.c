@@ -119,6 +119,16 @@ static void make_tree(struct node *n, const struct node_cfg *cfg)
 	close(joined[0]);
 }
 
+static bool is_up(const struct node *n)
+{
+	struct errbuf err;
+	int fd = ipc_connect(n->socket, ipc_now_ns() + REPLY_NS, &err);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static void start_daemon(struct node *n, const struct node_cfg *cfg)
 {
 	char conf[160], log[160];
@@ -148,7 +158,8 @@ static void start_daemon(struct node *n, const struct node_cfg *cfg)
 		execl(cfg->colocd, cfg->colocd, "-c", conf, (char *)NULL);
 		_exit(127);
 	}
-	while (access(n->socket, F_OK) < 0) {
+	/* Its file is there before anybody listens. */
+	while (!is_up(n)) {
 		if (waitpid(n->daemon, NULL, WNOHANG) != 0 || ipc_now_ns() > until) {
 			fprintf(stderr, "overhead: colocd does not start; see %s\n", log);
 			exit(1);

@@ -179,7 +179,7 @@ static void undo(struct masks *m, const struct coreset *set, struct errbuf *err)
 
 		watch_tried(m->a, m->path, set);
 		watch_tried(m->a, m->path, &m->last);
-		err_set(err, 0, "%.140s; not undone: %.90s", first.text, why.text);
+		err_set(err, rc, "%.140s; not undone: %.90s", first.text, why.text);
 	}
 }
 

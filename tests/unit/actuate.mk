@@ -36,6 +36,7 @@ tests_unit_test_inject_LDADD = $(actuate_test_libs)
 tests_unit_test_mems_SOURCES = tests/unit/test_mems.c $(actuate_doubles)
 tests_unit_test_mems_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_mems_LDADD = $(actuate_test_libs)
-tests_unit_test_resctrl_SOURCES = tests/unit/test_resctrl.c $(actuate_doubles)
+tests_unit_test_resctrl_SOURCES = tests/unit/test_resctrl.c tests/unit/resctrl_tree.c tests/unit/resctrl_tree.h \
+	$(actuate_doubles)
 tests_unit_test_resctrl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_resctrl_LDADD = $(actuate_test_libs)

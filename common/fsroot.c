@@ -92,6 +92,20 @@ ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t 
 	return -EFBIG;
 }
 
+ssize_t fsroot_read_once(const struct fsroot *r, const char *path, char *buf, size_t size)
+{
+	cleanup_close int fd = fsroot_openat(r, path, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, buf, size - 1);
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	return n;
+}
+
 ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)
 {
 	size_t size = 4096;

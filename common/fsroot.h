@@ -34,6 +34,9 @@ ino_t fsroot_inode(const struct fsroot *r, const char *path);
  * Returns the length, or -errno (-EFBIG: did not fit; @buf then holds the cut text).
  */
 ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size);
+/* What one read(2) gives, for files of one line (/proc/PID/stat): not a second one to see that
+ * nothing follows. */
+ssize_t fsroot_read_once(const struct fsroot *r, const char *path, char *buf, size_t size);
 /* Like fsroot_read() into fresh memory (*@ret, free()), for files of any length. */
 ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
 

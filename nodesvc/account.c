@@ -17,6 +17,8 @@
 #define LAUNCHES_MAX 50
 /* So much of what was measured a crash may lose. */
 #define CARRY_NS INT64_C(5000000000)
+/* After an error (a full disk) nothing is tried for so long. */
+#define AGAIN_NS INT64_C(2000000000)
 /* Nobody looks at a step's history closer than this; and one transaction writes it for all. */
 #define HISTORY_NS INT64_C(1000000000)
 
@@ -105,16 +107,11 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 	s->row_id = row.row_id;
 }
 
-/* What may be lost, in one transaction; rows of steps are not among it. */
 static void write_histories(struct daemon *d)
 {
 	int64_t now_ns = ipc_now_ns();
-	bool own;
 
-	if (d->jobs.n == 0 || now_ns - d->last_history_ns < HISTORY_NS)
-		return;
 	d->last_history_ns = now_ns;
-	own = record_begin(d->record, NULL) == 0;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 
@@ -122,23 +119,26 @@ static void write_histories(struct daemon *d)
 			adopt_carry(d, s);
 		history_write(d, s);
 	}
-	if (own)
-		record_end(d->record, 0, NULL);
 }
 
-/*
- * What is only written down can wait for the next tick: on a node whose cores are all taken, our
- * writing would run where the step being launched runs. The ledger never waits.
- */
-void lifecycle_flush(struct daemon *d)
+static bool is_to_keep(const struct step *s)
 {
-	decide_flush(d);
-	ptable_flush(d);
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
-		bool keep = !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
+	return !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
+}
 
-		if (s->dirty || keep)
+/* @one: in one transaction; where an error undoes that, the rest waits. */
+static void write_rows(struct daemon *d, bool one)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		d->jobs.step[i]->flushing = false;
+	for (int i = 0; i < d->jobs.n && (!one || record_is_open(d->record)); i++) {
+		struct step *s = d->jobs.step[i];
+		bool keep = is_to_keep(s);
+
+		s->flushing = s->dirty || keep;
+		s->flushed_row_id = s->row_id;
+		s->flushed_kept = s->kept;
+		if (s->flushing)
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
 		if (keep)
 			adopt_keep(d, s);
@@ -147,5 +147,61 @@ void lifecycle_flush(struct daemon *d)
 			adopt_carry(d, s);
 		s->dirty = false;
 	}
-	write_histories(d);
+}
+
+/* The store has nothing of what was written: at the next tick again. */
+static void take_rows_back(struct daemon *d)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!s->flushing)
+			continue;
+		s->row_id = s->flushed_row_id;
+		s->kept = s->flushed_kept;
+		s->dirty = true;
+	}
+}
+
+static bool has_rows(const struct daemon *d)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->dirty || is_to_keep(d->jobs.step[i]))
+			return true;
+	return false;
+}
+
+/*
+ * What is only written down can wait for the next tick: on a node whose cores are all taken, our
+ * writing would run where the step being launched runs. The ledger never waits. All of it is one
+ * transaction: each would write the pages they share anew.
+ */
+void lifecycle_flush(struct daemon *d)
+{
+	bool histories = d->jobs.n && ipc_now_ns() - d->last_history_ns >= HISTORY_NS;
+	int n_stores = d->n_stores;
+	struct errbuf err;
+	bool one, undone;
+
+	ptable_flush(d);
+	if (ipc_now_ns() < d->flush_again_ns || (!d->n_unwritten && !histories && !has_rows(d)))
+		return;
+	d->flush_again_ns = 0;
+	one = record_begin(d->record, NULL) == 0;
+	decide_flush(d);
+	write_rows(d, one);
+	if (histories && one == record_is_open(d->record))
+		write_histories(d);
+	/* A damaged store was met: a new one has it, or will at the next tick. */
+	if (!one || n_stores != d->n_stores)
+		return;
+	undone = !record_is_open(d->record);
+	if (!undone && record_end(d->record, 0, &err) == 0)
+		return;
+	if (!undone) {
+		log_error("accounting: %s", err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+	}
+	take_rows_back(d);
+	d->flush_again_ns = ipc_now_ns() + AGAIN_NS;
 }

@@ -429,23 +429,23 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	return o;
 }
 
-/* What the node has, and that no policy asks for it yet; or why it has nothing. */
+/* What the node has, and what is set; or why it has nothing. */
 static struct json_object *resctrl_json(const struct daemon *d)
 {
 	const struct resctrl_caps *c;
 	char text[160];
 	int n = 0;
 
-	if (!d->resctrl)
-		return ctl_json_text(d->resctrl_why_not);
-	c = resctrl_get_caps(d->resctrl);
+	if (!d->ways.resctrl)
+		return ctl_json_text(d->ways.why_not);
+	c = resctrl_get_caps(d->ways.resctrl);
 	if (c->n_ways)
 		n = snprintf(text, sizeof(text), "%d ways, ", c->n_ways);
 	if (c->bandwidth_step)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "bandwidth by %d %%, ",
 			c->bandwidth_step);
-	snprintf(text + n, sizeof(text) - (size_t)n, "%d groups; no policy asks for them",
-		c->n_groups);
+	snprintf(text + n, sizeof(text) - (size_t)n, "%d groups; %d clusters are set", c->n_groups,
+		d->ways.n);
 	return json_object_new_string(text);
 }
 
@@ -511,6 +511,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
 	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));
 	ADD(o, "rebinds", json_object_new_int64((int64_t)d->n_rebinds));
+	ADD(o, "work", work_json(&d->work));
 	ADD(o, "last_error", ctl_json_text(d->last_error));
 	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
 		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));

@@ -20,13 +20,15 @@
 #include "nodesvc/slurmacct.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail.h"
+#include "nodesvc/ways.h"
+#include "nodesvc/work.h"
 
 struct server;
 struct rotate;
+struct threads;
 struct ptable;
 struct memory;
 struct quarantine;
-struct resctrl;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -61,13 +63,16 @@ struct daemon {
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
+	int64_t flush_again_ns; /* after an error: not before */
+	int n_stores;           /* begun anew while we run */
+	int64_t last_launch_ns; /* somebody registered, or ended */
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate;         /* NULL: no guard, so no rotation */
+	struct threads *threads;       /* NULL until first needed */
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
-	struct resctrl *resctrl;       /* NULL: resctrl_why_not says why */
-	char resctrl_why_not[160];
+	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
@@ -103,6 +108,7 @@ struct daemon {
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
 
 	struct metrics_times decision_times;
+	struct work work;
 	struct loop_source *metrics;
 	bool metrics_failed;
 	struct slurmacct *slurmacct; /* NULL until first needed */
@@ -222,6 +228,8 @@ struct store_look {
 int store_open(struct daemon *d, struct errbuf *err);
 /* After an error @rc of the record: -EBADMSG moves it aside and begins anew, true. */
 bool store_recover(struct daemon *d, int rc);
+/* At a tick: writes the logs of ledger and store into their databases, when nobody waits. */
+void store_checkpoint(struct daemon *d, int64_t now_ns);
 int store_retain_open(struct daemon *d, struct errbuf *err);
 void store_retain_now(struct daemon *d);
 int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);

@@ -20,6 +20,7 @@
 #include "nodesvc/place.h"
 #include "nodesvc/ptable.h"
 #include "nodesvc/quarantine.h"
+#include "nodesvc/settled.h"
 
 /* ---- view ---- */
 
@@ -228,9 +229,9 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 
 	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
 	for (int i = 0; i < v->n_jobs; i++) {
-		jobs[i].current = steps[i]->coreset;
 		if (!step_is_managed(steps[i]))
 			continue;
+		jobs[i].current = steps[i]->coreset;
 		steps[i]->coreset = d->plan.job[i].coreset;
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
@@ -287,6 +288,10 @@ static const char *cannot_do(struct daemon *d, const struct plan *p)
 
 	if (p->n_slices && lacks & POLICY_ASKS_SLICES)
 		return "time slices";
+	if (p->hysteresis_ms && lacks & POLICY_ASKS_LENT)
+		return "priorities of threads";
+	if (ways_lack(d, p))
+		return ways_lack(d, p);
 	if (p->n_experiments)
 		return trial_refuses(d, p, why, sizeof(why));
 	for (int i = 0; i < p->n_jobs; i++)
@@ -353,6 +358,8 @@ static void hold_plan(struct daemon *d, enum event_type type, struct step **step
 {
 	quarantine_hold(d, event_name(type));
 	d->plan.n_slices = 0;
+	d->plan.hysteresis_ms = 0;
+	d->plan.n_clusters = 0;
 	for (int i = 0; i < d->plan.n_jobs; i++)
 		d->plan.job[i].n_lent = 0;
 	take_turns(d, steps);
@@ -367,11 +374,12 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	struct view v = {.event = event};
 	struct errbuf err, why = {.text = ""};
 	const char *policy;
-	bool fallback;
+	bool fallback, only_tick;
 	int64_t now_ns = ipc_now_ns();
 	int rc, moved = 0;
 
 	if (type != EVENT_TICK) {
+		settled_forget();
 		trial_abort(d);
 		quarantine_stale(d);
 	} else if (trial_is_on(d)) {
@@ -393,6 +401,12 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		tell_end(d, &v);
 		return;
 	}
+	only_tick = type == EVENT_TICK && v.n_events == 1 && v.n_ptt == 0;
+	if (only_tick && settled_is(d, &v)) {
+		decide_finish(d);
+		return;
+	}
+	settled_forget();
 	rc = make_plan(d, &v, &why, &fallback, &err);
 	policy = d->decided_by;
 	d->n_decisions++;
@@ -426,6 +440,8 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
 	if (moved)
 		d->unrecorded = event_name(type);
+	else if (only_tick)
+		settled_note(d, &v, fallback);
 	/* What a step's arrival means for the others need not hold up its launch. */
 	if (!later)
 		decide_finish(d);
@@ -500,6 +516,7 @@ void decide_tick(void *daemon)
 		attach_beat(d, now_ns);
 	}
 	lifecycle_flush(d);
+	store_checkpoint(d, now_ns);
 	recording_check(d);
 	if (d->jobs.n == 0) {
 		/* Nothing to watch: an idle node costs no wake-ups. */
@@ -511,4 +528,5 @@ void decide_tick(void *daemon)
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	trial_consider(d, now_ns);
+	work_note(&d->work.ticks, ipc_now_ns() - now_ns);
 }

@@ -126,6 +126,7 @@ static void step_free(struct step *s)
 	utilization_close(s->util);
 	clocks_done(&s->pace.clocks);
 	free(s->pace.tid);
+	free(s->prio.thread);
 	utilization_close(s->turn.util);
 	pages_free(s->pages);
 	free(s->task);
@@ -232,6 +233,7 @@ struct coreset step_cpus(const struct step *s)
 	struct coreset all;
 
 	coreset_or(&all, &s->coreset, &s->lent);
+	coreset_or(&all, &all, &s->prio.low);
 	return all;
 }
 

@@ -23,7 +23,9 @@
 #include "nodesvc/polling.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
+#include "nodesvc/threads.h"
 #include "nodesvc/track.h"
+#include "nodesvc/ways.h"
 
 #define JOBS_MAX           1024
 #define STEP_TASKS_MAX     4096
@@ -82,7 +84,9 @@ struct pace {
 	int64_t run_at_ns;    /* on the step's own clock; 0: nothing to compare with */
 	double running;       /* cores it ran on at the last reading; NAN unknown */
 	int64_t read_ns;      /* time of the last reading; 0 none */
+	int64_t read_own_ns;  /* the same on the step's own clock */
 	bool confirm;         /* the last reading told of a change */
+	int calm;             /* readings in a row that told of nothing */
 	int restless;         /* readings to come at every interval */
 	int64_t verified_ns;  /* reconcile.c: its cpuset was read */
 };
@@ -138,10 +142,12 @@ struct step {
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
-	bool dirty;         /* its accounting row is to be written */
-	bool kept;          /* it is in the store */
-	int64_t carried_ns; /* when its figures were put there last; monotonic */
-	bool was_placed;    /* adopted with a placement of ours */
+	bool dirty;                  /* its accounting row is to be written */
+	bool kept;                   /* it is in the store */
+	int64_t carried_ns;          /* when its figures were put there last; monotonic */
+	bool flushing, flushed_kept; /* account.c: as they were before this tick's writing */
+	int64_t flushed_row_id;
+	bool was_placed; /* adopted with a placement of ours */
 
 	struct utilization *util;
 	struct counters *counters;
@@ -164,6 +170,8 @@ struct step {
 	struct coreset lent, lent_wanted;
 	bool lent_failed;
 	int64_t lent_changed_ns;
+	struct step_prio prio; /* threads.c */
+	struct step_ways ways; /* ways.c */
 	struct step_memory memory;
 	struct pages *pages; /* shared with its processes; NULL none asked */
 
@@ -218,7 +226,7 @@ struct task *step_find_task(struct step *s, uint32_t lid);
 int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 /* Adds "text" to a separated list unless it is (last: the end; else anywhere) there. */
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
-/* Where its threads may run: its own cores and those lent to it. */
+/* Where its threads may run: its own cores, those lent to it, and those it fills. */
 struct coreset step_cpus(const struct step *s);
 /* Why it is where it is, or not where it was asked to be; "" nothing to say. */
 const char *step_reason(const struct step *s);

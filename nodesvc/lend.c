@@ -22,6 +22,8 @@ void lend_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 		for (int l = 0; l < p->job[i].n_lent; l++)
 			coreset_or(&step[i]->lent_wanted, &step[i]->lent_wanted,
 				&p->job[i].lent[l].coreset);
+	threads_plan(d, p, step);
+	ways_plan(d, p, step);
 }
 
 static int apply(struct daemon *d, struct step *s, struct errbuf *err)
@@ -36,6 +38,8 @@ void lend_end(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
+	threads_end(d, s);
+	ways_end(d, s);
 	if (coreset_is_empty(&s->lent))
 		return;
 	coreset_zero(&s->lent);
@@ -107,4 +111,6 @@ void lend_update(struct daemon *d)
 			s->lent_changed_ns = now_ns;
 			change(d, s);
 		}
+	threads_update(d);
+	ways_update(d);
 }

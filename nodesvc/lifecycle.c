@@ -273,6 +273,29 @@ static int64_t end_of(const struct step *s, int64_t end_unix_ns)
 		       : end_unix_ns;
 }
 
+/* All or nothing: of a step whose end is not written the next daemon still knows. */
+static void write_end(struct daemon *d, struct step *s, int64_t end_ns)
+{
+	bool one = record_begin(d->record, NULL) == 0;
+	int n_stores = d->n_stores;
+	struct errbuf err;
+
+	track_close(d, s);
+	lifecycle_put_row(d, s, final_state(s), end_ns);
+	/* A full disk undoes a transaction; what comes after it would not be. */
+	if (one && n_stores == d->n_stores && !record_is_open(d->record))
+		return;
+	history_write(d, s);
+	if (s->kept)
+		adopt_forget(d, s);
+	if (!one || n_stores != d->n_stores || !record_is_open(d->record))
+		return;
+	if (record_end(d->record, 0, &err) < 0) {
+		log_error("step %s: accounting: %s", s->id, err.text);
+		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+	}
+}
+
 void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 {
 	bool managed = step_is_managed(s);
@@ -288,11 +311,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 		adopt_orphans_later(d);
 	}
 	trial_abort(d);
-	track_close(d, s);
-	lifecycle_put_row(d, s, final_state(s), end_of(s, end_unix_ns));
-	history_write(d, s);
-	if (s->kept)
-		adopt_forget(d, s);
+	write_end(d, s, end_of(s, end_unix_ns));
 	sample_close_step(d, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	slurmacct_step_ended(d, s);

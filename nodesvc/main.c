@@ -20,7 +20,6 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
-#include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
@@ -53,7 +52,7 @@ static int load_topology(struct daemon *d, struct errbuf *err)
 
 	if (rc == 0)
 		rc = topo_set_domains(d->topo, d->conf.domain, err);
-	if (rc < 0)
+	if (rc)
 		return err_wrap(err, rc, "topology");
 	f = fopen("/proc/cpuinfo", "re");
 	while (f && fgets(line, sizeof(line), f))
@@ -64,6 +63,7 @@ static int load_topology(struct daemon *d, struct errbuf *err)
 		}
 	if (f)
 		fclose(f);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): topo_load() set it */
 	snprintf(d->node_type, sizeof(d->node_type), "%s, %d cores", model, d->topo->n_cores);
 	return 0;
 }
@@ -131,23 +131,6 @@ static void on_watchdog(void *arg)
 	notify_send("WATCHDOG=1");
 }
 
-/* What the node has, for status; groups of a former colocd go. */
-static void open_resctrl(struct daemon *d)
-{
-	struct errbuf err;
-	int n;
-
-	if (resctrl_open(&d->resctrl, &d->root, d->ledger, &err) < 0) {
-		snprintf(d->resctrl_why_not, sizeof(d->resctrl_why_not), "%.159s", err.text);
-		return;
-	}
-	n = resctrl_clear(d->resctrl, &err);
-	if (n < 0)
-		log_error("resctrl groups of a former colocd: %s", err.text);
-	else if (n > 0)
-		log_info("removed %d resctrl groups of a former colocd", n);
-}
-
 static int daemon_open(struct daemon *d, struct errbuf *err)
 {
 	struct loop_source *signals, *watchdog, *watch;
@@ -189,7 +172,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	else if (rc > 0)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	memory_open(d);
-	open_resctrl(d);
+	ways_open(d);
 	adopt_all(d);
 	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
 		(rc = metrics_open(d, err)) < 0)
@@ -217,10 +200,9 @@ static void daemon_close(struct daemon *d)
 	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);
+	threads_close(d);
 	memory_close(d);
-	if (d->resctrl && resctrl_clear(d->resctrl, &err) < 0)
-		log_error("resctrl at stop: %s", err.text);
-	resctrl_close(d->resctrl);
+	ways_close(d);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
@@ -311,11 +293,13 @@ int main(int argc, char **argv)
 	d.linkage = linkage_new();
 	rc = daemon_open(&d, &err);
 	if (rc == 0) {
+		/* NOLINTBEGIN(clang-analyzer-core.NullDereference): topo_load() set it */
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "
 			 "signals from %s",
 			d.conf.socket, d.topo->n_cores, d.topo->n_domains,
 			topo_level_name(d.topo->domain_level), actuate_get_ops(d.actuate)->name,
 			d.counters.ops->name);
+		/* NOLINTEND(clang-analyzer-core.NullDereference) */
 		notify_send("READY=1");
 		rc = loop_run(d.loop);
 		notify_send("STOPPING=1");

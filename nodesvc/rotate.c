@@ -12,34 +12,13 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/turns.h"
 
-/* Fewer running or runnable threads than this, on average: the step waits. A quarter: what it
- * still does beside the slice of another costs that one an eighth of two cores at most. */
-#define WAITS_BELOW 0.25
 /* No slice is shorter, however many there are: a switch takes some 0.1 ms of kernel work. */
 #define SLICE_MIN_MS 10
 /* Slurm thaws a step before each signal that is to end it. So long it is let alone; KillWait is
  * 30 s by default, and a turn comes round in less than freeze_max_ms anyway. */
 #define ENDING_NS INT64_C(60000000000)
-/* A step that was busy at this many looks in a row is looked at in each 2^n-th slice only. */
-#define BUSY_LOOKS_MAX 3
-#define MS             INT64_C(1000000)
-
-struct rotate {
-	struct guard *guard;
-	struct freezer *freezer;
-	char why_not[256]; /* "" all is well */
-	struct loop_source *timer, *watch, *guard_watch;
-
-	int n_slices, asked_ms[PLAN_SLICES_MAX]; /* of the adopted plan */
-	int ms[PLAN_SLICES_MAX];                 /* what they get: freeze_max_ms */
-	int n_turns;                             /* steps that are held */
-	int slice;                               /* current; -1: everybody runs */
-	int64_t start_ns, end_ns, look_ns;       /* of the slice; look 0: done */
-	int busy[PLAN_SLICES_MAX], skip[PLAN_SLICES_MAX];
-	bool on;
-};
-
 static void on_timer(void *arg);
 
 static void on_guard_gone(int fd, uint32_t events, void *arg);
@@ -232,6 +211,7 @@ static void join(struct daemon *d, struct step *s)
 	if (!t->util && utilization_open(&t->util, &d->root, &err) < 0)
 		t->util = NULL; /* it never yields then */
 	t->waiting = false;
+	t->burst = (struct burst){.at_ns = ipc_now_ns()};
 	d->rotate->n_turns++;
 }
 
@@ -251,98 +231,7 @@ void rotate_leave(struct daemon *d, struct step *s)
 	d->rotate->n_turns--;
 }
 
-/* ---- who is next --------------------------------------------------------------------------- */
-
-/* Takes a turn now: not suspended, not being ended, and it wants a core. */
-static bool wants_turn(const struct step *s, int64_t now_ns)
-{
-	const struct turn *t = &s->turn;
-
-	return t->hold && t->slices && !t->waiting && !freezer_is_suspended(t->hold) &&
-	       now_ns >= t->off_until_ns;
-}
-
-static bool slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns)
-{
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << slice) &&
-			wants_turn(d->jobs.step[i], now_ns))
-			return true;
-	return false;
-}
-
-/* The slice after the current one that somebody wants; -1 none. */
-static int next_slice(const struct daemon *d, int64_t now_ns)
-{
-	const struct rotate *r = d->rotate;
-
-	for (int k = 1; k <= r->n_slices; k++) {
-		int slice = (r->slice < 0 ? k - 1 : r->slice + k) % r->n_slices;
-
-		if (slice_is_wanted(d, slice, now_ns))
-			return slice;
-	}
-	return -1;
-}
-
-/* Mean number of threads that ran or wanted to since the last call; NAN unknown. */
-static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
-{
-	cleanup_free pid_t *tid = NULL;
-	struct signal value;
-	struct errbuf err;
-	double threads = NAN;
-	int n = 0;
-
-	if (!s->turn.util ||
-		actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) < 0)
-		return NAN;
-	/* On the step's own clock: what it was frozen is no time in which it could have run. */
-	if (utilization_read(s->turn.util, tid, n, now_ns - rotate_frozen_ns(s, now_ns),
-		    n > 0 ? n : 1, &value, &threads, &err) < 0)
-		return NAN;
-	return threads;
-}
-
-static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
-{
-	double threads = runnable(d, s, now_ns);
-
-	/* No time has passed since the last look: as it was. */
-	return isnan(threads) ? s->turn.waiting : threads < WAITS_BELOW;
-}
-
-/* Steps that waited were thawed all along: those that want a core again get in line. */
-static void wake_waiting(struct daemon *d, int64_t now_ns)
-{
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
-
-		if (s->turn.hold && s->turn.waiting && !freezer_is_suspended(s->turn.hold))
-			s->turn.waiting = waits(d, s, now_ns);
-	}
-}
-
-/* Halfway through a slice: does anybody in it want to run? */
-static bool slice_waits(struct daemon *d, int64_t now_ns)
-{
-	struct rotate *r = d->rotate;
-	bool all = true;
-
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
-
-		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !wants_turn(s, now_ns))
-			continue;
-		s->turn.waiting = waits(d, s, now_ns);
-		all &= s->turn.waiting;
-	}
-	if (!all && r->busy[r->slice] < BUSY_LOOKS_MAX)
-		r->busy[r->slice]++;
-	else if (all)
-		r->busy[r->slice] = 0;
-	return all;
-}
+/* ---- slices -------------------------------------------------------------------------------- */
 
 /* First those who stop, then those who go: no moment has both running. */
 static void make_true(struct daemon *d, int64_t now_ns)
@@ -356,28 +245,11 @@ static void make_true(struct daemon *d, int64_t now_ns)
 
 			if (!s->turn.hold)
 				continue;
-			out = r->slice >= 0 && wants_turn(s, now_ns) &&
+			out = r->slice >= 0 && turns_wanted_by(s, now_ns) &&
 			      !(s->turn.slices & (UINT32_C(1) << r->slice));
 			if (out == (pass == 0))
 				set_frozen(d, s, out, now_ns);
 		}
-}
-
-/* The next look in a slice that just began; 0: none in this one. */
-static int64_t first_look(struct daemon *d, int64_t now_ns)
-{
-	struct rotate *r = d->rotate;
-
-	if (r->skip[r->slice]-- > 0)
-		return 0;
-	r->skip[r->slice] = (1 << r->busy[r->slice]) - 1;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
-
-		if (s->turn.slices & (UINT32_C(1) << r->slice) && wants_turn(s, now_ns))
-			runnable(d, s, now_ns); /* from here on */
-	}
-	return r->start_ns + r->ms[r->slice] * MS / 2;
 }
 
 static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_ns)
@@ -387,9 +259,10 @@ static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_
 	r->slice = slice;
 	r->start_ns = at_ns;
 	/* With nobody in line: look again after as long as a slice. */
-	r->end_ns = at_ns + r->ms[slice < 0 ? 0 : slice] * MS;
+	r->due_ns = r->end_ns = at_ns + r->ms[slice < 0 ? 0 : slice] * MS;
 	make_true(d, now_ns);
-	r->look_ns = slice < 0 ? 0 : first_look(d, now_ns);
+	r->look_ns = slice < 0 ? 0 : turns_first_look(d, now_ns);
+	turns_set_wake(d, now_ns);
 }
 
 static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
@@ -411,6 +284,44 @@ static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
 	}
 }
 
+/* The looks that are due: who waits in the slice, and who does not wait any more. */
+static void look(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	if (r->look_ns && now_ns >= r->look_ns) {
+		int64_t close_ns;
+
+		r->look_ns = 0;
+		if (turns_slice_waits(d, now_ns)) {
+			r->end_ns = now_ns;
+			return;
+		}
+		close_ns = turns_close_look_ns(d, false, now_ns);
+		r->look_ns = close_ns ? now_ns + close_ns : 0;
+	}
+	if (r->wake_ns && now_ns >= r->wake_ns) {
+		if (turns_wake(d, true, now_ns)) {
+			if (r->slice < 0)
+				r->end_ns = now_ns;
+			else
+				make_true(d, now_ns);
+		}
+		turns_set_wake(d, now_ns);
+	}
+}
+
+static int64_t next_time(const struct rotate *r)
+{
+	int64_t next_ns = r->end_ns;
+
+	if (r->look_ns && r->look_ns < next_ns)
+		next_ns = r->look_ns;
+	if (r->wake_ns && r->wake_ns < next_ns)
+		next_ns = r->wake_ns;
+	return next_ns;
+}
+
 void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
 {
 	struct rotate *r = d->rotate;
@@ -420,19 +331,17 @@ void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
 	if (!r->on)
 		return;
 	freezer_watch_read(r->freezer, on_news, d);
-	if (r->look_ns && now_ns >= r->look_ns && now_ns < r->end_ns) {
-		r->look_ns = 0;
-		if (slice_waits(d, now_ns))
-			r->end_ns = now_ns;
-	}
-	if (now_ns >= r->end_ns) {
-		wake_waiting(d, now_ns);
+	if (now_ns < r->end_ns)
+		look(d, now_ns);
+	if (now_ns >= r->end_ns && !turns_go_on(d, now_ns)) {
+		turns_settle(d, now_ns);
+		turns_wake(d, false, now_ns);
 		/* On time to the tick, so that shares do not drift; a late loop starts afresh. */
 		late = now_ns - r->end_ns;
-		begin_slice(d, next_slice(d, now_ns), late < r->ms[0] * MS / 2 ? r->end_ns : now_ns,
-			now_ns);
+		begin_slice(d, turns_next_slice(d, now_ns),
+			late < r->ms[0] * MS / 2 ? r->end_ns : now_ns, now_ns);
 	}
-	*ret_next_ns = r->look_ns && r->look_ns < r->end_ns ? r->look_ns : r->end_ns;
+	*ret_next_ns = next_time(r);
 }
 
 static void on_timer(void *arg)
@@ -521,12 +430,12 @@ void rotate_update(struct daemon *d)
 	r->on = on;
 	if (!on || !changed)
 		return;
-	if (r->slice < 0 || r->slice >= r->n_slices || !slice_is_wanted(d, r->slice, now_ns)) {
-		memset(r->busy, 0, sizeof(r->busy));
+	if (r->slice < 0 || r->slice >= r->n_slices ||
+		!turns_slice_is_wanted(d, r->slice, now_ns)) {
 		memset(r->skip, 0, sizeof(r->skip));
-		begin_slice(d, next_slice(d, now_ns), now_ns, now_ns);
+		begin_slice(d, turns_next_slice(d, now_ns), now_ns, now_ns);
 	} else {
 		make_true(d, now_ns); /* who came waits for his turn */
 	}
-	loop_set_timer_at(r->timer, r->look_ns && r->look_ns < r->end_ns ? r->look_ns : r->end_ns);
+	loop_set_timer_at(r->timer, next_time(r));
 }

@@ -5,7 +5,9 @@
  * At each switch the steps of the next slice are thawed and all others that take part are frozen.
  * Deadlines are absolute, so shares do not drift. A step that waits (for I/O, asleep) yields: its
  * slice ends early and it stays thawed, at nobody's cost, until it wants a core again and gets its
- * turn. Steps that cannot be frozen (batch, extern, another's dry run) run beside every slice.
+ * turn. One that waits for long again and again may then go on beyond its slice for what it gave up
+ * (engine/burst.h), and is looked at more often: each look costs a line of schedstat per thread.
+ * Steps that cannot be frozen (batch, extern, another's dry run) run beside every slice.
  *
  * Nobody stays frozen longer than freeze_max_ms: slices are shortened where there are too many, and
  * the guard thaws what a late daemon does not. Loop thread only.
@@ -18,6 +20,7 @@
 
 #include "common/err.h"
 #include "nodesvc/actuate/freeze.h"
+#include "nodesvc/engine/burst.h"
 #include "nodesvc/engine/plan.h"
 
 struct daemon;
@@ -33,6 +36,8 @@ struct turn {
 	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
 	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */
 	struct utilization *util;
+	struct burst burst;
+	int n_threads; /* at the last look */
 };
 
 /* rotate_guard - forks the guard; before the daemon opens anything it must not hold. */

@@ -10,6 +10,7 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/quarantine.h"
+#include "nodesvc/settled.h"
 
 /* Of memory, at most. */
 #define TRAIL_BYTES (4u << 20)
@@ -48,6 +49,7 @@ static int make_engine(struct daemon *d, const char *spec, struct engine **ret, 
 		.option = options,
 	};
 
+	settled_forget();
 	cfg.n_options = decide_options(d, spec, options, CONF_LIST_MAX + 1);
 	return engine_create(ret, spec, &cfg, err);
 }

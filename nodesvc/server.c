@@ -47,6 +47,8 @@
 #define PEERS_MAX   64
 #define COMPLAINTS  5 /* in */
 #define COMPLAIN_NS INT64_C(10000000000)
+/* Processes without pages ask again, every few minutes: what each of so many was told is known. */
+#define REFUSED_MAX 16
 
 struct packet {
 	struct packet *next;
@@ -66,7 +68,8 @@ struct conn {
 	int fd;
 	uint32_t uid;
 	pid_t pid;
-	bool waits; /* for its user's next share of time */
+	bool waits;      /* for its user's next share of time */
+	uint32_t events; /* asked of the loop */
 	struct packet *head, **tail;
 	size_t queued;
 	struct conn *next, **prev;
@@ -88,6 +91,8 @@ struct server {
 	int64_t wake_at_ns; /* 0: not set */
 	int64_t complain_ns;
 	int n_complaints;
+	pid_t refused[REFUSED_MAX];
+	int next_refused;
 	struct msg in, out; /* 32 KiB each: not on the stack */
 };
 
@@ -184,6 +189,14 @@ static uint32_t wanted_events(const struct conn *c)
 	return (c->waits ? 0 : (uint32_t)EPOLLIN) | (c->head ? (uint32_t)EPOLLOUT : 0);
 }
 
+static void ask_events(struct conn *c)
+{
+	uint32_t events = wanted_events(c);
+
+	if (events != c->events && loop_set_events(c->server->d->loop, c->source, events) == 0)
+		c->events = events;
+}
+
 static void on_wake(void *arg)
 {
 	struct server *s = arg;
@@ -197,7 +210,7 @@ static void on_wake(void *arg)
 		at = free_at(s, c->uid);
 		if (at <= now) {
 			c->waits = false;
-			loop_set_events(s->d->loop, c->source, wanted_events(c));
+			ask_events(c);
 		} else if (!next || at < next) {
 			next = at;
 		}
@@ -287,12 +300,27 @@ static int answer_ctl(struct conn *c, struct msg *in, struct msg *out)
 	return rc < 0 ? rc : conn_send(c, out);
 }
 
+/* Once for a process. */
+static void complain_refused(struct conn *c, const char *reason)
+{
+	struct server *s = c->server;
+
+	for (int i = 0; i < REFUSED_MAX; i++)
+		if (s->refused[i] == c->pid)
+			return;
+	s->refused[s->next_refused] = c->pid;
+	s->next_refused = (s->next_refused + 1) % REFUSED_MAX;
+	complain(s, "process %d of uid %u: no pages: %s", (int)c->pid, c->uid, reason);
+}
+
 static int answer_attach(struct conn *c, struct msg *out)
 {
 	int fds[2];
 
-	if (attach_answer(c->server->d, c->uid, c->pid, out, fds) < 0)
+	if (attach_answer(c->server->d, c->uid, c->pid, out, fds) < 0) {
+		complain_refused(c, msg_get(out, "reason"));
 		return conn_send(c, out);
+	}
 	/* Descriptors do not wait in a queue: a peer who has not read its answers asks again. */
 	if (c->head)
 		return -EAGAIN;
@@ -314,6 +342,7 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 		complain(c->server, "uid %u sent '%.40s': only root registers steps", c->uid, type);
 		return -EPERM;
 	}
+	d->last_launch_ns = ipc_now_ns();
 	if (strcmp(type, "step_start") == 0) {
 		lifecycle_step_start(d, in, out);
 		rc = conn_send(c, out);
@@ -370,7 +399,7 @@ static void on_conn(int fd, uint32_t events, void *arg)
 		conn_close(c);
 		return;
 	}
-	loop_set_events(s->d->loop, c->source, wanted_events(c));
+	ask_events(c);
 }
 
 static int count_uid(const struct server *s, uint32_t uid)
@@ -435,6 +464,7 @@ static void on_accept(int fd, uint32_t events, void *arg)
 		c->uid = cred.uid;
 		c->pid = cred.pid;
 		c->tail = &c->head;
+		c->events = EPOLLIN;
 		c->next = s->conns;
 		c->prev = &s->conns;
 		if (c->next)

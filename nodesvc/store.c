@@ -74,6 +74,7 @@ bool store_recover(struct daemon *d, int rc)
 	if (rc != -EBADMSG || record_open(&spare, ":memory:", false, &err) < 0)
 		return false;
 	record_close(d->record);
+	d->n_stores++;
 	if (store_open(d, &err) == 0) {
 		record_close(spare);
 	} else {
@@ -90,6 +91,32 @@ bool store_recover(struct daemon *d, int rc)
 		memset(&s->thin, 0, sizeof(s->thin));
 	}
 	return true;
+}
+
+/* ---- checkpoints ---- */
+
+/* A checkpoint waits for the disk, milliseconds, and whoever registers meanwhile waits with it: so it
+ * comes when nobody has for a while; in a burst when the log has grown to BUSY times as much (some
+ * 300 registrations with their ends, 24 MB). */
+#define LEDGER_FRAMES 250
+#define RECORD_FRAMES 1000
+#define BUSY          6
+#define QUIET_NS      INT64_C(250000000)
+
+static bool is_due(int frames, int enough, bool quiet)
+{
+	return frames >= (quiet ? enough : BUSY * enough);
+}
+
+void store_checkpoint(struct daemon *d, int64_t now_ns)
+{
+	bool quiet = now_ns - d->last_launch_ns >= QUIET_NS;
+
+	/* One of them a tick. */
+	if (is_due(ledger_wal_frames(d->ledger), LEDGER_FRAMES, quiet))
+		ledger_checkpoint(d->ledger);
+	else if (is_due(record_wal_frames(d->record), RECORD_FRAMES, quiet))
+		record_checkpoint(d->record);
 }
 
 /* ---- retention ---- */

@@ -557,7 +557,7 @@ static double shared_speed(const struct step *s)
 
 void track_corun(struct daemon *d, double elapsed_s)
 {
-	double full = 0, share = 0, ntt_full = 0, ntt_share = 0;
+	double full = 0, share = 0, ntt_full = 0, ntt_share = 0, solo, solo_on_share;
 	int n = 0;
 
 	for (int i = 0; i < d->jobs.n; i++) {
@@ -569,12 +569,17 @@ void track_corun(struct daemon *d, double elapsed_s)
 		if (s->track.is_apart)
 			return;
 		n++;
+		/* One that nobody knows the speed of, and all that follows is known. */
+		if (isnan(full))
+			continue;
+		solo = track_solo(d, s, &basis);
+		solo_on_share = solo_share(d, s);
 		/* Work done, not the rate of the moment: a program that loads its next input
 		 * publishes nothing, and that is part of its speed. */
-		full += s->track.done / track_solo(d, s, &basis);
-		share += s->track.done / solo_share(d, s);
-		ntt_full += track_solo(d, s, &basis) / shared_speed(s);
-		ntt_share += solo_share(d, s) / shared_speed(s);
+		full += s->track.done / solo;
+		share += s->track.done / solo_on_share;
+		ntt_full += solo / shared_speed(s);
+		ntt_share += solo_on_share / shared_speed(s);
 	}
 	if (n < 2)
 		return;

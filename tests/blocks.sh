@@ -24,9 +24,8 @@
 #   by FILE...  another test runs it: each command stands in one of these files; for a block that
 #               is no shell, each file names the page
 #   text WHY    no commands: a picture, a table, a template
-#   site WHY    nobody runs it here
-# WORD      full: takes long, only with `contrib/runtests --full'; sorted: lines in any order;
-#           status=N: the last command ends so
+# WORD      full: of host, takes long, only with `contrib/runtests --full'; sorted: lines in any
+#           order; status=N: the last command ends so
 #
 # Commands stand behind "$ ", what follows up to the next one is what they print; a block with no
 # "$ " is all commands. A command that shows no output prints nothing, or, where the whole block
@@ -243,14 +242,15 @@ blocks_run() {
 blocks_static() {
   local file line found
   blocks_field "$1" "$2"
+  [ "$block_kind" = host ] || ! blocks_has "$block_words" full || echo "full is a word for host"
   case $block_kind in
   host | node | build | root | quickstart) ;;
   conf | plugstack) ! grep -q '^\$ ' "$1/$2.body" || echo "a block of kind $block_kind has no commands" ;;
-  text | site)
-    [ -n "$block_words" ] || echo "$block_kind needs a reason"
+  text)
+    [ -n "$block_words" ] || echo "text needs a reason"
     case $block_kind/$block_language in
     text/console) echo "a console block is run" ;;
-    text/-) ! grep -q '^\$ ' "$1/$2.body" || echo "this is no text: it has commands" ;;
+    text/- | text/man) ! grep -q '^\$ ' "$1/$2.body" || echo "this is no text: it has commands" ;;
     esac
     ;;
   by)

@@ -82,6 +82,25 @@ static void add_row(struct ledger_setting *row, const char *path, uint64_t inode
 	row->inode = inode;
 }
 
+void idle_row(struct ledger_setting *ret, const char *path, uint64_t inode, pid_t tid,
+	uint64_t start_ticks, int policy)
+{
+	char value[16];
+
+	snprintf(value, sizeof(value), "%d", policy);
+	add_row(ret, path, inode, SCHED, tid, start_ticks, value);
+}
+
+int idle_scan(struct actuate *a, const char *step_path, struct proc_thread **ret, int *ret_n)
+{
+	char dir[FILE_MAX];
+
+	if (a->ops == &actuate_cgroup_v2)
+		return proc_scan_tree(a->root, step_path, ret, ret_n);
+	return v1_out_scan(a->root, v1_out_where(a, step_path, dir, sizeof(dir)) ? dir : step_path,
+		ret, ret_n);
+}
+
 /* "/autogroup-11 nice 0"; -ENOTSUP: there is none. */
 static int read_autogroup(const struct actuate *a, pid_t pid, int *ret_nice)
 {
@@ -119,26 +138,23 @@ static int find_busy(struct actuate *a, const struct step_cgroup *s, uint64_t in
 	struct todo *ret, struct errbuf *err)
 {
 	cleanup_free struct proc_thread *t = NULL;
-	char dir[FILE_MAX];
-	bool out = v1_out_where(a, s->step_path, dir, sizeof(dir));
-	int n, rc = v1_out_scan(a->root, out ? dir : s->step_path, &t, &n);
+	int n, rc = idle_scan(a, s->step_path, &t, &n);
 
 	ret->n = 0;
 	if (rc < 0)
 		return err_set(err, rc, "%s: cannot list its threads", s->step_path);
 	for (int i = 0; i < n && ret->n + 1 < ROWS_MAX; i++) {
 		int policy = t[i].foreign ? SCHED_IDLE : sched_getscheduler(t[i].tid), nice;
-		char value[16];
+		char value[16]; /* the autogroup's */
 		uint64_t start;
 
 		if (policy < 0 || policy == SCHED_IDLE || !start_of(a, t[i].tgid, t[i].tid, &start))
 			continue; /* ended, or is so already */
 		if (policy != SCHED_OTHER && policy != SCHED_BATCH)
 			continue; /* real time is somebody's decision */
-		snprintf(value, sizeof(value), "%d", policy);
 		ret->tid[ret->n] = t[i].tid;
 		ret->group[ret->n] = 0;
-		add_row(&ret->row[ret->n++], s->step_path, inode, SCHED, t[i].tid, start, value);
+		idle_row(&ret->row[ret->n++], s->step_path, inode, t[i].tid, start, policy);
 		if (t[i].tid != t[i].tgid || read_autogroup(a, t[i].tgid, &nice) < 0)
 			continue;
 		snprintf(value, sizeof(value), "%d", nice);
@@ -184,7 +200,7 @@ static void wake_newborn(
 	const struct sched_param none = {.sched_priority = 0};
 	int n_threads;
 
-	if (n == 0 || proc_scan(a->root, path, &t, &n_threads) < 0)
+	if (n == 0 || idle_scan(a, path, &t, &n_threads) < 0)
 		return;
 	for (int i = 0; i < n_threads; i++) {
 		char what[48];

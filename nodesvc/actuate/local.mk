@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libactuate.la
 libactuate_la_SOURCES = \
 	nodesvc/actuate/actuate.c nodesvc/actuate/actuate.h \
 	nodesvc/actuate/change.c \
+	nodesvc/actuate/classes.c nodesvc/actuate/classes.h \
 	nodesvc/actuate/cpus.c \
 	nodesvc/actuate/freeze.c nodesvc/actuate/freeze.h \
 	nodesvc/actuate/guard.c nodesvc/actuate/guard.h \

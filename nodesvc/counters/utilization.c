@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -69,21 +68,6 @@ void utilization_close(struct utilization *u)
 	free(u);
 }
 
-/* The one line of a file: one read, not a second one to see that nothing follows. */
-static ssize_t read_line(const struct fsroot *root, const char *path, char *text, size_t size)
-{
-	cleanup_close int fd = fsroot_openat(root, path, O_RDONLY);
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	n = read(fd, text, size - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return n;
-}
-
 /* For each thread at each reading: scanf() would take longer than the kernel does. */
 static bool take_number(char **at, uint64_t *ret)
 {
@@ -105,7 +89,7 @@ static int read_thread(
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "proc/%d/schedstat", (int)tid);
-	n = read_line(root, path, text, sizeof(text));
+	n = fsroot_read_once(root, path, text, sizeof(text));
 	if (n == -ENOENT || n == -ESRCH)
 		return -ESRCH;
 	if (n < 0)
@@ -213,7 +197,7 @@ static bool is_runnable(const struct fsroot *root, pid_t tid)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
-	n = read_line(root, path, text, sizeof(text));
+	n = fsroot_read_once(root, path, text, sizeof(text));
 	if (n < 0)
 		return false;
 	/* "1234 (any name, also with brackets) R ..." */

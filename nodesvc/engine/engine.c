@@ -343,6 +343,13 @@ static int check_signals(const struct engine *e, const struct view *v, struct er
 	return 0;
 }
 
+bool engine_has_signals(const struct engine *e, const struct view *v)
+{
+	struct errbuf unused;
+
+	return check_signals(e, v, &unused) == 0;
+}
+
 static void finish(const struct engine *e, const struct view *v, struct plan *p)
 {
 	p->moves = 0;

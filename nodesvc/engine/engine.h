@@ -37,6 +37,9 @@ const struct policy_ops *engine_policy(const struct engine *e);
  */
 int engine_decide(struct engine *e, const struct view *v, struct plan *ret, struct errbuf *err);
 
+/* Would engine_decide() ask the policy, or say -ENODATA without it? */
+bool engine_has_signals(const struct engine *e, const struct view *v);
+
 /* Signals of @v that the policy needs and job @i lacks, as SIGNAL_BIT()s. */
 uint32_t engine_missing(const struct engine *e, const struct view *v, int i);
 

@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
 	nodesvc/engine/bits.h \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
+	nodesvc/engine/burst.c nodesvc/engine/burst.h \
+	nodesvc/engine/clusters.c nodesvc/engine/clusters.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \
@@ -31,6 +33,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/policies/sbmp_deal.c \
 	nodesvc/engine/policies/spread.c \
 	nodesvc/engine/policy.h \
+	nodesvc/engine/priority.c nodesvc/engine/priority.h \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
 	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
@@ -48,10 +51,13 @@ engine_tests = \
 	tests/unit/test_callisto \
 	tests/unit/test_das \
 	tests/unit/test_decide_alloc \
+	tests/unit/test_clusters \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
+	tests/unit/test_engine_corners \
 	tests/unit/test_engine_view \
 	tests/unit/test_plan_check \
+	tests/unit/test_priority \
 	tests/unit/test_golden \
 	tests/unit/test_grouping \
 	tests/unit/test_reference \
@@ -74,9 +80,15 @@ tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_engine_corners_SOURCES = tests/unit/test_engine_corners.c $(SMALL_NODE)
+tests_unit_test_engine_corners_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_engine_corners_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c $(SMALL_NODE)
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_clusters_SOURCES = tests/unit/test_clusters.c $(SMALL_NODE)
+tests_unit_test_clusters_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_clusters_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_das_SOURCES = tests/unit/test_das.c $(SMALL_NODE)
 tests_unit_test_das_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_das_LDADD = $(ENGINE_TEST_LIBS)
@@ -118,6 +130,9 @@ tests_unit_test_sequence_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_colocsim_plan_SOURCES = tests/unit/test_colocsim_plan.c tests/unit/cli.h
 tests_unit_test_colocsim_plan_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_colocsim_plan_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_priority_SOURCES = tests/unit/test_priority.c
+tests_unit_test_priority_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_priority_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_phase_SOURCES = tests/unit/test_phase.c
 tests_unit_test_phase_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_phase_LDADD = $(ENGINE_TEST_LIBS)

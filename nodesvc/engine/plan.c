@@ -74,6 +74,9 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 	p->keep = false;
 	p->observe = false;
 	p->score = NAN;
+	p->hysteresis_ms = 0;
+	p->n_clusters = 0;
+	p->clusters_asked = false;
 	p->moves = 0;
 	p->n_slices = 0;
 	p->n_experiments = 0;
@@ -92,6 +95,8 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 		j->cores = 0;
 		j->role = vj->excluded ? ROLE_EXCLUDED : ROLE_OWNER;
 		j->group = -1;
+		coreset_zero(&j->low);
+		j->cluster = -1;
 		j->n_lent = 0;
 		j->place_core = -1;
 		j->place_width = -1;
@@ -263,6 +268,49 @@ static int check_lent(struct check *c, int i)
 	return 0;
 }
 
+static int check_low(struct check *c, int i)
+{
+	const struct plan_job *j = &c->p->job[i];
+	struct coreset base;
+
+	if (coreset_is_empty(&j->low))
+		return 0;
+	if (c->p->hysteresis_ms < 1 || c->p->hysteresis_ms > PLAN_HYSTERESIS_MAX)
+		return broken(c, i, "has threads at low priority and no hysteresis");
+	if (j->role != ROLE_OWNER)
+		return broken(c, i, "has threads at low priority but is not an owner");
+	plan_base_coreset(&base, c->v, c->t, &c->v->job[i]);
+	if (!coreset_is_subset(&j->low, &base) || coreset_intersects(&j->low, &j->coreset))
+		return broken(c, i, "has low CPUs outside its envelope, or of its own");
+	return 0;
+}
+
+static int check_clusters(struct check *c)
+{
+	const struct plan *p = c->p;
+	double sum = 0;
+
+	if (p->n_clusters != 0 && (p->n_clusters < 2 || p->n_clusters > PLAN_CLUSTERS_MAX))
+		return err_set(c->err, -EINVAL, "plan: %d clusters", p->n_clusters);
+	for (int k = 0; k < p->n_clusters; k++) {
+		const struct plan_cluster *x = &p->cluster[k];
+
+		if (!(x->ways > 0 && x->ways <= 1) || !(x->bandwidth >= 0 && x->bandwidth <= 1))
+			return err_set(c->err, -EINVAL,
+				"plan: cluster %d has %g of the cache and %g of the bandwidth", k,
+				x->ways, x->bandwidth);
+		sum += x->ways;
+	}
+	if (sum > 1 + 1e-9)
+		return err_set(c->err, -EINVAL, "plan: clusters have %g of the cache", sum);
+	for (int i = 0; i < p->n_jobs; i++)
+		if (p->job[i].cluster < -1 || p->job[i].cluster >= p->n_clusters)
+			return broken(c, i, "is in a cluster that is not there");
+		else if (p->job[i].cluster >= 0 && p->job[i].role == ROLE_EXCLUDED)
+			return broken(c, i, "is excluded, and in a cluster");
+	return 0;
+}
+
 static int check_capacity(struct check *c)
 {
 	for (int d = 0; d < c->v->n_capacity && d < c->t->n_domains; d++) {
@@ -350,6 +398,8 @@ int plan_check(const struct plan *p, const struct view *v, const struct topo *t,
 			rc = check_overlap(&c, i);
 		if (!rc)
 			rc = check_lent(&c, i);
+		if (!rc)
+			rc = check_low(&c, i);
 	}
 	if (!rc && !p->observe)
 		rc = check_capacity(&c);
@@ -357,5 +407,5 @@ int plan_check(const struct plan *p, const struct view *v, const struct topo *t,
 		rc = check_min_cores(&c);
 	if (!rc)
 		rc = check_experiments(&c);
-	return rc;
+	return rc ? rc : check_clusters(&c);
 }

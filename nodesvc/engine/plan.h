@@ -17,6 +17,8 @@
 #define PLAN_SLICES_MAX      32
 #define PLAN_EXPERIMENTS_MAX 32
 #define PLAN_EXPLAIN_MAX     16384
+#define PLAN_HYSTERESIS_MAX  1000 /* ms */
+#define PLAN_CLUSTERS_MAX    4
 #define CHECK_JOBS_MAX       1024 /* more live jobs than one node ever has cores for */
 
 enum plan_role {
@@ -34,13 +36,25 @@ struct plan_lent {
 	int weight; /* relative to 100 of the owner */
 };
 
+/* Jobs that have ways of the last-level caches to themselves (clusters.h). */
+struct plan_cluster {
+	double ways;      /* part of each cache, (0, 1]; all clusters' together at most 1 */
+	double bandwidth; /* part of the bandwidth its cores may draw, (0, 1]; 0: no limit */
+};
+
 struct plan_job {
 	char id[JOB_ID_MAX];
 	struct coreset coreset; /* where it runs by right */
 	int cores;
 	enum plan_role role;
+	int cluster;                 /* into plan.cluster[]; -1: the whole cache, with the others */
 	int group;                   /* jobs of one group share one coreset; -1 alone */
 	int place_core, place_width; /* das-*: leader core_lx and width; -1 none */
+	/*
+	 * Others' CPUs on which those of its threads run, at low priority, that have no CPU of its
+	 * own to themselves (priority.h); empty: priorities are nobody's threads' own.
+	 */
+	struct coreset low;
 	int n_lent;
 	char why[PLAN_WHY_MAX]; /* one sentence for explain */
 	/* Last: rarely used, and a decision should touch little memory. */
@@ -69,10 +83,15 @@ struct plan {
 	 * Not part of a recorded plan.
 	 */
 	bool urgent;
-	bool keep;    /* nothing to change: coresets equal the view's current ones */
-	bool observe; /* nobody is moved; overlaps are not ours (policy none) */
-	double score; /* the policy's own objective; NAN none */
-	int moves;    /* jobs whose coreset differs from view_job.current */
+	bool keep;      /* nothing to change: coresets equal the view's current ones */
+	bool observe;   /* nobody is moved; overlaps are not ours (policy none) */
+	double score;   /* the policy's own objective; NAN none */
+	int n_clusters; /* 0, or 2 to PLAN_CLUSTERS_MAX */
+	struct plan_cluster cluster[PLAN_CLUSTERS_MAX];
+	/* The policy wants to set clusters, now or later. Not part of a recorded plan. */
+	bool clusters_asked;
+	int hysteresis_ms; /* of threads' priorities where jobs have low CPUs; else 0 */
+	int moves;         /* jobs whose coreset differs from view_job.current */
 	int n_slices;
 	struct plan_slice slice[PLAN_SLICES_MAX];
 	int n_experiments;

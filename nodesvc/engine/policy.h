@@ -50,6 +50,12 @@ struct policy_ops {
 	uint32_t needs;      /* SIGNAL_BIT()s without which it is refused */
 	/* Where an option changes what is needed (lira,metric=...); NULL: needs holds. */
 	uint32_t (*needs_now)(const struct policy *p);
+	/*
+	 * What it decides follows from who is there and what was asked for: ids, order, threads,
+	 * cores, envelopes, current coresets, priorities; not from signals, speeds, the time or
+	 * what it saw before. A driver may leave out ticks between which none of that changed.
+	 */
+	bool settles;
 	bool on_node;  /* false: colocsim only (needs the truth) */
 	uint32_t asks; /* POLICY_ASKS_*; 0: coresets only */
 	/* Allocates all it will ever need (max_jobs). Errors: -EINVAL names option and value. */

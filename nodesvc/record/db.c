@@ -243,6 +243,29 @@ int db_open(sqlite3 **ret, const char *path, const struct db_schema *schema, boo
 	return 0;
 }
 
+void db_checkpoint(sqlite3 *db, int *frames)
+{
+	sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	*frames = 0;
+}
+
+static int on_commit(void *arg, sqlite3 *db, const char *name, int n)
+{
+	int *frames = arg;
+
+	(void)name;
+	*frames = n;
+	if (n >= DB_WAL_MAX)
+		db_checkpoint(db, frames);
+	return SQLITE_OK;
+}
+
+void db_wal_open(sqlite3 *db, int *frames)
+{
+	*frames = 0;
+	sqlite3_wal_hook(db, on_commit, frames);
+}
+
 int db_prepare(sqlite3 *db, const char *const *sql, int n, sqlite3_stmt **ret, struct errbuf *err)
 {
 	for (int i = 0; i < n; i++) {

@@ -34,6 +34,17 @@ struct db_schema {
 int db_open(sqlite3 **ret, const char *path, const struct db_schema *schema, bool read_only,
 	struct errbuf *err);
 
+/*
+ * Checkpoints, which wait for the disk, are the owner's to time: db_wal_open() ends SQLite's own,
+ * in the middle of a commit, but for a log of DB_WAL_MAX frames. *@frames, which must outlive the
+ * connection: pages in the log that the database lacks, after each commit.
+ */
+#define DB_WAL_MAX 10000
+void db_wal_open(sqlite3 *db, int *frames);
+/* Milliseconds, of waiting mostly. Readers and errors leave the log as it is; *@frames is then 0
+ * all the same, until the next commit. */
+void db_checkpoint(sqlite3 *db, int *frames);
+
 /* Statements by index of @sql; all or nothing. */
 int db_prepare(sqlite3 *db, const char *const *sql, int n, sqlite3_stmt **ret, struct errbuf *err);
 void db_finalize(sqlite3_stmt **stmt, int n);

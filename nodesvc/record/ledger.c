@@ -92,6 +92,7 @@ static const char *const SQL[N_STMTS] = {
 struct ledger {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[N_STMTS];
+	int wal_frames;
 };
 
 /* Ends the transaction that BEGIN opened: commits when @rc is 0. */
@@ -153,6 +154,8 @@ int ledger_open(struct ledger **ret, const char *path, const char *boot_id, stru
 	if (rc == 0)
 		rc = db_prepare(l->db, SQL, N_STMTS, l->stmt, err);
 	if (rc == 0)
+		db_wal_open(l->db, &l->wal_frames);
+	if (rc == 0)
 		rc = check_boot(l, boot_id, err);
 	if (rc < 0) {
 		ledger_close(l);
@@ -173,7 +176,7 @@ void ledger_close(struct ledger *l)
 
 static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct errbuf *err)
 {
-	struct ledger_cpuset old;
+	struct ledger_cpuset old = {0};
 	int rc = ledger_get_cpuset(l, cs->path, &old, NULL);
 
 	/* Another inode: that directory is gone, and with it what was its original. */
@@ -410,4 +413,14 @@ int ledger_count(struct ledger *l)
 
 	db_reset(get);
 	return n;
+}
+
+int ledger_wal_frames(const struct ledger *l)
+{
+	return l->wal_frames;
+}
+
+void ledger_checkpoint(struct ledger *l)
+{
+	db_checkpoint(l->db, &l->wal_frames);
 }

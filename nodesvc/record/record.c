@@ -64,6 +64,8 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);
+	if (rc == 0 && !read_only)
+		db_wal_open(r->db, &r->wal_frames);
 	if (rc < 0) {
 		record_close(r);
 		return rc;
@@ -100,4 +102,19 @@ int record_end(struct record *r, int rc, struct errbuf *err)
 	if (rc < 0 && !sqlite3_get_autocommit(r->db))
 		sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;
+}
+
+bool record_is_open(const struct record *r)
+{
+	return sqlite3_get_autocommit(r->db) == 0;
+}
+
+int record_wal_frames(const struct record *r)
+{
+	return r->wal_frames;
+}
+
+void record_checkpoint(struct record *r)
+{
+	db_checkpoint(r->db, &r->wal_frames);
 }

@@ -105,6 +105,13 @@ void record_close(struct record *r);
 int record_begin(struct record *r, struct errbuf *err);
 /* Commits when @rc is 0, else rolls back; returns the first error. */
 int record_end(struct record *r, int rc, struct errbuf *err);
+/* Between the two, and nothing has undone it (a full disk does). */
+bool record_is_open(const struct record *r);
+
+/* Pages that wait in the log. Commits do not wait for the disk, but a checkpoint does: the owner
+ * chooses when (db.h). */
+int record_wal_frames(const struct record *r);
+void record_checkpoint(struct record *r);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);

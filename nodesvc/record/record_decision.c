@@ -22,7 +22,8 @@ int record_decision_add(
 	struct record *r, int64_t t_ns, const char *event, const char *json, struct errbuf *err)
 {
 	sqlite3_stmt *add = r->decision[DECISION_INSERT];
-	int rc = record_begin(r, err);
+	bool own = !record_is_open(r);
+	int rc = own ? record_begin(r, err) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -32,7 +33,7 @@ int record_decision_add(
 	rc = db_run(r->db, add, err, "write a decision");
 	if (rc == 0)
 		rc = db_run(r->db, r->decision[DECISION_TRIM], err, "trim decisions");
-	return record_end(r, rc, err);
+	return own ? record_end(r, rc, err) : rc;
 }
 
 int record_decision_list(struct record *r, int limit,

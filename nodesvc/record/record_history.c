@@ -158,7 +158,7 @@ int record_sample(struct record *r, int64_t row_id, struct record_thin *thin, in
 {
 	struct record_thin next = *thin;
 	sqlite3_stmt *halve = r->history[HISTORY_SAMPLE_HALVE];
-	bool own = sqlite3_get_autocommit(r->db) != 0;
+	bool own = !record_is_open(r);
 	int rc = 0, any = 0;
 
 	if (!next.is_known)

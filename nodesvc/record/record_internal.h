@@ -89,6 +89,7 @@ enum {
 
 struct record {
 	sqlite3 *db;
+	int wal_frames;
 	sqlite3_stmt *step[N_STEP_STMTS];
 	sqlite3_stmt *profile[N_PROFILE_STMTS];
 	sqlite3_stmt *decision[N_DECISION_STMTS];

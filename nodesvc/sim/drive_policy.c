@@ -150,11 +150,31 @@ static bool same_place(const struct place *a, const struct place *b)
 {
 	if (a->active != b->active || !coreset_is_equal(&a->own, &b->own) || a->n_lent != b->n_lent)
 		return false;
+	if (a->levers.ways != b->levers.ways || a->levers.bandwidth != b->levers.bandwidth)
+		return false;
 	for (int k = 0; k < a->n_lent; k++)
 		if (a->lent[k].donor != b->lent[k].donor ||
 			!coreset_is_equal(&a->lent[k].coreset, &b->lent[k].coreset))
 			return false;
 	return true;
+}
+
+/* Contiguous, disjoint ways, the first cluster's lowest; as many as its part, one at least. */
+static void set_levers(const struct world *w, const struct plan *p, int cluster, struct levers *ret)
+{
+	int ways = w->r->m->p.llc_ways, from, to;
+	double before = 0;
+
+	for (int k = 0; k < cluster; k++)
+		before += p->cluster[k].ways;
+	from = (int)lround(before * ways);
+	to = (int)lround((before + p->cluster[cluster].ways) * ways);
+	if (from >= ways)
+		from = ways - 1;
+	if (to <= from)
+		to = from + 1;
+	ret->ways = (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
+	ret->bandwidth = p->cluster[cluster].bandwidth;
 }
 
 /* Carries the plan out. */
@@ -172,9 +192,23 @@ static void apply(struct world *w)
 
 		to->active = true;
 		to->own = p->job[k].coreset;
+		if (p->job[k].cluster < 0)
+			to->levers = w->r->job[w->run_job[k]].spec.levers;
+		else
+			set_levers(w, p, p->job[k].cluster, &to->levers);
 		for (int l = 0; l < p->job[k].n_lent && l < LENT_MAX; l++) {
 			to->lent[to->n_lent].coreset = p->job[k].lent[l].coreset;
 			to->lent[to->n_lent++].donor = w->run_job[p->job[k].lent[l].donor];
+		}
+		for (int d = 0; d < p->n_jobs && to->n_lent < LENT_MAX; d++) {
+			struct coreset low;
+
+			/* Threads of low priority fill as those of a donee do. */
+			coreset_and(&low, &p->job[k].low, &p->job[d].coreset);
+			if (d == k || coreset_is_empty(&low))
+				continue;
+			to->lent[to->n_lent].coreset = low;
+			to->lent[to->n_lent++].donor = w->run_job[d];
 		}
 		w->current[w->run_job[k]] = to->own;
 	}
@@ -196,6 +230,7 @@ static void apply(struct world *w)
 static int decide(struct world *w, struct errbuf *err)
 {
 	struct view v = {.now_s = w->r->now_s, .seed = w->d->seed, .event = w->event};
+	/* NOLINTNEXTLINE(clang-analyzer-core.VLASize): a run has jobs */
 	struct view_job jobs[w->r->n_jobs];
 	int order[w->r->n_jobs], n = 0, rc;
 	struct errbuf why = {""};

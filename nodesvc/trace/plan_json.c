@@ -62,6 +62,10 @@ static json_object *job_to_json(
 	json_object_object_add(o, "donors", donors);
 	json_object_object_add(o, "lent_from", lent);
 	json_object_object_add(o, "place", place);
+	if (!coreset_is_empty(&j->low))
+		json_object_object_add(o, "low", cpulist(&j->low));
+	if (j->cluster >= 0)
+		json_object_object_add(o, "cluster", json_object_new_int(j->cluster));
 	json_object_object_add(o, "why", json_object_new_string(j->why));
 	return o;
 }
@@ -100,6 +104,20 @@ static json_object *experiments_to_json(const struct plan *p)
 	return a;
 }
 
+static void add_clusters(json_object *o, const struct plan *p, json_object *(*as)(double))
+{
+	json_object *a = json_object_new_array();
+
+	for (int k = 0; k < p->n_clusters; k++) {
+		json_object *e = json_object_new_object();
+
+		json_object_object_add(e, "ways", as(p->cluster[k].ways));
+		json_object_object_add(e, "bandwidth", as(p->cluster[k].bandwidth));
+		json_object_array_add(a, e);
+	}
+	json_object_object_add(o, "clusters", a);
+}
+
 json_object *plan_to_json(
 	const struct plan *p, const struct topo *t, const char *policy, bool explain)
 {
@@ -118,6 +136,10 @@ json_object *plan_to_json(
 	json_object_object_add(o, "score", number(p->score));
 	json_object_object_add(o, "moves", json_object_new_int(p->moves));
 	json_object_object_add(o, "jobs", jobs);
+	if (p->n_clusters)
+		add_clusters(o, p, number);
+	if (p->hysteresis_ms)
+		json_object_object_add(o, "hysteresis_ms", json_object_new_int(p->hysteresis_ms));
 	json_object_object_add(o, "slices", slices_to_json(p));
 	json_object_object_add(o, "experiments", experiments_to_json(p));
 	json_object_object_add(o, "explain", figures ? figures : json_object_new_object());
@@ -133,6 +155,8 @@ json_object *plan_to_exact_json(const struct plan *p, const struct topo *t)
 	json_object_object_del(o, "policy");
 	json_object_object_del(o, "explain");
 	json_object_object_add(o, "score", exact_number(p->score));
+	if (p->n_clusters)
+		add_clusters(o, p, exact_number);
 	json_object_object_add(o, "keep", json_object_new_boolean(p->keep));
 	json_object_object_add(o, "observe", json_object_new_boolean(p->observe));
 	json_object_object_get_ex(o, "jobs", &jobs);
@@ -201,6 +225,7 @@ static bool differ(json_object *a, json_object *b, const char *path, char *ret, 
 	if (is_number(a) && is_number(b)) {
 		double x = json_object_get_double(a), y = json_object_get_double(b);
 
+		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are meant */
 		return memcmp(&x, &y, sizeof(x)) != 0 && tell(path, a, b, ret, size);
 	}
 	return !json_object_equal(a, b) && tell(path, a, b, ret, size);

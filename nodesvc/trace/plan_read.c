@@ -86,6 +86,10 @@ static int read_job_key(struct reading *r, int i, const char *key, json_object *
 		return 0;
 	if (strcmp(key, "coreset") == 0)
 		return value_coreset(&r->w, key, o, &j->coreset);
+	if (strcmp(key, "cluster") == 0)
+		return value_int(&r->w, key, o, -1, PLAN_CLUSTERS_MAX - 1, &j->cluster);
+	if (strcmp(key, "low") == 0)
+		return value_coreset(&r->w, key, o, &j->low);
 	if (strcmp(key, "role") == 0)
 		return read_role(r, o, &j->role);
 	if (strcmp(key, "group") == 0)
@@ -272,6 +276,42 @@ static int read_explain(const struct reading *r, json_object *o, struct plan *p)
 	return 0;
 }
 
+static int read_cluster(const struct reading *r, json_object *o, struct plan_cluster *ret)
+{
+	int rc = value_type(&r->w, "clusters", o, json_type_object);
+
+	*ret = (struct plan_cluster){.ways = 0};
+	if (rc)
+		return rc;
+	json_object_object_foreach(o, key, value)
+	{
+		if (strcmp(key, "ways") == 0)
+			rc = value_double(&r->w, "clusters.ways", value, 0, 1, &ret->ways);
+		else if (strcmp(key, "bandwidth") == 0)
+			rc = value_double(
+				&r->w, "clusters.bandwidth", value, 0, 1, &ret->bandwidth);
+		else
+			rc = value_unknown_key(&r->w, key);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_clusters(const struct reading *r, json_object *o, struct plan *p)
+{
+	int rc = value_type(&r->w, "clusters", o, json_type_array);
+	size_t n = rc ? 0 : json_object_array_length(o);
+
+	if (n > PLAN_CLUSTERS_MAX)
+		return value_bad(&r->w, "clusters", o, "a shorter list");
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = read_cluster(r, json_object_array_get_idx(o, i), &p->cluster[i]);
+	p->n_clusters = rc ? 0 : (int)n;
+	p->clusters_asked = n > 0;
+	return rc;
+}
+
 static int read_key(struct reading *r, const char *key, json_object *o)
 {
 	static const char *const follows[] = {"policy", "domain", "moves", "keep", NULL};
@@ -285,6 +325,10 @@ static int read_key(struct reading *r, const char *key, json_object *o)
 		return read_jobs(r, o);
 	if (strcmp(key, "score") == 0)
 		return o ? value_double(&r->w, key, o, -INFINITY, INFINITY, &p->score) : 0;
+	if (strcmp(key, "clusters") == 0)
+		return read_clusters(r, o, p);
+	if (strcmp(key, "hysteresis_ms") == 0)
+		return value_int(&r->w, key, o, 1, PLAN_HYSTERESIS_MAX, &p->hysteresis_ms);
 	if (strcmp(key, "observe") == 0)
 		return value_bool(&r->w, key, o, &p->observe);
 	if (strcmp(key, "explain") == 0)

@@ -327,6 +327,8 @@ static void put_plan(struct trail *t, const struct plan *p)
 
 		memset(&j, 0, sizeof(j));
 		j.coreset = from->coreset;
+		j.low = from->low;
+		j.cluster = from->cluster;
 		j.cores = from->cores;
 		j.role = from->role;
 		j.group = from->group;
@@ -360,6 +362,9 @@ void trail_answer(struct trail *t, bool fallback, const struct plan *p, const ch
 		a.observe = p->observe;
 		a.score = p->score;
 		a.moves = p->moves;
+		a.hysteresis_ms = p->hysteresis_ms;
+		a.n_clusters = p->n_clusters;
+		memcpy(a.cluster, p->cluster, sizeof(a.cluster[0]) * (size_t)p->n_clusters);
 		a.n_slices = p->n_slices;
 		a.n_experiments = p->n_experiments;
 	}

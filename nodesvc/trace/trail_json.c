@@ -138,6 +138,9 @@ static void get_plan(
 	p->observe = a->observe;
 	p->score = a->score;
 	p->moves = a->moves;
+	p->hysteresis_ms = a->hysteresis_ms;
+	p->n_clusters = a->n_clusters;
+	memcpy(p->cluster, a->cluster, sizeof(p->cluster));
 	p->n_slices = a->n_slices;
 	p->n_experiments = a->n_experiments;
 	for (int i = 0; i < p->n_jobs; i++) {
@@ -147,6 +150,8 @@ static void get_plan(
 		get(c, &from, sizeof(from));
 		memcpy(j->id, v->job[i].id, JOB_ID_MAX);
 		j->coreset = from.coreset;
+		j->low = from.low;
+		j->cluster = from.cluster;
 		j->cores = from.cores;
 		j->role = from.role;
 		j->group = from.group;
@@ -228,7 +233,7 @@ static int add_end(struct trail_text *t, uint64_t decisions)
 int trail_text_add(struct trail_text *t, const unsigned char *flat, size_t len)
 {
 	struct cursor c = {flat, flat + len};
-	struct flat_head h;
+	struct flat_head h = {0};
 	json_object *o;
 	int rc;
 

@@ -24,13 +24,15 @@ struct flat_head {
 };
 
 struct flat_answer {
-	int fallback, refused, keep, observe, moves, n_slices, n_experiments;
+	int fallback, refused, keep, observe, moves, hysteresis_ms, n_slices, n_experiments;
+	int n_clusters;
 	double score;
+	struct plan_cluster cluster[PLAN_CLUSTERS_MAX];
 };
 
 struct flat_plan_job {
-	struct coreset coreset;
-	int cores, group, place_core, place_width, n_lent;
+	struct coreset coreset, low;
+	int cores, cluster, group, place_core, place_width, n_lent;
 	enum plan_role role;
 	char why[PLAN_WHY_MAX];
 };

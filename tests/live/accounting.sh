@@ -49,6 +49,10 @@ is "$("$colocacct" --cluster -S now-1hour -j 2 -n -P -o NodeList | sort | paste 
 is "$("$colocacct" --cluster -S now-1hour -N "${node}n[2-3]" -n -P -o NodeList | sort | paste -sd' ')" \
   "${node}n2 ${node}n3" "and picks nodes"
 is "$("$colocacct" --cluster -S now-1hour -j 1 -n -P)" "" "and no job without a summary"
+# The example of colocacct(1).
+export PATH=$builddir/nodesvc:$PATH
+run bash -o pipefail -c 'colocacct --cluster -S today -o JobID,NodeList,Policy,STP,Gain | cat'
+is "$rc" 0 "the example of the manual page"
 run "$colocacct" --cluster -j 2.0
 is "$rc" 1 "a step cannot be named"
 

@@ -22,6 +22,7 @@ live_scripts = \
 	tests/live/masks.sh \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
+	tests/live/threads.sh \
 	tests/live/nodes.sh \
 	tests/live/omp.sh \
 	tests/live/cluster.sh \

@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# pages-full.sh - the blocks that take minutes: builds in a copy of the tree, the installation from
-# source into a throw-away copy of this machine's root and back out of it, and what contrib/quickstart
-# prints; and README's session as a newcomer has it, from `contrib/quickstart --shell', with its time.
-# COLOC_PAGES=KIND: only these (build, root, quickstart).
+# pages-full.sh - the blocks that take minutes: long simulations, builds in a copy of the tree, the
+# installation from source into a throw-away copy of this machine's root and back out of it, and what
+# contrib/quickstart prints; and README's session as a newcomer has it, from `contrib/quickstart
+# --shell', with its time.
+# COLOC_PAGES=KIND: only these (host, build, root, quickstart).
 # COLOC_TREE=DIR: the copy of the tree is made of this one, which may be built already.
 # Mounts of ours end with us.
 if [ "$(id -u)" = 0 ] && [ -z "${COLOC_UNSHARED:-}" ]; then
   COLOC_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
 fi
 . "$(dirname "$0")/lib.sh"
-. "$(dirname "$0")/../blocks.sh"
 need ROOT SLURM
 [ "$(nproc)" = 2 ] || skip_all "CPUS: the pages show a node of two cores"
 cd "$srcdir" || exit 1
+# It looks for pages where we are.
+# shellcheck source=tests/blocks.sh
+. tests/blocks.sh
 mkdir "$tmp/blocks"
 blocks_find "$tmp/blocks" "${blocks_pages[@]}" "${blocks_manuals[@]}" || verdict 1 "every block is annotated"
 
@@ -77,6 +80,19 @@ if wanted quickstart; then
   is "$?" 0 "contrib/quickstart --shell"
   is "$(grep -c 'COMPLETED' "$tmp/path.out")" 4 "README's session ends in a report of four co-located jobs"
   at_most $((SECONDS - t0)) 600 "seconds from nothing but packages to that report"
+fi
+
+# --- without a node ---------------------------------------------------------------------------
+
+if wanted host; then
+  for n in $(numbers_of host); do
+    blocks_field "$tmp/blocks" "$n"
+    blocks_has "$block_words" full || continue
+    mkdir "$tmp/host"
+    (cd "$tmp/host" && PATH=$builddir/nodesvc:$PATH && blocks_run "$tmp/blocks" "$n" told)
+    take_told
+    rm -rf "$tmp/host"
+  done
 fi
 
 # --- a build ----------------------------------------------------------------------------------

@@ -5,8 +5,10 @@
 # as arguments, else all.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
-. "$(dirname "$0")/../blocks.sh"
 cd "$srcdir" || exit 1
+# It looks for pages where we are.
+# shellcheck source=tests/blocks.sh
+. tests/blocks.sh
 # The examples of the manual pages name job 4711: the first one, which colocctl.1 starts.
 [ $# -gt 0 ] || set -- nodesvc/ctl/colocctl.1 nodesvc/report/colocacct.1 "${blocks_pages[@]}" doc/coloc.7
 mkdir "$tmp/blocks"
@@ -64,7 +66,6 @@ session() {
   printf '#!/bin/sh\nsrun ./spin\n' >job.sh
   while read -r n; do
     blocks_field "$tmp/blocks" "$n"
-    ! blocks_has "$block_words" full || continue
     case $block_kind in
     node) blocks_run "$tmp/blocks" "$n" told ;;
     conf) ! has_session "$1" || conf "$n" ;;

@@ -8,10 +8,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nodesvc/actuate/classes.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/actuate/internal.h"
 #include "tests/unit/fstree.h"
@@ -187,6 +189,117 @@ START_TEST(group_without_the_file_is_refused)
 }
 END_TEST
 
+/* What the child's line of stat and its cpu time say now. */
+static void show_child(char state, unsigned long run_ns)
+{
+	char path[80], text[160];
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
+	snprintf(text, sizeof(text), "%d (app) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n",
+		(int)child, state);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)child, (int)child);
+	snprintf(text, sizeof(text), "%lu 0 1\n", run_ns);
+	fstree_put(&tree, path, text);
+}
+
+START_TEST(one_thread_is_low_and_back)
+{
+	struct class_thread *t, *again;
+	int n;
+
+	ck_assert_int_eq(classes_list(act, &step, NULL, 0, &t, &n, &err), 0);
+	ck_assert_int_eq(n, 1);
+	ck_assert_int_eq(t[0].tid, child);
+	ck_assert(!t[0].fixed && !coreset_is_empty(&t[0].cpu));
+	ck_assert_int_eq(ledger_count(ledger), 1); /* before anything is changed */
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(classes_set(t, true, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+	/* Listed again it is the same thread, not one that was idle by itself. */
+	ck_assert_int_eq(classes_list(act, &step, t, n, &again, &n, &err), 0);
+	ck_assert(!again[0].fixed);
+	ck_assert_int_eq(again[0].original, SCHED_OTHER);
+	ck_assert_int_eq(classes_set(again, false, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(classes_set(again, true, &err), 0);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	free(t);
+	free(again);
+}
+END_TEST
+
+START_TEST(thread_of_another_class_is_left_alone)
+{
+	const struct sched_param none = {.sched_priority = 0};
+	struct class_thread *t;
+	int n;
+
+	ck_assert_int_eq(sched_setscheduler(child, SCHED_IDLE, &none), 0);
+	ck_assert_int_eq(classes_list(act, &step, NULL, 0, &t, &n, &err), 0);
+	ck_assert(t[0].fixed);
+	ck_assert_int_eq(classes_set(t, false, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	free(t);
+}
+END_TEST
+
+START_TEST(newborn_of_a_low_thread_comes_back_too)
+{
+	struct class_thread parent = {.tid = 1, .tgid = 1, .start_ticks = 1}, *t;
+	const struct sched_param none = {.sched_priority = 0};
+	int n;
+
+	/* As if born of a thread that we had made low. */
+	ck_assert_int_eq(sched_setscheduler(child, SCHED_IDLE, &none), 0);
+	ck_assert_int_eq(classes_list(act, &step, &parent, 1, &t, &n, &err), 0);
+	ck_assert(!t[0].fixed);
+	ck_assert_int_eq(t[0].original, SCHED_OTHER);
+	ck_assert_int_eq(idle_restore_all(act, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	free(t);
+}
+END_TEST
+
+START_TEST(classes_without_a_ledger_are_not_changed)
+{
+	struct class_thread *t = NULL;
+	int n;
+
+	ledger_mem_adds_left = 0;
+	ck_assert_int_eq(classes_list(act, &step, NULL, 0, &t, &n, &err), -EIO);
+	ledger_mem_adds_left = -1;
+	ck_assert_ptr_null(t);
+}
+END_TEST
+
+START_TEST(look_tells_who_wants_a_core)
+{
+	struct class_thread t = {.tid = child, .tgid = child, .start_ticks = 100};
+	uint64_t run_ns = 0;
+	int fd = -1;
+
+	show_child('S', 5000);
+	ck_assert(!classes_look(act, &t, &fd, &run_ns)); /* asleep; what it ran before is unknown */
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert(!classes_look(act, &t, NULL, &run_ns));
+	show_child('S', 6000);
+	ck_assert(classes_look(act, &t, NULL, &run_ns)); /* has run meanwhile */
+	ck_assert(!classes_look(act, &t, NULL, &run_ns));
+	show_child('R', 6000);
+	ck_assert(classes_look(act, &t, NULL, &run_ns)); /* waits for a core */
+	show_child('D', 6000);
+	ck_assert(!classes_look(act, &t, NULL, &run_ns));
+	t.start_ticks = 99; /* another thread's number by now */
+	show_child('R', 6000);
+	ck_assert(!classes_look(act, &t, NULL, &run_ns));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("idle");
@@ -206,6 +319,14 @@ int main(void)
 	tcase_add_test(tc, own_idle_thread_is_no_business_of_ours);
 	tcase_add_test(tc, reused_thread_id_is_not_touched);
 	tcase_add_test(tc, without_a_ledger_nothing_is_changed);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("single threads are low, and as before again");
+	tcase_add_checked_fixture(tc, setup_v1, teardown);
+	tcase_add_test(tc, one_thread_is_low_and_back);
+	tcase_add_test(tc, thread_of_another_class_is_left_alone);
+	tcase_add_test(tc, newborn_of_a_low_thread_comes_back_too);
+	tcase_add_test(tc, classes_without_a_ledger_are_not_changed);
+	tcase_add_test(tc, look_tells_who_wants_a_core);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("v2: a job's group is idle, and as before again");
 	tcase_add_checked_fixture(tc, setup_v2, teardown);

@@ -13,6 +13,7 @@
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/record/record_internal.h"
 
 static struct daemon d;
 static char dir[64];
@@ -430,6 +431,104 @@ START_TEST(clock_that_is_set_is_no_part_of_a_steps_time)
 }
 END_TEST
 
+static int count_rows(const struct step_row *row, void *arg)
+{
+	(void)row;
+	++*(int *)arg;
+	return 0;
+}
+
+static int rows(void)
+{
+	struct step_filter all = {0};
+	struct errbuf err;
+	int n = 0;
+
+	ck_assert_int_eq(record_step_list(d.record, &all, count_rows, &n, &err), 0);
+	return n;
+}
+
+static void limit_pages(const char *pragma)
+{
+	ck_assert_int_eq(sqlite3_exec(d.record->db, pragma, NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* The disk is full in the middle of a tick's writing, and then it is not. */
+START_TEST(rows_that_a_full_store_undid_are_written_once_there_is_room)
+{
+	for (uint32_t job = 1; job <= 60; job++) {
+		start(job, 0);
+		msg_put(&in, "jobname", "a name of some length, so that a page is full soon");
+		ck_assert_str_eq(go(), "step_ok");
+	}
+	decide_flush(&d);                       /* not what fails first */
+	limit_pages("PRAGMA max_page_count=1"); /* no more than there are */
+	lifecycle_flush(&d);
+	ck_assert_int_lt(rows(), 60);
+	limit_pages("PRAGMA max_page_count=100000");
+	lifecycle_flush(&d); /* too early to try again */
+	ck_assert_int_lt(rows(), 60);
+	d.flush_again_ns = 0;
+	lifecycle_flush(&d);
+	ck_assert_int_eq(rows(), 60);
+	finish(1, 0);
+	ck_assert_int_eq(rows(), 60);
+}
+END_TEST
+
+/* Decisions of so many ticks. */
+static int decided(int ticks)
+{
+	uint64_t before = d.n_decisions;
+
+	for (int i = 0; i < ticks; i++)
+		decide_tick(&d);
+	return (int)(d.n_decisions - before);
+}
+
+START_TEST(ticks_without_a_change_need_no_decision)
+{
+	snprintf(d.conf.policy, sizeof(d.conf.policy), "%s", _i ? "lira" : "fair");
+	run(1, "");
+	run(2, "");
+	ck_assert_int_eq(decided(5), 1);
+	/* Signals are nothing that it goes by. */
+	jobs_find(&d.jobs, 1, 0, 0)->signal[SIGNAL_UTILIZATION] =
+		(struct signal){0.5, PROVENANCE_OS};
+	ck_assert_int_eq(decided(5), 0);
+	jobs_find(&d.jobs, 1, 0, 0)->threads = 7;
+	ck_assert_int_eq(decided(5), 1);
+	run(3, "");
+	ck_assert_int_eq(decided(5), 1);
+	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->policy, "fair");
+}
+END_TEST
+
+START_TEST(recorded_ticks_are_all_decided)
+{
+	struct errbuf err = {""};
+	uint64_t decisions, bytes;
+
+	run(1, "");
+	ck_assert_int_eq(decided(3), 1);
+	snprintf(d.conf.store, sizeof(d.conf.store), "%s", dir);
+	ck_assert_msg(recording_start(&d, "trace", 1 << 20, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(decided(3), 3);
+	ck_assert_int_eq(recording_stop(&d, &decisions, &bytes, &err), 0);
+	ck_assert_int_eq((int)decisions, 3);
+}
+END_TEST
+
+START_TEST(policy_that_goes_by_signals_decides_at_each_tick)
+{
+	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira");
+	run(1, "");
+	jobs_find(&d.jobs, 1, 0, 0)->signal[SIGNAL_LOADS] = (struct signal){1e6, PROVENANCE_HW};
+	ck_assert_int_eq(decided(4), 4);
+	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0, 0)->policy, "lira");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lifecycle");
@@ -445,6 +544,7 @@ int main(void)
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);
 	tcase_add_test(tc, every_step_is_accounted_once);
 	tcase_add_test(tc, clock_that_is_set_is_no_part_of_a_steps_time);
+	tcase_add_test(tc, rows_that_a_full_store_undid_are_written_once_there_is_room);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("one policy rules the set");
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -453,6 +553,12 @@ int main(void)
 	tcase_add_test(tc, conflict_is_refused_where_configured);
 	tcase_add_test(tc, missing_signal_falls_back_and_says_so);
 	tcase_add_test(tc, what_a_node_cannot_do_falls_back_and_says_so);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("a tick that changes nothing is no decision");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, ticks_without_a_change_need_no_decision, 0, 2);
+	tcase_add_test(tc, recorded_ticks_are_all_decided);
+	tcase_add_test(tc, policy_that_goes_by_signals_decides_at_each_tick);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("what must not be touched is not");
 	tcase_add_checked_fixture(tc, setup, teardown);

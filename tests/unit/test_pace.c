@@ -130,9 +130,23 @@ START_TEST(step_that_stays_the_same_is_read_every_two_seconds)
 {
 	sample_unsettle(s);
 	rounds(30, 0);
-	/* 10 s */
-	ck_assert_int_ge(rounds(100, 0), 4);
-	ck_assert_int_le(rounds(100, 0), 6);
+	ck_assert_int_ge(rounds(60, 0), 2);
+	ck_assert_int_le(rounds(40, 0), 3);
+}
+END_TEST
+
+START_TEST(step_that_stays_the_same_for_long_is_read_every_four)
+{
+	sample_unsettle(s);
+	rounds(180, 0);
+	/* 20 s */
+	ck_assert_int_ge(rounds(200, 0), 4);
+	ck_assert_int_le(rounds(200, 0), 6);
+	/* And as any other when it was moved. */
+	track_disturb(s);
+	ck_assert_int_eq(rounds(6, 0), 6);
+	rounds(20, 0);
+	ck_assert_int_ge(rounds(60, 0), 2);
 }
 END_TEST
 
@@ -194,6 +208,29 @@ START_TEST(step_that_runs_otherwise_is_read_at_its_next_look)
 }
 END_TEST
 
+START_TEST(short_turns_are_no_phases)
+{
+	/* In line for 95 of each 100 ms; twice in twenty it gets going late. */
+	for (int i = 0; i < 100; i++) {
+		sample_unsettle(s);
+		s->turn.frozen_ns += 95 * MS;
+		pass_ms(100, i % 20 >= 18 ? 0.015 : 0.049);
+		sample_round(&d, now_ns);
+	}
+	ck_assert_int_eq(s->track.changes, 0);
+	/* What it did is in the mean over its own time all the same. */
+	ck_assert_double_ge(s->signal[SIGNAL_UTILIZATION].value, 0.7);
+	/* A true change is still seen. */
+	for (int i = 0; i < 100; i++) {
+		sample_unsettle(s);
+		s->turn.frozen_ns += 75 * MS;
+		pass_ms(100, 0.08);
+		sample_round(&d, now_ns);
+	}
+	ck_assert_int_ge(s->track.changes, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pace");
@@ -204,11 +241,13 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, new_step_is_read_at_each_interval);
 	tcase_add_test(t, step_that_stays_the_same_is_read_every_two_seconds);
+	tcase_add_test(t, step_that_stays_the_same_for_long_is_read_every_four);
 	tcase_add_test(t, utilization_is_of_all_the_time_since_the_last_reading);
 	tcase_add_test(t, moved_step_is_read_at_each_interval_again);
 	tcase_add_test(t, new_thread_is_found_at_the_next_reading);
 	tcase_add_test(t, ended_process_has_the_step_read_at_once);
 	tcase_add_test(t, step_that_runs_otherwise_is_read_at_its_next_look);
+	tcase_add_test(t, short_turns_are_no_phases);
 	suite_add_tcase(suite, t);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -133,11 +133,39 @@ static bool bend(struct life *w, int how, int i)
 		coreset_add(&j->coreset, 1000);
 		w->job[i].envelope = j->coreset;
 		return owner;
+	case 19:
+		j->low = p->job[other].coreset;
+		p->hysteresis_ms = 0;
+		return true;
+	case 20:
+		j->low = j->coreset; /* its own */
+		p->hysteresis_ms = 10;
+		return true;
+	case 21:
+		coreset_add(&j->low, 1000); /* no such CPU */
+		p->hysteresis_ms = 10;
+		return true;
+	case 22:
+		p->n_clusters = 1;
+		p->cluster[0] = (struct plan_cluster){.ways = 1};
+		return true;
+	case 23:
+		p->n_clusters = 2;
+		p->cluster[0] = p->cluster[1] = (struct plan_cluster){.ways = 0.6};
+		return true;
+	case 24:
+		p->n_clusters = 2;
+		p->cluster[0] = p->cluster[1] = (struct plan_cluster){.ways = 0.5};
+		p->cluster[1].bandwidth = 1.5;
+		return true;
+	case 25:
+		j->cluster = p->n_clusters;
+		return true;
 	default:
 		return false;
 	}
 }
-#define BENDS 19
+#define BENDS 26
 
 /* Whoever made the plan, what breaks a rule is refused. */
 START_TEST(bent_plans_of_every_policy_are_refused)

@@ -28,7 +28,7 @@ static void put_run(uint32_t job, int64_t run_ms, int slices)
 	char path[64], text[64];
 
 	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10);
-	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)(run_ms * MS), slices);
+	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)run_ms * MS, slices);
 	fstree_put(&tree, path, text);
 }
 
@@ -228,6 +228,156 @@ START_TEST(waiting_step_yields_and_comes_back)
 }
 END_TEST
 
+/* Programs that compute for a while with two threads' worth, then wait, on two cores. */
+struct program {
+	int64_t burst_ms, wait_ms; /* wait 0: computes for ever */
+	double left_ms;            /* of this burst */
+	int64_t until;             /* it waits; 0 it computes */
+	int bursts, cuts;          /* ended; frozen in the middle of one */
+	bool was_frozen;
+	double ran_ms;
+};
+
+static bool is_held(int i)
+{
+	return d.jobs.step[i]->turn.frozen_since_ns != 0;
+}
+
+/* From @from until the rotation wants to be called or a burst or a wait ends; returns that time. */
+static int64_t go_on(struct program *p, int n, int64_t from)
+{
+	int64_t to = next;
+	int busy = 0;
+
+	for (int i = 0; i < n; i++) {
+		p[i].cuts += is_held(i) && !p[i].was_frozen && !p[i].until &&
+			     p[i].left_ms < 0.9 * (double)p[i].burst_ms;
+		p[i].was_frozen = is_held(i);
+		if (!is_held(i) && p[i].until <= from)
+			p[i].until = 0;
+		if (!is_held(i) && p[i].until > from && p[i].until < to)
+			to = p[i].until;
+		busy += !is_held(i) && !p[i].until;
+	}
+	for (int i = 0; i < n; i++)
+		if (!is_held(i) && !p[i].until && p[i].wait_ms &&
+			from + (int64_t)(p[i].left_ms * busy * MS) < to)
+			to = from + (int64_t)(p[i].left_ms * busy * MS) + 1;
+	for (int i = 0; i < n; i++) {
+		double ms = busy ? (double)(to - from) / MS / busy : 0;
+
+		if (is_held(i) || p[i].until)
+			continue;
+		p[i].ran_ms += ms;
+		p[i].left_ms -= ms;
+		put_run((uint32_t)i + 1, (int64_t)p[i].ran_ms, 1);
+		if (p[i].wait_ms && p[i].left_ms <= 0) {
+			p[i].bursts++;
+			p[i].left_ms = (double)p[i].burst_ms;
+			p[i].until = to + p[i].wait_ms * MS;
+		}
+	}
+	return to;
+}
+
+static int64_t live_on(struct program *p, int n, int64_t t)
+{
+	t = go_on(p, n, t);
+	if (t >= next)
+		rotate_run(&d, t, &next);
+	return t;
+}
+
+/* Returns the time after which the first @bursting have had @bursts each, ms. */
+static int64_t run_programs(struct program *p, int n, int bursting, int bursts)
+{
+	int64_t start;
+
+	for (int i = 0; i < n; i++)
+		p[i].left_ms = (double)p[i].burst_ms;
+	plan.n_jobs = plan.n_slices = n;
+	for (int i = 0; i < n; i++) {
+		add((uint32_t)i + 1);
+		snprintf(plan.job[i].id, sizeof(plan.job[i].id), "%d.0", i + 1);
+		plan.slice[i].ms = 100;
+		plan.slice[i].n_jobs = 1;
+		plan.slice[i].job[0] = i;
+	}
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	start = now = ipc_now_ns();
+	rotate_run(&d, now, &next);
+	for (;;) {
+		int done = 0;
+
+		for (int i = 0; i < bursting; i++)
+			done += p[i].bursts >= bursts;
+		if (done == bursting)
+			return (now - start) / MS;
+		now = live_on(p, n, now);
+	}
+}
+
+START_TEST(bursts_run_one_after_another)
+{
+	struct program p[4] = {{.burst_ms = 220, .wait_ms = 600}, {.burst_ms = 220, .wait_ms = 600},
+		{.burst_ms = 220, .wait_ms = 600}, {.burst_ms = 220, .wait_ms = 600}};
+	int64_t ms = run_programs(p, 4, 4, 6);
+
+	/* 24 bursts take 5280 ms, and the first wait hides behind nothing. In step with one
+	 * another they would take 6 x 880 + 5 x 600 = 8280; with slices that end in time, 7769. */
+	ck_assert_int_ge(ms, 5280);
+	ck_assert_int_le(ms, 6800);
+	/* Nobody knew of the first ones. */
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_le(p[i].cuts, 4);
+}
+END_TEST
+
+START_TEST(wait_after_a_long_burst_is_seen)
+{
+	struct program p[2] = {{.burst_ms = 1000, .wait_ms = 300}, {.burst_ms = 1, .wait_ms = 0}};
+	int64_t ms = run_programs(p, 2, 1, 5);
+
+	/* Each wait but the last is the other's, and half of the rest. */
+	ck_assert_int_ge((int64_t)p[1].ran_ms, 4 * (300 - 110) + (ms - 4 * 300) / 2 - 400);
+}
+END_TEST
+
+START_TEST(bursts_take_no_more_than_a_share)
+{
+	struct program p[3] = {{.burst_ms = 500, .wait_ms = 300}, {.burst_ms = 1, .wait_ms = 0},
+		{.burst_ms = 1, .wait_ms = 0}};
+	int64_t ms = run_programs(p, 3, 1, 10);
+
+	/* In line for a third of the time, and a third of its waits besides. */
+	ck_assert_int_ge((int64_t)p[1].ran_ms, ms / 3 - 100);
+	ck_assert_int_ge((int64_t)p[2].ran_ms, ms / 3 - 100);
+}
+END_TEST
+
+START_TEST(bursts_freeze_nobody_beyond_the_limit)
+{
+	struct program p[3] = {{.burst_ms = 2000, .wait_ms = 900}, {.burst_ms = 1, .wait_ms = 0},
+		{.burst_ms = 1, .wait_ms = 0}};
+	int64_t since = 0, longest = 0;
+
+	d.conf.freeze_max_ms = 400;
+	run_programs(p, 3, 1, 1);
+	for (int64_t end = now + 10000 * MS; now < end;) {
+		now = live_on(p, 3, now);
+		if (!is_held(1))
+			since = 0;
+		else if (!since)
+			since = now;
+		else if (now - since > longest)
+			longest = now - since;
+	}
+	ck_assert_int_gt(longest, 0);
+	ck_assert_int_le(longest, 400 * MS);
+}
+END_TEST
+
 START_TEST(all_waiting_all_run)
 {
 	add(1);
@@ -353,6 +503,10 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, waiting_step_yields_and_comes_back);
 	tcase_add_test(tc, all_waiting_all_run);
+	tcase_add_test(tc, bursts_run_one_after_another);
+	tcase_add_test(tc, wait_after_a_long_burst_is_seen);
+	tcase_add_test(tc, bursts_take_no_more_than_a_share);
+	tcase_add_test(tc, bursts_freeze_nobody_beyond_the_limit);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("nobody stays frozen, and not everybody is");
 	tcase_add_checked_fixture(tc, setup, teardown);

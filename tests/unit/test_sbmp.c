@@ -135,6 +135,73 @@ START_TEST(a_phase_is_known_again_at_another_width)
 }
 END_TEST
 
+/* Four widths of a phase are kept; the last of five takes the place of the one before. */
+START_TEST(a_phase_seen_at_five_widths_is_known_again)
+{
+	static const int jobs[] = {1, 2, 3, 4, 8};
+	struct world w;
+
+	open_world(&w, "sbmp-pp,phase=width", 1);
+	for (int i = 0; i < 5; i++) {
+		w.x.v.n_jobs = jobs[i];
+		seconds(&w, 20);
+		ck_assert_int_eq(w.x.plan.job[0].cores, jobs[i] == 3 ? 3 : 8 / jobs[i]);
+	}
+	w.phase = 1;
+	seconds(&w, 20);
+	w.experiments = 0;
+	w.phase = 0;
+	seconds(&w, 20);
+	ck_assert_int_eq(w.experiments, 0);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* Both phases were seen at one width only; they are told apart at a smaller and at a larger one. */
+START_TEST(a_phase_is_known_again_beyond_the_widths_it_was_seen_at)
+{
+	for (int before = 1; before <= 2; before++) {
+		struct world w;
+
+		open_world(&w, "sbmp-pp,phase=width", before);
+		seconds(&w, 20);
+		w.phase = 1;
+		seconds(&w, 20);
+		w.x.v.n_jobs = 3 - before;
+		seconds(&w, 20);
+		ck_assert_int_eq(w.x.plan.job[0].cores, 8 / (3 - before));
+		w.experiments = 0;
+		w.phase = 0;
+		seconds(&w, 20);
+		ck_assert_int_eq(w.experiments, 0);
+		small_node_close(&w.x);
+	}
+}
+END_TEST
+
+/* Phases that ended before anything of them was seen are no phases to come back to. */
+START_TEST(a_phase_of_which_nothing_was_seen_is_not_known_again)
+{
+	struct world w;
+
+	open_world(&w, "sbmp-pp,phase=width", 1);
+	for (int change = 0; change < 3; change++) {
+		w.x.v.n_events = 0;
+		w.experiments = 0;
+		for (int s = 0; s < 4 && w.experiments < 4; s++)
+			second(&w);
+		ck_assert_int_eq(w.experiments, 4);
+		second(&w); /* the results */
+		w.event[0] = (struct event){.type = EVENT_PHASE, .job = w.x.job[0].id};
+		w.x.v.n_events = 1;
+		w.x.v.event = w.event;
+		small_node_decide(&w.x); /* without a sample */
+		ck_assert_int_eq(w.x.plan.n_experiments, 4);
+	}
+	small_node_close(&w.x);
+}
+END_TEST
+
 /* Where there is one core there is nothing to ask. */
 START_TEST(one_core_needs_no_experiment)
 {
@@ -197,6 +264,9 @@ int main(void)
 	tcase_add_test(t, a_phase_seen_before_is_not_sampled_again);
 	tcase_add_test(t, the_paper_samples_each_phase_anew);
 	tcase_add_test(t, a_phase_is_known_again_at_another_width);
+	tcase_add_test(t, a_phase_seen_at_five_widths_is_known_again);
+	tcase_add_test(t, a_phase_is_known_again_beyond_the_widths_it_was_seen_at);
+	tcase_add_test(t, a_phase_of_which_nothing_was_seen_is_not_known_again);
 	suite_add_tcase(s, t);
 	t = tcase_create("experiments are asked for where they tell something");
 	tcase_add_test(t, one_core_needs_no_experiment);

@@ -23,11 +23,13 @@
 #endif
 
 /* PAPI 7.0 forgets a few texts of each event that it looks up, 115 bytes here. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the name is the sanitizer's */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libpapi";
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 #define LOADS "skx::MEM_INST_RETIRED:ALL_LOADS"
 
@@ -128,6 +130,44 @@ START_TEST(an_event_that_the_cpu_has_not_is_named)
 }
 END_TEST
 
+/* What the page shows: lines of KEY: "EVENT" in its yaml block. */
+START_TEST(the_events_of_doc_counters_md_are_known)
+{
+	static const char *const keys[COUNTER_COUNT] = {
+		[COUNTER_LOADS] = "loads",
+		[COUNTER_LLC_MISSES] = "llc_misses",
+		[COUNTER_MEM_BYTES] = "mem_bytes",
+	};
+	const char *src = getenv("COLOC_SRCDIR");
+	struct counter_events e = {0};
+	enum counter_id which = COUNTER_COUNT;
+	struct errbuf err = {""};
+	char path[4096], line[256], key[32], text[COUNTER_EVENT_TEXT_MAX];
+	bool inside = false;
+	int n = 0;
+	FILE *page;
+
+	snprintf(path, sizeof(path), "%s/doc/counters.md", src ? src : ".");
+	page = fopen(path, "re");
+	ck_assert_msg(page != NULL, "%s", path);
+	while (fgets(line, sizeof(line), page)) {
+		if (!strncmp(line, "```", 3))
+			inside = !strncmp(line, "```yaml", 7);
+		if (!inside || sscanf(line, " %31[a-z_]: \"%127[^\"]", key, text) != 2)
+			continue;
+		for (int c = 0; c < COUNTER_COUNT; c++) {
+			if (!keys[c] || strcmp(keys[c], key))
+				continue;
+			ck_assert_int_eq(counter_event_parse(&e.of[c], text, NULL), 0);
+			n++;
+		}
+	}
+	fclose(page);
+	ck_assert_int_eq(n, 3);
+	ck_assert_msg(counters_papi.set_events(&e, &which, &err) == 0, "%s", err.text);
+}
+END_TEST
+
 START_TEST(an_event_counts_one_thing)
 {
 	struct counter_events e = name(COUNTER_LLC_MISSES, LOADS);
@@ -198,6 +238,7 @@ int main(void)
 	/* Before PAPI is started, once in a process. */
 	setenv("LIBPFM_FORCE_PMU", "skx", 1);
 	tcase_add_test(names, an_event_that_the_cpu_has_not_is_named);
+	tcase_add_test(names, the_events_of_doc_counters_md_are_known);
 	tcase_add_test(names, an_event_counts_one_thing);
 	tcase_add_test(names, an_unknown_event_is_a_reason_not_to_count_by_papi);
 	tcase_add_test(names, an_event_that_does_not_count_says_why);

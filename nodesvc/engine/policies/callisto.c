@@ -7,7 +7,8 @@
  * 5.2) describes it: "the sets of 4 cores will generally be in the same socket, but there is no
  * control over specifically which program gets which set". The 10 ms of hysteresis between a core
  * falling idle and its being lent is the low weight of the lent cores here; a donor stays one until
- * its utilisation is well above the bound.
+ * its utilisation is well above the bound, and for a while. With threads=yes it is the paper's, of
+ * threads (priority.h): a plan says whose cores are whose and where the others' threads are low.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -22,11 +23,39 @@
 #define DONOR_BELOW 0.70 /* as sbmp */
 #define DONOR_UNTIL 0.80
 #define WEIGHT      1 /* of 100 */
+/* Against flapping under a noisy utilisation, all ours: a quarter per sample, as lira; who lends or
+ * has stopped does so for 2 s, twice as long at each change within five minutes of the one before.
+ */
+#define SMOOTH      0.25
+#define DWELL_S     2.0
+#define DWELL_MAX_S 64.0
+#define CALM_S      300.0
+
+struct config {
+	bool threads;
+	int hysteresis_ms;
+};
+
+static const struct option_spec options[] = {
+	{"threads", OPTION_BOOL, offsetof(struct config, threads), 0, 0, NULL},
+	{"hysteresis_ms", OPTION_INT, offsetof(struct config, hysteresis_ms), 1,
+		PLAN_HYSTERESIS_MAX, NULL},
+	{0},
+};
+
+/* What is known of one job's idle time, by slot. */
+struct idling {
+	bool known, lends;
+	uint64_t sample_no;
+	double utilization;      /* smoothed */
+	double since_s, dwell_s; /* of the last change */
+};
 
 struct policy {
+	struct config cfg;
 	struct contest contest;
-	bool *donor; /* [max_jobs] by slot */
-	int *order;  /* [max_jobs] contest jobs as they are dealt cores */
+	struct idling *idling; /* [max_jobs] by slot */
+	int *order;            /* [max_jobs] contest jobs as they are dealt cores */
 	int *domain_of;
 	uint64_t set;
 };
@@ -34,7 +63,7 @@ struct policy {
 static void callisto_free(struct policy *p)
 {
 	contest_done(&p->contest);
-	free(p->donor);
+	free(p->idling);
 	free(p->order);
 	free(p->domain_of);
 	free(p);
@@ -42,19 +71,19 @@ static void callisto_free(struct policy *p)
 
 static int callisto_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	struct policy *p;
-	int rc = option_read(cfg, "callisto", NULL, NULL, err);
+	struct policy *p = calloc(1, sizeof(*p));
+	int rc;
 
-	if (rc)
-		return rc;
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
-	rc = contest_init(&p->contest, cfg, err);
-	p->donor = calloc((size_t)cfg->max_jobs, sizeof(bool));
+	p->cfg.hysteresis_ms = 10; /* "typically around 10ms", ROSS 2015, section 5.1 */
+	rc = option_read(cfg, "callisto", options, &p->cfg, err);
+	if (!rc)
+		rc = contest_init(&p->contest, cfg, err);
+	p->idling = calloc((size_t)cfg->max_jobs, sizeof(*p->idling));
 	p->order = calloc((size_t)cfg->max_jobs, sizeof(int));
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
-	if (!rc && (!p->donor || !p->order || !p->domain_of))
+	if (!rc && (!p->idling || !p->order || !p->domain_of))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		callisto_free(p);
@@ -123,6 +152,48 @@ static void map_at_random(struct policy *p, const struct view *v, struct plan *r
 	}
 }
 
+static void look_at(struct idling *d, const struct view_job *j, double now_s)
+{
+	const struct signal *u = &j->signal[SIGNAL_UTILIZATION];
+	bool lends;
+
+	if (u->provenance == PROVENANCE_NONE) {
+		*d = (struct idling){.known = false};
+		return;
+	}
+	if (!d->known)
+		d->utilization = u->value;
+	else if (d->sample_no != j->sample_no)
+		d->utilization += SMOOTH * (u->value - d->utilization);
+	d->sample_no = j->sample_no;
+	lends = d->utilization < (d->lends ? DONOR_UNTIL : DONOR_BELOW);
+	if (!d->known || (lends != d->lends && now_s - d->since_s >= d->dwell_s)) {
+		d->dwell_s = !d->known || now_s - d->since_s >= CALM_S ? DWELL_S
+			     : d->dwell_s < DWELL_MAX_S                ? 2 * d->dwell_s
+								       : DWELL_MAX_S;
+		d->lends = lends;
+		d->since_s = now_s;
+	}
+	d->known = true;
+}
+
+/* Every job's further threads may run on all others' cores, below whoever has them by right. */
+static void fill_by_threads(struct policy *p, struct plan *ret)
+{
+	const struct contest *c = &p->contest;
+
+	for (int k = 0; k < c->n; k++) {
+		struct plan_job *j = &ret->job[c->job[k]];
+
+		for (int d = 0; d < c->n; d++)
+			if (d != k)
+				coreset_or(&j->low, &j->low, &ret->job[c->job[d]].coreset);
+		coreset_and(&j->low, &j->low, c->envelope[k]);
+		if (!coreset_is_empty(&j->low))
+			ret->hysteresis_ms = p->cfg.hysteresis_ms;
+	}
+}
+
 /* Low-priority filling: all busy jobs may run where a job is idle. */
 static void lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
@@ -130,17 +201,15 @@ static void lend(struct policy *p, const struct view *v, const int *slot, struct
 	bool any_busy = false;
 
 	for (int k = 0; k < c->n; k++) {
-		const struct signal *u = &v->job[c->job[k]].signal[SIGNAL_UTILIZATION];
-		bool *donor = &p->donor[slot[c->job[k]]];
+		struct idling *d = &p->idling[slot[c->job[k]]];
 
-		*donor = u->provenance != PROVENANCE_NONE &&
-			 u->value < (*donor ? DONOR_UNTIL : DONOR_BELOW);
-		any_busy = any_busy || !*donor;
+		look_at(d, &v->job[c->job[k]], v->now_s);
+		any_busy = any_busy || !d->lends;
 	}
 	for (int k = 0; k < c->n && any_busy; k++) {
 		struct plan_job *j = &ret->job[c->job[k]];
 
-		if (p->donor[slot[c->job[k]]])
+		if (p->idling[slot[c->job[k]]].lends)
 			continue;
 		for (int d = 0; d < c->n && j->n_lent < PLAN_LENT_MAX; d++) {
 			struct plan_job *dj = &ret->job[c->job[d]];
@@ -148,7 +217,7 @@ static void lend(struct policy *p, const struct view *v, const int *slot, struct
 			struct coreset lent;
 
 			coreset_and(&lent, &dj->coreset, c->envelope[k]);
-			if (!p->donor[slot[c->job[d]]] || coreset_is_empty(&lent))
+			if (!p->idling[slot[c->job[d]]].lends || coreset_is_empty(&lent))
 				continue;
 			dj->role = ROLE_DONOR;
 			j->role = ROLE_DONEE;
@@ -182,21 +251,26 @@ static int callisto_decide(struct policy *p, const struct view *v, const int *sl
 	p->set = set;
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k],
-			"%d cores side by side, which ones by chance, until a job comes or goes",
-			c->size[k]);
-	lend(p, v, slot, ret);
+			"%d cores side by side, which ones by chance, until a job comes or goes%s",
+			c->size[k],
+			p->cfg.threads ? "; its further threads at low priority on the others'"
+				       : "");
+	if (p->cfg.threads)
+		fill_by_threads(p, ret);
+	else
+		lend(p, v, slot, ret);
 	return 0;
 }
 
 static void callisto_forget(struct policy *p, int slot)
 {
-	p->donor[slot] = false;
+	p->idling[slot] = (struct idling){.known = false};
 }
 
 const struct policy_ops policy_callisto = {
 	.name = "callisto",
 	.summary = "equal cores, which ones by chance; idle time lent to busy jobs (Callisto)",
-	.options = NULL,
+	.options = "threads=yes|no hysteresis_ms=N",
 	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_LENT,

@@ -12,17 +12,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "nodesvc/engine/clusters.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 #include "nodesvc/engine/snake.h"
 
 struct config {
 	double h, alpha;
+	struct clusters_cfg clusters;
 };
 
 static const struct option_spec options[] = {
 	{"h", OPTION_DOUBLE, offsetof(struct config, h), 0, 10, NULL},
 	{"ema", OPTION_DOUBLE, offsetof(struct config, alpha), 0.001, 1, NULL},
+	{"clusters", OPTION_INT, offsetof(struct config, clusters.most), 0, PLAN_CLUSTERS_MAX,
+		NULL},
+	{"bandwidth", OPTION_BOOL, offsetof(struct config, clusters.bandwidth), 0, 0, NULL},
 	{0},
 };
 
@@ -35,6 +40,7 @@ struct smooth {
 struct policy {
 	struct config cfg;
 	struct contest contest;
+	struct clusters clusters;
 	struct smooth *smooth; /* [max_jobs] by slot */
 	double *value, *sum;
 	int *sorted, *load, *domain_of, *running;
@@ -43,6 +49,7 @@ struct policy {
 static void dio_free(struct policy *p)
 {
 	contest_done(&p->contest);
+	clusters_done(&p->clusters);
 	free(p->smooth);
 	free(p->value);
 	free(p->sum);
@@ -65,6 +72,8 @@ static int dio_create(struct policy **ret, const struct policy_cfg *cfg, struct 
 	rc = option_read(cfg, "dio", options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
+	if (!rc && clusters_init(&p->clusters, &p->cfg.clusters, cfg->max_jobs))
+		rc = err_set(err, -ENOMEM, "out of memory");
 	p->smooth = calloc(n, sizeof(*p->smooth));
 	p->value = calloc(n, sizeof(double));
 	p->sum = calloc(s, sizeof(double));
@@ -127,19 +136,12 @@ static void read_jobs(struct policy *p, const struct view *v, const int *slot, s
 	explain_close(&x);
 }
 
-static int dio_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
-	struct errbuf *err)
+static void place(struct policy *p, struct plan *ret)
 {
 	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
 	double best, now, mean;
 	bool dealt;
 
-	if (rc)
-		return rc;
-	read_jobs(p, v, slot, ret);
-	if (c->n == 0 || contest_blocks(c, ret))
-		return 0;
 	snake_group(c, p->value, false, p->sorted, p->sum, p->load, p->domain_of);
 	best = spread(p, p->domain_of, &mean);
 	dealt = contest_incumbent(c, p->running);
@@ -152,25 +154,47 @@ static int dio_decide(struct policy *p, const struct view *v, const int *slot, s
 					c, p->running, "stays: misses are spread well enough", ret);
 			else
 				contest_apply(c, p->running, ret);
-			return 0;
+			return;
 		}
 	}
 	ret->score = best;
 	contest_relabel(c, p->domain_of);
 	contest_apply(c, p->domain_of, ret);
+}
+
+static int dio_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+
+	if (rc)
+		return rc;
+	read_jobs(p, v, slot, ret);
+	if (c->n > 0 && !contest_blocks(c, ret))
+		place(p, ret);
+	clusters_decide(&p->clusters, c, slot, ret);
 	return 0;
+}
+
+static uint32_t dio_needs(const struct policy *p)
+{
+	return SIGNAL_BIT(SIGNAL_LLC_MISSES) |
+	       (p->cfg.clusters.most > 1 ? SIGNAL_BIT(SIGNAL_LLC_REFS) : 0);
 }
 
 static void dio_forget(struct policy *p, int slot)
 {
 	p->smooth[slot] = (struct smooth){0};
+	clusters_forget(&p->clusters, slot);
 }
 
 const struct policy_ops policy_dio = {
 	.name = "dio",
 	.summary = "spreads LLC misses per second evenly over the domains (DIO)",
-	.options = "h=RATIO ema=0..1",
+	.options = "h=RATIO ema=0..1 clusters=0..4 bandwidth=yes|no",
 	.needs = SIGNAL_BIT(SIGNAL_LLC_MISSES),
+	.needs_now = dio_needs,
 	.on_node = true,
 	.create = dio_create,
 	.decide = dio_decide,

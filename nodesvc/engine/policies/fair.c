@@ -69,6 +69,7 @@ const struct policy_ops policy_fair = {
 	.summary = "an equal part of the cores for each job",
 	.options = NULL,
 	.needs = 0,
+	.settles = true,
 	.on_node = true,
 	.create = fair_create,
 	.decide = fair_decide,

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "nodesvc/engine/clusters.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 #include "nodesvc/engine/snake.h"
@@ -22,11 +23,15 @@ enum miss { MISS_PER_S, MISS_RATIO, MISS_MPKI };
 struct config {
 	int miss;
 	bool strict;
+	struct clusters_cfg clusters;
 };
 
 static const struct option_spec options[] = {
 	{"miss", OPTION_CHOICE, offsetof(struct config, miss), 0, 0, "per_s|ratio|mpki"},
 	{"strict", OPTION_BOOL, offsetof(struct config, strict), 0, 0, NULL},
+	{"clusters", OPTION_INT, offsetof(struct config, clusters.most), 0, PLAN_CLUSTERS_MAX,
+		NULL},
+	{"bandwidth", OPTION_BOOL, offsetof(struct config, clusters.bandwidth), 0, 0, NULL},
 	{0},
 };
 
@@ -38,6 +43,7 @@ struct profile {
 struct policy {
 	struct config cfg;
 	struct contest contest;
+	struct clusters clusters;
 	struct profile *profile; /* [max_jobs] by slot */
 	double *complex, *sum;
 	int *sorted, *load, *domain_of;
@@ -48,7 +54,8 @@ static uint32_t complex_needs(const struct policy *p)
 {
 	switch (p->cfg.miss) {
 	case MISS_RATIO:
-		return SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISS_RATIO);
+		return SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISS_RATIO) |
+		       (p->cfg.clusters.most > 1 ? SIGNAL_BIT(SIGNAL_LLC_MISSES) : 0);
 	case MISS_MPKI:
 		return SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES) |
 		       SIGNAL_BIT(SIGNAL_INSTRUCTIONS);
@@ -60,6 +67,7 @@ static uint32_t complex_needs(const struct policy *p)
 static void complex_free(struct policy *p)
 {
 	contest_done(&p->contest);
+	clusters_done(&p->clusters);
 	free(p->profile);
 	free(p->complex);
 	free(p->sum);
@@ -80,6 +88,8 @@ static int complex_create(struct policy **ret, const struct policy_cfg *cfg, str
 	rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
+	if (!rc && clusters_init(&p->clusters, &p->cfg.clusters, cfg->max_jobs))
+		rc = err_set(err, -ENOMEM, "out of memory");
 	p->profile = calloc(n, sizeof(*p->profile));
 	p->complex = calloc(n, sizeof(double));
 	p->sum = calloc(s, sizeof(double));
@@ -151,41 +161,48 @@ static void explain(const struct policy *p, const struct view *v, struct plan *r
 	explain_close(&x);
 }
 
-static int complex_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
-	struct errbuf *err)
+static void place(struct policy *p, const int *slot, struct plan *ret)
 {
 	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
-	uint64_t set;
+	uint64_t set = contest_set(c, slot);
 
-	if (rc)
-		return rc;
-	fill_complex(p, v, slot);
-	explain(p, v, ret);
-	if (c->n == 0 || contest_blocks(c, ret))
-		return 0;
-	set = contest_set(c, slot);
 	if (set == p->set && contest_incumbent(c, p->domain_of)) {
 		contest_keep(
 			c, p->domain_of, "stays: decided when the set of jobs last changed", ret);
-		return 0;
+		return;
 	}
 	p->set = set;
 	snake_group(c, p->complex, p->cfg.strict, p->sorted, p->sum, p->load, p->domain_of);
 	contest_relabel(c, p->domain_of);
 	contest_apply(c, p->domain_of, ret);
+}
+
+static int complex_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct contest *c = &p->contest;
+	int rc = contest_build(c, v, ret, err);
+
+	if (rc)
+		return rc;
+	fill_complex(p, v, slot);
+	explain(p, v, ret);
+	if (c->n > 0 && !contest_blocks(c, ret))
+		place(p, slot, ret);
+	clusters_decide(&p->clusters, c, slot, ret);
 	return 0;
 }
 
 static void complex_forget(struct policy *p, int slot)
 {
 	p->profile[slot] = (struct profile){0};
+	clusters_forget(&p->clusters, slot);
 }
 
 const struct policy_ops policy_llc_complex = {
 	.name = "llc-complex",
 	.summary = "pairs the largest with the smallest LLC figure (0.2 references + 0.8 misses)",
-	.options = "miss=per_s|ratio|mpki strict=yes|no",
+	.options = "miss=per_s|ratio|mpki strict=yes|no clusters=0..4 bandwidth=yes|no",
 	.needs = SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES),
 	.needs_now = complex_needs,
 	.on_node = true,

@@ -83,6 +83,7 @@ const struct policy_ops policy_spread = {
 	.summary = "jobs alternate between domains in order of arrival, as Slurm would",
 	.options = NULL,
 	.needs = 0,
+	.settles = true,
 	.on_node = true,
 	.create = spread_create,
 	.decide = spread_decide,

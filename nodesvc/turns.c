@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/turns.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "nodesvc/daemon.h"
+
+/* Fewer running or runnable threads than this, on average: the step waits. A quarter: what it
+ * still does beside the slice of another costs that one an eighth of two cores at most. */
+#define WAITS_BELOW 0.25
+/* Steps that come and go (burst.h) are looked at this often, and not more often than makes 1 % of a
+ * core: a thread costs two lines of proc, 10 us. One that waits longer than this is looked at after
+ * slices, as others. */
+#define CLOSE_LOOK_NS  (10 * MS)
+#define CLOSE_THREAD   MS
+#define CLOSE_UNTIL_NS (2000 * MS)
+/* What a step may save up by waiting; in advance it has one slice. */
+#define CREDIT_SLICES 2
+/* Looks halfway through a slice are in each n-th only, as far as they would cost more than 0.5 % of
+ * a core: 10 us for a thread. */
+#define LOOK_THREAD_NS (2 * MS)
+#define LOOK_SLICES    8
+
+/* ---- who is next --------------------------------------------------------------------------- */
+
+bool turns_wanted_by(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->hold && t->slices && !t->waiting && !freezer_is_suspended(t->hold) &&
+	       now_ns >= t->off_until_ns;
+}
+
+bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << slice) &&
+			turns_wanted_by(d->jobs.step[i], now_ns))
+			return true;
+	return false;
+}
+
+int turns_next_slice(const struct daemon *d, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+
+	for (int k = 1; k <= r->n_slices; k++) {
+		int slice = (r->slice < 0 ? k - 1 : r->slice + k) % r->n_slices;
+
+		if (turns_slice_is_wanted(d, slice, now_ns))
+			return slice;
+	}
+	return -1;
+}
+
+/* Mean number of threads that ran or wanted to since the last call; NAN unknown. */
+static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	cleanup_free pid_t *tid = NULL;
+	struct signal value;
+	struct errbuf err;
+	double threads = NAN;
+	int n = 0;
+
+	if (!s->turn.util ||
+		actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) < 0)
+		return NAN;
+	s->turn.n_threads = n;
+	/* On the step's own clock: what it was frozen is no time in which it could have run. */
+	if (utilization_read(s->turn.util, tid, n, now_ns - rotate_frozen_ns(s, now_ns),
+		    n > 0 ? n : 1, &value, &threads, &err) < 0)
+		return NAN;
+	return threads;
+}
+
+static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	double threads = runnable(d, s, now_ns);
+
+	/* No time has passed since the last look: as it was. */
+	if (isnan(threads))
+		return s->turn.waiting;
+	/* The delay of a thread that others hold up is booked when it ends. */
+	return threads < WAITS_BELOW &&
+	       !(utilization_at_most(s->turn.util) * s->turn.n_threads >= WAITS_BELOW);
+}
+
+/* The step's part of the time, were all in line. */
+static double share_of(const struct rotate *r, const struct step *s)
+{
+	int own = 0, total = 0;
+
+	for (int k = 0; k < r->n_slices; k++) {
+		total += r->ms[k];
+		if (s->turn.slices & (UINT32_C(1) << k))
+			own += r->ms[k];
+	}
+	return total > 0 ? (double)own / total : 0;
+}
+
+static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	struct turn *t = &s->turn;
+	int64_t slice_ns = d->rotate->ms[0] * MS;
+
+	t->waiting = waits(d, s, now_ns);
+	if (t->waiting)
+		burst_wait(&t->burst, now_ns);
+	else
+		burst_wake(&t->burst, now_ns, slice_ns / 2);
+}
+
+/* Comes and goes, and has not gone for good. */
+static bool is_bursty(const struct step *s, int64_t now_ns)
+{
+	const struct burst *b = &s->turn.burst;
+
+	return b->known && !(b->waiting && now_ns - b->from_ns > CLOSE_UNTIL_NS);
+}
+
+bool turns_wake(struct daemon *d, bool bursty_only, int64_t now_ns)
+{
+	bool woke = false;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!s->turn.hold || !s->turn.waiting || freezer_is_suspended(s->turn.hold) ||
+			(bursty_only && !is_bursty(s, now_ns)))
+			continue;
+		look_whether_waits(d, s, now_ns);
+		woke |= !s->turn.waiting;
+	}
+	return woke;
+}
+
+int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+	int64_t threads = 0;
+	bool any = false;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+		const struct turn *t = &s->turn;
+		bool in = waiting ? t->hold && t->waiting
+				  : t->slices & (UINT32_C(1) << r->slice) &&
+					    turns_wanted_by(s, now_ns);
+
+		if (in && is_bursty(s, now_ns)) {
+			any = true;
+			threads += t->n_threads;
+		} else if (in && !waiting) {
+			return 0; /* a slice is looked at as seldom as the one that never waits */
+		}
+	}
+	if (!any)
+		return 0;
+	return threads * CLOSE_THREAD > CLOSE_LOOK_NS ? threads * CLOSE_THREAD : CLOSE_LOOK_NS;
+}
+
+bool turns_slice_waits(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	bool all = true;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
+			continue;
+		look_whether_waits(d, s, now_ns);
+		all &= s->turn.waiting;
+	}
+	return all;
+}
+
+int64_t turns_first_look(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	int64_t close_ns = turns_close_look_ns(d, false, now_ns), cost_ns = 0;
+
+	if (!close_ns && r->skip[r->slice]-- > 0)
+		return 0;
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
+			continue;
+		runnable(d, s, now_ns); /* from here on */
+		cost_ns += s->turn.n_threads * LOOK_THREAD_NS;
+	}
+	cost_ns /= r->ms[r->slice] * MS;
+	r->skip[r->slice] = (int)(cost_ns < LOOK_SLICES ? cost_ns : LOOK_SLICES - 1);
+	return close_ns ? now_ns + close_ns : r->start_ns + r->ms[r->slice] * MS / 2;
+}
+
+void turns_set_wake(struct daemon *d, int64_t now_ns)
+{
+	int64_t close_ns = turns_close_look_ns(d, true, now_ns);
+
+	d->rotate->wake_ns = close_ns ? now_ns + close_ns : 0;
+}
+
+/* ---- bursts -------------------------------------------------------------------------------- */
+
+/* The latest end of this slice that leaves all in line time for theirs; those before them have no
+ * more than their slices then. */
+static int64_t latest_end(const struct daemon *d, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+	int64_t latest_ns = INT64_MAX, before_ns = 0;
+
+	for (int k = 1; k < r->n_slices; k++) {
+		int slice = (r->slice + k) % r->n_slices;
+
+		for (int i = 0; i < d->jobs.n; i++) {
+			const struct step *s = d->jobs.step[i];
+			int64_t end_ns;
+
+			if (!(s->turn.slices & (UINT32_C(1) << slice)) ||
+				!s->turn.frozen_since_ns || !turns_wanted_by(s, now_ns))
+				continue;
+			end_ns = s->turn.frozen_since_ns + d->conf.freeze_max_ms * MS / 10 * 9 -
+				 before_ns;
+			latest_ns = end_ns < latest_ns ? end_ns : latest_ns;
+		}
+		before_ns += r->ms[slice] * MS;
+	}
+	return latest_ns;
+}
+
+static bool others_wait_in_line(const struct daemon *d, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+
+	for (int k = 1; k < r->n_slices; k++)
+		if (turns_slice_is_wanted(d, (r->slice + k) % r->n_slices, now_ns))
+			return true;
+	return false;
+}
+
+bool turns_go_on(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	int64_t slice_ns, more_ns = INT64_MAX, end_ns;
+
+	if (r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns ||
+		!others_wait_in_line(d, now_ns))
+		return false;
+	slice_ns = r->ms[r->slice] * MS;
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+		int64_t ns;
+
+		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
+			continue;
+		ns = burst_allowance(
+			&s->turn.burst, now_ns, share_of(r, s), now_ns - r->start_ns, slice_ns);
+		more_ns = ns < more_ns ? ns : more_ns;
+	}
+	if (more_ns == INT64_MAX || more_ns == 0)
+		return false;
+	end_ns = latest_end(d, now_ns);
+	end_ns = end_ns < r->due_ns + more_ns ? end_ns : r->due_ns + more_ns;
+	if (end_ns <= now_ns)
+		return false;
+	r->end_ns = end_ns;
+	return true;
+}
+
+void turns_settle(struct daemon *d, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+		bool in = r->slice >= 0 && s->turn.slices & (UINT32_C(1) << r->slice);
+
+		if (s->turn.hold)
+			burst_account(&s->turn.burst, now_ns, share_of(r, s),
+				in ? now_ns - r->start_ns : 0, CREDIT_SLICES * r->ms[0] * MS);
+	}
+}

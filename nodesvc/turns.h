@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * turns.h - of a rotation (rotate.h): who wants a turn, who waits and yields, who goes on for what
+ * he gave up. Looks at steps and keeps account; freezes nobody. Loop thread only.
+ */
+#ifndef COLOC_NODESVC_TURNS_H
+#define COLOC_NODESVC_TURNS_H
+
+#include "nodesvc/rotate.h"
+
+#define MS INT64_C(1000000)
+
+struct guard;
+struct loop_source;
+
+struct rotate {
+	struct guard *guard;
+	struct freezer *freezer;
+	char why_not[256]; /* "" all is well */
+	struct loop_source *timer, *watch, *guard_watch;
+
+	int n_slices, asked_ms[PLAN_SLICES_MAX]; /* of the adopted plan */
+	int ms[PLAN_SLICES_MAX];                 /* what they get: freeze_max_ms */
+	int n_turns;                             /* steps that are held */
+	int slice;                               /* current; -1: everybody runs */
+	int64_t start_ns, end_ns, look_ns;       /* of the slice; look 0: done */
+	int64_t due_ns;                          /* its end, had nobody gone on */
+	int64_t wake_ns;           /* look at those that wait; 0: when the slice ends */
+	int skip[PLAN_SLICES_MAX]; /* so many more slices without a look */
+	bool on;
+};
+
+/* Takes a turn now: not suspended, not being ended, and it wants a core. */
+bool turns_wanted_by(const struct step *s, int64_t now_ns);
+bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);
+/* The slice after the current one that somebody wants; -1 none. */
+int turns_next_slice(const struct daemon *d, int64_t now_ns);
+
+/* Within a slice: does nobody in it want to run? */
+bool turns_slice_waits(struct daemon *d, int64_t now_ns);
+/*
+ * Steps that waited were thawed all along: those that want a core again get in line. True: one
+ * did.
+ */
+bool turns_wake(struct daemon *d, bool bursty_only, int64_t now_ns);
+/* How far apart to look at bursty steps: @waiting ones, or those of the slice; 0: there are none.
+ */
+int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns);
+/* The first look in the slice that just began, at those of it; 0: none in this one. */
+int64_t turns_first_look(struct daemon *d, int64_t now_ns);
+/* The next look at those that wait. */
+void turns_set_wake(struct daemon *d, int64_t now_ns);
+
+/* The slice is over. Does whoever has it go on, for turns that he gave up? Then its end is put off.
+ */
+bool turns_go_on(struct daemon *d, int64_t now_ns);
+/* It has ended: into everybody's account. */
+void turns_settle(struct daemon *d, int64_t now_ns);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ways.h - a plan's clusters on the node: ways of the last-level caches and steps of bandwidth for
+ * groups of steps, by resctrl (actuate/resctrl.h).
+ *
+ * Steps in no cluster stay in the default group. Where resctrl is not to be had ways_lack() says
+ * why, and plans that ask for clusters go to the fallback. Loop thread only.
+ */
+#ifndef COLOC_NODESVC_WAYS_H
+#define COLOC_NODESVC_WAYS_H
+
+#include <stdbool.h>
+
+#include "nodesvc/actuate/resctrl.h"
+#include "nodesvc/engine/plan.h"
+
+struct daemon;
+struct step;
+
+/* A step's part; 0: none, else its cluster + 1. */
+struct step_ways {
+	int cluster, wanted;
+	bool failed;
+};
+
+struct ways {
+	struct resctrl *resctrl; /* NULL: why_not says why */
+	char why_not[160];
+	int n, n_wanted; /* clusters as they are set, and as the plan has them */
+	struct resctrl_cluster cluster[RESCTRL_CLUSTERS_MAX], wanted[RESCTRL_CLUSTERS_MAX];
+	bool failed; /* what is wanted could not be set */
+};
+
+/* What there is; groups of a former daemon go. Never fails. */
+void ways_open(struct daemon *d);
+/* Removes all groups of ours: all steps share the whole cache again. */
+void ways_close(struct daemon *d);
+/* What @p asks for and this node has not; NULL: nothing. */
+const char *ways_lack(const struct daemon *d, const struct plan *p);
+/* The clusters of @p, whose job i is @step[i]. Takes effect at update. */
+void ways_plan(struct daemon *d, const struct plan *p, struct step *const *step);
+/* Makes groups, moves steps into them and out. Cheap when nothing changed. */
+void ways_update(struct daemon *d);
+/* Back into the default group: before its placement is put back, or it has ended. */
+void ways_end(struct daemon *d, struct step *s);
+
+#endif

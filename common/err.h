@@ -19,4 +19,16 @@ int err_set(struct errbuf *err, int rc, const char *fmt, ...) __attribute__((for
 int err_wrap(struct errbuf *err, int rc, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+#ifdef __clang_analyzer__ /* it sees one source at a time: what they return, said here */
+#define err_returns(call, value)                                                                   \
+	__extension__({                                                                            \
+		int rc_ = (value);                                                                 \
+		(void)(call);                                                                      \
+		__builtin_assume(rc_ < 0);                                                         \
+		rc_;                                                                               \
+	})
+#define err_set(err, rc, ...)  err_returns(err_set((err), rc_, __VA_ARGS__), (rc))
+#define err_wrap(err, rc, ...) err_returns(err_wrap((err), rc_, __VA_ARGS__), (rc))
+#endif
+
 #endif

@@ -7,7 +7,7 @@ include contrib/programs/local.mk
 
 # Looks over the sources without running them: make lint LINT="format man" picks some checks.
 LINT =
-LINT_FLAGS = -std=gnu17 $(DEFS) -I. $(AM_CPPFLAGS) $(CPPFLAGS) $(HWLOC_CFLAGS) $(YAML_CFLAGS) \
+LINT_FLAGS = -std=gnu17 $(DEFS) -I. $(AM_CPPFLAGS) $(libctl_la_CPPFLAGS) $(CPPFLAGS) $(HWLOC_CFLAGS) $(YAML_CFLAGS) \
 	$(JSON_CFLAGS) $(SQLITE_CFLAGS) $(SMARTCOLS_CFLAGS) $(CHECK_CFLAGS) $(SLURM_CFLAGS) -fopenmp
 .PHONY: lint
 lint:

@@ -21,6 +21,7 @@
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail.h"
 #include "nodesvc/ways.h"
+#include "nodesvc/work.h"
 
 struct server;
 struct rotate;
@@ -107,6 +108,7 @@ struct daemon {
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
 
 	struct metrics_times decision_times;
+	struct work work;
 	struct loop_source *metrics;
 	bool metrics_failed;
 	struct slurmacct *slurmacct; /* NULL until first needed */

@@ -528,4 +528,5 @@ void decide_tick(void *daemon)
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	trial_consider(d, now_ns);
+	work_note(&d->work.ticks, ipc_now_ns() - now_ns);
 }

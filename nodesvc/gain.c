@@ -66,13 +66,15 @@ static void estimate(struct gain_estimate *ret, int n, double mean, double half)
 		.n = n, .ratio = exp(mean), .lo = exp(mean - half), .hi = exp(mean + half)};
 }
 
-void gain_paired(const struct gain_mean *m, struct gain_estimate *ret)
+void gain_paired(const struct gain_mean *log_ratio, struct gain_estimate *ret)
 {
-	if (m->n < GAIN_MIN)
-		none(ret, m->n);
+	int n = log_ratio->n;
+
+	if (n < GAIN_MIN)
+		none(ret, n);
 	else
-		estimate(ret, m->n, m->mean,
-			gain_t95(m->n - 1) * gain_mean_sd(m) / sqrt((double)m->n));
+		estimate(ret, n, log_ratio->mean,
+			gain_t95(n - 1) * gain_mean_sd(log_ratio) / sqrt((double)n));
 }
 
 void gain_unpaired(

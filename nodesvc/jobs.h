@@ -86,6 +86,7 @@ struct pace {
 	int64_t read_ns;      /* time of the last reading; 0 none */
 	int64_t read_own_ns;  /* the same on the step's own clock */
 	bool confirm;         /* the last reading told of a change */
+	int calm;             /* readings in a row that told of nothing */
 	int restless;         /* readings to come at every interval */
 	int64_t verified_ns;  /* reconcile.c: its cpuset was read */
 };

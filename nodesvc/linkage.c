@@ -228,7 +228,7 @@ static void read_needs(struct search *s, const char *path)
 		if (name)
 			need(s, name, run_path, path);
 	}
-	munmap((void *)(uintptr_t)f.at, f.size);
+	munmap((void *)f.at, f.size);
 }
 
 uint32_t linkage_read(const char *path)

@@ -46,6 +46,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/trial.c \
 	nodesvc/turns.c nodesvc/turns.h \
 	nodesvc/ways.c nodesvc/ways.h
+	nodesvc/ways.c nodesvc/ways.h \
+	nodesvc/work.c nodesvc/work.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \
@@ -57,10 +59,10 @@ nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
-	tests/unit/test_rotate
+	tests/unit/test_rotate tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
-	tests/unit/test_rotate
+	tests/unit/test_rotate tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -79,6 +81,10 @@ tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_quarantine_SOURCES = tests/unit/test_quarantine.c tests/unit/tmpdir.h
 tests_unit_test_quarantine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_quarantine_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_ways_SOURCES = tests/unit/test_ways.c tests/unit/fstree.c tests/unit/fstree.h \
+	tests/unit/resctrl_tree.c tests/unit/resctrl_tree.h
+tests_unit_test_ways_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_ways_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_rotate_SOURCES = tests/unit/test_rotate.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_rotate_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -93,6 +99,13 @@ TESTS += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/unit/tmpdir.h
 tests_unit_test_listener_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_listener_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_server
+TESTS += tests/unit/test_server
+tests_unit_test_server_SOURCES = tests/unit/test_server.c tests/unit/tmpdir.h
+tests_unit_test_server_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_server_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=clock_gettime \
+	-Wl,--wrap=getsockopt,--wrap=ctl_run
+tests_unit_test_server_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_store
 TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/tmpdir.h

@@ -58,7 +58,8 @@ void log_at(enum log_level level, const char *fmt, ...)
 
 		clock_gettime(CLOCK_REALTIME, &ts);
 		localtime_r(&ts.tv_sec, &tm);
-		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+		if (strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+			*when = '\0';
 		fprintf(stderr, "%s.%03ld %s: %s\n", when, ts.tv_nsec / 1000000, levels[level].name,
 			text);
 	}

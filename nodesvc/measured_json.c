@@ -162,7 +162,7 @@ static int from_json(struct json_object *o, struct measurement *ret, struct errb
 	{
 		size_t f;
 
-		for (f = 0; f < N_FIELDS && strcmp(key, FIELDS[f]); f++)
+		for (f = 0; f < N_FIELDS && strcmp(key, FIELDS[f]) != 0; f++)
 			;
 		if (f == N_FIELDS)
 			return err_set(err, -EINVAL, "measurement: '%.60s' is no field", key);

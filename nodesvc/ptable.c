@@ -100,7 +100,8 @@ static int read_file(struct daemon *d, struct ptable *t, const char *path, struc
 		return err_set(err, -ENODEV, "version %d, %d expected", json_object_get_int(o),
 			FILE_VERSION);
 	if (!json_object_object_get_ex(root, "node_type", &o) ||
-		strcmp(json_object_get_string(o) ? json_object_get_string(o) : "", d->node_type))
+		strcmp(json_object_get_string(o) ? json_object_get_string(o) : "", d->node_type) !=
+			0)
 		return err_set(err, -ENODEV, "measured on '%.60s', this is '%.60s'",
 			o && json_object_get_string(o) ? json_object_get_string(o) : "",
 			d->node_type);

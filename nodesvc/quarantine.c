@@ -352,7 +352,7 @@ static void say_why(const struct daemon *d, char *buf, size_t size)
 {
 	const struct judged *j = holding(d);
 	struct judgement judged;
-	char until[32] = "";
+	char until[32];
 	time_t t = j ? (time_t)j->until_unix_s : 0;
 	struct tm tm;
 
@@ -361,8 +361,8 @@ static void say_why(const struct daemon *d, char *buf, size_t size)
 		return;
 	}
 	quarantine_judge(d, j, &judged);
-	if (localtime_r(&t, &tm))
-		strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!localtime_r(&t, &tm) || strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		*until = '\0';
 	snprintf(buf, size,
 		"guard: %.20s made these programs %.3g (%.3g to %.3g) as fast as Slurm's "
 		"placement; in quarantine until %.19s",

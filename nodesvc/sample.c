@@ -7,7 +7,7 @@
  * Reading a step costs per thread. So a step is read at every interval only while something
  * changes, or where it reports work or is counted by hardware. In between there are looks, which
  * cost per process: does it run as much as when it was read? One that runs otherwise is read at
- * once, any step after STEADY_MS.
+ * once, any step after STEADY_MS, or CALM_MS where it has been steady for a while.
  * Utilisation is a mean since the last reading, not of a moment: nothing is lost but the time at
  * which a change is seen that cpu time does not show (more waiting for the same running).
  *
@@ -27,7 +27,10 @@
 
 #define LATE_NS   INT64_C(5000000)
 #define STEADY_MS 2000 /* at least one reading in this time */
-#define LOOK_MS   300  /* and one look */
+/* ... twice that after so many readings in a row that told of nothing (ten seconds). */
+#define CALM    5
+#define CALM_MS 4000
+#define LOOK_MS 300 /* and one look */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
  * threads of a full node run by turns too uneven to confirm anything. */
 #define CONFIRM_MS 500
@@ -136,6 +139,7 @@ static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids
 void sample_unsettle(struct step *s)
 {
 	s->pace.restless = UNSETTLED;
+	s->pace.calm = 0;
 }
 
 /* ---- readings ---- */
@@ -157,6 +161,7 @@ static int list_threads(struct daemon *d, struct step *s)
 		return rc;
 	p->has_mark = rc == 0;
 	p->mark = mark;
+	p->calm = -1; /* other threads */
 	rc = ops->threads(d->actuate, &s->cgroup, &tid, &n);
 	if (rc < 0) {
 		p->has_mark = false;
@@ -177,10 +182,11 @@ static int64_t own_clock(const struct step *s, int64_t now_ns)
 }
 
 /* What its clocks show, to compare the next look with. */
-static void note_clocks(struct step *s, int64_t own_ns)
+static void note_clocks(struct daemon *d, struct step *s, int64_t own_ns)
 {
 	struct pace *p = &s->pace;
 
+	d->work.clocks += (uint64_t)p->clocks.n;
 	p->run_at_ns = clocks_read(&p->clocks, &p->run_ns) == 0 ? own_ns : 0;
 }
 
@@ -200,7 +206,9 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
-	note_clocks(s, own_ns);
+	note_clocks(d, s, own_ns);
+	d->work.readings++;
+	d->work.threads += (uint64_t)p->n_tids;
 	p->running = utilization_running(s->util);
 	p->read_ns = now_ns;
 	p->read_own_ns = own_ns;
@@ -217,20 +225,21 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	changed = track_sample(d, s, now_ns, elapsed_s);
 	/* A change has to be seen twice. */
 	p->confirm = track_is_suspect(s) || s->track.busy.deviating;
+	p->calm = p->confirm || changed || p->restless ? 0 : p->calm + 1;
 	return changed;
 }
 
 /* ---- looks ---- */
 
 /* Cores it ran on since the last look; NAN: its processes are others, or no time has passed. */
-static double look_running(struct step *s, int64_t own_ns)
+static double look_running(struct daemon *d, struct step *s, int64_t own_ns)
 {
 	struct pace *p = &s->pace;
 	int64_t before_ns = p->run_ns, at_ns = p->run_at_ns;
 
 	if (!at_ns || own_ns <= at_ns)
 		return NAN;
-	note_clocks(s, own_ns);
+	note_clocks(d, s, own_ns);
 	if (!p->run_at_ns || p->run_ns < before_ns)
 		return NAN;
 	return (double)(p->run_ns - before_ns) / (double)(own_ns - at_ns);
@@ -284,7 +293,7 @@ static bool ran_too_short(const struct daemon *d, const struct step *s, int64_t 
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
-	int steady_ms = p->confirm ? CONFIRM_MS : STEADY_MS;
+	int steady_ms = p->confirm ? CONFIRM_MS : p->calm > CALM ? CALM_MS : STEADY_MS;
 	double running;
 
 	if (ran_too_short(d, s, now_ns)) {
@@ -298,9 +307,12 @@ static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 		track_skip(s);
 		return false;
 	}
-	running = look_running(s, own_clock(s, now_ns));
-	if (runs_otherwise(d, s, running))
+	d->work.looks++;
+	running = look_running(d, s, own_clock(s, now_ns));
+	if (runs_otherwise(d, s, running)) {
+		p->calm = -1;
 		return read_step(d, s, now_ns);
+	}
 	track_skip(s);
 	return false;
 }
@@ -352,12 +364,15 @@ static void sample_all(struct daemon *d, int64_t due_ns)
 static void on_timer(void *daemon)
 {
 	struct daemon *d = daemon;
+	int64_t start_ns;
 
 	/* Nothing to watch: an idle node costs no wake-ups. */
 	if (d->jobs.n == 0)
 		return;
+	start_ns = ipc_now_ns();
 	sample_all(d, d->next_sample_ns);
 	decide_phases(d);
+	work_note(&d->work.rounds, ipc_now_ns() - start_ns);
 }
 
 void sample_refresh(struct daemon *d)

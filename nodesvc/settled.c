@@ -32,7 +32,7 @@ static bool asks_more(const struct plan *p)
 	for (int i = 0; i < p->n_jobs; i++)
 		if (p->job[i].n_lent)
 			return true;
-	return p->n_slices || p->n_experiments;
+	return p->n_slices || p->n_experiments || p->hysteresis_ms || p->clusters_asked;
 }
 
 void settled_note(const struct daemon *d, const struct view *v, bool fallback)

@@ -96,6 +96,20 @@ void ways_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 		step[i]->ways.wanted = p->job[i].cluster + 1;
 }
 
+static bool may_join(const struct daemon *d, const struct step *s)
+{
+	return s->status == STATUS_PLACED && s->located && !s->ways.failed && !s->dry_run &&
+	       !d->conf.dry_run;
+}
+
+static bool anybody_wants(const struct daemon *d)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->ways.wanted && may_join(d, d->jobs.step[i]))
+			return true;
+	return false;
+}
+
 /* -1: nothing can be moved into groups. */
 static int set_groups(struct daemon *d)
 {
@@ -104,12 +118,13 @@ static int set_groups(struct daemon *d)
 
 	if (w->failed)
 		return -1;
+	if (!anybody_wants(d)) {
+		if (w->n)
+			clear(d);
+		return -1;
+	}
 	if (is_same(w->cluster, w->n, w->wanted, w->n_wanted))
 		return 0;
-	if (w->n_wanted == 0) {
-		clear(d);
-		return 0;
-	}
 	if (resctrl_set(w->resctrl, w->wanted, w->n_wanted, &err) < 0) {
 		w->failed = true;
 		clear(d);
@@ -154,13 +169,9 @@ void ways_update(struct daemon *d)
 		return;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
-		int wanted = s->ways.wanted;
 
-		if (s->status != STATUS_PLACED || !s->located || s->ways.failed || s->dry_run ||
-			d->conf.dry_run)
-			continue;
-		if (wanted != s->ways.cluster)
-			assign(d, s, wanted);
+		if (may_join(d, s) && s->ways.wanted != s->ways.cluster)
+			assign(d, s, s->ways.wanted);
 	}
 }
 

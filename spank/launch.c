@@ -89,7 +89,7 @@ static bool is_ours(
 	if (rc < 0 || at < 0 || strlen(k->sums) < (size_t)at * SUM_LEN + SUM_LEN - 1)
 		return false;
 	snprintf(sum, sizeof(sum), "%08x", checksum(value));
-	return memcmp(k->sums + at * SUM_LEN, sum, SUM_LEN - 1) == 0;
+	return memcmp(k->sums + (size_t)at * SUM_LEN, sum, SUM_LEN - 1) == 0;
 }
 
 void launch_report(const struct launch_io *io, struct msg *m)

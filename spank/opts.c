@@ -89,12 +89,13 @@ static int check_number(const char *text, long min, long max, const char *what, 
 
 static int check_fraction(const char *text, struct errbuf *err)
 {
-	char *end;
-	double v;
+	char *end = NULL;
+	double v = 0;
 
 	/* strtod() would take nan, inf and hexadecimal as well. */
-	v = strspn(text, "0123456789.") == strlen(text) ? strtod(text, &end) : 0;
-	if (v <= 0 || v > 1 || *end)
+	if (strspn(text, "0123456789.") == strlen(text))
+		v = strtod(text, &end);
+	if (!end || *end || v <= 0 || v > 1)
 		return err_set(
 			err, -EINVAL, "qos '%.60s' is not a fraction above 0 and up to 1", text);
 	return 0;

@@ -28,9 +28,9 @@ static void register_options(spank_t sp)
 		const struct opt_desc *d = &opt_descs[id];
 		/* Slurm copies the strings and changes none of them. */
 		struct spank_option opt = {
-			.name = (char *)(uintptr_t)d->name,
-			.arginfo = (char *)(uintptr_t)d->arginfo,
-			.usage = (char *)(uintptr_t)d->usage,
+			.name = (char *)d->name,
+			.arginfo = (char *)d->arginfo,
+			.usage = (char *)d->usage,
 			.has_arg = d->arginfo != NULL,
 			.val = id,
 			.cb = option_cb,

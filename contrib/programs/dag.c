@@ -43,7 +43,7 @@ static struct {
 
 static size_t slot_size(enum kernel k)
 {
-	return k == MATMUL ? TILE * TILE : (size_t)GRID * GRID;
+	return k == MATMUL ? (size_t)TILE * TILE : (size_t)GRID * GRID;
 }
 
 static void matmul_rows(const float *a, const float *b, float *c, int from, int to)
@@ -204,8 +204,9 @@ static void print_results(
 	       "\"tasks\": %d, \"parallelism\": %d, \"rounds\": %d, \"hit\": %d, \"results\": [",
 		kernel_name[o->kernel], t->n_cores, o->tasks, o->parallelism, o->rounds, o->hit);
 	for (int p = 0; p < N_POLICIES; p++) {
-		struct interval r = stats_mean(rate + p * o->rounds, o->rounds, 1);
-		struct interval g = stats_gain(rate + p * o->rounds, rate, o->rounds, 1);
+		struct interval r = stats_mean(rate + (size_t)p * (size_t)o->rounds, o->rounds, 1);
+		struct interval g =
+			stats_gain(rate + (size_t)p * (size_t)o->rounds, rate, o->rounds, 1);
 
 		printf("%s\n {\"policy\": \"%s\", \"tasks_per_s\": %.1f, \"ratio\": %.4f, "
 		       "\"ratio_lo\": %.4f, \"ratio_hi\": %.4f",

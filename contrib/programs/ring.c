@@ -10,13 +10,19 @@
 
 int main(int argc, char **argv)
 {
-	int rank, size, work = argc > 1 ? atoi(argv[1]) : 1000;
+	int rank, size;
+	char *end = "";
+	long work = argc > 1 ? strtol(argv[1], &end, 10) : 1000;
 	uint64_t x = UINT64_C(88172645463325252), in = 0, sum = 0;
 
+	if (*end || work < 1) {
+		fprintf(stderr, "ring: '%s' is not a number of steps\n", argv[1]);
+		return 2;
+	}
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	for (int k = 0; k < work; k++) {
+	for (long k = 0; k < work; k++) {
 		for (int i = 0; i < 100000; i++) {
 			x ^= x << 13;
 			x ^= x >> 7;
@@ -28,7 +34,7 @@ int main(int argc, char **argv)
 		MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 	}
 	if (rank == 0)
-		printf("program=ring work=%d check=%llu\n", work, (unsigned long long)sum);
+		printf("program=ring work=%ld check=%llu\n", work, (unsigned long long)sum);
 	MPI_Finalize();
 	return 0;
 }

@@ -61,7 +61,8 @@ bool mems_vma_parse(const char *line, const struct coreset *nodes, struct mems_v
 static void pause_for(const struct mover *m, uint64_t bytes)
 {
 	double s = (double)bytes / 1048576 / m->mib_per_s;
-	struct timespec ts = {.tv_sec = (time_t)s, .tv_nsec = (long)((s - (time_t)s) * 1e9)};
+	struct timespec ts = {
+		.tv_sec = (time_t)s, .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)};
 
 	nanosleep(&ts, NULL);
 }
@@ -73,6 +74,7 @@ static int move_chunk(struct mover *m, pid_t pid, const struct mems_vma *v, uint
 	int status[CHUNK], to[CHUNK], n_away = 0, moved = 0;
 
 	for (int i = 0; i < n; i++)
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address in another process */
 		page[i] = (void *)(uintptr_t)(at + (uint64_t)i * m->page_bytes);
 	if (syscall(SYS_move_pages, pid, (unsigned long)n, page, NULL, status, 0) < 0)
 		return -errno;
@@ -206,7 +208,7 @@ int mems_move(struct actuate *a, const struct step_cgroup *s, const struct cores
 	int mib_per_s, struct mems_moved *ret, struct errbuf *err)
 {
 	struct mover m = {.root = a->root, .nodes = *nodes, .mib_per_s = mib_per_s};
-	uint64_t total, available;
+	uint64_t total = 0, available = 0;
 	struct coreset both;
 	int rc;
 

@@ -108,7 +108,7 @@ static void read_cache(const struct fsroot *root, const char *schemata, struct r
 		return;
 	c->ways = (uint32_t)mask;
 	c->n_ways = __builtin_popcount(c->ways);
-	c->min_ways = least > 1 ? (int)least : 1;
+	c->min_ways = least > 32 ? 32 : least > 1 ? (int)least : 1;
 	c->shareable = shareable > 0 ? (uint32_t)shareable & c->ways : 0;
 }
 
@@ -207,7 +207,7 @@ int resctrl_masks(const struct resctrl_caps *caps, const struct resctrl_cluster 
 	uint32_t *ret, struct errbuf *err)
 {
 	uint32_t usable = caps->ways & ~caps->shareable;
-	int ways[RESCTRL_CLUSTERS_MAX], total, used = 0, want = 0, at;
+	int ways[RESCTRL_CLUSTERS_MAX] = {0}, total, used = 0, want = 0, at;
 	double sum = 0;
 	int rc = check_clusters(c, n, err);
 
@@ -249,7 +249,7 @@ int resctrl_masks(const struct resctrl_caps *caps, const struct resctrl_cluster 
 	}
 	at = __builtin_ctz(usable);
 	for (int i = 0; i < n; i++) {
-		ret[i] = (ways[i] >= 32 ? ~UINT32_C(0) : (UINT32_C(1) << ways[i]) - 1) << at;
+		ret[i] = ~UINT32_C(0) >> (32 - ways[i]) << at; /* of 1 to 32 */
 		at += ways[i];
 	}
 	return 0;
@@ -303,7 +303,7 @@ static bool reads(const char *schemata, const char *name, int base, uint32_t wan
 static int set_line(struct resctrl *r, int cluster, const char *name, const int *id, int n,
 	uint32_t value, int base, struct errbuf *err)
 {
-	char path[96], text[TEXT_MAX] = "", now[TEXT_MAX], word[16];
+	char path[96], text[TEXT_MAX] = "", now[TEXT_MAX] = "", word[16];
 	int rc;
 
 	snprintf(word, sizeof(word), base == 16 ? "%" PRIx32 : "%" PRIu32, value);

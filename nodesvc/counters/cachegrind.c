@@ -76,7 +76,7 @@ int cachegrind_parse(FILE *f, const char *name, struct cachegrind_counts *ret, s
 {
 	cleanup_free char *line = NULL;
 	struct columns columns = {.n = 0};
-	uint64_t v[COLUMN_COUNT], ll_bytes = 0;
+	uint64_t v[COLUMN_COUNT] = {0}, ll_bytes = 0;
 	bool summed = false;
 	size_t size = 0;
 	int line_no = 0, rc;
@@ -129,7 +129,7 @@ int cachegrind_sum(const char *dir, struct cachegrind_counts *ret, struct errbuf
 		char path[512];
 		int rc;
 
-		if (strncmp(e->d_name, OUT_PREFIX, strlen(OUT_PREFIX)))
+		if (strncmp(e->d_name, OUT_PREFIX, strlen(OUT_PREFIX)) != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 		f = fopen(path, "re");
@@ -205,7 +205,7 @@ void cachegrind_messages(const char *dir, void (*line)(const char *text, void *a
 		cleanup_file FILE *f = NULL;
 		char text[512];
 
-		if (strncmp(e->d_name, LOG_PREFIX, strlen(LOG_PREFIX)))
+		if (strncmp(e->d_name, LOG_PREFIX, strlen(LOG_PREFIX)) != 0)
 			continue;
 		snprintf(text, sizeof(text), "%s/%s", dir, e->d_name);
 		f = fopen(text, "re");
@@ -236,7 +236,7 @@ char **cachegrind_argv(char *const argv[], const char *dir, const struct cachegr
 	while (argv[n])
 		n++;
 	vector = (n + N_BEFORE + 1) * sizeof(*all);
-	all = malloc(vector + N_TEXTS * TEXT);
+	all = malloc(vector + (size_t)N_TEXTS * TEXT);
 	if (!all)
 		return NULL;
 	text = (char *)all + vector;
@@ -244,8 +244,8 @@ char **cachegrind_argv(char *const argv[], const char *dir, const struct cachegr
 	snprintf(text + TEXT, TEXT, "--LL=%" PRIu64 ",%d,%d", caches->ll_bytes, caches->ll_assoc,
 		caches->ll_line);
 	/* It warns about the host's caches although we name ours: only worth showing on failure. */
-	snprintf(text + 2 * TEXT, TEXT, "--log-file=%s/" LOG_PREFIX "%%p", dir);
-	snprintf(text + 3 * TEXT, TEXT, "--D1=%" PRIu64 ",8,64", caches->d1_bytes);
+	snprintf(text + (size_t)2 * TEXT, TEXT, "--log-file=%s/" LOG_PREFIX "%%p", dir);
+	snprintf(text + (size_t)3 * TEXT, TEXT, "--D1=%" PRIu64 ",8,64", caches->d1_bytes);
 	all[k++] = (char *)"valgrind";
 	all[k++] = (char *)"--tool=cachegrind";
 	all[k++] = (char *)"--cache-sim=yes";

@@ -80,8 +80,8 @@ static bool read_descent(pid_t tid, pid_t *ret_process, pid_t *ret_parent)
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f) && (!process || !parent)) {
-		sscanf(line, "Tgid: %d", &process);
-		sscanf(line, "PPid: %d", &parent);
+		(void)sscanf(line, "Tgid: %d", &process);
+		(void)sscanf(line, "PPid: %d", &parent);
 	}
 	*ret_process = process;
 	*ret_parent = parent;

@@ -147,7 +147,7 @@ static int try_event(const struct papi_event *p, bool inherit, struct errbuf *wh
 {
 	struct probe_child child;
 	long long count = -1;
-	int set, code, rc;
+	int set = PAPI_NULL, code, rc;
 
 	rc = probe_child_start(&child, why);
 	if (rc)
@@ -230,7 +230,8 @@ static int papi_set_events(
 		if (rc)
 			return rc;
 	}
-	if (memcmp(&site, e, sizeof(site))) {
+	/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): or it is tried again */
+	if (memcmp(&site, e, sizeof(site)) != 0) {
 		site = *e;
 		usable = false;
 	}

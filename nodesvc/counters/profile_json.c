@@ -144,7 +144,7 @@ static int get_signals(struct profile *p, struct json_object *o, struct errbuf *
 		size_t i;
 		int rc;
 
-		for (i = 0; i < N_SIGNALS && strcmp(key, signals[i].name); i++)
+		for (i = 0; i < N_SIGNALS && strcmp(key, signals[i].name) != 0; i++)
 			;
 		if (i == N_SIGNALS)
 			return err_set(err, -EINVAL, "profile: signals: '%.60s' is no signal", key);
@@ -161,8 +161,8 @@ static int get_source(struct profile *p, struct json_object *v, struct errbuf *e
 
 	if (rc)
 		return rc;
-	if (strcmp(p->source, "papi") && strcmp(p->source, "perf") &&
-		strcmp(p->source, "cachegrind"))
+	if (strcmp(p->source, "papi") != 0 && strcmp(p->source, "perf") != 0 &&
+		strcmp(p->source, "cachegrind") != 0)
 		return refuse(err, "source", v, "papi, perf or cachegrind");
 	return 0;
 }
@@ -267,7 +267,7 @@ int profile_from_json(const struct json_object *json, struct profile *ret, struc
 	{
 		int f, rc;
 
-		for (f = 0; f < FIELD_COUNT && strcmp(key, fields[f].name); f++)
+		for (f = 0; f < FIELD_COUNT && strcmp(key, fields[f].name) != 0; f++)
 			;
 		if (f == FIELD_COUNT)
 			return err_set(err, -EINVAL, "profile: '%.60s' is no field", key);
@@ -279,7 +279,7 @@ int profile_from_json(const struct json_object *json, struct profile *ret, struc
 	for (int f = 0; f < FIELD_COUNT; f++)
 		if (fields[f].required && !seen[f])
 			return err_set(err, -EINVAL, "profile: '%s' is missing", fields[f].name);
-	if (seen[F_WAITING] && strcmp(waiting, waiting_of(p.source)))
+	if (seen[F_WAITING] && strcmp(waiting, waiting_of(p.source)) != 0)
 		return err_set(err, -EINVAL, "profile: waiting: '%s', but %s runs are '%s'",
 			waiting, p.source, waiting_of(p.source));
 	p.rate[SIGNAL_UTILIZATION] = p.utilization;

@@ -110,7 +110,7 @@ static int choose(const struct profile_opts *o, const struct counters_ops **ret,
 
 	*ret = NULL;
 	for (size_t i = 0; i < 2; i++) {
-		if (o->with && strcmp(o->with, hw[i]->name))
+		if (o->with && strcmp(o->with, hw[i]->name) != 0)
 			continue;
 		if (probe(o, hw[i], &provides, o->with ? err : &why)) {
 			if (o->with)
@@ -125,7 +125,7 @@ static int choose(const struct profile_opts *o, const struct counters_ops **ret,
 		*ret = hw[i];
 		return 0;
 	}
-	if (o->with && strcmp(o->with, "cachegrind"))
+	if (o->with && strcmp(o->with, "cachegrind") != 0)
 		return err_set(
 			err, -EINVAL, "source '%s' is none of papi, perf, cachegrind", o->with);
 	return 0;

@@ -40,7 +40,8 @@ static void machine(FILE *f)
 	struct tm tm;
 
 	localtime_r(&now, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+	if (strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm) == 0)
+		*when = '\0';
 	fprintf(f, "coloc %s, %s\n", PACKAGE_VERSION, when);
 	if (uname(&u) == 0)
 		fprintf(f, "%s %s %s %s\n", u.nodename, u.sysname, u.release, u.machine);

@@ -195,6 +195,7 @@ static int save_view(struct ctl *ctl, const struct options *opts, struct ctl_req
 				next);
 		rq->json = *json ? json : NULL;
 		rc = ctl_ask(ctl, rq, &o);
+		rq->json = NULL;
 		if (rc != EXIT_OK)
 			return rc;
 		lines = show_get(o, "trace");

@@ -41,7 +41,8 @@ static void show_reasons(struct json_object *list)
 		const char *reason = show_text(json_object_array_get_idx(list, i), "reason");
 		size_t first = 0;
 
-		while (strcmp(reason, show_text(json_object_array_get_idx(list, first), "reason")))
+		while (strcmp(reason,
+			       show_text(json_object_array_get_idx(list, first), "reason")) != 0)
 			first++;
 		if (!*reason || first < i)
 			continue;

@@ -21,20 +21,18 @@
 
 static bool parse_bytes(const char *text, char **end, uint64_t *ret)
 {
+	static const char UNITS[] = "KMG";
 	unsigned long long n;
+	const char *unit;
 	int shift = 0;
 
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
 	n = strtoull(text, end, 10);
-	switch (**end) {
-	case 'G':
-		shift += 10; /* fall through */
-	case 'M':
-		shift += 10; /* fall through */
-	case 'K':
-		shift += 10;
+	unit = **end ? strchr(UNITS, **end) : NULL;
+	if (unit) {
+		shift = 10 * (int)(unit - UNITS + 1);
 		(*end)++;
 	}
 	if (errno || n == 0 || n > (UINT64_C(1) << 50) >> shift)

@@ -56,9 +56,8 @@ char *say_clock(double t_unix, char *buf, size_t size)
 	time_t t = t_unix > 0 && t_unix < 1e12 ? (time_t)t_unix : 0;
 	struct tm tm;
 
-	*buf = '\0';
-	if (t && localtime_r(&t, &tm))
-		strftime(buf, size, "%H:%M:%S", &tm);
+	if (!t || !localtime_r(&t, &tm) || strftime(buf, size, "%H:%M:%S", &tm) == 0)
+		*buf = '\0';
 	return buf;
 }
 

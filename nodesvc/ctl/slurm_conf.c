@@ -118,7 +118,6 @@ static int read_file(struct slurm_conf *c, const char *tree, const char *path, i
 	cleanup_file FILE *f = NULL;
 	cleanup_free char *line = NULL, *joined = NULL;
 	size_t size = 0, len = 0;
-	ssize_t n;
 	int rc = 0;
 
 	if (snprintf(full, sizeof(full), "%s%s", tree, path) >= (int)sizeof(full))
@@ -126,21 +125,22 @@ static int read_file(struct slurm_conf *c, const char *tree, const char *path, i
 	f = fopen(full, "re");
 	if (!f)
 		return -errno;
-	while (rc == 0 && (n = getline(&line, &size, f)) >= 0) {
+	while (rc == 0 && getline(&line, &size, f) >= 0) {
 		bool goes_on;
 		char *bigger;
+		size_t n;
 
 		line[strcspn(line, "#\r\n")] = '\0';
-		n = (ssize_t)strlen(line);
+		n = strlen(line);
 		goes_on = n > 0 && line[n - 1] == '\\';
 		if (goes_on)
 			line[--n] = '\0';
-		bigger = realloc(joined, len + (size_t)n + 1);
+		bigger = realloc(joined, len + n + 1);
 		if (!bigger)
 			return -ENOMEM;
 		joined = bigger;
-		memcpy(joined + len, line, (size_t)n + 1);
-		len += (size_t)n;
+		memcpy(joined + len, line, n + 1);
+		len += n;
 		if (goes_on)
 			continue;
 		rc = parse_line(c, tree, joined, depth);

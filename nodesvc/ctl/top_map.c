@@ -85,9 +85,9 @@ char *top_map_row(const struct top_map *m, const struct coreset *cores, char *bu
 
 		if (gap_before(m, i))
 			buf[used++] = ' ';
-		buf[used++] = coreset_is_subset(pus, cores)    ? '#'
-			      : coreset_intersects(pus, cores) ? '+'
-							       : '.';
+		buf[used++] = (char)(coreset_is_subset(pus, cores)    ? '#'
+				     : coreset_intersects(pus, cores) ? '+'
+								      : '.');
 	}
 	buf[used] = '\0';
 	return buf;

@@ -95,7 +95,7 @@ static void give_keys(struct top_step *step, int n)
 			continue;
 		while (KEYS[next] && taken[next])
 			next++;
-		step[i].key = KEYS[next] ? KEYS[next++] : TOP_NO_KEY;
+		step[i].key = (char)(KEYS[next] ? KEYS[next++] : TOP_NO_KEY);
 	}
 }
 

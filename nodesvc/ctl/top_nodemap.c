@@ -35,7 +35,7 @@ static struct sign core_sign(const struct top_model *m, int core)
 		}
 	}
 	if (n > 1) {
-		s.text[0] = n > 9 ? '+' : (char)('0' + n);
+		s.text[0] = (char)(n > 9 ? '+' : '0' + n);
 		s.look = LOOK_BOLD;
 	}
 	return s;

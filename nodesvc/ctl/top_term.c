@@ -11,6 +11,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* What tigetstr() returns for the name of no string; NULL is for one that this terminal lacks. */
+/* NOLINTNEXTLINE(performance-no-int-to-ptr): terminfo's */
+#define NO_STRING ((char *)-1)
+
 static SCREEN *screen;
 static attr_t looks[LOOK_COUNT];
 
@@ -54,7 +58,7 @@ static void remember(const char *capability)
 {
 	const char *s = tigetstr((char *)capability);
 
-	if (!s || s == (char *)-1)
+	if (!s || s == NO_STRING)
 		return;
 	while (*s && restore.len < sizeof(restore.text)) {
 		if (s[0] == '$' && s[1] == '<' && strchr(s, '>'))
@@ -100,7 +104,7 @@ int top_term_open(struct errbuf *err)
 			"plain text");
 	screen = newterm(NULL, stdout, stdin);
 	cup = screen ? tigetstr((char *)"cup") : NULL;
-	if (!cup || cup == (char *)-1) {
+	if (!cup || cup == NO_STRING) {
 		if (screen)
 			top_term_close();
 		return err_set(err, -EINVAL,

@@ -42,7 +42,7 @@ static bool augment(struct contest *c, int k, const int *order, int *seen, int m
 
 void contest_mixed_start(struct contest *c)
 {
-	int *seen = c->scratch + 2 * c->max_jobs;
+	int *seen = c->scratch + (size_t)2 * c->max_jobs;
 
 	for (int i = 0; i < c->t->n_cores; i++) {
 		c->owner[i] = -1;
@@ -53,12 +53,13 @@ void contest_mixed_start(struct contest *c)
 
 bool contest_mixed_grow(struct contest *c, int k, const int *order)
 {
-	return augment(c, k, order ? order : c->core, c->scratch + 2 * c->max_jobs, c->mark++);
+	return augment(
+		c, k, order ? order : c->core, c->scratch + (size_t)2 * c->max_jobs, c->mark++);
 }
 
 void contest_mixed_give(struct contest *c, struct plan *p)
 {
-	int *list = c->scratch + 2 * c->max_jobs;
+	int *list = c->scratch + (size_t)2 * c->max_jobs;
 
 	for (int k = 0; k < c->n; k++) {
 		int n = 0;
@@ -83,7 +84,7 @@ bool contest_mixed_fits(struct contest *c, const int *size, const int *order)
 /* As grow, but nothing is kept. */
 bool contest_mixed_room(struct contest *c, int k)
 {
-	int *keep = c->scratch + 2 * c->max_jobs + c->t->n_cores;
+	int *keep = c->scratch + (size_t)2 * c->max_jobs + c->t->n_cores;
 	bool room;
 
 	for (int i = 0; i < c->t->n_cores; i++)

@@ -51,6 +51,7 @@ engine_tests = \
 	tests/unit/test_callisto \
 	tests/unit/test_das \
 	tests/unit/test_decide_alloc \
+	tests/unit/test_clusters \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
 	tests/unit/test_engine_corners \
@@ -85,6 +86,9 @@ tests_unit_test_engine_corners_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c $(SMALL_NODE)
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_clusters_SOURCES = tests/unit/test_clusters.c $(SMALL_NODE)
+tests_unit_test_clusters_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_clusters_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_das_SOURCES = tests/unit/test_das.c $(SMALL_NODE)
 tests_unit_test_das_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_das_LDADD = $(ENGINE_TEST_LIBS)

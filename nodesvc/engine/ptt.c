@@ -82,9 +82,11 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 		return rc;
 	units_build(&t->units, &all, UNIT_NODE);
 	t->n_places = add_places(t, NULL);
+	/* NOLINTBEGIN(clang-analyzer-optin.portability.UnixAPI): a node has a core */
 	t->place = calloc((size_t)t->n_places, sizeof(*t->place));
 	t->memory = calloc((size_t)t->n_places * PTT_TYPES, sizeof(double));
 	t->age_memory = calloc((size_t)t->n_places * PTT_TYPES, sizeof(uint16_t));
+	/* NOLINTEND(clang-analyzer-optin.portability.UnixAPI) */
 	if (!t->place || !t->memory || !t->age_memory) {
 		ptt_done(t);
 		return err_set(err, -ENOMEM, "out of memory for %d places", t->n_places);

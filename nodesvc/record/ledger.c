@@ -176,7 +176,7 @@ void ledger_close(struct ledger *l)
 
 static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct errbuf *err)
 {
-	struct ledger_cpuset old;
+	struct ledger_cpuset old = {0};
 	int rc = ledger_get_cpuset(l, cs->path, &old, NULL);
 
 	/* Another inode: that directory is gone, and with it what was its original. */

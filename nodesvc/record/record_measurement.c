@@ -111,8 +111,8 @@ int record_measurement_add(
 			m->cores, value);
 	bind_key(find, m);
 	rc = sqlite3_step(find);
-	if (rc != SQLITE_ROW || !read_measurement(find, &now) || strcmp(now.source, m->source) ||
-		strcmp(now.unit, m->unit)) {
+	if (rc != SQLITE_ROW || !read_measurement(find, &now) ||
+		strcmp(now.source, m->source) != 0 || strcmp(now.unit, m->unit) != 0) {
 		now = *m;
 		now.count = 0;
 		now.mean = now.m2 = 0;

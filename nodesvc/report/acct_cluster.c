@@ -73,7 +73,8 @@ static int add_time(struct args *a, struct json_object *filter, const char *key,
 	/* sacct takes no time before 1970 in some zones; open is its own default with -j. */
 	if (t <= 0)
 		t = 86400;
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", localtime_r(&t, &tm));
+	if (!localtime_r(&t, &tm) || strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+		return -EOVERFLOW;
 	snprintf(text, sizeof(text), "%s=%s", option, when);
 	return add_arg(a, text);
 }

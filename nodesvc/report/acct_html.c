@@ -134,14 +134,19 @@ static double percent(const struct html_data *d, double t)
 static void clock_text(double t, double span, char *buf, size_t size)
 {
 	time_t s = (time_t)t;
+	const char *format = span > 86400 ? "%m-%d %H:%M" : span > 600 ? "%H:%M" : "%H:%M:%S";
 	struct tm tm;
 
-	localtime_r(&s, &tm);
-	if (strftime(buf, size,
-		    span > 86400 ? "%m-%d %H:%M"
-		    : span > 600 ? "%H:%M"
-				 : "%H:%M:%S",
-		    &tm) == 0)
+	if (!localtime_r(&s, &tm) || strftime(buf, size, format, &tm) == 0)
+		*buf = '\0';
+}
+
+static void date_text(double s, char *buf, size_t size)
+{
+	time_t t = (time_t)s;
+	struct tm tm;
+
+	if (!localtime_r(&t, &tm) || strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
 		*buf = '\0';
 }
 
@@ -621,8 +626,6 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 {
 	const char *node = d->n_steps ? html_text(d->step[0], "node") : NULL;
 	char from[48] = "", made[48];
-	time_t t;
-	struct tm tm;
 	int rc = html_data_lay_out(d);
 
 	if (rc < 0)
@@ -641,11 +644,9 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 	}
 	fputs("</h1>", f);
 	if (d->n_steps) {
-		t = (time_t)d->from;
-		strftime(from, sizeof(from), "%Y-%m-%d %H:%M:%S", localtime_r(&t, &tm));
+		date_text(d->from, from, sizeof(from));
 		fprintf(f, "<p class=dim>From %s.", from);
-		t = (time_t)d->to;
-		strftime(from, sizeof(from), "%Y-%m-%d %H:%M:%S", localtime_r(&t, &tm));
+		date_text(d->to, from, sizeof(from));
 		fprintf(f, " To %s.</p>", from);
 	} else {
 		fputs("<p>No step was found.</p>", f);
@@ -659,8 +660,7 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 		write_gains(f, d);
 		write_table(f, d);
 	}
-	t = (time_t)now_s;
-	strftime(made, sizeof(made), "%Y-%m-%d %H:%M:%S", localtime_r(&t, &tm));
+	date_text((double)now_s, made, sizeof(made));
 	fprintf(f,
 		"<footer>Made by colocacct %s on %s. Measured on the node; blank is unknown, "
 		"never 0. NTT: slow-down against running alone; STP: sum of 1/NTT of the steps "

@@ -404,6 +404,14 @@ static int check_users(struct given *g, uid_t uid, struct errbuf *err)
 	return 0;
 }
 
+/* Nanoseconds end in 2262: what is later is as late. */
+static int64_t to_ns(int64_t s)
+{
+	const int64_t most = INT64_MAX / NS_PER_S - 1;
+
+	return (s > most ? most : s < -most ? -most : s) * NS_PER_S;
+}
+
 static int make_filter(struct acct_opts *o, struct given *g, int64_t now_s, struct errbuf *err)
 {
 	struct json_object *f = json_object_new_object();
@@ -432,10 +440,9 @@ static int make_filter(struct acct_opts *o, struct given *g, int64_t now_s, stru
 			json_object_object_add(f, "truncate", json_object_new_boolean(true));
 		if (g->history)
 			json_object_object_add(f, "history", json_object_new_boolean(true));
-		json_object_object_add(f, "from_ns", json_object_new_int64(from * NS_PER_S));
+		json_object_object_add(f, "from_ns", json_object_new_int64(to_ns(from)));
 		/* To the end of that second: now is later than its whole seconds. */
-		json_object_object_add(
-			f, "to_ns", json_object_new_int64(to * NS_PER_S + NS_PER_S - 1));
+		json_object_object_add(f, "to_ns", json_object_new_int64(to_ns(to) + NS_PER_S - 1));
 		o->filter = strdup(json_object_to_json_string_ext(f, JSON_C_TO_STRING_PLAIN));
 		json_object_put(f);
 	}

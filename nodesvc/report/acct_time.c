@@ -194,7 +194,8 @@ static bool word(const char *text, struct tm *tm)
 			noon.tm_hour = 12;
 			noon.tm_mday += WORD[i].days;
 			noon.tm_isdst = -1;
-			mktime(&noon);
+			if (mktime(&noon) == (time_t)-1)
+				return false;
 			tm->tm_year = noon.tm_year;
 			tm->tm_mon = noon.tm_mon;
 			tm->tm_mday = noon.tm_mday;

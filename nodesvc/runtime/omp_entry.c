@@ -17,7 +17,7 @@
 typedef void region_f(void *);
 
 #define CALLER()       omp_find(__builtin_return_address(0))
-#define REAL(rt, name) ((__typeof__(&name))omp_real(rt, OMP_##name, 1))
+#define REAL(rt, name) ((__typeof__(&(name)))omp_real(rt, OMP_##name, 1))
 
 /* One definition per entry point: parameters up to the size, those after it, and how to pass them
  * on. num_threads 0 is "open"; a clause, or if(0), gives another. */
@@ -107,6 +107,8 @@ EXPORT void omp_set_num_threads_8_(const int64_t *n)
 
 #ifdef __x86_64__
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names are LLVM's */
+
 /* The clause of the region that this thread starts next. */
 static __thread int has_clause __attribute__((tls_model("initial-exec")));
 
@@ -172,5 +174,7 @@ EXPORT void __kmpc_fork_call_if(void *loc, int32_t argc, void *microtask, int32_
 	has_clause = 0;
 	REAL(rt, __kmpc_fork_call_if)(loc, argc, microtask, cond, args);
 }
+
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 #endif

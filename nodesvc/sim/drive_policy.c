@@ -230,6 +230,7 @@ static void apply(struct world *w)
 static int decide(struct world *w, struct errbuf *err)
 {
 	struct view v = {.now_s = w->r->now_s, .seed = w->d->seed, .event = w->event};
+	/* NOLINTNEXTLINE(clang-analyzer-core.VLASize): a run has jobs */
 	struct view_job jobs[w->r->n_jobs];
 	int order[w->r->n_jobs], n = 0, rc;
 	struct errbuf why = {""};

@@ -470,7 +470,7 @@ static int prepare(struct setup *s, const struct args *a, int point)
 		s->a.topology = s->population.topology;
 	fill_eval(s);
 	if (topo_load(&s->t, s->a.topology, &err) || topo_set_domains(s->t, level, &err)) {
-		err_wrap(&err, 0, "%s", s->a.topology);
+		err_wrap(&err, -EINVAL, "%s", s->a.topology);
 		return failed(err.text);
 	}
 	for (int p = 0; p < s->e.n_policies; p++)

@@ -22,8 +22,6 @@
 /* A program that has seen the end of its input is given so long to end by itself. */
 #define END_MS 1000
 
-extern char **environ;
-
 static double timeout_s = 10;
 
 struct policy {
@@ -191,10 +189,10 @@ static int take_in(struct policy *p)
 
 	if (p->len + 1 >= p->size) {
 		size_t size = p->size ? 2 * p->size : 4096;
-		char *more = size > 2 * EXEC_LINE_MAX ? NULL : realloc(p->line, size);
+		char *more = size > (size_t)2 * EXEC_LINE_MAX ? NULL : realloc(p->line, size);
 
 		if (!more)
-			return size > 2 * EXEC_LINE_MAX ? -E2BIG : -ENOMEM;
+			return size > (size_t)2 * EXEC_LINE_MAX ? -E2BIG : -ENOMEM;
 		p->line = more;
 		p->size = size;
 	}

@@ -62,8 +62,8 @@ int keys_value(struct reader *r, yaml_node_t *node, const struct key *k, void *o
 			*(int *)at = (int)v;
 		return rc;
 	case KIND_BOOL:
-		if (!text || (strcmp(text, "yes") && strcmp(text, "no") && strcmp(text, "true") &&
-				     strcmp(text, "false")))
+		if (!text || (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0 &&
+				     strcmp(text, "true") != 0 && strcmp(text, "false") != 0))
 			return keys_refuse_value(r, node, k->name, "yes or no");
 		*(bool *)at = *text == 'y' || *text == 't';
 		return 0;

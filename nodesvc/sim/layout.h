@@ -19,8 +19,8 @@
 #define LENT_MAX 8
 
 /*
- * What a node's resctrl and cpufreq can set for one job; 0 everywhere: nothing is set. No plan
- * asks for them yet.
+ * What a node's resctrl and cpufreq can set for one job; 0 everywhere: nothing is set. A plan's
+ * clusters set ways and bandwidth.
  */
 struct levers {
 	uint32_t ways;    /* of each last-level cache, one bit each (CAT) */

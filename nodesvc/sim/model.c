@@ -251,7 +251,7 @@ static int read_work(struct reader *r, yaml_node_t *node, void *object)
 	struct model *m = object;
 	const char *text = keys_text(node);
 
-	if (!text || (strcmp(text, "fixed") && strcmp(text, "per-thread")))
+	if (!text || (strcmp(text, "fixed") != 0 && strcmp(text, "per-thread") != 0))
 		return keys_refuse_value(r, node, "work", "fixed or per-thread");
 	m->per_thread = *text == 'p';
 	return 0;

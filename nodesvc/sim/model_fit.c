@@ -82,6 +82,7 @@ int model_fit_misses(struct model *m, struct errbuf *err)
 
 	if (m->counts.n == 0 || !(m->counts.instructions > 0))
 		return err_set(err, -ENODATA, "%s: nothing counted", m->name);
+	/* NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): a scan */
 	for (double ws = 64e3; ws <= 1e9; ws *= 1.02) {
 		struct curve c = fit_ends(m, ws);
 

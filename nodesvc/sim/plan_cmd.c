@@ -159,6 +159,7 @@ static bool is_trace(const char *path)
 {
 	static const char head[] = "{\"coloc_trace\"";
 	char text[sizeof(head)] = "";
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): read_args() saw to it */
 	cleanup_file FILE *f = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
 
 	return f && fgets(text, sizeof(text), f) && strcmp(text, head) == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "nodesvc/sim/model.h"
@@ -178,12 +179,37 @@ static void choose(int n, int m, long k, int *ret)
 	}
 }
 
+/* Number of choices of @m out of @n; 0: more than an int holds, too many to walk over. */
+static int count_choices(int n, int m)
+{
+	long all = 1;
+
+	for (int j = 1; j <= m && all <= INT_MAX; j++)
+		all = all * (n - m + j) / j;
+	return all <= INT_MAX ? (int)all : 0;
+}
+
+/* Any @m out of @n, in any order. */
+static void draw(struct rng *r, int n, int m, int *ret)
+{
+	int left[MODELS_MAX];
+
+	for (int i = 0; i < n; i++)
+		left[i] = i;
+	for (int i = 0; i < m; i++) {
+		int at = i + rng_below(r, n - i);
+
+		ret[i] = left[at];
+		left[at] = left[i];
+	}
+}
+
 int population_combo(const struct population *p, uint64_t seed, int k, int n_jobs,
 	struct program *ret, struct errbuf *err)
 {
-	long all = 1, first, step;
+	long all, first, step;
 	struct rng r;
-	int chosen[64];
+	int chosen[MODELS_MAX];
 
 	if (n_jobs > DRIVE_JOBS_MAX)
 		return err_set(err, -EINVAL, "%d jobs: at most %d", n_jobs, DRIVE_JOBS_MAX);
@@ -191,15 +217,21 @@ int population_combo(const struct population *p, uint64_t seed, int k, int n_job
 		p->draw(seed, k, n_jobs, ret);
 		return 0;
 	}
-	if (n_jobs > p->n_programs || n_jobs > 64) {
+	if (n_jobs > p->n_programs || n_jobs > MODELS_MAX) {
 		/* More jobs than programs: with repetition. */
 		rng_init(&r, seed, 1000 + (uint64_t)k);
 		for (int i = 0; i < n_jobs; i++)
 			ret[i] = p->program[rng_below(&r, p->n_programs)];
 		return 0;
 	}
-	for (int j = 1; j <= n_jobs; j++)
-		all = all * (p->n_programs - n_jobs + j) / j;
+	all = count_choices(p->n_programs, n_jobs);
+	if (all == 0) {
+		rng_init(&r, seed, 1000 + (uint64_t)k);
+		draw(&r, p->n_programs, n_jobs, chosen);
+		for (int i = 0; i < n_jobs; i++)
+			ret[i] = p->program[chosen[i]];
+		return 0;
+	}
 	/* A walk with a step that shares no factor with the number of choices visits each once. */
 	rng_init(&r, seed, 999);
 	first = rng_below(&r, (int)all);

@@ -79,6 +79,7 @@ double program_width(const struct program *p, int phase, double busy, double mos
 
 	if (busy >= most * program_utilization(p, phase, most))
 		return most;
+	/* NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): quarters are exact */
 	for (high = fmin(0.25, most); high < most; high += 0.25) {
 		if (high * program_utilization(p, phase, high) >= busy)
 			break;

@@ -236,6 +236,7 @@ void run_place(struct run *r, const struct place *place, const struct run_slice 
 		total += slice[k].seconds;
 	for (int k = 0; k < (slices > 0 ? slices : 1); k++) {
 		struct place *p = r->place;
+		/* NOLINTNEXTLINE(clang-analyzer-core.VLASize): a run has jobs */
 		bool kept[r->n_jobs];
 
 		if (k >= r->max_layouts) {

@@ -271,7 +271,7 @@ static void make_pairs(
 		double room = in[i].threads - out[i].width;
 		double scale = s->extra[i] > room ? fmax(0, room) / s->extra[i] : 1;
 		double total, best = 0;
-		double *share = s->share + i * caches;
+		double *share = s->share + (size_t)i * (size_t)caches;
 
 		if (!l->job[i].active || f->io)
 			continue;

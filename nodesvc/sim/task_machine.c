@@ -82,7 +82,7 @@ static int build_topo(struct task_machine *m, struct errbuf *err)
 	t->n_l2 = m->n_partitions;
 	t->n_words = (m->n_cores + 63) / 64;
 	for (int i = 0; i < CORESET_MAX; i++)
-		t->pu_core[i] = i < m->n_cores ? (int16_t)i : -1;
+		t->pu_core[i] = (int16_t)(i < m->n_cores ? i : -1);
 	for (int i = 0; i < m->n_cores; i++) {
 		t->core[i].l3 = -1;
 		t->core[i].l2 = m->core_partition[i];

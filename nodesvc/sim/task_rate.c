@@ -63,7 +63,7 @@ static double cached(const struct task_machine *m, const struct task_graph *g,
 void task_rate(const struct task_machine *m, const struct task_graph *g,
 	const struct task_weather *w, const struct task_load *load, double *ret)
 {
-	struct part part[TASK_CORES_MAX];
+	struct part part[TASK_CORES_MAX] = {0};
 	double lambda;
 
 	for (int p = 0; p < m->n_partitions; p++) {

@@ -263,7 +263,7 @@ static int read_split(struct reader *r, yaml_node_t *node, void *object)
 	struct task_type *y = object;
 	const char *text = keys_text(node);
 
-	if (!text || (strcmp(text, "dynamic") && strcmp(text, "static")))
+	if (!text || (strcmp(text, "dynamic") != 0 && strcmp(text, "static") != 0))
 		return keys_refuse_value(r, node, "split", "dynamic or static");
 	y->split = *text == 'd' ? TASK_SPLIT_DYNAMIC : TASK_SPLIT_STATIC;
 	return 0;

@@ -40,7 +40,7 @@ static int read_numa(struct reader *r, yaml_node_t *node, void *object)
 	struct machine_params *m = object;
 	const char *name = keys_text(node);
 
-	if (!name || (strcmp(name, "follow") && strcmp(name, "sticky")))
+	if (!name || (strcmp(name, "follow") != 0 && strcmp(name, "sticky") != 0))
 		return keys_refuse_value(r, node, "numa", "follow or sticky");
 	m->numa = *name == 's' ? NUMA_STICKY : NUMA_FOLLOW;
 	return 0;
@@ -297,7 +297,7 @@ static int read_objective(struct reader *r, yaml_node_t *node, void *object)
 	struct workload *w = object;
 	const char *text = keys_text(node);
 
-	if (!text || (strcmp(text, "stp") && strcmp(text, "antt")))
+	if (!text || (strcmp(text, "stp") != 0 && strcmp(text, "antt") != 0))
 		return keys_refuse_value(r, node, "objective", "stp or antt");
 	w->objective = *text == 's' ? OBJECTIVE_STP : OBJECTIVE_ANTT;
 	return 0;

@@ -225,6 +225,7 @@ static bool differ(json_object *a, json_object *b, const char *path, char *ret, 
 	if (is_number(a) && is_number(b)) {
 		double x = json_object_get_double(a), y = json_object_get_double(b);
 
+		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): the bits are meant */
 		return memcmp(&x, &y, sizeof(x)) != 0 && tell(path, a, b, ret, size);
 	}
 	return !json_object_equal(a, b) && tell(path, a, b, ret, size);

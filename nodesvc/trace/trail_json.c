@@ -233,7 +233,7 @@ static int add_end(struct trail_text *t, uint64_t decisions)
 int trail_text_add(struct trail_text *t, const unsigned char *flat, size_t len)
 {
 	struct cursor c = {flat, flat + len};
-	struct flat_head h;
+	struct flat_head h = {0};
 	json_object *o;
 	int rc;
 

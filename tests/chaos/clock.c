@@ -3,6 +3,7 @@
  * clock.c - for the campaign of faults: preloaded into colocd alone, its wall clock is off by the
  * seconds that stand in the file COLOC_CLOCK names. The machine's own is never set.
  */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier): glibc's; it is compiled alone */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -23,14 +24,14 @@ __attribute__((constructor)) static void start(void)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-int clock_gettime(clockid_t id, struct timespec *ts)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
 	static long long off_s;
 	char text[32];
 	ssize_t n;
-	int rc = real(id, ts);
+	int rc = real(clock_id, tp);
 
-	if (rc != 0 || id != CLOCK_REALTIME || fd < 0)
+	if (rc != 0 || clock_id != CLOCK_REALTIME || fd < 0)
 		return rc;
 	/* While the file is written it may be empty: as before. */
 	n = pread(fd, text, sizeof(text) - 1, 0);
@@ -38,7 +39,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 		text[n] = '\0';
 		off_s = atoll(text);
 	}
-	ts->tv_sec += off_s;
+	tp->tv_sec += off_s;
 	return 0;
 }
 
@@ -52,12 +53,12 @@ int gettimeofday(struct timeval *restrict tv, void *restrict tz)
 	return 0;
 }
 
-time_t time(time_t *ret)
+time_t time(time_t *timer)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	if (ret)
-		*ret = ts.tv_sec;
+	if (timer)
+		*timer = ts.tv_sec;
 	return ts.tv_sec;
 }

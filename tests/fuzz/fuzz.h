@@ -35,6 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* An error has a text that names the thing; nothing else has one. */
 #define FUZZ_ASSERT_RESULT(rc, err) FUZZ_ASSERT(((rc) < 0) == ((err).text[0] != '\0'))
 
+/* Are the bytes of @size at @a and @b the same, what is between their fields included? */
+static inline bool fuzz_same(const void *a, const void *b, size_t size)
+{
+	return memcmp(a, b, size) == 0;
+}
+
 /* A copy with an end and nothing behind it, so that reading past it is seen; free(). */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rc = cachegrind_parse(f, "out", &c, &err);
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (rc < 0)
-		FUZZ_ASSERT(memcmp(&c, &before, sizeof(c)) == 0);
+		FUZZ_ASSERT(fuzz_same(&c, &before, sizeof(c)));
 	else
 		FUZZ_ASSERT(c.ll_bytes && c.instructions >= 42); /* a sum that wraps is no count */
 	fclose(f);

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rc = conf_load(&c, fuzz_file(data, size), false, &err);
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (rc < 0)
-		FUZZ_ASSERT(memcmp(&c, &before, sizeof(c)) == 0);
+		FUZZ_ASSERT(fuzz_same(&c, &before, sizeof(c)));
 	for (size_t i = 0; rc == 0 && i < conf_n_keys; i++)
 		check_key(&c, &conf_keys[i]);
 	return 0;

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rc = model_read(&m, "model.yaml", text, &err);
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (rc < 0) {
-		FUZZ_ASSERT(memcmp(&m, &before, sizeof(m)) == 0);
+		FUZZ_ASSERT(fuzz_same(&m, &before, sizeof(m)));
 	} else {
 		check_written(&m);
 		model_program(&m, &p);

@@ -71,7 +71,7 @@ static void take_option(struct opts *o, char digit, const char *text)
 
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (rc < 0)
-		FUZZ_ASSERT(memcmp(o, &before, sizeof(*o)) == 0);
+		FUZZ_ASSERT(fuzz_same(o, &before, sizeof(*o)));
 }
 
 static void take_argument(struct args *a, const char *text)
@@ -82,7 +82,7 @@ static void take_argument(struct args *a, const char *text)
 
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (rc < 0)
-		FUZZ_ASSERT(memcmp(a, &before, sizeof(*a)) == 0);
+		FUZZ_ASSERT(fuzz_same(a, &before, sizeof(*a)));
 	FUZZ_ASSERT(a->timeout_ms > 0 && a->timeout_ms <= 60000 && a->socket[0] == '/');
 }
 

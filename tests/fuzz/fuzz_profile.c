@@ -32,7 +32,7 @@ static void check_profile(const char *text)
 	rc = profile_from_text(text, &p, &err);
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (rc < 0) {
-		FUZZ_ASSERT(memcmp(&p, &before, sizeof(p)) == 0);
+		FUZZ_ASSERT(fuzz_same(&p, &before, sizeof(p)));
 		return;
 	}
 	FUZZ_ASSERT(isfinite(p.solo_s) && isfinite(p.utilization));

@@ -51,7 +51,7 @@ static void check_carry(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(s);
 	memset(m.buf, '=', sizeof(m.buf));
 	for (size_t i = 0; i < size; i++)
-		m.buf[i] = data[i] == '\n' ? '\0' : (char)data[i];
+		m.buf[i] = (char)(data[i] == '\n' ? '\0' : data[i]);
 	m.len = size;
 	rc = carry_load(s, &m, &err);
 	FUZZ_ASSERT_RESULT(rc, err);

@@ -19,7 +19,8 @@ saved() { python3 -c "
 import sqlite3
 r=sqlite3.connect('file:$tmp/store/coloc.db?mode=ro',uri=True).execute(
  'SELECT figures FROM registration WHERE job_id = $1').fetchone()
-print(dict(f.split('=',1) for f in r[0].decode().split('\0') if f)['$2'])"; }
+v=dict(f.split('=',1) for f in r[0].decode().split('\0') if f)['$2']
+print(float.fromhex(v) if '0x' in v else v)"; }
 saved_at_least() { python3 -c "import sys; sys.exit(not float(sys.argv[1]) >= float(sys.argv[2]))" \
   "$(saved "$1" "$2")" "$3"; }
 

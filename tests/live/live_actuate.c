@@ -195,7 +195,7 @@ START_TEST(apply_reaches_threads_born_meanwhile)
 
 			/* On both CPUs each is where its task was bound. */
 			if (i % 3 != 1 && tid != stepd.tid[0] && tid != stepd.tid[1] &&
-				strcmp(mask, "gone"))
+				strcmp(mask, "gone") != 0)
 				ck_assert_msg(
 					strcmp(mask, sets[i % 3]) == 0, "round %d: %s", i, line);
 		}

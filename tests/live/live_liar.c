@@ -23,11 +23,13 @@ static struct coloc_report *find_pages(void)
 	char line[512], mode[8];
 	unsigned long from, to;
 
+	/* NOLINTBEGIN(performance-no-int-to-ptr): the kernel tells them as numbers */
 	while (f && !found && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 &&
 			strncmp(mode, "rw-s", 4) == 0 && to - from >= sizeof(struct coloc_report) &&
 			((struct coloc_report *)from)->magic == COLOC_REPORT_MAGIC)
 			found = (struct coloc_report *)from;
+	/* NOLINTEND(performance-no-int-to-ptr) */
 	if (f)
 		fclose(f);
 	return found;

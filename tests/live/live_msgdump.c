@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 			opt.stop = true;
 		else if (strcmp(argv[i], "--once") == 0)
 			opt.once = true;
-		else if (i + 1 == argc)
+		else if (i + 1 == argc) /* NOLINT(bugprone-branch-clone): the rest take a value */
 			usage();
 		else if (strcmp(argv[i], "--env-file") == 0)
 			opt.env_file = argv[++i];

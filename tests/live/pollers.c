@@ -16,7 +16,8 @@ static void tell(const char *path, long n)
 		return;
 	fprintf(f, "%ld\n", n);
 	fclose(f);
-	rename(tmp, path);
+	if (rename(tmp, path) < 0)
+		perror(path);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@ static bool refused(void)
 	return ++calls == refuse_at;
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the names are those of the linker's --wrap */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
@@ -58,3 +59,4 @@ void __wrap_qsort(void *base, size_t n, size_t size, int (*compare)(const void *
 	calls++;
 	__real_qsort(base, n, size, compare);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */

@@ -83,6 +83,18 @@ START_TEST(environment_names_the_socket_for_root_too)
 }
 END_TEST
 
+/* 9999-12-31 is sacct's "for ever": in nanoseconds it does not fit. */
+START_TEST(time_beyond_nanoseconds_is_the_last)
+{
+	ck_assert_int_eq(parse(0, "-S1970-01-01", "-E9999-12-31", NULL), 0);
+	ck_assert_str_eq(opts.filter, "{\"from_ns\":0,\"to_ns\":9223372035999999999}");
+	acct_opts_done(&opts);
+	ck_assert_int_eq(parse(0, "-Snow-1", "-Enow+99999999999weeks", NULL), 0);
+	ck_assert_str_eq(
+		opts.filter, "{\"from_ns\":1699999999000000000,\"to_ns\":9223372035999999999}");
+}
+END_TEST
+
 START_TEST(user_may_name_himself)
 {
 	ck_assert_int_eq(parse(USER, "-u1000", "-sr", NULL), 0);
@@ -131,6 +143,7 @@ int main(void)
 	tcase_add_test(t, root_with_socket_asks_the_daemon);
 	tcase_add_test(t, environment_names_the_socket);
 	tcase_add_test(t, environment_names_the_socket_for_root_too);
+	tcase_add_test(t, time_beyond_nanoseconds_is_the_last);
 	tcase_add_test(t, user_may_name_himself);
 	tcase_add_test(t, user_may_not_name_others);
 	tcase_add_test(t, all_users_lifts_user);

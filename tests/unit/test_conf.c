@@ -174,9 +174,8 @@ START_TEST(shipped_file_shows_the_defaults)
 	f = fopen(name, "r");
 	ck_assert_ptr_nonnull(f);
 	while (fgets(line, sizeof(line), f))
-		if (line[0] == '#' && line[1] != ' ' && line[1] != '\n')
-			strncat(text, line + 1, sizeof(text) - strlen(text) - 1);
-		else if (strncmp(line, "#  ", 3) == 0 && line[3] != '#')
+		if ((line[0] == '#' && line[1] != ' ' && line[1] != '\n') ||
+			(strncmp(line, "#  ", 3) == 0 && line[3] != '#'))
 			strncat(text, line + 1, sizeof(text) - strlen(text) - 1);
 	fclose(f);
 	rc = load(text, &c, &err);

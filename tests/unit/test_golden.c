@@ -94,7 +94,7 @@ static int split_words(const char *text, char word[][GROUP_MAX])
 {
 	int n = 0, len = 0;
 
-	memset(word, 0, GROUP_MAX * GROUP_MAX);
+	memset(word, 0, (size_t)GROUP_MAX * GROUP_MAX);
 	for (; *text; text++)
 		if (*text == ' ') {
 			n++;

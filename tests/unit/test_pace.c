@@ -130,9 +130,23 @@ START_TEST(step_that_stays_the_same_is_read_every_two_seconds)
 {
 	sample_unsettle(s);
 	rounds(30, 0);
-	/* 10 s */
-	ck_assert_int_ge(rounds(100, 0), 4);
-	ck_assert_int_le(rounds(100, 0), 6);
+	ck_assert_int_ge(rounds(60, 0), 2);
+	ck_assert_int_le(rounds(40, 0), 3);
+}
+END_TEST
+
+START_TEST(step_that_stays_the_same_for_long_is_read_every_four)
+{
+	sample_unsettle(s);
+	rounds(180, 0);
+	/* 20 s */
+	ck_assert_int_ge(rounds(200, 0), 4);
+	ck_assert_int_le(rounds(200, 0), 6);
+	/* And as any other when it was moved. */
+	track_disturb(s);
+	ck_assert_int_eq(rounds(6, 0), 6);
+	rounds(20, 0);
+	ck_assert_int_ge(rounds(60, 0), 2);
 }
 END_TEST
 
@@ -227,6 +241,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, new_step_is_read_at_each_interval);
 	tcase_add_test(t, step_that_stays_the_same_is_read_every_two_seconds);
+	tcase_add_test(t, step_that_stays_the_same_for_long_is_read_every_four);
 	tcase_add_test(t, utilization_is_of_all_the_time_since_the_last_reading);
 	tcase_add_test(t, moved_step_is_read_at_each_interval_again);
 	tcase_add_test(t, new_thread_is_found_at_the_next_reading);

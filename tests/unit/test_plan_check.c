@@ -145,11 +145,27 @@ static bool bend(struct life *w, int how, int i)
 		coreset_add(&j->low, 1000); /* no such CPU */
 		p->hysteresis_ms = 10;
 		return true;
+	case 22:
+		p->n_clusters = 1;
+		p->cluster[0] = (struct plan_cluster){.ways = 1};
+		return true;
+	case 23:
+		p->n_clusters = 2;
+		p->cluster[0] = p->cluster[1] = (struct plan_cluster){.ways = 0.6};
+		return true;
+	case 24:
+		p->n_clusters = 2;
+		p->cluster[0] = p->cluster[1] = (struct plan_cluster){.ways = 0.5};
+		p->cluster[1].bandwidth = 1.5;
+		return true;
+	case 25:
+		j->cluster = p->n_clusters;
+		return true;
 	default:
 		return false;
 	}
 }
-#define BENDS 22
+#define BENDS 26
 
 /* Whoever made the plan, what breaks a rule is refused. */
 START_TEST(bent_plans_of_every_policy_are_refused)

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "nodesvc/actuate/resctrl.h"
-#include "nodesvc/actuate/resctrl_dirs.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/ledger_mem.h"
+#include "tests/unit/resctrl_tree.h"
 
-#define TOP  "sys/fs/resctrl"
+#define TOP  RESCTRL_TOP
 #define STEP "sys/fs/cgroup/cpuset/slurm_n1/uid_0/job_7/step_0"
 
 static struct fstree tree;
@@ -26,59 +26,11 @@ static struct resctrl *ctl;
 static struct errbuf err;
 static struct step_cgroup step;
 static const struct resctrl_cluster two[] = {{0.75, 0}, {0.25, 0}};
-static const char *new_schemata;
-static int makes_left;
-
-/* The kernel's part: a new group has these files. */
-static int make_dir(const struct fsroot *root, const char *path)
-{
-	char file[128];
-
-	(void)root;
-	if (makes_left-- == 0)
-		return -ENOSPC;
-	snprintf(file, sizeof(file), "%s/schemata", path);
-	fstree_put(&tree, file, new_schemata);
-	snprintf(file, sizeof(file), "%s/tasks", path);
-	fstree_put(&tree, file, "");
-	return 0;
-}
-
-static int remove_dir(const struct fsroot *root, const char *path)
-{
-	char file[128];
-
-	if (!fsroot_exists(root, path))
-		return -ENOENT;
-	snprintf(file, sizeof(file), "%s/schemata", path);
-	unlinkat(root->fd, file, 0);
-	snprintf(file, sizeof(file), "%s/tasks", path);
-	unlinkat(root->fd, file, 0);
-	return fsroot_rmdir(root, path);
-}
-
-static const struct resctrl_dirs dirs = {make_dir, remove_dir};
 
 static void open_ctl(void)
 {
 	ck_assert_msg(resctrl_open(&ctl, &tree.root, ledger, &err) == 0, "%s", err.text);
-	resctrl_set_dirs(ctl, &dirs);
-}
-
-static void put_cache(void)
-{
-	fstree_put(&tree, TOP "/info/L3/cbm_mask", "7ff\n");
-	fstree_put(&tree, TOP "/info/L3/min_cbm_bits", "1\n");
-	fstree_put(&tree, TOP "/info/L3/num_closids", "16\n");
-	fstree_put(&tree, TOP "/info/L3/shareable_bits", "600\n");
-}
-
-static void put_bandwidth(void)
-{
-	fstree_put(&tree, TOP "/info/MB/bandwidth_gran", "10\n");
-	fstree_put(&tree, TOP "/info/MB/min_bandwidth", "10\n");
-	fstree_put(&tree, TOP "/info/MB/delay_linear", "1\n");
-	fstree_put(&tree, TOP "/info/MB/num_closids", "8\n");
+	resctrl_set_dirs(ctl, &resctrl_tree_dirs);
 }
 
 static void setup_bare(void)
@@ -88,7 +40,7 @@ static void setup_bare(void)
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-7\n");
 	ledger_mem_adds_left = -1;
-	makes_left = -1;
+	resctrl_tree_makes_left = -1;
 	ctl = NULL;
 	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(
@@ -100,12 +52,12 @@ static void setup_bare(void)
 static void setup(void)
 {
 	setup_bare();
-	put_cache();
+	resctrl_tree_cache(&tree);
 	fstree_put(&tree, TOP "/schemata", "    L3:0=7ff;1=7ff\n");
 	fstree_put(&tree, TOP "/tasks", "");
 	fstree_put(&tree, TOP "/theirs/schemata", "    L3:0=3;1=3\n");
 	fstree_put(&tree, TOP "/theirs/tasks", "4711\n");
-	new_schemata = "    L3:0=7ff;1=7ff\n";
+	resctrl_tree_schemata = "    L3:0=7ff;1=7ff\n";
 	open_ctl();
 }
 
@@ -154,7 +106,7 @@ START_TEST(node_without_resctrl_says_why)
 	fstree_put(&tree, TOP "/schemata", "    L2:0=ff\n");
 	ck_assert_int_eq(resctrl_open(&none, &tree.root, ledger, &err), -ENOTSUP);
 	ck_assert_ptr_nonnull(strstr(err.text, "neither ways of an L3 nor bandwidth"));
-	put_cache();
+	resctrl_tree_cache(&tree);
 	fstree_put(&tree, TOP "/schemata", "    L3:0=7ff\n");
 	fstree_put(&tree, TOP "/info/L3/num_closids", "2\n");
 	ck_assert_int_eq(resctrl_open(&none, &tree.root, ledger, &err), -ENOTSUP);
@@ -167,8 +119,8 @@ START_TEST(levers_are_read)
 {
 	const struct resctrl_caps *c;
 
-	put_cache();
-	put_bandwidth();
+	resctrl_tree_cache(&tree);
+	resctrl_tree_bandwidth(&tree);
 	fstree_put(&tree, TOP "/schemata", "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n");
 	open_ctl();
 	c = resctrl_get_caps(ctl);
@@ -188,8 +140,8 @@ END_TEST
 
 START_TEST(bandwidth_that_is_no_percent_is_not_used)
 {
-	put_cache();
-	put_bandwidth();
+	resctrl_tree_cache(&tree);
+	resctrl_tree_bandwidth(&tree);
 	fstree_put(&tree, TOP "/schemata", "    MB:0=2048;1=2048\n    L3:0=7ff;1=7ff\n");
 	open_ctl();
 	ck_assert_int_eq(resctrl_get_caps(ctl)->bandwidth_step, 0);
@@ -318,7 +270,7 @@ END_TEST
 
 START_TEST(full_table_leaves_nothing_behind)
 {
-	makes_left = 1;
+	resctrl_tree_makes_left = 1;
 	ck_assert_int_eq(resctrl_set(ctl, two, 2, &err), -ENOSPC);
 	ck_assert_ptr_nonnull(strstr(err.text, "no group is left"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
@@ -346,9 +298,14 @@ static int make_deaf(const struct fsroot *root, const char *path)
 	return symlinkat("/dev/null", root->fd, file) < 0 ? -errno : 0;
 }
 
+static int remove_deaf(const struct fsroot *root, const char *path)
+{
+	return resctrl_tree_dirs.remove(root, path);
+}
+
 START_TEST(what_the_kernel_does_not_hold_is_an_error)
 {
-	static const struct resctrl_dirs deaf = {make_deaf, remove_dir};
+	static const struct resctrl_dirs deaf = {make_deaf, remove_deaf};
 
 	resctrl_set_dirs(ctl, &deaf);
 	ck_assert_int_eq(resctrl_set(ctl, two, 2, &err), -EIO);
@@ -365,9 +322,9 @@ START_TEST(bandwidth_is_written)
 	ck_assert_ptr_nonnull(strstr(err.text, "no bandwidth"));
 	resctrl_close(ctl);
 	ck_assert_int_eq(unlinkat(tree.root.fd, TOP "/info/L3/cbm_mask", 0), 0);
-	put_bandwidth();
+	resctrl_tree_bandwidth(&tree);
 	fstree_put(&tree, TOP "/schemata", "    MB:0=100;1=100\n");
-	new_schemata = "    MB:0=100;1=100\n";
+	resctrl_tree_schemata = "    MB:0=100;1=100\n";
 	open_ctl();
 	ck_assert_msg(resctrl_set(ctl, c, 2, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(text_of(TOP "/coloc-0/schemata"), "MB:0=30;1=30");

@@ -28,7 +28,7 @@ static void put_run(uint32_t job, int64_t run_ms, int slices)
 	char path[64], text[64];
 
 	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10);
-	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)(run_ms * MS), slices);
+	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)run_ms * MS, slices);
 	fstree_put(&tree, path, text);
 }
 

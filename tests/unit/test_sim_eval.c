@@ -45,7 +45,7 @@ static void tear_down(void)
 
 static struct drive_result *run_policies(int n, const char *const *policy)
 {
-	struct drive_result *r = calloc((size_t)(n * eval.n_combos), sizeof(*r));
+	struct drive_result *r = calloc((size_t)n * (size_t)eval.n_combos, sizeof(*r));
 	struct errbuf err = {""};
 
 	ck_assert_ptr_nonnull(r);

@@ -10,6 +10,7 @@
 #include <check.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static void tear_down(void)
 
 static struct drive_result *run_policies(int n, const char *const *policy)
 {
-	struct drive_result *r = calloc((size_t)(n * eval.n_combos), sizeof(*r));
+	struct drive_result *r = calloc((size_t)n * (size_t)eval.n_combos, sizeof(*r));
 	struct errbuf err = {""};
 
 	ck_assert_ptr_nonnull(r);
@@ -382,6 +383,7 @@ START_TEST(every_constant_of_the_machine_is_changed_and_stays_in_bounds)
 		p.llc_bytes = 20e6;
 		q = p;
 		sensitivity_machine(what, 1.3, &q);
+		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): a copy */
 		ck_assert_msg(memcmp(&p, &q, sizeof(p)) != 0, "%s", sensitivity_name(what));
 		ck_assert(q.remote >= 1 && q.smt_cpi >= 1 && q.smt_cpi <= 2 && q.fill <= 1);
 	}
@@ -423,6 +425,32 @@ START_TEST(sensitivity_begins_with_nothing_changed)
 }
 END_TEST
 
+/* 24 of 64 are more choices than a long can hold on the way. */
+START_TEST(many_programs_give_distinct_ones)
+{
+	static struct program program[64];
+	struct program got[64];
+	struct population p = {.program = program, .n_programs = 64};
+	struct errbuf err = {""};
+
+	for (int i = 0; i < 64; i++)
+		snprintf(program[i].name, sizeof(program[i].name), "p%d", i);
+	for (int n = 1; n <= 64; n++)
+		for (int k = 0; k < 3; k++) {
+			uint64_t seen = 0;
+
+			ck_assert_int_eq(population_combo(&p, 5, k, n, got, &err), 0);
+			for (int i = 0; i < n; i++) {
+				long at = strtol(got[i].name + 1, NULL, 10);
+
+				ck_assert_msg(got[i].name[0] == 'p' && !(seen >> at & 1),
+					"%d of 64, combination %d: '%s' twice", n, k, got[i].name);
+				seen |= UINT64_C(1) << at;
+			}
+		}
+}
+END_TEST
+
 static void add(Suite *s, const char *behaviour, const TTest *test, int n)
 {
 	TCase *tc = tcase_create(behaviour);
@@ -451,6 +479,7 @@ int main(void)
 	add(s, "alternate is the order of start",
 		alternate_goes_round_the_sockets_in_order_of_start, 0);
 	add(s, "mapper mixes the suites", mapper_has_one_program_of_each_suite, 0);
+	add(s, "any number of programs can be drawn from", many_programs_give_distinct_ones, 0);
 	add(s, "a changed program is a program", every_changed_program_is_still_sound, N_NAMES);
 	add(s, "every constant of the machine can be changed",
 		every_constant_of_the_machine_is_changed_and_stays_in_bounds, 0);

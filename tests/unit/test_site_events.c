@@ -23,11 +23,13 @@
 #endif
 
 /* PAPI 7.0 forgets a few texts of each event that it looks up, 115 bytes here. */
+/* NOLINTBEGIN(bugprone-reserved-identifier): the name is the sanitizer's */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libpapi";
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 #define LOADS "skx::MEM_INST_RETIRED:ALL_LOADS"
 

@@ -178,9 +178,11 @@ static int count_files(const char *prefix)
 static void scribble(const char *name, long from)
 {
 	FILE *f = fopen(tmpdir_path(&tmp, name), "r+");
+	int rc;
 
 	ck_assert_ptr_nonnull(f);
-	fseek(f, from, SEEK_SET);
+	rc = fseek(f, from, SEEK_SET);
+	ck_assert_int_eq(rc, 0);
 	for (int i = 0; i < 20000; i++)
 		fputc(i * 7 & 0xff, f);
 	fclose(f);
@@ -385,7 +387,7 @@ START_TEST(metrics_keep_the_format)
 		len = strcspn(line, "{ ");
 		ck_assert_msg(strncmp(line, name, strlen(name)) == 0, "'%s' after %s", line, name);
 		ck_assert_msg(len == strlen(name) || strcmp(type, "histogram") == 0, "%s", line);
-		strtod(strrchr(line, ' ') + 1, &end);
+		(void)strtod(strrchr(line, ' ') + 1, &end);
 		ck_assert_msg(*end == '\0', "%s", line);
 	}
 	/* Prometheus' own judge where it is installed. */

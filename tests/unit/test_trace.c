@@ -466,7 +466,7 @@ START_TEST(changed_bit_of_a_score_is_found)
 	ck_assert_msg(at && strlen(before) > 9, "no score with many digits");
 	/* Not the last digit: 17 of them are one more than a double holds. */
 	at += strlen("\"score\":") + strlen(before) - 2;
-	*at = *at == '0' ? '1' : (char)(*at - 1);
+	*at = (char)(*at == '0' ? '1' : *at - 1);
 	ck_assert_int_eq(fseek(f, at - text, SEEK_SET), 0);
 	ck_assert_int_eq(fputc(*at, f), *at);
 	ck_assert_int_eq(fclose(f), 0);

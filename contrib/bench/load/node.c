@@ -302,6 +302,36 @@ int64_t node_ping(struct node *n)
 	return ipc_now_ns() - start;
 }
 
+char *node_status(const struct node *n)
+{
+	static struct msg m;
+	struct errbuf err;
+	int64_t deadline = ipc_now_ns() + REPLY_NS;
+	char *text = calloc(1, 1);
+	size_t len = 0;
+	int fd = open_conn(n);
+
+	msg_init(&m, "ctl");
+	msg_put(&m, "cmd", "status");
+	ask(fd, &m, "ctl_part");
+	while (text && strcmp(msg_get(&m, "type"), "ctl_part") == 0) {
+		const char *part = msg_get(&m, "json");
+		char *longer = realloc(text, len + strlen(part) + 1);
+
+		if (!longer)
+			break;
+		text = longer;
+		strcpy(text + len, part);
+		len += strlen(part);
+		if (ipc_recv(fd, &m, deadline, &err) < 0)
+			die(err.text);
+	}
+	close(fd);
+	if (!text)
+		die("status");
+	return text;
+}
+
 /* ---- what the daemon uses ------------------------------------------------------------------ */
 
 /* colocd and its children (the guard). */

@@ -45,6 +45,9 @@ void node_end_step(struct node *n, int i);
 /* One "ping", there and back, in ns. */
 int64_t node_ping(struct node *n);
 
+/* What `colocctl --json status` would print; free(). */
+char *node_status(const struct node *n);
+
 /* Cpu time of colocd and its guard since they started, ns. */
 int64_t node_daemon_cpu_ns(const struct node *n);
 int64_t node_tasks_cpu_ns(const struct node *n);

@@ -31,18 +31,18 @@
 #include "contrib/bench/machinetime.h"
 #include "contrib/bench/load/node.h"
 #include "contrib/bench/load/reads.h"
+#include "contrib/bench/load/ticks.h"
 #include "nodesvc/gain.h"
 
 #define LIST_MAX   16
 #define PINGS      50
 #define STRETCH_MS 200
-#define SETTLE_S   3
 
 static struct {
 	int steps[LIST_MAX], n_steps;
 	int tasks[LIST_MAX], n_tasks;
 	int interval[LIST_MAX], n_interval;
-	int seconds, registrations, burst, clients, windows, tries;
+	int settle, seconds, registrations, burst, clients, windows, tries;
 	double load;
 	const char *policy, *colocd;
 	bool json, no_reads;
@@ -53,6 +53,8 @@ static struct {
 	.n_tasks = 1,
 	.interval = {100},
 	.n_interval = 1,
+	/* Steps in which nothing changes are read least after 12 s (nodesvc/sample.c). */
+	.settle = 16,
 	.seconds = 10,
 	.registrations = 200,
 	.clients = 32,
@@ -65,7 +67,10 @@ static struct {
 struct result {
 	int steps, tasks, interval_ms;
 	double cpu_percent, rss_mib, rss_peak_mib;
-	double register_p50_ms, register_p99_ms; /* NAN none */
+	double register_p50_ms, register_p99_ms, register_max_ms; /* NAN none */
+	/* Of a round, without registrations. */
+	double looks, readings, clocks, threads;
+	struct ticks ticks; /* at the end, of all that colocd did */
 	double ping_max_ms;
 	struct burst burst; /* n 0: none was asked for */
 	double foreign;     /* of the machine's cpu time; also stolen */
@@ -79,6 +84,7 @@ static void usage(FILE *to)
 	      "  --steps=N[,N...]     job steps on the node (default 0,16,64)\n"
 	      "  --tasks=N[,N...]     tasks of each (default 8)\n"
 	      "  --interval=MS[,...]  interval_ms and tick_ms (default 100)\n"
+	      "  --settle=N           seconds before that: jobs last longer (default 16)\n"
 	      "  --seconds=N          cpu time is taken over so long (default 10)\n"
 	      "  --load=CORES         what all tasks together compute (default 0.5; 0 they sleep)\n"
 	      "  --registrations=N    timed under that load (default 200; 0 none)\n"
@@ -131,6 +137,7 @@ static void parse_args(int argc, char **argv)
 		{"steps", required_argument, NULL, 's'},
 		{"tasks", required_argument, NULL, 't'},
 		{"interval", required_argument, NULL, 'i'},
+		{"settle", required_argument, NULL, 'e'},
 		{"seconds", required_argument, NULL, 'S'},
 		{"load", required_argument, NULL, 'l'},
 		{"registrations", required_argument, NULL, 'r'},
@@ -160,6 +167,9 @@ static void parse_args(int argc, char **argv)
 			break;
 		case 'i':
 			opt.n_interval = parse_list(optarg, 20, 60000, opt.interval);
+			break;
+		case 'e':
+			opt.settle = parse_one(optarg, 1, 3600);
 			break;
 		case 'S':
 			opt.seconds = parse_one(optarg, 1, 3600);
@@ -236,9 +246,14 @@ static double quantile(const double *sorted, int n, double q)
 
 static void take_cpu(struct node *n, struct result *r)
 {
-	double busy0, steal0, busy1, steal1, ours, wall;
-	int64_t t0 = ipc_now_ns(), cpu0 = node_daemon_cpu_ns(n), tasks0 = node_tasks_cpu_ns(n);
+	double busy0, steal0, busy1, steal1, ours, wall, rounds;
+	struct ticks before, after;
+	int64_t t0, cpu0, tasks0;
 
+	ticks_read(n, &before);
+	t0 = ipc_now_ns();
+	cpu0 = node_daemon_cpu_ns(n);
+	tasks0 = node_tasks_cpu_ns(n);
 	machine_time(&busy0, &steal0);
 	nap_ms(opt.seconds * 1000);
 	machine_time(&busy1, &steal1);
@@ -250,13 +265,19 @@ static void take_cpu(struct node *n, struct result *r)
 	if (r->foreign < 0) /* ticks of 10 ms */
 		r->foreign = 0;
 	node_daemon_rss(n, &r->rss_mib, &r->rss_peak_mib);
+	ticks_read(n, &after);
+	rounds = after.rounds.n - before.rounds.n;
+	r->looks = (after.looks - before.looks) / rounds;
+	r->readings = (after.readings - before.readings) / rounds;
+	r->clocks = (after.clocks - before.clocks) / rounds;
+	r->threads = (after.threads - before.threads) / rounds;
 }
 
 static void take_registrations(struct node *n, struct result *r)
 {
 	double *ms = calloc((size_t)opt.registrations + 1, sizeof(*ms));
 
-	r->register_p50_ms = r->register_p99_ms = NAN;
+	r->register_p50_ms = r->register_p99_ms = r->register_max_ms = NAN;
 	if (!ms || n->steps == 0 || opt.registrations == 0) {
 		free(ms);
 		return;
@@ -270,6 +291,7 @@ static void take_registrations(struct node *n, struct result *r)
 	qsort(ms, (size_t)opt.registrations, sizeof(*ms), ascending);
 	r->register_p50_ms = quantile(ms, opt.registrations, 0.5);
 	r->register_p99_ms = quantile(ms, opt.registrations, 0.99);
+	r->register_max_ms = ms[opt.registrations - 1];
 	free(ms);
 }
 
@@ -360,6 +382,15 @@ static void print_number(const char *name, double v, int digits)
 		printf(", \"%s\": null", name);
 }
 
+static void print_times(const char *what, const struct ticks_times *t)
+{
+	printf(", \"%s\": {\"n\": %.0f", what, isfinite(t->n) ? t->n : 0);
+	print_number("p50_ms", t->p50, 4);
+	print_number("p99_ms", t->p99, 4);
+	print_number("max_ms", t->max, 4);
+	putchar('}');
+}
+
 static void print_json(const struct result *r, bool first)
 {
 	printf("%s\n  {\"steps\": %d, \"tasks\": %d, \"interval_ms\": %d", first ? "" : ",",
@@ -369,7 +400,14 @@ static void print_json(const struct result *r, bool first)
 	print_number("rss_peak_mib", r->rss_peak_mib, 2);
 	print_number("register_p50_ms", r->register_p50_ms, 3);
 	print_number("register_p99_ms", r->register_p99_ms, 3);
+	print_number("register_max_ms", r->register_max_ms, 3);
 	print_number("ping_max_ms", r->ping_max_ms, 3);
+	print_number("looks_per_round", r->looks, 2);
+	print_number("readings_per_round", r->readings, 2);
+	print_number("clocks_per_round", r->clocks, 2);
+	print_number("threads_per_round", r->threads, 2);
+	print_times("round", &r->ticks.rounds);
+	print_times("tick", &r->ticks.ticks);
 	if (r->burst.n) {
 		printf(", \"burst\": {\"registrations\": %d, \"clients\": %d", r->burst.n,
 			r->burst.clients);
@@ -394,9 +432,17 @@ static void print_json(const struct result *r, bool first)
 
 static void print_row(const struct result *r)
 {
-	printf("%5d %5d %8d %8.3f %8.2f %8.2f %9.3f %9.3f %9.3f%s\n", r->steps, r->tasks,
+	printf("%5d %5d %8d %8.3f %8.2f %8.2f %9.3f %9.3f %9.3f %9.3f%s\n", r->steps, r->tasks,
 		r->interval_ms, r->cpu_percent, r->rss_mib, r->rss_peak_mib, r->register_p50_ms,
-		r->register_p99_ms, r->ping_max_ms, r->foreign > FOREIGN_MAX ? "  disturbed" : "");
+		r->register_p99_ms, r->register_max_ms, r->ping_max_ms,
+		r->foreign > FOREIGN_MAX ? "  disturbed" : "");
+	if (r->ticks.rounds.n > 0)
+		printf("      a round: %.1f steps looked at, %.1f read (%.1f clocks, %.1f lines of "
+		       "schedstat)\n      with the registrations, ms p50, p99, max: a round %.3f, "
+		       "%.3f, %.3f; a tick %.3f, %.3f, %.3f\n",
+			r->looks, r->readings, r->clocks, r->threads, r->ticks.rounds.p50,
+			r->ticks.rounds.p99, r->ticks.rounds.max, r->ticks.ticks.p50,
+			r->ticks.ticks.p99, r->ticks.ticks.max);
 	if (r->burst.n)
 		printf("      a burst of %d by %d clients: %.0f a second, ms p50 %.3f, p99 %.3f, "
 		       "max %.3f, %d over %d ms; rss %.2f MiB before, %.2f after\n",
@@ -412,15 +458,17 @@ static void print_row(const struct result *r)
 static void print_reads(const struct reads *c)
 {
 	if (!opt.json) {
-		printf("one read here, us: schedstat %.2f a thread, cpu clock %.2f a process, "
-		       "list of threads %.2f a step,\n/proc/PID/task %.2f a process, stat %.2f a "
-		       "thread, cpuacct.usage %.2f a step, cpu.stat %.2f a step\n",
-			c->schedstat_us, c->clock_us, c->tasks_us, c->task_dir_us, c->stat_us,
-			c->cpuacct_us, c->cpu_stat_us);
+		printf("one read here, us: schedstat %.2f a thread (%.2f kept open), cpu clock "
+		       "%.2f a process, list of threads %.2f a step,\n/proc/PID/task %.2f a "
+		       "process, stat %.2f a thread, cpuacct.usage %.2f a step, cpu.stat %.2f a "
+		       "step\n",
+			c->schedstat_us, c->kept_us, c->clock_us, c->tasks_us, c->task_dir_us,
+			c->stat_us, c->cpuacct_us, c->cpu_stat_us);
 		return;
 	}
 	printf(", \"reads\": {\"unit\": \"us\"");
 	print_number("schedstat", c->schedstat_us, 3);
+	print_number("schedstat_kept_open", c->kept_us, 3);
 	print_number("process_clock", c->clock_us, 3);
 	print_number("tasks", c->tasks_us, 3);
 	print_number("task_dir", c->task_dir_us, 3);
@@ -434,7 +482,7 @@ static void run_one(struct node *n, struct result *r)
 {
 	for (int i = 0; i < n->steps; i++)
 		node_register(n, i);
-	nap_ms(SETTLE_S * 1000);
+	nap_ms(opt.settle * 1000);
 	for (int i = 0; i < opt.tries; i++) {
 		take_cpu(n, r);
 		if (r->foreign <= FOREIGN_MAX)
@@ -443,6 +491,7 @@ static void run_one(struct node *n, struct result *r)
 	take_pings(n, r);
 	take_slowdown(n, r);
 	take_registrations(n, r);
+	ticks_read(n, &r->ticks);
 	if (opt.burst && n->steps)
 		burst_run(n, opt.burst, opt.clients, &r->burst);
 }
@@ -474,7 +523,7 @@ int main(int argc, char **argv)
 			sysconf(_SC_NPROCESSORS_ONLN), opt.policy, opt.load);
 	else
 		puts("steps tasks interval cpu%core  rss_mib peak_mib reg_p50ms reg_p99ms "
-		     "ping_max");
+		     "reg_maxms  ping_max");
 	for (int s = 0; s < opt.n_steps; s++)
 		for (int t = 0; t < opt.n_tasks; t++)
 			for (int i = 0; i < opt.n_interval; i++) {
@@ -493,6 +542,9 @@ int main(int argc, char **argv)
 				if (cfg.steps && !opt.no_reads && !has_reads) {
 					reads_measure(&n, &reads);
 					has_reads = true;
+					/* First what reading costs, then what comes of it. */
+					if (!opt.json)
+						print_reads(&reads);
 				}
 				run_one(&n, &r);
 				if (opt.json)
@@ -504,7 +556,7 @@ int main(int argc, char **argv)
 			}
 	if (opt.json)
 		fputs("\n]", stdout);
-	if (has_reads)
+	if (has_reads && opt.json)
 		print_reads(&reads);
 	if (opt.json)
 		puts("}");

@@ -8,6 +8,7 @@
 /* Microseconds of one read, cpu time of this thread; NAN where the kernel has no such file. */
 struct reads {
 	double schedstat_us; /* /proc/PID/schedstat: open, read, close; per thread */
+	double kept_us;      /* the same file kept open: one pread; per thread */
 	double clock_us;     /* a process's cpu clock; per process */
 	double tasks_us;     /* the step's list of threads (cpuset); per step */
 	double task_dir_us;  /* /proc/PID/task: open, list, close; per process */

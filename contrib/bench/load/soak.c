@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 {
 	const char *why, *build = getenv("COLOC_BUILDDIR");
 	struct row row[ROWS], early, late;
-	char colocd[512];
+	static char colocd[512];
 	long ended = 0;
 	struct node n;
 	bool grew;

@@ -17,7 +17,7 @@
 
 #define ARGS_MAX   64
 #define BATCH_NAME "realmix-batch"
-#define OF_BATCH   "--name=" BATCH_NAME
+#define OF_BATCH   ("--name=" BATCH_NAME)
 
 /* Starts @argv with standard output and error to @fd, out of reach of the terminal's ^C: the
  * caller decides when its steps end. */

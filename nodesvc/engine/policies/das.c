@@ -506,8 +506,8 @@ static void das_forget(struct policy *p, int slot)
 		return create(ret, cfg, id, err);                                                  \
 	}                                                                                          \
 	const struct policy_ops policy_##ident = {                                                 \
-		.name = literal,                                                                   \
-		.summary = text,                                                                   \
+		.name = (literal),                                                                 \
+		.summary = (text),                                                                 \
 		.options = "explore=0..1 age=N weight=1..5",                                       \
 		.needs = 0,                                                                        \
 		.on_node = true,                                                                   \

@@ -366,14 +366,14 @@ static bool shift_mixed(struct policy *p, int from, int to)
 static void move_spare_mixed(struct policy *p, const int *slot)
 {
 	const struct contest *c = &p->contest;
-	bool moved = true, *full = p->full;
+	bool *full = p->full;
 
 	for (int k = 0; k < c->n; k++)
 		full[k] = false;
-	while (moved) {
+	for (;;) {
 		int to = -1;
+		bool moved;
 
-		moved = false;
 		for (int k = 0; k < c->n; k++)
 			if (!full[k] && isfinite(p->efficiency[k]) &&
 				gains(p, k, &p->state[slot[c->job[k]]]) &&
@@ -397,7 +397,6 @@ static void move_spare_mixed(struct policy *p, const int *slot)
 			moved = shift_mixed(p, from, to);
 		}
 		full[to] = !moved;
-		moved = true;
 	}
 }
 

@@ -235,12 +235,12 @@ static int oracle_decide(struct policy *p, const struct view *v, const int *slot
 
 #define ORACLE_OPS(ident, literal, function, text)                                                 \
 	const struct policy_ops policy_##ident = {                                                 \
-		.name = literal,                                                                   \
-		.summary = text,                                                                   \
+		.name = (literal),                                                                 \
+		.summary = (text),                                                                 \
 		.options = NULL,                                                                   \
 		.needs = 0,                                                                        \
 		.on_node = false,                                                                  \
-		.create = function,                                                                \
+		.create = (function),                                                              \
 		.decide = oracle_decide,                                                           \
 		.forget = NULL,                                                                    \
 		.free = oracle_free,                                                               \

@@ -99,6 +99,13 @@ TESTS += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/unit/tmpdir.h
 tests_unit_test_listener_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_listener_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_server
+TESTS += tests/unit/test_server
+tests_unit_test_server_SOURCES = tests/unit/test_server.c tests/unit/tmpdir.h
+tests_unit_test_server_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_server_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=clock_gettime \
+	-Wl,--wrap=getsockopt,--wrap=ctl_run
+tests_unit_test_server_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_store
 TESTS += tests/unit/test_store
 tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/tmpdir.h

@@ -8,7 +8,6 @@
 
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
-#include "nodesvc/log.h"
 #include "nodesvc/pages.h"
 
 /* The grant is renewed with the look at the cgroups, once a second, or at each slower tick. */
@@ -63,7 +62,6 @@ int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, 
 	if (rc == 0 && !s->pages)
 		rc = pages_create(&s->pages, beat_ms(d), &err);
 	if (rc < 0) {
-		log_debug("process %d of uid %u: no pages: %s", (int)pid, uid, err.text);
 		msg_init(reply, "attach_refused");
 		msg_put(reply, "reason", err.text);
 		return rc;

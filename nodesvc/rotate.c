@@ -211,7 +211,7 @@ static void join(struct daemon *d, struct step *s)
 	if (!t->util && utilization_open(&t->util, &d->root, &err) < 0)
 		t->util = NULL; /* it never yields then */
 	t->waiting = false;
-	t->burst = (struct burst){0};
+	t->burst = (struct burst){.at_ns = ipc_now_ns()};
 	d->rotate->n_turns++;
 }
 
@@ -432,7 +432,6 @@ void rotate_update(struct daemon *d)
 		return;
 	if (r->slice < 0 || r->slice >= r->n_slices ||
 		!turns_slice_is_wanted(d, r->slice, now_ns)) {
-		memset(r->busy, 0, sizeof(r->busy));
 		memset(r->skip, 0, sizeof(r->skip));
 		begin_slice(d, turns_next_slice(d, now_ns), now_ns, now_ns);
 	} else {

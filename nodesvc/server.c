@@ -47,6 +47,8 @@
 #define PEERS_MAX   64
 #define COMPLAINTS  5 /* in */
 #define COMPLAIN_NS INT64_C(10000000000)
+/* Processes without pages ask again, every few minutes: what each of so many was told is known. */
+#define REFUSED_MAX 16
 
 struct packet {
 	struct packet *next;
@@ -89,6 +91,8 @@ struct server {
 	int64_t wake_at_ns; /* 0: not set */
 	int64_t complain_ns;
 	int n_complaints;
+	pid_t refused[REFUSED_MAX];
+	int next_refused;
 	struct msg in, out; /* 32 KiB each: not on the stack */
 };
 
@@ -296,12 +300,27 @@ static int answer_ctl(struct conn *c, struct msg *in, struct msg *out)
 	return rc < 0 ? rc : conn_send(c, out);
 }
 
+/* Once for a process. */
+static void complain_refused(struct conn *c, const char *reason)
+{
+	struct server *s = c->server;
+
+	for (int i = 0; i < REFUSED_MAX; i++)
+		if (s->refused[i] == c->pid)
+			return;
+	s->refused[s->next_refused] = c->pid;
+	s->next_refused = (s->next_refused + 1) % REFUSED_MAX;
+	complain(s, "process %d of uid %u: no pages: %s", (int)c->pid, c->uid, reason);
+}
+
 static int answer_attach(struct conn *c, struct msg *out)
 {
 	int fds[2];
 
-	if (attach_answer(c->server->d, c->uid, c->pid, out, fds) < 0)
+	if (attach_answer(c->server->d, c->uid, c->pid, out, fds) < 0) {
+		complain_refused(c, msg_get(out, "reason"));
 		return conn_send(c, out);
+	}
 	/* Descriptors do not wait in a queue: a peer who has not read its answers asks again. */
 	if (c->head)
 		return -EAGAIN;

@@ -16,10 +16,12 @@
 #define CLOSE_LOOK_NS  (10 * MS)
 #define CLOSE_THREAD   MS
 #define CLOSE_UNTIL_NS (2000 * MS)
-/* What a step may save up by waiting. */
-#define CREDIT_SLICES 4
-/* A step that was busy at this many looks in a row is looked at in each 2^n-th slice only. */
-#define BUSY_LOOKS_MAX 3
+/* What a step may save up by waiting; in advance it has one slice. */
+#define CREDIT_SLICES 2
+/* Looks halfway through a slice are in each n-th only, as far as they would cost more than 0.5 % of
+ * a core: 10 us for a thread. */
+#define LOOK_THREAD_NS (2 * MS)
+#define LOOK_SLICES    8
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
@@ -107,8 +109,7 @@ static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
 	if (t->waiting)
 		burst_wait(&t->burst, now_ns);
 	else
-		burst_wake(&t->burst, now_ns, slice_ns / 2, share_of(d->rotate, s),
-			CREDIT_SLICES * slice_ns);
+		burst_wake(&t->burst, now_ns, slice_ns / 2);
 }
 
 /* Comes and goes, and has not gone for good. */
@@ -173,27 +174,26 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns)
 		look_whether_waits(d, s, now_ns);
 		all &= s->turn.waiting;
 	}
-	if (!all && r->busy[r->slice] < BUSY_LOOKS_MAX)
-		r->busy[r->slice]++;
-	else if (all)
-		r->busy[r->slice] = 0;
 	return all;
 }
 
 int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
-	int64_t close_ns = turns_close_look_ns(d, false, now_ns);
+	int64_t close_ns = turns_close_look_ns(d, false, now_ns), cost_ns = 0;
 
 	if (!close_ns && r->skip[r->slice]-- > 0)
 		return 0;
-	r->skip[r->slice] = (1 << r->busy[r->slice]) - 1;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 
-		if (s->turn.slices & (UINT32_C(1) << r->slice) && turns_wanted_by(s, now_ns))
-			runnable(d, s, now_ns); /* from here on */
+		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
+			continue;
+		runnable(d, s, now_ns); /* from here on */
+		cost_ns += s->turn.n_threads * LOOK_THREAD_NS;
 	}
+	cost_ns /= r->ms[r->slice] * MS;
+	r->skip[r->slice] = (int)(cost_ns < LOOK_SLICES ? cost_ns : LOOK_SLICES - 1);
 	return close_ns ? now_ns + close_ns : r->start_ns + r->ms[r->slice] * MS / 2;
 }
 
@@ -257,7 +257,8 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
-		ns = burst_allowance(&s->turn.burst, slice_ns);
+		ns = burst_allowance(
+			&s->turn.burst, now_ns, share_of(r, s), now_ns - r->start_ns, slice_ns);
 		more_ns = ns < more_ns ? ns : more_ns;
 	}
 	if (more_ns == INT64_MAX || more_ns == 0)
@@ -272,9 +273,14 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 
 void turns_settle(struct daemon *d, int64_t now_ns)
 {
-	struct rotate *r = d->rotate;
+	const struct rotate *r = d->rotate;
 
-	for (int i = 0; i < d->jobs.n && r->slice >= 0; i++)
-		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << r->slice))
-			burst_spend(&d->jobs.step[i]->turn.burst, now_ns - r->due_ns);
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+		bool in = r->slice >= 0 && s->turn.slices & (UINT32_C(1) << r->slice);
+
+		if (s->turn.hold)
+			burst_account(&s->turn.burst, now_ns, share_of(r, s),
+				in ? now_ns - r->start_ns : 0, CREDIT_SLICES * r->ms[0] * MS);
+	}
 }

@@ -25,8 +25,8 @@ struct rotate {
 	int slice;                               /* current; -1: everybody runs */
 	int64_t start_ns, end_ns, look_ns;       /* of the slice; look 0: done */
 	int64_t due_ns;                          /* its end, had nobody gone on */
-	int64_t wake_ns; /* look at those that wait; 0: when the slice ends */
-	int busy[PLAN_SLICES_MAX], skip[PLAN_SLICES_MAX];
+	int64_t wake_ns;           /* look at those that wait; 0: when the slice ends */
+	int skip[PLAN_SLICES_MAX]; /* so many more slices without a look */
 	bool on;
 };
 
@@ -54,7 +54,7 @@ void turns_set_wake(struct daemon *d, int64_t now_ns);
 /* The slice is over. Does whoever has it go on, for turns that he gave up? Then its end is put off.
  */
 bool turns_go_on(struct daemon *d, int64_t now_ns);
-/* It has ended: what they went on is booked. */
+/* It has ended: into everybody's account. */
 void turns_settle(struct daemon *d, int64_t now_ns);
 
 #endif

@@ -4,7 +4,8 @@
 # check-docs.sh - the manual pages name what the sources have: every key of coloc.yaml with its
 # range, default and reload column, every option of srun with its variable, every key of
 # plugstack.conf, every option of colocd, every launch variable. And one version
-# stands everywhere, make's targets are listed, links between pages lead somewhere.
+# stands everywhere, make's targets are listed, links between pages lead somewhere, and the table
+# of what ran with which Slurm is made of the results beside it.
 set -eu
 
 top=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -168,7 +169,20 @@ check_links() {
   return "$rc"
 }
 
+# doc/results/*.results are what tests/run-list wrote; who changes one makes the table again.
+check_results() {
+  page=$top/doc/compatibility.md
+  set -- "$top"/doc/results/*.results
+  made=$("$top/tests/compat-table" "$@") || [ $? = 1 ] || return 1
+  stands=$(sed '1,/^<!-- results: begin -->$/d; /^<!-- results: end -->$/,$d' "$page" | sed '1d')
+  [ "$made" = "$stands" ] && return
+  echo "check-docs: doc/compatibility.md: its table is not that of doc/results:" \
+    "tests/compat-table --write doc/compatibility.md doc/results/*.results" >&2
+  return 1
+}
+
 check_keys
+check_results || failed=1
 check_citation_form || failed=1
 check_version || failed=1
 targets | sed 's/^/make /' | have CONTRIBUTING.md target || failed=1

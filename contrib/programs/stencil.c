@@ -6,6 +6,8 @@
  * that the runtime chooses, and its threads meet at the end of every sweep. On a shared node it
  * is the wait at that meeting, not the arithmetic, that costs.
  */
+#include <signal.h>
+
 #include "program.h"
 
 static void sweep(const double *restrict from, double *restrict to, int64_t n)
@@ -21,16 +23,18 @@ static void sweep(const double *restrict from, double *restrict to, int64_t n)
 
 int main(int argc, char **argv)
 {
-	int64_t n = 600, work = 1700;
+	int64_t n = 600, work = 1700, stop = 0;
 	const struct program_option opt[] = {
 		{"size", "points on one side of the grid", 3, 1 << 15, &n},
 		{"work", "sweeps", 1, INT64_MAX, &work},
+		{"stop", "stop (SIGSTOP) before this sweep, until continued; 0 never", 0, INT64_MAX,
+			&stop},
 	};
 	int64_t start;
 	double *a, *b, sum = 0.0;
 
 	program_options(
-		argc, argv, "stencil", "Relaxes a grid, one parallel region per sweep.", opt, 2);
+		argc, argv, "stencil", "Relaxes a grid, one parallel region per sweep.", opt, 3);
 	start = program_now_ns();
 	a = calloc((size_t)(n * n), sizeof(*a));
 	b = calloc((size_t)(n * n), sizeof(*b));
@@ -45,6 +49,8 @@ int main(int argc, char **argv)
 	for (int64_t k = 0; k < work; k++) {
 		double *t = a;
 
+		if (stop && k + 1 == stop)
+			raise(SIGSTOP);
 		sweep(a, b, n);
 		program_progress(1);
 		a = b;

@@ -75,6 +75,38 @@ int change_recorded(struct actuate *a, const char *path, struct ledger_cpuset *r
 	return 0;
 }
 
+/*
+ * What a step had in force whose own file was empty: what the level above has, without what its job
+ * was widened by since. Ranks' shares are parts of that.
+ */
+static int had_from_above(const struct masks *m, struct coreset *ret, struct errbuf *err)
+{
+	struct coreset set, job;
+	char dir[FILE_MAX];
+	char *slash;
+	int rc;
+
+	snprintf(dir, sizeof(dir), "%s", m->path);
+	slash = strrchr(dir, '/');
+	if (!slash)
+		return err_set(err, -EINVAL, "%s: no level above", m->path);
+	*slash = '\0';
+	rc = cpus_read_file(m->a->root, dir, m->h->effective, &set, err);
+	if (rc < 0)
+		return rc;
+	slash = strrchr(dir, '/');
+	if (slash) {
+		*slash = '\0';
+		rc = change_recorded(m->a, dir, NULL, &job, err);
+		if (rc < 0 && rc != -ENOENT)
+			return rc;
+		if (rc == 0 && coreset_intersects(&set, &job))
+			coreset_and(&set, &set, &job);
+	}
+	*ret = set;
+	return 0;
+}
+
 /* Fills @m with what ledger and kernel hold before a change; @cs is what they say originally. */
 static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 {
@@ -101,8 +133,11 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 	}
 	if (rc < 0)
 		return rc;
-	/* Empty: whatever there was above, and so is a mask of all CPUs. */
-	m->original = coreset_is_empty(&m->original_cpus) ? m->a->all_pus : m->original_cpus;
+	m->original = m->original_cpus;
+	if (coreset_is_empty(&m->original_cpus))
+		rc = had_from_above(m, &m->original, err);
+	if (rc < 0)
+		return rc;
 	m->is_ours = true;
 	rc = ledger_get_threads(m->a->ledger, m->path, &rows, &n, err);
 	for (int i = 0; rc == 0 && i < n; i++)
@@ -127,12 +162,14 @@ int change_check_set(const struct actuate *a, const struct step_cgroup *s,
 }
 
 /* Back to before this change. A first change that is undone leaves nothing in the ledger. */
-static void undo(struct masks *m, struct errbuf *err)
+static void undo(struct masks *m, const struct coreset *set, struct errbuf *err)
 {
 	struct errbuf why = {""};
 	struct coreset now;
-	int rc = m->h->write_back(m, &m->before_cpus, &now, &why);
+	int rc;
 
+	masks_let_go(m, NULL);
+	rc = m->h->write_back(m, &m->before_cpus, &now, &why);
 	if (rc == 0)
 		rc = masks_put_back(m, &m->seen, &now, &why);
 	if (rc == -ENOENT || (rc == 0 && !m->is_ours))
@@ -140,6 +177,8 @@ static void undo(struct masks *m, struct errbuf *err)
 	if (rc < 0) {
 		struct errbuf first = *err;
 
+		watch_tried(m->a, m->path, set);
+		watch_tried(m->a, m->path, &m->last);
 		err_set(err, rc, "%.140s; not undone: %.90s", first.text, why.text);
 	}
 }
@@ -168,8 +207,10 @@ static int check_held(const struct masks *m, const struct coreset *set, struct e
 static int write_set(
 	struct masks *m, const struct coreset *set, struct actuate_result *ret, struct errbuf *err)
 {
-	int rc = m->h->make_room ? m->h->make_room(m, set, err) : 0;
+	int rc = masks_let_go(m, err);
 
+	if (rc == 0 && m->h->make_room)
+		rc = m->h->make_room(m, set, err);
 	if (rc == 0)
 		rc = cpus_write(m->a->root, m->dir, set, err);
 	if (rc == 0)
@@ -203,12 +244,14 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 			break;
 	}
 	if (rc < 0)
-		undo(&m, &why);
+		undo(&m, set, &why);
 	masks_done(&m);
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.text);
-	if (cpus_read(a->root, s->job_path, &job, NULL) == 0)
-		watch_hold(a, s, m.dir, set, &job);
+	/* Unknown: then the next look at it finds a change. */
+	if (cpus_read(a->root, s->job_path, &job, NULL) < 0)
+		coreset_zero(&job);
+	watch_hold(a, s, m.dir, set, &job);
 	*ret = result;
 	return 0;
 }
@@ -249,6 +292,9 @@ static int restore(const struct hierarchy *h, struct actuate *a, const struct st
 	rc = begin(&m, &cs, &why);
 	if (rc == 0)
 		rc = masks_look(&m, &why);
+	/* Whom it could not reach put_back() may. */
+	if (rc == 0)
+		masks_let_go(&m, NULL);
 	if (rc == 0)
 		rc = h->write_back(&m, &m.original_cpus, &target, &why);
 	if (rc == 0)
@@ -260,8 +306,10 @@ static int restore(const struct hierarchy *h, struct actuate *a, const struct st
 	/* The step ended under our hands: nothing to put back. */
 	if (rc == 0 || (rc == -ENOENT && !is_same_dir(a, m.path, cs.inode)))
 		rc = ledger_forget(a->ledger, m.path, &why);
-	if (rc < 0)
+	if (rc < 0) {
+		watch_tried(a, m.path, &m.last);
 		err_set(err, rc, "%s", why.text);
+	}
 out:
 	masks_done(&m);
 	if (rc == 0 || rc == -ENOENT)

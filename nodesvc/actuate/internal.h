@@ -24,6 +24,16 @@ struct held {
 	int wd_step, wd_job;    /* inotify; -1 none. Two steps of a job share wd_job. */
 };
 
+/* A set that a step had or was to have, where the way back failed: some of its threads may still
+ * have their rank's share of it. */
+struct tried {
+	char step_path[256]; /* "" free */
+	struct coreset set;
+};
+
+/* No more steps than this are half-way back at once; the oldest is forgotten first. */
+#define TRIED_MAX 32
+
 struct actuate {
 	const struct actuate_ops *ops;
 	const struct fsroot *root;
@@ -34,7 +44,10 @@ struct actuate {
 	char why_not[256];    /* why no cgroup backend was chosen */
 	struct held *held;
 	int n_held;
+	struct tried tried[TRIED_MAX];
+	int next_tried;
 	int watch_fd; /* -1 none */
+	int read_rc;  /* masks.c: what could not be read in this pass, 0 nothing */
 	bool outside; /* sets may go beyond the job's allocation */
 };
 
@@ -151,6 +164,8 @@ struct masks {
 	struct coreset last; /* what apply() gave the step last; else @before */
 	struct rows ledger;  /* what is in the ledger */
 	struct rows seen;    /* every thread's mask before this change */
+	pid_t *workers;      /* those of them that are no processes, sorted */
+	int n_workers;
 };
 
 void masks_done(struct masks *m);
@@ -158,6 +173,12 @@ void masks_done(struct masks *m);
 int masks_look(struct masks *m, struct errbuf *err);
 /* The same, and writes to the ledger what it lacks; @cs NULL when the step is there already. */
 int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err);
+/*
+ * Before the cpuset is written: ranks' threads off their shares. At any time a thread has its
+ * rank's share of the cpuset that is in force, or none, so whoever comes after a crash can tell it
+ * from a program's own mask.
+ */
+int masks_let_go(struct masks *m, struct errbuf *err);
 /* After the cpuset holds @set: every thread onto it, until none turns up that is not. */
 int masks_release(
 	struct masks *m, const struct coreset *set, struct actuate_result *ret, struct errbuf *err);
@@ -253,6 +274,10 @@ void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
 void watch_drop(struct actuate *a, const char *step_path);
 /* What the step was given last; false: this daemon has not given it anything. */
 bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret);
+/* Notes that the way back from @set failed, until watch_drop(). */
+void watch_tried(struct actuate *a, const char *step_path, const struct coreset *set);
+/* The next such set of the step after the *@at-th place, which is moved on; NULL no more. */
+const struct coreset *watch_next_tried(const struct actuate *a, const char *step_path, int *at);
 /* We have written @set into the job level: no news. */
 void watch_job(struct actuate *a, const char *job_path, const struct coreset *set);
 void watch_close(struct actuate *a);

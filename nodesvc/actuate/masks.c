@@ -37,6 +37,7 @@
 /* Threads that appear while others are being released; a round takes
  * microseconds per thread: what outruns twenty keeps changing masks on purpose. */
 #define ROUNDS_MAX 20
+#define UNSETTLED  "%s: its threads still change their masks after %d rounds"
 /* Levels of fork that are followed back to a process of the ledger. */
 #define PARENTS_MAX 16
 
@@ -44,6 +45,7 @@ void masks_done(struct masks *m)
 {
 	rows_free(&m->ledger);
 	rows_free(&m->seen);
+	free(m->workers);
 }
 
 static struct coreset all_cpus(void)
@@ -59,10 +61,30 @@ static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, str
 {
 	int rc = m->h->scan(m->a->root, m->dir, ret, ret_n);
 
+	m->a->read_rc = 0;
+
 	if (rc < 0)
 		return err_set(err, rc, "%s: cannot list its threads: %s", m->path,
 			rc == -ENOENT ? "the step has ended" : strerror(-rc));
 	return 0;
+}
+
+/* proc_stat_read(); what could not be read is not taken for gone: check_read(). */
+static int read_stat(const struct masks *m, pid_t tgid, pid_t tid, struct proc_stat *ret)
+{
+	int rc = proc_stat_read(m->a->root, tgid, tid, ret);
+
+	if (rc < 0 && rc != -ESRCH && !m->a->read_rc)
+		m->a->read_rc = rc;
+	return rc;
+}
+
+static int check_read(const struct masks *m, struct errbuf *err)
+{
+	int rc = m->a->read_rc;
+
+	return rc < 0 ? err_set(err, rc, "%s: cannot read its threads: %s", m->path, strerror(-rc))
+		      : 0;
 }
 
 /* A thread's start time, read once per change: no tid is given anew within that time. */
@@ -71,7 +93,7 @@ static bool start_of(const struct masks *m, pid_t tgid, pid_t tid, uint64_t *ret
 	const struct ledger_thread *seen = rows_find_tid(&m->seen, tid);
 	struct proc_stat st;
 
-	if (!seen && proc_stat_read(m->a->root, tgid, tid, &st) < 0)
+	if (!seen && read_stat(m, tgid, tid, &st) < 0)
 		return false;
 	*ret = seen ? seen->start_ticks : st.start_ticks;
 	return true;
@@ -96,10 +118,10 @@ static const struct coreset *find_original(
 	if (row)
 		return &row->mask;
 	for (int i = 0; i < PARENTS_MAX; i++) {
-		if (proc_stat_read(m->a->root, tgid, tgid, &st) < 0 || st.ppid <= 1)
+		if (read_stat(m, tgid, tgid, &st) < 0 || st.ppid <= 1)
 			return NULL;
 		tgid = st.ppid;
-		if (proc_stat_read(m->a->root, tgid, tgid, &st) < 0)
+		if (read_stat(m, tgid, tgid, &st) < 0)
 			return NULL;
 		/* A task that slurmstepd forks later is not born with its mask. */
 		if (strcmp(st.comm, "slurmstepd") == 0)
@@ -134,6 +156,29 @@ static struct coreset share_of(
 	return share;
 }
 
+/* Is @mask, read under cpuset @cpus, what is left there of the share that @part has of @set? */
+static bool has_part_of(const struct masks *m, const struct coreset *mask,
+	const struct coreset *set, const struct coreset *cpus, const struct coreset *part)
+{
+	struct coreset share;
+
+	ranks_share(&share, part, &m->original, set);
+	coreset_and(&share, &share, cpus);
+	return coreset_is_equal(mask, &share);
+}
+
+/* The same of any set that a failed way back may have left. */
+static bool has_part_of_tried(const struct masks *m, const struct coreset *mask,
+	const struct coreset *cpus, const struct coreset *part)
+{
+	const struct coreset *set;
+
+	for (int at = 0; (set = watch_next_tried(m->a, m->path, &at));)
+		if (has_part_of(m, mask, set, cpus, part))
+			return true;
+	return false;
+}
+
 /* Is @mask, read under cpuset @cpus, its rank's share of that, or of what the step had last? */
 static bool is_rank_mask(const struct masks *m, const struct coreset *mask,
 	const struct coreset *cpus, const struct proc_thread *t)
@@ -146,9 +191,7 @@ static bool is_rank_mask(const struct masks *m, const struct coreset *mask,
 	ranks_share(&share, part, &m->original, cpus);
 	if (coreset_is_equal(mask, &share))
 		return true;
-	ranks_share(&share, part, &m->original, &m->last);
-	coreset_and(&share, &share, cpus);
-	return coreset_is_equal(mask, &share);
+	return has_part_of(m, mask, &m->last, cpus, part) || has_part_of_tried(m, mask, cpus, part);
 }
 
 /* Is @mask, read under cpuset @cpus, the program's own choice (neither the whole nor Slurm's, nor
@@ -209,40 +252,58 @@ static int save(struct masks *m, const struct ledger_cpuset *cs, const struct ro
 	return rc;
 }
 
+static int compare_pids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 /* Reads every thread's mask into @seen; with @fresh, notes there what the ledger lacks. */
 static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 {
 	cleanup_free struct proc_thread *t = NULL;
 	int n, rc = scan(m, &t, &n, err);
 
+	m->workers = rc == 0 ? calloc((size_t)n + 1, sizeof(*m->workers)) : NULL;
+	if (rc == 0 && !m->workers)
+		rc = err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; rc == 0 && i < n; i++) {
 		struct ledger_thread row = {.tid = t[i].tid};
 		struct proc_stat st;
 
 		if (proc_get_mask(t[i].tid, &row.mask) < 0 ||
-			proc_stat_read(m->a->root, t[i].tgid, t[i].tid, &st) < 0)
+			read_stat(m, t[i].tgid, t[i].tid, &st) < 0)
 			continue; /* ended meanwhile */
 		row.start_ticks = st.start_ticks;
 		snprintf(row.path, sizeof(row.path), "%s", m->path);
 		rc = rows_put(&m->seen, &row);
 		if (rc == 0 && fresh)
 			rc = note(m, &t[i], &row.mask, &m->before, !m->is_ours, fresh);
+		if (t[i].tid != t[i].tgid)
+			m->workers[m->n_workers++] = t[i].tid;
 	}
-	return rc;
+	if (m->n_workers)
+		qsort(m->workers, (size_t)m->n_workers, sizeof(*m->workers), compare_pids);
+	return rc < 0 ? rc : check_read(m, err);
 }
 
-/* Two processes with different parts of the step, in the ledger now: tasks, or their children. */
+/*
+ * Two processes with different parts of the step, in the ledger now: tasks, or their children. Also
+ * those that have ended: who is left keeps his part. (Of a thread that has ended nobody knows
+ * whether it was a process.)
+ */
 static void tell_ranks(struct masks *m)
 {
 	const struct coreset *first = NULL;
 
 	m->has_ranks = false;
-	for (int i = 0; i < m->seen.n && !m->has_ranks; i++) {
-		struct proc_thread t = {.tid = m->seen.v[i].tid, .tgid = m->seen.v[i].tid};
-		const struct ledger_thread *row;
+	for (int i = 0; i < m->ledger.n && !m->has_ranks; i++) {
+		const struct ledger_thread *row = &m->ledger.v[i];
 
-		row = rows_find(&m->ledger, t.tid, m->seen.v[i].start_ticks);
-		if (!row || coreset_is_subset(&m->original, &row->mask))
+		if (coreset_is_subset(&m->original, &row->mask) ||
+			bsearch(&row->tid, m->workers, (size_t)m->n_workers, sizeof(row->tid),
+				compare_pids))
 			continue;
 		m->has_ranks = first && !coreset_is_equal(first, &row->mask);
 		first = &row->mask;
@@ -251,7 +312,11 @@ static void tell_ranks(struct masks *m)
 
 int masks_look(struct masks *m, struct errbuf *err)
 {
-	return look(m, NULL, err);
+	int rc = look(m, NULL, err);
+
+	if (rc == 0)
+		tell_ranks(m);
+	return rc;
 }
 
 int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err)
@@ -267,12 +332,58 @@ int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf 
 	return rc;
 }
 
+int masks_let_go(struct masks *m, struct errbuf *err)
+{
+	const struct coreset all = all_cpus();
+	struct coreset now;
+
+	if (!m->is_ours || !m->has_ranks)
+		return 0;
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		cleanup_free struct proc_thread *t = NULL;
+		int n, changed = 0, first_rc = 0, rc = scan(m, &t, &n, err);
+
+		if (rc == 0)
+			rc = cpus_read_file(m->a->root, m->dir, m->h->effective, &now, err);
+		for (int i = 0; rc == 0 && i < n; i++) {
+			struct coreset mask;
+			int set_rc;
+
+			if (t[i].foreign || proc_get_mask(t[i].tid, &mask) < 0 ||
+				coreset_is_equal(&mask, &now) ||
+				!is_rank_mask(m, &mask, &now, &t[i]))
+				continue;
+			set_rc = proc_set_mask(t[i].tid, &all);
+			changed += set_rc == 0;
+			if (set_rc < 0 && set_rc != -ESRCH && !first_rc)
+				first_rc = err_set(err, set_rc,
+					"%s: thread %d: cannot set its mask: %s", m->path,
+					(int)t[i].tid, strerror(-set_rc));
+		}
+		if (rc == 0)
+			rc = check_read(m, err);
+		if (rc < 0 || changed == 0)
+			return rc < 0 ? rc : first_rc;
+	}
+	return err_set(err, -EAGAIN, UNSETTLED, m->path, ROUNDS_MAX);
+}
+
 enum verdict { AS_WANTED, PINNED, RELEASE, REPIN };
 
 struct todo {
 	enum verdict verdict;
 	struct coreset mask; /* REPIN */
 };
+
+/* In a later round: the pin that the program had before, which may look like Slurm's under @set. */
+static bool is_kept_pin(const struct masks *m, const struct proc_thread *t,
+	const struct coreset *mask, const struct coreset *set)
+{
+	const struct ledger_thread *was = rows_find_tid(&m->seen, t->tid);
+
+	return was && coreset_is_equal(mask, &was->mask) && coreset_is_subset(mask, set) &&
+	       is_own_pin(m, mask, &m->before, t);
+}
 
 /* The same for a thread whose rank is to have @want of @set. */
 static enum verdict judge_rank(const struct masks *m, const struct proc_thread *t,
@@ -283,6 +394,8 @@ static enum verdict judge_rank(const struct masks *m, const struct proc_thread *
 
 	if (coreset_is_equal(mask, want))
 		return AS_WANTED;
+	if (!first && is_kept_pin(m, t, mask, set))
+		return PINNED;
 	if (was && is_own_pin(m, &was->mask, &m->before, t) && coreset_is_subset(&was->mask, set)) {
 		*ret_mask = was->mask;
 		return coreset_is_equal(mask, &was->mask) ? PINNED : REPIN;
@@ -314,6 +427,8 @@ static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 		*ret_mask = was->mask; /* wiped by the move, as kernels before 6.2 do */
 		return REPIN;
 	}
+	if (!on_set && !first && is_kept_pin(m, t, mask, set))
+		return PINNED;
 	if (!on_set)
 		return coreset_is_subset(mask, set) && is_own_pin(m, mask, set, t) ? PINNED
 										   : RELEASE;
@@ -347,6 +462,8 @@ static int release_round(struct masks *m, const struct coreset *set, bool first,
 		rc = note(m, &t[i], &mask, set, false, &fresh);
 	}
 	if (rc == 0)
+		rc = check_read(m, err);
+	if (rc == 0)
 		rc = save(m, NULL, &fresh, err);
 	for (int i = 0; rc == 0 && i < n; i++) {
 		if (todo[i].verdict != RELEASE && todo[i].verdict != REPIN)
@@ -373,8 +490,7 @@ int masks_release(
 		if (rc < 0 || changed == 0)
 			return rc;
 	}
-	return err_set(err, -EAGAIN, "%s: its threads still change their masks after %d rounds",
-		m->path, ROUNDS_MAX);
+	return err_set(err, -EAGAIN, UNSETTLED, m->path, ROUNDS_MAX);
 }
 
 /* The mask @t should have now that the cpuset is @target again; NULL: the one it has. */
@@ -397,7 +513,7 @@ int masks_put_back(
 {
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		cleanup_free struct proc_thread *t = NULL;
-		int n, changed = 0, rc = scan(m, &t, &n, err);
+		int n, changed = 0, first_rc = 0, rc = scan(m, &t, &n, err);
 
 		for (int i = 0; rc == 0 && i < n; i++) {
 			const struct coreset *want;
@@ -411,17 +527,21 @@ int masks_put_back(
 			coreset_and(&cut, want, target);
 			if (coreset_is_empty(&cut) || coreset_is_equal(&cut, &mask))
 				continue;
-			changed++;
 			rc = proc_set_mask(t[i].tid, want);
-			if (rc == -ESRCH)
-				rc = 0;
-			if (rc < 0)
-				err_set(err, rc, "%s: thread %d: cannot put its mask back: %s",
-					m->path, (int)t[i].tid, strerror(-rc));
+			changed += rc == 0;
+			/* One that does not take it is no reason to leave those after it. */
+			if (rc < 0 && rc != -ESRCH && !first_rc)
+				first_rc = err_set(err, rc,
+					"%s: thread %d: cannot put its mask back: %s", m->path,
+					(int)t[i].tid, strerror(-rc));
+			rc = 0;
 		}
-		if (rc < 0 || changed == 0)
+		if (rc == 0 && !first_rc)
+			rc = check_read(m, err);
+		if (rc < 0)
 			return rc;
+		if (changed == 0)
+			return first_rc;
 	}
-	return err_set(err, -EAGAIN, "%s: its threads still change their masks after %d rounds",
-		m->path, ROUNDS_MAX);
+	return err_set(err, -EAGAIN, UNSETTLED, m->path, ROUNDS_MAX);
 }

@@ -142,19 +142,26 @@ static bool has_pid(const pid_t *pid, int n, pid_t which)
 	return n && bsearch(&which, pid, (size_t)n, sizeof(*pid), compare_pids);
 }
 
-static bool is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *procs, int n)
+/* 0 no, 1 yes, <0: that cannot be read. */
+static int is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *procs, int n)
 {
 	struct proc_stat st, parent;
+	int rc = proc_stat_read(root, pid, pid, &st);
 
-	if (proc_stat_read(root, pid, pid, &st) < 0 || strcmp(st.comm, "slurmstepd") != 0)
-		return false;
-	return !(has_pid(procs, n, st.ppid) &&
-		 proc_stat_read(root, st.ppid, st.ppid, &parent) == 0 &&
-		 strcmp(parent.comm, "slurmstepd") == 0);
+	if (rc < 0)
+		return rc == -ESRCH ? 0 : rc;
+	if (strcmp(st.comm, "slurmstepd") != 0)
+		return 0;
+	if (!has_pid(procs, n, st.ppid))
+		return 1;
+	rc = proc_stat_read(root, st.ppid, st.ppid, &parent);
+	if (rc < 0)
+		return rc == -ESRCH ? 1 : rc;
+	return strcmp(parent.comm, "slurmstepd") != 0;
 }
 
 /* Appends those threads of @tgid that are in @tasks, its leader first. */
-static void scan_process(const struct fsroot *root, pid_t tgid, bool foreign, const pid_t *tasks,
+static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, const pid_t *tasks,
 	int n_tasks, struct proc_thread *v, int *n)
 {
 	char path[64];
@@ -163,12 +170,12 @@ static void scan_process(const struct fsroot *root, pid_t tgid, bool foreign, co
 
 	snprintf(path, sizeof(path), "proc/%d/task", (int)tgid);
 	fd = fsroot_openat(root, path, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return; /* gone */
+	if (fd < 0) /* gone? */
+		return fd == -ENOENT || fd == -ESRCH ? 0 : fd;
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
-		return;
+		return -ENOMEM;
 	}
 	for (struct dirent *e; (e = readdir(dir)) && *n < n_tasks;) {
 		pid_t tid = (pid_t)atoi(e->d_name);
@@ -184,13 +191,14 @@ static void scan_process(const struct fsroot *root, pid_t tgid, bool foreign, co
 		}
 		(*n)++;
 	}
+	return 0;
 }
 
 /* The threads @tasks, by the processes @procs. */
 static int join(const struct fsroot *root, const pid_t *procs, int n_procs, const pid_t *tasks,
 	int n_tasks, bool tell_foreign, struct proc_thread **ret, int *ret_n)
 {
-	struct proc_thread *v = calloc((size_t)n_tasks + 1, sizeof(*v));
+	cleanup_free struct proc_thread *v = calloc((size_t)n_tasks + 1, sizeof(*v));
 	int n = 0;
 
 	/* Every thread leads a process: none of them has a second one. */
@@ -200,15 +208,17 @@ static int join(const struct fsroot *root, const pid_t *procs, int n_procs, cons
 	if (!v)
 		return -ENOMEM;
 	for (int i = 0; i < n_procs; i++) {
-		bool foreign = tell_foreign && is_slurmstepd(root, procs[i], procs, n_procs);
+		int rc = tell_foreign ? is_slurmstepd(root, procs[i], procs, n_procs) : 0;
 
-		if (single)
+		if (rc >= 0 && single)
 			v[n++] = (struct proc_thread){
-				.tid = procs[i], .tgid = procs[i], .foreign = foreign};
-		else
-			scan_process(root, procs[i], foreign, tasks, n_tasks, v, &n);
+				.tid = procs[i], .tgid = procs[i], .foreign = rc > 0};
+		else if (rc >= 0)
+			rc = scan_process(root, procs[i], rc > 0, tasks, n_tasks, v, &n);
+		if (rc < 0)
+			return rc;
 	}
-	*ret = v;
+	*ret = take_ptr(v);
 	*ret_n = n;
 	return 0;
 }

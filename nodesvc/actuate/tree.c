@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ static int each(const struct fsroot *root, const char *dir, int depth,
 		return rc;
 	fd = fsroot_openat(root, dir, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
-		return fd;
+		return err_set(err, fd, "%s: %s", dir, strerror(-fd));
 	/* Most have no levels below: a directory's links are its name, "." and each one's "..". */
 	if (fstat(fd, &st) == 0 && st.st_nlink == 2) {
 		close(fd);

@@ -79,10 +79,38 @@ static bool is_watched_by_other(const struct actuate *a, const struct held *h)
 	return false;
 }
 
+const struct coreset *watch_next_tried(const struct actuate *a, const char *step_path, int *at)
+{
+	while (*at < TRIED_MAX) {
+		const struct tried *t = &a->tried[(*at)++];
+
+		if (strcmp(t->step_path, step_path) == 0)
+			return &t->set;
+	}
+	return NULL;
+}
+
+void watch_tried(struct actuate *a, const char *step_path, const struct coreset *set)
+{
+	const struct coreset *known;
+	struct tried *t;
+
+	for (int at = 0; (known = watch_next_tried(a, step_path, &at));)
+		if (coreset_is_equal(known, set))
+			return;
+	t = &a->tried[a->next_tried];
+	a->next_tried = (a->next_tried + 1) % TRIED_MAX;
+	snprintf(t->step_path, sizeof(t->step_path), "%s", step_path);
+	t->set = *set;
+}
+
 void watch_drop(struct actuate *a, const char *step_path)
 {
 	struct held *h = find(a, step_path);
 
+	for (int i = 0; i < TRIED_MAX; i++)
+		if (strcmp(a->tried[i].step_path, step_path) == 0)
+			a->tried[i].step_path[0] = '\0';
 	if (!h)
 		return;
 	if (h->wd_step >= 0)

@@ -9,30 +9,35 @@ void burst_wait(struct burst *b, int64_t now_ns)
 	b->from_ns = now_ns;
 }
 
-void burst_wake(
-	struct burst *b, int64_t now_ns, int64_t long_ns, double share, int64_t credit_max_ns)
+void burst_wake(struct burst *b, int64_t now_ns, int64_t long_ns)
 {
-	int64_t waited_ns = now_ns - b->from_ns;
-
 	if (!b->waiting)
 		return;
 	b->waiting = false;
-	b->known = waited_ns >= long_ns;
-	if (waited_ns > 0)
-		b->credit_ns += (int64_t)((double)waited_ns * share);
-	if (b->credit_ns > credit_max_ns)
-		b->credit_ns = credit_max_ns;
+	b->known = now_ns - b->from_ns >= long_ns;
 }
 
-int64_t burst_allowance(const struct burst *b, int64_t slice_ns)
+static int64_t balance(const struct burst *b, int64_t now_ns, double share, int64_t ran_ns)
 {
-	if (!b->known || b->credit_ns + slice_ns <= 0)
-		return 0;
-	return b->credit_ns + slice_ns;
+	int64_t passed_ns = now_ns > b->at_ns ? now_ns - b->at_ns : 0;
+
+	return b->credit_ns + (int64_t)((double)passed_ns * share) - ran_ns;
 }
 
-void burst_spend(struct burst *b, int64_t ns)
+void burst_account(struct burst *b, int64_t now_ns, double share, int64_t ran_ns, int64_t most_ns)
 {
-	if (ns > 0)
-		b->credit_ns -= ns;
+	b->credit_ns = balance(b, now_ns, share, ran_ns);
+	b->at_ns = now_ns;
+	if (b->credit_ns > most_ns)
+		b->credit_ns = most_ns;
+	if (b->credit_ns < -most_ns)
+		b->credit_ns = -most_ns;
+}
+
+int64_t burst_allowance(
+	const struct burst *b, int64_t now_ns, double share, int64_t ran_ns, int64_t advance_ns)
+{
+	int64_t left_ns = balance(b, now_ns, share, ran_ns) + advance_ns;
+
+	return b->known && left_ns > 0 ? left_ns : 0;
 }

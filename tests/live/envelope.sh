@@ -154,5 +154,5 @@ is "$(rows)" 0 "the ledger is empty again"
 stop_steps
 is "$(node_state) $(complaints)" "idle 0" "the node is idle, slurmd has nothing to complain about"
 [ -z "$kept" ] || [ "$tests_failed" != 0 ] ||
-  skip_all "LEVELS: Slurm has a cpuset for each task here, none was moved out of its job; $tests_run other checks passed"
+  skip_all "LEVELS: each task has a cpuset of its own here, none leaves its job; $tests_run other checks passed"
 done_testing

@@ -54,14 +54,6 @@ ok "S4 nor is the store readable" test "$rc" != 0
 run as_user cat "$tmp/store/ledger.db"
 ok "S4 nor the ledger" test "$rc" != 0
 
-# S5: the pages of another's step.
-like "$(say attach)" 'attach_refused' "S5 a process outside of the step gets no pages"
-ok "S5 logged" logged "of uid $user: no pages"
-tasks=$(step_dir "$job" 0)/$([ -e "$(step_dir "$job" 0)/cgroup.procs" ] && echo cgroup.procs || echo tasks)
-run as_user sh -c "echo \$\$ >$tasks"
-ok "S5 nor gets into it" test "$rc" != 0
-like "$(sh -c "echo \$\$ >$tasks && exec '$client' '$socket' $user say attach")" "another user's" "S5 nor there, put in by root"
-
 # S6: a root client that lies about a pid moves nobody: the kernel says whose cgroup it is.
 root_says step_start job=901 step=0 nodeid=0 uid=0 nnodes=1 ntasks=1 name=x >/dev/null
 like "$(root_says task_start job=901 step=0 nodeid=0 task=0 pid=$$)" 'task_refused' "S6 a process outside of Slurm is not placed"
@@ -79,6 +71,18 @@ like "$(say ctl cmd=nonsense)" 'unknown command' "S7 an unknown command is an er
 like "$(say nonsense)" '^closed$' "S7 an unknown type ends the connection"
 is "$(known)" 1 "S7 the daemon has what it had"
 
+# S5: the pages of another's step.
+like "$(say attach)" 'attach_refused' "S5 a process outside of the step gets no pages"
+ok "S5 logged" logged "warning: process [0-9]+ of uid $user: no pages"
+tasks=$(step_dir "$job" 0)/$([ -e "$(step_dir "$job" 0)/cgroup.procs" ] && echo cgroup.procs || echo tasks)
+run as_user sh -c "echo \$\$ >$tasks"
+ok "S5 nor gets into it" test "$rc" != 0
+like "$(sh -c "echo \$\$ >$tasks && exec '$client' '$socket' $user say attach")" "another user's" "S5 nor there, put in by root"
+ok "S5 logged" logged "of uid $user: no pages: step $job.0 is another user's"
+for _ in {1..20}; do say attach; done >"$tmp/attached"
+is "$(grep -c '^type=attach_refused' "$tmp/attached")" 20 "S5 however often"
+at_most "$(grep -c "uid $user: no pages" "$tmp/colocd.out")" 12 "S5 but they fill no log"
+
 # S8: connections without end, or ones that say nothing.
 "$client" "$socket" $user hold 200 3 >"$tmp/held" &
 started_pids+=("$!")
@@ -90,24 +94,20 @@ is "$(cat "$tmp/held")" "16 open" "S8 a user holds 16"
 ok "S8 logged" logged "uid $user: too many connections"
 
 # S9: questions without end. Registrations have to be answered all the while: each takes less than
-# timeout_ms by far (slack of 5 for a busy machine).
-cpu() { awk '{print $14 + $15}' "/proc/$colocd_pid/stat"; }
-cpu0=$(cpu)
-t0=$(now_ms)
-"$client" "$socket" $user flood 5 policies >"$tmp/flood" &
+# timeout_ms by far (slack of 5 for a busy machine). That the flood has its share and no more
+# test_server counts.
+"$client" "$socket" $user flood 3 policies >"$tmp/flood" &
 started_pids+=("$!")
 worst=0
-for _ in 1 2 3 4 5 6 7 8; do
+for _ in 1 2 3 4 5; do
   run root_says step_start job=902 step=0 nodeid=0 uid=0 nnodes=1 ntasks=1 name=x
   [ "$ms" -le "$worst" ] || worst=$ms
   root_says step_end job=902 step=0 nodeid=0 >/dev/null &
   sleep 0.3
 done
 wait_for 20 test -s "$tmp/flood"
-used=$((($(cpu) - cpu0) * 1000 / $(getconf CLK_TCK)))
-diag "$(cat "$tmp/flood"), colocd used $used ms of $(($(now_ms) - t0)) ms"
+diag "$(cat "$tmp/flood")"
 at_most "$worst" 1250 "S9 ms, the slowest registration while a user floods"
-at_most "$used" $((($(now_ms) - t0) / 3)) "S9 ms of cpu time, the flood has its share and no more"
 
 # S10: the store filled by profiles.
 profile() {

@@ -9,6 +9,14 @@
 
 int ledger_mem_adds_left = -1;
 int ledger_mem_adds;
+int (*ledger_mem_hook)(const char *what);
+
+static int ask_hook(const char *what, struct errbuf *err)
+{
+	int rc = ledger_mem_hook ? ledger_mem_hook(what) : 0;
+
+	return rc < 0 ? err_set(err, rc, "ledger: %s: %s", what, strerror(-rc)) : 0;
+}
 
 struct ledger {
 	struct ledger_cpuset *cs;
@@ -49,12 +57,23 @@ static bool has_thread(const struct ledger *l, const struct ledger_thread *t)
 	return false;
 }
 
+static const struct ledger_cpuset *find_cpuset(const struct ledger *l, const char *path)
+{
+	for (int i = 0; i < l->n_cs; i++)
+		if (strcmp(l->cs[i].path, path) == 0)
+			return &l->cs[i];
+	return NULL;
+}
+
 int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
 	int n_threads, struct errbuf *err)
 {
 	struct ledger_cpuset *c;
 	struct ledger_thread *t;
+	int rc = ask_hook("add", err);
 
+	if (rc < 0)
+		return rc;
 	if (ledger_mem_adds_left == 0)
 		return err_set(err, -EIO, "the disk is on fire");
 	if (ledger_mem_adds_left > 0)
@@ -67,7 +86,7 @@ int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct le
 		l->thread = t;
 	if (!c || !t)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (cs && ledger_get_cpuset(l, cs->path, &(struct ledger_cpuset){.inode = 0}, NULL) < 0)
+	if (cs && !find_cpuset(l, cs->path))
 		l->cs[l->n_cs++] = *cs;
 	for (int i = 0; i < n_threads; i++)
 		if (!has_thread(l, &thread[i]))
@@ -79,20 +98,26 @@ int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct le
 int ledger_get_cpuset(
 	struct ledger *l, const char *path, struct ledger_cpuset *ret, struct errbuf *err)
 {
-	for (int i = 0; i < l->n_cs; i++)
-		if (strcmp(l->cs[i].path, path) == 0) {
-			*ret = l->cs[i];
-			return 0;
-		}
-	return err_set(err, -ENOENT, "%s: not in the ledger", path);
+	const struct ledger_cpuset *cs = find_cpuset(l, path);
+	int rc = ask_hook("get_cpuset", err);
+
+	if (rc < 0)
+		return rc;
+	if (!cs)
+		return err_set(err, -ENOENT, "%s: not in the ledger", path);
+	*ret = *cs;
+	return 0;
 }
 
 int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
 	struct errbuf *err)
 {
-	struct ledger_thread *t = calloc((size_t)l->n_threads + 1, sizeof(*t));
-	int n = 0;
+	struct ledger_thread *t;
+	int n = 0, rc = ask_hook("get_threads", err);
 
+	if (rc < 0)
+		return rc;
+	t = calloc((size_t)l->n_threads + 1, sizeof(*t));
 	if (!t)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < l->n_threads; i++)
@@ -105,8 +130,12 @@ int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread 
 
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
 {
-	char **path = calloc((size_t)l->n_cs + 1, sizeof(*path));
+	int rc = ask_hook("paths", err);
+	char **path;
 
+	if (rc < 0)
+		return rc;
+	path = calloc((size_t)l->n_cs + 1, sizeof(*path));
 	if (!path)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < l->n_cs; i++)
@@ -118,9 +147,10 @@ int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
 
 int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
 {
-	int n = 0;
+	int n = 0, rc = ask_hook("forget", err);
 
-	(void)err;
+	if (rc < 0)
+		return rc;
 	for (int i = 0; i < l->n_cs; i++)
 		if (strcmp(l->cs[i].path, path) != 0)
 			l->cs[n++] = l->cs[i];

@@ -10,5 +10,7 @@
 extern int ledger_mem_adds_left;
 /* ledger_add() calls that succeeded since start. */
 extern int ledger_mem_adds;
+/* Called first by all but open and close, with their verb; its error is theirs. NULL none. */
+extern int (*ledger_mem_hook)(const char *what);
 
 #endif

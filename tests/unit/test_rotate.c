@@ -334,6 +334,16 @@ START_TEST(bursts_run_one_after_another)
 }
 END_TEST
 
+START_TEST(wait_after_a_long_burst_is_seen)
+{
+	struct program p[2] = {{.burst_ms = 1000, .wait_ms = 300}, {.burst_ms = 1, .wait_ms = 0}};
+	int64_t ms = run_programs(p, 2, 1, 5);
+
+	/* Each wait but the last is the other's, and half of the rest. */
+	ck_assert_int_ge((int64_t)p[1].ran_ms, 4 * (300 - 110) + (ms - 4 * 300) / 2 - 400);
+}
+END_TEST
+
 START_TEST(bursts_take_no_more_than_a_share)
 {
 	struct program p[3] = {{.burst_ms = 500, .wait_ms = 300}, {.burst_ms = 1, .wait_ms = 0},
@@ -494,6 +504,7 @@ int main(void)
 	tcase_add_test(tc, waiting_step_yields_and_comes_back);
 	tcase_add_test(tc, all_waiting_all_run);
 	tcase_add_test(tc, bursts_run_one_after_another);
+	tcase_add_test(tc, wait_after_a_long_burst_is_seen);
 	tcase_add_test(tc, bursts_take_no_more_than_a_share);
 	tcase_add_test(tc, bursts_freeze_nobody_beyond_the_limit);
 	suite_add_tcase(s, tc);

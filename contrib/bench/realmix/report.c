@@ -297,31 +297,36 @@ static int print_dag(struct report *r, struct errbuf *err)
 static int print_rebind(struct report *r, struct errbuf *err)
 {
 	struct json_object *root = NULL, *results = NULL;
-	char text[2][64] = {{0}};
+	char text[3][64] = {{0}};
 	int rc = open_results(r->in->rebind, "rebind", &root, &results, err);
 
 	if (rc)
 		return rc;
 	fputs("\n### Running OpenMP programs bound to one core (contrib/bench/rebind)\n\n"
 	      "Four stencils, two on each core. before: bound before exec; none: bound when they "
-	      "ran; "
-	      "env: the same with\nthe launch environment; omp: the same with libcoloc_omp.\n\n"
-	      "| arm | sweeps/s | ratio to before |\n|---|---|---|\n",
+	      "ran; env: the same with\nthe launch environment (env300, env0: with "
+	      "GOMP_SPINCOUNT=300, 0); omp: the same with libcoloc_omp. A sweep is a\nparallel "
+	      "region; its length is that of one thread.\n\n"
+	      "| arm | region, ms | sweeps/s | ratio to before |\n|---|---|---|---|\n",
 		r->to);
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
 		struct json_object *o = json_object_array_get_idx(results, i), *cut;
 		const char *arm = text_of(o, "arm"), *most = "";
-		double ratio = number_of(o, "ratio");
-		char target[96];
+		double ratio = number_of(o, "ratio"), region = number_of(o, "region_ms");
+		char target[96], length[48] = "";
 
 		if (json_object_object_get_ex(o, "cut", &cut) && json_object_get_boolean(cut))
 			most = "<= ";
-		fprintf(r->to, "| %s | %s%s | %s%s |\n", arm, most,
+		if (!isnan(region))
+			snprintf(length, sizeof(length), ", regions of %.2f ms", region);
+		fprintf(r->to, "| %s | %s | %s%s | %s%s |\n", arm,
+			shown(region, 2, text[2], sizeof(text[2])), most,
 			shown(number_of(o, "sweeps_per_s"), 0, text[0], sizeof(text[0])), most,
 			shown(ratio, 3, text[1], sizeof(text[1])));
 		if (strcmp(arm, "env") != 0 && strcmp(arm, "omp") != 0)
 			continue;
-		snprintf(target, sizeof(target), "rebinding with %s loses under 5 %%", arm);
+		snprintf(target, sizeof(target), "rebinding with %s loses under 5 %%%s", arm,
+			length);
 		add_verdict(r, target, isnan(ratio) ? BLANK : text[1], ratio > 0.95 && !*most);
 	}
 	json_object_put(root);

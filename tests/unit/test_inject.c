@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every call that a change of a step makes is made to fail in turn, with each error that it can
+ * have, and before each call in turn tasks fork, die, the step ends, or we are killed. After each,
+ * a change that failed is undone or in the ledger, the next one is as if nothing had been, nobody
+ * is taken for pinned who is not, and in the end everything is back.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/kernel_fake.h"
+#include "tests/unit/ledger_mem.h"
+
+static struct ledger *ledger;
+static struct actuate *act;
+static const struct actuate_ops *ops;
+static struct step_cgroup step;
+static struct errbuf err;
+
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
+
+static const struct node {
+	const char *name;
+	bool v2, remembers;
+	const char *step_cpus;
+	const char *part[2]; /* what Slurm gave the tasks */
+} nodes[] = {
+	{"v1, old kernel, ranks", false, false, "0-7", {"0-3", "4-7"}},
+	{"v1, ranks", false, true, "0-7", {"0-3", "4-7"}},
+	{"v1, old kernel, whole", false, false, "0-7", {"0-7", "0-7"}},
+	{"v1, whole", false, true, "0-7", {"0-7", "0-7"}},
+	{"v2, ranks", true, true, "0-7", {"0-3", "4-7"}},
+	{"v2, old kernel, whole", true, false, "0-7", {"0-7", "0-7"}},
+	{"v2, nothing of its own, ranks", true, true, "", {"0-4", "5-9"}},
+	{"v2, old kernel, nothing of its own, ranks", true, false, "", {"0-4", "5-9"}},
+};
+#define NODES ((int)(sizeof(nodes) / sizeof(nodes[0])))
+
+/* A first set, one that has what the pinned thread is on, one that has not. Ranks' shares of
+ * them are not what is left there of their parts, nor what is pinned. */
+#define SET_A "4-7"
+#define PIN   "5"
+#define SET_B "2,4-5,9"
+#define SET_C "0-1,8-9"
+
+static const struct node *node;
+/* The other rank may have ended before anything was noted: one alone has the whole set. */
+static bool was_alone;
+/* An old kernel wiped a pin, and it could not be put back. */
+static bool pin_is_lost;
+static int stop_after;
+static char context[200];
+
+static void open_actuate(void)
+{
+	struct coreset all = fake_set("0-15");
+
+	ck_assert_int_eq(actuate_open(&act, &fake.tree.root, ledger, &all, &err), 0);
+	ops = actuate_get_ops(act);
+}
+
+/* Two tasks of two threads; in v1 slurmstepd is beside them, with a mask of its own. */
+static void open_node(const struct node *n)
+{
+	node = n;
+	fake_open(n->v2, n->remembers, n->step_cpus);
+	ledger_mem_adds_left = -1;
+	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
+	open_actuate();
+	ck_assert_str_eq(ops->name, n->v2 ? "cgroup-v2" : "cgroup-v1");
+	for (int k = 0; k < 2; k++) {
+		int leader = fake_add_thread(-1, 1, n->part[k]);
+
+		fake_add_thread(leader, 1, n->part[k]);
+	}
+	if (!n->v2)
+		fake.thread[fake_add_thread(-1, 1, "5-6")].stepd = true;
+	ck_assert_msg(ops->locate(act, fake.thread[0].tid, &step, &err) == 0, "%s", err.text);
+}
+
+static void close_node(void)
+{
+	fake_at(FAKE_NOTHING, 0, 0);
+	actuate_close(act);
+	ledger_close(ledger);
+	fake_close();
+}
+
+static int apply(const char *set)
+{
+	struct coreset s = fake_set(set);
+	struct actuate_result result;
+	int rc;
+
+	err.text[0] = '\0';
+	rc = ops->apply(act, &step, &s, &result, &err);
+	if (rc < 0)
+		ck_assert_msg(err.text[0], "%s: %d without a text", context, rc);
+	return rc;
+}
+
+static void apply_well(const char *set)
+{
+	ck_assert_msg(apply(set) == 0, "%s: %s", context, err.text);
+}
+
+/* The program binds its second thread, as OMP_PROC_BIND does. */
+static void pin(void)
+{
+	fake.thread[1].asked = fake.thread[1].first = fake_set(PIN);
+	fake.thread[1].pinned = true;
+}
+
+/* ---- what must hold -----------------------------------------------------------------------------
+ */
+
+static void is_set(const struct coreset *got, const struct coreset *want, const char *what, int i)
+{
+	char g[CORESET_STR_MAX], w[CORESET_STR_MAX];
+
+	ck_assert_msg(coreset_is_equal(got, want), "%s: %s %d has '%s', not '%s'; %s", context,
+		what, i, coreset_format(got, g, sizeof(g)), coreset_format(want, w, sizeof(w)),
+		err.text);
+}
+
+/* A pin that a set displaced is gone for old kernels: then it is what Slurm gave. */
+static void check_pin(int i, const struct coreset *now)
+{
+	struct coreset part = fake_set(node->part[0]);
+
+	if (!coreset_is_equal(now, &part))
+		is_set(now, &fake.thread[i].first, "pinned thread", i);
+}
+
+/* All is as without us, and the ledger empty. */
+static void check_back(void)
+{
+	ck_assert_msg(ledger_count(ledger) == 0, "%s: %d rows are left: %s", context,
+		ledger_count(ledger), err.text);
+	for (int i = 0; i < fake.n_dirs && !fake.gone; i++) {
+		struct coreset now = fake_in_force(i);
+
+		is_set(&now, &fake.dir[i].first, "directory", i);
+	}
+	for (int i = 0; i < fake.n_threads; i++) {
+		struct coreset now = fake_mask(&fake.thread[i]);
+
+		if (fake.thread[i].alive && !fake.thread[i].orphan && !fake.thread[i].pinned)
+			is_set(&now, &fake.thread[i].first, "thread", i);
+		else if (fake.thread[i].alive && fake.thread[i].pinned)
+			check_pin(i, &now);
+	}
+}
+
+/* Everybody has @set, or the same part of it that he had of what Slurm gave. */
+static void check_placed(const char *set)
+{
+	struct coreset s = fake_set(set), now = fake_in_force(fake.step);
+
+	is_set(&now, &s, "step", 0);
+	for (int i = 0; i < fake.n_threads; i++) {
+		const struct fake_thread *t = &fake.thread[i];
+		struct coreset share = s;
+
+		if (!t->alive || t->orphan)
+			continue;
+		if (t->stepd && fake.remembers)
+			is_set(&t->asked, &t->first, "slurmstepd", i);
+		if (t->stepd)
+			continue;
+		now = fake_mask(t);
+		if (t->pinned) {
+			bool inside = coreset_is_subset(&t->first, &s);
+
+			ck_assert_msg(pin_is_lost || (inside ? coreset_is_equal(&now, &t->first)
+							     : coreset_is_subset(&now, &s)),
+				"%s: the pinned thread was moved", context);
+			continue;
+		}
+		if (strcmp(node->part[0], node->part[1]) != 0)
+			ranks_share(&share, &t->first, &fake.dir[fake.step].first, &s);
+		if (was_alone && coreset_is_equal(&now, &s))
+			continue;
+		is_set(&now, &share, "thread", i);
+	}
+}
+
+/* As before a change that failed. */
+struct before {
+	int n, rows;
+	struct coreset cpus, mask[FAKE_THREADS];
+};
+
+static void take_before(struct before *b)
+{
+	b->n = fake.n_threads;
+	b->rows = ledger_count(ledger);
+	b->cpus = fake.dir[fake.step].cpus;
+	for (int i = 0; i < b->n; i++)
+		b->mask[i] = fake_mask(&fake.thread[i]);
+}
+
+static void check_undone(const struct before *b)
+{
+	struct coreset now = fake_in_force(fake.step), was = b->cpus;
+
+	if (coreset_is_empty(&was))
+		was = fake.dir[fake.step].first;
+	is_set(&now, &was, "after an undone change, step", 0);
+	for (int i = 0; i < b->n; i++) {
+		now = fake_mask(&fake.thread[i]);
+		if (fake.thread[i].alive)
+			is_set(&now, &b->mask[i], "after an undone change, thread", i);
+	}
+	ck_assert_msg(
+		b->rows || ledger_count(ledger) == 0, "%s: rows of an undone change", context);
+}
+
+static void restore_well(void)
+{
+	err.text[0] = '\0';
+	ck_assert_msg(actuate_restore_all(act, &err) >= 0, "%s: %s", context, err.text);
+	check_back();
+}
+
+/* ---- a call fails -------------------------------------------------------------------------------
+ */
+
+enum change { FIRST, LATER, BACK };
+
+static const char *const change_names[] = {"the first change", "a later change", "the way back"};
+
+static int run_change(enum change change)
+{
+	int rc;
+
+	switch (change) {
+	case FIRST:
+		return apply(SET_A);
+	case LATER:
+		return apply(SET_B);
+	default:
+		err.text[0] = '\0';
+		rc = actuate_restore_all(act, &err);
+		return rc < 0 ? rc : 0;
+	}
+}
+
+/* False: there is no such call, or no such error of it. */
+static bool live(const struct node *n, enum change change, enum fake_event event, int at, int which,
+	bool *ret_more)
+{
+	struct before before;
+	bool happened;
+	int rc;
+
+	snprintf(context, sizeof(context), "%s, %s, event %d, call %d", n->name,
+		change_names[change], event, at);
+	open_node(n);
+	was_alone = event == FAKE_DIE && change == FIRST;
+	pin_is_lost = false;
+	if (change != FIRST) {
+		apply_well(SET_A);
+		pin();
+	}
+	take_before(&before);
+	fake_at(event, at, which);
+	fake.stop_after = stop_after;
+	rc = run_change(change);
+	happened = fake.calls >= at;
+	*ret_more = fake.more;
+	snprintf(context + strlen(context), sizeof(context) - strlen(context), " (%.80s, %d)",
+		fake.where, which);
+	if (event == FAKE_FAIL || event == FAKE_FAIL_ON)
+		happened = happened || fake.happened;
+	fake_at(FAKE_NOTHING, 0, 0);
+	if (event == FAKE_STOP || stop_after) {
+		actuate_close(act);
+		open_actuate();
+		restore_well();
+	} else if (rc < 0 && change != BACK && !fake.gone) {
+		if (!strstr(err.text, "not undone"))
+			check_undone(&before);
+		else
+			ck_assert_msg(ledger_count(ledger) > 0, "%s: '%s', and not in the ledger",
+				context, err.text);
+		pin_is_lost = strstr(err.text, "not undone") && !n->remembers;
+	} else if (rc == 0 && change == BACK) {
+		check_back();
+	} else if (rc == 0 && !fake.gone) {
+		check_placed(change == FIRST ? SET_A : SET_B);
+	}
+	if (event != FAKE_STOP && !stop_after && change != BACK && !fake.gone) {
+		apply_well("0-9");
+		check_placed("0-9");
+		apply_well(SET_C);
+		check_placed(SET_C);
+	}
+	restore_well();
+	close_node();
+	return happened;
+}
+
+static void lives(enum fake_event event)
+{
+	for (int i = 0; i < NODES; i++)
+		for (int change = FIRST; change <= BACK; change++) {
+			bool more = false;
+			int at = 1, which = 0;
+
+			while (live(&nodes[i], (enum change)change, event, at, which, &more)) {
+				/* One error stands for all where all calls fail. */
+				more = more && event == FAKE_FAIL;
+				which = more ? which + 1 : 0;
+				at += !more;
+			}
+			ck_assert_int_gt(at, 25); /* else nothing was tested */
+		}
+}
+
+START_TEST(one_call_fails)
+{
+	lives(FAKE_FAIL);
+}
+END_TEST
+
+START_TEST(all_calls_fail_from_one_on)
+{
+	lives(FAKE_FAIL_ON);
+}
+END_TEST
+
+START_TEST(masks_are_refused_from_one_call_on)
+{
+	lives(FAKE_REFUSE);
+}
+END_TEST
+
+START_TEST(tasks_fork_at_a_call)
+{
+	lives(FAKE_FORK);
+}
+END_TEST
+
+START_TEST(a_task_dies_at_a_call)
+{
+	lives(FAKE_DIE);
+}
+END_TEST
+
+START_TEST(the_step_ends_at_a_call)
+{
+	lives(FAKE_VANISH);
+}
+END_TEST
+
+START_TEST(we_are_killed_at_a_call)
+{
+	lives(FAKE_STOP);
+}
+END_TEST
+
+/* In the middle of the way back from a change that no thread takes. */
+START_TEST(we_are_killed_while_undoing)
+{
+	bool more;
+
+	for (stop_after = 1; stop_after < 50; stop_after++)
+		for (int at = 1; live(&nodes[1], LATER, FAKE_FAIL, at, 0, &more);)
+			at++;
+	stop_after = 0;
+}
+END_TEST
+
+/* ---- by name ------------------------------------------------------------------------------------
+ */
+
+START_TEST(a_rank_left_alone_still_has_its_share)
+{
+	snprintf(context, sizeof(context), "%s", nodes[_i].name);
+	open_node(&nodes[_i]);
+	apply_well(SET_A);
+	fake_end(2);
+	apply_well("6-9");
+	check_placed("6-9");
+	apply_well("0-5");
+	check_placed("0-5");
+	restore_well();
+	close_node();
+}
+END_TEST
+
+/* It looks like Slurm's mask there, and an old kernel wipes it on the way. */
+START_TEST(a_pin_inside_the_new_set_stays)
+{
+	snprintf(context, sizeof(context), "%s", nodes[_i].name);
+	open_node(&nodes[_i]);
+	apply_well("2-5");
+	fake.thread[1].asked = fake.thread[1].first = fake_set("3");
+	fake.thread[1].pinned = true;
+	apply_well("3,6-8");
+	check_placed("3,6-8");
+	restore_well();
+	close_node();
+}
+END_TEST
+
+/* Whose own file is empty has what is above it, not the node. */
+START_TEST(shares_are_parts_of_what_was_in_force)
+{
+	snprintf(context, sizeof(context), "%s", nodes[_i].name);
+	open_node(&nodes[_i]);
+	apply_well(SET_A);
+	check_placed(SET_A);
+	apply_well("0-9");
+	check_placed("0-9");
+	if (node->v2) {
+		apply_well("0-13"); /* the job is widened */
+		check_placed("0-13");
+		apply_well(SET_B);
+		check_placed(SET_B);
+	}
+	restore_well();
+	close_node();
+}
+END_TEST
+
+/* A thread that takes no mask does not keep those after it from getting theirs. */
+START_TEST(one_that_refuses_does_not_stop_the_others)
+{
+	snprintf(context, sizeof(context), "%s", nodes[_i].name);
+	open_node(&nodes[_i]);
+	apply_well(SET_A);
+	fake.thread[0].stubborn = true;
+	err.text[0] = '\0';
+	actuate_restore_all(act, &err);
+	for (int i = 1; i < fake.n_threads; i++) {
+		struct coreset now = fake_mask(&fake.thread[i]);
+
+		is_set(&now, &fake.thread[i].first, "thread", i);
+	}
+	fake.thread[0].stubborn = false;
+	restore_well();
+	close_node();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("inject");
+	TCase *t = tcase_create("whatever fails or ends in the middle, nothing is lost");
+	SRunner *r;
+	int failed;
+
+	if (access("/dev/shm", W_OK) == 0)
+		setenv("TMPDIR", "/dev/shm", 0); /* thousands of small trees */
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, one_call_fails);
+	tcase_add_test(t, all_calls_fail_from_one_on);
+	tcase_add_test(t, masks_are_refused_from_one_call_on);
+	tcase_add_test(t, tasks_fork_at_a_call);
+	tcase_add_test(t, a_task_dies_at_a_call);
+	tcase_add_test(t, the_step_ends_at_a_call);
+	tcase_add_test(t, we_are_killed_at_a_call);
+	tcase_add_test(t, we_are_killed_while_undoing);
+	suite_add_tcase(s, t);
+	t = tcase_create("ranks keep their part, whoever has ended");
+	tcase_add_loop_test(t, a_rank_left_alone_still_has_its_share, 0, NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("parts are parts of what Slurm had in force");
+	tcase_add_loop_test(t, shares_are_parts_of_what_was_in_force, 0, NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("what a program bound itself stays");
+	tcase_add_loop_test(t, a_pin_inside_the_new_set_stays, 0, NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("one thread's refusal is its own");
+	tcase_add_loop_test(t, one_that_refuses_does_not_stop_the_others, 0, NODES);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

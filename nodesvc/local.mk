@@ -45,7 +45,6 @@ libnodesvc_la_SOURCES = \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c \
 	nodesvc/turns.c nodesvc/turns.h \
-	nodesvc/ways.c nodesvc/ways.h
 	nodesvc/ways.c nodesvc/ways.h \
 	nodesvc/work.c nodesvc/work.h
 # End of libnodesvc_la_SOURCES

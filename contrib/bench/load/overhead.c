@@ -42,7 +42,7 @@ static struct {
 	int steps[LIST_MAX], n_steps;
 	int tasks[LIST_MAX], n_tasks;
 	int interval[LIST_MAX], n_interval;
-	int settle, seconds, registrations, burst, clients, windows, tries;
+	int settle, seconds, registrations, gap_ms, burst, clients, windows, tries;
 	double load;
 	const char *policy, *colocd;
 	bool json, no_reads;
@@ -57,6 +57,7 @@ static struct {
 	.settle = 16,
 	.seconds = 10,
 	.registrations = 200,
+	.gap_ms = 0,
 	.clients = 32,
 	.windows = 0,
 	.tries = DISTURBED_TRIES,
@@ -88,6 +89,7 @@ static void usage(FILE *to)
 	      "  --seconds=N          cpu time is taken over so long (default 10)\n"
 	      "  --load=CORES         what all tasks together compute (default 0.5; 0 they sleep)\n"
 	      "  --registrations=N    timed under that load (default 200; 0 none)\n"
+	      "  --gap=MS             from the end of a step to the next (default 0: jobs of 1 s)\n"
 	      "  --burst=N            then so many as fast as they are answered (default 0)\n"
 	      "  --clients=N          at once, of the burst (default 32)\n"
 	      "  --windows=N          A B B A windows for the slowdown of a program (default 0)\n"
@@ -141,6 +143,7 @@ static void parse_args(int argc, char **argv)
 		{"seconds", required_argument, NULL, 'S'},
 		{"load", required_argument, NULL, 'l'},
 		{"registrations", required_argument, NULL, 'r'},
+		{"gap", required_argument, NULL, 'g'},
 		{"burst", required_argument, NULL, 'b'},
 		{"clients", required_argument, NULL, 'C'},
 		{"windows", required_argument, NULL, 'w'},
@@ -184,6 +187,9 @@ static void parse_args(int argc, char **argv)
 			break;
 		case 'r':
 			opt.registrations = parse_one(optarg, 0, 100000);
+			break;
+		case 'g':
+			opt.gap_ms = parse_one(optarg, 0, 60000);
 			break;
 		case 'b':
 			opt.burst = parse_one(optarg, 0, 1000000);
@@ -285,7 +291,7 @@ static void take_registrations(struct node *n, struct result *r)
 	for (int i = 0; i < opt.registrations; i++) {
 		node_end_step(n, i % n->steps);
 		/* At any point of the daemon's rhythm. */
-		nap_ms(3 + i % 17);
+		nap_ms(opt.gap_ms + 3 + i % 17);
 		ms[i] = (double)node_register(n, i % n->steps) / 1e6;
 	}
 	qsort(ms, (size_t)opt.registrations, sizeof(*ms), ascending);
@@ -398,6 +404,7 @@ static void print_json(const struct result *r, bool first)
 	print_number("cpu_percent_of_core", r->cpu_percent, 4);
 	print_number("rss_mib", r->rss_mib, 2);
 	print_number("rss_peak_mib", r->rss_peak_mib, 2);
+	printf(", \"register_gap_ms\": %d", opt.gap_ms);
 	print_number("register_p50_ms", r->register_p50_ms, 3);
 	print_number("register_p99_ms", r->register_p99_ms, 3);
 	print_number("register_max_ms", r->register_max_ms, 3);

@@ -49,10 +49,13 @@ like "$(log)" 'threads of high priority on [01], its others below those of [01]'
 like "$(ctl explain "$(job_id one)")" 'at low priority' "explain too"
 
 stop "$colocd_pid" KILL
-ok "killed: they stay as they are" both "0 5"
+# Whatever they were at that moment: an owner may just have been asleep.
+left="$(classes one), $(classes two)"
+sleep 1
+is "$(classes one), $(classes two)" "$left" "killed: they stay as they are"
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
-like "$(log)" 'put back the priorities of 2 steps' "the next daemon puts them back first"
+like "$(log)" 'put back the priorities of [12] steps' "the next daemon puts them back first"
 ok "... and sets them again" wait_for 20 both "0 5"
 end_job two
 ok "alone again: as it was" wait_for 20 has one "0 0"

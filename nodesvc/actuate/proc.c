@@ -102,7 +102,10 @@ static int sort_pids(pid_t *pid, int n)
 	return kept;
 }
 
-/* The numbers in a `tasks` or `cgroup.procs` file, sorted and without repeats; malloc'ed. */
+/*
+ * The numbers in a `tasks` or `cgroup.procs` file, sorted and without repeats; malloc'ed. -EINVAL:
+ * it is no such file.
+ */
 static int read_pids(
 	const struct fsroot *root, const char *dir, const char *file, pid_t **ret, int *ret_n)
 {
@@ -126,8 +129,11 @@ static int read_pids(
 		char *end;
 		long v = strtol(p, &end, 10);
 
-		if (end == p)
+		if (end == p && !p[strspn(p, "\n")])
 			break;
+		/* One number a line: there is room for so many. */
+		if (end == p || (*end && *end != '\n'))
+			return -EINVAL;
 		if (v > 0) /* 0: a process of another pid namespace */
 			pid[n++] = (pid_t)v;
 		p = end + (*end == '\n');

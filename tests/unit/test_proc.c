@@ -133,6 +133,21 @@ START_TEST(scan_of_an_empty_and_of_no_directory)
 }
 END_TEST
 
+START_TEST(list_of_threads_that_is_none_is_refused)
+{
+	static const char *const bad[] = {"10 23 0:26 / /sys\n", "1\n2 3\n", "x\n", "1\n\n2x\n"};
+
+	fstree_put(&tree, "cg/cgroup.procs", "1\n");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct proc_thread *t = NULL;
+		int n = 0;
+
+		fstree_put(&tree, "cg/tasks", bad[i]);
+		ck_assert_msg(proc_scan(&tree.root, "cg", &t, &n) == -EINVAL, "%s", bad[i]);
+	}
+}
+END_TEST
+
 START_TEST(masks_of_this_thread_and_of_none)
 {
 	struct coreset mask, none;
@@ -184,6 +199,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, scan_groups_threads_by_process_and_tells_slurmstepd);
 	tcase_add_test(tc, scan_of_an_empty_and_of_no_directory);
+	tcase_add_test(tc, list_of_threads_that_is_none_is_refused);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("masks are read and set as coresets");
 	tcase_add_test(tc, masks_of_this_thread_and_of_none);

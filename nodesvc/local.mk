@@ -87,6 +87,7 @@ tests_unit_test_ways_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_rotate_SOURCES = tests/unit/test_rotate.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_rotate_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

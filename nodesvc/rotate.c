@@ -137,13 +137,6 @@ int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns)
 	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
 }
 
-int rotate_count(const struct daemon *d, int *ret_slice, int *ret_n_slices)
-{
-	*ret_slice = d->rotate ? d->rotate->slice : -1;
-	*ret_n_slices = d->rotate && d->rotate->on ? d->rotate->n_slices : 0;
-	return d->rotate ? d->rotate->n_turns : 0;
-}
-
 /* ---- freezing and thawing one step --------------------------------------------------------- */
 
 static void note_thawed(struct step *s, int64_t now_ns)

@@ -62,7 +62,5 @@ int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns);
 
 /* What the timer calls; *ret_next_ns: when next, 0 never. For tests, which bring their own time. */
 void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns);
-/* Jobs that take part now, and the slice's number; for status. */
-int rotate_count(const struct daemon *d, int *ret_slice, int *ret_n_slices);
 
 #endif

@@ -463,12 +463,3 @@ double task_result_on_core(const struct task_result *r, int core, bool high)
 			n += high ? r->count[i].high : r->count[i].all;
 	return share(n, high ? r->n_high : r->n_tasks);
 }
-
-double task_result_at(const struct task_result *r, struct task_place place, bool high)
-{
-	for (int i = 0; i < r->n_places; i++)
-		if (r->count[i].place.core == place.core && r->count[i].place.width == place.width)
-			return share(high ? r->count[i].high : r->count[i].all,
-				high ? r->n_high : r->n_tasks);
-	return 0;
-}

@@ -67,7 +67,5 @@ int task_run(const struct task_run *run, struct task_result *ret, struct errbuf 
 
 /* Part of the critical (@high) or all tasks whose place holds @core. */
 double task_result_on_core(const struct task_result *r, int core, bool high);
-/* ... whose place is this one. */
-double task_result_at(const struct task_result *r, struct task_place place, bool high);
 
 #endif

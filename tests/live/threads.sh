@@ -53,6 +53,7 @@ stop "$colocd_pid" KILL
 left="$(classes one), $(classes two)"
 sleep 1
 is "$(classes one), $(classes two)" "$left" "killed: they stay as they are"
+like "$left" 5 "... low ones among them"
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
 like "$(log)" 'put back the priorities of [12] steps' "the next daemon puts them back first"

@@ -14,6 +14,8 @@ command -v python3 >/dev/null || {
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
+# The sanitizers' tests run at the lowest priority beside others: an answer may be long in coming.
+patience=--policy-timeout=300
 example="exec:python3 $top/contrib/examples/equal_split.py"
 
 complain() {
@@ -37,7 +39,7 @@ views() {
 }
 
 coresets() {
-  "$sim" plan --policy="$1" --topology="$2" --jobs="$dir/views" --json >"$dir/plans" || complain "$1"
+  "$sim" plan $patience --policy="$1" --topology="$2" --jobs="$dir/views" --json >"$dir/plans" || complain "$1"
   grep -oE '"(id|coreset)": "[^"]*"' "$dir/plans"
 }
 
@@ -67,19 +69,19 @@ policies: fair
 X
 # Figures only: names of policies differ.
 figures() { grep -v '"policy":' "$1"; }
-"$sim" run --record="$dir/trace" --json "$dir/w.yaml" >"$dir/fair" || complain "run"
-"$sim" run --policy="$example" --record="$dir/trace2" --json "$dir/w.yaml" >"$dir/example" ||
+"$sim" run $patience --record="$dir/trace" --json "$dir/w.yaml" >"$dir/fair" || complain "run"
+"$sim" run $patience --policy="$example" --record="$dir/trace2" --json "$dir/w.yaml" >"$dir/example" ||
   complain "run with the example"
 figures "$dir/fair" >"$dir/1"
 figures "$dir/example" | cmp - "$dir/1" >&2 || complain "run: other figures"
-"$sim" replay --policy="$example" "$dir/trace" >"$dir/out" || complain "replay"
+"$sim" replay $patience --policy="$example" "$dir/trace" >"$dir/out" || complain "replay"
 n=$(sed -n 's/^replayed: \([0-9]*\) decisions .*: \([0-9]*\) on the same cores.*/\1 \2/p' "$dir/out")
 if [ -z "$n" ] || [ "${n% *}" != "${n#* }" ] || [ "${n% *}" -lt 50 ]; then
   complain "replay: $(cat "$dir/out")"
 fi
-"$sim" replay "$dir/trace2" >"$dir/out" || complain "replay of its own trace: $(cat "$dir/out")"
-"$sim" eval --population=lira --combos=2 --seconds=15 --jobs=3 --json --policies=fair >"$dir/fair"
-"$sim" eval --population=lira --combos=2 --seconds=15 --jobs=3 --json --policies="$example" >"$dir/example"
+"$sim" replay $patience "$dir/trace2" >"$dir/out" || complain "replay of its own trace: $(cat "$dir/out")"
+"$sim" eval $patience --population=lira --combos=2 --seconds=15 --jobs=3 --json --policies=fair >"$dir/fair"
+"$sim" eval $patience --population=lira --combos=2 --seconds=15 --jobs=3 --json --policies="$example" >"$dir/example"
 figures "$dir/fair" | grep -v stp_gain_against >"$dir/1"
 figures "$dir/example" | grep -v stp_gain_against | cmp - "$dir/1" >&2 || complain "eval: other figures"
 exit $failed

@@ -15,6 +15,7 @@
 #include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
+#include "nodesvc/record/checkpoint.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/slurmacct.h"
@@ -63,9 +64,10 @@ struct daemon {
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
-	int64_t flush_again_ns; /* after an error: not before */
-	int n_stores;           /* begun anew while we run */
-	int64_t last_launch_ns; /* somebody registered, or ended */
+	struct checkpointer *checkpointer; /* of both; NULL until first needed */
+	int64_t flush_again_ns;            /* after an error: not before */
+	int n_stores;                      /* begun anew while we run */
+	int64_t last_launch_ns;            /* somebody registered, or ended */
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate;         /* NULL: no guard, so no rotation */
@@ -89,6 +91,12 @@ struct daemon {
 	bool ticking;
 	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
 	uint64_t n_rounds; /* of looks at the steps */
+	struct round {
+		bool on;      /* it goes on after other work */
+		int64_t next; /* order of the next step */
+		int64_t spent_ns;
+		double elapsed_s; /* since the round before */
+	} round;
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */

@@ -89,6 +89,7 @@ struct daemon {
 	struct plan plan;
 	struct loop_source *tick, *sampler;
 	bool ticking;
+	int tick_put_off; /* so many times, by a launch */
 	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
 	uint64_t n_rounds; /* of looks at the steps */
 	struct round {
@@ -162,6 +163,12 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
 void decide_tick(void *daemon);
 /* Changes of phase that samples showed: each is an event of its own. */
+/* A launch is a message for each task, one after another: ticks and rounds, milliseconds on a full
+ * node, wait until none has come for LAUNCH_PAUSE_NS, but not longer in all than LAUNCH_MAX_NS, of
+ * which @late_ns have passed. */
+#define LAUNCH_PAUSE_NS INT64_C(1000000)
+#define LAUNCH_MAX_NS   INT64_C(20000000)
+bool decide_stands_back(const struct daemon *d, int64_t late_ns);
 void decide_phases(struct daemon *d);
 void decide_start_ticking(struct daemon *d);
 

@@ -39,7 +39,7 @@
 #define UNSETTLED 6
 /* A round in which many steps have to be read takes milliseconds. Whoever registers meanwhile waits
  * no longer than for this much of it. */
-#define SLICE_NS INT64_C(500000)
+#define SLICE_NS INT64_C(250000)
 /* Another share of its cores than when it was read. A phase is 1.6 times, from a quarter up: 0.15
  * (phase.h, track.c). */
 #define RUN_CHANGE 0.1
@@ -390,6 +390,10 @@ static void on_timer(void *daemon)
 	/* Nothing to watch: an idle node costs no wake-ups. */
 	if (d->jobs.n == 0)
 		return;
+	if (decide_stands_back(d, start_ns - d->next_sample_ns)) {
+		loop_set_timer_at(d->sampler, start_ns + LAUNCH_PAUSE_NS);
+		return;
+	}
 	if (!d->round.on) {
 		tell_late(d->next_sample_ns, start_ns);
 		begin_round(d, start_ns);

@@ -7,7 +7,7 @@
  * Reading a step costs per thread. So a step is read at every interval only while something
  * changes, or where it reports work or is counted by hardware. In between there are looks, which
  * cost per process: does it run as much as when it was read? One that runs otherwise is read at
- * once, any step after STEADY_MS, or CALM_MS where it has been steady for a while.
+ * once, any step after STEADY_MS, or CALM_MS and then LONG_MS where it has been steady for a while.
  * Utilisation is a mean since the last reading, not of a moment: nothing is lost but the time at
  * which a change is seen that cpu time does not show (more waiting for the same running).
  *
@@ -27,9 +27,10 @@
 
 #define LATE_NS   INT64_C(5000000)
 #define STEADY_MS 2000 /* at least one reading in this time */
-/* ... twice that after so many readings in a row that told of nothing (ten seconds). */
+/* ... twice that after so many readings in a row that told of nothing (ten seconds), and again. */
 #define CALM    5
 #define CALM_MS 4000
+#define LONG_MS 8000
 #define LOOK_MS 300 /* and one look */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
  * threads of a full node run by turns too uneven to confirm anything. */
@@ -293,10 +294,17 @@ static bool ran_too_short(const struct daemon *d, const struct step *s, int64_t 
 	       own_ns < d->conf.interval_ms * INT64_C(1000000) / 2;
 }
 
+static int steady_pace(const struct pace *p)
+{
+	if (p->confirm)
+		return CONFIRM_MS;
+	return p->calm > 2 * CALM ? LONG_MS : p->calm > CALM ? CALM_MS : STEADY_MS;
+}
+
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
-	int steady_ms = p->confirm ? CONFIRM_MS : p->calm > CALM ? CALM_MS : STEADY_MS;
+	int steady_ms = steady_pace(p);
 	double running;
 
 	if (ran_too_short(d, s, now_ns)) {

@@ -31,7 +31,7 @@
 #define CALM    5
 #define CALM_MS 4000
 #define LONG_MS 8000
-#define LOOK_MS 300 /* and one look */
+#define LOOK_MS 300 /* and one look; twice that with CALM_MS */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
  * threads of a full node run by turns too uneven to confirm anything. */
 #define CONFIRM_MS 500
@@ -314,7 +314,7 @@ static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 	if (is_always_read(d, s) || p->restless > 0 || !p->read_ns || !p->run_at_ns ||
 		reading_is_due(d, s, now_ns, steady_ms))
 		return read_step(d, s, now_ns);
-	if (!is_turn(d, s, LOOK_MS)) {
+	if (!is_turn(d, s, p->calm > CALM ? 2 * LOOK_MS : LOOK_MS)) {
 		track_skip(s);
 		return false;
 	}

@@ -12,16 +12,18 @@
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/place.h"
 
 static struct daemon d;
 static struct step *s;
 static char did[256]; /* "idle 0-1 0 wake " */
 static int fails[4];  /* the applies to come: 0 or -errno */
 static int n_applies, idle_rc;
+static struct errbuf err;
 
 const struct actuate_ops *__wrap_actuate_get_ops(const struct actuate *a);
-int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *err);
-int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *err);
+int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *why);
+int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why);
 
 static void note(const char *what)
 {
@@ -29,7 +31,7 @@ static void note(const char *what)
 }
 
 static int fake_apply(struct actuate *a, const struct step_cgroup *g, const struct coreset *set,
-	struct actuate_result *ret, struct errbuf *err)
+	struct actuate_result *ret, struct errbuf *why)
 {
 	int rc = n_applies < 4 ? fails[n_applies] : 0;
 	char text[CORESET_STR_MAX];
@@ -38,14 +40,14 @@ static int fake_apply(struct actuate *a, const struct step_cgroup *g, const stru
 	n_applies++;
 	note(coreset_format(set, text, sizeof(text)));
 	if (rc < 0)
-		return err_set(err, rc, "the kernel says no");
+		return err_set(why, rc, "the kernel says no");
 	*ret = (struct actuate_result){.coreset = *set};
 	return 0;
 }
 
-static int fake_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *err)
+static int fake_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why)
 {
-	(void)a, (void)g, (void)err;
+	(void)a, (void)g, (void)why;
 	note("restore");
 	return 0;
 }
@@ -59,16 +61,16 @@ const struct actuate_ops *__wrap_actuate_get_ops(const struct actuate *a)
 	return &fake;
 }
 
-int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *err)
+int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *why)
 {
 	(void)a, (void)g;
 	note("idle");
-	return idle_rc < 0 ? err_set(err, idle_rc, "no such control") : 0;
+	return idle_rc < 0 ? err_set(why, idle_rc, "no such control") : 0;
 }
 
-int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *err)
+int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why)
 {
-	(void)a, (void)g, (void)err;
+	(void)a, (void)g, (void)why;
 	note("wake");
 	return 0;
 }
@@ -161,6 +163,41 @@ START_TEST(who_does_not_leave_foreign_cores_stays_idle)
 }
 END_TEST
 
+START_TEST(a_step_that_is_placed_anew_or_restored_is_idle_until_then)
+{
+	lend("1");
+	set(&s->coreset, "2");
+	ck_assert_int_eq(place_apply(&d, s, &err), 0);
+	ck_assert_str_eq(did, "idle 0-1 2 wake ");
+	*did = '\0';
+	lend("1");
+	decide_restore(&d, s, STATUS_RELEASED, NULL);
+	ck_assert_str_eq(did, "idle 1-2 restore wake ");
+}
+END_TEST
+
+/* On the cores of before it would be beside whoever has them now. */
+START_TEST(a_step_that_cannot_be_moved_is_where_slurm_put_it)
+{
+	lend("1");
+	fails[1] = -EAGAIN;
+	set(&s->coreset, "2");
+	ck_assert_int_eq(place_apply(&d, s, &err), -EAGAIN);
+	ck_assert_str_eq(did, "idle 0-1 2 restore wake ");
+	ck_assert_int_eq(s->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(s->reason, "cannot be moved: the kernel says no");
+	ck_assert(coreset_is_empty(&s->coreset));
+	/* Ended meanwhile: its end cleans up. */
+	s->status = STATUS_PLACED;
+	fails[2] = -ENOENT;
+	set(&s->coreset, "2");
+	*did = '\0';
+	ck_assert_int_eq(place_apply(&d, s, &err), -ENOENT);
+	ck_assert_str_eq(did, "2 ");
+	ck_assert_int_eq(s->status, STATUS_PLACED);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lend");
@@ -174,6 +211,8 @@ int main(void)
 	tcase_add_test(tc, without_idle_nothing_is_borrowed);
 	tcase_add_test(tc, a_loan_that_fails_later_is_given_back_while_idle);
 	tcase_add_test(tc, who_does_not_leave_foreign_cores_stays_idle);
+	tcase_add_test(tc, a_step_that_is_placed_anew_or_restored_is_idle_until_then);
+	tcase_add_test(tc, a_step_that_cannot_be_moved_is_where_slurm_put_it);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -15,6 +15,7 @@
 #include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
+#include "nodesvc/record/checkpoint.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/slurmacct.h"
@@ -63,9 +64,10 @@ struct daemon {
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
-	int64_t flush_again_ns; /* after an error: not before */
-	int n_stores;           /* begun anew while we run */
-	int64_t last_launch_ns; /* somebody registered, or ended */
+	struct checkpointer *checkpointer; /* of both; NULL until first needed */
+	int64_t flush_again_ns;            /* after an error: not before */
+	int n_stores;                      /* begun anew while we run */
+	int64_t last_launch_ns;            /* somebody registered, or ended */
 	struct counters_choice counters;
 	struct server *server;
 	struct rotate *rotate;         /* NULL: no guard, so no rotation */
@@ -87,8 +89,15 @@ struct daemon {
 	struct plan plan;
 	struct loop_source *tick, *sampler;
 	bool ticking;
+	int tick_put_off; /* so many times, by a launch */
 	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
 	uint64_t n_rounds; /* of looks at the steps */
+	struct round {
+		bool on;      /* it goes on after other work */
+		int64_t next; /* order of the next step */
+		int64_t spent_ns;
+		double elapsed_s; /* since the round before */
+	} round;
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
@@ -154,6 +163,12 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
 void decide_tick(void *daemon);
 /* Changes of phase that samples showed: each is an event of its own. */
+/* A launch is a message for each task, one after another: ticks and rounds, milliseconds on a full
+ * node, wait until none has come for LAUNCH_PAUSE_NS, but not longer in all than LAUNCH_MAX_NS, of
+ * which @late_ns have passed. */
+#define LAUNCH_PAUSE_NS INT64_C(1000000)
+#define LAUNCH_MAX_NS   INT64_C(20000000)
+bool decide_stands_back(const struct daemon *d, int64_t late_ns);
 void decide_phases(struct daemon *d);
 void decide_start_ticking(struct daemon *d);
 

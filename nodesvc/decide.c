@@ -505,11 +505,22 @@ void decide_phases(struct daemon *d)
 	}
 }
 
+bool decide_stands_back(const struct daemon *d, int64_t late_ns)
+{
+	return ipc_now_ns() - d->last_launch_ns < LAUNCH_PAUSE_NS && late_ns < LAUNCH_MAX_NS;
+}
+
 void decide_tick(void *daemon)
 {
 	struct daemon *d = daemon;
 	int64_t now_ns = ipc_now_ns();
 
+	if (decide_stands_back(d, d->tick_put_off * LAUNCH_PAUSE_NS)) {
+		d->tick_put_off++;
+		loop_set_timer(d->tick, LAUNCH_PAUSE_NS / 1000000, d->conf.tick_ms);
+		return;
+	}
+	d->tick_put_off = 0;
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
 		lifecycle_reconcile(d, now_ns);

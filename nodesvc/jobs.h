@@ -104,6 +104,24 @@ struct launch_var {
 };
 
 struct step {
+	/* What ticks and rounds look at, of each step: in a few lines of the processor's cache. */
+	enum step_status status;
+	bool gone;     /* its cgroup was not there at the last look */
+	bool to_apply; /* coreset is decided, the kernel does not have it yet */
+	bool located;
+	bool phase_changed; /* the engine has not been told */
+	bool held;          /* quarantine.h: left to Slurm's placement */
+	bool dirty;         /* its accounting row is to be written */
+	bool kept;          /* it is in the store */
+	int64_t carried_ns; /* when its figures were put there last; monotonic */
+	int64_t row_id;
+	int64_t order;
+	int64_t start_mono_ns, start_unix_ns;
+	int64_t last_move_ns;
+	char policy[32];     /* that rules it now */
+	struct pages *pages; /* shared with its processes; NULL none asked */
+	struct pace pace;
+
 	uint32_t job_id, step_id;
 	uint32_t nodeid;     /* of this node within the step: several slurmd may share a kernel */
 	char id[JOB_ID_MAX]; /* "12.0", "12.batch"; "12.0@2" beside a "12.0" of another slurmd */
@@ -114,22 +132,13 @@ struct step {
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
 	uint32_t links;             /* LINKS_: runtimes its executable links; 0 not known */
 	char req_policy[128];       /* what the user asked for; "" the default */
-	char policy[32];            /* that rules it now */
 	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
 	char why[PLAN_WHY_MAX];     /* the last plan's sentence */
-	bool held;                  /* quarantine.h: left to Slurm's placement */
 	char held_why[PLAN_WHY_MAX];
 	char guard[16]; /* what the guard said of its set: "better", "worse", "quarantined"; "" */
 	bool has_priority, priority_high, exclude, omp, user_bound, batch, dry_run;
 	double qos;
 	int min_cores, nnodes, ntasks, cpus_per_task; /* cpus_per_task 0: not chosen by the user */
-	enum step_status status;
-	int64_t order;
-	int64_t start_mono_ns, start_unix_ns;
-
-	bool gone;     /* its cgroup was not there at the last look */
-	bool to_apply; /* coreset is decided, the kernel does not have it yet */
-	bool located;
 	struct step_cgroup cgroup;
 	struct coreset slurm_job, slurm_step; /* what Slurm gave, read before we changed it */
 	struct coreset envelope;
@@ -142,9 +151,6 @@ struct step {
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
-	bool dirty;                  /* its accounting row is to be written */
-	bool kept;                   /* it is in the store */
-	int64_t carried_ns;          /* when its figures were put there last; monotonic */
 	bool flushing, flushed_kept; /* account.c: as they were before this tick's writing */
 	int64_t flushed_row_id;
 	bool was_placed; /* adopted with a placement of ours */
@@ -158,9 +164,7 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
-	struct pace pace;
 	struct track track;
-	bool phase_changed; /* the engine has not been told */
 	struct track_work trial_mark;
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
@@ -173,20 +177,17 @@ struct step {
 	struct step_prio prio; /* threads.c */
 	struct step_ways ways; /* ways.c */
 	struct step_memory memory;
-	struct pages *pages; /* shared with its processes; NULL none asked */
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;
 
 	int rebinds, reapplied;
-	int64_t last_move_ns;
 	int64_t move_window_ns; /* start of the minute in which moves are counted */
 	int moves_in_window;
 	char history[512];                            /* "0-1;0" */
 	char partners[256];                           /* "2.0,3.0" */
 	struct decision decision[STEP_DECISIONS_MAX]; /* ring */
 	int n_decisions;
-	int64_t row_id;
 
 	struct step_change change[STEP_CHANGES_MAX]; /* history.c */
 	int n_changes;

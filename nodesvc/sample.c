@@ -7,7 +7,7 @@
  * Reading a step costs per thread. So a step is read at every interval only while something
  * changes, or where it reports work or is counted by hardware. In between there are looks, which
  * cost per process: does it run as much as when it was read? One that runs otherwise is read at
- * once, any step after STEADY_MS, or CALM_MS where it has been steady for a while.
+ * once, any step after STEADY_MS, or CALM_MS and then LONG_MS where it has been steady for a while.
  * Utilisation is a mean since the last reading, not of a moment: nothing is lost but the time at
  * which a change is seen that cpu time does not show (more waiting for the same running).
  *
@@ -27,9 +27,10 @@
 
 #define LATE_NS   INT64_C(5000000)
 #define STEADY_MS 2000 /* at least one reading in this time */
-/* ... twice that after so many readings in a row that told of nothing (ten seconds). */
+/* ... twice that after so many readings in a row that told of nothing (ten seconds), and again. */
 #define CALM    5
 #define CALM_MS 4000
+#define LONG_MS 8000
 #define LOOK_MS 300 /* and one look */
 /* A reading that tells of a change is followed by another after this: over a shorter time the
  * threads of a full node run by turns too uneven to confirm anything. */
@@ -37,6 +38,9 @@
 /* Readings in a row after a start or a move: two that say nothing (track.c), two for a reference
  * (phase.c), two that confirm. */
 #define UNSETTLED 6
+/* A round in which many steps have to be read takes milliseconds. Whoever registers meanwhile waits
+ * no longer than for this much of it. */
+#define SLICE_NS INT64_C(250000)
 /* Another share of its cores than when it was read. A phase is 1.6 times, from a quarter up: 0.15
  * (phase.h, track.c). */
 #define RUN_CHANGE 0.1
@@ -290,10 +294,17 @@ static bool ran_too_short(const struct daemon *d, const struct step *s, int64_t 
 	       own_ns < d->conf.interval_ms * INT64_C(1000000) / 2;
 }
 
+static int steady_pace(const struct pace *p)
+{
+	if (p->confirm)
+		return CONFIRM_MS;
+	return p->calm > 2 * CALM ? LONG_MS : p->calm > CALM ? CALM_MS : STEADY_MS;
+}
+
 static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
-	int steady_ms = p->confirm ? CONFIRM_MS : p->calm > CALM ? CALM_MS : STEADY_MS;
+	int steady_ms = steady_pace(p);
 	double running;
 
 	if (ran_too_short(d, s, now_ns)) {
@@ -334,54 +345,88 @@ static void arm(struct daemon *d, int64_t due_ns, int64_t now_ns)
 	loop_set_timer_at(d->sampler, next_ns);
 }
 
-void sample_round(struct daemon *d, int64_t now_ns)
-{
-	double elapsed_s = (double)(now_ns - d->last_sample_ns) / 1e9;
+/* ---- rounds ---- */
 
+static void begin_round(struct daemon *d, int64_t now_ns)
+{
+	d->round =
+		(struct round){.on = true, .elapsed_s = (double)(now_ns - d->last_sample_ns) / 1e9};
 	d->last_sample_ns = now_ns;
 	d->n_rounds++;
+}
+
+/* The steps that have not had their turn, which steps that end meanwhile do not change; at least
+ * one. True: that was the last one. */
+static bool go_on(struct daemon *d, int64_t now_ns, int64_t until_ns)
+{
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 
-		if (s->located && look_at(d, s, now_ns))
+		if (s->order < d->round.next || !s->located)
+			continue;
+		d->round.next = s->order + 1;
+		if (look_at(d, s, now_ns))
 			s->phase_changed = true;
+		if (ipc_now_ns() >= until_ns)
+			return false;
 	}
-	track_corun(d, elapsed_s);
+	d->round.on = false;
+	track_corun(d, d->round.elapsed_s);
+	return true;
 }
 
-static void sample_all(struct daemon *d, int64_t due_ns)
+void sample_round(struct daemon *d, int64_t now_ns)
 {
-	int64_t now_ns = ipc_now_ns();
+	begin_round(d, now_ns);
+	go_on(d, now_ns, INT64_MAX);
+}
 
-	/* Whoever judges how soon a change is seen leaves out what the machine was late. */
+/* Whoever judges how soon a change is seen leaves out what the machine was late. */
+static void tell_late(int64_t due_ns, int64_t now_ns)
+{
 	if (now_ns - due_ns > LATE_NS)
 		log_debug("samples late by %.3f s, unix=%.3f", (double)(now_ns - due_ns) / 1e9,
 			track_unix_now());
-	sample_round(d, now_ns);
-	arm(d, due_ns, now_ns);
 }
 
 static void on_timer(void *daemon)
 {
 	struct daemon *d = daemon;
-	int64_t start_ns;
+	int64_t start_ns = ipc_now_ns();
+	bool all;
 
 	/* Nothing to watch: an idle node costs no wake-ups. */
 	if (d->jobs.n == 0)
 		return;
-	start_ns = ipc_now_ns();
-	sample_all(d, d->next_sample_ns);
-	decide_phases(d);
-	work_note(&d->work.rounds, ipc_now_ns() - start_ns);
+	if (decide_stands_back(d, start_ns - d->next_sample_ns)) {
+		loop_set_timer_at(d->sampler, start_ns + LAUNCH_PAUSE_NS);
+		return;
+	}
+	if (!d->round.on) {
+		tell_late(d->next_sample_ns, start_ns);
+		begin_round(d, start_ns);
+	}
+	all = go_on(d, start_ns, start_ns + SLICE_NS);
+	if (all) {
+		arm(d, d->next_sample_ns, start_ns);
+		decide_phases(d);
+	} else {
+		loop_set_timer_at(d->sampler, start_ns);
+	}
+	d->round.spent_ns += ipc_now_ns() - start_ns;
+	if (all)
+		work_note(&d->work.rounds, d->round.spent_ns);
 }
 
 void sample_refresh(struct daemon *d)
 {
 	int64_t now_ns = ipc_now_ns();
 
-	if (d->sampler && d->jobs.n &&
-		now_ns - d->last_sample_ns >= d->conf.interval_ms * INT64_C(1000000))
-		sample_all(d, now_ns);
+	if (!d->sampler || d->jobs.n == 0 ||
+		now_ns - d->last_sample_ns < d->conf.interval_ms * INT64_C(1000000))
+		return;
+	sample_round(d, now_ns);
+	arm(d, now_ns, now_ns);
 }
 
 void sample_start(struct daemon *d)

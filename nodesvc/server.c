@@ -342,7 +342,6 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 		complain(c->server, "uid %u sent '%.40s': only root registers steps", c->uid, type);
 		return -EPERM;
 	}
-	d->last_launch_ns = ipc_now_ns();
 	if (strcmp(type, "step_start") == 0) {
 		lifecycle_step_start(d, in, out);
 		rc = conn_send(c, out);
@@ -359,6 +358,7 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 		log_warning("message of unknown type '%.40s' from uid %u", type, c->uid);
 		rc = -EPROTO;
 	}
+	d->last_launch_ns = ipc_now_ns();
 	return rc;
 }
 

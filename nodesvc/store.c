@@ -95,9 +95,9 @@ bool store_recover(struct daemon *d, int rc)
 
 /* ---- checkpoints ---- */
 
-/* A checkpoint waits for the disk, milliseconds, and whoever registers meanwhile waits with it: so
- * it comes when nobody has for a while; in a burst when the log has grown to BUSY times as much
- * (some 300 registrations with their ends, 24 MB). */
+/* A checkpoint waits for the disk, in a thread of its own (checkpoint.h). Commits compete with it
+ * for the disk all the same: so it comes when nobody has registered for a while; in a burst when
+ * the log has grown to BUSY times as much (some 300 registrations with their ends, 24 MB). */
 #define LEDGER_FRAMES 250
 #define RECORD_FRAMES 1000
 #define BUSY          6
@@ -112,11 +112,13 @@ void store_checkpoint(struct daemon *d, int64_t now_ns)
 {
 	bool quiet = now_ns - d->last_launch_ns >= QUIET_NS;
 
+	if (!d->checkpointer)
+		d->checkpointer = checkpoint_new();
 	/* One of them a tick. */
 	if (is_due(ledger_wal_frames(d->ledger), LEDGER_FRAMES, quiet))
-		ledger_checkpoint(d->ledger);
+		ledger_checkpoint(d->ledger, d->checkpointer);
 	else if (is_due(record_wal_frames(d->record), RECORD_FRAMES, quiet))
-		record_checkpoint(d->record);
+		record_checkpoint(d->record, d->checkpointer);
 }
 
 /* ---- retention ---- */

@@ -239,7 +239,10 @@ static bool is_quiet(const struct daemon *d, int64_t now_ns)
 void trial_consider(struct daemon *d, int64_t now_ns)
 {
 	if (trial_is_on(d) || d->conf.baseline_fraction <= 0 || d->conf.dry_run ||
-		actuate_get_ops(d->actuate) == &actuate_none || !is_quiet(d, now_ns))
+		actuate_get_ops(d->actuate) == &actuate_none)
+		return;
+	/* Before it goes through all steps. */
+	if (now_ns < d->trial.next_window_ns || !is_quiet(d, now_ns))
 		return;
 	if (!d->trial.next_window_ns) {
 		/* The first one has to wait its share too; not at the same distance from each
@@ -248,8 +251,6 @@ void trial_consider(struct daemon *d, int64_t now_ns)
 			now_ns + (int64_t)((double)window_pause_ns(d) * (0.5 + drand48() / 2));
 		return;
 	}
-	if (now_ns < d->trial.next_window_ns)
-		return;
 	d->trial.kind = TRIAL_WINDOW;
 	d->trial.stage = 0;
 	mark_all(d);

@@ -17,7 +17,7 @@
 #define CLOSE_THREAD   MS
 #define CLOSE_UNTIL_NS (2000 * MS)
 /* What a step may save up by waiting; in advance it has one slice. */
-#define CREDIT_SLICES 2
+#define CREDIT_SLICES INT64_C(2)
 /* Looks halfway through a slice are in each n-th only, as far as they would cost more than 0.5 % of
  * a core: 10 us for a thread. */
 #define LOOK_THREAD_NS (2 * MS)

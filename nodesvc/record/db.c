@@ -243,9 +243,14 @@ int db_open(sqlite3 **ret, const char *path, const struct db_schema *schema, boo
 	return 0;
 }
 
-void db_checkpoint(sqlite3 *db, int *frames)
+void db_checkpoint(sqlite3 *db, int *frames, struct checkpointer *by)
 {
-	sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	const char *path = sqlite3_db_filename(db, "main");
+
+	if (!by || !path || !*path)
+		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	else if (!checkpoint_ask(by, path))
+		return;
 	*frames = 0;
 }
 
@@ -256,7 +261,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int n)
 	(void)name;
 	*frames = n;
 	if (n >= DB_WAL_MAX)
-		db_checkpoint(db, frames);
+		db_checkpoint(db, frames, NULL);
 	return SQLITE_OK;
 }
 

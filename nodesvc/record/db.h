@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "nodesvc/record/checkpoint.h"
 
 struct db_schema {
 	const char *what; /* "ledger": for messages */
@@ -41,9 +42,10 @@ int db_open(sqlite3 **ret, const char *path, const struct db_schema *schema, boo
  */
 #define DB_WAL_MAX 10000
 void db_wal_open(sqlite3 *db, int *frames);
-/* Milliseconds, of waiting mostly. Readers and errors leave the log as it is; *@frames is then 0
- * all the same, until the next commit. */
-void db_checkpoint(sqlite3 *db, int *frames);
+/* By @by, which is not waited for; NULL, or a database in memory, here: milliseconds, of waiting
+ * mostly. Readers and errors leave the log as it is; *@frames is then 0 all the same, until the
+ * next commit. */
+void db_checkpoint(sqlite3 *db, int *frames, struct checkpointer *by);
 
 /* Statements by index of @sql; all or nothing. */
 int db_prepare(sqlite3 *db, const char *const *sql, int n, sqlite3_stmt **ret, struct errbuf *err);

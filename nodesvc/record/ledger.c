@@ -420,7 +420,7 @@ int ledger_wal_frames(const struct ledger *l)
 	return l->wal_frames;
 }
 
-void ledger_checkpoint(struct ledger *l)
+void ledger_checkpoint(struct ledger *l, struct checkpointer *by)
 {
-	db_checkpoint(l->db, &l->wal_frames);
+	db_checkpoint(l->db, &l->wal_frames, by);
 }

@@ -17,6 +17,7 @@
 #include "common/err.h"
 
 struct ledger;
+struct checkpointer;
 
 /* One cpuset directory. @path below the fsroot, @inode tells a later namesake apart. */
 struct ledger_cpuset {
@@ -73,8 +74,8 @@ int ledger_setting_forget(struct ledger *l, const char *path, const char *what, 
 int ledger_count(struct ledger *l); /* rows of all kinds, <0 error */
 
 /* Pages that wait in the log. Commits do not wait for the disk, but a checkpoint does: the owner
- * chooses when (db.h). */
+ * chooses when, and by whom (db.h). */
 int ledger_wal_frames(const struct ledger *l);
-void ledger_checkpoint(struct ledger *l);
+void ledger_checkpoint(struct ledger *l, struct checkpointer *by);
 
 #endif

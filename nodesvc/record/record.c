@@ -114,7 +114,7 @@ int record_wal_frames(const struct record *r)
 	return r->wal_frames;
 }
 
-void record_checkpoint(struct record *r)
+void record_checkpoint(struct record *r, struct checkpointer *by)
 {
-	db_checkpoint(r->db, &r->wal_frames);
+	db_checkpoint(r->db, &r->wal_frames, by);
 }

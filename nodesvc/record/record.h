@@ -17,6 +17,7 @@
 #include "nodesvc/counters/counters.h"
 
 struct record;
+struct checkpointer;
 
 enum step_state {
 	STEP_RUNNING,
@@ -109,9 +110,9 @@ int record_end(struct record *r, int rc, struct errbuf *err);
 bool record_is_open(const struct record *r);
 
 /* Pages that wait in the log. Commits do not wait for the disk, but a checkpoint does: the owner
- * chooses when (db.h). */
+ * chooses when, and by whom (db.h). */
 int record_wal_frames(const struct record *r);
-void record_checkpoint(struct record *r);
+void record_checkpoint(struct record *r, struct checkpointer *by);
 
 /* Inserts (row_id 0: then set) or updates; committed on return. */
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);

@@ -135,13 +135,17 @@ START_TEST(step_that_stays_the_same_is_read_every_two_seconds)
 }
 END_TEST
 
-START_TEST(step_that_stays_the_same_for_long_is_read_every_four)
+START_TEST(step_that_stays_the_same_for_long_is_read_every_four_then_eight)
 {
 	sample_unsettle(s);
 	rounds(160, 0);
 	/* 12 s */
 	ck_assert_int_ge(rounds(120, 0), 2);
 	ck_assert_int_le(rounds(120, 0), 4);
+	/* Half a minute, and then every eight: 24 s. */
+	rounds(60, 0);
+	ck_assert_int_ge(rounds(240, 0), 2);
+	ck_assert_int_le(rounds(240, 0), 4);
 	/* And as any other when it was moved. */
 	track_disturb(s);
 	ck_assert_int_eq(rounds(6, 0), 6);
@@ -243,7 +247,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, new_step_is_read_at_each_interval);
 	tcase_add_test(t, step_that_stays_the_same_is_read_every_two_seconds);
-	tcase_add_test(t, step_that_stays_the_same_for_long_is_read_every_four);
+	tcase_add_test(t, step_that_stays_the_same_for_long_is_read_every_four_then_eight);
 	tcase_add_test(t, utilization_is_of_all_the_time_since_the_last_reading);
 	tcase_add_test(t, moved_step_is_read_at_each_interval_again);
 	tcase_add_test(t, new_thread_is_found_at_the_next_reading);

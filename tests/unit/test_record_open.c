@@ -40,6 +40,61 @@ START_TEST(bad_files_are_refused_by_name)
 }
 END_TEST
 
+/* Tables in the database's file itself, whatever its log holds. */
+static int tables_without_log(const char *name)
+{
+	char uri[sizeof(tmp.path) + 64];
+	sqlite3_stmt *count = NULL;
+	sqlite3 *db = NULL;
+	int n;
+
+	snprintf(uri, sizeof(uri), "file:%s?immutable=1", tmpdir_path(&tmp, name));
+	ck_assert_int_eq(
+		sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL), SQLITE_OK);
+	ck_assert_int_eq(
+		sqlite3_prepare_v2(db, "SELECT count(*) FROM sqlite_schema", -1, &count, NULL),
+		SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(count), SQLITE_ROW);
+	n = sqlite3_column_int(count, 0);
+	sqlite3_finalize(count);
+	sqlite3_close(db);
+	return n;
+}
+
+START_TEST(another_thread_makes_checkpoints)
+{
+	struct checkpointer *c = checkpoint_new();
+	int before;
+
+	record_checkpoint(record, NULL);
+	before = tables_without_log("coloc.db");
+	ck_assert_int_gt(before, 0);
+	ck_assert_int_eq(
+		sqlite3_exec(record->db, "CREATE TABLE new(x)", NULL, NULL, NULL), SQLITE_OK);
+	ck_assert_int_gt(record_wal_frames(record), 0);
+	ck_assert_int_eq(tables_without_log("coloc.db"), before);
+	record_checkpoint(record, c);
+	checkpoint_free(c); /* waits for it */
+	ck_assert_int_eq(tables_without_log("coloc.db"), before + 1);
+	/* The owner goes on with its connection. */
+	ck_assert_int_eq(
+		sqlite3_exec(record->db, "INSERT INTO new VALUES(1)", NULL, NULL, NULL), SQLITE_OK);
+}
+END_TEST
+
+START_TEST(a_file_that_is_gone_is_not_made_by_a_checkpoint)
+{
+	struct checkpointer *c = checkpoint_new();
+	char path[sizeof(tmp.path) + 64];
+
+	snprintf(path, sizeof(path), "%s", tmpdir_path(&tmp, "gone.db"));
+	ck_assert(checkpoint_ask(c, path));
+	checkpoint_free(c);
+	ck_assert_int_ne(access(path, F_OK), 0);
+	checkpoint_free(NULL);
+}
+END_TEST
+
 START_TEST(newer_schema_is_refused_for_readers_too)
 {
 	sqlite3 *db = NULL;
@@ -179,5 +234,8 @@ int main(void)
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
 	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 6);
 	tcase_add_test(t, failed_migration_leaves_the_old_version);
+	t = record_db_tcase(s, "a checkpoint by a thread of its own");
+	tcase_add_test(t, another_thread_makes_checkpoints);
+	tcase_add_test(t, a_file_that_is_gone_is_not_made_by_a_checkpoint);
 	return record_db_run(s);
 }

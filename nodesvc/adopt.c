@@ -73,13 +73,44 @@ void adopt_carry(struct daemon *d, struct step *s)
 		log_debug("step %s: a restart would lose its figures: %s", s->id, err.text);
 }
 
+/*
+ * Takes @n bytes off the longest value of a message that has no room for more: only a program's
+ * path may be that long, and its end is what names the program.
+ */
+static void shorten(struct step *s, size_t n)
+{
+	char *end = s->message + s->message_len, *longest = NULL;
+	size_t len = 0;
+
+	for (char *p = s->message; p < end; p += strlen(p) + 1) {
+		char *equals = strchr(p, '=');
+
+		if (equals && strlen(equals + 1) > len) {
+			longest = equals + 1;
+			len = strlen(longest);
+		}
+	}
+	if (len <= n)
+		return;
+	memmove(longest, longest + n, (size_t)(end - longest) - n);
+	s->message_len -= n;
+}
+
 void adopt_mark_released(struct daemon *d, struct step *s)
 {
 	static const char mark[] = "released=1";
-	char *longer = s->message ? realloc(s->message, s->message_len + sizeof(mark)) : NULL;
+	const size_t room = MSG_MAX - sizeof(mark);
+	char *longer;
 
-	if (!longer)
+	if (!s->message)
 		return;
+	if (s->message_len > room)
+		shorten(s, s->message_len - room);
+	longer = s->message_len > room ? NULL : realloc(s->message, s->message_len + sizeof(mark));
+	if (!longer) {
+		log_warning("step %s: a restart would not know that it was released", s->id);
+		return;
+	}
 	memcpy(longer + s->message_len, mark, sizeof(mark));
 	s->message = longer;
 	s->message_len += sizeof(mark);

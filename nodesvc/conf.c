@@ -120,6 +120,17 @@ static int read_pair(struct reader *r, const struct conf_key *k, const char *pre
 	return 0;
 }
 
+/* As for keys: whoever wrote it twice meant two things. */
+static int refuse_twice(
+	struct reader *r, const struct conf_key *k, const struct conf_pair *pair, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(pair[i].key, pair[n].key) == 0)
+			return refuse(r, pair[n].line, "key '%s': '%s' stands on line %d already",
+				k->name, pair[n].key, pair[i].line);
+	return 0;
+}
+
 static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t *n)
 {
 	struct conf *c = r->conf;
@@ -145,6 +156,8 @@ static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t 
 			rc = read_pair(r, k, scalar(policy), yaml_document_get_node(r->doc, o->key),
 				yaml_document_get_node(r->doc, o->value),
 				&c->policy_option[c->n_policy_options]);
+			if (rc == 0)
+				rc = refuse_twice(r, k, c->policy_option, c->n_policy_options);
 			if (rc < 0)
 				return rc;
 			c->n_policy_options++;
@@ -173,6 +186,8 @@ static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *
 				r, line_of(key), "key '%s': more than %d variables", k->name, max);
 		rc = read_pair(
 			r, k, "", key, yaml_document_get_node(r->doc, p->value), &pairs[*count]);
+		if (rc == 0)
+			rc = refuse_twice(r, k, pairs, *count);
 		if (rc < 0)
 			return rc;
 		/* The plugin watches only these for the user's own settings. */

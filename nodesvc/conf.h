@@ -79,7 +79,7 @@ struct conf {
 	struct {
 		bool enabled, batch;
 		enum conf_threads threads;
-		char omp_library[CONF_TEXT_MAX];          /* "auto": where it is installed */
+		char omp_library[128]; /* "auto": where it is installed; as a launch_var's value */
 		struct conf_pair openmp[16], openmpi[16]; /* variables of the families */
 		int n_openmp, n_openmpi;
 	} launch_env;

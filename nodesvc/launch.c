@@ -91,11 +91,13 @@ static void add_omp_library(const struct conf *c, struct step *s, const struct m
 	const char *own = users_own(m, LAUNCH_preload);
 	struct launch_var *v;
 
-	if (strlen(path) >= sizeof(v->value))
-		return;
+	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	v = add(s, "LD_PRELOAD", path);
 	if (v && own)
 		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+	else if (v && strlen(path) >= sizeof(v->value)) /* of a deep installation */
+		snprintf(v->why, sizeof(v->why), "its path is longer than %zu bytes",
+			sizeof(v->value) - 1);
 	/* The loader would say so on every program's stderr. */
 	else if (v && access(path, R_OK) < 0)
 		snprintf(v->why, sizeof(v->why), "it is not there");

@@ -34,29 +34,49 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	return actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, err);
 }
 
-void lend_end(struct daemon *d, struct step *s)
+static void note_error(struct daemon *d, const struct step *s, const struct errbuf *err)
+{
+	log_error("step %s: %s", s->id, err->text);
+	snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
+}
+
+static void wake(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
-	threads_end(d, s);
-	ways_end(d, s);
-	if (coreset_is_empty(&s->lent))
-		return;
 	coreset_zero(&s->lent);
 	if (idle_restore(d->actuate, &s->cgroup, &err) < 0) {
-		log_error("step %s: its priority: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+		err_wrap(&err, 0, "its priority");
+		note_error(d, s, &err);
 	}
 }
 
-/* Not again for this step: it runs well enough on its own. */
-static void give_up(struct daemon *d, struct step *s, const struct errbuf *err)
+void lend_end(struct daemon *d, struct step *s)
 {
+	threads_end(d, s);
+	ways_end(d, s);
+	if (!coreset_is_empty(&s->lent))
+		wake(d, s);
+}
+
+/* Not again for this step: it runs well enough on its own. @before: what it had borrowed. */
+static void give_up(
+	struct daemon *d, struct step *s, const struct coreset *before, const struct errbuf *why)
+{
+	struct errbuf err;
+
 	s->lent_failed = true;
-	coreset_zero(&s->lent);
-	snprintf(s->reason, sizeof(s->reason), "borrows no cores: %.120s", err->text);
+	snprintf(s->reason, sizeof(s->reason), "borrows no cores: %.120s", why->text);
 	log_warning("step %s: %s", s->id, s->reason);
-	idle_restore(d->actuate, &s->cgroup, &(struct errbuf){""});
+	/* Idle until the last has gone; if it does not go, until the step is placed anew or ends.
+	 */
+	coreset_zero(&s->lent);
+	if (!coreset_is_empty(before) && apply(d, s, &err) < 0) {
+		s->lent = *before;
+		note_error(d, s, &err);
+		return;
+	}
+	wake(d, s);
 }
 
 static void change(struct daemon *d, struct step *s)
@@ -76,15 +96,11 @@ static void change(struct daemon *d, struct step *s)
 	if (rc == -ENOENT)
 		return; /* ended: its end cleans up */
 	if (rc < 0) {
-		give_up(d, s, &err);
-		if (!coreset_is_empty(&before) && apply(d, s, &err) < 0)
-			log_error("step %s: %s", s->id, err.text);
+		give_up(d, s, &before, &err);
 		return;
 	}
-	if (coreset_is_empty(&s->lent)) {
-		s->lent = before; /* for lend_end() to know */
-		lend_end(d, s);
-	}
+	if (coreset_is_empty(&s->lent))
+		wake(d, s);
 	log_info("step %s: %s%s", s->id,
 		coreset_is_empty(&s->lent) ? "gives back what it borrowed" : "borrows ",
 		coreset_is_empty(&s->lent) ? "" : coreset_format(&s->lent, cpus, sizeof(cpus)));

@@ -56,10 +56,10 @@ sbin_PROGRAMS += nodesvc/colocd
 nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
-check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
+check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_ways
-TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lifecycle \
+TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
@@ -74,6 +74,10 @@ tests_unit_test_linkage_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_launch_SOURCES = tests/unit/test_launch.c
 tests_unit_test_launch_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_lend_SOURCES = tests/unit/test_lend.c
+tests_unit_test_lend_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lend_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_lend_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap=idle_set,--wrap=idle_restore
 tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

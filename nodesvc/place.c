@@ -35,20 +35,21 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 		return 0;
 	}
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
-	/* What was lent was lent beside the old cores: it is off them now. */
-	lend_end(d, s);
 	if (rc < 0) {
+		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
 		/* It would fail at every tick: leave the step alone from now on. */
 		if (rc != -ENOENT && rc != -ESRCH) {
+			char why[160];
+
 			log_warning("step %s: %s, left to Slurm's placement", s->id, err->text);
-			snprintf(
-				s->reason, sizeof(s->reason), "cannot be moved: %.120s", err->text);
-			s->status = STATUS_EXCLUDED;
-			coreset_zero(&s->coreset);
+			snprintf(why, sizeof(why), "cannot be moved: %.120s", err->text);
+			decide_restore(d, s, STATUS_EXCLUDED, why);
 		}
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
+		lend_end(d, s);
 		return rc;
 	}
+	/* What was lent was lent beside the old cores: it is off them now. */
+	lend_end(d, s);
 	s->coreset = result.coreset;
 	s->status = STATUS_PLACED;
 	track_disturb(s);
@@ -86,10 +87,11 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 
 	rotate_leave(d, s);
 	s->turn.slices = 0;
-	lend_end(d, s);
 	memory_leave(d, s);
 	if (s->located)
 		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
+	/* Idle until it is off the cores that it borrowed. */
+	lend_end(d, s);
 	if (rc < 0) {
 		log_error("step %s: restore: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,

@@ -337,12 +337,12 @@ bool quarantine_holds(struct daemon *d, bool fallback)
 	return keeps_away(d, q->now[0]) || (fallback && keeps_away(d, q->now[1]));
 }
 
-/* The one whose quarantine is in force. */
+/* The one whose quarantine is in force: the fallback's only where it decides. */
 static const struct judged *holding(const struct daemon *d)
 {
 	const struct quarantine *q = d->quarantine;
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < (q->fallback ? 2 : 1); i++)
 		if (q->now[i] && quarantine_is_active(q->now[i]))
 			return q->now[i];
 	return NULL;

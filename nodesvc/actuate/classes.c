@@ -33,13 +33,25 @@ static const struct class_thread *find(
 	return NULL;
 }
 
-/* What a thread that was born idle under us would be: as its process's main thread. */
-static int inherited(const struct class_thread *v, int n, pid_t tgid)
+static const struct class_thread *find_main(const struct class_thread *v, int n, pid_t pid)
 {
 	for (int i = 0; i < n; i++)
-		if (v[i].tid == tgid && !v[i].fixed)
-			return v[i].original;
-	return SCHED_OTHER;
+		if (v[i].tid == pid)
+			return &v[i];
+	return NULL;
+}
+
+/* What a thread that was born idle under us would be: as the main thread of @pid, its process or,
+ * if it is the main thread, the process above. */
+static int inherited(const struct class_thread *v, int n, const struct class_thread *before,
+	int n_before, pid_t pid)
+{
+	const struct class_thread *main = find_main(v, n, pid);
+
+	if (!main) /* numbers wrap: the one above may come later */
+		main = find_main(before, n_before, pid);
+	return main && (!main->fixed || main->original == SCHED_IDLE) ? main->original
+								      : SCHED_OTHER;
 }
 
 int classes_list(struct actuate *a, const struct step_cgroup *s, const struct class_thread *before,
@@ -72,12 +84,14 @@ int classes_list(struct actuate *a, const struct step_cgroup *s, const struct cl
 		if (class < 0)
 			continue;
 		if (!old && class == SCHED_IDLE && before)
-			class = inherited(v, n, x.tgid);
+			class = inherited(
+				v, n, before, n_before, x.tid == x.tgid ? st.ppid : x.tgid);
 		x.original = class;
 		/* Real time, and what sets its children's class aside, is somebody's decision. */
 		x.fixed = old ? old->fixed : class != SCHED_OTHER && class != SCHED_BATCH;
 		v[n++] = x;
-		if (!old && !x.fixed)
+		/* Idle by its own choice: its row tells idle_restore() so. */
+		if (!old && (!x.fixed || x.original == SCHED_IDLE))
 			idle_row(&row[n_rows++], s->step_path, inode, x.tid, x.start_ticks,
 				x.original);
 	}

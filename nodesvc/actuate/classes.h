@@ -5,7 +5,8 @@
  *
  * Every original is in the ledger, in the rows of idle.h, before any class is changed; so
  * idle_restore() and idle_restore_all() put back what is done here. Threads that are born later
- * inherit the class; they are noted with their process's original, so they come back as well.
+ * inherit the class; they are noted with the original of their process, or of the one that forked
+ * it, so they come back as well; what was idle by its own choice, and what it forks, stays so.
  * Called from the daemon's loop only.
  */
 #ifndef COLOC_ACTUATE_CLASSES_H
@@ -16,7 +17,7 @@
 struct class_thread {
 	pid_t tid, tgid;
 	uint64_t start_ticks;
-	int original;       /* SCHED_OTHER or SCHED_BATCH */
+	int original;       /* SCHED_OTHER or SCHED_BATCH, unless it is fixed */
 	bool fixed;         /* of another class by its own or somebody's decision: leave it alone */
 	struct coreset cpu; /* where it may run now */
 };

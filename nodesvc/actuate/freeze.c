@@ -17,13 +17,12 @@
 
 /* What the two hierarchies call it. */
 struct words {
-	const char *name, *controller, *file, *freeze, *thaw;
+	const char *controller, *file, *freeze, *thaw;
 	int (*parse)(const char *path, struct step_cgroup *ret);
 };
 
-static const struct words v1_words = {
-	"v1 freezer", "freezer", "freezer.state", "FROZEN", "THAWED", locate_step};
-static const struct words v2_words = {"cgroup v2", "", "cgroup.freeze", "1", "0", locate_step_v2};
+static const struct words v1_words = {"freezer", "freezer.state", "FROZEN", "THAWED", locate_step};
+static const struct words v2_words = {"", "cgroup.freeze", "1", "0", locate_step_v2};
 
 struct freezer_hold {
 	struct freezer_hold *next;
@@ -82,11 +81,6 @@ void freezer_close(struct freezer *f)
 	if (f->watch_fd >= 0)
 		close(f->watch_fd);
 	free(f);
-}
-
-const char *freezer_name(const struct freezer *f)
-{
-	return f->w->name;
 }
 
 /* The step has ended when its directory is gone, or another bears its name. */

@@ -32,8 +32,6 @@ int freezer_open(struct freezer **ret, const struct fsroot *root, struct ledger 
 	struct guard *guard, struct errbuf *err);
 /* Thaws and drops whatever is held. NULL is fine. */
 void freezer_close(struct freezer *f);
-/* "v1 freezer", "cgroup v2" */
-const char *freezer_name(const struct freezer *f);
 
 /* Thaws what a former daemon left frozen and empties the ledger of it; number of rows, or <0. */
 int freezer_restore_all(struct freezer *f, struct errbuf *err);

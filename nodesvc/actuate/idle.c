@@ -17,6 +17,8 @@
 #define ROUNDS_MAX 20
 /* Threads of one transaction; a step with more takes several. */
 #define ROWS_MAX 256
+/* Processes above a newborn thread's that are asked for what it inherited. */
+#define ABOVE_MAX 16
 
 /* ---- v2 ------------------------------------------------------------------------------------ */
 
@@ -166,6 +168,39 @@ static int find_busy(struct actuate *a, const struct step_cgroup *s, uint64_t in
 	return 0;
 }
 
+/*
+ * Before the first thread is made idle: those that are so by their own choice. Only their rows tell
+ * them from threads that are born idle under us (wake_newborn()).
+ */
+static int note_own(
+	struct actuate *a, const struct step_cgroup *s, uint64_t inode, struct errbuf *err)
+{
+	cleanup_free struct ledger_setting *row = NULL;
+	cleanup_free struct proc_thread *t = NULL;
+	int n, n_rows = 0, rc = ledger_settings(a->ledger, s->step_path, SCHED, &row, &n, err);
+
+	for (int i = 0; rc == 0 && i < n; i++)
+		if (row[i].inode == inode)
+			return 0; /* not the first */
+	if (rc < 0)
+		return rc;
+	rc = idle_scan(a, s->step_path, &t, &n);
+	if (rc < 0)
+		return err_set(err, rc, "%s: cannot list its threads", s->step_path);
+	free(take_ptr(row));
+	row = calloc((size_t)n + 1, sizeof(*row));
+	if (!row)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < n; i++) {
+		uint64_t start;
+
+		if (!t[i].foreign && sched_getscheduler(t[i].tid) == SCHED_IDLE &&
+			start_of(a, t[i].tgid, t[i].tid, &start))
+			idle_row(&row[n_rows++], s->step_path, inode, t[i].tid, start, SCHED_IDLE);
+	}
+	return n_rows ? ledger_setting_add(a->ledger, row, n_rows, err) : 0;
+}
+
 static int set_threads(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
 	static struct todo todo; /* one thread changes */
@@ -177,7 +212,10 @@ static int set_threads(struct actuate *a, const struct step_cgroup *s, struct er
 
 		if (rc < 0 || todo.n == 0)
 			return rc;
-		rc = ledger_setting_add(a->ledger, todo.row, todo.n, err);
+		if (round == 0)
+			rc = note_own(a, s, inode, err);
+		if (rc == 0)
+			rc = ledger_setting_add(a->ledger, todo.row, todo.n, err);
 		if (rc < 0)
 			return rc;
 		for (int i = 0; i < todo.n; i++) {
@@ -192,7 +230,35 @@ static int set_threads(struct actuate *a, const struct step_cgroup *s, struct er
 	return err_set(err, -EAGAIN, "%s: its threads do not settle", s->step_path);
 }
 
-/* Threads born while the step was idle have no row: as their process, else the usual policy. */
+static const struct ledger_setting *find_row(
+	const struct ledger_setting *row, int n, pid_t tid, uint64_t start_ticks)
+{
+	char what[48];
+
+	snprintf(what, sizeof(what), SCHED "%d %llu", (int)tid, (unsigned long long)start_ticks);
+	for (int i = 0; i < n; i++)
+		if (strcmp(row[i].what, what) == 0)
+			return &row[i];
+	return NULL;
+}
+
+/* What a thread without a row inherited: as its process or the next above that has one. */
+static int inherited(const struct actuate *a, const struct ledger_setting *row, int n, pid_t pid)
+{
+	struct proc_stat st;
+
+	for (int i = 0; i < ABOVE_MAX && pid > 1 && proc_stat_read(a->root, pid, pid, &st) == 0;
+		i++) {
+		const struct ledger_setting *r = find_row(row, n, pid, st.start_ticks);
+
+		if (r)
+			return atoi(r->value);
+		pid = st.ppid;
+	}
+	return SCHED_OTHER;
+}
+
+/* Threads born while the step was idle have no row. */
 static void wake_newborn(
 	struct actuate *a, const char *path, const struct ledger_setting *row, int n)
 {
@@ -203,19 +269,16 @@ static void wake_newborn(
 	if (n == 0 || idle_scan(a, path, &t, &n_threads) < 0)
 		return;
 	for (int i = 0; i < n_threads; i++) {
-		char what[48];
 		uint64_t start;
-		bool known = false;
+		int policy;
 
 		if (t[i].foreign || sched_getscheduler(t[i].tid) != SCHED_IDLE ||
-			!start_of(a, t[i].tgid, t[i].tid, &start))
+			!start_of(a, t[i].tgid, t[i].tid, &start) ||
+			find_row(row, n, t[i].tid, start))
 			continue;
-		snprintf(what, sizeof(what), SCHED "%d %llu", (int)t[i].tid,
-			(unsigned long long)start);
-		for (int k = 0; k < n && !known; k++)
-			known = strcmp(row[k].what, what) == 0;
-		if (!known)
-			sched_setscheduler(t[i].tid, SCHED_OTHER, &none);
+		policy = inherited(a, row, n, t[i].tgid);
+		if (policy != SCHED_IDLE)
+			sched_setscheduler(t[i].tid, policy, &none);
 	}
 }
 
@@ -233,7 +296,7 @@ static void wake_thread(struct actuate *a, const struct ledger_setting *row)
 		return; /* ended: the number may be another's */
 	if (group)
 		write_autogroup(a, tid, row->value);
-	else
+	else if (atoi(row->value) != SCHED_IDLE) /* its own choice: we changed nothing */
 		sched_setscheduler(tid, atoi(row->value), &none);
 }
 

@@ -5,8 +5,10 @@
  *
  * cgroup v2: cpu.idle of the job's group, the level at which jobs compete. (Below it the value
  * would only count among the job's own groups.) All steps of the job are idle then.
- * cgroup v1: SCHED_IDLE for each thread of the step; threads born later inherit it. Where the
- * kernel groups sessions by itself (autogroup), the session's weight goes to the least too.
+ * cgroup v1: SCHED_IDLE for each thread of the step; threads born later inherit it and come back as
+ * their process. A thread that had chosen SCHED_IDLE before has a row too, which says so; one that
+ * chooses it while it is lent cannot be told and comes back as it was. Where the kernel groups
+ * sessions by itself (autogroup), the session's weight goes to the least too.
  *
  * Originals are in the ledger before they are changed. Called from the daemon's loop only.
  */

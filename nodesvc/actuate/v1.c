@@ -114,13 +114,35 @@ static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret
 						    : -ENOENT;
 }
 
+/* A first change that fails leaves nothing in the ledger, unless the way back failed as well. */
+static int move_out(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
+{
+	char dir[FILE_MAX];
+	struct errbuf why;
+	bool is_ours = change_recorded(a, s->step_path, NULL, NULL, &why) == 0;
+	int n = 0, rc = v1_below_count(a, s->step_path, &n, err);
+
+	if (rc == 0 && n)
+		rc = err_set(err, -EBUSY,
+			"%s: has cpusets of its own below, it stays inside its job's CPUs",
+			s->step_path);
+	if (rc == 0)
+		rc = change_record(&v1, a, s, err);
+	if (rc < 0)
+		return rc;
+	rc = v1_out_move(a, s, err);
+	if (rc < 0 && !is_ours && !v1_out_where(a, s->step_path, dir, sizeof(dir)))
+		ledger_forget(a->ledger, s->step_path, &why);
+	return rc;
+}
+
 static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	struct actuate_result *ret, struct errbuf *err)
 {
 	char want[CORESET_STR_MAX], have[CORESET_STR_MAX];
 	struct coreset job;
 	char dir[FILE_MAX];
-	int n = 0, rc = change_check_set(a, s, set, err);
+	int rc = change_check_set(a, s, set, err);
 
 	if (rc == 0 && v1_out_where(a, s->step_path, dir, sizeof(dir)))
 		return change_apply(&v1, a, s, set, ret, err);
@@ -130,16 +152,7 @@ static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct
 	if (rc < 0)
 		return rc;
 	if (!coreset_is_subset(set, &job) && a->outside) {
-		rc = v1_below_count(a, s->step_path, &n, err);
-		if (rc == 0 && n)
-			rc = err_set(err, -EBUSY,
-				"%s: has cpusets of its own below, it stays inside "
-				"its job's CPUs",
-				s->step_path);
-		if (rc == 0)
-			rc = change_record(&v1, a, s, err);
-		if (rc == 0)
-			rc = v1_out_move(a, s, err);
+		rc = move_out(a, s, err);
 		return rc < 0 ? rc : change_apply(&v1, a, s, set, ret, err);
 	}
 	if (!coreset_is_subset(set, &job))
@@ -157,16 +170,21 @@ static int v1_verify(struct actuate *a, const struct step_cgroup *s, const struc
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
 	char dir[FILE_MAX];
+	bool out;
 	int rc = 0;
 
 	/* The ledger names levels below a step too. */
 	if (v1_is_below(s->step_path))
 		return v1_below_restore(a, s->step_path, err);
+	out = v1_out_where(a, s->step_path, dir, sizeof(dir));
 	/* First to Slurm's CPUs where they are, so that no thread loses its mask on the way. */
-	if (v1_out_where(a, s->step_path, dir, sizeof(dir)) && fsroot_exists(a->root, s->step_path))
+	if (out && fsroot_exists(a->root, s->step_path))
 		rc = change_put_back(&v1, a, s, err);
 	if (rc == 0)
 		rc = v1_out_return(a, s->step_path, err);
+	/* Levels that were made below went with it: only their rows are left. */
+	if (rc == 0 && out)
+		rc = v1_below_restore_all(a, dir, err);
 	if (rc < 0)
 		return rc;
 	rc = change_restore(&v1, a, s, err);

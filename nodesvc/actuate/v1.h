@@ -27,9 +27,11 @@ bool v1_out_where(const struct actuate *a, const char *step_path, char *ret, siz
 /* As locate_step(), also for a process that was moved out. */
 int v1_out_locate(const char *path, struct step_cgroup *ret);
 int v1_out_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
-/* Out: same CPUs as before. Its originals are in the ledger. On failure it is where it was. */
+/* Out: same CPUs as before. Its originals are in the ledger. On failure it is where it was, unless
+ * v1_out_where() says that the way back failed too. */
 int v1_out_move(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
-/* Back, and the directory removed. Not moved out: 0. */
+/* Back, and the directory removed. Not moved out: 0. -EBUSY: a step that has ended is still in it;
+ * to be asked again. */
 int v1_out_return(struct actuate *a, const char *step_path, struct errbuf *err);
 
 #endif

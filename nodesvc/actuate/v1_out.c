@@ -22,6 +22,8 @@
 
 /* Processes that fork while they are moved. */
 #define ROUNDS_MAX 20
+/* Passes over the levels below, which are removed from the bottom up. */
+#define PASSES_MAX 8
 
 /* Splits ".../cpuset/slurm_n/uid_0/job_1/step_0" at the node's directory; 0: it is no such path. */
 static size_t mount_len(const char *step_path)
@@ -119,18 +121,35 @@ static int make_dir(
 	return rc;
 }
 
-static void remove_dir(const struct fsroot *root, const char *dir)
+/* Only where nobody is in it and nothing below: the kernel sees to that. */
+static int remove_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
 {
 	char parent[FILE_MAX];
 	int fd;
 
+	(void)arg;
+	(void)err;
 	snprintf(parent, sizeof(parent), "%s", dir);
 	*strrchr(parent, '/') = '\0';
 	fd = fsroot_openat(root, parent, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
-		return;
+		return 0;
 	unlinkat(fd, strrchr(dir, '/') + 1, AT_REMOVEDIR);
 	close(fd);
+	return 0;
+}
+
+/* With the empty levels that a container runtime left below. -EBUSY: somebody is still in it. */
+static int remove_dir(const struct fsroot *root, const char *dir, struct errbuf *err)
+{
+	struct errbuf why;
+
+	for (int pass = 0; pass < PASSES_MAX && fsroot_exists(root, dir); pass++)
+		(void)tree_each(root, dir, remove_level, NULL, &why); /* it may go under its feet */
+	return fsroot_exists(root, dir)
+		       ? err_set(err, -EBUSY, "%s: cannot be removed: processes are still in it",
+				 dir)
+		       : 0;
 }
 
 /* All processes but slurmstepd, until none is left. */
@@ -174,8 +193,11 @@ int v1_out_move(struct actuate *a, const struct step_cgroup *s, struct errbuf *e
 		return err_set(err, rc, "%s: no path of a step's", s->step_path);
 	snprintf(mount, sizeof(mount), "%.*s", (int)len, s->step_path);
 	snprintf(top, sizeof(top), "%s/" V1_OUT, mount);
-	if (!fsroot_exists(a->root, top))
+	if (!fsroot_exists(a->root, top)) {
 		rc = make_dir(a->root, top, mount, err);
+		if (rc < 0) /* without CPUs it would be in the way of the next */
+			remove_dir(a->root, top, &why);
+	}
 	if (rc == 0)
 		rc = make_dir(a->root, dir, s->step_path, err);
 	if (rc == 0)
@@ -183,7 +205,7 @@ int v1_out_move(struct actuate *a, const struct step_cgroup *s, struct errbuf *e
 	if (rc < 0) {
 		if (fsroot_exists(a->root, dir))
 			move(a->root, dir, s->step_path, &why);
-		remove_dir(a->root, dir);
+		remove_dir(a->root, dir, &why);
 	}
 	return rc;
 }
@@ -198,7 +220,5 @@ int v1_out_return(struct actuate *a, const char *step_path, struct errbuf *err)
 	if (fsroot_exists(a->root, step_path))
 		rc = move(a->root, dir, step_path, err);
 	/* A step that has ended has left nobody, or Slurm is still killing him. */
-	if (rc == 0)
-		remove_dir(a->root, dir);
-	return rc;
+	return rc < 0 ? rc : remove_dir(a->root, dir, err);
 }

@@ -146,7 +146,8 @@ static int read_file(struct slurm_conf *c, const char *tree, const char *path, i
 		rc = parse_line(c, tree, joined, depth);
 		len = 0;
 	}
-	return rc;
+	/* The last line promised another. */
+	return rc == 0 && len > 0 ? parse_line(c, tree, joined, depth) : rc;
 }
 
 /* What scontrol said against it: its first line with "error", which names the function first. */

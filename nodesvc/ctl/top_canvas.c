@@ -151,41 +151,14 @@ void canvas_bar(struct canvas *c, int row, enum canvas_look look)
 		canvas_at(c, row, col)->look = (uint8_t)look;
 }
 
-static const struct canvas_cell *row_cells(const struct canvas *c, int row, int *ret_n)
-{
-	const struct canvas_cell *cell = c->cell + (size_t)row * (size_t)c->cols;
-	int n = c->cols;
-
-	while (n > 0 && strcmp(cell[n - 1].text, " ") == 0)
-		n--;
-	*ret_n = n;
-	return cell;
-}
-
-char *canvas_text(const struct canvas *c, int row, char *buf, size_t size)
-{
-	int n;
-	const struct canvas_cell *cell = row_cells(c, row, &n);
-	size_t used = 0;
-
-	for (int i = 0; i < n; i++) {
-		size_t len = strlen(cell[i].text);
-
-		if (used + len >= size)
-			break;
-		memcpy(buf + used, cell[i].text, len);
-		used += len;
-	}
-	buf[used] = '\0';
-	return buf;
-}
-
 int canvas_print(const struct canvas *c, FILE *f)
 {
 	for (int row = 0; row < c->rows; row++) {
-		int n;
-		const struct canvas_cell *cell = row_cells(c, row, &n);
+		const struct canvas_cell *cell = c->cell + (size_t)row * (size_t)c->cols;
+		int n = c->cols;
 
+		while (n > 0 && strcmp(cell[n - 1].text, " ") == 0)
+			n--;
 		for (int i = 0; i < n; i++)
 			fputs(cell[i].text, f);
 		fputc('\n', f);

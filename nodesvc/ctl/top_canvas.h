@@ -60,9 +60,7 @@ void canvas_put_right(
 /* Gives all cells of a row this look. */
 void canvas_bar(struct canvas *c, int row, enum canvas_look look);
 
-/* The row as text without blanks at its end; returns @buf, cut to @size at a whole character. */
-char *canvas_text(const struct canvas *c, int row, char *buf, size_t size);
-/* All rows as lines. 0, or -errno of writing. */
+/* All rows as lines, without blanks at their ends. 0, or -errno of writing. */
 int canvas_print(const struct canvas *c, FILE *f);
 
 #endif

@@ -50,12 +50,19 @@ static int parse_signal(const char *name)
 	return -1;
 }
 
+/* Has something been measured? What a damaged or foreign store holds may be anything. */
+static bool can_be(const struct measurement *m)
+{
+	return *m->type && m->cores >= 1 && m->count >= 1 && isfinite(m->mean) && m->m2 >= 0 &&
+	       isfinite(m->m2) && (unsigned int)m->kind < MEASURED_COUNT;
+}
+
 static bool read_measurement(sqlite3_stmt *s, struct measurement *m)
 {
 	int signal = parse_signal(db_column_text(s, 5));
 
 	memset(m, 0, sizeof(*m));
-	if (signal < 0 || sqlite3_column_int(s, 4) >= MEASURED_COUNT)
+	if (signal < 0 || (unsigned int)sqlite3_column_int(s, 4) >= MEASURED_COUNT)
 		return false;
 	db_column_copy(s, 0, m->type, sizeof(m->type));
 	db_column_copy(s, 1, m->user, sizeof(m->user));
@@ -70,7 +77,7 @@ static bool read_measurement(sqlite3_stmt *s, struct measurement *m)
 	m->m2 = sqlite3_column_double(s, 10);
 	m->first_unix_s = sqlite3_column_int64(s, 11);
 	m->last_unix_s = sqlite3_column_int64(s, 12);
-	return true;
+	return can_be(m);
 }
 
 static void bind_key(sqlite3_stmt *s, const struct measurement *m)
@@ -106,7 +113,8 @@ int record_measurement_add(
 	double delta;
 	int rc;
 
-	if (!*m->type || m->cores < 1 || !isfinite(value))
+	if (!*m->type || m->cores < 1 || !isfinite(value) ||
+		(unsigned int)m->kind >= MEASURED_COUNT)
 		return err_set(err, -EINVAL, "measurement of '%s' at %d cores: %g", m->type,
 			m->cores, value);
 	bind_key(find, m);
@@ -134,8 +142,7 @@ int record_measurement_add(
 
 int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err)
 {
-	if (!*m->type || m->cores < 1 || m->count < 1 || !isfinite(m->mean) || !(m->m2 >= 0) ||
-		!isfinite(m->m2) || (unsigned int)m->kind >= MEASURED_COUNT)
+	if (!can_be(m))
 		return err_set(err, -EINVAL, "measurement of '%s' at %d cores: %d intervals of %g",
 			m->type, m->cores, m->count, m->mean);
 	return put_measurement(r, m, err);

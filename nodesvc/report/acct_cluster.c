@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/record/summary.h"
+#include "nodesvc/report/acct_row.h"
 
 #define ARGS_MAX 32
 /* Between fields: a job name may hold anything that can be typed. */
@@ -174,7 +175,8 @@ static void add_number(struct json_object *o, const char *key, const char *text)
 	char *end;
 	double value = strtod(text, &end);
 
-	if (*text && !*end && isfinite(value))
+	if (*text && !*end && isfinite(value) &&
+		(!strstr(key, "unix_s") || acct_row_is_seconds(value)))
 		json_object_object_add(o, key, json_object_new_double_s(value, text));
 }
 

@@ -22,8 +22,12 @@ const char *html_text(struct json_object *row, const char *key)
 double html_number(struct json_object *row, const char *key)
 {
 	struct json_object *value = html_get(row, key);
+	double number = NAN;
 
-	return value ? json_object_get_double(value) : NAN;
+	if (json_object_is_type(value, json_type_double) ||
+		json_object_is_type(value, json_type_int))
+		number = json_object_get_double(value);
+	return isfinite(number) ? number : NAN;
 }
 
 static struct html_policy *find_policy(struct html_data *d, const char *name)

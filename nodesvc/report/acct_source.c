@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/ctl/client.h"
 #include "nodesvc/record/acct_query.h"
+#include "nodesvc/report/acct_row.h"
 
 int acct_source_store(const char *store, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err)
@@ -43,6 +44,12 @@ int acct_source_daemon(const char *socket_path, const char *filter,
 		!json_object_object_get_ex(root, "steps", &steps) ||
 		!json_object_is_type(steps, json_type_array))
 		rc = err_set(err, -EPROTO, "%s: the answer has no 'steps'", socket_path);
+	/* All first: half an answer is none. */
+	for (size_t i = 0; rc == 0 && i < json_object_array_length(steps); i++) {
+		rc = acct_row_check(json_object_array_get_idx(steps, i), err);
+		if (rc < 0)
+			err_wrap(err, rc, "%s: step %zu of the answer", socket_path, i + 1);
+	}
 	for (size_t i = 0; rc == 0 && i < json_object_array_length(steps); i++)
 		rc = row(json_object_to_json_string_ext(json_object_array_get_idx(steps, i),
 				 JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),

@@ -12,7 +12,8 @@
 int acct_source_store(const char *store, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err);
 
-/* ctl cmd=acct json=FILTER; the answer is {"steps": [row, ...]}. */
+/* ctl cmd=acct json=FILTER; the answer is {"steps": [row, ...]}. -EPROTO: a row is none
+ * (acct_row_check()); then @row is called for none. */
 int acct_source_daemon(const char *socket_path, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err);
 

@@ -10,6 +10,7 @@ libreport_la_SOURCES = \
 	nodesvc/report/acct_html_data.c nodesvc/report/acct_html_data.h \
 	nodesvc/report/acct_opts.c nodesvc/report/acct_opts.h \
 	nodesvc/report/acct_out.c nodesvc/report/acct_out.h \
+	nodesvc/report/acct_row.c nodesvc/report/acct_row.h \
 	nodesvc/report/acct_source.c nodesvc/report/acct_source.h \
 	nodesvc/report/acct_time.c nodesvc/report/acct_time.h
 # End of libreport_la_SOURCES

@@ -21,6 +21,8 @@
 #define PREFIX "exec:"
 /* A program that has seen the end of its input is given so long to end by itself. */
 #define END_MS 1000
+/* No status of waitpid()'s. */
+#define UNKNOWN (-1)
 
 static double timeout_s = 10;
 
@@ -111,16 +113,22 @@ static int start_process(struct policy *p, struct errbuf *err)
 	return 0;
 }
 
-/* Waits at most @ms for the end; true: it has ended, *ret_status tells how. */
+/*
+ * Waits at most @ms for the end; true: it has ended, *ret_status tells how, or is UNKNOWN: who
+ * started us may ignore SIGCHLD, and then the kernel keeps no status.
+ */
 static bool reap(struct policy *p, int ms, int *ret_status)
 {
 	int64_t until = now_ms() + ms;
+	pid_t rc;
 
-	while (waitpid(p->pid, ret_status, WNOHANG) == 0) {
+	while ((rc = waitpid(p->pid, ret_status, WNOHANG)) == 0) {
 		if (now_ms() >= until)
 			return false;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
+	if (rc < 0)
+		*ret_status = UNKNOWN;
 	p->pid = 0;
 	return true;
 }
@@ -150,7 +158,9 @@ static int has_ended(struct policy *p, struct errbuf *err)
 	int status;
 
 	if (reap(p, END_MS, &status)) {
-		if (WIFEXITED(status))
+		if (status == UNKNOWN)
+			snprintf(text, sizeof(text), "the program ended");
+		else if (WIFEXITED(status))
 			snprintf(text, sizeof(text), "the program ended with status %d",
 				WEXITSTATUS(status));
 		else

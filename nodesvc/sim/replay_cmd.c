@@ -30,6 +30,7 @@ static const char usage_text[] =
 	"  --json      print JSON\n";
 
 struct replay {
+	const char *command;       /* who asks, for messages: "replay" or "plan" */
 	const char *path, *policy; /* policy: instead of the recorded one; NULL */
 	struct trace_reader *reader;
 	const struct trace_head *head;
@@ -43,9 +44,9 @@ struct replay {
 	const char *ended;
 };
 
-static int failed(const char *text)
+static int failed(const struct replay *r, const char *text)
 {
-	fprintf(stderr, "colocsim replay: %s\n", text);
+	fprintf(stderr, "colocsim %s: %s\n", r->command, text);
 	return SIM_FAILED;
 }
 
@@ -133,7 +134,7 @@ static int replay_other(struct replay *r, const struct trace_record *rec)
 	if (rc) {
 		r->refused++;
 		differs(r, rec->line, "refused", why.text);
-		return rc == -ENODATA ? 0 : failed(why.text);
+		return rc == -ENODATA ? 0 : failed(r, why.text);
 	}
 	r->moves += r->plan.moves;
 	now = plan_to_exact_json(&r->plan, r->head->topo);
@@ -165,7 +166,7 @@ static int replay_all(struct replay *r)
 		int rc = trace_reader_next(r->reader, &rec, &err);
 
 		if (rc)
-			return failed(err.text);
+			return failed(r, err.text);
 		if (rec.kind == TRACE_ENDED) {
 			r->ended = rec.reason ? strcmp(rec.reason, "size") == 0 ? "size" : "closed"
 					      : NULL;
@@ -182,7 +183,7 @@ static int replay_all(struct replay *r)
 		if (rc && !*err.text)
 			return SIM_FAILED;
 		if (rc) {
-			fprintf(stderr, "colocsim replay: %s:%d: %s\n", r->path, rec.line,
+			fprintf(stderr, "colocsim %s: %s:%d: %s\n", r->command, r->path, rec.line,
 				err.text);
 			return SIM_FAILED;
 		}
@@ -244,12 +245,12 @@ static int replay_trace(struct replay *r)
 	int rc;
 
 	if (trace_reader_open(&r->reader, r->path, &err))
-		return failed(err.text);
+		return failed(r, err.text);
 	r->head = trace_reader_head(r->reader);
 	snprintf(r->recorded, sizeof(r->recorded), "%s", r->head->ruling.policy);
 	rc = make_engine(r, &r->ruling, &r->head->ruling, r->policy, &err);
 	if (rc && r->policy) {
-		fprintf(stderr, "colocsim replay: %s\n", err.text);
+		fprintf(stderr, "colocsim %s: %s\n", r->command, err.text);
 		return SIM_USAGE;
 	}
 	if (!rc && r->head->fallback.policy)
@@ -257,7 +258,7 @@ static int replay_trace(struct replay *r)
 	if (!rc)
 		rc = plan_init(&r->plan, r->head->max_jobs, &err);
 	if (rc) {
-		fprintf(stderr, "colocsim replay: %s:1: %s\n", r->path, err.text);
+		fprintf(stderr, "colocsim %s: %s:1: %s\n", r->command, r->path, err.text);
 		return SIM_FAILED;
 	}
 	r->plan.want_explain = r->head->want_explain;
@@ -300,13 +301,13 @@ static int print_last_plan(const struct replay *r, bool explain)
 
 int sim_plan_trace(const char *path, const char *policy, bool explain)
 {
-	struct replay r = {.path = path, .policy = policy};
+	struct replay r = {.command = "plan", .path = path, .policy = policy};
 	int rc = replay_trace(&r);
 
 	if (rc == SIM_OK && r.decisions == 0)
-		rc = failed("no decision in it");
+		rc = failed(&r, "no decision in it");
 	if (rc == SIM_OK && r.policy && !r.has_plan)
-		rc = failed(r.first);
+		rc = failed(&r, r.first);
 	if (rc == SIM_OK)
 		rc = print_last_plan(&r, explain);
 	if (rc == SIM_OK && !r.policy && !r.last_same) {
@@ -327,7 +328,7 @@ int sim_replay(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct replay r = {0};
+	struct replay r = {.command = "replay"};
 	bool json = false;
 	int c, rc;
 

@@ -214,16 +214,21 @@ struct job_text {
 	struct levers levers;
 };
 
-/* "0-3,8": numbers of ways */
+/* "0-3,8": numbers of ways of the machine's */
 static int read_ways(struct reader *r, yaml_node_t *node, void *object)
 {
+	const struct workload *w = r->document;
 	struct job_text *j = object;
 	const char *text = keys_text(node);
+	char expected[80];
 	struct coreset ways;
 
 	if (!text || coreset_parse(&ways, text, NULL) || coreset_is_empty(&ways) ||
-		coreset_next(&ways, 32) >= 0)
-		return keys_refuse_value(r, node, "llc_ways", "list of ways (\"0-3\"), below 32");
+		coreset_next(&ways, w->machine.llc_ways) >= 0) {
+		snprintf(expected, sizeof(expected), "a list of the machine's %d ways (\"0-%d\")",
+			w->machine.llc_ways, w->machine.llc_ways - 1);
+		return keys_refuse_value(r, node, "llc_ways", expected);
+	}
 	j->levers.ways = (uint32_t)ways.w[0];
 	return 0;
 }

@@ -1,6 +1,6 @@
 # The actuator against the kernel; root only, so not in TESTS: contrib/runtests runs LIVE_TESTS.
-check_PROGRAMS += tests/live/live_actuate tests/live/live_levels
-LIVE_TESTS += tests/live/live_actuate tests/live/live_levels
+check_PROGRAMS += tests/live/live_actuate tests/live/live_levels tests/live/live_out
+LIVE_TESTS += tests/live/live_actuate tests/live/live_levels tests/live/live_out
 tests_live_live_actuate_SOURCES = \
 	tests/live/live_actuate.c tests/live/live_actuate.h \
 	tests/live/live_actuate_restore.c \
@@ -14,3 +14,9 @@ tests_live_live_levels_SOURCES = \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
 tests_live_live_levels_CFLAGS = $(UNIT_CFLAGS)
 tests_live_live_levels_LDADD = libactuate.la libcommon.la $(CHECK_LIBS) -lpthread
+tests_live_live_out_SOURCES = \
+	tests/live/live_out.c \
+	tests/live/step_fixture.c tests/live/step_fixture.h \
+	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
+tests_live_live_out_CFLAGS = $(UNIT_CFLAGS)
+tests_live_live_out_LDADD = libactuate.la libcommon.la $(CHECK_LIBS) -lpthread

@@ -104,6 +104,27 @@ START_TEST(threads_that_do_not_follow_are_an_error_and_undone)
 }
 END_TEST
 
+START_TEST(a_failed_move_out_of_the_job_leaves_nothing)
+{
+	/* The hierarchy's memory nodes cannot be read: no directory of ours can be made. */
+	actuate_allow_outside(act, true);
+	fstree_put(&tree, JOB "/cpuset.cpus", "0-3\n");
+	ck_assert_int_eq(apply("9"), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(err.text, "cg/cpuset.mems"));
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	ck_assert(!fsroot_exists(&tree.root, "cg/coloc"));
+	/* What was ours before is still to be put back. */
+	ck_assert_int_eq(ledger_add(ledger,
+				 &(struct ledger_cpuset){.path = STEP,
+					 .inode = (uint64_t)fsroot_inode(&tree.root, STEP),
+					 .cpus = "0-3"},
+				 NULL, 0, &err),
+		0);
+	ck_assert_int_eq(apply("9"), -ENOENT);
+	ck_assert_int_gt(ledger_count(ledger), 0);
+}
+END_TEST
+
 START_TEST(a_cpuset_that_reads_nonsense_is_named)
 {
 	fstree_put(&tree, STEP "/cpuset.cpus", "none\n");
@@ -172,6 +193,10 @@ int main(void)
 	tcase_add_test(tc, another_value_than_written_is_an_error_with_both);
 	tcase_add_test(tc, threads_that_do_not_follow_are_an_error_and_undone);
 	tcase_add_test(tc, a_cpuset_that_reads_nonsense_is_named);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("a step that cannot be moved out is where it was");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, a_failed_move_out_of_the_job_leaves_nothing);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("originals are never dropped without being put back");
 	tcase_add_checked_fixture(tc, setup, teardown);

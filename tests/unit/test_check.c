@@ -342,6 +342,21 @@ START_TEST(envelope_decides_whether_jobs_share)
 }
 END_TEST
 
+START_TEST(last_line_that_goes_on_is_read)
+{
+	struct slurm_conf *c = NULL;
+	struct errbuf err = {""};
+
+	put("etc/slurm/slurm.conf", "SelectType=\\\nselect/linear\nProctrackType=proctrack/cgroup "
+				    "\\\nTaskPlugin=task/cgroup\\");
+	ck_assert_int_eq(slurm_conf_load(&c, tmp.dir, 200, &err), 0);
+	ck_assert_str_eq(slurm_conf_get(c, "SelectType"), "select/linear");
+	ck_assert_str_eq(slurm_conf_get(c, "ProctrackType"), "proctrack/cgroup");
+	ck_assert_str_eq(slurm_conf_get(c, "TaskPlugin"), "task/cgroup");
+	slurm_conf_free(c);
+}
+END_TEST
+
 /* A program of that name on PATH that does @script. */
 static void stand_in(const char *name, const char *script)
 {
@@ -497,6 +512,7 @@ int main(void)
 	tcase_add_test(t, store_open_to_others_is_told);
 	t = tcase(s, "envelope: node needs no partition with FORCE");
 	tcase_add_loop_test(t, envelope_decides_whether_jobs_share, 0, COUNT(ENVELOPE));
+	tcase_add_test(t, last_line_that_goes_on_is_read);
 	t = tcase(s, "a controller that is away holds nobody up for long");
 	tcase_add_test(t, silent_controller_is_left_after_its_time);
 	tcase_add_test(t, refusing_controller_is_quoted);

@@ -509,6 +509,70 @@ START_TEST(daemon_nonsense_is_told)
 }
 END_TEST
 
+static const struct {
+	const char *row, *text;
+} NO_ROW[] = {
+	{"1", "no object"},
+	{"null", "no object"},
+	{"[]", "no object"},
+	{"{\"partners\":\"42.0\"}", "'partners': \"42.0\" is not a list of texts"},
+	{"{\"partners\":[1]}", "'partners': [1] is not a list of texts"},
+	{"{\"coreset_history\":{}}", "'coreset_history': {} is not a list of texts"},
+	{"{\"samples\":[null]}", "'samples': [null] is not a list of objects with times"},
+	{"{\"phase_changes\":[{\"unix_s\":1e300}]}",
+		"'phase_changes': [{\"unix_s\":1e300}] is not a list of objects with times"},
+	{"{\"coreset_changes\":{}}", "'coreset_changes': {} is not a list"},
+	{"{\"sample_sources\":[]}", "'sample_sources': [] is not an object"},
+	{"{\"start_unix_s\":1,\"elapsed_s\":1e999}", "is not seconds"},
+	{"{\"start_unix_s\":-1e12}", "'start_unix_s': -1e12 is not seconds"},
+	{"{\"end_unix_s\":\"now\"}", "'end_unix_s': \"now\" is not seconds"},
+	{"{\"unmeasured_to_unix_s\":NaN}", "'unmeasured_to_unix_s': NaN is not seconds"},
+	{"{\"rebinds\":9223372036854775807}", "'rebinds': 9223372036854775807 is not a count"},
+	{"{\"moves\":0.5}", "'moves': 0.5 is not a count"},
+	{"{\"exit_status\":256}", "'exit_status': 256 is not a count"},
+};
+
+/* Whatever listens at that socket. */
+START_TEST(daemon_rows_are_checked)
+{
+	static const char *const FORMS[] = {"", "-X", "--html", "--csv", "--json"};
+
+	for (size_t i = 0; i < sizeof(FORMS) / sizeof(FORMS[0]); i++) {
+		char args[64], more[200], want[200];
+		pid_t pid;
+
+		snprintf(more, sizeof(more), "%s]}", NO_ROW[_i].row);
+		pid = serve("{\"steps\":[{\"id\":\"41.0\",\"job_id\":41},", more, "0", NULL);
+		snprintf(args, sizeof(args), "-j 41 %s", FORMS[i]);
+		ck_assert_msg(run_socket(args) == 1, "%s: %s", args, cli_output);
+		snprintf(want, sizeof(want), "/sock: step 2 of the answer: ");
+		ck_assert_msg(strstr(cli_output, want) != NULL, "%s: %s", args, cli_output);
+		ck_assert_msg(
+			strstr(cli_output, NO_ROW[_i].text) != NULL, "%s: %s", args, cli_output);
+		ck_assert(strncmp(cli_output, "colocacct: error: ", 18) == 0);
+		waitpid(pid, NULL, 0);
+		unlink(tmpdir_path(&tmp, "sock"));
+	}
+}
+END_TEST
+
+START_TEST(figures_that_are_none_are_not_drawn)
+{
+	pid_t pid = serve("{\"steps\":[{\"id\":\"41.0\",\"start_unix_s\":1,\"elapsed_s\":9,"
+			  "\"rebinds\":0,\"coreset\":\"0\",\"policy\":\"fair\",\"samples\":[{",
+		"\"unix_s\":2,\"loads_per_s\":Infinity}],\"gain_placement\":\"inf\","
+		"\"gain_placement_lo\":1,\"gain_placement_hi\":NaN}]}",
+		"0", NULL);
+
+	ck_assert_int_eq(run_socket("-j 41 --html"), 0);
+	ck_assert_ptr_nonnull(strstr(cli_output, "Not measured."));
+	ck_assert_ptr_nonnull(strstr(cli_output, "No signals are recorded"));
+	ck_assert_ptr_null(strstr(cli_output, ":nan"));
+	ck_assert_ptr_null(strstr(cli_output, " nan"));
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 START_TEST(daemon_refusal_is_told)
 {
 	pid_t pid = serve("", "", "1", "accounting is off");
@@ -555,7 +619,10 @@ int main(void)
 	t = tcase(s, "users get their rows from the daemon");
 	tcase_add_test(t, daemon_gives_rows_in_pieces);
 	tcase_add_test(t, daemon_nonsense_is_told);
+	tcase_add_test(t, figures_that_are_none_are_not_drawn);
 	tcase_add_test(t, daemon_refusal_is_told);
+	t = tcase(s, "a row that is none is refused by name");
+	tcase_add_loop_test(t, daemon_rows_are_checked, 0, COUNT(NO_ROW));
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

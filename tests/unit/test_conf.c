@@ -96,6 +96,9 @@ START_TEST(every_kind_of_value_is_read)
 }
 END_TEST
 
+#define TEN  "0123456789"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456" /* with a '/' 128 */
+
 static const struct {
 	const char *text, *says;
 } refused[] = {
@@ -113,6 +116,19 @@ static const struct {
 	{"allow_policies: lira\n", "key 'allow_policies': want a list"},
 	{"launch_env: yes\n", "key 'launch_env': want a mapping"},
 	{"launch_env:\n  openmp: {PATH: /}\n", ":2: key 'launch_env.openmp': 'PATH' is not a var"},
+	{"launch_env:\n  openmp:\n    KMP_BLOCKTIME: 1\n    GOMP_SPINCOUNT: 1\n    KMP_BLOCKTIME: "
+	 "2\n",
+		":5: key 'launch_env.openmp': 'KMP_BLOCKTIME' stands on line 3 already"},
+	{"launch_env:\n  openmpi: {OMPI_MCA_mpi_yield_when_idle: 1, OMPI_MCA_mpi_yield_when_idle: "
+	 "1}\n",
+		":2: key 'launch_env.openmpi': 'OMPI_MCA_mpi_yield_when_idle' stands on line 2 "
+		"already"},
+	{"policy_options:\n  lira: {tie: first}\n  fair: {}\n  lira: {tie: last}\n",
+		":4: key 'policy_options': 'lira.tie' stands on line 2 already"},
+	{"launch_env:\n  omp_library: /" LONG "\n",
+		":2: key 'launch_env.omp_library': empty or longer than 127"},
+	{"launch_env: {omp_library: lib.so}\n",
+		"key 'launch_env.omp_library': 'lib.so' is neither auto nor an absolute path"},
 	{"launch_env:\n  speed: 1\n", ":2: unknown key 'launch_env.speed'"},
 	{"policy: [a]\n", "key 'policy': want one value"},
 	{"- a\n", "want key: value"},

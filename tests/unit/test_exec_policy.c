@@ -117,6 +117,18 @@ START_TEST(a_program_that_fails_is_told_and_ended)
 }
 END_TEST
 
+/* Then the kernel keeps no exit status for anybody. */
+START_TEST(an_ignored_sigchld_makes_no_status_up)
+{
+	int rc = cli_shell("printf '%s' '" TWO "' | env --ignore-signal=CHLD \"$B/colocsim\" plan "
+			   "--policy='exec:exit 3' --topology='pack:2 core:2' --jobs=- --json");
+
+	ck_assert_msg(rc == 1, "%d: %s", rc, cli_output);
+	ck_assert_msg(
+		strstr(cli_output, "answer 1: the program ended\n") != NULL, "got: %s", cli_output);
+}
+END_TEST
+
 /* What it reads: the machine first, then views that `colocsim plan` reads, with seed and version.
  */
 START_TEST(it_reads_the_machine_then_views)
@@ -186,6 +198,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, a_program_that_fails_is_told_and_ended, 0,
 		(int)(sizeof(failures) / sizeof(failures[0])));
+	tcase_add_test(tc, an_ignored_sigchld_makes_no_status_up);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("it is told the machine, then views as colocsim plan reads them");
 	tcase_add_test(tc, it_reads_the_machine_then_views);

@@ -27,7 +27,7 @@ static struct ledger *ledger;
 static struct actuate *act;
 static struct errbuf err;
 static struct step_cgroup step;
-static pid_t child;
+static pid_t child, more[3]; /* more: processes beside it, as far as a test lists them */
 static const struct coreset all = {{3}};
 
 static void open_all(const char *mountinfo)
@@ -36,7 +36,29 @@ static void open_all(const char *mountinfo)
 	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(actuate_open(&act, &tree.root, ledger, &all, &err), 0);
 	memset(&step, 0, sizeof(step));
+	memset(more, 0, sizeof(more));
 	child = 0;
+}
+
+static void put_stat(pid_t pid, pid_t ppid, uint64_t start)
+{
+	char path[64], text[160];
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)pid, (int)pid);
+	snprintf(text, sizeof(text), "%d (app) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %llu\n",
+		(int)pid, (int)ppid, (unsigned long long)start);
+	fstree_put(&tree, path, text);
+}
+
+static pid_t fork_one(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
 }
 
 static void list_child(uint64_t start)
@@ -46,12 +68,26 @@ static void list_child(uint64_t start)
 	snprintf(text, sizeof(text), "%d\n", (int)child);
 	fstree_put(&tree, V1 "/tasks", text);
 	fstree_put(&tree, V1 "/cgroup.procs", text);
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
-	snprintf(text, sizeof(text), "%d (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %llu\n",
-		(int)child, (unsigned long long)start);
-	fstree_put(&tree, path, text);
+	put_stat(child, 1, start);
 	snprintf(path, sizeof(path), "proc/%d/autogroup", (int)child);
 	fstree_put(&tree, path, "/autogroup-1 nice 3\n");
+}
+
+/* One more process of the step, forked by @parent. */
+static pid_t list_more(int i, pid_t parent, int policy)
+{
+	const struct sched_param none = {.sched_priority = 0};
+	char text[80] = "";
+
+	more[i] = fork_one();
+	ck_assert_int_eq(sched_setscheduler(more[i], policy, &none), 0);
+	put_stat(more[i], parent, 200 + (uint64_t)i);
+	for (int k = -1; k <= i; k++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%d\n",
+			(int)(k < 0 ? child : more[k]));
+	fstree_put(&tree, V1 "/tasks", text);
+	fstree_put(&tree, V1 "/cgroup.procs", text);
+	return more[i];
 }
 
 static void setup_v1(void)
@@ -61,11 +97,7 @@ static void setup_v1(void)
 	open_all("32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	strcpy(step.step_path, V1);
 	strcpy(step.job_path, "sys/fs/cgroup/cpuset/slurm_n1/uid_0/job_7");
-	child = fork();
-	if (child == 0) {
-		pause();
-		_exit(0);
-	}
+	child = fork_one();
 	list_child(100);
 }
 
@@ -80,12 +112,19 @@ static void setup_v2(void)
 	strcpy(step.job_path, V2);
 }
 
+static void end_one(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void teardown(void)
 {
-	if (child > 0) {
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-	}
+	end_one(child);
+	for (int i = 0; i < 3; i++)
+		end_one(more[i]);
 	actuate_close(act);
 	ledger_close(ledger);
 	fstree_remove(&tree);
@@ -138,6 +177,38 @@ START_TEST(own_idle_thread_is_no_business_of_ours)
 	ck_assert_int_eq(ledger_count(ledger), 0);
 	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+}
+END_TEST
+
+/* As in "srun sh -c 'solver & chrt -i 0 watcher'". */
+START_TEST(own_idle_thread_beside_others_stays_idle)
+{
+	pid_t own = list_more(0, 1, SCHED_IDLE);
+
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(sched_getscheduler(own), SCHED_IDLE);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+START_TEST(newborn_comes_back_as_what_forked_it)
+{
+	const struct sched_param none = {.sched_priority = 0};
+	pid_t own = list_more(0, 1, SCHED_IDLE), of_own, of_child;
+
+	ck_assert_int_eq(sched_setscheduler(child, SCHED_BATCH, &none), 0);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	of_own = list_more(1, own, SCHED_IDLE);
+	of_child = list_more(2, child, SCHED_IDLE);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0); /* theirs is not a first choice */
+	ck_assert_int_eq(idle_restore_all(act, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(of_own), SCHED_IDLE);
+	ck_assert_int_eq(sched_getscheduler(of_child), SCHED_BATCH);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_BATCH);
 }
 END_TEST
 
@@ -242,8 +313,36 @@ START_TEST(thread_of_another_class_is_left_alone)
 	ck_assert(t[0].fixed);
 	ck_assert_int_eq(classes_set(t, false, &err), 0);
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
 	ck_assert_int_eq(ledger_count(ledger), 0);
 	free(t);
+}
+END_TEST
+
+START_TEST(idle_thread_and_its_newborn_stay_so_beside_low_ones)
+{
+	pid_t own = list_more(0, 1, SCHED_IDLE), of_own, of_child;
+	struct class_thread *t, *again;
+	int n, n_again;
+
+	ck_assert_int_eq(classes_list(act, &step, NULL, 0, &t, &n, &err), 0);
+	ck_assert_int_eq(n, 2);
+	for (int i = 0; i < n; i++)
+		ck_assert_int_eq(classes_set(&t[i], true, &err), 0);
+	of_own = list_more(1, own, SCHED_IDLE);
+	of_child = list_more(2, child, SCHED_IDLE);
+	ck_assert_int_eq(classes_list(act, &step, t, n, &again, &n_again, &err), 0);
+	ck_assert_int_eq(n_again, 4);
+	for (int i = 0; i < n_again; i++)
+		ck_assert_int_eq(again[i].fixed, again[i].tid == own || again[i].tid == of_own);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(sched_getscheduler(of_child), SCHED_OTHER);
+	ck_assert_int_eq(sched_getscheduler(own), SCHED_IDLE);
+	ck_assert_int_eq(sched_getscheduler(of_own), SCHED_IDLE);
+	free(t);
+	free(again);
 }
 END_TEST
 
@@ -317,6 +416,8 @@ int main(void)
 	tcase_add_test(tc, threads_are_idle_and_back);
 	tcase_add_test(tc, batch_policy_comes_back_as_it_was);
 	tcase_add_test(tc, own_idle_thread_is_no_business_of_ours);
+	tcase_add_test(tc, own_idle_thread_beside_others_stays_idle);
+	tcase_add_test(tc, newborn_comes_back_as_what_forked_it);
 	tcase_add_test(tc, reused_thread_id_is_not_touched);
 	tcase_add_test(tc, without_a_ledger_nothing_is_changed);
 	suite_add_tcase(s, tc);
@@ -324,6 +425,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup_v1, teardown);
 	tcase_add_test(tc, one_thread_is_low_and_back);
 	tcase_add_test(tc, thread_of_another_class_is_left_alone);
+	tcase_add_test(tc, idle_thread_and_its_newborn_stay_so_beside_low_ones);
 	tcase_add_test(tc, newborn_of_a_low_thread_comes_back_too);
 	tcase_add_test(tc, classes_without_a_ledger_are_not_changed);
 	tcase_add_test(tc, look_tells_who_wants_a_core);

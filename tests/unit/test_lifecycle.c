@@ -529,6 +529,50 @@ START_TEST(policy_that_goes_by_signals_decides_at_each_tick)
 }
 END_TEST
 
+static int keep_message(const struct registration *reg, void *arg)
+{
+	struct msg *m = arg;
+
+	ck_assert_uint_le(reg->message_len, sizeof(m->buf));
+	memcpy(m->buf, reg->message, reg->message_len);
+	m->len = reg->message_len;
+	return 0;
+}
+
+/* A registration that is longer than a message is none for the next daemon. */
+START_TEST(a_release_fits_into_the_longest_message)
+{
+	static char name[MSG_MAX];
+	static struct msg kept;
+	struct errbuf err = {""};
+	struct step *s;
+	size_t len;
+
+	for (size_t left = 0; left < 20; left += 4) {
+		msg_init(&in, "step_start");
+		msg_putf(&in, "job", "%zu", left + 1);
+		msg_put(&in, "step", "0");
+		msg_put(&in, "uid", "0");
+		msg_put(&in, "ntasks", "1");
+		len = MSG_MAX - in.len - strlen("name=") - 1 - left;
+		memset(name, 'x', len);
+		strcpy(name + len - strlen("/bin/app"), "/bin/app");
+		msg_put(&in, "name", name);
+		ck_assert(!in.overflow);
+		ck_assert_uint_eq(in.len, MSG_MAX - left);
+		ck_assert_str_eq(go(), "step_ok");
+		s = jobs_find(&d.jobs, (uint32_t)left + 1, 0, 0);
+		adopt_mark_released(&d, s);
+		ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
+		ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
+		ck_assert_str_eq(msg_get(&kept, "released"), "1");
+		ck_assert_str_eq(strrchr(msg_get(&kept, "name"), '/'), "/app");
+		ck_assert_str_eq(msg_get(&kept, "ntasks"), "1");
+		finish((uint32_t)left + 1, 0);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lifecycle");
@@ -545,6 +589,7 @@ int main(void)
 	tcase_add_test(tc, every_step_is_accounted_once);
 	tcase_add_test(tc, clock_that_is_set_is_no_part_of_a_steps_time);
 	tcase_add_test(tc, rows_that_a_full_store_undid_are_written_once_there_is_room);
+	tcase_add_test(tc, a_release_fits_into_the_longest_message);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("one policy rules the set");
 	tcase_add_checked_fixture(tc, setup, teardown);

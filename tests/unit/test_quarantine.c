@@ -397,6 +397,26 @@ START_TEST(who_stands_in_for_a_quarantined_policy_is_not_tried)
 }
 END_TEST
 
+START_TEST(a_fallback_that_does_not_decide_holds_nobody)
+{
+	struct quarantine_says says;
+	struct step *a = start(1, "lmp");
+
+	start(2, "gmx");
+	windows(0.7, 6); /* fair's, which stands in where spread cannot */
+	tick();
+	quarantine_say(&d, &says);
+	ck_assert(says.held);
+	ck_assert_ptr_eq(says.set, only());
+	rule("spread");
+	ck_assert(!a->held);
+	quarantine_say(&d, &says);
+	ck_assert_ptr_null(says.set);
+	ck_assert(!says.held);
+	ck_assert_int_eq(says.judged.verdict, VERDICT_UNKNOWN);
+}
+END_TEST
+
 START_TEST(options_of_the_configuration_are_part_of_the_policy)
 {
 	struct step *a;
@@ -609,6 +629,7 @@ int main(void)
 		a_good_policy_and_a_small_loss_are_left_alone,
 		a_set_in_quarantine_is_left_alone_from_its_start, other_company_is_another_set,
 		quarantine_is_the_policys_own, the_fallback_is_judged_for_itself,
+		a_fallback_that_does_not_decide_holds_nobody,
 		who_stands_in_for_a_quarantined_policy_is_not_tried,
 		options_of_the_configuration_are_part_of_the_policy);
 	ADD(s, "a quarantine lasts its time", a_restart_forgets_nothing,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "nodesvc/record/record_internal.h"
 #include "tests/unit/record_db.h"
 
 static struct profile profile(const char *type, const char *user, int threads, const char *node)
@@ -187,6 +188,53 @@ START_TEST(measurements_of_one_kind_become_mean_and_spread)
 }
 END_TEST
 
+static int count_measurement(const struct measurement *m, void *arg)
+{
+	ck_assert_str_ne(measured_name(m->kind), "?");
+	++*(int *)arg;
+	return 0;
+}
+
+/* One row of a store that is another's, or damaged. */
+static const char *const strange[] = {
+	"'lmp', 'ada', '', 2, -1, 'progress_per_s', 'steps', 'app', 3, 5, 1, 1, 2",
+	"'lmp', 'ada', '', 2, 3, 'progress_per_s', 'steps', 'app', 3, 5, 1, 1, 2",
+	"'lmp', 'ada', '', 2, 0, 'karma', 'steps', 'app', 3, 5, 1, 1, 2",
+	"'lmp', 'ada', '', 2, 0, 'progress_per_s', 'steps', 'app', -1, 5, 1, 1, 2",
+	"'lmp', 'ada', '', 2, 0, 'progress_per_s', 'steps', 'app', 3, 9e999, 1, 1, 2",
+	"'lmp', 'ada', '', 2, 0, 'progress_per_s', 'steps', 'app', 3, 5, -1, 1, 2",
+	"'lmp', 'ada', '', 0, 0, 'progress_per_s', 'steps', 'app', 3, 5, 1, 1, 2",
+};
+
+START_TEST(measurements_that_cannot_be_are_passed_over)
+{
+	struct measurement m = {.type = "lmp",
+		.user = "ada",
+		.cores = 2,
+		.signal = SIGNAL_PROGRESS,
+		.unit = "steps",
+		.source = "app",
+		.last_unix_s = 100};
+	char sql[256];
+	int n = 0;
+
+	snprintf(sql, sizeof(sql), "INSERT INTO measurement VALUES (%s)", strange[_i]);
+	ck_assert_int_eq(sqlite3_exec(record->db, sql, NULL, NULL, NULL), SQLITE_OK);
+	ck_assert_int_eq(
+		record_measurement_list(record, NULL, NULL, count_measurement, &n, &err), 0);
+	ck_assert_int_eq(n, 0);
+	/* Nor is anything added to it. */
+	ck_assert_int_eq(record_measurement_add(record, &m, 7, &err), 0);
+	ck_assert_int_eq(
+		record_measurement_list(record, "lmp", "ada", keep_measurement, &m, &err), 0);
+	ck_assert_int_eq(m.count, 1);
+	ck_assert_double_eq(m.mean, 7);
+	m.kind = (enum measured) - 1;
+	ck_assert_int_eq(record_measurement_add(record, &m, 7, &err), -EINVAL);
+	ck_assert_int_eq(record_measurement_put(record, &m, &err), -EINVAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("record_profile");
@@ -201,5 +249,7 @@ int main(void)
 	tcase_add_test(t, list_and_remove_by_type_and_user);
 	t = record_db_tcase(s, "measurements of intervals add up");
 	tcase_add_test(t, measurements_of_one_kind_become_mean_and_spread);
+	t = record_db_tcase(s, "measurements that cannot be are passed over");
+	tcase_add_loop_test(t, measurements_that_cannot_be_are_passed_over, 0, COUNT(strange));
 	return record_db_run(s);
 }

@@ -49,7 +49,7 @@ START_TEST(whole_file_is_read_with_units)
 			  "    utilization: [[2, 0.9], [8, 0.5]]\n"
 			  "jobs:\n"
 			  "  - {program: b, count: 2, arrival_s: 1.5, threads: 4}\n"
-			  "  - {program: a, runs: 1}\n",
+			  "  - {program: a, runs: 1, llc_ways: \"0-2,19\"}\n",
 			&w, &err) == 0,
 		"%s", err.text);
 	ck_assert_str_eq(w->topology, "pack:4 core:2");
@@ -71,6 +71,7 @@ START_TEST(whole_file_is_read_with_units)
 	ck_assert_ptr_eq(w->job[0].program, &w->program[1]);
 	ck_assert_double_eq(w->job[1].arrival_s, 1.5);
 	ck_assert_int_eq(w->job[2].runs, 1);
+	ck_assert_uint_eq(w->job[2].levers.ways, 0x80007);
 	free(w);
 }
 END_TEST
@@ -102,6 +103,13 @@ static const struct {
 		"FILE:5: job: program 'b' is not among the programs above"},
 	{HEAD "jobs:\n  - {program: a, count: 300}\n",
 		"FILE:5: count: '300': a whole number of 1 to 256 expected"},
+	{HEAD "jobs:\n  - {program: a, llc_ways: 0-20}\n",
+		"FILE:5: llc_ways: '0-20': a list of the machine's 20 ways (\"0-19\") expected"},
+	{HEAD "jobs:\n  - {program: a, llc_ways: none}\n",
+		"FILE:5: llc_ways: 'none': a list of the machine's 20 ways (\"0-19\") expected"},
+	{HEAD "jobs:\n  - program: a\n    llc_ways: [1]\n",
+		"FILE:6: llc_ways: '(not a value)': a list of the machine's 20 ways (\"0-19\") "
+		"expected"},
 	{HEAD "jobs: [{program: a, count: 200}, {program: a, count: 200}]\n",
 		"FILE:4: too many jobs (256)"},
 };

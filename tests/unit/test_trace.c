@@ -295,6 +295,27 @@ START_TEST(other_policy_is_asked_and_labelled)
 }
 END_TEST
 
+/* `colocsim plan` of a trace goes the way of replay, and speaks for itself. */
+START_TEST(plan_of_a_trace_names_itself)
+{
+	char line[256];
+
+	record(8, 0);
+	snprintf(line, sizeof(line), "plan --policy=nobody --jobs=%s", path);
+	ck_assert_int_eq(cli_run("colocsim", line), 2);
+	assert_output("colocsim plan: unknown policy 'nobody'");
+	snprintf(line, sizeof(line), "{ head -n 3 %s; echo x; } >%s.cut", path, path);
+	ck_assert_int_eq(cli_shell(line), 0);
+	snprintf(line, sizeof(line), "plan --jobs=%s.cut", path);
+	ck_assert_int_eq(cli_run("colocsim", line), 1);
+	assert_output("colocsim plan: ");
+	assert_output(".cut:4: ");
+	ck_assert_ptr_null(strstr(cli_output, "replay"));
+	snprintf(line, sizeof(line), "rm %s.cut", path);
+	ck_assert_int_eq(cli_shell(line), 0);
+}
+END_TEST
+
 /* The lines of the trail up to decision @to, in pages of @bytes, as text; the number of pages. */
 static int trail_text(uint64_t to, size_t bytes, char *ret, size_t size)
 {
@@ -607,6 +628,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, recorded_decisions_replay_identically);
 	tcase_add_test(t, other_policy_is_asked_and_labelled);
+	tcase_add_test(t, plan_of_a_trace_names_itself);
 	tcase_add_test(t, new_engine_in_the_middle_is_made_again);
 	suite_add_tcase(s, t);
 

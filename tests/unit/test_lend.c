@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * In which order a donee becomes idle and wider, and narrower and as it was, also where the kernel
+ * refuses one of them. The actuator is the test's; tests/live/lend.sh has a true one.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/actuate/idle.h"
+#include "nodesvc/daemon.h"
+#include "nodesvc/log.h"
+#include "nodesvc/place.h"
+
+static struct daemon d;
+static struct step *s;
+static char did[256]; /* "idle 0-1 0 wake " */
+static int fails[4];  /* the applies to come: 0 or -errno */
+static int n_applies, idle_rc;
+static struct errbuf err;
+
+const struct actuate_ops *__wrap_actuate_get_ops(const struct actuate *a);
+int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *why);
+int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why);
+
+static void note(const char *what)
+{
+	snprintf(did + strlen(did), sizeof(did) - strlen(did), "%s ", what);
+}
+
+static int fake_apply(struct actuate *a, const struct step_cgroup *g, const struct coreset *set,
+	struct actuate_result *ret, struct errbuf *why)
+{
+	int rc = n_applies < 4 ? fails[n_applies] : 0;
+	char text[CORESET_STR_MAX];
+
+	(void)a, (void)g;
+	n_applies++;
+	note(coreset_format(set, text, sizeof(text)));
+	if (rc < 0)
+		return err_set(why, rc, "the kernel says no");
+	*ret = (struct actuate_result){.coreset = *set};
+	return 0;
+}
+
+static int fake_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why)
+{
+	(void)a, (void)g, (void)why;
+	note("restore");
+	return 0;
+}
+
+const struct actuate_ops *__wrap_actuate_get_ops(const struct actuate *a)
+{
+	static const struct actuate_ops fake = {
+		.name = "fake", .apply = fake_apply, .restore = fake_restore};
+
+	(void)a;
+	return &fake;
+}
+
+int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *why)
+{
+	(void)a, (void)g;
+	note("idle");
+	return idle_rc < 0 ? err_set(why, idle_rc, "no such control") : 0;
+}
+
+int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why)
+{
+	(void)a, (void)g, (void)why;
+	note("wake");
+	return 0;
+}
+
+static void set(struct coreset *ret, const char *text)
+{
+	ck_assert_int_eq(coreset_parse(ret, text, NULL), 0);
+}
+
+/* A placed step on core 0. */
+static void setup(void)
+{
+	memset(&d, 0, sizeof(d));
+	memset(fails, 0, sizeof(fails));
+	n_applies = idle_rc = 0;
+	*did = '\0';
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(&d.conf);
+	s = jobs_add(&d.jobs, 1, 0, 0);
+	ck_assert_ptr_nonnull(s);
+	s->located = true;
+	s->status = STATUS_PLACED;
+	set(&s->coreset, "0");
+}
+
+static void teardown(void)
+{
+	jobs_done(&d.jobs);
+}
+
+static void lend(const char *cores)
+{
+	set(&s->lent_wanted, cores);
+	s->lent_changed_ns = -INT64_C(10000000000);
+	lend_update(&d);
+}
+
+START_TEST(idle_then_wider_and_back_in_the_other_order)
+{
+	lend("1");
+	lend("1-2");
+	lend("");
+	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 wake ");
+	ck_assert(coreset_is_empty(&s->lent));
+	ck_assert(!s->lent_failed);
+}
+END_TEST
+
+START_TEST(a_loan_that_fails_at_once_ends_idle)
+{
+	fails[0] = -EBUSY;
+	lend("1");
+	ck_assert_str_eq(did, "idle 0-1 wake "); /* an apply that fails has left it on core 0 */
+	ck_assert(s->lent_failed);
+	ck_assert_str_eq(s->reason, "borrows no cores: the kernel says no");
+	lend("2");
+	ck_assert_str_eq(did, "idle 0-1 wake ");
+}
+END_TEST
+
+START_TEST(without_idle_nothing_is_borrowed)
+{
+	idle_rc = -ENOTSUP;
+	lend("1");
+	ck_assert_str_eq(did, "idle wake ");
+	ck_assert_str_eq(s->reason, "borrows no cores: no such control");
+}
+END_TEST
+
+START_TEST(a_loan_that_fails_later_is_given_back_while_idle)
+{
+	lend("1");
+	fails[1] = -EBUSY;
+	lend("1-2");
+	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 wake ");
+	ck_assert(coreset_is_empty(&s->lent));
+}
+END_TEST
+
+START_TEST(who_does_not_leave_foreign_cores_stays_idle)
+{
+	lend("1");
+	fails[1] = fails[2] = -EBUSY;
+	lend("1-2");
+	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 ");
+	ck_assert_str_eq(d.last_error, "step 1.0: the kernel says no");
+	/* Until its end, or it is placed anew. */
+	lend_end(&d, s);
+	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 wake ");
+}
+END_TEST
+
+START_TEST(a_step_that_is_placed_anew_or_restored_is_idle_until_then)
+{
+	lend("1");
+	set(&s->coreset, "2");
+	ck_assert_int_eq(place_apply(&d, s, &err), 0);
+	ck_assert_str_eq(did, "idle 0-1 2 wake ");
+	*did = '\0';
+	lend("1");
+	decide_restore(&d, s, STATUS_RELEASED, NULL);
+	ck_assert_str_eq(did, "idle 1-2 restore wake ");
+}
+END_TEST
+
+/* On the cores of before it would be beside whoever has them now. */
+START_TEST(a_step_that_cannot_be_moved_is_where_slurm_put_it)
+{
+	lend("1");
+	fails[1] = -EAGAIN;
+	set(&s->coreset, "2");
+	ck_assert_int_eq(place_apply(&d, s, &err), -EAGAIN);
+	ck_assert_str_eq(did, "idle 0-1 2 restore wake ");
+	ck_assert_int_eq(s->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(s->reason, "cannot be moved: the kernel says no");
+	ck_assert(coreset_is_empty(&s->coreset));
+	/* Ended meanwhile: its end cleans up. */
+	s->status = STATUS_PLACED;
+	fails[2] = -ENOENT;
+	set(&s->coreset, "2");
+	*did = '\0';
+	ck_assert_int_eq(place_apply(&d, s, &err), -ENOENT);
+	ck_assert_str_eq(did, "2 ");
+	ck_assert_int_eq(s->status, STATUS_PLACED);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("lend");
+	SRunner *sr = srunner_create(suite);
+	TCase *tc = tcase_create("a donee is idle as long as it is on foreign cores");
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, idle_then_wider_and_back_in_the_other_order);
+	tcase_add_test(tc, a_loan_that_fails_at_once_ends_idle);
+	tcase_add_test(tc, without_idle_nothing_is_borrowed);
+	tcase_add_test(tc, a_loan_that_fails_later_is_given_back_while_idle);
+	tcase_add_test(tc, who_does_not_leave_foreign_cores_stays_idle);
+	tcase_add_test(tc, a_step_that_is_placed_anew_or_restored_is_idle_until_then);
+	tcase_add_test(tc, a_step_that_cannot_be_moved_is_where_slurm_put_it);
+	suite_add_tcase(suite, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

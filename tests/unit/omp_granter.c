@@ -94,8 +94,11 @@ int main(int argc, char **argv)
 			answer(p[0].fd);
 		if (!p[1].revents || read(p[1].fd, &si, sizeof(si)) != sizeof(si))
 			continue;
-		if (si.ssi_signo == SIGUSR1 && *next == ',')
-			grant((int)strtol(next + 1, &next, 10));
+		if (si.ssi_signo == SIGUSR1) {
+			if (*next == ',')
+				grant((int)strtol(next + 1, &next, 10));
+			kill(child, SIGUSR2);
+		}
 		if (waitpid(child, &status, WNOHANG) == child)
 			break;
 	}

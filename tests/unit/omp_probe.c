@@ -24,14 +24,13 @@ static int team(void)
 	return n;
 }
 
-/* The grant is another when the parent gets to it. */
-static void change(int (*size)(void))
-{
-	int before = size();
+static sigset_t granted;
 
+/* The parent grants what is next, and says so. */
+static void change(void)
+{
 	kill(getppid(), SIGUSR1);
-	for (int i = 0; i < 500 && size() == before; i++)
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	sigtimedwait(&granted, NULL, &(struct timespec){.tv_sec = 30});
 }
 
 static void habit_open(void)
@@ -39,7 +38,7 @@ static void habit_open(void)
 	for (int i = 0; i < 3; i++) {
 		printf("%d\n", team());
 		if (i < 2)
-			change(team);
+			change();
 	}
 }
 
@@ -110,9 +109,8 @@ static void habit_cut(void)
 	for (int i = 0; i < 3; i++) {
 		seen[i] = omp_get_max_threads();
 		missing += cut_once(seen[i]);
-		kill(getppid(), SIGUSR1);
-		for (int k = 0; k < 500 && omp_get_max_threads() == seen[i] && i < 2; k++)
-			nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		if (i < 2)
+			change();
 	}
 	printf("%d %d %d missing %d\n", seen[0], seen[1], seen[2], missing);
 	exit(missing != 0);
@@ -229,6 +227,10 @@ int main(int argc, char **argv)
 		{"watch", habit_watch},
 	};
 
+	/* Before any thread: they inherit it. */
+	sigemptyset(&granted);
+	sigaddset(&granted, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &granted, NULL);
 	for (size_t i = 0; argc == 2 && i < sizeof(habits) / sizeof(habits[0]); i++)
 		if (strcmp(argv[1], habits[i].name) == 0) {
 			habits[i].run();

@@ -5,7 +5,8 @@
  *
  *   omp_granter 2,1,4 LIBRARY COMMAND...
  *
- * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown". LIBRARY is preloaded ("" none).
+ * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown". A command that sent it itself gets
+ * SIGUSR2 then. LIBRARY is preloaded ("" none).
  * Ends with the command's status; ends like shells (128 + signal) when a signal ended it.
  */
 #include <errno.h>
@@ -97,7 +98,10 @@ int main(int argc, char **argv)
 		if (si.ssi_signo == SIGUSR1) {
 			if (*next == ',')
 				grant((int)strtol(next + 1, &next, 10));
-			kill(child, SIGUSR2);
+			/* Who asked for itself waits for the answer; any other program would die of
+			 * it. */
+			if ((pid_t)si.ssi_pid == child)
+				kill(child, SIGUSR2);
 		}
 		if (waitpid(child, &status, WNOHANG) == child)
 			break;

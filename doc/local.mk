@@ -5,11 +5,10 @@ dist_man_MANS += \
 	nodesvc/colocd.8 \
 	spank/spank_coloc.8
 # End of dist_man_MANS
-EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/coverage.md doc/faq.md \
 EXTRA_DIST += doc/results/22.05-v1.results doc/results/24.11-v1.results doc/results/24.11-v2.results \
 	doc/results/26.05-v1.results
-EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/faq.md \
-	doc/launch-environment.md doc/security.md doc/top.svg
+EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/coverage.md \
+	doc/faq.md doc/launch-environment.md doc/security.md doc/top.svg
 
 TESTS += tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
 dist_check_SCRIPTS += tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh

@@ -114,5 +114,12 @@ for file in $(sources | grep '^nodesvc/engine/'); do
   [ -z "$hits" ] || complain "$file: impure header in the engine: $hits"
 done
 
+# An assignment that a lost backslash, or one too many, made part of the one before: only `make
+# distcheck' would tell.
+for file in Makefile.am $(find . -path './build*' -prune -o -name local.mk -print) tests/live/actuate.mk; do
+  hits=$(awk 'goes_on && /^[A-Za-z_]+ *[+:]?= / { print NR ": " $0 } { goes_on = /\\$/ }' "$file")
+  [ -z "$hits" ] || complain "$file: an assignment within another: $hits"
+done
+
 [ "$bad" = 0 ] && echo "check-layers: ok"
 exit "$bad"

@@ -1,7 +1,7 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
-EXTRA_DIST += .clang-tidy tests/.clang-tidy contrib/codespell.words contrib/grafana/coloc.json contrib/coverage contrib/coverage.reasons contrib/lib.sh contrib/lint contrib/packages contrib/quickstart contrib/runtests contrib/cluster/minislurm
-EXTRA_DIST += contrib/ansi-svg contrib/grafana/coloc.json contrib/lib.sh contrib/packages contrib/quickstart \
+EXTRA_DIST += .ci/run .clang-tidy tests/.clang-tidy contrib/codespell.words contrib/ansi-svg contrib/coverage \
+	contrib/coverage.reasons contrib/grafana/coloc.json contrib/lib.sh contrib/lint contrib/packages contrib/quickstart \
 	contrib/runtests contrib/screenshot contrib/cluster/minislurm
 include contrib/programs/local.mk
 

@@ -57,6 +57,8 @@ EXTRA_DIST += \
 	tests/golden/acct-array.txt \
 	tests/golden/acct-brief.txt \
 	tests/golden/acct-default.txt \
+	tests/golden/acct-csv-none.txt \
+	tests/golden/acct-csv.txt \
 	tests/golden/acct-duplicates.txt \
 	tests/golden/acct-figures.txt \
 	tests/golden/acct-help.txt \

@@ -88,7 +88,7 @@ struct daemon {
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
 	struct loop_source *tick, *sampler;
-	bool ticking;
+	bool ticking, sampling;
 	int tick_put_off; /* so many times, by a launch */
 	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
 	uint64_t n_rounds; /* of looks at the steps */

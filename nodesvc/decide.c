@@ -484,10 +484,11 @@ void decide_finish(struct daemon *d)
 
 void decide_start_ticking(struct daemon *d)
 {
-	if (!d->ticking) {
-		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+	/* Each stops by itself with the last step: the next one may come between the two. */
+	if (!d->sampling)
 		sample_start(d);
-	}
+	if (!d->ticking)
+		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
 	d->ticking = true;
 }
 

@@ -167,7 +167,7 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err)
 	recording_engine(d, true);
 	quarantine_stale(d);
 	if (d->ticking) {
-		d->ticking = false;
+		d->ticking = d->sampling = false;
 		decide_start_ticking(d);
 	}
 	return 0;

@@ -396,8 +396,10 @@ static void on_timer(void *daemon)
 	bool all;
 
 	/* Nothing to watch: an idle node costs no wake-ups. */
-	if (d->jobs.n == 0)
+	if (d->jobs.n == 0) {
+		d->sampling = d->round.on = false;
 		return;
+	}
 	if (decide_stands_back(d, start_ns - d->next_sample_ns)) {
 		loop_set_timer_at(d->sampler, start_ns + LAUNCH_PAUSE_NS);
 		return;
@@ -431,6 +433,7 @@ void sample_refresh(struct daemon *d)
 
 void sample_start(struct daemon *d)
 {
+	d->sampling = true;
 	d->last_sample_ns = ipc_now_ns();
 	arm(d, d->last_sample_ns, d->last_sample_ns);
 }

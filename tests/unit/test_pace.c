@@ -238,6 +238,44 @@ START_TEST(short_turns_are_no_phases)
 }
 END_TEST
 
+static void stop_loop(void *loop)
+{
+	loop_stop(loop);
+}
+
+static void run_loop_ms(int ms)
+{
+	struct loop_source *end;
+
+	ck_assert_int_eq(loop_add_timer(d.loop, stop_loop, d.loop, &end, &err), 0);
+	loop_set_timer(end, ms, 0);
+	loop_run(d.loop);
+	loop_remove(d.loop, end);
+}
+
+/* The sampler stops at its first round without steps, the tick at its own, which is later. */
+START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
+{
+	d.conf.interval_ms = 20;
+	d.conf.tick_ms = 60000;
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(loop_add_timer(d.loop, decide_tick, &d, &d.tick, &err), 0);
+	ck_assert_int_eq(sample_open(&d, &err), 0);
+	decide_start_ticking(&d);
+	jobs_done(&d.jobs);
+	run_loop_ms(100);
+	ck_assert_int_eq((int)d.n_rounds, 0);
+	ck_assert_ptr_nonnull(jobs_add(&d.jobs, 2, 0, 0));
+	decide_start_ticking(&d);
+	for (int i = 0; i < 100 && d.n_rounds == 0; i++)
+		run_loop_ms(50);
+	ck_assert_int_gt((int)d.n_rounds, 0);
+	sample_close(&d);
+	loop_remove(d.loop, d.tick);
+	loop_free(d.loop);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pace");
@@ -257,6 +295,7 @@ int main(void)
 	tcase_add_test(t, ended_process_has_the_step_read_at_once);
 	tcase_add_test(t, step_that_runs_otherwise_is_read_at_its_next_look);
 	tcase_add_test(t, short_turns_are_no_phases);
+	tcase_add_test(t, step_that_comes_before_the_tick_has_stopped_is_sampled);
 	suite_add_tcase(suite, t);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

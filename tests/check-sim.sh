@@ -66,7 +66,8 @@ column "$dir/csv" lira.h | sort -u | paste -sd' ' >"$dir/1"
 "$sim" eval --population=lira --combos=2 --seconds=20 --policies=fair,lira:h=0.05 --jobs=3 --csv >"$dir/2"
 [ "$(awk -F, '$6 == 3 && $8 == "0.05" && $9 == "lira" { print $11 }' "$dir/csv")" = \
   "$(awk -F'"' '/lira,h/ { print $3 }' "$dir/2" | cut -d, -f3)" ] || complain "a point of a sweep is not what eval says alone"
-sweep_it --json | grep -q '"bench":"sweep"' || complain "eval --sweep --json says no bench"
+sweep_it --json >"$dir/json"
+grep -q '"bench":"sweep"' "$dir/json" || complain "eval --sweep --json says no bench"
 [ "$(sweep_it | grep -c '^0')" = 12 ] || complain "eval --sweep prints no table of 12"
 for factor in machine.latency penalty.wake program.mlp; do
   status 0 eval --population=lira --combos=1 --seconds=10 --policies=linux,fair --sweep=$factor=1,3 --csv
@@ -194,6 +195,26 @@ sed -n 's/^[[:space:]]*\(NUMBER\|INT\|BOOL\|TEXT\|CUSTOM\)("\([a-z_]*\)".*/\2/p'
 while read -r key; do
   grep -qwF -- "$key" "$top/nodesvc/sim/colocsim.1" || complain "colocsim(1) does not name the key $key"
 done <"$dir/keys"
+
+# A plan's clusters of cache ways and bandwidth reach the machine, and the trace has them exactly.
+cat >"$dir/clusters.yaml" <<'X'
+schema: 1
+machine: {topology: "pack:2 core:4 pu:1"}
+seconds: 30
+programs:
+  - {name: swim, from: lira/swim}
+  - {name: ammp, from: lira/ammp}
+jobs:
+  - {program: swim, count: 2, runs: 2}
+  - {program: ammp, count: 3, arrival_s: 3}
+policies: fair
+X
+"$sim" run --policy=llc-complex,clusters=2,bandwidth=yes --record="$dir/clusters" --json \
+  "$dir/clusters.yaml" >"$dir/with" || complain "a run with clusters"
+"$sim" run --policy=llc-complex --json "$dir/clusters.yaml" >"$dir/without" || complain "a run without"
+! cmp -s "$dir/with" "$dir/without" || complain "clusters change nothing"
+[ "$(grep -c '"clusters":\[{"ways"' "$dir/clusters")" -gt 100 ] || complain "no clusters in the trace"
+"$sim" replay "$dir/clusters" >"$dir/out" || complain "replay with clusters: $(cat "$dir/out")"
 
 status 2 eval
 status 2 eval --population=lira

@@ -111,13 +111,16 @@ static bool is_due(int frames, int enough, bool quiet)
 void store_checkpoint(struct daemon *d, int64_t now_ns)
 {
 	bool quiet = now_ns - d->last_launch_ns >= QUIET_NS;
+	bool of_ledger = is_due(ledger_wal_frames(d->ledger), LEDGER_FRAMES, quiet);
 
+	if (!of_ledger && !is_due(record_wal_frames(d->record), RECORD_FRAMES, quiet))
+		return;
 	if (!d->checkpointer)
 		d->checkpointer = checkpoint_new();
 	/* One of them a tick. */
-	if (is_due(ledger_wal_frames(d->ledger), LEDGER_FRAMES, quiet))
+	if (of_ledger)
 		ledger_checkpoint(d->ledger, d->checkpointer);
-	else if (is_due(record_wal_frames(d->record), RECORD_FRAMES, quiet))
+	else
 		record_checkpoint(d->record, d->checkpointer);
 }
 

@@ -101,6 +101,7 @@ static void close_daemon(struct daemon *d)
 	loop_remove(d->loop, d->retain);
 	actuate_close(d->actuate);
 	empty_store(d->record);
+	checkpoint_free(d->checkpointer);
 	ledger_close(d->ledger);
 	loop_free(d->loop);
 	fsroot_close(&d->root);

@@ -5,9 +5,9 @@
  *
  *   omp_granter 2,1,4 LIBRARY COMMAND...
  *
- * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown". A command that sent it itself gets
- * SIGUSR2 then. LIBRARY is preloaded ("" none).
- * Ends with the command's status; ends like shells (128 + signal) when a signal ended it.
+ * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown". A command that sent it itself
+ * gets SIGUSR2 then. LIBRARY is preloaded ("" none). Ends with the command's status; ends like
+ * shells (128 + signal) when a signal ended it.
  */
 #include <errno.h>
 #include <poll.h>

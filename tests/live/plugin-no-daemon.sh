@@ -7,8 +7,6 @@ need ROOT SLURM PLUGIN MSGDUMP
 timeout_ms=250
 # The step's own deadline is timeout_ms; the rest is a loaded machine's.
 slack_ms=$((5 * timeout_ms))
-# Where a processor is emulated, two launches are seconds long and some tenths apart by themselves.
-[ -z "${COLOC_GUEST:-}" ] || slack_ms=$((4 * slack_ms))
 socket=$tmp/colocd.sock
 start_cluster --plugin-args "default=off socket=$socket timeout_ms=$timeout_ms"
 

@@ -48,8 +48,6 @@ stop_steps
 # --- a daemon that is restarted is found again ---
 srun -J again --coloc=on "$programs/spin" --work=1000000 >"$tmp/again.out" 2>&1 &
 started_pids+=("$!")
-# A node that is busy with others' disks has been seen to take longer over a start than over all else.
-wait_for 60 job_is 3 RUNNING || diag "the third job did not start: $(squeue -h)"
 ok "progress is there" wait_for 20 signal_is 3.0 progress_per_s app
 signal_is 3.0 progress_per_s app || diag "$(json 3.0; tail -n 9 "$tmp/colocd.out" "$tmp/again.out")"
 stop "$colocd_pid"

@@ -180,6 +180,14 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of);
 /* Gives job @k exactly the listed cores (its PUs of them). */
 void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p);
 
+/*
+ * contest_seat - gives job @k what it may use of @pus, beside those whose group is @group already:
+ * hardware threads of its own where that can be, else the same ones as another has. Who has more
+ * than @k may use moves over to the rest. Its envelope has something of @pus.
+ */
+void contest_seat(
+	const struct contest *c, int k, const struct coreset *pus, int group, struct plan *p);
+
 /* --- for contest_*.c */
 
 /*

@@ -30,6 +30,44 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
 	coreset_and(&p->job[c->job[k]].coreset, &set, c->envelope[k]);
 }
 
+void contest_seat(
+	const struct contest *c, int k, const struct coreset *pus, int group, struct plan *p)
+{
+	const struct coreset *all_of = NULL, *some_of = NULL;
+	struct coreset mine, theirs, part;
+
+	coreset_and(&mine, pus, c->envelope[k]);
+	part = mine;
+	for (int l = 0; l < c->n; l++) {
+		const struct plan_job *j = &p->job[c->job[l]];
+
+		if (l == k || j->group != group)
+			continue;
+		if (!all_of && bits_subset(&j->coreset, &mine, c->words))
+			all_of = &j->coreset;
+		if (bits_intersect(&j->coreset, &mine, c->words))
+			some_of = &j->coreset;
+		coreset_andnot(&part, &part, &j->coreset);
+	}
+	p->job[c->job[k]].group = group;
+	if (!coreset_is_empty(&part)) { /* threads that nobody has */
+		p->job[c->job[k]].coreset = part;
+		return;
+	}
+	if (all_of) { /* in common */
+		p->job[c->job[k]].coreset = *all_of;
+		return;
+	}
+	/* One has more than @k may use: @k gets what it may of that, and who was there the rest. */
+	theirs = *some_of;
+	coreset_and(&p->job[c->job[k]].coreset, &theirs, &mine);
+	coreset_andnot(&part, &theirs, &mine);
+	for (int l = 0; l < c->n; l++)
+		if (l != k && p->job[c->job[l]].group == group &&
+			coreset_is_equal(&p->job[c->job[l]].coreset, &theirs))
+			p->job[c->job[l]].coreset = part;
+}
+
 void contest_counts(const struct contest *c, int *ret_count)
 {
 	int left = c->n;
@@ -278,28 +316,40 @@ static bool find_core(struct contest *c, int k, const int *domain_of, int *seen,
 	return false;
 }
 
+/* A core that nobody has, which an earlier squeeze gave back; -1 none. */
+static int free_core(const struct contest *c, int k)
+{
+	for (int i = 0; i < c->total; i++)
+		if (may_use(c, k, c->core[i]) && c->owner[c->core[i]] < 0)
+			return c->core[i];
+	return -1;
+}
+
 /* A job no core is left for shares one core with the job that has it. */
 static void squeeze_in(struct contest *c, int k, struct plan *p)
 {
-	for (int i = 0; i < c->total; i++) {
-		int core = c->core[i], o = c->owner[core];
+	int core = free_core(c, k), o;
 
-		if (!may_use(c, k, core))
-			continue;
-		if (o < 0) { /* given back by an earlier squeeze */
-			c->owner[core] = k;
-			contest_give(c, k, &core, 1, p);
-			return;
-		}
+	if (core >= 0) {
+		c->owner[core] = k;
+		contest_give(c, k, &core, 1, p);
+		return;
+	}
+	for (int i = 0; core < 0 && i < c->total; i++)
+		if (may_use(c, k, c->core[i]))
+			core = c->core[i];
+	if (core < 0)
+		return;
+	o = c->owner[core];
+	if (p->job[c->job[o]].group < 0) {
 		for (int l = 0; l < c->total; l++)
 			if (c->owner[c->core[l]] == o && c->core[l] != core)
 				c->owner[c->core[l]] = -1;
 		contest_give(c, o, &core, 1, p);
-		p->job[c->job[k]].coreset = p->job[c->job[o]].coreset;
-		p->job[c->job[o]].group = p->job[c->job[k]].group = core;
-		plan_why(p, c->job[k], "no core of its envelope is free: shares core %d", core);
-		return;
+		p->job[c->job[o]].group = core;
 	}
+	contest_seat(c, k, &c->t->core[core].pus, core, p);
+	plan_why(p, c->job[k], "no core of its envelope is free: shares core %d", core);
 }
 
 /* Envelopes differ: one core each by matching, then growth inside the wished domain. */

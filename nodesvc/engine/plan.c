@@ -147,6 +147,14 @@ static bool may_overlap(const struct check *c, int a, int b)
 	       coreset_is_equal(&ja->coreset, &jb->coreset);
 }
 
+/* Two jobs may have hardware threads of one core: as above, or the group shares the core so. */
+static bool may_split(const struct check *c, int a, int b)
+{
+	const struct plan_job *ja = &c->p->job[a], *jb = &c->p->job[b];
+
+	return c->share_smt || (ja->group >= 0 && ja->group == jb->group) || may_overlap(c, a, b);
+}
+
 static int check_bounds(struct check *c, int i)
 {
 	const struct plan_job *j = &c->p->job[i];
@@ -190,7 +198,7 @@ static int check_overlap(struct check *c, int i)
 			return broken(c, i, "shares CPUs with a job outside its group");
 		c->pu_owner[pu] = (int16_t)i;
 		o = c->core_owner[core];
-		if (o >= 0 && o != i && !c->share_smt && !may_overlap(c, i, o))
+		if (o >= 0 && o != i && !may_split(c, i, o))
 			return broken(c, i, "shares an SMT pair with a job outside its group");
 		c->core_owner[core] = (int16_t)i;
 	}

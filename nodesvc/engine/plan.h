@@ -47,8 +47,12 @@ struct plan_job {
 	struct coreset coreset; /* where it runs by right */
 	int cores;
 	enum plan_role role;
-	int cluster;                 /* into plan.cluster[]; -1: the whole cache, with the others */
-	int group;                   /* jobs of one group share one coreset; -1 alone */
+	int cluster; /* into plan.cluster[]; -1: the whole cache, with the others */
+	/*
+	 * Jobs of one group share one coreset, or, where their envelopes leave them nothing else,
+	 * the hardware threads of one core; -1 alone.
+	 */
+	int group;
 	int place_core, place_width; /* das-*: leader core_lx and width; -1 none */
 	/*
 	 * Others' CPUs on which those of its threads run, at low priority, that have no CPU of its
@@ -112,8 +116,9 @@ void plan_base_coreset(
 /*
  * plan_check - the invariants every plan must hold, also in production: coresets inside the
  * envelope and outside reserved PUs, not empty; owners' coresets equal inside a group or
- * disjoint; capacity; minimum cores; donor xor donee; SMT siblings whole (unless @share_smt);
- * excluded jobs unmoved. Errors: -EINVAL, the text names the job and the rule.
+ * disjoint; capacity; minimum cores; donor xor donee; SMT siblings whole (unless @share_smt, or
+ * shared inside a group); excluded jobs unmoved. Errors: -EINVAL, the text names the job and the
+ * rule.
  */
 int plan_check(const struct plan *p, const struct view *v, const struct topo *t, bool share_smt,
 	struct errbuf *err);

@@ -80,6 +80,11 @@ void life_arrive(struct life *w)
 		w->job[i].nodes = 1;
 		w->job[i].excluded = false;
 		w->job[i].min_cores = 0;
+	} else if (w->threads) {
+		w->job[i].min_cores = 0;
+		for (int n = 1 + life_rnd(3); n > 0; n--)
+			coreset_add(&w->job[i].envelope,
+				(unsigned int)life_rnd(coreset_count(&w->t->all) / 2));
 	} else if (life_rnd(5) == 0 && cores >= 4)
 		for (int c = life_rnd(cores - 2); c < cores; c++)
 			coreset_or(&w->job[i].envelope, &w->job[i].envelope, &w->t->core[c].pus);

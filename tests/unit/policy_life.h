@@ -24,7 +24,8 @@ struct life {
 	struct event event[64];
 	struct coreset fast, reserved;
 	int serial;
-	bool plain; /* one envelope, nobody excluded, one node, no minimum */
+	bool plain;   /* one envelope, nobody excluded, one node, no minimum */
+	bool threads; /* each may use some hardware threads of the first cores, and no more */
 };
 
 /* Not 0. */

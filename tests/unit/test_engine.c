@@ -58,6 +58,28 @@ START_TEST(random_lives_give_valid_plans)
 }
 END_TEST
 
+static const char *const smt_sources[] = {"pack:2 core:2 pu:2", "core:4 pu:4", "core:2 pu:2"};
+#define N_SMT_SOURCES 3
+
+/* Slurm's CR_CPU deals hardware threads; so do masks that a site sets. */
+START_TEST(lives_of_single_threads_give_valid_plans)
+{
+	for (int s = 0; s < N_SMT_SOURCES; s++) {
+		struct life w;
+		int decided = 0;
+
+		life_seed(7654321 + (uint64_t)_i * 77 + (uint64_t)s);
+		life_open(&w, smt_sources[s], policy_registry[_i]->name, "j");
+		w.threads = true;
+		for (int i = 0; i < 250; i++)
+			decided += life_step(&w);
+		ck_assert_msg(decided > 25, "%s on %s: %d plans", policy_registry[_i]->name,
+			smt_sources[s], decided);
+		life_close(&w);
+	}
+}
+END_TEST
+
 START_TEST(names_and_repetition_change_nothing)
 {
 	struct life a, b;
@@ -228,6 +250,10 @@ int main(void)
 	tc = tcase_create("every policy makes valid plans through random lives");
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, random_lives_give_valid_plans, 0, n);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("so they do where jobs have hardware threads, not cores");
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, lives_of_single_threads_give_valid_plans, 0, n_policies());
 	suite_add_tcase(s, tc);
 	tc = tcase_create("the same views get the same answers whatever jobs are called");
 	tcase_set_timeout(tc, 60);

@@ -173,6 +173,61 @@ START_TEST(jobs_that_may_use_one_core_only_share_it)
 }
 END_TEST
 
+/* Two CPUs of the job's envelope, as a mask of the core they are of. */
+static unsigned int mask_of(const struct coreset *set, unsigned int first)
+{
+	unsigned int mask = 0;
+
+	for (unsigned int i = 0; i < 4; i++)
+		mask |= (unsigned int)coreset_has(set, first + i) << i;
+	ck_assert_int_eq(coreset_count(set), __builtin_popcount(mask));
+	return mask;
+}
+
+/* On a core of four threads: what each may use, and gets. */
+static const struct {
+	int n;
+	unsigned int may[4], gets[4];
+} threads[] = {
+	{2, {1, 2}, {1, 2}},             /* one each: nothing in common */
+	{2, {3, 2}, {1, 2}},             /* the first moves over */
+	{2, {2, 3}, {2, 1}},             /* the second takes what is free */
+	{3, {3, 3, 3}, {3, 3, 3}},       /* alike: all share all */
+	{3, {1, 2, 3}, {1, 2, 1}},       /* none is free: in common with one */
+	{3, {15, 12, 4}, {3, 8, 4}},     /* and again */
+	{4, {3, 3, 2, 1}, {1, 1, 2, 1}}, /* two move over together */
+	{4, {1, 1, 2, 2}, {1, 1, 2, 2}}, /* two groups' worth on one core */
+};
+#define N_THREADS (int)(sizeof(threads) / sizeof(threads[0]))
+
+START_TEST(threads_of_one_core_are_dealt)
+{
+	for (int s = 0; s < (int)(sizeof(sharers) / sizeof(sharers[0])); s++) {
+		struct small_node x;
+
+		small_node_open(&x, "core:4 pu:4", sharers[s], threads[_i].n);
+		for (int k = 0; k < threads[_i].n; k++) {
+			coreset_zero(&x.job[k].envelope);
+			for (unsigned int b = 0; b < 4; b++)
+				if (threads[_i].may[k] >> b & 1)
+					coreset_add(&x.job[k].envelope, 4 + b);
+		}
+		all_signals(&x);
+		for (int again = 0; again < 2; again++) {
+			small_node_decide(&x);
+			for (int k = 0; k < threads[_i].n; k++) {
+				ck_assert_msg(
+					mask_of(&x.plan.job[k].coreset, 4) == threads[_i].gets[k],
+					"%s, job %d of row %d: 0x%x", sharers[s], k, _i,
+					mask_of(&x.plan.job[k].coreset, 4));
+				ck_assert_int_eq(x.plan.job[k].group, x.plan.job[0].group);
+			}
+		}
+		small_node_close(&x);
+	}
+}
+END_TEST
+
 START_TEST(callisto_deals_anew_where_the_driver_left_two_on_the_same_cores)
 {
 	struct small_node x;
@@ -496,6 +551,7 @@ int main(void)
 	tcase_add_test(envelopes, hillclimb_climbs_anew_where_envelopes_shrink);
 	tcase_add_loop_test(envelopes, jobs_that_may_use_one_core_only_share_it, 0,
 		(int)(sizeof(sharers) / sizeof(sharers[0])));
+	tcase_add_loop_test(envelopes, threads_of_one_core_are_dealt, 0, N_THREADS);
 	tcase_add_test(
 		envelopes, best_static_places_by_arrival_where_no_balanced_grouping_is_allowed);
 	tcase_add_test(envelopes, best_static_has_no_choice_with_a_domain_each);

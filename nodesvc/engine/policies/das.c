@@ -413,6 +413,15 @@ static void keep_places(struct policy *p, const int *slot)
 	}
 }
 
+static void whole_place(const struct policy *p, int place, struct coreset *ret)
+{
+	const int *core = cores_of(p, place);
+
+	coreset_zero(ret);
+	for (int i = 0; i < p->ptt.place[place].width; i++)
+		coreset_or(ret, ret, &p->contest.t->core[core[i]].pus);
+}
+
 static void explain(const struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	const struct contest *c = &p->contest;
@@ -482,11 +491,15 @@ static int das_decide(struct policy *p, const struct view *v, const int *slot, s
 	for (int k = 0; k < c->n; k++) {
 		int place = p->state[slot[c->job[k]]].place;
 		struct plan_job *j = &ret->job[c->job[k]];
+		struct coreset pus;
 
 		contest_give(c, k, cores_of(p, place), p->ptt.place[place].width, ret);
+		if (p->users[place] > 1) {
+			whole_place(p, place, &pus);
+			contest_seat(c, k, &pus, place, ret);
+		}
 		j->place_core = p->ptt.place[place].core;
 		j->place_width = p->ptt.place[place].width;
-		j->group = p->users[place] > 1 ? place : -1;
 		plan_why(ret, c->job[k], "place: core %d, width %d%s", j->place_core,
 			j->place_width, p->users[place] > 1 ? ", shared" : "");
 	}

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/quarantine.h"
@@ -48,14 +47,14 @@ static bool is_one_thread(const struct step *s)
 	return s->threads == 1 && s->ntasks <= 1 && s->nnodes == 1;
 }
 
-void track_read_work(struct daemon *d, struct step *s, struct track_work *ret)
+void track_read_work(struct daemon *d, struct step *s, int64_t now_ns, struct track_work *ret)
 {
 	struct signal rate;
 	struct sample now;
 
 	*ret = (struct track_work){.basis = PROVENANCE_NONE};
 	if (s->pages) {
-		app_read(&s->pages->app, s->pages->report, ipc_now_ns(), &rate);
+		app_read(&s->pages->app, s->pages->report, now_ns, &rate);
 		if (s->pages->app.reports) {
 			*ret = (struct track_work){.total = s->pages->app.total,
 				.t_ns = s->pages->app.updated_ns,
@@ -68,7 +67,7 @@ void track_read_work(struct daemon *d, struct step *s, struct track_work *ret)
 		return;
 	/* The last sample may be of another placement: interval_ms ago. */
 	now = s->last_sample;
-	if (ipc_now_ns() - now.t_ns > FRESH_NS && sample_count(d, s, &now) < 0)
+	if (now_ns - now.t_ns > FRESH_NS && sample_count(d, s, &now) < 0)
 		return;
 	if (now.valid & COUNTER_BIT(COUNTER_INSTRUCTIONS))
 		*ret = (struct track_work){.total = (double)now.count[COUNTER_INSTRUCTIONS],
@@ -473,7 +472,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	int cores = topo_count_cores(d->topo, cores_of(s));
 	double units = 0, seconds = 0, intensity = NAN;
 
-	track_read_work(d, s, &work);
+	track_read_work(d, s, now_ns, &work);
 	if (!t->gap.until_report || work.basis == PROVENANCE_APP)
 		close_gap(&t->gap, unix_ns());
 	t->done = t->gap.open_ns ? NAN : 0;

@@ -123,8 +123,8 @@ void track_disturb(struct step *s);
 /* At its end: what is worth keeping of a run alone. */
 void track_close(struct daemon *d, struct step *s);
 
-/* Work so far, read now. */
-void track_read_work(struct daemon *d, struct step *s, struct track_work *ret);
+/* Work so far, read now, at @now_ns (CLOCK_MONOTONIC). */
+void track_read_work(struct daemon *d, struct step *s, int64_t now_ns, struct track_work *ret);
 /* Units/s between two readings with at least @min_count reports between, if it is reports they are
  * of; NAN unknown. */
 double track_speed(const struct track_work *a, const struct track_work *b, uint64_t min_count);

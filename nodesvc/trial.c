@@ -124,7 +124,8 @@ static void mark_all(struct daemon *d)
 {
 	for (int i = 0; i < d->jobs.n; i++)
 		if (is_placed(d->jobs.step[i]))
-			track_read_work(d, d->jobs.step[i], &d->jobs.step[i]->trial_mark);
+			track_read_work(
+				d, d->jobs.step[i], ipc_now_ns(), &d->jobs.step[i]->trial_mark);
 }
 
 /* What each made of the stretch that ends now; NAN: it has no speed to tell. */
@@ -136,7 +137,7 @@ static void measure_all(struct daemon *d, int stretch)
 
 		if (!is_placed(s))
 			continue;
-		track_read_work(d, s, &now);
+		track_read_work(d, s, ipc_now_ns(), &now);
 		s->track.stretch[stretch] = track_speed(&s->trial_mark, &now, STRETCH_REPORTS);
 		s->trial_mark = now;
 	}
@@ -312,12 +313,12 @@ static void step_experiment(struct daemon *d)
 
 	if (s && is_placed(s) && d->trial.stage == 0) {
 		d->trial.stage = 1;
-		track_read_work(d, s, &s->trial_mark);
+		track_read_work(d, s, ipc_now_ns(), &s->trial_mark);
 		loop_set_timer(d->trial.timer, x->ms, 0);
 		return;
 	}
 	if (s && is_placed(s)) {
-		track_read_work(d, s, &now);
+		track_read_work(d, s, ipc_now_ns(), &now);
 		speed = track_speed(&s->trial_mark, &now, 2);
 		if (isnan(speed) && ++d->trial.tries < EXPERIMENT_TRIES) {
 			loop_set_timer(d->trial.timer, x->ms, 0);

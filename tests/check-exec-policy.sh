@@ -84,4 +84,31 @@ fi
 "$sim" eval $patience --population=lira --combos=2 --seconds=15 --jobs=3 --json --policies="$example" >"$dir/example"
 figures "$dir/fair" | grep -v stp_gain_against >"$dir/1"
 figures "$dir/example" | grep -v stp_gain_against | cmp - "$dir/1" >&2 || complain "eval: other figures"
+
+# Clusters of a program's own, the first and the last too small for a way: each gets one.
+cat >"$dir/clusters.py" <<'X'
+import json, sys
+parts = [float(x) for x in sys.argv[1].split(",")]
+sys.stdin.readline()
+for line in sys.stdin:
+    jobs = sorted(j["id"] for j in json.loads(line)["jobs"])
+    plan = {"jobs": [{"id": j, "coreset": str(i), "cluster": i} for i, j in enumerate(jobs)]}
+    plan["clusters"] = [{"ways": x} for x in parts]
+    print(json.dumps(plan), flush=True)
+X
+cat >"$dir/three.yaml" <<'X'
+schema: 1
+machine: {topology: "core:4 pu:1"}
+seconds: 10
+programs:
+  - {name: swim, from: lira/swim}
+jobs:
+  - {program: swim, count: 3}
+policies: fair
+X
+for parts in 0.001,0.998,0.001 0.4,0.3,0.3; do
+  "$sim" run $patience --policy="exec:python3 $dir/clusters.py $parts" --json "$dir/three.yaml" >"$dir/$parts" ||
+    complain "run with clusters $parts"
+done
+! cmp -s "$dir/0.001,0.998,0.001" "$dir/0.4,0.3,0.3" || complain "a program's clusters change nothing"
 exit $failed

@@ -316,40 +316,20 @@ static bool find_core(struct contest *c, int k, const int *domain_of, int *seen,
 	return false;
 }
 
-/* A core that nobody has, which an earlier squeeze gave back; -1 none. */
-static int free_core(const struct contest *c, int k)
+/* A job no core is left for shares one with the job that has it; who has no second one, or the path
+ * of Kuhn's algorithm would have ended there. */
+static void squeeze_in(const struct contest *c, int k, struct plan *p)
 {
-	for (int i = 0; i < c->total; i++)
-		if (may_use(c, k, c->core[i]) && c->owner[c->core[i]] < 0)
-			return c->core[i];
-	return -1;
-}
+	for (int i = 0; i < c->total; i++) {
+		int core = c->core[i];
 
-/* A job no core is left for shares one core with the job that has it. */
-static void squeeze_in(struct contest *c, int k, struct plan *p)
-{
-	int core = free_core(c, k), o;
-
-	if (core >= 0) {
-		c->owner[core] = k;
-		contest_give(c, k, &core, 1, p);
+		if (c->owner[core] < 0 || !may_use(c, k, core))
+			continue;
+		p->job[c->job[c->owner[core]]].group = core;
+		contest_seat(c, k, &c->t->core[core].pus, core, p);
+		plan_why(p, c->job[k], "no core of its envelope is free: shares core %d", core);
 		return;
 	}
-	for (int i = 0; core < 0 && i < c->total; i++)
-		if (may_use(c, k, c->core[i]))
-			core = c->core[i];
-	if (core < 0)
-		return;
-	o = c->owner[core];
-	if (p->job[c->job[o]].group < 0) {
-		for (int l = 0; l < c->total; l++)
-			if (c->owner[c->core[l]] == o && c->core[l] != core)
-				c->owner[c->core[l]] = -1;
-		contest_give(c, o, &core, 1, p);
-		p->job[c->job[o]].group = core;
-	}
-	contest_seat(c, k, &c->t->core[core].pus, core, p);
-	plan_why(p, c->job[k], "no core of its envelope is free: shares core %d", core);
 }
 
 /* Envelopes differ: one core each by matching, then growth inside the wished domain. */

@@ -48,6 +48,12 @@ static const struct {
 	 "\"2-3\"}],"
 	 " \"experiments\": [{\"job\": \"A\", \"cores\": 1, \"ms\": 9, \"coreset\": \"1\"}]}",
 		"\"ms\": 9", 0},
+	{"{\"jobs\": [{\"id\": \"A\", \"coreset\": \"0-1\", \"cluster\": 1}, {\"id\": \"B\", "
+	 "\"coreset\": \"2-3\", \"cluster\": 0}], \"clusters\": [{\"ways\": 0.75}, "
+	 "{\"ways\": 0.25, \"bandwidth\": 0.5}]}",
+		"\"bandwidth\": 0.5", 0},
+	{"{\"jobs\": [{\"id\": \"A\"}], \"clusters\": [{\"ways\": 2}]}", "clusters.ways: 2", 1},
+	{"{\"jobs\": [{\"id\": \"A\"}], \"clusters\": [{\"ways\": 0.5}]}", "1 clusters", 1},
 	{"{\"jobs\": [{\"id\": \"A\", \"coreset\": \"0-2\"}, {\"id\": \"B\", \"coreset\": "
 	 "\"2-3\"}]}",
 		"job B: shares CPUs with a job outside its group", 1},
@@ -114,6 +120,18 @@ START_TEST(a_program_that_fails_is_told_and_ended)
 	ck_assert_msg(rc == 1, "%s: %d: %s", failures[_i].program, rc, cli_output);
 	ck_assert_msg(strstr(cli_output, failures[_i].text) != NULL, "'%s' wanted, '%s'",
 		failures[_i].text, cli_output);
+}
+END_TEST
+
+/* What it is told of 1024 cores is more than a pipe holds: the end is seen while it is written. */
+START_TEST(a_program_that_ends_before_it_has_heard_all_is_told)
+{
+	int rc = cli_shell("printf '%s' '" TWO "' | \"$B/colocsim\" plan --policy='exec:exit 3' "
+			   "--topology='pack:16 core:64' --jobs=- --json");
+
+	ck_assert_msg(rc == 1, "%d: %s", rc, cli_output);
+	ck_assert_msg(strstr(cli_output, "answer 1: the program ended with status 3") != NULL,
+		"got: %s", cli_output);
 }
 END_TEST
 
@@ -198,6 +216,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, a_program_that_fails_is_told_and_ended, 0,
 		(int)(sizeof(failures) / sizeof(failures[0])));
+	tcase_add_test(tc, a_program_that_ends_before_it_has_heard_all_is_told);
 	tcase_add_test(tc, an_ignored_sigchld_makes_no_status_up);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("it is told the machine, then views as colocsim plan reads them");

@@ -284,6 +284,12 @@ START_TEST(few_are_asked_however_many_there_are)
 	awake[60] = true; /* found in turn */
 	run(40);
 	ck_assert(thread[60].high);
+	/* Most of them end, also the one whose turn was next. */
+	ck_assert_int_gt(p.next, 3);
+	p.n_threads = 3;
+	priority_assign(&p);
+	run(40);
+	ck_assert_str_eq(pattern(), "HLH");
 }
 END_TEST
 

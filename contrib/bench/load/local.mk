@@ -3,6 +3,7 @@ noinst_PROGRAMS += contrib/bench/bin/overhead
 contrib_bench_bin_overhead_SOURCES = \
 	contrib/bench/load/overhead.c \
 	contrib/bench/load/burst.c contrib/bench/load/burst.h \
+	contrib/bench/load/echo.c contrib/bench/load/echo.h \
 	contrib/bench/load/node.c contrib/bench/load/node.h \
 	contrib/bench/load/reads.c contrib/bench/load/reads.h \
 	contrib/bench/load/ticks.c contrib/bench/load/ticks.h \

@@ -28,6 +28,7 @@
 
 #include "common/ipc.h"
 #include "contrib/bench/load/burst.h"
+#include "contrib/bench/load/echo.h"
 #include "contrib/bench/machinetime.h"
 #include "contrib/bench/load/node.h"
 #include "contrib/bench/load/reads.h"
@@ -56,7 +57,7 @@ static struct {
 	/* Steps in which nothing changes are read least after 12 s (nodesvc/sample.c). */
 	.settle = 16,
 	.seconds = 10,
-	.registrations = 200,
+	.registrations = 600,
 	.gap_ms = 0,
 	.clients = 32,
 	.windows = 0,
@@ -69,6 +70,7 @@ struct result {
 	int steps, tasks, interval_ms;
 	double cpu_percent, rss_mib, rss_peak_mib;
 	double register_p50_ms, register_p99_ms, register_max_ms; /* NAN none */
+	double echo_p50_ms, echo_p99_ms, echo_max_ms; /* by turns with these, see echo.h */
 	/* Of a round, without registrations. */
 	double looks, readings, clocks, threads;
 	struct ticks ticks; /* at the end, of all that colocd did */
@@ -88,7 +90,7 @@ static void usage(FILE *to)
 	      "  --settle=N           seconds before that: jobs last longer (default 16)\n"
 	      "  --seconds=N          cpu time is taken over so long (default 10)\n"
 	      "  --load=CORES         what all tasks together compute (default 0.5; 0 they sleep)\n"
-	      "  --registrations=N    timed under that load (default 200; 0 none)\n"
+	      "  --registrations=N    timed under that load (default 600; 0 none)\n"
 	      "  --gap=MS             from the end of a step to the next (default 0: jobs of 1 s)\n"
 	      "  --burst=N            then so many as fast as they are answered (default 0)\n"
 	      "  --clients=N          at once, of the burst (default 32)\n"
@@ -281,19 +283,30 @@ static void take_cpu(struct node *n, struct result *r)
 
 static void take_registrations(struct node *n, struct result *r)
 {
-	double *ms = calloc((size_t)opt.registrations + 1, sizeof(*ms));
+	double *ms = calloc(2 * (size_t)opt.registrations + 1, sizeof(*ms));
+	double *echo_ms = ms + opt.registrations;
+	struct echo echo;
 
 	r->register_p50_ms = r->register_p99_ms = r->register_max_ms = NAN;
+	r->echo_p50_ms = r->echo_p99_ms = r->echo_max_ms = NAN;
 	if (!ms || n->steps == 0 || opt.registrations == 0) {
 		free(ms);
 		return;
 	}
+	echo_up(&echo);
 	for (int i = 0; i < opt.registrations; i++) {
 		node_end_step(n, i % n->steps);
 		/* At any point of the daemon's rhythm. */
 		nap_ms(opt.gap_ms + 3 + i % 17);
+		echo_ms[i] = (double)echo_take(&echo, n->tasks) / 1e6;
+		nap_ms(3 + i % 13);
 		ms[i] = (double)node_register(n, i % n->steps) / 1e6;
 	}
+	echo_down(&echo);
+	qsort(echo_ms, (size_t)opt.registrations, sizeof(*ms), ascending);
+	r->echo_p50_ms = quantile(echo_ms, opt.registrations, 0.5);
+	r->echo_p99_ms = quantile(echo_ms, opt.registrations, 0.99);
+	r->echo_max_ms = echo_ms[opt.registrations - 1];
 	qsort(ms, (size_t)opt.registrations, sizeof(*ms), ascending);
 	r->register_p50_ms = quantile(ms, opt.registrations, 0.5);
 	r->register_p99_ms = quantile(ms, opt.registrations, 0.99);
@@ -408,6 +421,9 @@ static void print_json(const struct result *r, bool first)
 	print_number("register_p50_ms", r->register_p50_ms, 3);
 	print_number("register_p99_ms", r->register_p99_ms, 3);
 	print_number("register_max_ms", r->register_max_ms, 3);
+	print_number("echo_p50_ms", r->echo_p50_ms, 3);
+	print_number("echo_p99_ms", r->echo_p99_ms, 3);
+	print_number("echo_max_ms", r->echo_max_ms, 3);
 	print_number("ping_max_ms", r->ping_max_ms, 3);
 	print_number("looks_per_round", r->looks, 2);
 	print_number("readings_per_round", r->readings, 2);
@@ -443,6 +459,10 @@ static void print_row(const struct result *r)
 		r->interval_ms, r->cpu_percent, r->rss_mib, r->rss_peak_mib, r->register_p50_ms,
 		r->register_p99_ms, r->register_max_ms, r->ping_max_ms,
 		r->foreign > FOREIGN_MAX ? "  disturbed" : "");
+	if (isfinite(r->echo_p50_ms))
+		printf("      a registration's messages, answered at once by a process that does "
+		       "nothing: ms p50 %.3f, p99 %.3f, max %.3f\n",
+			r->echo_p50_ms, r->echo_p99_ms, r->echo_max_ms);
 	if (r->ticks.rounds.n > 0)
 		printf("      a round: %.1f steps looked at, %.1f read (%.1f clocks, %.1f lines of "
 		       "schedstat)\n      with the registrations, ms p50, p99, max: a round %.3f, "

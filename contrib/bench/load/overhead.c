@@ -284,7 +284,7 @@ static void take_cpu(struct node *n, struct result *r)
 static void take_registrations(struct node *n, struct result *r)
 {
 	double *ms = calloc(2 * (size_t)opt.registrations + 1, sizeof(*ms));
-	double *echo_ms = ms + opt.registrations;
+	double *echo_ms;
 	struct echo echo;
 
 	r->register_p50_ms = r->register_p99_ms = r->register_max_ms = NAN;
@@ -293,6 +293,7 @@ static void take_registrations(struct node *n, struct result *r)
 		free(ms);
 		return;
 	}
+	echo_ms = ms + opt.registrations;
 	echo_up(&echo);
 	for (int i = 0; i < opt.registrations; i++) {
 		node_end_step(n, i % n->steps);

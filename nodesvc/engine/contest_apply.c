@@ -33,8 +33,8 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
 void contest_seat(
 	const struct contest *c, int k, const struct coreset *pus, int group, struct plan *p)
 {
-	const struct coreset *all_of = NULL, *some_of = NULL;
 	struct coreset mine, theirs, part;
+	const struct coreset *all_of = NULL, *some_of = &mine;
 
 	coreset_and(&mine, pus, c->envelope[k]);
 	part = mine;

@@ -17,6 +17,8 @@ in_root() {
   unshare -m --propagation private bash -c '
     set -e
     root=$1 && shift
+    # A container needs a mount for its parent root.
+    mount --bind "$root" "$root"
     mount --rbind /dev "$root/dev"
     mount -t proc proc "$root/proc"
     mount -t tmpfs -o mode=755 run "$root/run"

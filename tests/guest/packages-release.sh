@@ -8,7 +8,8 @@
 
 # shellcheck disable=SC2154 # packages.sh has it
 # What the tree needs on top of root_packages, and what the live tests look for.
-release_packages=(base-passwd diffutils gcc make libc6-dev pkgconf libtool python3 mariadb-server slurmdbd sqlite3 file)
+release_packages=(base-passwd diffutils gcc make libc6-dev pkgconf libtool python3 mariadb-server slurmdbd sqlite3 file
+  openmpi-bin libopenmpi-dev runc tmux ncurses-base ncurses-bin)
 
 # in_root ROOT DIR... -- COMMAND...: with these directories of this machine at their own paths.
 in_root() {
@@ -16,6 +17,8 @@ in_root() {
   unshare -m --propagation private bash -c '
     set -e
     root=$1 && shift
+    # A container needs a mount for its parent root.
+    mount --bind "$root" "$root"
     mount --rbind /dev "$root/dev"
     mount -t proc proc "$root/proc"
     mount -t tmpfs -o mode=755 run "$root/run"

@@ -81,6 +81,9 @@ configure_root() {
   for f in "$r"/usr/{bin,sbin}/*-wlm; do
     [ ! -e "$f" ] || [ -e "${f%-wlm}" ] || ln -s "${f##*/}" "${f%-wlm}"
   done
+  for f in "$r"/usr/bin/mpi*.openmpi; do
+    [ ! -e "$f" ] || [ -e "${f%.openmpi}" ] || ln -s "${f##*/}" "${f%.openmpi}"
+  done
   printf '%s\n' root:x:0:0:root:/root:/bin/bash munge:x:111:111::/nonexistent:/bin/false \
     daemon:x:1:1::/nonexistent:/bin/false nobody:x:65534:65534::/nonexistent:/bin/false >"$r/etc/passwd"
   printf '%s\n' root:x:0: munge:x:111: daemon:x:1: nogroup:x:65534: >"$r/etc/group"

@@ -33,8 +33,19 @@ freezer_of() {
   fi
 }
 step_pids() { cat "$(dirname "$(freezer_of "$1")")"/{.,*,*/*}/cgroup.procs 2>/dev/null; }
-is_frozen() { grep -qE '^(1|FROZEN|FREEZING)' "$(freezer_of "$1")"; }
-is_thawed() { grep -qE '^(0|THAWED)' "$(freezer_of "$1")"; }
+# freezer_says JOB REGEX: where its file is does not change, and to look for it each time would
+# start processes beside steps that take all there is.
+declare -A freezer_files=()
+freezer_says() {
+  local file=${freezer_files[$1]:-} state
+  if [ -z "$file" ]; then
+    file=$(freezer_of "$1")
+    [ ! -e "$file" ] || freezer_files[$1]=$file
+  fi
+  { read -r state <"$file"; } 2>/dev/null && [[ $state =~ $2 ]]
+}
+is_frozen() { freezer_says "$1" '^(1|FROZEN|FREEZING)'; }
+is_thawed() { freezer_says "$1" '^(0|THAWED)'; }
 are_thawed() {
   local id
   for id in "$@"; do is_thawed "$id" || return 1; done

@@ -56,11 +56,10 @@ like "$counters" 'llc_misses_per_s +no .*not counting: L2D_CACHE_REFILL .* reads
 diag "$SECONDS s: job steps"
 # Without --coloc: the service would put a step back that somebody else moved. And an emulated core
 # also counts what the other cores execute meanwhile (icount is one for all): daemons stand still,
-# and pmu_step sleeps until the loop is done. What is left over, 6.4 and 4.7 million of 8,000 when this
-# was written (0.08 and 0.06 %), is for the start, the move and what the kernel does on any core. That
-# comes in lumps: of 4,000 it was once 5.2 million, and else 2.9 to 3.3.
+# and pmu_step sleeps until the loop is done. What is left over, 3.1 and 3.3 million of 4,000 when this
+# was written (0.08 %), is for the start, the move and what the kernel does at the timer's ticks.
 daemons() { pgrep -x 'slurmctld|slurmd|slurmstepd|srun|munged|colocd' | xargs kill "-$1"; }
-turns=4000000000
+turns=2000000000
 want=$((2 * turns))
 for source in papi perf; do
   rm -f "$tmp"/{go,done}

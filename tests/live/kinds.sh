@@ -368,23 +368,13 @@ salloc_srun() {
   say "wrote $(paste -sd, "$tmp/salloc.out")"
 }
 mpirun_in_sbatch() {
-  local bind=''
   command -v mpirun >/dev/null || { skip "mpirun not found (Debian: openmpi-bin)"; return; }
-  # From 6 on it refuses to bind two ranks where it sees fewer cores than Slurm allocated.
-  [[ $(mpirun --version 2>&1) != *"(Open MPI) "[0-5].* ]] && bind='--bind-to none'
   batch --mem=200 <<X
 #!/bin/bash
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-mpirun --oversubscribe $bind -n 2 $task bash -c 'exit 9' 2>$tmp/mpirun.err
+mpirun --oversubscribe -n 2 $task bash -c 'exit 9' 2>/dev/null
 echo mpirun \$?
 X
-  ranks_or_end() { tasks_are 2 || job_over "$job"; }
-  wait_for 40 ranks_or_end
-  if [ -z "$with" ] && job_over "$job"; then
-    diag "$(cat "$tmp/mpirun.err" "$tmp/batch.out")"
-    skip "without --coloc mpirun starts no ranks here either: $(sed -n 's/^mpirun /exit status /p' "$tmp/batch.out")"
-    return
-  fi
   wait_tasks 2
   check_steps apart
   go

@@ -173,7 +173,7 @@ START_TEST(jobs_that_may_use_one_core_only_share_it)
 }
 END_TEST
 
-/* Two CPUs of the job's envelope, as a mask of the core they are of. */
+/* CPUs of the core that begins at @first, as a mask; none is of another. */
 static unsigned int mask_of(const struct coreset *set, unsigned int first)
 {
 	unsigned int mask = 0;

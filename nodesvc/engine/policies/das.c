@@ -493,10 +493,11 @@ static int das_decide(struct policy *p, const struct view *v, const int *slot, s
 		struct plan_job *j = &ret->job[c->job[k]];
 		struct coreset pus;
 
-		contest_give(c, k, cores_of(p, place), p->ptt.place[place].width, ret);
 		if (p->users[place] > 1) {
 			whole_place(p, place, &pus);
 			contest_seat(c, k, &pus, place, ret);
+		} else {
+			contest_give(c, k, cores_of(p, place), p->ptt.place[place].width, ret);
 		}
 		j->place_core = p->ptt.place[place].core;
 		j->place_width = p->ptt.place[place].width;

@@ -57,14 +57,18 @@ bool fsroot_exists(const struct fsroot *r, const char *path)
 	return rel && faccessat(r->fd, rel, F_OK, 0) == 0;
 }
 
-ino_t fsroot_inode(const struct fsroot *r, const char *path)
+int fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret)
 {
 	const char *rel = below(path);
+
+	return !rel ? -EINVAL : fstatat(r->fd, rel, ret, 0) < 0 ? -errno : 0;
+}
+
+ino_t fsroot_inode(const struct fsroot *r, const char *path)
+{
 	struct stat st;
 
-	if (!rel || fstatat(r->fd, rel, &st, 0) < 0)
-		return 0;
-	return st.st_ino;
+	return fsroot_stat(r, path, &st) < 0 ? 0 : st.st_ino;
 }
 
 ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -26,6 +27,8 @@ void fsroot_close(struct fsroot *r);
 /* openat with O_CLOEXEC; returns the descriptor or -errno. */
 int fsroot_openat(const struct fsroot *r, const char *path, int flags);
 bool fsroot_exists(const struct fsroot *r, const char *path);
+/* 0 or -errno. */
+int fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret);
 /* Inode of a path, to know a cgroup again after a restart; 0 when it is not there. */
 ino_t fsroot_inode(const struct fsroot *r, const char *path);
 

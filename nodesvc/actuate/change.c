@@ -30,7 +30,7 @@ int change_threads(const struct hierarchy *h, struct actuate *a, const struct st
 	int n, kept = 0, rc;
 
 	where(h, a, s->step_path, dir, sizeof(dir));
-	rc = h->scan(a->root, dir, &t, &n);
+	rc = h->scan(a->root, dir, NULL, &t, &n);
 	/* What was moved out outlives the step. */
 	if (rc == 0 && !fsroot_exists(a->root, s->step_path))
 		rc = -ENOENT;
@@ -107,6 +107,12 @@ static int had_from_above(const struct masks *m, struct coreset *ret, struct err
 	return 0;
 }
 
+/* Is what cpuset.cpus holds in force as well? */
+static bool says_itself(const struct hierarchy *h)
+{
+	return strcmp(h->effective, "cpuset.cpus") == 0;
+}
+
 /* Fills @m with what ledger and kernel hold before a change; @cs is what they say originally. */
 static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 {
@@ -116,7 +122,8 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 
 	where(m->h, m->a, m->path, m->dir, sizeof(m->dir));
 	rc = cpus_read_text(m->a->root, m->dir, text, sizeof(text), &m->before_cpus, err);
-	if (rc == 0)
+	m->before = m->before_cpus;
+	if (rc == 0 && !says_itself(m->h))
 		rc = cpus_read_file(m->a->root, m->dir, m->h->effective, &m->before, err);
 	if (rc < 0)
 		return rc;
@@ -200,7 +207,7 @@ static int check_held(const struct masks *m, const struct coreset *set, struct e
 {
 	int rc = cpus_check(m->a->root, m->dir, set, err);
 
-	return rc < 0 ? rc : check_in_force(m, set, err);
+	return rc < 0 || says_itself(m->h) ? rc : check_in_force(m, set, err);
 }
 
 /* The kernel changes here. */
@@ -212,9 +219,9 @@ static int write_set(
 	if (rc == 0 && m->h->make_room)
 		rc = m->h->make_room(m, set, err);
 	if (rc == 0)
-		rc = cpus_write(m->a->root, m->dir, set, err);
-	if (rc == 0)
-		rc = check_held(m, set, err);
+		rc = cpus_write(m->a->root, m->dir, set, err); /* and reads it back */
+	if (rc == 0 && !says_itself(m->h))
+		rc = check_in_force(m, set, err);
 	if (rc == 0)
 		rc = masks_release(m, set, ret, err);
 	if (rc == 0)
@@ -266,7 +273,7 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 	where(h, a, s->step_path, dir, sizeof(dir));
 	rc = cpus_read(a->root, dir, &now, NULL);
 	in_force = now;
-	if (rc == 0 && strcmp(h->effective, "cpuset.cpus") != 0)
+	if (rc == 0 && !says_itself(h))
 		rc = cpus_read_file(a->root, dir, h->effective, &in_force, NULL);
 	if (rc < 0)
 		return rc;

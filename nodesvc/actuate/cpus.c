@@ -18,7 +18,10 @@ static int read_file(const struct fsroot *root, const char *dir, const char *fil
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	n = fsroot_read(root, path, full, sizeof(full));
+	/* A cpuset's file comes in one piece; one that fills the buffer is looked at again. */
+	n = fsroot_read_once(root, path, full, sizeof(full));
+	if (n == (ssize_t)sizeof(full) - 1)
+		n = fsroot_read(root, path, full, sizeof(full));
 	if (n == -ENODEV)
 		n = -ENOENT; /* the directory went while the file was open */
 	if (n < 0)

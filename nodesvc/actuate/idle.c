@@ -100,7 +100,7 @@ int idle_scan(struct actuate *a, const char *step_path, struct proc_thread **ret
 	if (a->ops == &actuate_cgroup_v2)
 		return proc_scan_tree(a->root, step_path, ret, ret_n);
 	return v1_out_scan(a->root, v1_out_where(a, step_path, dir, sizeof(dir)) ? dir : step_path,
-		ret, ret_n);
+		NULL, ret, ret_n);
 }
 
 /* "/autogroup-11 nice 0"; -ENOTSUP: there is none. */

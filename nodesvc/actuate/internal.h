@@ -100,8 +100,18 @@ struct proc_stat {
 
 struct proc_thread {
 	pid_t tid, tgid;
-	bool foreign; /* slurmstepd's own */
+	bool foreign;         /* slurmstepd's own */
+	uint64_t start_ticks; /* proc_stat's, where the scan has read it; else 0 */
 };
+
+/* What a scan found, by tid; kept for the scans that follow within the same change, in which no
+ * number is given anew. Zero-initialised. */
+struct proc_known {
+	struct proc_thread *v;
+	int n;
+};
+
+void proc_known_free(struct proc_known *k);
 
 /* Parses the text of /proc/TID/stat; comm may hold anything, also ')' and newlines. -EINVAL. */
 int proc_stat_parse(const char *text, struct proc_stat *ret);
@@ -109,9 +119,11 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
 /*
  * All threads in v1 cpuset directory @path (below the fsroot) and those below it, by process, its
- * leader first; malloc'ed. -ENOENT: no such directory.
+ * leader first; malloc'ed. -ENOENT: no such directory. Leaves it in @known (NULL: nowhere); while
+ * nobody is new to that, only the list of threads is read.
  */
-int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+int proc_scan_known(const struct fsroot *root, const char *path, struct proc_known *known,
+	struct proc_thread **ret, int *ret_n);
 /* The same for a directory where none is slurmstepd's. */
 int proc_scan_all(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
@@ -166,6 +178,7 @@ struct masks {
 	struct rows seen;    /* every thread's mask before this change */
 	pid_t *workers;      /* those of them that are no processes, sorted */
 	int n_workers;
+	struct proc_known known;
 };
 
 void masks_done(struct masks *m);
@@ -201,9 +214,9 @@ struct hierarchy {
 	bool (*where)(const struct actuate *a, const char *step_path, char *ret, size_t size);
 	/* File with the CPUs that are in force; v1: cpuset.cpus says it itself. */
 	const char *effective;
-	/* As proc_scan(). */
-	int (*scan)(
-		const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+	/* As proc_scan_known(). */
+	int (*scan)(const struct fsroot *root, const char *path, struct proc_known *known,
+		struct proc_thread **ret, int *ret_n);
 	/* Optional: called before each write of a set into the step; undone by who called apply. */
 	int (*make_room)(const struct masks *m, const struct coreset *set, struct errbuf *err);
 	/*

@@ -46,6 +46,7 @@ void masks_done(struct masks *m)
 	rows_free(&m->ledger);
 	rows_free(&m->seen);
 	free(m->workers);
+	proc_known_free(&m->known);
 }
 
 static struct coreset all_cpus(void)
@@ -57,9 +58,9 @@ static struct coreset all_cpus(void)
 	return all;
 }
 
-static int scan(const struct masks *m, struct proc_thread **ret, int *ret_n, struct errbuf *err)
+static int scan(struct masks *m, struct proc_thread **ret, int *ret_n, struct errbuf *err)
 {
-	int rc = m->h->scan(m->a->root, m->dir, ret, ret_n);
+	int rc = m->h->scan(m->a->root, m->dir, &m->known, ret, ret_n);
 
 	m->a->read_rc = 0;
 
@@ -269,13 +270,16 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 	if (rc == 0 && !m->workers)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; rc == 0 && i < n; i++) {
-		struct ledger_thread row = {.tid = t[i].tid};
+		struct ledger_thread row = {.tid = t[i].tid, .start_ticks = t[i].start_ticks};
 		struct proc_stat st;
 
-		if (proc_get_mask(t[i].tid, &row.mask) < 0 ||
-			read_stat(m, t[i].tgid, t[i].tid, &st) < 0)
+		if (proc_get_mask(t[i].tid, &row.mask) < 0)
 			continue; /* ended meanwhile */
-		row.start_ticks = st.start_ticks;
+		if (!row.start_ticks) {
+			if (read_stat(m, t[i].tgid, t[i].tid, &st) < 0)
+				continue;
+			row.start_ticks = st.start_ticks;
+		}
 		snprintf(row.path, sizeof(row.path), "%s", m->path);
 		rc = rows_put(&m->seen, &row);
 		if (rc == 0 && fresh)

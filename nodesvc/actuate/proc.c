@@ -158,30 +158,43 @@ static bool has_other_name(const struct fsroot *root, pid_t pid)
 	       strcmp(name, "slurmstepd\n") != 0;
 }
 
-/* 0 no, 1 yes, <0: that cannot be read. */
-static int is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *procs, int n)
+/* 0 no, 1 yes, <0: that cannot be read. @st: of @pid, unless it has gone. */
+static int is_slurmstepd(
+	const struct fsroot *root, pid_t pid, const pid_t *procs, int n, struct proc_stat *st)
 {
-	struct proc_stat st, parent;
-	int rc;
+	struct proc_stat parent;
+	int rc = proc_stat_read(root, pid, pid, st);
 
-	if (has_other_name(root, pid))
-		return 0;
-	rc = proc_stat_read(root, pid, pid, &st);
 	if (rc < 0)
 		return rc == -ESRCH ? 0 : rc;
-	if (strcmp(st.comm, "slurmstepd") != 0)
+	if (strcmp(st->comm, "slurmstepd") != 0)
 		return 0;
-	if (!has_pid(procs, n, st.ppid))
+	if (!has_pid(procs, n, st->ppid))
 		return 1;
-	rc = proc_stat_read(root, st.ppid, st.ppid, &parent);
+	rc = proc_stat_read(root, st->ppid, st->ppid, &parent);
 	if (rc < 0)
 		return rc == -ESRCH ? 1 : rc;
 	return strcmp(parent.comm, "slurmstepd") != 0;
 }
 
+/* @starts: reads the process's start, too, into @ret_start; 0 unknown. */
+static int is_foreign(const struct fsroot *root, pid_t pid, const pid_t *procs, int n, bool starts,
+	uint64_t *ret_start)
+{
+	struct proc_stat st = {.start_ticks = 0};
+	int rc;
+
+	*ret_start = 0;
+	if (!starts && has_other_name(root, pid))
+		return 0;
+	rc = is_slurmstepd(root, pid, procs, n, &st);
+	*ret_start = st.start_ticks;
+	return rc;
+}
+
 /* Appends those threads of @tgid that are in @tasks, its leader first. */
-static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, const pid_t *tasks,
-	int n_tasks, struct proc_thread *v, int *n)
+static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, uint64_t start,
+	const pid_t *tasks, int n_tasks, struct proc_thread *v, int *n)
 {
 	char path[64];
 	int fd, first = *n;
@@ -201,7 +214,10 @@ static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, con
 
 		if (tid <= 0 || !has_pid(tasks, n_tasks, tid))
 			continue;
-		v[*n] = (struct proc_thread){.tid = tid, .tgid = tgid, .foreign = foreign};
+		v[*n] = (struct proc_thread){.tid = tid,
+			.tgid = tgid,
+			.foreign = foreign,
+			.start_ticks = tid == tgid ? start : 0};
 		if (tid == tgid && *n > first) {
 			struct proc_thread swap = v[first];
 
@@ -215,7 +231,7 @@ static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, con
 
 /* The threads @tasks, by the processes @procs. */
 static int join(const struct fsroot *root, const pid_t *procs, int n_procs, const pid_t *tasks,
-	int n_tasks, bool tell_foreign, struct proc_thread **ret, int *ret_n)
+	int n_tasks, bool tell_foreign, bool starts, struct proc_thread **ret, int *ret_n)
 {
 	cleanup_free struct proc_thread *v = calloc((size_t)n_tasks + 1, sizeof(*v));
 	int n = 0;
@@ -227,13 +243,17 @@ static int join(const struct fsroot *root, const pid_t *procs, int n_procs, cons
 	if (!v)
 		return -ENOMEM;
 	for (int i = 0; i < n_procs; i++) {
-		int rc = tell_foreign ? is_slurmstepd(root, procs[i], procs, n_procs) : 0;
+		uint64_t start = 0;
+		int rc = tell_foreign ? is_foreign(root, procs[i], procs, n_procs, starts, &start)
+				      : 0;
 
 		if (rc >= 0 && single)
-			v[n++] = (struct proc_thread){
-				.tid = procs[i], .tgid = procs[i], .foreign = rc > 0};
+			v[n++] = (struct proc_thread){.tid = procs[i],
+				.tgid = procs[i],
+				.foreign = rc > 0,
+				.start_ticks = start};
 		else if (rc >= 0)
-			rc = scan_process(root, procs[i], rc > 0, tasks, n_tasks, v, &n);
+			rc = scan_process(root, procs[i], rc > 0, start, tasks, n_tasks, v, &n);
 		if (rc < 0)
 			return rc;
 	}
@@ -322,7 +342,7 @@ static int add_both(const struct fsroot *root, const char *dir, void *arg, struc
 }
 
 static int scan(const struct fsroot *root, const char *path, const char *threads, bool tell_foreign,
-	struct proc_thread **ret, int *ret_n)
+	bool starts, struct proc_thread **ret, int *ret_n)
 {
 	struct both b = {.threads = threads};
 	int rc = tree_each(root, path, add_both, &b, NULL);
@@ -331,27 +351,131 @@ static int scan(const struct fsroot *root, const char *path, const char *threads
 		/* What moves from one level to another meanwhile is seen twice. */
 		b.tasks.n = sort_pids(b.tasks.v, b.tasks.n);
 		b.procs.n = sort_pids(b.procs.v, b.procs.n);
-		rc = join(
-			root, b.procs.v, b.procs.n, b.tasks.v, b.tasks.n, tell_foreign, ret, ret_n);
+		rc = join(root, b.procs.v, b.procs.n, b.tasks.v, b.tasks.n, tell_foreign, starts,
+			ret, ret_n);
 	}
 	free(b.tasks.v);
 	free(b.procs.v);
 	return rc;
 }
 
-int proc_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+void proc_known_free(struct proc_known *k)
 {
-	return scan(root, path, "tasks", true, ret, ret_n);
+	free(k->v);
+	*k = (struct proc_known){.v = NULL};
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	return compare_pids(
+		&((const struct proc_thread *)a)->tid, &((const struct proc_thread *)b)->tid);
+}
+
+/* By process, its leader first. */
+static int compare_threads(const void *a, const void *b)
+{
+	const struct proc_thread *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return compare_pids(&x->tgid, &y->tgid);
+	if ((x->tid == x->tgid) != (y->tid == y->tgid))
+		return x->tid == x->tgid ? -1 : 1;
+	return compare_pids(&x->tid, &y->tid);
+}
+
+static int add_tasks(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
+{
+	(void)err;
+	return append_pids(root, dir, "tasks", arg);
+}
+
+/* Are those that were taken for slurmstepd's it still? A child that it has forked may be taken for
+ * one until it exec's. 1 yes. */
+static int still_foreign(const struct fsroot *root, const struct proc_thread *t, int n)
+{
+	cleanup_free pid_t *procs = calloc((size_t)n + 1, sizeof(*procs));
+	int n_procs = 0, rc = procs ? 1 : -ENOMEM;
+
+	for (int i = 0; procs && i < n; i++)
+		if (t[i].tid == t[i].tgid)
+			procs[n_procs++] = t[i].tgid;
+	for (int i = 0; rc == 1 && i < n; i++) {
+		struct proc_stat st;
+
+		if (t[i].foreign && t[i].tid == t[i].tgid)
+			rc = is_slurmstepd(root, t[i].tid, procs, n_procs, &st);
+	}
+	return rc;
+}
+
+/* Who of @known is still there: 1, or 0 where somebody is new, or another than he was. */
+static int rescan(const struct fsroot *root, const char *path, const struct proc_known *known,
+	struct proc_thread **ret, int *ret_n)
+{
+	cleanup_free struct proc_thread *v = NULL;
+	struct pids tasks = {.v = NULL};
+	int rc = tree_each(root, path, add_tasks, &tasks, NULL);
+
+	if (rc == 0) {
+		tasks.n = sort_pids(tasks.v, tasks.n);
+		v = calloc((size_t)tasks.n + 1, sizeof(*v));
+		rc = v ? 1 : -ENOMEM;
+	}
+	for (int i = 0; rc == 1 && i < tasks.n; i++) {
+		const struct proc_thread key = {.tid = tasks.v[i]};
+		const struct proc_thread *t =
+			bsearch(&key, known->v, (size_t)known->n, sizeof(key), compare_tids);
+
+		if (t)
+			v[i] = *t;
+		else
+			rc = 0;
+	}
+	if (rc == 1) {
+		qsort(v, (size_t)tasks.n, sizeof(*v), compare_threads);
+		rc = still_foreign(root, v, tasks.n);
+	}
+	if (rc == 1) {
+		*ret_n = tasks.n;
+		*ret = take_ptr(v);
+	}
+	free(tasks.v);
+	return rc;
+}
+
+/* What cannot be kept is read again. */
+static void keep_known(struct proc_known *k, const struct proc_thread *t, int n)
+{
+	proc_known_free(k);
+	k->v = n ? calloc((size_t)n, sizeof(*k->v)) : NULL;
+	if (!k->v)
+		return;
+	memcpy(k->v, t, (size_t)n * sizeof(*t));
+	qsort(k->v, (size_t)n, sizeof(*k->v), compare_tids);
+	k->n = n;
+}
+
+int proc_scan_known(const struct fsroot *root, const char *path, struct proc_known *known,
+	struct proc_thread **ret, int *ret_n)
+{
+	int rc = known && known->n ? rescan(root, path, known, ret, ret_n) : 0;
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	rc = scan(root, path, "tasks", true, known != NULL, ret, ret_n);
+	if (rc == 0 && known)
+		keep_known(known, *ret, *ret_n);
+	return rc;
 }
 
 int proc_scan_all(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {
-	return scan(root, path, "tasks", false, ret, ret_n);
+	return scan(root, path, "tasks", false, false, ret, ret_n);
 }
 
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
 {
 	/* slurmstepd sits elsewhere; what bears its name here is a task before exec. */
-	return scan(root, path, "cgroup.threads", false, ret, ret_n);
+	return scan(root, path, "cgroup.threads", false, false, ret, ret_n);
 }

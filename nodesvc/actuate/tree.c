@@ -25,14 +25,12 @@ static int each(const struct fsroot *root, const char *dir, int depth,
 
 	if (rc || depth == DEPTH_MAX)
 		return rc;
+	/* Most have no levels below: a directory's links are its name, "." and each one's "..". */
+	if (fsroot_stat(root, dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink == 2)
+		return 0;
 	fd = fsroot_openat(root, dir, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return err_set(err, fd, "%s: %s", dir, strerror(-fd));
-	/* Most have no levels below: a directory's links are its name, "." and each one's "..". */
-	if (fstat(fd, &st) == 0 && st.st_nlink == 2) {
-		close(fd);
-		return 0;
-	}
 	d = fdopendir(fd);
 	if (!d) {
 		close(fd);

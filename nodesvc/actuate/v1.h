@@ -26,7 +26,8 @@ int v1_below_restore_all(struct actuate *a, const char *step_path, struct errbuf
 bool v1_out_where(const struct actuate *a, const char *step_path, char *ret, size_t size);
 /* As locate_step(), also for a process that was moved out. */
 int v1_out_locate(const char *path, struct step_cgroup *ret);
-int v1_out_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+int v1_out_scan(const struct fsroot *root, const char *path, struct proc_known *known,
+	struct proc_thread **ret, int *ret_n);
 /* Out: same CPUs as before. Its originals are in the ledger. On failure it is where it was, unless
  * v1_out_where() says that the way back failed too. */
 int v1_out_move(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);

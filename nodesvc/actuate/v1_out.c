@@ -76,11 +76,12 @@ int v1_out_locate(const char *path, struct step_cgroup *ret)
 	return locate_step(slurms, ret);
 }
 
-int v1_out_scan(const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n)
+int v1_out_scan(const struct fsroot *root, const char *path, struct proc_known *known,
+	struct proc_thread **ret, int *ret_n)
 {
 	/* slurmstepd's children are without it there. */
 	return strstr(path, "/" V1_OUT "/") ? proc_scan_all(root, path, ret, ret_n)
-					    : proc_scan(root, path, ret, ret_n);
+					    : proc_scan_known(root, path, known, ret, ret_n);
 }
 
 static int copy_file(const struct fsroot *root, const char *from, const char *to, const char *file,
@@ -160,7 +161,7 @@ static int move(const struct fsroot *root, const char *from, const char *to, str
 	snprintf(file, sizeof(file), "%s/cgroup.procs", to);
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		cleanup_free struct proc_thread *t = NULL;
-		int n, left = 0, rc = v1_out_scan(root, from, &t, &n);
+		int n, left = 0, rc = v1_out_scan(root, from, NULL, &t, &n);
 
 		if (rc < 0)
 			return err_set(err, rc, "%s: cannot list its processes", from);

@@ -124,9 +124,17 @@ static int v2_write_back(
 	return rc < 0 ? rc : cpus_read_file(m->a->root, m->path, V2_EFFECTIVE, ret, err);
 }
 
+/* None is slurmstepd's: nothing to be known. */
+static int v2_scan(const struct fsroot *root, const char *path, struct proc_known *known,
+	struct proc_thread **ret, int *ret_n)
+{
+	(void)known;
+	return proc_scan_tree(root, path, ret, ret_n);
+}
+
 static const struct hierarchy v2 = {
 	.effective = V2_EFFECTIVE,
-	.scan = proc_scan_tree,
+	.scan = v2_scan,
 	.make_room = v2_job_widen,
 	.write_back = v2_write_back,
 };

@@ -106,7 +106,7 @@ START_TEST(scan_groups_threads_by_process_and_tells_slurmstepd)
 	/* A thread that was moved elsewhere, and one that ended after `tasks` was read. */
 	fstree_put(&tree, "cg/tasks", "90\n100\n200\n290\n300\n777\n300\n");
 	fstree_put(&tree, "cg/cgroup.procs", "100\n200\n300\n300\n777\n");
-	ck_assert_int_eq(proc_scan(&tree.root, "cg", &t, &n), 0);
+	ck_assert_int_eq(proc_scan_known(&tree.root, "cg", NULL, &t, &n), 0);
 	ck_assert_int_eq(n, 5);
 	for (int i = 0; i < n; i++) {
 		ck_assert_int_eq(t[i].foreign, t[i].tgid == 100);
@@ -126,10 +126,71 @@ START_TEST(scan_of_an_empty_and_of_no_directory)
 
 	fstree_put(&tree, "cg/tasks", "");
 	fstree_put(&tree, "cg/cgroup.procs", "");
-	ck_assert_int_eq(proc_scan(&tree.root, "cg", &t, &n), 0);
+	ck_assert_int_eq(proc_scan_known(&tree.root, "cg", NULL, &t, &n), 0);
 	ck_assert_int_eq(n, 0);
 	free(t);
-	ck_assert_int_eq(proc_scan(&tree.root, "gone", &t, &n), -ENOENT);
+	ck_assert_int_eq(proc_scan_known(&tree.root, "gone", NULL, &t, &n), -ENOENT);
+}
+END_TEST
+
+/* Who is found, as "tid/tgid" with "!" for slurmstepd's. */
+static const char *found(struct proc_known *known)
+{
+	static char text[256];
+	struct proc_thread *t = NULL;
+	int n = 0, at = 0;
+
+	ck_assert_int_eq(proc_scan_known(&tree.root, "cg", known, &t, &n), 0);
+	text[0] = '\0';
+	for (int i = 0; i < n; i++) {
+		/* A leader's start is read with its name. */
+		if (known && t[i].tid == t[i].tgid)
+			ck_assert_uint_eq(t[i].start_ticks, (uint64_t)t[i].tid * 10);
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%d/%d%s", i ? " " : "",
+			(int)t[i].tid, (int)t[i].tgid, t[i].foreign ? "!" : "");
+	}
+	free(t);
+	return text;
+}
+
+START_TEST(who_is_known_is_not_asked_about_again)
+{
+	struct proc_known known = {.v = NULL};
+
+	put_process(50, 1, "slurmd", (pid_t[]){50}, 1);
+	put_process(100, 50, "slurmstepd", (pid_t[]){90, 100}, 2);
+	put_process(300, 100, "app", (pid_t[]){290, 300}, 2);
+	put_process(400, 100, "app", (pid_t[]){400}, 1);
+	fstree_put(&tree, "cg/tasks", "90\n100\n290\n300\n400\n");
+	fstree_put(&tree, "cg/cgroup.procs", "100\n300\n400\n");
+	ck_assert_str_eq(found(&known), "100/100! 90/100! 300/300 290/300 400/400");
+	/* Nothing but the list of threads is read, and who ended is not there. */
+	fstree_put(&tree, "cg/cgroup.procs", "none\n");
+	fstree_put(&tree, "proc/300/task/300/stat", "none\n");
+	fstree_put(&tree, "cg/tasks", "90\n100\n290\n300\n");
+	ck_assert_str_eq(found(&known), "100/100! 90/100! 300/300 290/300");
+	proc_known_free(&known);
+}
+END_TEST
+
+START_TEST(who_is_new_or_no_slurmstepd_any_more_has_all_read_again)
+{
+	struct proc_known known = {.v = NULL};
+
+	/* 200 was forked by a slurmstepd that is not in the list. */
+	put_process(50, 1, "slurmd", (pid_t[]){50}, 1);
+	put_process(100, 50, "slurmstepd", (pid_t[]){100}, 1);
+	put_process(200, 50, "slurmstepd", (pid_t[]){200}, 1);
+	put_process(300, 100, "app", (pid_t[]){300, 310}, 2);
+	fstree_put(&tree, "cg/tasks", "100\n200\n300\n");
+	fstree_put(&tree, "cg/cgroup.procs", "100\n200\n300\n");
+	ck_assert_str_eq(found(&known), "100/100! 200/200! 300/300");
+	put_process(200, 50, "app", (pid_t[]){200}, 1);
+	ck_assert_str_eq(found(&known), "100/100! 200/200 300/300");
+	fstree_put(&tree, "cg/tasks", "100\n200\n300\n310\n");
+	ck_assert_str_eq(found(&known), "100/100! 200/200 300/300 310/300");
+	ck_assert_str_eq(found(NULL), "100/100! 200/200 300/300 310/300");
+	proc_known_free(&known);
 }
 END_TEST
 
@@ -143,7 +204,8 @@ START_TEST(list_of_threads_that_is_none_is_refused)
 		int n = 0;
 
 		fstree_put(&tree, "cg/tasks", bad[i]);
-		ck_assert_msg(proc_scan(&tree.root, "cg", &t, &n) == -EINVAL, "%s", bad[i]);
+		ck_assert_msg(
+			proc_scan_known(&tree.root, "cg", NULL, &t, &n) == -EINVAL, "%s", bad[i]);
 	}
 }
 END_TEST
@@ -200,6 +262,11 @@ int main(void)
 	tcase_add_test(tc, scan_groups_threads_by_process_and_tells_slurmstepd);
 	tcase_add_test(tc, scan_of_an_empty_and_of_no_directory);
 	tcase_add_test(tc, list_of_threads_that_is_none_is_refused);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("within a change, who is known stays known");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, who_is_known_is_not_asked_about_again);
+	tcase_add_test(tc, who_is_new_or_no_slurmstepd_any_more_has_all_read_again);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("masks are read and set as coresets");
 	tcase_add_test(tc, masks_of_this_thread_and_of_none);

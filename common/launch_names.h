@@ -11,6 +11,8 @@
  * KMP_BLOCKTIME, KMP_LIBRARY and KMP_USE_YIELD of the LLVM and Intel runtimes) and the team size.
  * OMP_DYNAMIC and OMP_THREAD_LIMIT stay out on purpose: they only allow or cap and go on doing so
  * beside ours, and OMP_DYNAMIC=false is a habit that says nothing about waiting.
+ * mpirun: where Open MPI's mpirun (PRRTE) binds ranks if its command line does not say: one
+ * parameter and its older names.
  * preload: libcoloc_omp.so for steps with --coloc-omp; whose user preloads something himself gets
  * none of ours.
  * openmp_bind: never set by us; a user who pins his OpenMP threads is worth knowing about.
@@ -22,6 +24,7 @@
 	FAMILY(openmp)                                                                             \
 	FAMILY(openmp_bind)                                                                        \
 	FAMILY(openmpi)                                                                            \
+	FAMILY(mpirun)                                                                             \
 	FAMILY(preload)
 
 #define LAUNCH_VARS(LAUNCH_VAR)                                                                    \
@@ -36,6 +39,9 @@
 	LAUNCH_VAR(openmp_bind, "GOMP_CPU_AFFINITY")                                               \
 	LAUNCH_VAR(openmp_bind, "KMP_AFFINITY")                                                    \
 	LAUNCH_VAR(openmpi, "OMPI_MCA_mpi_yield_when_idle")                                        \
+	LAUNCH_VAR(mpirun, "PRTE_MCA_bindto")                                                      \
+	LAUNCH_VAR(mpirun, "PRTE_MCA_bind_to")                                                     \
+	LAUNCH_VAR(mpirun, "PRTE_MCA_hwloc_default_binding_policy")                                \
 	LAUNCH_VAR(preload, "LD_PRELOAD")
 
 /* In a step's environment: the variables we set, comma separated, and a check sum of each value,

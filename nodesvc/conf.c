@@ -168,34 +168,35 @@ static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t 
 
 static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *n)
 {
-	bool mp = k->type == CONF_OPENMP;
-	struct conf_pair *pairs = mp ? r->conf->launch_env.openmp : r->conf->launch_env.openmpi;
-	int *count = mp ? &r->conf->launch_env.n_openmp : &r->conf->launch_env.n_openmpi;
-	const int max = (int)(sizeof(r->conf->launch_env.openmp) / sizeof(*pairs));
+	struct conf_family *f = (struct conf_family *)((char *)r->conf + k->offset);
+	enum launch_family family = k->type == CONF_OPENMP    ? LAUNCH_openmp
+				    : k->type == CONF_OPENMPI ? LAUNCH_openmpi
+							      : LAUNCH_mpirun;
+	const int max = (int)(sizeof(f->pair) / sizeof(*f->pair));
 
 	if (n->type != YAML_MAPPING_NODE)
 		return refuse(r, line_of(n), "key '%s': want VARIABLE: value", k->name);
-	*count = 0;
+	f->n = 0;
 	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
 		p++) {
 		yaml_node_t *key = yaml_document_get_node(r->doc, p->key);
 		int rc;
 
-		if (*count == max)
+		if (f->n == max)
 			return refuse(
 				r, line_of(key), "key '%s': more than %d variables", k->name, max);
 		rc = read_pair(
-			r, k, "", key, yaml_document_get_node(r->doc, p->value), &pairs[*count]);
+			r, k, "", key, yaml_document_get_node(r->doc, p->value), &f->pair[f->n]);
 		if (rc == 0)
-			rc = refuse_twice(r, k, pairs, *count);
+			rc = refuse_twice(r, k, f->pair, f->n);
 		if (rc < 0)
 			return rc;
 		/* The plugin watches only these for the user's own settings. */
-		if (launch_family(pairs[*count].key) != (mp ? LAUNCH_openmp : LAUNCH_openmpi))
+		if (launch_family(f->pair[f->n].key) != family)
 			return refuse(r, line_of(key),
 				"key '%s': '%s' is not a variable of this family", k->name,
-				pairs[*count].key);
-		(*count)++;
+				f->pair[f->n].key);
+		f->n++;
 	}
 	return 0;
 }
@@ -301,7 +302,7 @@ static int read_key(struct reader *r, const char *prefix, yaml_node_t *key, yaml
 			return read_list(r, k, value);
 		if (k->type == CONF_OPTIONS)
 			return read_options(r, k, value);
-		if (k->type == CONF_OPENMP || k->type == CONF_OPENMPI)
+		if (k->type == CONF_OPENMP || k->type == CONF_OPENMPI || k->type == CONF_MPIRUN)
 			return read_family(r, k, value);
 		if (!scalar(value))
 			return refuse(r, line_of(value), "key '%s': want one value", full);

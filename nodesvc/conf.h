@@ -29,6 +29,12 @@ struct conf_pair {
 	int line;
 };
 
+/* Launch variables of one family (launch_family.h). */
+struct conf_family {
+	struct conf_pair pair[16];
+	int n;
+};
+
 enum conf_envelope { ENVELOPE_ALLOCATION, ENVELOPE_NODE };
 enum conf_multi_node { MULTI_NODE_ENVELOPE, MULTI_NODE_INDEPENDENT };
 enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
@@ -80,8 +86,7 @@ struct conf {
 		bool enabled, batch;
 		enum conf_threads threads;
 		char omp_library[128]; /* "auto": where it is installed; as a launch_var's value */
-		struct conf_pair openmp[16], openmpi[16]; /* variables of the families */
-		int n_openmp, n_openmpi;
+		struct conf_family openmp, openmpi, mpirun;
 	} launch_env;
 	struct {
 		char source[64];        /* "auto", or a list to try: "perf,papi", "none" */

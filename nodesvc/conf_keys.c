@@ -51,6 +51,7 @@ const struct conf_key conf_keys[] = {
 	{"launch_env.omp_library", CONF_TEXT, AT(launch_env.omp_library), RELOAD},
 	{"launch_env.openmp", CONF_OPENMP, AT(launch_env.openmp), RELOAD},
 	{"launch_env.openmpi", CONF_OPENMPI, AT(launch_env.openmpi), RELOAD},
+	{"launch_env.mpirun", CONF_MPIRUN, AT(launch_env.mpirun), RELOAD},
 	{"counters.source", CONF_TEXT, AT(counters.source), .reload = false},
 	{"counters.cachegrind_ll", CONF_TEXT, AT(counters.cachegrind_ll), RELOAD},
 	{"events.instructions", CONF_EVENT, AT(events.of[COUNTER_INSTRUCTIONS]), .reload = false},
@@ -89,9 +90,11 @@ int conf_choice(const char *values, const char *text)
 	}
 }
 
-static void set_pair(struct conf_pair *p, const char *key, const char *value)
+static void set_family(struct conf_family *f, const char *name, const char *value)
 {
-	snprintf(p->key, sizeof(p->key), "%s", key);
+	struct conf_pair *p = &f->pair[f->n++];
+
+	snprintf(p->key, sizeof(p->key), "%s", name);
 	snprintf(p->value, sizeof(p->value), "%s", value);
 }
 
@@ -136,12 +139,14 @@ void conf_defaults(struct conf *c)
 	 * 69.3 instead of 8.95 when four share the node; 0 spins halve the job alone (38.1).
 	 * LLVM's runtime does not collapse when shared (clang 14, stencil on 2 cores: 1.0-1.3 s
 	 * each of four with 0, 1, 200 ms and unset); alone 0 ms cost 15-26 %, 1 ms under 7 %. */
-	set_pair(&c->launch_env.openmp[c->launch_env.n_openmp++], "GOMP_SPINCOUNT", "1000");
-	set_pair(&c->launch_env.openmp[c->launch_env.n_openmp++], "KMP_BLOCKTIME", "1");
+	set_family(&c->launch_env.openmp, "GOMP_SPINCOUNT", "1000");
+	set_family(&c->launch_env.openmp, "KMP_BLOCKTIME", "1");
 	/* Measured on LAMMPS, 2 ranks: 2.1 s alone with and 2.2 s without; four at once 8 s
 	 * instead of 25 s. */
-	set_pair(&c->launch_env.openmpi[c->launch_env.n_openmpi++], "OMPI_MCA_mpi_yield_when_idle",
-		"1");
+	set_family(&c->launch_env.openmpi, "OMPI_MCA_mpi_yield_when_idle", "1");
+	/* Seen with 6.0.0rc2: it ends with an error where it would bind more ranks than it finds
+	 * cores, and a step beside another has fewer than Slurm allocated. */
+	set_family(&c->launch_env.mpirun, "PRTE_MCA_bindto", "none");
 	snprintf(c->counters.source, sizeof(c->counters.source), "auto");
 	snprintf(c->counters.cachegrind_ll, sizeof(c->counters.cachegrind_ll), "auto");
 	c->keep_days = 365;

@@ -20,8 +20,9 @@ enum conf_type {
 	CONF_DOMAIN,  /* enum topo_level */
 	CONF_LOG,     /* log level, char[size] */
 	CONF_OPTIONS, /* policy_options: POLICY: {key: value} */
-	CONF_OPENMP,  /* launch variables of a family: {NAME: value} */
+	CONF_OPENMP,  /* struct conf_family: {NAME: value}, of the launch variables' families */
 	CONF_OPENMPI,
+	CONF_MPIRUN,
 	CONF_EVENT, /* struct counter_event */
 };
 

@@ -45,7 +45,7 @@ static struct launch_var *add(struct step *s, const char *name, const char *valu
  */
 static uint32_t listeners(enum launch_family family, const char *name)
 {
-	if (family == LAUNCH_openmpi)
+	if (family == LAUNCH_openmpi || family == LAUNCH_mpirun)
 		return LINKS_OPENMPI;
 	if (strncmp(name, "GOMP_", 5) == 0)
 		return LINKS_LIBGOMP;
@@ -60,25 +60,25 @@ static void say_linked(const struct step *s, struct launch_var *v)
 		linkage_text(s->links, text, sizeof(text)));
 }
 
-static void add_family(struct step *s, const struct msg *m, enum launch_family family,
-	const struct conf_pair *pair, int n_pairs)
+static void add_family(
+	struct step *s, const struct msg *m, enum launch_family family, const struct conf_family *f)
 {
 	const char *own = users_own(m, family);
 
-	for (int i = 0; i < n_pairs; i++) {
-		struct launch_var *v = add(s, pair[i].key, pair[i].value);
+	for (int i = 0; i < f->n; i++) {
+		struct launch_var *v = add(s, f->pair[i].key, f->pair[i].value);
 
 		if (v && own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-		else if (v && s->links && !(s->links & listeners(family, pair[i].key)))
+		else if (v && s->links && !(s->links & listeners(family, f->pair[i].key)))
 			say_linked(s, v);
 	}
 }
 
-static bool has_pair(const struct conf_pair *pair, int n_pairs, const char *name)
+static bool has_variable(const struct conf_family *f, const char *name)
 {
-	for (int i = 0; i < n_pairs; i++)
-		if (strcmp(pair[i].key, name) == 0)
+	for (int i = 0; i < f->n; i++)
+		if (strcmp(f->pair[i].key, name) == 0)
 			return true;
 	return false;
 }
@@ -113,14 +113,19 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 	char text[16];
 
 	s->n_env = 0;
-	if (!c->launch_env.enabled || (s->batch && !c->launch_env.batch))
+	if (!c->launch_env.enabled)
 		return;
-	add_family(s, m, LAUNCH_openmp, c->launch_env.openmp, c->launch_env.n_openmp);
-	add_family(s, m, LAUNCH_openmpi, c->launch_env.openmpi, c->launch_env.n_openmpi);
+	/* Shells are where mpirun runs; under srun ranks are started without it. */
+	if (s->batch)
+		add_family(s, m, LAUNCH_mpirun, &c->launch_env.mpirun);
+	if (s->batch && !c->launch_env.batch)
+		return;
+	add_family(s, m, LAUNCH_openmp, &c->launch_env.openmp);
+	add_family(s, m, LAUNCH_openmpi, &c->launch_env.openmpi);
 	if (s->omp)
 		add_omp_library(c, s, m);
 	if (c->launch_env.threads == THREADS_LEAVE ||
-		has_pair(c->launch_env.openmp, c->launch_env.n_openmp, "OMP_NUM_THREADS"))
+		has_variable(&c->launch_env.openmp, "OMP_NUM_THREADS"))
 		return;
 	/* Not only when this placement is narrow: between this answer and exec another step may
 	 * arrive, and a program born narrow stays so. Where the placement is the whole envelope

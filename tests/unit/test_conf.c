@@ -64,7 +64,7 @@ START_TEST(every_kind_of_value_is_read)
 		      "reserve: 0,2-3\n"
 		      "min_dwell_s: 0.5\n"
 		      "launch_env:\n  threads: leave\n  openmp: {GOMP_SPINCOUNT: 5}\n"
-		      "  openmpi: {}\n"
+		      "  openmpi: {}\n  mpirun: {PRTE_MCA_bindto: core}\n"
 		      "events:\n  loads: PAPI_LD_INS\n  mem_bytes: MEM_LINES:ALL*64\n"
 		      "allow:\n  users: [alice]\n"
 		      "store: /tmp/x\n",
@@ -84,9 +84,11 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_int_eq(coreset_count(&c.reserve), 3);
 	ck_assert_double_eq_tol(c.min_dwell_s, 0.5, 1e-12);
 	ck_assert_int_eq(c.launch_env.threads, THREADS_LEAVE);
-	ck_assert_int_eq(c.launch_env.n_openmp, 1);
-	ck_assert_str_eq(c.launch_env.openmp[0].value, "5");
-	ck_assert_int_eq(c.launch_env.n_openmpi, 0);
+	ck_assert_int_eq(c.launch_env.openmp.n, 1);
+	ck_assert_str_eq(c.launch_env.openmp.pair[0].value, "5");
+	ck_assert_int_eq(c.launch_env.openmpi.n, 0);
+	ck_assert_int_eq(c.launch_env.mpirun.n, 1);
+	ck_assert_str_eq(c.launch_env.mpirun.pair[0].value, "core");
 	ck_assert_str_eq(c.events.of[COUNTER_LOADS].name, "PAPI_LD_INS");
 	ck_assert_str_eq(c.events.of[COUNTER_MEM_BYTES].name, "MEM_LINES:ALL");
 	ck_assert_double_eq_tol(c.events.of[COUNTER_MEM_BYTES].factor, 64, 1e-12);
@@ -116,6 +118,8 @@ static const struct {
 	{"allow_policies: lira\n", "key 'allow_policies': want a list"},
 	{"launch_env: yes\n", "key 'launch_env': want a mapping"},
 	{"launch_env:\n  openmp: {PATH: /}\n", ":2: key 'launch_env.openmp': 'PATH' is not a var"},
+	{"launch_env:\n  mpirun: {GOMP_SPINCOUNT: 5}\n",
+		":2: key 'launch_env.mpirun': 'GOMP_SPINCOUNT' is not a var"},
 	{"launch_env:\n  openmp:\n    KMP_BLOCKTIME: 1\n    GOMP_SPINCOUNT: 1\n    KMP_BLOCKTIME: "
 	 "2\n",
 		":5: key 'launch_env.openmp': 'KMP_BLOCKTIME' stands on line 3 already"},
@@ -204,7 +208,8 @@ START_TEST(shipped_file_shows_the_defaults)
 
 		snprintf(want, sizeof(want), "%s:", dot ? dot + 1 : k->name);
 		ck_assert_msg(strstr(text, want) != NULL, "coloc.yaml does not show '%s'", k->name);
-		if (k->type == CONF_OPTIONS || k->type == CONF_OPENMP || k->type == CONF_OPENMPI)
+		if (k->type == CONF_OPTIONS || k->type == CONF_OPENMP || k->type == CONF_OPENMPI ||
+			k->type == CONF_MPIRUN)
 			continue; /* carry line numbers */
 		ck_assert_msg(
 			memcmp((char *)&c + k->offset, (char *)&defaults + k->offset, k->size) == 0,

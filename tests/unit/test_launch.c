@@ -106,6 +106,28 @@ START_TEST(openmpi_of_the_user_leaves_openmp_on)
 }
 END_TEST
 
+static const char *const bind_to[] = {
+	"PRTE_MCA_bindto", "PRTE_MCA_bind_to", "PRTE_MCA_hwloc_default_binding_policy"};
+
+START_TEST(where_the_user_has_mpirun_bind_stays_his)
+{
+	step.batch = true;
+	msg_put(&msg, "set", bind_to[_i]);
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_int_eq(step.n_env, 1);
+	ck_assert_ptr_null(value_of("PRTE_MCA_bindto"));
+	ck_assert_ptr_nonnull(strstr(step.env[0].why, bind_to[_i]));
+}
+END_TEST
+
+START_TEST(ranks_under_srun_need_nothing_of_mpirun)
+{
+	launch_decide(&conf, &step, &msg, 8, 2);
+	for (int i = 0; i < step.n_env; i++)
+		ck_assert_str_ne(step.env[i].name, "PRTE_MCA_bindto");
+}
+END_TEST
+
 START_TEST(threads_follow_the_configuration_and_the_ranks)
 {
 	step.ntasks = 2;
@@ -133,14 +155,19 @@ START_TEST(threads_are_never_more_than_asked_nor_less_than_one)
 }
 END_TEST
 
-START_TEST(batch_shells_get_nothing_unless_configured)
+START_TEST(batch_shells_get_only_what_mpirun_reads_unless_configured)
 {
 	step.batch = true;
 	launch_decide(&conf, &step, &msg, 8, 4);
+	ck_assert_int_eq(step.n_env, 1);
+	ck_assert_str_eq(value_of("PRTE_MCA_bindto"), "none");
+	conf.launch_env.mpirun.n = 0;
+	launch_decide(&conf, &step, &msg, 8, 4);
 	ck_assert_int_eq(step.n_env, 0);
+	conf_defaults(&conf);
 	conf.launch_env.batch = true;
 	launch_decide(&conf, &step, &msg, 8, 4);
-	ck_assert_int_gt(step.n_env, 0);
+	ck_assert_int_gt(step.n_env, 1);
 	conf.launch_env.enabled = false;
 	launch_decide(&conf, &step, &msg, 8, 4);
 	ck_assert_int_eq(step.n_env, 0);
@@ -166,10 +193,12 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, one_member_of_the_users_keeps_the_family_off, 0, 4);
 	tcase_add_test(tc, openmpi_of_the_user_leaves_openmp_on);
+	tcase_add_loop_test(tc, where_the_user_has_mpirun_bind_stays_his, 0, 3);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("shells are left as they are");
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_test(tc, batch_shells_get_nothing_unless_configured);
+	tcase_add_test(tc, ranks_under_srun_need_nothing_of_mpirun);
+	tcase_add_test(tc, batch_shells_get_only_what_mpirun_reads_unless_configured);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -115,6 +115,7 @@ struct daemon {
 	struct trail *trail;        /* what the engines were asked since they were made */
 	char slice_ms[16];          /* the option as text */
 	const char *unrecorded;     /* event of a plan that is not in the record yet */
+	bool finish_put_off;        /* decide_finish() waits for the rest of a launch */
 
 	struct metrics_times decision_times;
 	struct work work;
@@ -153,7 +154,8 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err);
  * which the caller must call).
  */
 void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later);
-/* The rest of decide_run() with @later: the other steps' moves, the record. */
+/* The rest of decide_run() with @later: the other steps' moves, the record. Where nobody comes to
+ * call it (a launch that got stuck), the next tick does. */
 void decide_finish(struct daemon *d);
 /* Writes the decisions that wait. */
 void decide_flush(struct daemon *d);
@@ -253,8 +255,9 @@ int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *e
  * nobody told): steps come and go */
 struct msg;
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);
-void lifecycle_after_answer(struct daemon *d); /* what need not hold up the step */
-void lifecycle_flush(struct daemon *d);        /* accounting, registrations, decisions */
+/* What need not hold up the step: after the answer to a launch's last message. */
+void lifecycle_after_answer(struct daemon *d);
+void lifecycle_flush(struct daemon *d); /* accounting, registrations, decisions */
 void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply);
 void lifecycle_task_exit(struct daemon *d, const struct msg *m);
 void lifecycle_step_end(struct daemon *d, const struct msg *m);

@@ -396,6 +396,10 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		ptable_tell(d, engine_policy(d->engine)->name, &v);
 	d->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
+	/* One that is put off is of the plan that goes now. */
+	if (d->unrecorded)
+		record_decision(d, d->unrecorded);
+	d->unrecorded = NULL;
 	if (build_view(d, &v, jobs, steps) == 0) {
 		rotate_update(d);
 		tell_end(d, &v);
@@ -522,6 +526,9 @@ void decide_tick(void *daemon)
 		return;
 	}
 	d->tick_put_off = 0;
+	if (d->finish_put_off)
+		decide_finish(d);
+	d->finish_put_off = false;
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
 		lifecycle_reconcile(d, now_ns);

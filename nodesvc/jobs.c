@@ -199,7 +199,8 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 
 	if (len >= 3 && memcmp(list + len - 3, "...", 3) == 0)
 		return;
-	for (const char *p = list; *p;) {
+	/* What is nowhere within the text is no part of the list: most often so. */
+	for (const char *p = strstr(list, text) ? list : ""; *p;) {
 		const char *end = strstr(p, sep);
 		size_t n = end ? (size_t)(end - p) : strlen(p);
 

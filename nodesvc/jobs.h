@@ -117,9 +117,9 @@ struct step {
 	int64_t row_id;
 	int64_t order;
 	int64_t start_mono_ns, start_unix_ns;
-	int64_t last_move_ns;
-	char policy[32];     /* that rules it now */
-	struct pages *pages; /* shared with its processes; NULL none asked */
+	int64_t last_move_ns; /* monotonic; 0 never */
+	char policy[32];      /* that rules it now */
+	struct pages *pages;  /* shared with its processes; NULL none asked */
 	struct pace pace;
 
 	uint32_t job_id, step_id;

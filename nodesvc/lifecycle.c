@@ -133,6 +133,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	struct step_key key = {0};
 	int rc = step_ids(m, &key, &err);
 
+	d->finish_put_off = false;
 	if (rc < 0 || key.step_id == STEP_EXTERN) {
 		refuse_step(reply, rc < 0 ? err.text : "the extern step is never touched");
 		return;
@@ -181,16 +182,32 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";
 	}
+	/* Its tasks are about to register: they would wait for it. */
+	d->finish_put_off = s->status == STATUS_PENDING;
 	decide_start_ticking(d);
 	put_step_reply(s, reply);
 }
 
 void lifecycle_after_answer(struct daemon *d)
 {
-	decide_finish(d);
+	if (!d->finish_put_off)
+		decide_finish(d);
 	for (int i = 0; i < d->jobs.n; i++)
 		if (d->jobs.step[i]->row_id == 0)
 			d->jobs.step[i]->dirty = true;
+}
+
+/* The step that was found in this very directory before, or NULL. */
+static const struct step *owner_of(const struct daemon *d, const struct step_cgroup *cg)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+
+		if (s->located && s->cgroup.step_inode == cg->step_inode &&
+			strcmp(s->cgroup.step_path, cg->step_path) == 0)
+			return s;
+	}
+	return NULL;
 }
 
 int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
@@ -201,9 +218,13 @@ int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf 
 
 	if (rc < 0)
 		return rc;
-	/* A path without the job's number (actuate.h: sluid) leaves the plugin's word for it. */
-	if (cg.sluid[0])
-		cg.job_id = s->job_id;
+	/* A path without the job's number (actuate.h: sluid) leaves the plugin's word for it, but
+	 * for a directory that is another's already. */
+	if (cg.sluid[0]) {
+		const struct step *owner = owner_of(d, &cg);
+
+		cg.job_id = owner ? owner->job_id : s->job_id;
+	}
 	if (cg.job_id != s->job_id || cg.step_id != s->step_id)
 		return err_set(err, -EPROTO, "pid %d is in step %u.%u, not %s", (int)pid, cg.job_id,
 			cg.step_id, s->id);
@@ -225,6 +246,7 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	struct step *s = NULL;
 	int rc = step_ids(m, &key, &err);
 
+	d->finish_put_off = false;
 	if (rc == 0)
 		rc = msg_get_int(m, "pid", 1, INT32_MAX, &pid, &err);
 	if (rc == 0)
@@ -242,6 +264,8 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	 * masks of its own meanwhile: one placement, when all are there. */
 	if (rc == 0 && s->n_tasks >= s->ntasks)
 		rc = decide_place(d, s, &err);
+	else
+		d->finish_put_off = rc == 0;
 	if (rc < 0) {
 		log_warning("step %u.%u: task not placed: %s", key.job_id, key.step_id, err.text);
 		msg_init(reply, "task_refused");

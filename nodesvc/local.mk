@@ -95,7 +95,7 @@ tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c
+tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_listener

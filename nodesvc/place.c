@@ -112,7 +112,7 @@ bool place_must_wait(const struct daemon *d, const struct step *s, int64_t now_n
 {
 	if (s->status != STATUS_PLACED)
 		return false;
-	if (now_ns - s->last_move_ns < (int64_t)(d->conf.min_dwell_s * 1e9))
+	if (s->last_move_ns && now_ns - s->last_move_ns < (int64_t)(d->conf.min_dwell_s * 1e9))
 		return true;
 	return d->conf.max_moves_per_min && s->moves_in_window >= d->conf.max_moves_per_min &&
 	       now_ns - s->move_window_ns < INT64_C(60000000000);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nodesvc/jobs.h"
+#include "nodesvc/place.h"
 
 static struct jobs jobs;
 
@@ -149,6 +150,22 @@ START_TEST(tasks_are_counted_alive)
 }
 END_TEST
 
+/* Times count from the machine's boot: 0 is never, and not a move that the dwell counts from. */
+START_TEST(dwell_counts_from_a_move)
+{
+	static struct daemon d = {.conf.min_dwell_s = 600};
+	const int64_t up_ns = INT64_C(45000000000), s_ns = INT64_C(1000000000);
+	struct step *s = jobs_add(&jobs, 7, 0, 0);
+
+	s->status = STATUS_PLACED;
+	ck_assert(!place_must_wait(&d, s, up_ns));
+	place_count_move(s, up_ns);
+	ck_assert(place_must_wait(&d, s, up_ns + s_ns));
+	ck_assert(place_must_wait(&d, s, up_ns + 599 * s_ns));
+	ck_assert(!place_must_wait(&d, s, up_ns + 600 * s_ns));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("jobs");
@@ -174,6 +191,10 @@ int main(void)
 	tcase_add_test(tc, history_repeats_only_after_a_change);
 	tcase_add_test(tc, partners_are_named_once);
 	tcase_add_test(tc, full_list_ends_in_dots_and_never_overruns);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("a step moves only so often");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, dwell_counts_from_a_move);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

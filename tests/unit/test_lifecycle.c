@@ -14,6 +14,7 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/record/record_internal.h"
+#include "tests/unit/fstree.h"
 
 static struct daemon d;
 static char dir[64];
@@ -111,6 +112,31 @@ START_TEST(steps_share_the_node_from_their_start)
 	ck_assert_str_eq(coreset_of(2), "1");
 	finish(1, 0);
 	ck_assert_str_eq(coreset_of(2), "0-1");
+}
+END_TEST
+
+START_TEST(the_rest_of_a_decision_waits_for_the_launch_or_the_tick)
+{
+	start(1, 0);
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_ptr_nonnull(d.unrecorded);
+	ck_assert_int_eq(d.n_unwritten, 0);
+	/* The next one's plan does not displace it. */
+	start(2, 0);
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_ptr_nonnull(d.unrecorded);
+	ck_assert_int_eq(d.n_unwritten, 1);
+	/* Its tasks never come. */
+	decide_tick(&d);
+	ck_assert_ptr_null(d.unrecorded);
+	/* A message that is refused is a launch's last as well. */
+	start(3, 0);
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_ptr_nonnull(d.unrecorded);
+	msg_init(&in, "task_start");
+	lifecycle_task_start(&d, &in, &out);
+	lifecycle_after_answer(&d);
+	ck_assert_ptr_null(d.unrecorded);
 }
 END_TEST
 
@@ -238,7 +264,9 @@ START_TEST(batch_shell_makes_room_for_its_steps)
 	start(1, STEP_BATCH);
 	msg_put(&in, "batch", "1");
 	go();
-	ck_assert_ptr_null(msg_get(&out, "env"));
+	/* What mpirun reads, and nothing else. */
+	ck_assert_str_eq(msg_get(&out, "env"), "PRTE_MCA_bindto=none");
+	ck_assert_ptr_null(msg_get_next(&out, "env", msg_get(&out, "env")));
 	start(1, 0);
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_int_eq(jobs_find(&d.jobs, 1, STEP_BATCH, 0)->status, STATUS_ASIDE);
@@ -378,6 +406,89 @@ START_TEST(unregistered_task_is_refused)
 	lifecycle_task_start(&d, &in, &out);
 	ck_assert_str_eq(msg_get(&out, "type"), "task_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "step 1.0 is not registered");
+}
+END_TEST
+
+/* ---- whose process is it? ---- */
+
+#define SCOPE "/system.slice/n1_slurmstepd.scope"
+
+/* The same daemon on cgroup v2. */
+static void setup_v2(void)
+{
+	struct errbuf err;
+	struct fstree t;
+
+	setup();
+	snprintf(t.dir, sizeof(t.dir), "%s", dir);
+	t.root = d.root;
+	fstree_put(&t, "proc/self/mountinfo", "1 2 0:1 / /cg rw - cgroup2 c rw\n");
+	fstree_put(&t, "cg/cgroup.controllers", "cpuset\n");
+	actuate_close(d.actuate);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_str_eq(actuate_get_ops(d.actuate)->name, "cgroup-v2");
+}
+
+/* Process @pid is in task_0 of step @job (as its directory is named).0. */
+static void put_task(pid_t pid, const char *job)
+{
+	static const char *const level[] = {"", "/step_0", "/step_0/user", "/step_0/user/task_0"};
+	char path[256], text[256];
+	struct fstree t;
+
+	snprintf(t.dir, sizeof(t.dir), "%s", dir);
+	t.root = d.root;
+	for (size_t i = 0; i < sizeof(level) / sizeof(level[0]); i++) {
+		snprintf(path, sizeof(path), "cg" SCOPE "/%s%s/cpuset.cpus", job, level[i]);
+		fstree_put(&t, path, "0-1\n");
+		snprintf(path, sizeof(path), "cg" SCOPE "/%s%s/cpuset.cpus.effective", job,
+			level[i]);
+		fstree_put(&t, path, "0-1\n");
+	}
+	snprintf(path, sizeof(path), "proc/%d/cgroup", (int)pid);
+	snprintf(text, sizeof(text), "0::" SCOPE "/%s/step_0/user/task_0\n", job);
+	fstree_put(&t, path, text);
+}
+
+/* One of two tasks: nothing is placed yet. */
+static const char *say_task(uint32_t job, pid_t pid)
+{
+	msg_init(&in, "task_start");
+	msg_putf(&in, "job", "%u", job);
+	msg_put(&in, "step", "0");
+	msg_put(&in, "task", "0");
+	msg_putf(&in, "pid", "%d", (int)pid);
+	lifecycle_task_start(&d, &in, &out);
+	lifecycle_after_answer(&d);
+	return msg_get(&out, "type");
+}
+
+static void start_two_tasks(uint32_t job)
+{
+	msg_init(&in, "step_start");
+	msg_putf(&in, "job", "%u", job);
+	msg_put(&in, "step", "0");
+	msg_put(&in, "uid", "0");
+	msg_put(&in, "ntasks", "2");
+	msg_put(&in, "name", "app");
+	ck_assert_str_eq(go(), "step_ok");
+}
+
+/* 22.05 and 24.11, 26.05: there the path does not say which job it is. */
+static const char *const job_dir[][2] = {{"job_1", "job_2"}, {"sF7DM7XM43H300", "sEKNKTV3WPV500"}};
+
+START_TEST(task_of_another_step_is_refused)
+{
+	put_task(5000, job_dir[_i][0]);
+	put_task(6000, job_dir[_i][1]);
+	start_two_tasks(1);
+	ck_assert_str_eq(say_task(1, 5000), "task_ok");
+	start_two_tasks(2);
+	ck_assert_str_eq(say_task(2, 5000), "task_refused");
+	ck_assert_str_eq(msg_get(&out, "reason"), "pid 5000 is in step 1.0, not 2.0");
+	ck_assert(!jobs_find(&d.jobs, 2, 0, 0)->located);
+	ck_assert_str_eq(say_task(2, 6000), "task_ok");
+	ck_assert_str_eq(say_task(1, 5000), "task_ok");
 }
 END_TEST
 
@@ -583,6 +694,7 @@ int main(void)
 	tc = tcase_create("steps come and go");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, steps_share_the_node_from_their_start);
+	tcase_add_test(tc, the_rest_of_a_decision_waits_for_the_launch_or_the_tick);
 	tcase_add_test(tc, repeated_message_gets_the_same_answer);
 	tcase_add_test(tc, draining_node_takes_no_new_steps);
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);
@@ -618,6 +730,10 @@ int main(void)
 	tcase_add_loop_test(
 		tc, bad_field_is_refused_with_its_value, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_test(tc, unregistered_task_is_refused);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("the kernel says whose a process is");
+	tcase_add_checked_fixture(tc, setup_v2, teardown);
+	tcase_add_loop_test(tc, task_of_another_step_is_refused, 0, 2);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

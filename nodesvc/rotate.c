@@ -356,22 +356,6 @@ static void on_watch(int fd, uint32_t events, void *arg)
 
 /* ---- the plan ------------------------------------------------------------------------------ */
 
-void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
-{
-	struct rotate *r = d->rotate;
-
-	if (!r)
-		return;
-	for (int i = 0; i < d->jobs.n; i++)
-		d->jobs.step[i]->turn.slices = 0;
-	r->n_slices = p->n_slices;
-	for (int k = 0; k < p->n_slices; k++) {
-		r->asked_ms[k] = p->slice[k].ms;
-		for (int j = 0; j < p->slice[k].n_jobs; j++)
-			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
-	}
-}
-
 /* Slices so short that nobody is frozen longer than freeze_max_ms, with a tenth to spare. */
 static void fit_slices(struct daemon *d)
 {
@@ -389,6 +373,24 @@ static void fit_slices(struct daemon *d)
 		if (r->ms[k] < SLICE_MIN_MS)
 			r->ms[k] = SLICE_MIN_MS;
 	}
+}
+
+void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+{
+	struct rotate *r = d->rotate;
+
+	if (!r)
+		return;
+	for (int i = 0; i < d->jobs.n; i++)
+		d->jobs.step[i]->turn.slices = 0;
+	r->n_slices = p->n_slices;
+	for (int k = 0; k < p->n_slices; k++) {
+		r->asked_ms[k] = p->slice[k].ms;
+		for (int j = 0; j < p->slice[k].n_jobs; j++)
+			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
+	}
+	/* The timer may come before rotate_update(). */
+	fit_slices(d);
 }
 
 void rotate_update(struct daemon *d)

@@ -475,6 +475,39 @@ START_TEST(frozen_time_is_counted)
 }
 END_TEST
 
+/* What a plan means is done when the step it is for has been launched; the rotation goes on until
+ * then, at the times of its timer. */
+START_TEST(turns_go_on_while_a_plan_waits_to_be_done)
+{
+	const int two[] = {100, 100};
+
+	add(1);
+	add(2);
+	give(two, 2);
+	/* One who is about to come gets the first turn: the last slice has never been there. */
+	plan.n_jobs = plan.n_slices = 3;
+	for (int i = 0; i < 3; i++) {
+		plan.slice[i].ms = 100;
+		plan.slice[i].n_jobs = 1;
+		plan.slice[i].job[0] = (i + 2) % 3;
+	}
+	add(3)->status = STATUS_PENDING;
+	rotate_plan(&d, &plan, d.jobs.step);
+	for (int i = 0; i < 6; i++)
+		turn();
+	ck_assert_int_ne(frozen(1), frozen(2));
+	ck_assert_int_ge(next - now, 10 * MS);
+	/* Nobody takes turns any more, which is still to be done. */
+	plan.n_slices = 0;
+	rotate_plan(&d, &plan, d.jobs.step);
+	turn();
+	ck_assert(!frozen(1) && !frozen(2));
+	rotate_update(&d);
+	rotate_run(&d, now, &next);
+	ck_assert_int_eq(next, 0);
+}
+END_TEST
+
 START_TEST(end_of_a_step_leaves_nothing_behind)
 {
 	struct step *one = add(1);
@@ -526,6 +559,7 @@ int main(void)
 	tcase_add_test(tc, nobody_is_frozen_longer_than_the_limit);
 	tcase_add_test(tc, step_that_cannot_be_frozen_runs_beside);
 	tcase_add_test(tc, unplaced_and_dry_steps_take_no_part);
+	tcase_add_test(tc, turns_go_on_while_a_plan_waits_to_be_done);
 	tcase_add_test(tc, end_of_a_step_leaves_nothing_behind);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

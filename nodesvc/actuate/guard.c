@@ -12,13 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* The child's own numbers for what it keeps. */
-#define CHILD_PIPE 3
+#define CHILD_WAKE 3
 #define CHILD_ROOT 4
 /* A write that fails is tried again: the group may be on its way out. */
 #define TRIES 5
@@ -30,7 +31,7 @@ struct guard_slot {
 };
 
 struct guard_table {
-	_Atomic int clockless; /* the guard sleeps until the pipe wakes it */
+	_Atomic int clockless; /* the guard sleeps until the socket wakes it */
 	_Atomic int top;       /* no slot from here on was ever used */
 	struct guard_slot slot[];
 };
@@ -41,7 +42,7 @@ struct guard {
 	size_t table_bytes;
 	int max;
 	pid_t pid;
-	int pid_fd, pipe_fd;
+	int pid_fd, wake_fd;
 };
 
 static int64_t now_ns(void)
@@ -98,10 +99,10 @@ static int thaw_due(struct guard_table *t, bool all, int64_t *ret_next_ns)
 	return n;
 }
 
-/* Waits for the pipe, or for the first deadline; false: the daemon has gone. */
+/* Waits for the socket, or for the first deadline; false: the daemon has gone. */
 static bool wait_for(struct guard_table *t, int64_t *next_ns)
 {
-	struct pollfd p = {.fd = CHILD_PIPE, .events = POLLIN};
+	struct pollfd p = {.fd = CHILD_WAKE, .events = POLLIN};
 	int ms = -1, rc;
 	char drop[64];
 
@@ -117,7 +118,7 @@ static bool wait_for(struct guard_table *t, int64_t *next_ns)
 	}
 	rc = poll(&p, 1, ms);
 	atomic_store(&t->clockless, 0);
-	return !(rc > 0 && read(CHILD_PIPE, drop, sizeof(drop)) == 0);
+	return !(rc > 0 && read(CHILD_WAKE, drop, sizeof(drop)) == 0);
 }
 
 static void watch(struct guard_table *t)
@@ -142,10 +143,10 @@ static void watch(struct guard_table *t)
 		dprintf(STDERR_FILENO, "colocd: guard: colocd is gone, %d steps thawed\n", n);
 }
 
-__attribute__((noreturn)) static void child(struct guard *g, int pipe_fd)
+__attribute__((noreturn)) static void child(struct guard *g, int wake_fd)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	int null = open("/dev/null", O_RDWR), root = dup(g->root->fd), end = dup(pipe_fd);
+	int null = open("/dev/null", O_RDWR), root = dup(g->root->fd), end = dup(wake_fd);
 	sigset_t none;
 
 	sigaction(SIGTERM, &ignore, NULL);
@@ -161,7 +162,7 @@ __attribute__((noreturn)) static void child(struct guard *g, int pipe_fd)
 	end = fcntl(end, F_DUPFD, 10);
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	dup2(end, CHILD_PIPE);
+	dup2(end, CHILD_WAKE);
 	dup2(root, CHILD_ROOT);
 	close_range(CHILD_ROOT + 1, ~0u, 0);
 	if (null < 0 || root < 0 || end < 0 || chdir("/") < 0)
@@ -181,12 +182,13 @@ int guard_restart(struct guard *g, struct errbuf *err)
 		waitpid(g->pid, NULL, 0);
 	if (g->pid_fd >= 0)
 		close(g->pid_fd);
-	if (g->pipe_fd >= 0)
-		close(g->pipe_fd);
-	g->pid_fd = g->pipe_fd = -1;
+	if (g->wake_fd >= 0)
+		close(g->wake_fd);
+	g->pid_fd = g->wake_fd = -1;
 	g->pid = 0;
-	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
-		return err_set(err, -errno, "guard: pipe: %s", strerror(errno));
+	/* No pipe: a write to one whose reader was killed ends the writer. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) < 0)
+		return err_set(err, -errno, "guard: socketpair: %s", strerror(errno));
 	/* None may reach the child before it ignores them. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
@@ -198,7 +200,7 @@ int guard_restart(struct guard *g, struct errbuf *err)
 	rc = -errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(fd[0]);
-	g->pipe_fd = fd[1];
+	g->wake_fd = fd[1];
 	if (g->pid < 0) {
 		g->pid = 0;
 		return err_set(err, rc, "guard: fork: %s", strerror(-rc));
@@ -216,7 +218,7 @@ int guard_start(struct guard **ret, const struct fsroot *root, int max, struct e
 		return err_set(err, -ENOMEM, "guard: out of memory");
 	g->root = root;
 	g->max = max;
-	g->pid_fd = g->pipe_fd = -1;
+	g->pid_fd = g->wake_fd = -1;
 	g->table_bytes = sizeof(*g->table) + (size_t)max * sizeof(g->table->slot[0]);
 	g->table = mmap(
 		NULL, g->table_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -237,8 +239,8 @@ void guard_stop(struct guard *g)
 {
 	if (!g)
 		return;
-	if (g->pipe_fd >= 0)
-		close(g->pipe_fd);
+	if (g->wake_fd >= 0)
+		close(g->wake_fd);
 	if (g->pid > 0)
 		waitpid(g->pid, NULL, 0);
 	if (g->pid_fd >= 0)
@@ -280,9 +282,9 @@ int guard_add(struct guard *g, const char *file, const char *thaw_text)
 void guard_arm(struct guard *g, int slot, int64_t until_ns)
 {
 	atomic_store(&g->table->slot[slot].until_ns, until_ns);
-	/* A full pipe wakes it as well. */
+	/* A full socket wakes it as well. */
 	if (atomic_exchange(&g->table->clockless, 0))
-		(void)!write(g->pipe_fd, "", 1);
+		send(g->wake_fd, "", 1, MSG_NOSIGNAL);
 }
 
 void guard_disarm(struct guard *g, int slot)

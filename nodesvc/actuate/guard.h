@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * guard.h - a process of its own that thaws what the daemon froze, when the daemon cannot: killed
- * (the pipe between them ends) or hung (a group stays frozen past its deadline).
+ * (the socket between them ends) or hung (a group stays frozen past its deadline).
  *
  * libc only; forked before the daemon opens anything, so it holds no lock, socket or database. It
  * shares one table with the daemon: which files, what to write into them, until when. It sleeps

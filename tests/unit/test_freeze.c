@@ -277,6 +277,20 @@ START_TEST(restarted_guard_knows_what_is_armed)
 }
 END_TEST
 
+/* It is started again as soon as the loop hears of it; a freeze may come before. */
+START_TEST(killed_guard_ends_nobody_who_freezes)
+{
+	take();
+	/* It sleeps: a freeze has to wake it. */
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	kill(guard_pid(guard), SIGKILL);
+	ck_assert_int_eq(waitid(P_PID, (id_t)guard_pid(guard), NULL, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(freezer_freeze(freezer, hold, now_ns() + 300000000, &err), 0);
+	ck_assert_int_eq(guard_restart(guard, &err), 0);
+	ck_assert(thaws());
+}
+END_TEST
+
 START_TEST(guard_survives_what_ends_daemons)
 {
 	kill(guard_pid(guard), SIGTERM);
@@ -376,6 +390,7 @@ int main(void)
 		tcase_add_test(tc, guard_lets_a_freeze_within_its_limit_be);
 		tcase_add_test(tc, guard_thaws_when_the_daemon_is_killed);
 		tcase_add_test(tc, restarted_guard_knows_what_is_armed);
+		tcase_add_test(tc, killed_guard_ends_nobody_who_freezes);
 		tcase_add_test(tc, guard_survives_what_ends_daemons);
 		suite_add_tcase(s, tc);
 		snprintf(title[n], sizeof(title[n]), "%sSlurm's own freeze is Slurm's", names[i]);

@@ -24,7 +24,7 @@ msgdump=$builddir/tests/live/live_msgdump
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/coloc-live.XXXXXX")
 test_name=$(basename "$0" .sh)
-tests_run=0 tests_failed=0 started_pids=() cluster_dirs=()
+tests_run=0 tests_failed=0 started_pids=() colocd_pids=() cluster_dirs=()
 
 # --- TAP -------------------------------------------------------------------------------------
 
@@ -79,9 +79,29 @@ at_most() {
 }
 
 done_testing() {
+  no_colocd_crashed
   echo "1..$tests_run"
-  [ "$tests_failed" -eq 0 ] || diag "$tests_failed of $tests_run failed"
+  if [ "$tests_failed" -gt 0 ]; then
+    diag "$tests_failed of $tests_run failed"
+    [ ! -s "$tmp/colocd.out" ] || diag "colocd's last lines:" "$(tail -4 "$tmp/colocd.out" | cut -c1-200)"
+  fi
   exit $((tests_failed > 0))
+}
+
+# Fail open hides it from the jobs: a colocd that ended by a signal nobody sends on purpose is a
+# failure of whatever test it was in.
+no_colocd_crashed() {
+  local p status
+  for p in "${colocd_pids[@]+"${colocd_pids[@]}"}"; do
+    process_gone "$p" || continue
+    wait "$p" 2>/dev/null
+    status=$?
+    case $((status - 128)) in
+    4 | 6 | 7 | 8 | 11 | 13 | 31)
+      verdict 1 "colocd does not crash" "process $p ended by SIG$(kill -l $((status - 128)))"
+      ;;
+    esac
+  done
 }
 
 skip_all() {
@@ -240,6 +260,7 @@ start_colocd() {
   rm -f "$socket"
   # shellcheck disable=SC2086 # words
   start colocd ${COLOCD_RUN:-} "$builddir/nodesvc/colocd" --config="$config" "$@"
+  colocd_pids+=("$pid")
   wait_for 60 listens_or_gone "$socket" "$pid"
   [ -S "$socket" ] || {
     tail -40 "$tmp/colocd.out" | sed 's/^/# /'

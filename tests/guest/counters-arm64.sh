@@ -56,9 +56,13 @@ like "$counters" 'llc_misses_per_s +no .*not counting: L2D_CACHE_REFILL .* reads
 diag "$SECONDS s: job steps"
 # Without --coloc: the service would put a step back that somebody else moved. And an emulated core
 # also counts what the other cores execute meanwhile (icount is one for all): daemons stand still,
-# and pmu_step sleeps until the loop is done. What is left over, 3.1 and 3.3 million of 4,000 when this
-# was written (0.08 %), is for the start, the move and what the kernel does at the timer's ticks.
+# and pmu_step sleeps until the loop is done. What is left over is the kernel's own work on them
+# (the loop's core counts user mode only): after a step's start it still frees what srun and slurmd
+# left, 2.7 to 4.8 million of 4,000 in eight counts. So it is let come to rest, and its housekeeping by
+# the second waits: 1.1 to 3.4 million in 16 counts (0.06 % on average).
 daemons() { pgrep -x 'slurmctld|slurmd|slurmstepd|srun|munged|colocd' | xargs kill "-$1"; }
+echo 0 >/proc/sys/vm/compaction_proactiveness
+echo 600 >/proc/sys/vm/stat_interval
 turns=2000000000
 want=$((2 * turns))
 for source in papi perf; do
@@ -74,6 +78,7 @@ for source in papi perf; do
   [ $source = papi ] || by=$dir
   step=$(step_pid)
   daemons STOP
+  sleep 3
   run "$pmu/pmu_step" $source "$step" "$by" "$tmp/go" "$tmp/done" "$dir/cpuset.cpus" 4-7
   daemons CONT
   diag "$source: $out $err"

@@ -68,14 +68,16 @@ find_qemu() {
   command -v qemu-system-x86_64 || ls "$cache/root/usr/bin/qemu-system-x86_64" 2>/dev/null
 }
 
-# One initramfs per kernel: the modules to reach the root over 9p, and initramfs-init.
+# One initramfs per kernel: the modules to reach the root over 9p and to have an interface, and
+# initramfs-init.
 # shellcheck disable=SC2034
 make_initramfs() {
   local here=$1 version dir todo m dep modules
   version=${kernel##*/vmlinuz-}
   modules=${root:-$cache/root}/lib/modules/$version
   initramfs=$cache/initramfs-$version.cpio
-  [ "$initramfs" -nt "$here/initramfs-init" ] && [ "$initramfs" -nt "$kernel" ] && return
+  [ "$initramfs" -nt "$here/initramfs-init" ] && [ "$initramfs" -nt "$here/packages.sh" ] &&
+    [ "$initramfs" -nt "$kernel" ] && return
   dir=$(mktemp -d)
   "$busybox" depmod -b "${root:-$cache/root}" "$version" || return 1
   mkdir -p "$dir"/{bin,dev,proc,sys,lower,run,root,modules}
@@ -83,7 +85,7 @@ make_initramfs() {
   ln -s busybox "$dir/bin/sh"
   install -m 755 "$here/initramfs-init" "$dir/init"
   # In the order in which they have to be loaded: what a module needs comes before it.
-  for m in virtio_pci 9p 9pnet_virtio overlay; do
+  for m in virtio_pci 9p 9pnet_virtio overlay dummy; do
     ! grep -qs "/$m\.ko" "$modules/modules.builtin" || continue
     todo=$(sed -n "s,^\(.*/$m\.ko[.a-z]*\): *\(.*\),\2 \1,p" "$modules/modules.dep")
     [ -n "$todo" ] || { why="kernel $version has no module $m" && return 1; }

@@ -63,7 +63,7 @@ fi
   --seconds=20 --policies=linux,best-static >/dev/null || complain "colocsim does not take it"
 
 cp "$dir/small.yaml" "$dir/before"
-characterise --native-only --runs=1 --tries=1 "$dir/small.yaml" 2>>"$dir/log" ||
+characterise --native-only --widths=1,2 --runs=1 --tries=1 "$dir/small.yaml" 2>>"$dir/log" ||
   complain "--native-only failed"
 grep -v -e '^ *- {threads' -e '^residual' -e clock_ghz -e 'from: measured' -e 'from: extra' \
   -e '^  alpha' -e '^  wait' "$dir/before" >"$dir/a"
@@ -89,7 +89,7 @@ done
 cmp "$dir/before.rest" "$dir/small.yaml.rest" >&2 || complain "--counts-only changed the times"
 cp "$dir/before" "$dir/small.yaml"
 rc=0
-characterise --native-only --runs=1 --tries=1 "$dir/none.yaml" "$dir/small.yaml" 2>"$dir/out" ||
+characterise --native-only --widths=1,2 --runs=1 --tries=1 "$dir/none.yaml" "$dir/small.yaml" 2>"$dir/out" ||
   rc=$?
 [ "$rc" = 1 ] || complain "no such model: exit status $rc, not 1"
 grep -q 'small: native, 2 threads' "$dir/out" || complain "one missing file stopped the next"

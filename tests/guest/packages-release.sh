@@ -49,7 +49,7 @@ build_release() {
     # One after the other: `all` is a make of its own, and two would write the same files.
     make -j2 $made all
     make -j2 $made tests/live/live_msgdump tests/live/live_actuate tests/live/live_levels tests/live/live_client \
-      tests/live/live_worker tests/live/live_liar' sh "$builddir" "$src" \
+      tests/live/live_worker tests/live/live_liar tests/live/live_topology' sh "$builddir" "$src" \
     >"$dir/build.log" 2>&1 || {
     why="no build on ${dir##*/}: $(grep -m1 -iE 'error' "$dir/build.log"), see $dir/build.log"
     return 2

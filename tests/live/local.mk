@@ -52,10 +52,13 @@ EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/li
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client \
-	tests/live/live_liar
+	tests/live/live_liar tests/live/live_topology
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
+tests_live_live_topology_SOURCES = tests/live/live_topology.c
+tests_live_live_topology_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+tests_live_live_topology_LDADD = $(HWLOC_LIBS)
 tests_live_live_worker_SOURCES = tests/live/live_worker.c
 tests_live_live_worker_LDADD = libcolocclient.la
 

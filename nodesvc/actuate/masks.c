@@ -410,6 +410,16 @@ static enum verdict judge_rank(const struct masks *m, const struct proc_thread *
 	return REPIN;
 }
 
+/* Is @mask what the kernel leaves under @set of the one the thread had? */
+static bool is_cut(
+	const struct ledger_thread *was, const struct coreset *mask, const struct coreset *set)
+{
+	struct coreset left;
+
+	coreset_and(&left, &was->mask, set);
+	return coreset_is_equal(mask, &left);
+}
+
 /* What is to be done with a thread that shows @mask now that the cpuset is @set. */
 static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 	const struct coreset *mask, const struct coreset *set, bool first, struct coreset *ret_mask)
@@ -431,6 +441,10 @@ static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 		*ret_mask = was->mask; /* wiped by the move, as kernels before 6.2 do */
 		return REPIN;
 	}
+	/* It was no pin, and is none for having been remembered: a part that the program chose of
+	 * more CPUs, and of which it had all that the step had. */
+	if (!on_set && was && is_cut(was, mask, set))
+		return RELEASE;
 	if (!on_set && !first && is_kept_pin(m, t, mask, set))
 		return PINNED;
 	if (!on_set)

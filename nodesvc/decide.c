@@ -15,6 +15,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
 #include "nodesvc/place.h"
@@ -543,6 +544,7 @@ void decide_tick(void *daemon)
 		d->ticking = false;
 		return;
 	}
+	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
 	memory_tick(d, now_ns);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);

@@ -20,7 +20,6 @@
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)
 /* An executable that is not read in this time, a fraction of the plugin's budget, is not known. */
-#define LINKS_MS 20
 /* Refused steps are logged one in so long. */
 #define REFUSALS_NS INT64_C(60000000000)
 /* The two clocks differ by this much only if one was set. */
@@ -123,7 +122,7 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 
 	if (!name || s->batch || !d->conf.launch_env.enabled)
 		return;
-	s->links = linkage_of(d->linkage, name, s->uid, LINKS_MS, s->start_mono_ns);
+	s->links = linkage_of(d->linkage, name, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
 }
 
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)

@@ -256,6 +256,7 @@ struct linkage {
 		uid_t uid;
 		uint32_t links;
 		int64_t until_ns;
+		bool used; /* again, since it was read */
 	} entry[ENTRIES_MAX];
 	int next;
 };
@@ -328,18 +329,42 @@ uint32_t linkage_of(struct linkage *l, const char *path, uid_t uid, int timeout_
 	if (!l || *path != '/' || strlen(path) >= sizeof(l->entry[0].path))
 		return 0;
 	for (i = 0; i < ENTRIES_MAX; i++)
-		if (strcmp(l->entry[i].path, path) == 0 && l->entry[i].uid == uid &&
-			now_ns < l->entry[i].until_ns)
-			return l->entry[i].links;
+		if (strcmp(l->entry[i].path, path) == 0 && l->entry[i].uid == uid)
+			break;
+	if (i < ENTRIES_MAX && now_ns < l->entry[i].until_ns) {
+		l->entry[i].used = true;
+		return l->entry[i].links;
+	}
 	/* No answer is remembered, too: a dead file system is asked once in a while only. */
 	ask(path, uid, timeout_ms, &links);
-	i = l->next;
-	l->next = (l->next + 1) % ENTRIES_MAX;
+	if (i == ENTRIES_MAX) {
+		i = l->next;
+		l->next = (l->next + 1) % ENTRIES_MAX;
+	}
 	strcpy(l->entry[i].path, path);
 	l->entry[i].uid = uid;
 	l->entry[i].links = links;
 	l->entry[i].until_ns = now_ns + KEPT_NS;
+	l->entry[i].used = false;
 	return links;
+}
+
+void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns)
+{
+	for (int i = 0; l && i < ENTRIES_MAX; i++) {
+		int64_t left_ns = l->entry[i].until_ns - now_ns;
+		uint32_t links;
+
+		if (!l->entry[i].used || left_ns <= 0 || left_ns > KEPT_NS / 2)
+			continue;
+		l->entry[i].used = false;
+		/* Without an answer the old one stays for its time. */
+		if (ask(l->entry[i].path, l->entry[i].uid, timeout_ms, &links)) {
+			l->entry[i].links = links;
+			l->entry[i].until_ns = now_ns + KEPT_NS;
+		}
+		return;
+	}
 }
 
 const char *linkage_text(uint32_t links, char *buf, size_t size)

@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* So long the daemon waits for an answer. */
+#define LINKAGE_WAIT_MS 20
+
 enum {
 	LINKS_LIBGOMP = 1 << 0, /* GNU */
 	LINKS_LIBOMP = 1 << 1,  /* LLVM's libomp, Intel's libiomp5 */
@@ -27,7 +30,7 @@ enum {
  */
 uint32_t linkage_read(const char *path);
 
-/* Remembers what it has read, for a while. */
+/* Remembers what it has read, for a minute. Loop thread only. */
 struct linkage;
 struct linkage *linkage_new(void); /* NULL: out of memory; owner: linkage_free() */
 void linkage_free(struct linkage *l);
@@ -36,6 +39,12 @@ void linkage_free(struct linkage *l);
  * paths: what a bare name stands for hangs on the user's PATH.
  */
 uint32_t linkage_of(struct linkage *l, const char *path, uid_t uid, int timeout_ms, int64_t now_ns);
+
+/*
+ * linkage_refresh - reads one of those anew that are half as old as that and are in use, if there is
+ * one: between launches, so that none waits for it (some 3 ms: two forks of the daemon).
+ */
+void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns);
 
 /* "libgomp, Open MPI"; "" for 0. */
 const char *linkage_text(uint32_t links, char *buf, size_t size);

@@ -125,6 +125,31 @@ START_TEST(asks_apart_and_remembers)
 }
 END_TEST
 
+START_TEST(what_is_in_use_is_read_anew_between_launches)
+{
+	const int64_t s = INT64_C(1000000000);
+	struct linkage *l = linkage_new();
+
+	if (path[0][0]) {
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 1), LINKS_OPENMPI);
+		ck_assert_int_eq(unlink(path[0]), 0);
+		/* Not asked for again: it is let grow old. */
+		linkage_refresh(l, 5000, 50 * s);
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 20 * s), LINKS_OPENMPI);
+		/* Young yet. */
+		linkage_refresh(l, 5000, 25 * s);
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 26 * s), LINKS_OPENMPI);
+		linkage_refresh(l, 5000, 31 * s);
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 32 * s), 0);
+		/* From then on it is kept: no launch asks. */
+		ck_assert_int_eq(symlink(path[1], path[0]), 0);
+		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 90 * s), 0);
+	}
+	linkage_free(l);
+	linkage_refresh(NULL, 5000, 1);
+}
+END_TEST
+
 START_TEST(reads_with_the_rights_of_the_steps_owner)
 {
 	struct linkage *l = linkage_new();
@@ -161,6 +186,7 @@ int main(void)
 	tcase_add_test(tc, anything_else_is_not_known);
 	tcase_add_test(tc, damaged_files_do_no_harm);
 	tcase_add_test(tc, asks_apart_and_remembers);
+	tcase_add_test(tc, what_is_in_use_is_read_anew_between_launches);
 	tcase_add_test(tc, reads_with_the_rights_of_the_steps_owner);
 	tcase_add_test(tc, names_are_listed);
 	suite_add_tcase(s, tc);

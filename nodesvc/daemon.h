@@ -101,6 +101,8 @@ struct daemon {
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
+	bool fell_back;         /* the last plan was the fallback's */
+	bool new_whys;          /* who decides is another, or why: told though nobody moves */
 	struct {
 		int64_t t_ns;
 		const char *event;

@@ -244,8 +244,9 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		turned |= turns[i] != steps[i]->turn.slices;
 	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
-	if (!moved && !turned && type == EVENT_TICK)
+	if (!moved && !turned && !d->new_whys && type == EVENT_TICK)
 		return;
+	d->new_whys = false;
 	if (*d->plan.explain)
 		explain = explain_new(d->plan.explain);
 	for (int i = 0; i < v->n_jobs; i++) {
@@ -415,8 +416,11 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	rc = make_plan(d, &v, &why, &fallback, &err);
 	policy = d->decided_by;
 	d->n_decisions++;
+	d->new_whys |= fallback != d->fell_back;
+	d->fell_back = fallback;
 	if (fallback && strcmp(d->fallback_why, why.text) != 0) {
 		/* Once, not at every tick. */
+		d->new_whys = true;
 		snprintf(d->fallback_why, sizeof(d->fallback_why), "%s", why.text);
 		log_info("%s decides instead of %s: %s", policy, d->ruling, why.text);
 	}

@@ -140,6 +140,23 @@ START_TEST(the_rest_of_a_decision_waits_for_the_launch_or_the_tick)
 }
 END_TEST
 
+START_TEST(who_decides_is_told_also_if_nothing_moves)
+{
+	struct step *s;
+
+	ck_assert_str_eq(run(1, "dio"), "step_ok");
+	s = jobs_find(&d.jobs, 1, 0, 0);
+	ck_assert_msg(strstr(s->why, "(fallback: ") != NULL, "%s", s->why);
+	s->signal[SIGNAL_LLC_REFS] = (struct signal){1e6, PROVENANCE_HW};
+	s->signal[SIGNAL_LLC_MISSES] = (struct signal){1e5, PROVENANCE_HW};
+	s->sample_no++;
+	decide_run(&d, EVENT_TICK, NULL, NULL);
+	ck_assert_str_eq(d.decided_by, "dio");
+	ck_assert_str_eq(coreset_of(1), "0-1");
+	ck_assert_msg(strstr(s->why, "fallback") == NULL, "%s", s->why);
+}
+END_TEST
+
 START_TEST(repeated_message_gets_the_same_answer)
 {
 	char first[MSG_MAX];
@@ -695,6 +712,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, steps_share_the_node_from_their_start);
 	tcase_add_test(tc, the_rest_of_a_decision_waits_for_the_launch_or_the_tick);
+	tcase_add_test(tc, who_decides_is_told_also_if_nothing_moves);
 	tcase_add_test(tc, repeated_message_gets_the_same_answer);
 	tcase_add_test(tc, draining_node_takes_no_new_steps);
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);

@@ -41,8 +41,8 @@ void linkage_free(struct linkage *l);
 uint32_t linkage_of(struct linkage *l, const char *path, uid_t uid, int timeout_ms, int64_t now_ns);
 
 /*
- * linkage_refresh - reads one of those anew that are half as old as that and are in use, if there is
- * one: between launches, so that none waits for it (some 3 ms: two forks of the daemon).
+ * linkage_refresh - reads one of those anew that are half as old as that and are in use, if there
+ * is one: between launches, so that none waits for it (some 3 ms: two forks of the daemon).
  */
 void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns);
 

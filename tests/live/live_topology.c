@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * live_topology.c - writes the machine's topology as hwloc's XML, as if it had its first cores only,
- * a hardware thread each: "live_topology CORES". With HWLOC_XMLFILE (and HWLOC_THISSYSTEM=1) in their
- * environment slurmd and colocd take it for the machine's, so that the live tests have a node of two
- * CPUs on machines with more.
+ * live_topology.c - writes the machine's topology as hwloc's XML, as if it had its first cores
+ * only, a hardware thread each: "live_topology CORES". With HWLOC_XMLFILE (and HWLOC_THISSYSTEM=1)
+ * in their environment slurmd and colocd take it for the machine's, so that the live tests have a
+ * node of two CPUs on machines with more.
  */
 #include <hwloc.h>
 #include <stdio.h>

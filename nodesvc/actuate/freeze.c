@@ -177,6 +177,27 @@ static int record(struct freezer *f, struct freezer_hold *h, struct errbuf *err)
 	return rc;
 }
 
+/*
+ * A step that comes frozen, after the watch has begun: by Slurm, unless the ledger has it, when a
+ * thaw of ours has failed.
+ */
+static int know_state(struct freezer *f, struct freezer_hold *h, struct errbuf *err)
+{
+	cleanup_free struct ledger_setting *row = NULL;
+	char text[32];
+	int n, rc;
+
+	if (fsroot_read(f->at.root, h->file, text, sizeof(text)) <= 0 ||
+		strncmp(text, f->w->thaw, strlen(f->w->thaw)) == 0)
+		return 0;
+	rc = ledger_settings(f->ledger, h->dir, LEDGER_WHAT, &row, &n, err);
+	for (int i = 0; rc == 0 && i < n; i++)
+		h->recorded |= row[i].inode == h->inode;
+	h->frozen = h->recorded;
+	h->suspended = !h->recorded;
+	return rc;
+}
+
 int freezer_hold(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 	struct freezer_hold **ret, struct errbuf *err)
 {
@@ -189,12 +210,16 @@ int freezer_hold(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 	rc = f->n_held < FREEZER_MAX ? find_place(f, pid, s, h, err)
 				     : err_set(err, -ENOSPC, "%d steps rotate already", f->n_held);
 	if (rc == 0)
+		rc = know_state(f, h, err);
+	if (rc == 0 && !h->suspended)
 		rc = record(f, h, err);
 	if (rc == 0 && f->guard) {
 		h->guard_slot = guard_add(f->guard, h->file, f->w->thaw);
 		if (h->guard_slot < 0) {
 			rc = err_set(err, h->guard_slot, "%s: no room with the guard", h->dir);
 			ledger_setting_forget(f->ledger, h->dir, LEDGER_WHAT, NULL);
+		} else if (h->frozen) {
+			guard_arm(f->guard, h->guard_slot, 1); /* long overdue */
 		}
 	}
 	if (rc < 0) {

@@ -354,6 +354,43 @@ START_TEST(slurms_suspend_is_respected)
 }
 END_TEST
 
+/* A step leaves for the guard's windows, and comes back. */
+START_TEST(suspended_step_is_known_when_it_comes)
+{
+	const char *frozen = v2 ? "1" : "FROZEN", *thawed = v2 ? "0" : "THAWED";
+
+	if (freezer_watch(freezer, &err) < 0)
+		return;
+	take();
+	slurm_writes(frozen);
+	ck_assert_int_eq(freezer_drop(freezer, hold, &err), 0);
+	take();
+	ck_assert(freezer_is_suspended(hold));
+	ck_assert_int_eq(n_rows(), 0);
+	ck_assert_int_eq(freezer_freeze(freezer, hold, FOREVER, &err), -EBUSY);
+	ck_assert_int_eq(freezer_thaw(freezer, hold, &err), -EBUSY);
+	ck_assert(is_frozen());
+	slurm_writes(thawed);
+	ck_assert_int_eq(last, FREEZER_RESUMED);
+	freeze();
+	ck_assert_int_eq(n_rows(), 1);
+	ck_assert_int_eq(freezer_drop(freezer, hold, &err), 0);
+	ck_assert(!is_frozen());
+	ck_assert_int_eq(n_rows(), 0);
+}
+END_TEST
+
+/* What we froze and could not thaw is no suspend. */
+START_TEST(freeze_that_the_ledger_has_is_thawed)
+{
+	take();
+	freeze();
+	take();
+	ck_assert(!freezer_is_suspended(hold));
+	ck_assert(thaws());
+}
+END_TEST
+
 int main(void)
 {
 	static void (*const setups[])(void) = {setup_v1, setup_v2};
@@ -397,6 +434,8 @@ int main(void)
 		tc = tcase_create(title[n++]);
 		tcase_add_checked_fixture(tc, setups[i], teardown);
 		tcase_add_test(tc, slurms_suspend_is_respected);
+		tcase_add_test(tc, suspended_step_is_known_when_it_comes);
+		tcase_add_test(tc, freeze_that_the_ledger_has_is_thawed);
 		suite_add_tcase(s, tc);
 	}
 	srunner_run_all(sr, CK_ENV);

@@ -103,6 +103,12 @@ static int check_pages(sqlite3 *db, struct errbuf *err)
 	return ret;
 }
 
+/* A header that was overwritten says something, too. */
+static bool is_version(const struct db_schema *schema, int64_t version)
+{
+	return version >= 0 && version <= schema->version + VERSION_LEAP;
+}
+
 static int upgrade(sqlite3 *db, const struct db_schema *schema, int64_t version, struct errbuf *err)
 {
 	char pragma[96];
@@ -113,6 +119,8 @@ static int upgrade(sqlite3 *db, const struct db_schema *schema, int64_t version,
 		return rc;
 	/* Another process may have upgraded it between our look and our lock. */
 	rc = query_int(db, "PRAGMA user_version", &version, err);
+	if (rc == 0 && !is_version(schema, version))
+		rc = db_fail(db, SQLITE_CORRUPT, err, "read the header");
 	for (int64_t v = version; rc == 0 && v < schema->version; v++)
 		rc = db_exec(db, schema->upgrade[v], err, "upgrade the schema");
 	if (rc == 0) {
@@ -153,9 +161,7 @@ static int check_identity(
 		rc = query_int(db, "SELECT count(*) FROM sqlite_master", &tables, err);
 	if (rc < 0)
 		return rc;
-	/* A header that was overwritten says something, too. */
-	if (version > schema->version + VERSION_LEAP ||
-		(app_id != schema->app_id && has_our_table(db, schema)))
+	if (!is_version(schema, version) || (app_id != schema->app_id && has_our_table(db, schema)))
 		return db_fail(db, SQLITE_CORRUPT, err, "read the header");
 	if (app_id != schema->app_id && (app_id != 0 || version != 0 || tables != 0))
 		return err_set(err, -EMEDIUMTYPE,

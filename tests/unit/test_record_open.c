@@ -163,6 +163,26 @@ static int count_judged(const struct judged *j, void *arg)
 	return 0;
 }
 
+/* As 65,535 above the newest version, so one below none is a header that was overwritten. */
+START_TEST(version_that_never_was_is_damage)
+{
+	static const char *const pragma[] = {"PRAGMA user_version=-1",
+		"PRAGMA user_version=-2147483648", "PRAGMA user_version=65535"};
+	static const char want[] =
+		"cannot read the header: damaged or no database (database disk "
+		"image is malformed); left as it is, move it away to start afresh";
+	sqlite3 *db = NULL;
+
+	record_close(record);
+	record = NULL;
+	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, pragma[_i], NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_refused("coloc.db", true, -EBADMSG, want);
+	assert_refused("coloc.db", false, -EBADMSG, want);
+}
+END_TEST
+
 START_TEST(older_version_is_migrated_with_all_it_holds)
 {
 	struct step_filter at = {.from_ns = 1 * S, .to_ns = 20 * S};
@@ -232,6 +252,7 @@ int main(void)
 	t = record_db_tcase(s, "a file that is not ours is refused by name");
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
+	tcase_add_loop_test(t, version_that_never_was_is_damage, 0, 3);
 	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 6);
 	tcase_add_test(t, failed_migration_leaves_the_old_version);
 	t = record_db_tcase(s, "a checkpoint by a thread of its own");

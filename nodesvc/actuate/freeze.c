@@ -218,10 +218,11 @@ int freezer_hold(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 		if (h->guard_slot < 0) {
 			rc = err_set(err, h->guard_slot, "%s: no room with the guard", h->dir);
 			ledger_setting_forget(f->ledger, h->dir, LEDGER_WHAT, NULL);
-		} else if (h->frozen) {
-			guard_arm(f->guard, h->guard_slot, 1); /* long overdue */
 		}
 	}
+	/* It was to be thawed long ago; where that fails again the guard goes on. */
+	if (rc == 0 && h->frozen && freezer_thaw(f, h, err) < 0 && f->guard)
+		guard_arm(f->guard, h->guard_slot, 1);
 	if (rc < 0) {
 		free(h);
 		return rc;

@@ -51,7 +51,6 @@ start_colocd "$tmp/coloc.yaml" "$socket"
 ok "stopped, started: a second gap is added" wait_for 20 at_least 1.0 figures.unmeasured_s \
   "$(python3 -c "print($gap + 0.001)")"
 end_job one
-job_known() { [ -n "$(job_id "$1")" ]; }
 row() { acct -n -P -j 1.0 -o "$1"; }
 ended() { [ "$(row End)" != "" ] && [ "$(row State)" != RUNNING ]; }
 ok "the step ends" wait_for 20 ended

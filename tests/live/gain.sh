@@ -71,8 +71,7 @@ launch() { # TYPE CONTROL_FRACTION SWEEPS
   srun -J launch --coloc=on --coloc-type="$1" "$programs/stencil" --size=2000 --work="$3" 2>&1 |
     sed -n 's/.*rate=\([^ ]*\).*/\1/p' >>"$tmp/rates.$1"
 }
-is_there() { [ -n "$(job_id "$1")" ]; }
-ok "company runs" wait_for 20 is_there company
+ok "company runs" wait_for 20 job_known company
 launch probe 0 100
 # With the lever some four seconds: a control has its first one under Slurm's placement.
 each=$(python3 -c "print(max(40, round(4 * float(open('$tmp/rates.probe').read()))))")

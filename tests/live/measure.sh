@@ -38,7 +38,7 @@ ok "and the whole run, which was alone" wait_for 10 has_measured spin '^spin 2 s
 # --- company, windows ---
 run_step two "$programs/spin" --work=1000000
 run_step three "$programs/stencil" --work=100000000
-two=$(wait_for 20 job_id two >/dev/null; job_id two) three=$(job_id three)
+two=$(new_job_id two) three=$(new_job_id three)
 speed_known() { [ "$(figure "$1.0" figures.solo_basis)" = profile ] &&
   [ "$(figure "$1.0" figures.ntt_full)" != None ]; }
 ok "its slow-down is told against the stored run" wait_for 30 speed_known "$two"
@@ -68,14 +68,14 @@ diag "$out"
 # --- experiments ---
 ctl record start sbmp.trace >/dev/null
 run_step four --coloc-policy=sbmp "$programs/stencil" --work=100000000
-four=$(wait_for 20 job_id four >/dev/null; job_id four)
+four=$(new_job_id four)
 ok "experiments measure the program at one core" wait_for 30 has_measured stencil \
   '^stencil 1 alone progress_per_s sweeps [0-9]+ app$'
 ok "and at two" wait_for 30 has_measured stencil '^stencil 2 alone progress_per_s sweeps [0-9]+ app$'
 by_sbmp() { [ "$(figure "$four.0" now.policy)" = sbmp ]; }
 ok "then the policy itself decides" wait_for 30 by_sbmp
 run_step five sleep 1000
-five=$(wait_for 20 job_id five >/dev/null; job_id five)
+five=$(new_job_id five)
 fallback() { [ "$(figure "$five.0" now.policy)" = fair ]; }
 ok "a program without a speed is not experimented with" wait_for 10 fallback
 ok "which is said" wait_for 10 grep -q "fair decides instead of sbmp: .* step $five.0 tells no speed" \
@@ -83,8 +83,7 @@ ok "which is said" wait_for 10 grep -q "fair decides instead of sbmp: .* step $f
 stop_steps
 # What was measured of the program is this run's scalability table: nothing is tried again.
 run_step six --coloc-policy=sbmp "$programs/stencil" --work=100000000
-six_known() { [ -n "$(job_id six)" ]; }
-ok "the program runs once more" wait_for 20 six_known
+ok "the program runs once more" wait_for 20 job_known six
 six=$(job_id six)
 six_by_sbmp() { [ "$(figure "$six.0" now.policy)" = sbmp ]; }
 ok "sbmp decides from what was stored" wait_for 30 six_by_sbmp

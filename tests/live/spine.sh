@@ -88,6 +88,13 @@ spawn() {
 }
 born() { cat "$tmp/born.$1"; }
 job_id() { squeue -h -n "$1" -o %i; }
+# squeue says 0 of a job that is not there, too.
+job_known() { [ -n "$(job_id "$1")" ]; }
+# The ID of a job whose srun was started in the background: as soon as it has one.
+new_job_id() {
+  wait_for 20 job_known "$1" || diag "job $1 did not begin" >&2
+  job_id "$1"
+}
 stop_steps() {
   scancel -u "$steps_user" 2>/dev/null
   wait_for 20 no_jobs || diag "jobs are left: $(squeue -h)"

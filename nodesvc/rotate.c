@@ -145,6 +145,34 @@ static void note_thawed(struct step *s, int64_t now_ns)
 	s->turn.frozen_since_ns = 0;
 }
 
+static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
+{
+	struct daemon *d = arg;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->turn.hold != h)
+			continue;
+		note_thawed(s, ipc_now_ns());
+		if (news == FREEZER_THAWED)
+			s->turn.off_until_ns = ipc_now_ns() + ENDING_NS;
+		log_info("step %s: %s", s->id,
+			news == FREEZER_SUSPENDED ? "suspended by Slurm, its turns are over"
+			: news == FREEZER_RESUMED ? "resumed by Slurm, takes its turns again"
+						  : "thawed by Slurm for a signal, left alone");
+	}
+}
+
+/*
+ * What Slurm wrote comes before what we are about to write: our thaw would undo its suspend. What
+ * remains is the time between the two system calls.
+ */
+static void hear_slurm(struct daemon *d)
+{
+	freezer_watch_read(d->rotate->freezer, on_news, d);
+}
+
 static void set_frozen(struct daemon *d, struct step *s, bool frozen, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
@@ -152,6 +180,8 @@ static void set_frozen(struct daemon *d, struct step *s, bool frozen, int64_t no
 	struct errbuf err;
 	int rc;
 
+	if (!frozen)
+		hear_slurm(d);
 	if (freezer_is_suspended(t->hold) || freezer_is_frozen(t->hold) == frozen)
 		return;
 	rc = frozen ? freezer_freeze(r->freezer, t->hold, now_ns + d->conf.freeze_max_ms * MS, &err)
@@ -215,6 +245,7 @@ void rotate_leave(struct daemon *d, struct step *s)
 
 	if (!t->hold)
 		return;
+	hear_slurm(d);
 	if (freezer_drop(d->rotate->freezer, t->hold, &err) < 0) {
 		log_error("step %s: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
@@ -256,25 +287,6 @@ static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_
 	make_true(d, now_ns);
 	r->look_ns = slice < 0 ? 0 : turns_first_look(d, now_ns);
 	turns_set_wake(d, now_ns);
-}
-
-static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
-{
-	struct daemon *d = arg;
-
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
-
-		if (s->turn.hold != h)
-			continue;
-		note_thawed(s, ipc_now_ns());
-		if (news == FREEZER_THAWED)
-			s->turn.off_until_ns = ipc_now_ns() + ENDING_NS;
-		log_info("step %s: %s", s->id,
-			news == FREEZER_SUSPENDED ? "suspended by Slurm, its turns are over"
-			: news == FREEZER_RESUMED ? "resumed by Slurm, takes its turns again"
-						  : "thawed by Slurm for a signal, left alone");
-	}
 }
 
 /* The looks that are due: who waits in the slice, and who does not wait any more. */
@@ -323,7 +335,7 @@ void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
 	*ret_next_ns = 0;
 	if (!r->on)
 		return;
-	freezer_watch_read(r->freezer, on_news, d);
+	hear_slurm(d);
 	if (now_ns < r->end_ns)
 		look(d, now_ns);
 	if (now_ns >= r->end_ns && !turns_go_on(d, now_ns)) {
@@ -351,7 +363,7 @@ static void on_watch(int fd, uint32_t events, void *arg)
 	struct daemon *d = arg;
 
 	(void)fd, (void)events;
-	freezer_watch_read(d->rotate->freezer, on_news, d);
+	hear_slurm(d);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------ */

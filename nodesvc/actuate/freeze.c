@@ -262,7 +262,9 @@ int freezer_drop(struct freezer *f, struct freezer_hold *h, struct errbuf *err)
 		rc = 0;
 	if (rc == 0 && h->recorded)
 		rc = ledger_setting_forget(f->ledger, h->dir, LEDGER_WHAT, err);
-	/* What could not be thawed stays in the ledger, and the guard tries again. */
+	/* What could not be thawed stays in the ledger, and the guard tries again, at once. */
+	if (rc < 0 && h->frozen && f->guard)
+		guard_arm(f->guard, h->guard_slot, 1);
 	remove_hold(f, h, rc < 0);
 	return rc;
 }

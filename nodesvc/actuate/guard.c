@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,8 +32,9 @@ struct guard_slot {
 };
 
 struct guard_table {
-	_Atomic int clockless; /* the guard sleeps until the socket wakes it */
-	_Atomic int top;       /* no slot from here on was ever used */
+	/* The guard sleeps until then, or until the socket wakes it (INT64_MAX); 0: it is up. */
+	_Atomic int64_t wakes_ns;
+	_Atomic int top; /* no slot from here on was ever used */
 	struct guard_slot slot[];
 };
 
@@ -106,18 +108,16 @@ static bool wait_for(struct guard_table *t, int64_t *next_ns)
 	int ms = -1, rc;
 	char drop[64];
 
-	if (!*next_ns) {
-		/* What is armed from here on comes with a wake-up; what was before, look. */
-		atomic_store(&t->clockless, 1);
-		thaw_due(t, false, next_ns);
-	}
+	/* What is armed for earlier from here on comes with a wake-up; what was before, look. */
+	atomic_store(&t->wakes_ns, *next_ns ? *next_ns : INT64_MAX);
+	thaw_due(t, false, next_ns);
 	if (*next_ns) {
-		int64_t left = *next_ns - now_ns();
+		int64_t left_ms = (*next_ns - now_ns()) / 1000000;
 
-		ms = left > 0 ? (int)(left / 1000000) + 1 : 0;
+		ms = left_ms < 0 ? 0 : left_ms < INT_MAX ? (int)left_ms + 1 : INT_MAX;
 	}
 	rc = poll(&p, 1, ms);
-	atomic_store(&t->clockless, 0);
+	atomic_store(&t->wakes_ns, 0);
 	return !(rc > 0 && read(CHILD_WAKE, drop, sizeof(drop)) == 0);
 }
 
@@ -281,9 +281,13 @@ int guard_add(struct guard *g, const char *file, const char *thaw_text)
 
 void guard_arm(struct guard *g, int slot, int64_t until_ns)
 {
+	int64_t wakes_ns;
+
 	atomic_store(&g->table->slot[slot].until_ns, until_ns);
+	wakes_ns = atomic_load(&g->table->wakes_ns);
 	/* A full socket wakes it as well. */
-	if (atomic_exchange(&g->table->clockless, 0))
+	if (until_ns < wakes_ns &&
+		atomic_compare_exchange_strong(&g->table->wakes_ns, &wakes_ns, until_ns))
 		send(g->wake_fd, "", 1, MSG_NOSIGNAL);
 }
 

@@ -5,10 +5,12 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,9 +47,19 @@ static bool says(const char *text)
 	return strncmp(now, text, strlen(text)) == 0;
 }
 
+static const char *frozen_text(void)
+{
+	return v2 ? "1" : "FROZEN";
+}
+
+static const char *thawed_text(void)
+{
+	return v2 ? "0" : "THAWED";
+}
+
 static bool is_frozen(void)
 {
-	return says(v2 ? "1" : "FROZEN");
+	return says(frozen_text());
 }
 
 static int n_rows(void)
@@ -291,6 +303,40 @@ START_TEST(killed_guard_ends_nobody_who_freezes)
 }
 END_TEST
 
+/* It sleeps until another step's limit then. */
+START_TEST(guard_hears_of_an_earlier_limit)
+{
+	int slot;
+
+	take();
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	ck_assert_int_eq(freezer_freeze(freezer, hold, now_ns() + INT64_C(60000000000), &err), 0);
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	slot = guard_add(guard, file(), thawed_text());
+	ck_assert_int_ge(slot, 0);
+	guard_arm(guard, slot, now_ns() + 50000000);
+	ck_assert(thaws());
+}
+END_TEST
+
+START_TEST(guard_goes_on_where_a_thaw_fails)
+{
+	char at[400], aside[408];
+
+	take();
+	freeze();
+	snprintf(at, sizeof(at), "%s/%s", tree.dir, file());
+	snprintf(aside, sizeof(aside), "%s.aside", at);
+	/* At no time is there nothing: that would be the step's end. */
+	ck_assert_int_eq(mkdir(aside, 0755), 0);
+	ck_assert_int_eq(renameat2(AT_FDCWD, at, AT_FDCWD, aside, RENAME_EXCHANGE), 0);
+	ck_assert_int_lt(freezer_drop(freezer, hold, &err), 0);
+	ck_assert_int_eq(n_rows(), 1);
+	ck_assert_int_eq(renameat2(AT_FDCWD, at, AT_FDCWD, aside, RENAME_EXCHANGE), 0);
+	ck_assert(thaws());
+}
+END_TEST
+
 START_TEST(guard_survives_what_ends_daemons)
 {
 	kill(guard_pid(guard), SIGTERM);
@@ -327,28 +373,26 @@ static void slurm_writes(const char *text)
 
 START_TEST(slurms_suspend_is_respected)
 {
-	const char *frozen = v2 ? "1" : "FROZEN", *thawed = v2 ? "0" : "THAWED";
-
 	if (freezer_watch(freezer, &err) < 0)
 		return; /* not root: tests/live/gang.sh tells */
 	take();
 	freeze();
 	freezer_watch_read(freezer, on_news, NULL);
 	ck_assert_int_eq(n_news, 0); /* our own write is no news */
-	slurm_writes(frozen);
+	slurm_writes(frozen_text());
 	ck_assert_int_eq(n_news, 1);
 	ck_assert_int_eq(last, FREEZER_SUSPENDED);
 	ck_assert_int_eq(n_rows(), 0);
 	ck_assert_int_eq(freezer_thaw(freezer, hold, &err), -EBUSY);
 	ck_assert(is_frozen());
-	slurm_writes(thawed);
+	slurm_writes(thawed_text());
 	ck_assert_int_eq(last, FREEZER_RESUMED);
 	freeze();
 	ck_assert_int_eq(n_rows(), 1);
-	slurm_writes(thawed);
+	slurm_writes(thawed_text());
 	ck_assert_int_eq(last, FREEZER_THAWED);
 	ck_assert(!freezer_is_frozen(hold));
-	slurm_writes(frozen);
+	slurm_writes(frozen_text());
 	ck_assert_int_eq(freezer_drop(freezer, hold, &err), 0);
 	ck_assert(is_frozen());
 }
@@ -357,12 +401,10 @@ END_TEST
 /* A step leaves for the guard's windows, and comes back. */
 START_TEST(suspended_step_is_known_when_it_comes)
 {
-	const char *frozen = v2 ? "1" : "FROZEN", *thawed = v2 ? "0" : "THAWED";
-
 	if (freezer_watch(freezer, &err) < 0)
 		return;
 	take();
-	slurm_writes(frozen);
+	slurm_writes(frozen_text());
 	ck_assert_int_eq(freezer_drop(freezer, hold, &err), 0);
 	take();
 	ck_assert(freezer_is_suspended(hold));
@@ -370,7 +412,7 @@ START_TEST(suspended_step_is_known_when_it_comes)
 	ck_assert_int_eq(freezer_freeze(freezer, hold, FOREVER, &err), -EBUSY);
 	ck_assert_int_eq(freezer_thaw(freezer, hold, &err), -EBUSY);
 	ck_assert(is_frozen());
-	slurm_writes(thawed);
+	slurm_writes(thawed_text());
 	ck_assert_int_eq(last, FREEZER_RESUMED);
 	freeze();
 	ck_assert_int_eq(n_rows(), 1);
@@ -428,6 +470,8 @@ int main(void)
 		tcase_add_test(tc, guard_thaws_when_the_daemon_is_killed);
 		tcase_add_test(tc, restarted_guard_knows_what_is_armed);
 		tcase_add_test(tc, killed_guard_ends_nobody_who_freezes);
+		tcase_add_test(tc, guard_hears_of_an_earlier_limit);
+		tcase_add_test(tc, guard_goes_on_where_a_thaw_fails);
 		tcase_add_test(tc, guard_survives_what_ends_daemons);
 		suite_add_tcase(s, tc);
 		snprintf(title[n], sizeof(title[n]), "%sSlurm's own freeze is Slurm's", names[i]);

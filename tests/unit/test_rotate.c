@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/ipc.h"
@@ -508,6 +509,28 @@ START_TEST(turns_go_on_while_a_plan_waits_to_be_done)
 }
 END_TEST
 
+/* Slurm suspends a step of the rotation; before the loop hears of it the step leaves. */
+START_TEST(leaving_undoes_no_suspend)
+{
+	struct step *one = add(1);
+	char path[128];
+	pid_t slurm;
+
+	add(2);
+	give((int[]){100, 100}, 2);
+	while (!frozen(1))
+		run_until(now + 50 * MS, 1);
+	freezer_file(1, path, sizeof(path));
+	slurm = fork();
+	if (slurm == 0)
+		_exit(fsroot_write(&tree.root, path, "FROZEN") == 0 ? 0 : 1);
+	waitpid(slurm, NULL, 0);
+	rotate_leave(&d, one);
+	ck_assert(frozen(1));
+	ck_assert_int_eq(ledger_count(d.ledger), 1); /* the other's */
+}
+END_TEST
+
 START_TEST(end_of_a_step_leaves_nothing_behind)
 {
 	struct step *one = add(1);
@@ -560,6 +583,7 @@ int main(void)
 	tcase_add_test(tc, step_that_cannot_be_frozen_runs_beside);
 	tcase_add_test(tc, unplaced_and_dry_steps_take_no_part);
 	tcase_add_test(tc, turns_go_on_while_a_plan_waits_to_be_done);
+	tcase_add_test(tc, leaving_undoes_no_suspend);
 	tcase_add_test(tc, end_of_a_step_leaves_nothing_behind);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

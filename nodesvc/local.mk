@@ -57,9 +57,11 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
+	tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
+	tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
@@ -95,9 +97,13 @@ tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h \
+	tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_lifecycle_kept_SOURCES = tests/unit/test_lifecycle_kept.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h
+tests_unit_test_lifecycle_kept_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_lifecycle_kept_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_listener
 TESTS += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/unit/tmpdir.h

@@ -1,107 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon's decisions about steps, without a kernel to move anything in: a file tree stands
- * for /proc and /sys, the shipped backend "none" for the actuator.
+ * Messages about steps: who is placed where, by which policy, and what is refused. What is kept of
+ * them: test_lifecycle_kept.c.
  */
 #include <check.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/msg.h"
-#include "nodesvc/daemon.h"
-#include "nodesvc/log.h"
-#include "nodesvc/record/record_internal.h"
 #include "tests/unit/fstree.h"
-
-static struct daemon d;
-static char dir[64];
-static struct msg in, out;
-
-static void setup(void)
-{
-	struct errbuf err = {""};
-	char path[96];
-
-	memset(&d, 0, sizeof(d));
-	d.lock_fd = -1;
-	strcpy(dir, "/tmp/coloc-life-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	ck_assert_int_eq(fsroot_open(&d.root, dir, &err), 0);
-	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
-	d.usable = d.topo->all;
-	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
-	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	snprintf(path, sizeof(path), "%s/coloc.db", dir);
-	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
-	counters_choose(&d.counters, "none", NULL);
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
-	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
-}
-
-static void teardown(void)
-{
-	char command[96];
-
-	for (int i = 0; i < d.jobs.n; i++)
-		sample_close_step(&d, d.jobs.step[i]);
-	jobs_done(&d.jobs);
-	decide_close(&d);
-	actuate_close(d.actuate);
-	record_close(d.record);
-	ledger_close(d.ledger);
-	loop_free(d.loop);
-	topo_free(d.topo);
-	fsroot_close(&d.root);
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	ck_assert_int_eq(system(command), 0);
-}
-
-/* Begins a step_start; the test adds to it and calls go(). */
-static void start(uint32_t job, uint32_t step)
-{
-	msg_init(&in, "step_start");
-	msg_putf(&in, "job", "%u", job);
-	msg_putf(&in, "step", "%u", step);
-	msg_put(&in, "uid", "0");
-	msg_put(&in, "ntasks", "1");
-	msg_put(&in, "name", "/usr/bin/app");
-}
-
-static const char *go(void)
-{
-	lifecycle_step_start(&d, &in, &out);
-	lifecycle_after_answer(&d);
-	return msg_get(&out, "type");
-}
-
-static const char *run(uint32_t job, const char *policy)
-{
-	start(job, 0);
-	msg_put(&in, "policy", policy);
-	return go();
-}
-
-static const char *coreset_of(uint32_t job)
-{
-	static char text[CORESET_STR_MAX];
-	struct step *s = jobs_find(&d.jobs, job, 0, 0);
-
-	return s ? coreset_format(&s->coreset, text, sizeof(text)) : "none";
-}
-
-static void finish(uint32_t job, uint32_t step)
-{
-	msg_init(&in, "step_end");
-	msg_putf(&in, "job", "%u", job);
-	msg_putf(&in, "step", "%u", step);
-	lifecycle_step_end(&d, &in);
-}
+#include "tests/unit/lifecycle_fixture.h"
 
 START_TEST(steps_share_the_node_from_their_start)
 {
@@ -509,198 +417,6 @@ START_TEST(task_of_another_step_is_refused)
 }
 END_TEST
 
-static int count_row(const struct step_row *row, void *arg)
-{
-	(void)row;
-	++*(int *)arg;
-	return 0;
-}
-
-START_TEST(every_step_is_accounted_once)
-{
-	struct step_filter all = {0};
-	struct errbuf err;
-	int n = 0;
-
-	for (uint32_t j = 1; j <= 20; j++)
-		run(j, "");
-	for (uint32_t j = 1; j <= 20; j++)
-		finish(j, 0);
-	ck_assert_int_eq(record_step_list(d.record, &all, count_row, &n, &err), 0);
-	ck_assert_int_eq(n, 20);
-}
-END_TEST
-
-static int note_elapsed(const struct step_row *row, void *arg)
-{
-	int64_t *longest = arg, elapsed = row->end_ns - row->start_ns;
-
-	ck_assert_int_ge(elapsed, 0);
-	if (elapsed > *longest)
-		*longest = elapsed;
-	return 0;
-}
-
-/* As if it had been set by a day, either way, while they ran. */
-START_TEST(clock_that_is_set_is_no_part_of_a_steps_time)
-{
-	struct step_filter all = {0};
-	struct errbuf err;
-	int64_t day_ns = INT64_C(86400000000000), longest = 0;
-
-	run(1, "");
-	run(2, "");
-	jobs_find(&d.jobs, 1, 0, 0)->start_unix_ns += day_ns;
-	jobs_find(&d.jobs, 2, 0, 0)->start_unix_ns -= day_ns;
-	finish(1, 0);
-	finish(2, 0);
-	ck_assert_int_eq(record_step_list(d.record, &all, note_elapsed, &longest, &err), 0);
-	ck_assert_int_lt(longest, day_ns / 2);
-}
-END_TEST
-
-static int count_rows(const struct step_row *row, void *arg)
-{
-	(void)row;
-	++*(int *)arg;
-	return 0;
-}
-
-static int rows(void)
-{
-	struct step_filter all = {0};
-	struct errbuf err;
-	int n = 0;
-
-	ck_assert_int_eq(record_step_list(d.record, &all, count_rows, &n, &err), 0);
-	return n;
-}
-
-static void limit_pages(const char *pragma)
-{
-	ck_assert_int_eq(sqlite3_exec(d.record->db, pragma, NULL, NULL, NULL), SQLITE_OK);
-}
-
-/* The disk is full in the middle of a tick's writing, and then it is not. */
-START_TEST(rows_that_a_full_store_undid_are_written_once_there_is_room)
-{
-	for (uint32_t job = 1; job <= 60; job++) {
-		start(job, 0);
-		msg_put(&in, "jobname", "a name of some length, so that a page is full soon");
-		ck_assert_str_eq(go(), "step_ok");
-	}
-	decide_flush(&d);                       /* not what fails first */
-	limit_pages("PRAGMA max_page_count=1"); /* no more than there are */
-	lifecycle_flush(&d);
-	ck_assert_int_lt(rows(), 60);
-	limit_pages("PRAGMA max_page_count=100000");
-	lifecycle_flush(&d); /* too early to try again */
-	ck_assert_int_lt(rows(), 60);
-	d.flush_again_ns = 0;
-	lifecycle_flush(&d);
-	ck_assert_int_eq(rows(), 60);
-	finish(1, 0);
-	ck_assert_int_eq(rows(), 60);
-}
-END_TEST
-
-/* Decisions of so many ticks. */
-static int decided(int ticks)
-{
-	uint64_t before = d.n_decisions;
-
-	for (int i = 0; i < ticks; i++)
-		decide_tick(&d);
-	return (int)(d.n_decisions - before);
-}
-
-START_TEST(ticks_without_a_change_need_no_decision)
-{
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "%s", _i ? "lira" : "fair");
-	run(1, "");
-	run(2, "");
-	ck_assert_int_eq(decided(5), 1);
-	/* Signals are nothing that it goes by. */
-	jobs_find(&d.jobs, 1, 0, 0)->signal[SIGNAL_UTILIZATION] =
-		(struct signal){0.5, PROVENANCE_OS};
-	ck_assert_int_eq(decided(5), 0);
-	jobs_find(&d.jobs, 1, 0, 0)->threads = 7;
-	ck_assert_int_eq(decided(5), 1);
-	run(3, "");
-	ck_assert_int_eq(decided(5), 1);
-	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->policy, "fair");
-}
-END_TEST
-
-START_TEST(recorded_ticks_are_all_decided)
-{
-	struct errbuf err = {""};
-	uint64_t decisions, bytes;
-
-	run(1, "");
-	ck_assert_int_eq(decided(3), 1);
-	snprintf(d.conf.store, sizeof(d.conf.store), "%s", dir);
-	ck_assert_msg(recording_start(&d, "trace", 1 << 20, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(decided(3), 3);
-	ck_assert_int_eq(recording_stop(&d, &decisions, &bytes, &err), 0);
-	ck_assert_int_eq((int)decisions, 3);
-}
-END_TEST
-
-START_TEST(policy_that_goes_by_signals_decides_at_each_tick)
-{
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira");
-	run(1, "");
-	jobs_find(&d.jobs, 1, 0, 0)->signal[SIGNAL_LOADS] = (struct signal){1e6, PROVENANCE_HW};
-	ck_assert_int_eq(decided(4), 4);
-	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0, 0)->policy, "lira");
-}
-END_TEST
-
-static int keep_message(const struct registration *reg, void *arg)
-{
-	struct msg *m = arg;
-
-	ck_assert_uint_le(reg->message_len, sizeof(m->buf));
-	memcpy(m->buf, reg->message, reg->message_len);
-	m->len = reg->message_len;
-	return 0;
-}
-
-/* A registration that is longer than a message is none for the next daemon. */
-START_TEST(a_release_fits_into_the_longest_message)
-{
-	static char name[MSG_MAX];
-	static struct msg kept;
-	struct errbuf err = {""};
-	struct step *s;
-	size_t len;
-
-	for (size_t left = 0; left < 20; left += 4) {
-		msg_init(&in, "step_start");
-		msg_putf(&in, "job", "%zu", left + 1);
-		msg_put(&in, "step", "0");
-		msg_put(&in, "uid", "0");
-		msg_put(&in, "ntasks", "1");
-		len = MSG_MAX - in.len - strlen("name=") - 1 - left;
-		memset(name, 'x', len);
-		strcpy(name + len - strlen("/bin/app"), "/bin/app");
-		msg_put(&in, "name", name);
-		ck_assert(!in.overflow);
-		ck_assert_uint_eq(in.len, MSG_MAX - left);
-		ck_assert_str_eq(go(), "step_ok");
-		s = jobs_find(&d.jobs, (uint32_t)left + 1, 0, 0);
-		adopt_mark_released(&d, s);
-		ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
-		ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
-		ck_assert_str_eq(msg_get(&kept, "released"), "1");
-		ck_assert_str_eq(strrchr(msg_get(&kept, "name"), '/'), "/app");
-		ck_assert_str_eq(msg_get(&kept, "ntasks"), "1");
-		finish((uint32_t)left + 1, 0);
-	}
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("lifecycle");
@@ -716,10 +432,6 @@ int main(void)
 	tcase_add_test(tc, repeated_message_gets_the_same_answer);
 	tcase_add_test(tc, draining_node_takes_no_new_steps);
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);
-	tcase_add_test(tc, every_step_is_accounted_once);
-	tcase_add_test(tc, clock_that_is_set_is_no_part_of_a_steps_time);
-	tcase_add_test(tc, rows_that_a_full_store_undid_are_written_once_there_is_room);
-	tcase_add_test(tc, a_release_fits_into_the_longest_message);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("one policy rules the set");
 	tcase_add_checked_fixture(tc, setup, teardown);
@@ -728,12 +440,6 @@ int main(void)
 	tcase_add_test(tc, conflict_is_refused_where_configured);
 	tcase_add_test(tc, missing_signal_falls_back_and_says_so);
 	tcase_add_test(tc, what_a_node_cannot_do_falls_back_and_says_so);
-	suite_add_tcase(s, tc);
-	tc = tcase_create("a tick that changes nothing is no decision");
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, ticks_without_a_change_need_no_decision, 0, 2);
-	tcase_add_test(tc, recorded_ticks_are_all_decided);
-	tcase_add_test(tc, policy_that_goes_by_signals_decides_at_each_tick);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("what must not be touched is not");
 	tcase_add_checked_fixture(tc, setup, teardown);

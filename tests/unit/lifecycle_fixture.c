@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tests/unit/lifecycle_fixture.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/log.h"
+
+struct daemon d;
+char dir[64];
+struct msg in, out;
+
+void setup(void)
+{
+	struct errbuf err = {""};
+	char path[96];
+
+	memset(&d, 0, sizeof(d));
+	d.lock_fd = -1;
+	strcpy(dir, "/tmp/coloc-life-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(&d.conf);
+	ck_assert_int_eq(fsroot_open(&d.root, dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	d.usable = d.topo->all;
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
+	snprintf(path, sizeof(path), "%s/coloc.db", dir);
+	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	counters_choose(&d.counters, "none", NULL);
+	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
+	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
+}
+
+void teardown(void)
+{
+	char command[96];
+
+	for (int i = 0; i < d.jobs.n; i++)
+		sample_close_step(&d, d.jobs.step[i]);
+	jobs_done(&d.jobs);
+	decide_close(&d);
+	actuate_close(d.actuate);
+	record_close(d.record);
+	ledger_close(d.ledger);
+	loop_free(d.loop);
+	topo_free(d.topo);
+	fsroot_close(&d.root);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+void start(uint32_t job, uint32_t step)
+{
+	msg_init(&in, "step_start");
+	msg_putf(&in, "job", "%u", job);
+	msg_putf(&in, "step", "%u", step);
+	msg_put(&in, "uid", "0");
+	msg_put(&in, "ntasks", "1");
+	msg_put(&in, "name", "/usr/bin/app");
+}
+
+const char *go(void)
+{
+	lifecycle_step_start(&d, &in, &out);
+	lifecycle_after_answer(&d);
+	return msg_get(&out, "type");
+}
+
+const char *run(uint32_t job, const char *policy)
+{
+	start(job, 0);
+	msg_put(&in, "policy", policy);
+	return go();
+}
+
+const char *coreset_of(uint32_t job)
+{
+	static char text[CORESET_STR_MAX];
+	struct step *s = jobs_find(&d.jobs, job, 0, 0);
+
+	return s ? coreset_format(&s->coreset, text, sizeof(text)) : "none";
+}
+
+void finish(uint32_t job, uint32_t step)
+{
+	msg_init(&in, "step_end");
+	msg_putf(&in, "job", "%u", job);
+	msg_putf(&in, "step", "%u", step);
+	lifecycle_step_end(&d, &in);
+}

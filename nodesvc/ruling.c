@@ -13,7 +13,7 @@
 #include "nodesvc/settled.h"
 
 /* Of memory, at most. */
-#define TRAIL_BYTES (4u << 20)
+#define TRAIL_BYTES (1u << 20)
 
 int decide_options(struct daemon *d, const char *spec, struct policy_option *ret, int max)
 {

@@ -22,3 +22,9 @@ tests_unit_test_trace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_trace_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 EXTRA_DIST += doc/trace.md
+check_PROGRAMS += tests/unit/test_trail
+TESTS += tests/unit/test_trail
+tests_unit_test_trail_SOURCES = tests/unit/test_trail.c
+tests_unit_test_trail_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_trail_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
+	$(JSON_LIBS) -lm

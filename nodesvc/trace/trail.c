@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trail.c - decisions as differences: a decision is laid out flat, in an order in which the same
- * fields of the same jobs come to the same place, and what is kept is its exclusive or with the one
- * before, runs of zeros counted.
+ * trail.c - decisions as differences: a decision is laid out flat, such that the same fields of the
+ * same jobs come to the same place (trail_json.h), and what is kept is its exclusive or with the
+ * one before, runs of zeros counted.
  */
 #include "nodesvc/trace/trail.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nodesvc/trace/trail_json.h"
+
+#define GROW_MAX ((size_t)64 << 10)
 
 struct bytes {
 	unsigned char *data;
@@ -24,10 +27,20 @@ struct half {
 	int n;          /* decisions and engines */
 };
 
+/* Which job has which slot of the flat decision. */
+struct slots {
+	char (*id)[JOB_ID_MAX]; /* of each slot; "" free */
+	bool *used;             /* by the view that is being written */
+	flat_slot *of, *was;    /* of the jobs of that view, in its order; of the last one's */
+	int n, n_of, n_was, room;
+};
+
 struct trail {
 	size_t max_bytes;
 	struct half old, new;
 	struct bytes flat, before; /* being written; the last one written */
+	struct bytes later;        /* goes to the end of flat */
+	struct slots slots;
 	bool writing, failed, cut;
 	bool made[2];                            /* since the last decision: ruling, fallback */
 	json_object *engine[2], *head_engine[2]; /* those now, those at the beginning */
@@ -43,8 +56,9 @@ static bool grow(struct bytes *b, size_t more)
 
 	if (b->len + more <= b->room)
 		return true;
+	/* Not twice as much for long: it stays, and most of it is never used. */
 	while (room < b->len + more)
-		room *= 2;
+		room += room < GROW_MAX ? room : GROW_MAX;
 	data = realloc(b->data, room);
 	if (!data)
 		return false;
@@ -53,22 +67,38 @@ static bool grow(struct bytes *b, size_t more)
 	return true;
 }
 
+/* Nothing more is added. */
+static void fit(struct bytes *b)
+{
+	unsigned char *data = realloc(b->data, b->len);
+
+	if (!data)
+		return;
+	b->data = data;
+	b->room = b->len;
+}
+
 static void clear(struct bytes *b)
 {
 	free(b->data);
 	*b = (struct bytes){0};
 }
 
-static void put(struct trail *t, const void *data, size_t n)
+static void put_into(struct trail *t, struct bytes *b, const void *data, size_t n)
 {
 	if (n == 0 || t->failed)
 		return;
-	if (!grow(&t->flat, n)) {
+	if (!grow(b, n)) {
 		t->failed = true;
 		return;
 	}
-	memcpy(t->flat.data + t->flat.len, data, n);
-	t->flat.len += n;
+	memcpy(b->data + b->len, data, n);
+	b->len += n;
+}
+
+static void put(struct trail *t, const void *data, size_t n)
+{
+	put_into(t, &t->flat, data, n);
 }
 
 static bool put_count(struct bytes *b, size_t n)
@@ -167,6 +197,7 @@ static void empty(struct trail *t)
 	clear(&t->new.packed);
 	t->old = t->new = (struct half){0};
 	t->before.len = 0;
+	t->slots.n = t->slots.n_of = 0; /* ids that are left are of none */
 	t->cut = false;
 }
 
@@ -177,6 +208,11 @@ void trail_free(struct trail *t)
 	empty(t);
 	clear(&t->flat);
 	clear(&t->before);
+	clear(&t->later);
+	free(t->slots.id);
+	free(t->slots.used);
+	free(t->slots.of);
+	free(t->slots.was);
 	for (int i = 0; i < 2; i++) {
 		json_object_put(t->engine[i]);
 		json_object_put(t->head_engine[i]);
@@ -192,6 +228,7 @@ static void keep(struct trail *t, uint64_t number)
 	if (!t->failed && t->new.packed.len > t->max_bytes / 2) {
 		t->cut = t->cut || t->old.n > 0;
 		clear(&t->old.packed);
+		fit(&t->new.packed);
 		t->old = t->new;
 		t->new = (struct half){0};
 		t->before.len = 0;
@@ -244,29 +281,132 @@ void trail_engine(struct trail *t, bool fallback, const struct trace_engine *e)
 	keep(t, 0);
 }
 
-static void put_text(struct trail *t, const char *text, size_t room)
+static void put_text(struct trail *t, struct bytes *b, const char *text, size_t room)
 {
 	char fixed[256] = "";
 
 	if (text)
 		memcpy(fixed, text, strnlen(text, room - 1));
-	put(t, fixed, room);
+	put_into(t, b, fixed, room);
+}
+
+/* ---- slots ---- */
+
+static bool slots_room(struct slots *s, int n_jobs)
+{
+	char(*id)[JOB_ID_MAX] = s->id;
+	bool *used = s->used;
+	flat_slot *of = s->of, *was = s->was;
+
+	if (n_jobs <= s->room)
+		return true;
+	id = realloc(id, (size_t)n_jobs * sizeof(*id));
+	s->id = id ? id : s->id;
+	used = realloc(used, (size_t)n_jobs * sizeof(*used));
+	s->used = used ? used : s->used;
+	of = realloc(of, (size_t)n_jobs * sizeof(*of));
+	s->of = of ? of : s->of;
+	was = realloc(was, (size_t)n_jobs * sizeof(*was));
+	s->was = was ? was : s->was;
+	if (id && used && of && was)
+		s->room = n_jobs;
+	return id && used && of && was;
+}
+
+/*
+ * The slot that @id has, or s->n. Jobs mostly come in the order of the last view, where some have
+ * gone: what comes *next in it is looked at first.
+ */
+static int slots_find(const struct slots *s, const char *id, int *next)
+{
+	for (int i = *next; i < s->n_was && i < *next + 2; i++)
+		if (strncmp(s->id[s->was[i]], id, JOB_ID_MAX - 1) == 0) {
+			*next = i + 1;
+			return s->was[i];
+		}
+	for (int k = 0; k < s->n; k++)
+		if (strncmp(s->id[k], id, JOB_ID_MAX - 1) == 0)
+			return k;
+	return s->n;
+}
+
+/* Every job to its slot, and who has none to a free one. */
+static bool slots_assign(struct slots *s, const struct view *v)
+{
+	int next = 0, free_slot = 0, n = s->n;
+	flat_slot *was;
+
+	if (!slots_room(s, v->n_jobs))
+		return false;
+	was = s->of;
+	s->of = s->was;
+	s->was = was;
+	s->n_was = s->n_of;
+	s->n_of = v->n_jobs;
+	memset(s->used, 0, (size_t)s->room * sizeof(*s->used));
+	for (int i = 0; i < v->n_jobs; i++) {
+		s->of[i] = (flat_slot)slots_find(s, v->job[i].id, &next);
+		if (s->of[i] < n)
+			s->used[s->of[i]] = true;
+	}
+	for (int i = 0; i < v->n_jobs; i++) {
+		if (s->of[i] < n)
+			continue;
+		while (s->used[free_slot])
+			free_slot++;
+		s->used[free_slot] = true;
+		s->of[i] = (flat_slot)free_slot;
+		snprintf(s->id[free_slot], JOB_ID_MAX, "%s", v->job[i].id);
+		if (free_slot >= s->n)
+			s->n = free_slot + 1;
+	}
+	return true;
+}
+
+/* Room for @size bytes of each slot, as it was before; NULL: failed. */
+static unsigned char *put_slots(struct trail *t, size_t size)
+{
+	size_t at = t->flat.len, n = (size_t)t->slots.n * size, same = 0;
+
+	if (t->failed || !grow(&t->flat, n)) {
+		t->failed = true;
+		return NULL;
+	}
+	if (t->before.len > at)
+		same = t->before.len - at < n ? t->before.len - at : n;
+	if (same)
+		memcpy(t->flat.data + at, t->before.data + at, same);
+	if (n > same)
+		memset(t->flat.data + at + same, 0, n - same);
+	t->flat.len += n;
+	return t->flat.data + at;
 }
 
 static void put_jobs(struct trail *t, const struct view *v)
 {
-	for (int i = 0; i < v->n_jobs; i++) {
-		struct view_job j;
+	unsigned char *at = put_slots(t, sizeof(flat_slot));
 
-		memcpy(&j, &v->job[i], sizeof(j));
-		j.id = j.type = NULL;
-		j.speed = NULL;
-		put(t, &j, sizeof(j));
-		put_text(t, v->job[i].id, JOB_ID_MAX);
-		put_text(t, v->job[i].type, JOB_TYPE_MAX);
+	if (!at)
+		return;
+	memset(at, 0, (size_t)t->slots.n * sizeof(flat_slot));
+	if (v->n_jobs)
+		memcpy(at, t->slots.of, (size_t)v->n_jobs * sizeof(flat_slot));
+	at = put_slots(t, sizeof(struct flat_job));
+	for (int i = 0; at && i < v->n_jobs; i++) {
+		struct flat_job f;
+
+		memset(&f, 0, sizeof(f));
+		memcpy(&f.job, &v->job[i], sizeof(f.job));
+		f.job.id = f.job.type = NULL;
+		f.job.speed = NULL;
+		snprintf(f.id, sizeof(f.id), "%s", v->job[i].id);
+		if (v->job[i].type)
+			snprintf(f.type, sizeof(f.type), "%s", v->job[i].type);
+		memcpy(at + t->slots.of[i] * sizeof(f), &f, sizeof(f));
 	}
 	for (int i = 0; i < v->n_jobs; i++)
-		put(t, v->job[i].speed, (size_t)v->job[i].n_speed * sizeof(struct speed_point));
+		put_into(t, &t->later, v->job[i].speed,
+			(size_t)v->job[i].n_speed * sizeof(struct speed_point));
 }
 
 static void put_events(struct trail *t, const struct view *v)
@@ -277,16 +417,16 @@ static void put_events(struct trail *t, const struct view *v)
 		memset(&e, 0, sizeof(e));
 		e = v->event[i];
 		e.job = e.task_type = NULL;
-		put(t, &e, sizeof(e));
-		put_text(t, v->event[i].job, JOB_ID_MAX);
-		put_text(t, v->event[i].task_type, JOB_TYPE_MAX);
+		put_into(t, &t->later, &e, sizeof(e));
+		put_text(t, &t->later, v->event[i].job, JOB_ID_MAX);
+		put_text(t, &t->later, v->event[i].task_type, JOB_TYPE_MAX);
 	}
 	for (int i = 0; i < v->n_ptt; i++) {
 		struct ptt_entry e = v->ptt[i];
 
 		e.type = NULL;
-		put(t, &e, sizeof(e));
-		put_text(t, v->ptt[i].type, JOB_TYPE_MAX);
+		put_into(t, &t->later, &e, sizeof(e));
+		put_text(t, &t->later, v->ptt[i].type, JOB_TYPE_MAX);
 	}
 }
 
@@ -301,13 +441,15 @@ void trail_begin(struct trail *t, const struct view *v)
 	h.seed = v->seed;
 	h.slice_ms = v->slice_ms;
 	h.n_jobs = v->n_jobs;
+	t->failed = t->failed || !slots_assign(&t->slots, v);
+	h.n_slots = t->slots.n;
 	h.n_events = v->n_events;
 	h.n_ptt = v->n_ptt;
 	h.n_capacity = v->capacity ? v->n_capacity : 0;
 	h.has_fast = v->fast_cores != NULL;
 	h.has_reserved = v->reserved != NULL;
 	t->made[0] = t->made[1] = false;
-	t->flat.len = 0;
+	t->flat.len = t->later.len = 0;
 	t->writing = true;
 	put(t, &h, sizeof(h));
 	put_jobs(t, v);
@@ -321,7 +463,9 @@ void trail_begin(struct trail *t, const struct view *v)
 
 static void put_plan(struct trail *t, const struct plan *p)
 {
-	for (int i = 0; i < p->n_jobs; i++) {
+	unsigned char *at = put_slots(t, sizeof(struct flat_plan_job));
+
+	for (int i = 0; at && i < p->n_jobs; i++) {
 		const struct plan_job *from = &p->job[i];
 		struct flat_plan_job j;
 
@@ -336,7 +480,7 @@ static void put_plan(struct trail *t, const struct plan *p)
 		j.place_width = from->place_width;
 		j.n_lent = from->n_lent;
 		memcpy(j.why, from->why, strnlen(from->why, sizeof(j.why) - 1));
-		put(t, &j, sizeof(j));
+		memcpy(at + t->slots.of[i] * sizeof(j), &j, sizeof(j));
 	}
 	for (int i = 0; i < p->n_jobs; i++)
 		put(t, p->job[i].lent, (size_t)p->job[i].n_lent * sizeof(struct plan_lent));
@@ -372,14 +516,23 @@ void trail_answer(struct trail *t, bool fallback, const struct plan *p, const ch
 	if (p)
 		put_plan(t, p);
 	else
-		put_text(t, refused, FLAT_REFUSED_MAX);
+		put_text(t, &t->flat, refused, FLAT_REFUSED_MAX);
 }
 
 void trail_end(struct trail *t)
 {
-	if (t->writing)
-		keep(t, t->number);
+	struct flat_head h;
+
+	if (!t->writing)
+		return;
 	t->writing = false;
+	if (!t->failed) {
+		memcpy(&h, t->flat.data, sizeof(h));
+		h.later_at = t->flat.len;
+		memcpy(t->flat.data, &h, sizeof(h));
+	}
+	put(t, t->later.data, t->later.len);
+	keep(t, t->number);
 }
 
 uint64_t trail_number(const struct trail *t)

@@ -2,7 +2,7 @@
 #include "nodesvc/trace/trail_json.h"
 
 #include <errno.h>
-#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +36,20 @@ static const char *get_text(struct cursor *c, size_t room)
 	return *text ? text : NULL;
 }
 
-/* A view with the memory behind it; texts stay in the flat entry. */
+/* The slots of @size bytes each that come here. */
+static const unsigned char *get_slots(struct cursor *c, int n, size_t size)
+{
+	const unsigned char *at = c->at;
+
+	c->at += (size_t)n * size;
+	return at;
+}
+
+/* A view with the memory behind it; texts and slots stay in the flat entry. */
 struct flat_view {
 	struct view view;
+	const unsigned char *slot; /* flat_slot of each job */
+	int n_slots;
 	struct view_job *job;
 	struct speed_point *speed;
 	struct event *event;
@@ -56,19 +67,41 @@ static void view_done(struct flat_view *f)
 	free(f->capacity);
 }
 
-static bool get_jobs(struct cursor *c, struct flat_view *f, int n)
+static size_t slot_of(const struct flat_view *f, int job)
+{
+	flat_slot k;
+
+	memcpy(&k, f->slot + (size_t)job * sizeof(k), sizeof(k));
+	return k;
+}
+
+static bool get_jobs(struct cursor *c, struct flat_view *f, const struct flat_head *h)
+{
+	const unsigned char *slots;
+
+	f->n_slots = h->n_slots;
+	f->slot = get_slots(c, h->n_slots, sizeof(flat_slot));
+	slots = get_slots(c, h->n_slots, sizeof(struct flat_job));
+	f->job = calloc((size_t)h->n_jobs + 1, sizeof(*f->job));
+	if (!f->job)
+		return false;
+	for (int i = 0; i < h->n_jobs; i++) {
+		const unsigned char *at = slots + slot_of(f, i) * sizeof(struct flat_job);
+		const char *type = (const char *)at + offsetof(struct flat_job, type);
+
+		memcpy(&f->job[i], at, sizeof(f->job[i]));
+		f->job[i].id = (const char *)at + offsetof(struct flat_job, id);
+		f->job[i].type = *type ? type : NULL;
+	}
+	return true;
+}
+
+static bool get_speeds(struct cursor *c, struct flat_view *f, int n)
 {
 	size_t points = 0, at = 0;
 
-	f->job = calloc((size_t)n + 1, sizeof(*f->job));
-	if (!f->job)
-		return false;
-	for (int i = 0; i < n; i++) {
-		get(c, &f->job[i], sizeof(f->job[i]));
-		f->job[i].id = get_text(c, JOB_ID_MAX);
-		f->job[i].type = get_text(c, JOB_TYPE_MAX);
+	for (int i = 0; i < n; i++)
 		points += (size_t)f->job[i].n_speed;
-	}
 	f->speed = calloc(points + 1, sizeof(*f->speed));
 	if (!f->speed)
 		return false;
@@ -98,9 +131,11 @@ static bool get_events(struct cursor *c, struct flat_view *f, const struct flat_
 	return true;
 }
 
-static bool get_view(struct cursor *c, struct flat_view *f, const struct flat_head *h)
+/* @c goes on to the answers, which end where @later begins. */
+static bool get_view(
+	struct cursor *c, struct cursor *later, struct flat_view *f, const struct flat_head *h)
 {
-	if (!get_jobs(c, f, h->n_jobs))
+	if (!get_jobs(c, f, h) || !get_speeds(later, f, h->n_jobs))
 		return false;
 	if (h->has_fast)
 		get(c, &f->fast, sizeof(f->fast));
@@ -110,7 +145,7 @@ static bool get_view(struct cursor *c, struct flat_view *f, const struct flat_he
 	if (!f->capacity)
 		return false;
 	get(c, f->capacity, (size_t)h->n_capacity * sizeof(int));
-	if (!get_events(c, f, h))
+	if (!get_events(later, f, h))
 		return false;
 	f->view = (struct view){
 		.now_s = h->now_s,
@@ -131,9 +166,11 @@ static bool get_view(struct cursor *c, struct flat_view *f, const struct flat_he
 }
 
 static void get_plan(
-	struct cursor *c, struct plan *p, const struct view *v, const struct flat_answer *a)
+	struct cursor *c, struct plan *p, const struct flat_view *f, const struct flat_answer *a)
 {
-	p->n_jobs = v->n_jobs;
+	const unsigned char *slots = get_slots(c, f->n_slots, sizeof(struct flat_plan_job));
+
+	p->n_jobs = f->view.n_jobs;
 	p->keep = a->keep;
 	p->observe = a->observe;
 	p->score = a->score;
@@ -147,8 +184,8 @@ static void get_plan(
 		struct plan_job *j = &p->job[i];
 		struct flat_plan_job from = {.n_lent = 0};
 
-		get(c, &from, sizeof(from));
-		memcpy(j->id, v->job[i].id, JOB_ID_MAX);
+		memcpy(&from, slots + slot_of(f, i) * sizeof(from), sizeof(from));
+		memcpy(j->id, f->job[i].id, JOB_ID_MAX);
 		j->coreset = from.coreset;
 		j->low = from.low;
 		j->cluster = from.cluster;
@@ -171,7 +208,7 @@ static void get_plan(
 }
 
 static int add_answer(
-	struct trail_text *t, struct cursor *c, const struct view *v, json_object *line)
+	struct trail_text *t, struct cursor *c, const struct flat_view *f, json_object *line)
 {
 	json_object *o = json_object_new_object();
 	struct flat_answer a = {.fallback = 0};
@@ -185,9 +222,9 @@ static int add_answer(
 		ADD(o, "refused", json_object_new_string(why ? why : ""));
 		return 0;
 	}
-	if (plan_init(&plan, v->n_jobs > 0 ? v->n_jobs : 1, NULL))
+	if (plan_init(&plan, f->view.n_jobs > 0 ? f->view.n_jobs : 1, NULL))
 		return -ENOMEM;
-	get_plan(c, &plan, v, &a);
+	get_plan(c, &plan, f, &a);
 	ADD(o, "plan", plan_to_exact_json(&plan, t->topo));
 	plan_done(&plan);
 	return 0;
@@ -206,13 +243,15 @@ static int add_line(struct trail_text *t, json_object *o)
 static int add_decision(struct trail_text *t, struct cursor *c, const struct flat_head *h)
 {
 	__attribute__((cleanup(view_done))) struct flat_view f = {.job = NULL};
+	const unsigned char *end = c->at + (h->later_at - sizeof(*h));
+	struct cursor later = {end, c->end};
 	json_object *line = json_object_new_object();
-	int rc = line && get_view(c, &f, h) ? 0 : -ENOMEM;
+	int rc = line && get_view(c, &later, &f, h) ? 0 : -ENOMEM;
 
 	if (!rc)
 		ADD(line, "view", view_to_json(&f.view));
-	while (!rc && c->at < c->end)
-		rc = add_answer(t, c, &f.view, line);
+	while (!rc && c->at < end)
+		rc = add_answer(t, c, &f, line);
 	if (rc) {
 		json_object_put(line);
 		return rc;

@@ -3,10 +3,14 @@
  * trail_json.h - between trail.c and trail_json.c: how a decision is laid out flat, and from that
  * to the lines of a trace. All pointers inside are 0; texts have fixed room.
  *
- * Flat: flat_head; for decisions jobs (struct view_job, id, type), speed points, fast cores,
- * reserved, capacity, events (struct event, job, type), table (struct ptt_entry, type); then an
- * answer or two: flat_answer with the text of the refusal, or flat_plan_job for each job, what
- * they borrow, slices (ms, n, jobs), experiments. For engines: their JSON text.
+ * Flat: flat_head; for decisions the slots of the view's jobs (flat_slot, as many as there are
+ * slots), the slots (flat_job), fast cores, reserved, capacity; then an answer or two: flat_answer
+ * with the text of the refusal, or the slots once more (flat_plan_job), what the jobs borrow,
+ * slices (ms, n, jobs), experiments. At later_at what may come and go: speed points, events (struct
+ * event, job, type), table (struct ptt_entry, type). For engines: their JSON text.
+ *
+ * A job stays in its slot while it lives, whatever comes and goes beside it: so its fields stay in
+ * their place. A slot without a job has what was in it before.
  */
 #ifndef COLOC_TRACE_TRAIL_JSON_H
 #define COLOC_TRACE_TRAIL_JSON_H
@@ -17,10 +21,18 @@ enum { FLAT_DECISION, FLAT_RULING, FLAT_FALLBACK };
 
 struct flat_head {
 	int kind;
-	int slice_ms, n_jobs, n_events, n_ptt, n_capacity, has_fast, has_reserved;
+	int slice_ms, n_jobs, n_slots, n_events, n_ptt, n_capacity, has_fast, has_reserved;
 	uint64_t number; /* of the decision; of an engine: the next one's */
 	uint64_t seed;
 	double now_s;
+	uint64_t later_at;
+};
+
+typedef uint16_t flat_slot; /* of the view's first job, second, ...; the rest is 0 */
+
+struct flat_job {
+	struct view_job job;
+	char id[JOB_ID_MAX], type[JOB_TYPE_MAX];
 };
 
 struct flat_answer {

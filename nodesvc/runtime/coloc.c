@@ -44,7 +44,8 @@ struct coloc {
 	char *base; /* GRANT_BYTES + REPORT_BYTES, reserved */
 	struct coloc_grant *grant;
 	struct coloc_report *report;
-	bool attached;
+	int attached;     /* set last, and never taken back */
+	int refused;      /* in no step of this daemon: not to be asked again */
 	int slot;         /* -1 none looked for; a hint: the slot's pid decides */
 	uint64_t unit;    /* for the slots of children and of later pages */
 	int busy;         /* a thread attaches again */
@@ -106,6 +107,10 @@ static int attach(struct coloc *c, int64_t budget_ns)
 
 	if (!m)
 		return -ENOMEM;
+	if (!c->base) {
+		free(m);
+		return -ENOMEM;
+	}
 	while ((rc = attach_once(c, path && *path ? path : DEFAULT_SOCKET, deadline_ns, m)) ==
 			-ECONNRESET ||
 		rc == -EPIPE) {
@@ -121,7 +126,7 @@ static int attach(struct coloc *c, int64_t budget_ns)
 
 struct coloc *coloc_attach(void)
 {
-	int old_errno = errno;
+	int rc, old_errno = errno;
 	struct coloc *c = calloc(1, sizeof(*c));
 
 	if (!c)
@@ -131,11 +136,14 @@ struct coloc *coloc_attach(void)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (c->base == MAP_FAILED)
 		c->base = NULL;
-	else
-		c->attached = attach(c, ATTACH_NS) == 0;
 	c->grant = (struct coloc_grant *)c->base;
 	c->report = c->base ? (struct coloc_report *)(c->base + GRANT_BYTES) : NULL;
 	c->backoff_ns = AGAIN_MIN_NS;
+	rc = attach(c, ATTACH_NS);
+	c->attached = rc == 0;
+	c->refused = rc == -EPROTO || rc == -ENOMEM;
+	if (rc < 0)
+		c->again_ns = ipc_now_ns() + c->backoff_ns;
 	errno = old_errno;
 	return c;
 }
@@ -151,7 +159,7 @@ void coloc_detach(struct coloc *c)
 
 int coloc_is_attached(const struct coloc *c)
 {
-	return c && c->attached;
+	return c && __atomic_load_n(&c->attached, __ATOMIC_ACQUIRE);
 }
 
 const uint32_t *client_generation(const struct coloc *c)
@@ -159,26 +167,48 @@ const uint32_t *client_generation(const struct coloc *c)
 	return coloc_is_attached(c) ? &c->grant->generation : NULL;
 }
 
-/* The daemon is gone: is there another? */
-static void look_again(struct coloc *c, int64_t now_ns)
+/* A daemon gave pages, and renews them. */
+static bool is_served(const struct coloc *c, int64_t now_ns)
 {
 	int64_t alive_ns = __atomic_load_n(&c->grant->alive_ns, __ATOMIC_RELAXED);
 	int64_t stale_ns = BEATS_MISSED * (int64_t)c->grant->beat_ms * 1000000;
-	int old_errno = errno;
 
 	if (stale_ns < AGAIN_MIN_NS)
 		stale_ns = AGAIN_MIN_NS;
-	if (now_ns - alive_ns < stale_ns ||
+	return now_ns - alive_ns < stale_ns;
+}
+
+/* The daemon is gone: is there another? Or it was too busy at first, or began later than we did. */
+static void look_again(struct coloc *c, int64_t now_ns)
+{
+	int old_errno = errno, rc;
+
+	if ((coloc_is_attached(c) ? is_served(c, now_ns)
+				  : __atomic_load_n(&c->refused, __ATOMIC_RELAXED)) ||
 		now_ns < __atomic_load_n(&c->again_ns, __ATOMIC_RELAXED) ||
 		__atomic_exchange_n(&c->busy, 1, __ATOMIC_ACQUIRE))
 		return;
-	if (attach(c, AGAIN_NS) == 0)
+	rc = attach(c, AGAIN_NS);
+	if (rc == 0) {
 		c->backoff_ns = AGAIN_MIN_NS;
-	else if (c->backoff_ns < AGAIN_MAX_NS)
+		__atomic_store_n(&c->attached, 1, __ATOMIC_RELEASE);
+	} else if (c->backoff_ns < AGAIN_MAX_NS) {
 		c->backoff_ns *= 2;
+	}
+	if (rc == -EPROTO && !coloc_is_attached(c))
+		__atomic_store_n(&c->refused, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->again_ns, now_ns + c->backoff_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->busy, 0, __ATOMIC_RELEASE);
 	errno = old_errno;
+}
+
+/* There are pages, also after another look. */
+static bool is_there(struct coloc *c, int64_t now_ns)
+{
+	if (!c)
+		return false;
+	look_again(c, now_ns);
+	return coloc_is_attached(c);
 }
 
 /* This process's slot, claimed when it has none; NULL all are taken. */
@@ -210,21 +240,17 @@ static struct coloc_slot *own_slot(struct coloc *c)
 	return NULL;
 }
 
-static bool is_usable(const struct coloc *c)
-{
-	return c && c->attached;
-}
-
 void coloc_progress(struct coloc *c, double units)
 {
 	struct coloc_slot *s;
 	uint64_t old, new;
 	int64_t now_ns;
 
-	if (!is_usable(c) || !isfinite(units) || units < 0)
+	if (!isfinite(units) || units < 0)
 		return;
 	now_ns = ipc_now_ns();
-	look_again(c, now_ns);
+	if (!is_there(c, now_ns))
+		return;
 	s = own_slot(c);
 	if (!s)
 		return;
@@ -242,10 +268,10 @@ void coloc_unit(struct coloc *c, const char *unit)
 {
 	struct coloc_slot *s;
 
-	if (!is_usable(c) || !unit)
+	if (!c || !unit)
 		return;
 	__atomic_store_n(&c->unit, coloc_name(unit), __ATOMIC_RELAXED);
-	s = own_slot(c);
+	s = coloc_is_attached(c) ? own_slot(c) : NULL;
 	if (s)
 		__atomic_store_n(&s->unit, coloc_name(unit), __ATOMIC_RELAXED);
 }
@@ -255,7 +281,7 @@ void coloc_counter(struct coloc *c, const char *name, double value)
 	struct coloc_slot *s;
 	uint64_t word;
 
-	if (!is_usable(c) || !name || !*name || !isfinite(value))
+	if (!coloc_is_attached(c) || !name || !*name || !isfinite(value))
 		return;
 	s = own_slot(c);
 	if (!s)
@@ -298,11 +324,8 @@ int coloc_granted(struct coloc *c, uint32_t *ret_generation)
 {
 	uint32_t generation = 0, cores = 0;
 
-	if (is_usable(c)) {
-		look_again(c, ipc_now_ns());
-		if (!read_grant(c, &generation, &cores, NULL))
-			cores = 0;
-	}
+	if (is_there(c, ipc_now_ns()) && !read_grant(c, &generation, &cores, NULL))
+		cores = 0;
 	if (ret_generation)
 		*ret_generation = generation;
 	return (int)cores;
@@ -314,9 +337,8 @@ int coloc_cores(struct coloc *c, int *cpus, int max)
 	uint32_t generation, cores;
 	int n = 0;
 
-	if (!is_usable(c))
+	if (!is_there(c, ipc_now_ns()))
 		return 0;
-	look_again(c, ipc_now_ns());
 	if (!read_grant(c, &generation, &cores, set))
 		return 0;
 	for (int w = 0; w < COLOC_GRANT_WORDS; w++)
@@ -332,9 +354,8 @@ int coloc_wait(struct coloc *c, uint32_t generation, int timeout_ms)
 		.tv_sec = timeout_ms / 1000, .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
 	int old_errno = errno;
 
-	if (!is_usable(c))
+	if (!is_there(c, ipc_now_ns()))
 		return -1;
-	look_again(c, ipc_now_ns());
 	/* The kernel compares and sleeps in one: no change is missed. A change under way counts as
 	 * one: the caller reads the grant next, which waits for its end. */
 	if (__atomic_load_n(&c->grant->generation, __ATOMIC_ACQUIRE) == generation)

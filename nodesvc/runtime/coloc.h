@@ -27,7 +27,9 @@ struct coloc;
 /*
  * coloc_attach - asks colocd (socket: environment COLOC_SOCKET, else the built-in path) for the
  * pages of the caller's step. Takes at most 0.2 s. NULL only when out of memory. Free with
- * coloc_detach(). A daemon that is restarted is found again by the calls below by themselves.
+ * coloc_detach(). A daemon that is restarted is found again by the calls below by themselves, and
+ * so is one that did not answer in time, or began later (first after 5 s, then ever more seldom, at
+ * most 0.02 s each time); after a refusal none is looked for.
  */
 struct coloc *coloc_attach(void);
 /* What was reported stays. No other thread may use @c any more. */

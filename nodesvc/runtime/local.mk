@@ -38,7 +38,8 @@ check_PROGRAMS += tests/unit/test_runtime
 TESTS += tests/unit/test_runtime
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.c
 tests_unit_test_runtime_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_runtime_LDADD = $(NODESVC_LIBS) libcoloc.la $(CHECK_LIBS)
+tests_unit_test_runtime_LDADD = $(NODESVC_LIBS) libcolocclient.la $(CHECK_LIBS)
+tests_unit_test_runtime_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 
 # The in-process scheduler of task graphs, for programs and for the simulator: queues and places.
 noinst_LTLIBRARIES += libtasks.la

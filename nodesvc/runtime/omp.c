@@ -123,20 +123,29 @@ static _Atomic int hands_off;
 static _Atomic int told; /* what omp_get_max_threads() said; 0 never asked */
 static bool strict;      /* told once is told for ever */
 
+/* From its first pages on a change is seen at the next region. */
+static void follow(const struct coloc *c)
+{
+	const uint32_t *generation = client_generation(c);
+
+	if (generation)
+		atomic_store_explicit(&omp_generation, generation, memory_order_relaxed);
+}
+
 static void attach(void)
 {
 	struct coloc *c;
 
 	strict = getenv("COLOC_OMP_STRICT") != NULL;
 	c = coloc_attach();
-	if (client_generation(c))
-		atomic_store_explicit(&omp_generation, client_generation(c), memory_order_relaxed);
+	follow(c);
 	atomic_store_explicit(&grant, c, memory_order_release);
 }
 
 /* 0 unknown; *@ret_generation: of the grant it was read from. False: ask again next time. */
 static bool granted(int *ret_cores, uint32_t *ret_generation)
 {
+	struct coloc *c;
 	int none = 0;
 
 	*ret_cores = 0;
@@ -151,8 +160,10 @@ static bool granted(int *ret_cores, uint32_t *ret_generation)
 	} else if (none == 1) {
 		return false;
 	}
-	*ret_cores =
-		coloc_granted(atomic_load_explicit(&grant, memory_order_acquire), ret_generation);
+	c = atomic_load_explicit(&grant, memory_order_acquire);
+	*ret_cores = coloc_granted(c, ret_generation);
+	/* The service may have answered later than at the first region. */
+	follow(c);
 	return true;
 }
 

@@ -30,6 +30,15 @@ static struct pages *pages;
 static char dir[64], path[96];
 static pid_t server;
 static int64_t t_ns; /* of the tests that write slots themselves */
+static int64_t late_ns;
+
+int64_t __real_ipc_now_ns(void);
+int64_t __wrap_ipc_now_ns(void);
+
+int64_t __wrap_ipc_now_ns(void)
+{
+	return __real_ipc_now_ns() + late_ns;
+}
 
 /* Answers "attach" for ever with the pages, or refuses. */
 static void serve(int listener, bool refuse)
@@ -78,6 +87,7 @@ static void setup(void)
 	coreset_parse(&one, "2-3,64", NULL);
 	pages_grant(pages, &one, 3);
 	server = 0;
+	late_ns = 0;
 	t_ns = 10 * S_NS;
 }
 
@@ -256,6 +266,47 @@ START_TEST(the_next_daemon_is_found)
 	app_read(&app, pages->report, ipc_now_ns(), &rate);
 	ck_assert_double_eq_tol(app.total, 7, 1e-9);
 	ck_assert_str_eq(app.unit, "steps");
+	coloc_detach(c);
+}
+END_TEST
+
+/* It was busy, or began later than the program. */
+START_TEST(a_first_daemon_is_found_later)
+{
+	static struct app app;
+	struct signal rate;
+	struct coloc *c = coloc_attach();
+
+	ck_assert(!coloc_is_attached(c));
+	coloc_unit(c, "steps");
+	start_server(false);
+	coloc_progress(c, 5); /* too soon to look */
+	ck_assert(!coloc_is_attached(c));
+	late_ns = 6 * S_NS;
+	coloc_progress(c, 7);
+	ck_assert(coloc_is_attached(c));
+	ck_assert_int_eq(coloc_granted(c, NULL), 3);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	ck_assert_double_eq_tol(app.total, 7, 1e-9);
+	ck_assert_str_eq(app.unit, "steps");
+	coloc_detach(c);
+}
+END_TEST
+
+START_TEST(who_was_refused_does_not_ask_again)
+{
+	struct coloc *c;
+
+	start_server(true);
+	c = coloc_attach();
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	unlink(path);
+	start_server(false);
+	late_ns = 6 * S_NS;
+	coloc_progress(c, 7);
+	ck_assert_int_eq(coloc_granted(c, NULL), 0);
+	ck_assert(!coloc_is_attached(c));
 	coloc_detach(c);
 }
 END_TEST
@@ -466,7 +517,8 @@ int main(void)
 	ADD(s, "where nobody answers nothing happens", without_a_daemon_everything_does_nothing,
 		a_refusal_is_as_no_daemon, a_daemon_that_does_not_answer_costs_the_budget_once);
 	ADD(s, "a process reads its grant and reports", the_grant_is_read_and_followed,
-		threads_and_children_add_up, the_next_daemon_is_found);
+		threads_and_children_add_up, the_next_daemon_is_found,
+		a_first_daemon_is_found_later, who_was_refused_does_not_ask_again);
 	ADD(s, "the pages are safe from their readers", the_kernel_refuses_to_write_the_grant,
 		nobody_can_cut_the_report_page);
 	ADD(s, "progress becomes a rate, whatever is written", rate_is_by_the_reports_own_times,

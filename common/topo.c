@@ -120,7 +120,10 @@ static int check_xml_file(const char *path, struct errbuf *err)
 	return check_xml(text, err);
 }
 
-/* "pack:2 l3:1 core:4(indexes=...) [numa] 2": how many PUs its numbers make. */
+/*
+ * "pack:2 l3:1 core:4(indexes=...) [numa] 2": how many PUs its numbers make. What brackets hold is
+ * no level, but where none are closed, or no count comes before '(', hwloc reads levels in them.
+ */
 static int check_synthetic(const char *text, struct errbuf *err)
 {
 	unsigned long n_pus = 1;
@@ -136,8 +139,16 @@ static int check_synthetic(const char *text, struct errbuf *err)
 			return err_set(err, -E2BIG, "topology '%.160s': more than %d PUs", text,
 				CORESET_MAX);
 		p += len;
-		if (*p == '(' || *p == '[')
-			p += strcspn(p, ")]");
+		if (*p == '(' || *p == '[') {
+			size_t close = strcspn(p, ")]");
+
+			if (!p[close] || (*p == '(' && (!len || p[-1] < '0' || p[-1] > '9')))
+				return err_set(err, -EINVAL,
+					"topology '%.160s': '%.20s' is not closed, or has no count "
+					"before it",
+					text, p);
+			p += close;
+		}
 		p += *p != '\0';
 	}
 	return 0;

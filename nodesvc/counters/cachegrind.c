@@ -72,10 +72,16 @@ static int parse_summary(
 	return 0;
 }
 
+static bool add(uint64_t *sum, uint64_t n)
+{
+	return !__builtin_add_overflow(*sum, n, sum);
+}
+
 int cachegrind_parse(FILE *f, const char *name, struct cachegrind_counts *ret, struct errbuf *err)
 {
 	cleanup_free char *line = NULL;
 	struct columns columns = {.n = 0};
+	struct cachegrind_counts sum = *ret;
 	uint64_t v[COLUMN_COUNT] = {0}, ll_bytes = 0;
 	bool summed = false;
 	size_t size = 0;
@@ -107,11 +113,13 @@ int cachegrind_parse(FILE *f, const char *name, struct cachegrind_counts *ret, s
 		return err_set(err, -EPROTO, "%s:%d: ends without 'summary:'", name, line_no);
 	if (!ll_bytes)
 		return err_set(err, -EPROTO, "%s: no 'desc: LL cache:'", name);
-	ret->ll_bytes = ll_bytes;
-	ret->instructions += v[IR];
-	ret->loads += v[DR];
-	ret->llc_refs += v[I1MR] + v[D1MR] + v[D1MW];
-	ret->llc_misses += v[ILMR] + v[DLMR] + v[DLMW];
+	sum.ll_bytes = ll_bytes;
+	if (!add(&sum.instructions, v[IR]) || !add(&sum.loads, v[DR]) ||
+		!add(&sum.llc_refs, v[I1MR]) || !add(&sum.llc_refs, v[D1MR]) ||
+		!add(&sum.llc_refs, v[D1MW]) || !add(&sum.llc_misses, v[ILMR]) ||
+		!add(&sum.llc_misses, v[DLMR]) || !add(&sum.llc_misses, v[DLMW]))
+		return err_set(err, -EPROTO, "%s: counts add up to more than 64 bits hold", name);
+	*ret = sum;
 	return 0;
 }
 

@@ -73,6 +73,10 @@ static const struct {
 	{EVENTS EVENTS, "out.1:2: a second 'events:'"},
 	{EVENTS "summary: 1 2 3 4 5 6 7 8 9\nsummary: 1 2 3 4 5 6 7 8 9\n",
 		"out.1:3: a second 'summary:'"},
+	{HEAD EVENTS "summary: 1 2 3 18446744073709551615 5 6 7 8 9\n",
+		"out.1: counts add up to more than 64 bits hold"},
+	{HEAD EVENTS "summary: 1 18446744073709551615 3 4 5 6 7 8 9\n",
+		"out.1: counts add up to more than 64 bits hold"},
 };
 
 START_TEST(what_is_not_understood_is_refused)

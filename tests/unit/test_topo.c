@@ -104,6 +104,10 @@ static const struct {
 	{"pack:99999 core:99999", -E2BIG},
 	{"core:0xfffff", -E2BIG},
 	{"2 9999999", -E2BIG},
+	/* hwloc looks for the colon beyond the brackets: minutes. */
+	{"pa(memory=[:99core:999999", -EINVAL},
+	{"pa(memory=):99core:999999", -EINVAL},
+	{"core:4 [numa", -EINVAL},
 };
 
 START_TEST(numbers_that_no_machine_has_are_refused_before_hwloc_counts_to_them)

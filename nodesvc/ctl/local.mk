@@ -80,6 +80,11 @@ tests_unit_test_top_SOURCES = tests/unit/test_top.c tests/unit/cli.h
 tests_unit_test_top_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_top_LDADD = libctl.la libcommon.la $(JSON_LIBS) $(CHECK_LIBS) -lm
 TESTS += tests/unit/test_top
+check_PROGRAMS += tests/unit/test_canvas
+tests_unit_test_canvas_SOURCES = tests/unit/test_canvas.c
+tests_unit_test_canvas_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_canvas_LDADD = libctl.la libcommon.la $(JSON_LIBS) $(CHECK_LIBS) -lm
+TESTS += tests/unit/test_canvas
 
 check_PROGRAMS += tests/unit/test_colocctl
 tests_unit_test_colocctl_SOURCES = tests/unit/test_colocctl.c tests/unit/cli.h tests/unit/tmpdir.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `colocctl top` shows, without a terminal: cells, map, order, pages and keys. Whole pages are
- * tests/golden/top-NAME.txt, rewritten by UPDATE_GOLDEN=1.
+ * What `colocctl top` shows, without a terminal: map, order, pages and keys (cells: test_canvas.c).
+ * Whole pages are tests/golden/top-NAME.txt, rewritten by UPDATE_GOLDEN=1.
  */
 #include <check.h>
 #include <errno.h>
@@ -382,67 +382,6 @@ START_TEST(absence_of_the_daemon_is_said)
 }
 END_TEST
 
-/* ---- cells ---------------------------------------------------------------------------------- */
-
-static const char *cell_line(int room, const char *text)
-{
-	static char buf[256];
-	struct canvas *c = canvas_create(1, 10);
-
-	canvas_put(c, 0, 0, room, LOOK_PLAIN, text);
-	lines_of(c, buf, sizeof(buf));
-	buf[strcspn(buf, "\n")] = '\0';
-	free(c);
-	return buf;
-}
-
-START_TEST(text_is_cut_at_its_room)
-{
-	ck_assert_str_eq(cell_line(10, "0123456789"), "0123456789");
-	ck_assert_str_eq(cell_line(10, "0123456789a"), "012345678+");
-	ck_assert_str_eq(cell_line(99, "0123456789a"), "012345678+");
-	ck_assert_str_eq(cell_line(1, "ab"), "+");
-	ck_assert_str_eq(cell_line(0, "ab"), "");
-	ck_assert_str_eq(cell_line(4, "東京都"), "東+");
-	ck_assert_str_eq(cell_line(5, "東京都"), "東京+");
-	ck_assert_str_eq(cell_line(6, "東京都"), "東京都");
-}
-END_TEST
-
-START_TEST(what_cannot_be_shown_becomes_a_mark)
-{
-	ck_assert_str_eq(cell_line(10, "a\tb\033c\x7f"), "a?b?c?");
-	ck_assert_str_eq(cell_line(10, "a\xff\xc3"), "a??");
-	/* A right-to-left override, a zero-width space: they would show another name. */
-	ck_assert_str_eq(cell_line(10, "a\xe2\x80\xae"
-				       "b\xe2\x80\x8b"
-				       "c"),
-		"a?b?c");
-	/* What combines stays with its letter. */
-	ck_assert_str_eq(cell_line(1, "e\xcc\x81"), "e\xcc\x81");
-	ck_assert_int_eq(canvas_width("e\xcc\x81"), 1);
-	setlocale(LC_ALL, "C");
-	ck_assert_str_eq(cell_line(10, "a\xc3\xa9"), "a??");
-}
-END_TEST
-
-START_TEST(nothing_is_drawn_outside)
-{
-	struct canvas *c = canvas_create(2, 3);
-
-	ck_assert_int_eq(canvas_put(c, 2, 0, 3, LOOK_PLAIN, "x"), 0);
-	ck_assert_int_eq(canvas_put(c, -1, 0, 3, LOOK_PLAIN, "x"), 0);
-	ck_assert_int_eq(canvas_put(c, 0, 3, 3, LOOK_PLAIN, "x"), 3);
-	ck_assert_int_eq(canvas_put(c, 0, -1, 3, LOOK_PLAIN, "x"), -1);
-	ck_assert_int_eq(canvas_put(c, 1, 2, 3, LOOK_BOLD, "x"), 3);
-	ck_assert_int_eq(canvas_at(c, 1, 2)->look, LOOK_BOLD);
-	free(c);
-	c = canvas_create(-3, 5);
-	ck_assert_int_eq(c->rows, 0);
-	free(c);
-}
-END_TEST
-
 /* ---- the map -------------------------------------------------------------------------------- */
 
 static const char *map_row(const char *cores)
@@ -710,9 +649,6 @@ int main(void)
 	t = tcase(s, "users' texts do no harm");
 	tcase_add_test(t, hostile_name_stays_one_line);
 	tcase_add_test(t, long_and_wide_names_are_cut);
-	tcase_add_test(t, text_is_cut_at_its_room);
-	tcase_add_test(t, what_cannot_be_shown_becomes_a_mark);
-	tcase_add_test(t, nothing_is_drawn_outside);
 	t = tcase(s, "the map is the node's");
 	tcase_add_test(t, map_has_domains_and_hardware_threads);
 	tcase_add_test(t, map_of_a_daemon_that_tells_no_cores);

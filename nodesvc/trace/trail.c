@@ -28,10 +28,14 @@ struct half {
 };
 
 /* Which job has which slot of the flat decision. */
+struct slot {
+	char id[JOB_ID_MAX]; /* of the job that has it, or had it */
+	bool used;           /* in the view that is being written */
+};
+
 struct slots {
-	char (*id)[JOB_ID_MAX]; /* of each slot; "" free */
-	bool *used;             /* by the view that is being written */
-	flat_slot *of, *was;    /* of the jobs of that view, in its order; of the last one's */
+	struct slot *slot;
+	flat_slot *of, *was; /* of the jobs of that view, in its order; of the last one's */
 	int n, n_of, n_was, room;
 };
 
@@ -209,8 +213,7 @@ void trail_free(struct trail *t)
 	clear(&t->flat);
 	clear(&t->before);
 	clear(&t->later);
-	free(t->slots.id);
-	free(t->slots.used);
+	free(t->slots.slot);
 	free(t->slots.of);
 	free(t->slots.was);
 	for (int i = 0; i < 2; i++) {
@@ -294,23 +297,26 @@ static void put_text(struct trail *t, struct bytes *b, const char *text, size_t 
 
 static bool slots_room(struct slots *s, int n_jobs)
 {
-	char(*id)[JOB_ID_MAX] = s->id;
-	bool *used = s->used;
-	flat_slot *of = s->of, *was = s->was;
+	size_t n = (size_t)n_jobs;
+	flat_slot *order;
+	struct slot *slot;
 
 	if (n_jobs <= s->room)
 		return true;
-	id = realloc(id, (size_t)n_jobs * sizeof(*id));
-	s->id = id ? id : s->id;
-	used = realloc(used, (size_t)n_jobs * sizeof(*used));
-	s->used = used ? used : s->used;
-	of = realloc(of, (size_t)n_jobs * sizeof(*of));
-	s->of = of ? of : s->of;
-	was = realloc(was, (size_t)n_jobs * sizeof(*was));
-	s->was = was ? was : s->was;
-	if (id && used && of && was)
-		s->room = n_jobs;
-	return id && used && of && was;
+	slot = realloc(s->slot, n * sizeof(*slot));
+	if (!slot)
+		return false;
+	s->slot = slot;
+	order = realloc(s->of, n * sizeof(*order));
+	if (!order)
+		return false;
+	s->of = order;
+	order = realloc(s->was, n * sizeof(*order));
+	if (!order)
+		return false;
+	s->was = order;
+	s->room = n_jobs;
+	return true;
 }
 
 /*
@@ -320,12 +326,12 @@ static bool slots_room(struct slots *s, int n_jobs)
 static int slots_find(const struct slots *s, const char *id, int *next)
 {
 	for (int i = *next; i < s->n_was && i < *next + 2; i++)
-		if (strncmp(s->id[s->was[i]], id, JOB_ID_MAX - 1) == 0) {
+		if (strncmp(s->slot[s->was[i]].id, id, JOB_ID_MAX - 1) == 0) {
 			*next = i + 1;
 			return s->was[i];
 		}
 	for (int k = 0; k < s->n; k++)
-		if (strncmp(s->id[k], id, JOB_ID_MAX - 1) == 0)
+		if (strncmp(s->slot[k].id, id, JOB_ID_MAX - 1) == 0)
 			return k;
 	return s->n;
 }
@@ -343,20 +349,21 @@ static bool slots_assign(struct slots *s, const struct view *v)
 	s->was = was;
 	s->n_was = s->n_of;
 	s->n_of = v->n_jobs;
-	memset(s->used, 0, (size_t)s->room * sizeof(*s->used));
+	for (int k = 0; k < s->room; k++)
+		s->slot[k].used = false;
 	for (int i = 0; i < v->n_jobs; i++) {
 		s->of[i] = (flat_slot)slots_find(s, v->job[i].id, &next);
 		if (s->of[i] < n)
-			s->used[s->of[i]] = true;
+			s->slot[s->of[i]].used = true;
 	}
 	for (int i = 0; i < v->n_jobs; i++) {
 		if (s->of[i] < n)
 			continue;
-		while (s->used[free_slot])
+		while (s->slot[free_slot].used)
 			free_slot++;
-		s->used[free_slot] = true;
+		s->slot[free_slot].used = true;
 		s->of[i] = (flat_slot)free_slot;
-		snprintf(s->id[free_slot], JOB_ID_MAX, "%s", v->job[i].id);
+		snprintf(s->slot[free_slot].id, JOB_ID_MAX, "%s", v->job[i].id);
 		if (free_slot >= s->n)
 			s->n = free_slot + 1;
 	}

@@ -7,8 +7,10 @@
  */
 #include "common/topo.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <hwloc.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,36 +122,47 @@ static int check_xml_file(const char *path, struct errbuf *err)
 	return check_xml(text, err);
 }
 
+/* Past what the bracket at @p holds; NULL: it is not closed, or no count comes before '('. */
+static const char *skip_bracket(const char *text, const char *p)
+{
+	size_t close = strcspn(p, ")]");
+
+	if (!p[close] || (*p == '(' && (p == text || p[-1] < '0' || p[-1] > '9')))
+		return NULL;
+	return p + close + 1;
+}
+
 /*
- * "pack:2 l3:1 core:4(indexes=...) [numa] 2": how many PUs its numbers make. What brackets hold is
- * no level, but where none are closed, or no count comes before '(', hwloc reads levels in them.
+ * "pack:2 l3:1 core:4(indexes=...) [numa] 2": how many PUs its numbers make. A number counts
+ * wherever hwloc may take it for one, also where nothing stands between it and the next level
+ * ("l3:501l3:50"); not in a type's name. What brackets hold is no level, unless they are not
+ * closed, or nothing is counted before '(': hwloc looks for one beyond them then.
  */
 static int check_synthetic(const char *text, struct errbuf *err)
 {
 	unsigned long n_pus = 1;
 
-	for (const char *p = text; *p;) {
-		size_t len = strcspn(p, " \t\n([");
+	for (const char *p = text, *next; *p; p = next) {
 		unsigned long n = 1;
 
-		for (const char *d = p; d < p + len; d++)
-			if ((d == p || d[-1] == ':') && *d >= '0' && *d <= '9')
-				n = strtoul(d, NULL, 0);
-		if (n > CORESET_MAX || (n_pus *= n ? n : 1) > CORESET_MAX)
-			return err_set(err, -E2BIG, "topology '%.160s': more than %d PUs", text,
-				CORESET_MAX);
-		p += len;
+		next = p + 1;
 		if (*p == '(' || *p == '[') {
-			size_t close = strcspn(p, ")]");
-
-			if (!p[close] || (*p == '(' && (!len || p[-1] < '0' || p[-1] > '9')))
+			next = skip_bracket(text, p);
+			if (!next)
 				return err_set(err, -EINVAL,
 					"topology '%.160s': '%.20s' is not closed, or has no count "
 					"before it",
 					text, p);
-			p += close;
+		} else if (*p >= '0' && *p <= '9' &&
+			   (p == text || !isalnum((unsigned char)p[-1]))) {
+			n = strtoul(p, (char **)&next, 0);
+			/* -1 is a number, too, for those who ask strtoul(). */
+			if (p > text && p[-1] == '-')
+				n = ULONG_MAX;
 		}
-		p += *p != '\0';
+		if (n > CORESET_MAX || (n_pus *= n ? n : 1) > CORESET_MAX)
+			return err_set(err, -E2BIG, "topology '%.160s': more than %d PUs", text,
+				CORESET_MAX);
 	}
 	return 0;
 }

@@ -108,6 +108,10 @@ static const struct {
 	{"pa(memory=[:99core:999999", -EINVAL},
 	{"pa(memory=):99core:999999", -EINVAL},
 	{"core:4 [numa", -EINVAL},
+	{"l3:501l3:50", -E2BIG},
+	{"l3:501 [numa]50", -E2BIG},
+	{"core:-1", -E2BIG},
+	{"l2:2l1:2 core:4 pu:2", 0},
 };
 
 START_TEST(numbers_that_no_machine_has_are_refused_before_hwloc_counts_to_them)

@@ -141,6 +141,7 @@ static const char *skip_bracket(const char *text, const char *p)
 static int check_synthetic(const char *text, struct errbuf *err)
 {
 	unsigned long n_pus = 1;
+	char *end = NULL; /* of the last number: "049" is 4 and 9 */
 
 	for (const char *p = text, *next; *p; p = next) {
 		unsigned long n = 1;
@@ -154,8 +155,9 @@ static int check_synthetic(const char *text, struct errbuf *err)
 					"before it",
 					text, p);
 		} else if (*p >= '0' && *p <= '9' &&
-			   (p == text || !isalnum((unsigned char)p[-1]))) {
-			n = strtoul(p, (char **)&next, 0);
+			   (p == text || p == end || !isalnum((unsigned char)p[-1]))) {
+			n = strtoul(p, &end, 0);
+			next = end;
 			/* -1 is a number, too, for those who ask strtoul(). */
 			if (p > text && p[-1] == '-')
 				n = ULONG_MAX;

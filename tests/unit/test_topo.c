@@ -111,6 +111,7 @@ static const struct {
 	{"l3:501l3:50", -E2BIG},
 	{"l3:501 [numa]50", -E2BIG},
 	{"core:-1", -E2BIG},
+	{"049400", -E2BIG},
 	{"l2:2l1:2 core:4 pu:2", 0},
 };
 

@@ -234,10 +234,12 @@ int db_open(sqlite3 **ret, const char *path, const struct db_schema *schema, boo
 	if (!read_only)
 		sqlite3_exec(db, "PRAGMA auto_vacuum=INCREMENTAL", NULL, NULL, NULL);
 	rc = check_identity(db, schema, read_only, err);
+	/* SQLite's own, 2 MiB, fills with pages that are never read again. */
 	if (rc == 0 && !read_only)
 		rc = db_exec(db,
 			"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
-			"PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY",
+			"PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY; "
+			"PRAGMA cache_size=-512",
 			err, "set up");
 	if (rc == 0 && read_only)
 		rc = db_exec(db, "PRAGMA temp_store=MEMORY", err, "set up");

@@ -28,10 +28,10 @@ tests_run=0 tests_failed=0 started_pids=() colocd_pids=() cluster_dirs=()
 
 # --- the node ----------------------------------------------------------------------------------
 
-# The tests are for a node of two CPUs. On a machine with more, Slurm and colocd are told of its first
-# two cores alone (both ask hwloc), and what runs keeps to them. An emulated machine has the CPUs that
-# its test wants.
-if [ -z "${COLOC_GUEST:-}" ] && [ "$(nproc)" -gt 2 ] &&
+# The tests are for a node of two CPUs. On a machine with more, Slurm and colocd are told of two of its
+# cores alone (both ask hwloc), and what runs keeps to them. An emulated machine has the CPUs that its
+# test wants. (Not nproc: slurmd finds those, too, that the tests themselves are kept from.)
+if [ -z "${COLOC_GUEST:-}" ] && [ "$(getconf _NPROCESSORS_ONLN)" -gt 2 ] &&
   "$builddir/tests/live/live_topology" 2 >"$tmp/topology.xml" 2>/dev/null; then
   export HWLOC_XMLFILE=$tmp/topology.xml HWLOC_THISSYSTEM=1
   taskset -cp "$(sed -n 's/.*<object type="PU" os_index="\([0-9]*\)".*/\1/p' "$tmp/topology.xml" | paste -sd,)" $$ >/dev/null

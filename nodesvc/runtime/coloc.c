@@ -107,10 +107,6 @@ static int attach(struct coloc *c, int64_t budget_ns)
 
 	if (!m)
 		return -ENOMEM;
-	if (!c->base) {
-		free(m);
-		return -ENOMEM;
-	}
 	while ((rc = attach_once(c, path && *path ? path : DEFAULT_SOCKET, deadline_ns, m)) ==
 			-ECONNRESET ||
 		rc == -EPIPE) {
@@ -139,7 +135,7 @@ struct coloc *coloc_attach(void)
 	c->grant = (struct coloc_grant *)c->base;
 	c->report = c->base ? (struct coloc_report *)(c->base + GRANT_BYTES) : NULL;
 	c->backoff_ns = AGAIN_MIN_NS;
-	rc = attach(c, ATTACH_NS);
+	rc = c->base ? attach(c, ATTACH_NS) : -ENOMEM;
 	c->attached = rc == 0;
 	c->refused = rc == -EPROTO || rc == -ENOMEM;
 	if (rc < 0)
@@ -183,8 +179,7 @@ static void look_again(struct coloc *c, int64_t now_ns)
 {
 	int old_errno = errno, rc;
 
-	if ((coloc_is_attached(c) ? is_served(c, now_ns)
-				  : __atomic_load_n(&c->refused, __ATOMIC_RELAXED)) ||
+	if ((coloc_is_attached(c) && is_served(c, now_ns)) ||
 		now_ns < __atomic_load_n(&c->again_ns, __ATOMIC_RELAXED) ||
 		__atomic_exchange_n(&c->busy, 1, __ATOMIC_ACQUIRE))
 		return;
@@ -202,13 +197,17 @@ static void look_again(struct coloc *c, int64_t now_ns)
 	errno = old_errno;
 }
 
-/* There are pages, also after another look. */
-static bool is_there(struct coloc *c, int64_t now_ns)
+/* The time now, where there are pages, also after another look; else 0. Who was refused does not
+ * even ask for the time. */
+static int64_t served_now(struct coloc *c)
 {
-	if (!c)
-		return false;
+	int64_t now_ns;
+
+	if (!c || __atomic_load_n(&c->refused, __ATOMIC_RELAXED))
+		return 0;
+	now_ns = ipc_now_ns();
 	look_again(c, now_ns);
-	return coloc_is_attached(c);
+	return coloc_is_attached(c) ? now_ns : 0;
 }
 
 /* This process's slot, claimed when it has none; NULL all are taken. */
@@ -248,10 +247,8 @@ void coloc_progress(struct coloc *c, double units)
 
 	if (!isfinite(units) || units < 0)
 		return;
-	now_ns = ipc_now_ns();
-	if (!is_there(c, now_ns))
-		return;
-	s = own_slot(c);
+	now_ns = served_now(c);
+	s = now_ns ? own_slot(c) : NULL;
 	if (!s)
 		return;
 	old = __atomic_load_n(&s->progress, __ATOMIC_RELAXED);
@@ -324,7 +321,7 @@ int coloc_granted(struct coloc *c, uint32_t *ret_generation)
 {
 	uint32_t generation = 0, cores = 0;
 
-	if (is_there(c, ipc_now_ns()) && !read_grant(c, &generation, &cores, NULL))
+	if (served_now(c) && !read_grant(c, &generation, &cores, NULL))
 		cores = 0;
 	if (ret_generation)
 		*ret_generation = generation;
@@ -337,7 +334,7 @@ int coloc_cores(struct coloc *c, int *cpus, int max)
 	uint32_t generation, cores;
 	int n = 0;
 
-	if (!is_there(c, ipc_now_ns()))
+	if (!served_now(c))
 		return 0;
 	if (!read_grant(c, &generation, &cores, set))
 		return 0;
@@ -354,7 +351,7 @@ int coloc_wait(struct coloc *c, uint32_t generation, int timeout_ms)
 		.tv_sec = timeout_ms / 1000, .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
 	int old_errno = errno;
 
-	if (!is_there(c, ipc_now_ns()))
+	if (!served_now(c))
 		return -1;
 	/* The kernel compares and sleeps in one: no change is missed. A change under way counts as
 	 * one: the caller reads the grant next, which waits for its end. */

@@ -120,8 +120,12 @@ __thread int omp_unasked;
 static _Atomic(struct coloc *) grant;
 static _Atomic int asked_for_grant; /* 0 not yet, 1 somebody does, 2 done */
 static _Atomic int hands_off;
-static _Atomic int told; /* what omp_get_max_threads() said; 0 never asked */
-static bool strict;      /* told once is told for ever */
+static _Atomic int told;    /* what omp_get_max_threads() said; 0 never asked */
+static bool strict;         /* told once is told for ever */
+static int n_processes = 1; /* of the step, on this node */
+
+_Atomic uint32_t omp_heeded;
+_Atomic unsigned int omp_widest;
 
 /* From its first pages on a change is seen at the next region. */
 static void follow(const struct coloc *c)
@@ -137,12 +141,16 @@ static void attach(void)
 	struct coloc *c;
 
 	strict = getenv("COLOC_OMP_STRICT") != NULL;
+	if (getenv("COLOC_OMP_KEEP_THREADS"))
+		omp_hands_off();
+	n_processes = omp_processes_here();
 	c = coloc_attach();
 	follow(c);
 	atomic_store_explicit(&grant, c, memory_order_release);
 }
 
-/* 0 unknown; *@ret_generation: of the grant it was read from. False: ask again next time. */
+/* Cores of this process, if those of its step share alike; 0 unknown. *@ret_generation: of the
+ * grant it was read from. False: ask again next time. */
 static bool granted(int *ret_cores, uint32_t *ret_generation)
 {
 	struct coloc *c;
@@ -162,6 +170,8 @@ static bool granted(int *ret_cores, uint32_t *ret_generation)
 	}
 	c = atomic_load_explicit(&grant, memory_order_acquire);
 	*ret_cores = coloc_granted(c, ret_generation);
+	if (*ret_cores > 0)
+		*ret_cores = *ret_cores > n_processes ? *ret_cores / n_processes : 1;
 	/* The service may have answered later than at the first region. */
 	follow(c);
 	return true;
@@ -198,19 +208,23 @@ unsigned int omp_ask(struct omp_runtime *rt)
 {
 	uint16_t epoch = atomic_load(&omp_epoch);
 	uint32_t generation;
-	int max = 0, n, promised;
-	bool known;
+	int max = 0, n, cores, promised;
+	bool known, open;
 
 	if (omp_unasked < 0)
 		set_unasked();
-	if (!atomic_load(&hands_off) && !is_open(rt, &max))
+	open = is_open(rt, &max);
+	if (!open && !atomic_load(&hands_off))
 		return 0;
-	known = granted(&n, &generation);
+	known = granted(&cores, &generation);
+	n = cores;
 	promised = atomic_load_explicit(&told, memory_order_relaxed);
 	if (promised)
 		n = promised;
 	if (atomic_load(&hands_off) || n <= 0 || n >= max || n > (int)OMP_THREADS_MAX)
 		n = 0;
+	if (known && open)
+		omp_wait_follow(rt, (unsigned int)(n ? n : max), cores, generation);
 	/* A grant that cannot be read, half changed, is none to remember. */
 	if (known && rt)
 		atomic_store_explicit(&rt->verdict,
@@ -218,6 +232,19 @@ unsigned int omp_ask(struct omp_runtime *rt)
 				(unsigned int)n,
 			memory_order_relaxed);
 	return (unsigned int)n;
+}
+
+void omp_heed(struct omp_runtime *rt, unsigned int n)
+{
+	uint32_t generation;
+	int cores;
+
+	if (omp_unasked < 0)
+		set_unasked();
+	if (!granted(&cores, &generation))
+		return;
+	omp_wait_follow(rt, n, cores, generation);
+	atomic_store_explicit(&omp_heeded, generation, memory_order_relaxed);
 }
 
 int omp_tell_max(struct omp_runtime *rt)

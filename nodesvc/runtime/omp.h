@@ -107,8 +107,39 @@ static inline unsigned int omp_team(struct omp_runtime *rt)
 	return ((int (*)(void))omp_real(rt, OMP_omp_get_level, 1))() > 0 ? 0 : n;
 }
 
+/* The grant's generation when a team of a given size was last looked at, and the widest since. */
+extern _Atomic uint32_t omp_heeded;
+extern _Atomic unsigned int omp_widest;
+void omp_heed(struct omp_runtime *rt, unsigned int n);
+
+/* omp_given - a region of @n threads starts, a size that stands: only how they wait may follow. */
+static inline void omp_given(struct omp_runtime *rt, unsigned int n)
+{
+	uint32_t now;
+
+	if (!rt || n <= 1)
+		return;
+	now = __atomic_load_n(
+		atomic_load_explicit(&omp_generation, memory_order_relaxed), __ATOMIC_RELAXED);
+	if (--omp_unasked < 0 || now != atomic_load_explicit(&omp_heeded, memory_order_relaxed) ||
+		n > atomic_load_explicit(&omp_widest, memory_order_relaxed))
+		omp_heed(rt, n);
+}
+
+/*
+ * omp_wait_follow - how libgomp's threads wait (omp_wait.c), for a team of @n threads of this
+ * process on @cores cores, 0 unknown, under the grant of @generation. Does nothing while another
+ * thread is at it: the next region that asks will.
+ */
+void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t generation);
+
 /* omp_get_max_threads() as the program is to see it. */
 int omp_tell_max(struct omp_runtime *rt);
+/*
+ * omp_processes_here - processes that the step has on this node, by what srun, Open MPI's or
+ * MPICH's mpirun put into the environment; 1 unless known.
+ */
+int omp_processes_here(void);
 /* The program has chosen a size itself: hands off from here on. */
 void omp_hands_off(void);
 

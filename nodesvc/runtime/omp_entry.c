@@ -29,6 +29,8 @@ typedef void region_f(void *);
                                                                                                    \
 		if (n == 0)                                                                        \
 			n = omp_team(rt);                                                          \
+		else                                                                               \
+			omp_given(rt, n);                                                          \
 		return REAL(rt, name)(fn, data, n pass);                                           \
 	}
 

@@ -8,27 +8,36 @@ gcc -O1 -fopenmp -o "$tmp/probe" "$srcdir/tests/unit/omp_probe.c" 2>/dev/null ||
   skip_all "OPENMP: gcc with -fopenmp is not there"
 start_spine 'policy: fair' 'launch_env:' "  omp_library: $builddir/.libs/libcoloc_omp.so"
 
+# watch_step NAME HABIT OPTION...
 watch_step() {
-  local name=$1
-  shift
-  srun -J "$name" -c2 "$@" "$tmp/probe" watch >"$tmp/watch.$name" 2>&1 &
+  local name=$1 habit=$2
+  shift 2
+  srun -J "$name" -c2 "$@" "$tmp/probe" "$habit" >"$tmp/watch.$name" 2>&1 &
   started_pids+=("$!")
   wait_for 20 test -s "$tmp/watch.$name" || diag "step $name did not start"
 }
 seen() { paste -sd' ' "$tmp/watch.$1"; }
 seen_is() { [ "$(seen "$1")" = "$2" ]; }
 
-watch_step follows --coloc=on --coloc-omp
+watch_step follows watch --coloc=on --coloc-omp
 is "$(seen follows)" 2 "alone: both cores"
-watch_step not --coloc=on
+watch_step not watch --coloc=on
 ok "a neighbour comes: one" wait_for 10 seen_is follows "2 1"
 is "$(seen not)" 2 "without --coloc-omp a program keeps its threads"
 end_job not
 ok "it goes: two again" wait_for 10 seen_is follows "2 1 2"
 like "$(ctl explain "$(job_id follows)")" 'LD_PRELOAD' "explain names the library"
-LD_PRELOAD=libm.so.6 watch_step own --coloc=on --coloc-omp
+LD_PRELOAD=libm.so.6 watch_step own watch --coloc=on --coloc-omp
 is "$(seen own)" 2 "whose user preloads something keeps that alone"
 like "$(ctl explain "$(job_id own)")" 'the user set LD_PRELOAD' "explain says so"
+stop_steps
+# Its own two threads, and while there is one core two that sleep.
+watch_step given given --coloc=on --coloc-omp
+is "$(seen given)" 2 "a program that gives its regions a size: its threads, alone"
+watch_step beside watch --coloc=on
+ok "a neighbour comes: threads that sleep" wait_for 10 seen_is given "2 4"
+end_job beside
+ok "it goes: they go" wait_for 10 seen_is given "2 4 2"
 stop_steps
 stop "$colocd_pid"
 done_testing

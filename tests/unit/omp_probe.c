@@ -4,11 +4,17 @@
  * sizes it saw, or fails when its work was not all done. It is built by whatever compiler is there,
  * and knows nothing of coloc. SIGUSR1 to its parent changes the grant.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
 #include <omp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -210,6 +216,95 @@ static void habit_watch(void)
 	}
 }
 
+static int n_threads_now(void)
+{
+	struct dirent *e;
+	DIR *d = opendir("/proc/self/task");
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += *e->d_name != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* Regions of two threads on one CPU; prints how often one of them slept: hardly ever while they
+ * spin for each other, for then the kernel has to take the CPU from them. */
+static void sleeps(const char *when)
+{
+	struct rusage before, after;
+	int n = 0;
+
+	getrusage(RUSAGE_SELF, &before);
+	for (int i = 0; i < 30; i++) {
+#pragma omp parallel num_threads(2)
+#pragma omp atomic
+		n++;
+	}
+	getrusage(RUSAGE_SELF, &after);
+	if (*when)
+		printf("%s %s\n", n == 60 ? when : "lost",
+			after.ru_nvcsw - before.ru_nvcsw < 15 ? "spin" : "sleep");
+}
+
+/* Until there are more threads than @n (@more), or no more than that; half a minute at most. */
+static void await(int n, int more)
+{
+	const char *text = getenv("OMP_PROBE_TRIES");
+	const int tries = text ? atoi(text) : 3000;
+
+	for (int i = 0; i < tries && (n_threads_now() > n) != more; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+/* A size that the program gives, and a grant below it. */
+static void habit_waits(void)
+{
+	cpu_set_t set;
+	int n;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	for (int i = 0, found = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set) && found++)
+			CPU_CLR(i, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	sleeps("wide");
+	n = n_threads_now();
+	change();
+	sleeps("");
+	await(n, 1);
+	sleeps("narrow");
+	change();
+	sleeps("");
+	await(n, 0);
+	sleeps("wide");
+	printf("%s\n", n_threads_now() == n ? "as before" : "threads left");
+}
+
+/* Regions of two threads; prints at each change how many threads there are, for a minute. */
+static void habit_given(void)
+{
+	int last = 0, shown = 0, n = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		int k = 0;
+
+#pragma omp parallel num_threads(2)
+#pragma omp atomic
+		k++;
+		last = n;
+		n = n_threads_now();
+		/* Twice the same: some live for a moment only. */
+		if (k == 2 && n == last && n != shown) {
+			printf("%d\n", n);
+			fflush(stdout);
+			shown = n;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -225,6 +320,8 @@ int main(int argc, char **argv)
 		{"kinds", habit_kinds},
 		{"cost", habit_cost},
 		{"watch", habit_watch},
+		{"waits", habit_waits},
+		{"given", habit_given},
 	};
 
 	/* Before any thread: they inherit it. */

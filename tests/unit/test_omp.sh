@@ -10,6 +10,8 @@ granter=$builddir/tests/unit/omp_granter
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/coloc-omp.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 failed=0 tested=0
+unset SLURM_STEP_TASKS_PER_NODE SLURM_NODEID OMPI_COMM_WORLD_LOCAL_SIZE MPI_LOCALNRANKS \
+  OMP_STACKSIZE GOMP_STACKSIZE
 
 # check NAME GRANTS HABIT WANTED: what the habit prints, lines joined by blanks.
 check() {
@@ -46,8 +48,41 @@ for cc in gcc clang; do
   check "... also when the number is kept and the grant shrinks" 3,1,2 cached "3 missing 0"
   check "... or grows" 1,4,2 cached "1 missing 0"
   check "every kind of region" 2 kinds "2 2 2 2 2 2 2 all"
+  # A grant is the step's, of all its processes here.
+  SLURM_STEP_TASKS_PER_NODE='1,2(x3),1' SLURM_NODEID=3 check "two processes share the grant" 4,2,1 open "2 1 1"
+  SLURM_STEP_TASKS_PER_NODE='2(x3),1' SLURM_NODEID=3 check "... nodes may have other numbers" 4,2,1 open "4 2 1"
+  for list in '' x '2(x' '2(x)' '1(x1)2' '-2' '2(x99999999999)'; do
+    SLURM_STEP_TASKS_PER_NODE=$list SLURM_NODEID=1 check "'$list' says nothing of node 1" 3,2,1 open "3 2 1"
+  done
+  OMPI_COMM_WORLD_LOCAL_SIZE=2 check "mpirun's processes" 4,2,1 open "2 1 1"
+  COLOC_OMP_KEEP_THREADS=1 check "COLOC_OMP_KEEP_THREADS: all keep their size" 2,1,3 open "4 4 4"
   OMP_NUM_THREADS=1
   check "one thread is one thread" 4 open "1 1 1"
+  [ "$cc" = gcc ] || continue
+  # With more threads than CPUs from the start libgomp's never spin.
+  [ "$(env -u OMP_NUM_THREADS nproc)" -ge 2 ] || {
+    echo "# one CPU: how threads of a given size wait is not tested"
+    continue
+  }
+  # Threads that would spin for hours for a partner that is not running.
+  OMP_NUM_THREADS=4
+  export GOMP_SPINCOUNT=2000000000
+  unset OMP_WAIT_POLICY
+  check "threads of a given size sleep while there are fewer cores" 4,1,4 waits \
+    "wide spin narrow sleep wide spin as before"
+  OMP_PROBE_TRIES=100 check "... not where cores are as many" 4,2,4 waits "wide spin narrow spin wide spin as before"
+  (
+    failed=0
+    export OMP_PROBE_TRIES=100
+    ulimit -v 60000
+    check "... no room for more threads, and nothing is lost" 4,1,4 waits \
+      "wide spin narrow spin wide spin as before"
+    ulimit -v 50000
+    OMP_STACKSIZE=5M check "... nor where stacks may not fit" 4,1,4 waits \
+      "wide spin narrow spin wide spin as before"
+    exit $failed
+  ) || failed=1
+  unset GOMP_SPINCOUNT
 done
 # Without a daemon, and without the library, the same program runs as ever.
 if [ $tested = 1 ]; then

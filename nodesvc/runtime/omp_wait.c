@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * omp_wait.c - how libgomp's threads wait follows the grant, where their number must stand.
+ *
+ * A thread that reaches the end of a region spins for a while before it sleeps, for its partners
+ * may be there in a moment. With fewer cores than threads they are not running, and the spinning is
+ * what keeps them from it. libgomp knows that: while it has more threads than there were CPUs when
+ * the program began it spins 100 times at most, not at all under OMP_WAIT_POLICY=passive (gcc 12,
+ * libgomp/config/linux/wait.h, env.c). The CPUs it counts once, but the threads always: those of
+ * every thread that ever started a region.
+ *
+ * So for as long as a team has fewer cores than threads, a thread of ours has started a region, and
+ * it and its team sleep until then: they are counted, and cost no time. When it ends libgomp ends
+ * its team, and the program's threads wait as before. No size changes, no result.
+ *
+ * Other runtimes are let alone.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "nodesvc/runtime/omp.h"
+
+/* Sleeping threads that we start at most; a program for which that is not enough waits as ever. */
+#define SLEEPERS_MAX 64
+/* Threads that must start beyond those needed, for libgomp ends a program when one does not. */
+#define SPARE 8
+
+struct sleeper {
+	sem_t end;
+	unsigned int threads; /* of its team */
+	void (*parallel)(void (*fn)(void *), void *data, unsigned int n, unsigned int flags);
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sleeper *asleep; /* NULL none */
+static int n_cpus_first;       /* as libgomp counted them */
+
+/* As libgomp's own constructor does, and about when it does. */
+__attribute__((constructor)) static void count_cpus(void)
+{
+	cpu_set_t set;
+
+	/* Not known: as if there were more threads than CPUs, and nothing is done. */
+	n_cpus_first = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+static void *probe(void *arg)
+{
+	pthread_mutex_lock(arg);
+	pthread_mutex_unlock(arg);
+	return NULL;
+}
+
+/* True: @n threads and some more can exist beside those that do. */
+static bool has_room(unsigned int n)
+{
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t thread[SLEEPERS_MAX + SPARE];
+	unsigned int started = 0;
+
+	pthread_mutex_lock(&gate);
+	while (started < n + SPARE && pthread_create(&thread[started], NULL, probe, &gate) == 0)
+		started++;
+	pthread_mutex_unlock(&gate);
+	for (unsigned int i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+	return started == n + SPARE;
+}
+
+static void nothing(void *data)
+{
+	(void)data;
+}
+
+static void *sleep_counted(void *arg)
+{
+	struct sleeper *s = arg;
+
+	if (has_room(s->threads))
+		s->parallel(nothing, NULL, s->threads, 0);
+	while (sem_wait(&s->end) < 0 && errno == EINTR)
+		;
+	sem_destroy(&s->end);
+	free(s);
+	return NULL;
+}
+
+/* Stacks of a size that the user chose, in an address space that he bounded, may not fit: what the
+ * probes cannot tell. */
+static bool is_bounded(void)
+{
+	struct rlimit space;
+
+	return getrlimit(RLIMIT_AS, &space) < 0 ||
+	       (space.rlim_cur != RLIM_INFINITY &&
+		       (getenv("OMP_STACKSIZE") || getenv("GOMP_STACKSIZE")));
+}
+
+static void start(struct omp_runtime *rt, unsigned int n)
+{
+	/* With the team of @n one more than the CPUs there were; none: it is so already. */
+	int more = n_cpus_first + 1 - (int)n;
+	struct sleeper *s;
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	/* The one that starts the region is not counted. */
+	if (more < 1 || more + 1 > SLEEPERS_MAX || is_bounded() ||
+		omp_real(rt, OMP___kmpc_fork_call, 0))
+		return;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return;
+	s->threads = (unsigned int)more + 1;
+	s->parallel = (__typeof__(s->parallel))omp_real(rt, OMP_GOMP_parallel, 0);
+	if (!s->parallel || sem_init(&s->end, 0, 0) < 0) {
+		free(s);
+		return;
+	}
+	/* The program's signals are not for these threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attr, sleep_counted, s) == 0) {
+		asleep = s;
+	} else {
+		sem_destroy(&s->end);
+		free(s);
+	}
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t generation)
+{
+	static uint32_t last;
+	unsigned int widest = atomic_load_explicit(&omp_widest, memory_order_relaxed);
+
+	if (!rt || pthread_mutex_trylock(&lock) != 0)
+		return;
+	/* Of the teams under one grant the widest counts: regions of two sizes are no reason to
+	 * start and end threads at each. */
+	if (n > widest || generation != last)
+		widest = n;
+	last = generation;
+	atomic_store_explicit(&omp_widest, widest, memory_order_relaxed);
+	if (!asleep && cores > 0 && n > (unsigned int)cores) {
+		start(rt, n);
+	} else if (asleep && (cores <= 0 || widest <= (unsigned int)cores)) {
+		sem_post(&asleep->end);
+		asleep = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+}

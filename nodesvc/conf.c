@@ -12,9 +12,10 @@
 #include <yaml.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/launch_family.h"
 #include "nodesvc/conf_keys.h"
+#include "nodesvc/launch_family.h"
 #include "nodesvc/log.h"
+#include "nodesvc/spin.h"
 
 struct reader {
 	const char *file; /* last path component, for messages */
@@ -166,6 +167,14 @@ static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t 
 	return 0;
 }
 
+/* Counts have libgomp's own suffixes (k, M, infinite); no other time is one of them. */
+static bool is_bad_time(const char *value)
+{
+	size_t n = strlen(value);
+
+	return n > 0 && value[n - 1] == 's' && spin_us(value) < 0;
+}
+
 static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *n)
 {
 	struct conf_family *f = (struct conf_family *)((char *)r->conf + k->offset);
@@ -196,6 +205,11 @@ static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *
 			return refuse(r, line_of(key),
 				"key '%s': '%s' is not a variable of this family", k->name,
 				f->pair[f->n].key);
+		if (strcmp(f->pair[f->n].key, "GOMP_SPINCOUNT") == 0 &&
+			is_bad_time(f->pair[f->n].value))
+			return refuse(r, line_of(key),
+				"key '%s': GOMP_SPINCOUNT: '%s' is neither a count nor 0us to %dus",
+				k->name, f->pair[f->n].value, SPIN_US_MAX);
 		f->n++;
 	}
 	return 0;

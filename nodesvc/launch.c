@@ -16,6 +16,7 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/launch_family.h"
 #include "nodesvc/linkage.h"
+#include "nodesvc/spin.h"
 
 static const char *users_own(const struct msg *m, enum launch_family family)
 {
@@ -60,13 +61,25 @@ static void say_linked(const struct step *s, struct launch_var *v)
 		linkage_text(s->links, text, sizeof(text)));
 }
 
+/* What is set on this machine for what the site wrote; a time becomes a count, in @count. */
+static const char *value_here(const struct conf_pair *p, char count[static 24])
+{
+	int us = strcmp(p->key, "GOMP_SPINCOUNT") == 0 ? spin_us(p->value) : -1;
+
+	if (us < 0)
+		return p->value;
+	snprintf(count, 24, "%ld", spin_count(us));
+	return count;
+}
+
 static void add_family(
 	struct step *s, const struct msg *m, enum launch_family family, const struct conf_family *f)
 {
 	const char *own = users_own(m, family);
 
 	for (int i = 0; i < f->n; i++) {
-		struct launch_var *v = add(s, f->pair[i].key, f->pair[i].value);
+		char count[24];
+		struct launch_var *v = add(s, f->pair[i].key, value_here(&f->pair[i], count));
 
 		if (v && own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);

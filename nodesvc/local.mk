@@ -19,6 +19,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/linkage.c nodesvc/linkage.h \
+	nodesvc/spin.c nodesvc/spin.h \
 	nodesvc/listener.c nodesvc/listener.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \

@@ -23,6 +23,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/pages.h"
+#include "nodesvc/spin.h"
 
 static struct pages *pages;
 
@@ -48,6 +49,19 @@ static void answer(int listener)
 		ipc_send_fds(fd, &m, fds, 2, NULL);
 	}
 	close(fd);
+}
+
+/* GOMP_SPINCOUNT=13us becomes a count, as colocd would set it. */
+static void set_spins(void)
+{
+	const char *text = getenv("GOMP_SPINCOUNT");
+	int us = text ? spin_us(text) : -1;
+	char count[24];
+
+	if (us < 0)
+		return;
+	snprintf(count, sizeof(count), "%ld", spin_count(us));
+	setenv("GOMP_SPINCOUNT", count, 1);
 }
 
 int main(int argc, char **argv)
@@ -80,6 +94,7 @@ int main(int argc, char **argv)
 	if (child == 0) {
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
 		setenv("COLOC_SOCKET", addr.sun_path, 1);
+		set_spins();
 		if (*argv[2])
 			setenv("LD_PRELOAD", argv[2], 1);
 		execvp(argv[3], argv + 3);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/msg.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
+#include "nodesvc/spin.h"
 
 static struct conf conf;
 static struct step step;
@@ -28,13 +30,79 @@ static const char *value_of(const char *name)
 	return NULL;
 }
 
+/* As many spins as take 13 us here. */
+static const char *short_spin(void)
+{
+	static char text[24];
+
+	snprintf(text, sizeof(text), "%ld", spin_count(13));
+	return text;
+}
+
 START_TEST(defaults_spin_shortly_and_name_the_envelope)
 {
 	launch_decide(&conf, &step, &msg, 8, 2);
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+}
+END_TEST
+
+START_TEST(a_count_is_set_as_it_is)
+{
+	strcpy(conf.launch_env.openmp.pair[0].value, "infinite");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "infinite");
+	strcpy(conf.launch_env.openmp.pair[0].value, "0us");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "0");
+	/* Times are ours for this variable only. */
+	strcpy(conf.launch_env.openmp.pair[1].value, "200us");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "200us");
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	int us;
+} times[] = {
+	{"13us", 13},
+	{"0us", 0},
+	{"100000us", 100000},
+	{"100001us", -1},
+	{"99999999999999999999us", -1},
+	{"13", -1},
+	{"us", -1},
+	{"", -1},
+	{"-1us", -1},
+	{" 1us", -1},
+	{"13us ", -1},
+	{"13ms", -1},
+	{"1.5us", -1},
+};
+
+START_TEST(times_are_whole_microseconds)
+{
+	ck_assert_int_eq(spin_us(times[_i].text), times[_i].us);
+}
+END_TEST
+
+START_TEST(a_longer_time_is_more_spins_two_digits_of_them)
+{
+	long few = spin_count(13), many = spin_count(1300), unit = 1;
+
+	ck_assert_int_eq(spin_count(0), 0);
+	ck_assert_int_ge(few, 1);
+	ck_assert_int_ge(spin_count(1), 1);
+	while (many / unit >= 100)
+		unit *= 10;
+	ck_assert_int_eq(many % unit, 0);
+	/* Each is off by a twentieth at most where it has two digits. */
+	if (few >= 10)
+		ck_assert(many >= 89 * few && many <= 111 * few);
+	ck_assert_int_eq(spin_count(13), few);
 }
 END_TEST
 
@@ -42,7 +110,7 @@ START_TEST(what_is_linked_decides)
 {
 	step.links = LINKS_LIBGOMP;
 	launch_decide(&conf, &step, &msg, 8, 2);
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 	ck_assert_ptr_null(value_of("KMP_BLOCKTIME"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
@@ -76,7 +144,7 @@ START_TEST(omp_library_is_for_those_who_ask)
 	msg_put(&msg, "set", "LD_PRELOAD");
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 }
 END_TEST
 
@@ -102,7 +170,7 @@ START_TEST(openmpi_of_the_user_leaves_openmp_on)
 	msg_put(&msg, "set", "OMPI_MCA_mpi_yield_when_idle");
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 }
 END_TEST
 
@@ -139,7 +207,7 @@ START_TEST(threads_follow_the_configuration_and_the_ranks)
 	conf.launch_env.threads = THREADS_LEAVE;
 	launch_decide(&conf, &step, &msg, 8, 4);
 	ck_assert_ptr_null(value_of("OMP_NUM_THREADS"));
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 }
 END_TEST
 
@@ -184,6 +252,9 @@ int main(void)
 	tc = tcase_create("steps under a policy wait shortly and keep their width");
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, what_is_linked_decides);
+	tcase_add_test(tc, a_count_is_set_as_it_is);
+	tcase_add_loop_test(tc, times_are_whole_microseconds, 0, 13);
+	tcase_add_test(tc, a_longer_time_is_more_spins_two_digits_of_them);
 	tcase_add_test(tc, omp_library_is_for_those_who_ask);
 	tcase_add_test(tc, defaults_spin_shortly_and_name_the_envelope);
 	tcase_add_test(tc, threads_follow_the_configuration_and_the_ranks);

@@ -324,10 +324,9 @@ static int print_rebind(struct report *r, struct errbuf *err)
 		return rc;
 	fputs("\n### Running OpenMP programs bound to one core (contrib/bench/rebind)\n\n"
 	      "Four stencils, two on each core. before: bound before exec; none: bound when they "
-	      "ran; env: the same with\nthe launch environment (env300, env0: with "
-	      "GOMP_SPINCOUNT=300, 0); omp: the same with libcoloc_omp; wait: env and omp, all "
-	      "threads\nkept. A sweep is a parallel region; its length is that of one "
-	      "thread.\n\n"
+	      "ran; env: the same with\nthe launch environment (env1000, env300, env0: with so "
+	      "many spins); omp: the same with libcoloc_omp; wait: env\nand omp, all threads kept. "
+	      "A sweep is a parallel region; its length is that of one thread.\n\n"
 	      "| arm | region, ms | sweeps/s | ratio to before |\n|---|---|---|---|\n",
 		r->to);
 	for (size_t i = 0; i < json_object_array_length(results); i++) {

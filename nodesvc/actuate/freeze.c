@@ -234,8 +234,9 @@ int freezer_hold(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 	return 0;
 }
 
-/* Forgets it; the mark of the watch goes with the file, or here. */
-static void remove_hold(struct freezer *f, struct freezer_hold *h, bool keep_guard)
+/* Forgets it; the mark of the watch goes with the file, or here. @is_left: it is the guard's now.
+ */
+static void remove_hold(struct freezer *f, struct freezer_hold *h, bool is_left)
 {
 	int fd = f->watch_fd >= 0 ? fsroot_openat(f->at.root, h->file, O_RDONLY) : -1;
 
@@ -249,7 +250,9 @@ static void remove_hold(struct freezer *f, struct freezer_hold *h, bool keep_gua
 			break;
 		}
 	f->n_held--;
-	if (f->guard && !keep_guard)
+	if (f->guard && is_left)
+		guard_leave(f->guard, h->guard_slot);
+	else if (f->guard)
 		guard_remove(f->guard, h->guard_slot);
 	free(h);
 }
@@ -263,9 +266,7 @@ int freezer_drop(struct freezer *f, struct freezer_hold *h, struct errbuf *err)
 	if (rc == 0 && h->recorded)
 		rc = ledger_setting_forget(f->ledger, h->dir, LEDGER_WHAT, err);
 	/* What could not be thawed stays in the ledger, and the guard tries again, at once. */
-	if (rc < 0 && h->frozen && f->guard)
-		guard_arm(f->guard, h->guard_slot, 1);
-	remove_hold(f, h, rc < 0);
+	remove_hold(f, h, rc < 0 && h->frozen);
 	return rc;
 }
 

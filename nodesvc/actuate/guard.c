@@ -25,6 +25,9 @@
 /* A write that fails is tried again: the group may be on its way out. */
 #define TRIES 5
 
+/* Of a slot: nobody's, the daemon's, the guard's own to thaw and to free. */
+enum { SLOT_FREE, SLOT_HELD, SLOT_LEFT };
+
 struct guard_slot {
 	_Atomic int used;         /* written last by the daemon */
 	_Atomic int64_t until_ns; /* 0: not frozen by us */
@@ -92,6 +95,9 @@ static int thaw_due(struct guard_table *t, bool all, int64_t *ret_next_ns)
 			} else {
 				n += atomic_compare_exchange_strong(&s->until_ns, &until, 0);
 				until = 0;
+				if (atomic_load(&s->used) == SLOT_LEFT)
+					atomic_store_explicit(
+						&s->used, SLOT_FREE, memory_order_release);
 			}
 		}
 		if (until && (!next || until < next))
@@ -273,7 +279,7 @@ int guard_add(struct guard *g, const char *file, const char *thaw_text)
 		strcpy(s->thaw, thaw_text);
 		if (i >= atomic_load(&g->table->top))
 			atomic_store(&g->table->top, i + 1);
-		atomic_store_explicit(&s->used, 1, memory_order_release);
+		atomic_store_explicit(&s->used, SLOT_HELD, memory_order_release);
 		return i;
 	}
 	return -ENOSPC;
@@ -299,5 +305,11 @@ void guard_disarm(struct guard *g, int slot)
 void guard_remove(struct guard *g, int slot)
 {
 	guard_disarm(g, slot);
-	atomic_store_explicit(&g->table->slot[slot].used, 0, memory_order_release);
+	atomic_store_explicit(&g->table->slot[slot].used, SLOT_FREE, memory_order_release);
+}
+
+void guard_leave(struct guard *g, int slot)
+{
+	atomic_store(&g->table->slot[slot].used, SLOT_LEFT);
+	guard_arm(g, slot, 1);
 }

@@ -38,5 +38,8 @@ void guard_arm(struct guard *g, int slot, int64_t until_ns);
 /* After it was thawed, or when the freeze became another's. */
 void guard_disarm(struct guard *g, int slot);
 void guard_remove(struct guard *g, int slot);
+/* Instead of that, where it could not be thawed: the guard does, at once and as often as it takes,
+ * and then frees the slot. */
+void guard_leave(struct guard *g, int slot);
 
 #endif

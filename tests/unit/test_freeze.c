@@ -319,6 +319,18 @@ START_TEST(guard_hears_of_an_earlier_limit)
 }
 END_TEST
 
+/* Slots that are free; the setup's guard has 8. */
+static int n_free_slots(void)
+{
+	int slot[8], n = 0;
+
+	while (n < 8 && (slot[n] = guard_add(guard, file(), thawed_text())) >= 0)
+		n++;
+	for (int i = 0; i < n; i++)
+		guard_remove(guard, slot[i]);
+	return n;
+}
+
 START_TEST(guard_goes_on_where_a_thaw_fails)
 {
 	char at[400], aside[408];
@@ -334,6 +346,10 @@ START_TEST(guard_goes_on_where_a_thaw_fails)
 	ck_assert_int_eq(n_rows(), 1);
 	ck_assert_int_eq(renameat2(AT_FDCWD, at, AT_FDCWD, aside, RENAME_EXCHANGE), 0);
 	ck_assert(thaws());
+	/* And has room for another: it frees the slot after the thaw. */
+	for (int i = 0; i < 200 && n_free_slots() < 8; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	ck_assert_int_eq(n_free_slots(), 8);
 }
 END_TEST
 

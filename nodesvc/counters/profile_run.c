@@ -20,6 +20,8 @@
 
 #define RUNS_DEFAULT 3
 #define RUNS_MAX     100
+/* Below it a run's start and end, some ms, are felt in its rates. */
+#define SHORT_S 0.2
 /* What a policy that looks at the cache needs: less than that, and cachegrind gives more. */
 #define CACHE_COUNTERS                                                                             \
 	(COUNTER_BIT(COUNTER_LOADS) | COUNTER_BIT(COUNTER_LLC_REFS) |                              \
@@ -188,6 +190,12 @@ static int run_native(const struct profile_opts *o, char *const argv[],
 		if (fabs(wall[i] - p->solo_s) < fabs(wall[typical] - p->solo_s))
 			typical = i;
 	}
+	if (p->solo_s < SHORT_S)
+		say(o,
+			"a run takes %.0f ms: what starting takes is a part of its rates; from "
+			"%.1f s on "
+			"they are better",
+			p->solo_s * 1e3, SHORT_S);
 	/* With a core for each of its threads it waits only for others. */
 	if (p->threads <= allowed && r[typical].wait_s > 0.02 * r[typical].cpu_s)
 		say(o,

@@ -220,6 +220,32 @@ START_TEST(delay_of_gone_threads_is_kept)
 }
 END_TEST
 
+static int n_short;
+
+static void hear(const char *text, void *arg)
+{
+	(void)arg;
+	n_short += strstr(text, "a run takes ") != NULL;
+}
+
+/* Said of the native runs: with valgrind or without. */
+static int times_called_short(const char *command)
+{
+	struct profile_opts o = cachegrind;
+
+	o.progress = hear;
+	n_short = 0;
+	run(&o, command);
+	return n_short;
+}
+
+START_TEST(short_run_is_called_one)
+{
+	ck_assert_int_eq(times_called_short(":"), 1);
+	ck_assert_int_eq(times_called_short("sleep 0.5"), 0);
+}
+END_TEST
+
 START_TEST(cachegrind_gives_loads_and_misses)
 {
 	int rc;
@@ -266,6 +292,7 @@ int main(void)
 	tcase_add_test(solo, delay_of_gone_threads_is_kept);
 	suite_add_tcase(s, solo);
 	tcase_set_timeout(done, 60);
+	tcase_add_test(done, short_run_is_called_one);
 	tcase_add_test(done, cachegrind_gives_loads_and_misses);
 	suite_add_tcase(s, done);
 	r = srunner_create(s);

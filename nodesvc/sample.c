@@ -24,6 +24,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/runtime/sleeper.h"
 
 #define LATE_NS   INT64_C(5000000)
 #define STEADY_MS 2000 /* at least one reading in this time */
@@ -148,6 +149,23 @@ void sample_unsettle(struct step *s)
 
 /* ---- readings ---- */
 
+/* Takes out those that sleep for libcoloc_omp: they are no work that waits for cores. Returns how
+ * many there are then. */
+static int drop_sleepers(const struct daemon *d, pid_t *tid, int n)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		char path[64], name[32] = "";
+
+		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
+		if (fsroot_read_once(&d->root, path, name, sizeof(name)) < 0 ||
+			strcmp(name, COLOC_SLEEPER "\n") != 0)
+			tid[kept++] = tid[i];
+	}
+	return kept;
+}
+
 /* The list of threads, made anew when it is not the same any more. 0, <0 there is none. */
 static int list_threads(struct daemon *d, struct step *s)
 {
@@ -171,6 +189,8 @@ static int list_threads(struct daemon *d, struct step *s)
 		p->has_mark = false;
 		return rc;
 	}
+	if (s->omp)
+		n = drop_sleepers(d, tid, n);
 	free(p->tid);
 	p->tid = tid;
 	p->n_tids = n;

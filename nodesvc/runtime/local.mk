@@ -27,7 +27,8 @@ libcolocclient_la_LDFLAGS =
 lib_LTLIBRARIES += libcoloc_omp.la
 libcoloc_omp_la_SOURCES = \
 	nodesvc/runtime/omp.c nodesvc/runtime/omp.h nodesvc/runtime/omp_symbols.h \
-	nodesvc/runtime/omp_entry.c nodesvc/runtime/omp_processes.c nodesvc/runtime/omp_wait.c
+	nodesvc/runtime/omp_entry.c nodesvc/runtime/omp_processes.c nodesvc/runtime/omp_wait.c \
+	nodesvc/runtime/sleeper.h
 # Without sanitizers: programs that are not built with them load it.
 libcoloc_omp_la_CFLAGS = $(WARN_CFLAGS) -fno-common -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcoloc_omp_la_LDFLAGS = -module -avoid-version -no-undefined -shared \

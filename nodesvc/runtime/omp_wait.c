@@ -25,6 +25,7 @@
 #include <sys/resource.h>
 
 #include "nodesvc/runtime/omp.h"
+#include "nodesvc/runtime/sleeper.h"
 
 /* Sleeping threads that we start at most; a program for which that is not enough waits as ever. */
 #define SLEEPERS_MAX 64
@@ -82,6 +83,8 @@ static void *sleep_counted(void *arg)
 {
 	struct sleeper *s = arg;
 
+	/* Whom a thread starts has its name. */
+	pthread_setname_np(pthread_self(), COLOC_SLEEPER);
 	if (has_room(s->threads))
 		s->parallel(nothing, NULL, s->threads, 0);
 	while (sem_wait(&s->end) < 0 && errno == EINTR)

@@ -36,6 +36,8 @@ watch_step given given --coloc=on --coloc-omp
 is "$(seen given)" 2 "a program that gives its regions a size: its threads, alone"
 watch_step beside watch --coloc=on
 ok "a neighbour comes: threads that sleep" wait_for 10 seen_is given "2 4"
+sleep 4 # until colocd has looked at it again
+like "$(ctl explain "$(job_id given)")" 'Threads +2 in 1 tasks' "colocd does not take them for the program's"
 end_job beside
 ok "it goes: they go" wait_for 10 seen_is given "2 4 2"
 stop_steps

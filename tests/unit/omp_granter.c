@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/coloc-granter-%d", (int)getpid());
+	unlink(addr.sun_path); /* of one that was killed, and had our number */
 	p[0].fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (bind(p[0].fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(p[0].fd, 8) < 0) {
 		perror("omp_granter: socket");

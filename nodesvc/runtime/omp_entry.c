@@ -111,15 +111,15 @@ EXPORT void omp_set_num_threads_8_(const int64_t *n)
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): the names are LLVM's */
 
-/* The clause of the region that this thread starts next. */
-static __thread int has_clause __attribute__((tls_model("initial-exec")));
+/* Threads of the region that this thread starts next; 0 it has no clause. */
+static __thread int clause __attribute__((tls_model("initial-exec")));
 
 EXPORT void __kmpc_push_num_threads(void *loc, int32_t gtid, int32_t n);
 EXPORT void __kmpc_push_num_threads(void *loc, int32_t gtid, int32_t n)
 {
 	struct omp_runtime *rt = CALLER();
 
-	has_clause = 1;
+	clause = n > 0 ? n : 1;
 	REAL(rt, __kmpc_push_num_threads)(loc, gtid, n);
 }
 
@@ -127,9 +127,11 @@ static void prepare(struct omp_runtime *rt, void *loc)
 {
 	int32_t (*number)(void *) =
 		(int32_t(*)(void *))omp_real(rt, OMP___kmpc_global_thread_num, 0);
-	unsigned int n = has_clause ? 0 : omp_team(rt);
+	unsigned int n = clause ? 0 : omp_team(rt);
 
-	has_clause = 0;
+	if (clause)
+		omp_given(rt, (unsigned int)clause);
+	clause = 0;
 	if (n && number)
 		REAL(rt, __kmpc_push_num_threads)(loc, number(loc), (int32_t)n);
 }
@@ -173,7 +175,7 @@ EXPORT void __kmpc_fork_call_if(void *loc, int32_t argc, void *microtask, int32_
 
 	if (cond)
 		prepare(rt, loc);
-	has_clause = 0;
+	clause = 0;
 	REAL(rt, __kmpc_fork_call_if)(loc, argc, microtask, cond, args);
 }
 

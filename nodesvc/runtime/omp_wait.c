@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * omp_wait.c - how libgomp's threads wait follows the grant, where their number must stand.
+ * omp_wait.c - how threads wait follows the grant, where their number must stand.
  *
  * A thread that reaches the end of a region spins for a while before it sleeps, for its partners
  * may be there in a moment. With fewer cores than threads they are not running, and the spinning is
@@ -13,7 +13,7 @@
  * it and its team sleep until then: they are counted, and cost no time. When it ends libgomp ends
  * its team, and the program's threads wait as before. No size changes, no result.
  *
- * Other runtimes are let alone.
+ * LLVM's runtime can be told how long its threads spin, by each thread that starts regions.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -115,8 +115,7 @@ static void start(struct omp_runtime *rt, unsigned int n)
 	pthread_t thread;
 
 	/* The one that starts the region is not counted. */
-	if (more < 1 || more + 1 > SLEEPERS_MAX || is_bounded() ||
-		omp_real(rt, OMP___kmpc_fork_call, 0))
+	if (more < 1 || more + 1 > SLEEPERS_MAX || is_bounded())
 		return;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -142,19 +141,46 @@ static void start(struct omp_runtime *rt, unsigned int n)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* LLVM's way: no time at all while cores lack, afterwards what the program had. Of the calling
+ * thread's teams. False: it is another runtime. */
+static bool follow_llvm(struct omp_runtime *rt, unsigned int n, unsigned int widest, int cores)
+{
+	static __thread int before_ms = -1;
+	bool lacks = cores > 0 && n > (unsigned int)cores;
+	int (*get)(void);
+	void (*set)(int);
+
+	/* A symbol that is not there is looked for anew each time. */
+	if (!lacks && before_ms < 0)
+		return false;
+	get = (int (*)(void))omp_real(rt, OMP_kmp_get_blocktime, 0);
+	set = (void (*)(int))omp_real(rt, OMP_kmp_set_blocktime, 0);
+	if (!get || !set)
+		return false;
+	if (lacks && before_ms < 0) {
+		before_ms = get();
+		set(0);
+	} else if (before_ms >= 0 && (cores <= 0 || widest <= (unsigned int)cores)) {
+		/* Not where the program has chosen another meanwhile. */
+		if (get() == 0)
+			set(before_ms);
+		before_ms = -1;
+	}
+	return true;
+}
+
 void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t generation)
 {
-	static uint32_t last;
+	static _Atomic uint32_t last;
 	unsigned int widest = atomic_load_explicit(&omp_widest, memory_order_relaxed);
 
-	if (!rt || pthread_mutex_trylock(&lock) != 0)
-		return;
 	/* Of the teams under one grant the widest counts: regions of two sizes are no reason to
 	 * start and end threads at each. */
-	if (n > widest || generation != last)
+	if (atomic_exchange(&last, generation) != generation || n > widest)
 		widest = n;
-	last = generation;
 	atomic_store_explicit(&omp_widest, widest, memory_order_relaxed);
+	if (!rt || follow_llvm(rt, n, widest, cores) || pthread_mutex_trylock(&lock) != 0)
+		return;
 	if (!asleep && cores > 0 && n > (unsigned int)cores) {
 		start(rt, n);
 	} else if (asleep && (cores <= 0 || widest <= (unsigned int)cores)) {

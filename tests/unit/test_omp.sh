@@ -58,7 +58,19 @@ for cc in gcc clang; do
   COLOC_OMP_KEEP_THREADS=1 check "COLOC_OMP_KEEP_THREADS: all keep their size" 2,1,3 open "4 4 4"
   OMP_NUM_THREADS=1
   check "one thread is one thread" 4 open "1 1 1"
-  [ "$cc" = gcc ] || continue
+  if [ "$cc" = clang ]; then
+    OMP_NUM_THREADS=4
+    unset OMP_WAIT_POLICY
+    # One that yields while it spins hands its partner the core, and finds the work done: no sleep.
+    export KMP_USE_YIELD=0
+    KMP_BLOCKTIME=100000 OMP_PROBE_TRIES=20 \
+      check "threads of a given size sleep while there are fewer cores" 4,1,4 waits \
+      "wide spin narrow sleep wide spin as before"
+    KMP_BLOCKTIME=100000 OMP_PROBE_TRIES=20 \
+      check "... not where cores are as many" 4,2,4 waits "wide spin narrow spin wide spin as before"
+    unset KMP_USE_YIELD
+    continue
+  fi
   # With more threads than CPUs from the start libgomp's never spin.
   [ "$(env -u OMP_NUM_THREADS nproc)" -ge 2 ] || {
     echo "# one CPU: how threads of a given size wait is not tested"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spin.c - a spin count is a number of looks, and what a look takes is the processor's: 1000 were
- * 13 us on one machine and 27 us on another (doc/launch-environment.md), and a tenth of that where
- * there is no instruction for it. What matters is the time.
+ * 13 us on one machine and 27 us on another (doc/launch-environment.md). What matters is the time.
  */
 #include "nodesvc/spin.h"
 

@@ -127,7 +127,7 @@ static inline void omp_given(struct omp_runtime *rt, unsigned int n)
 }
 
 /*
- * omp_wait_follow - how libgomp's threads wait (omp_wait.c), for a team of @n threads of this
+ * omp_wait_follow - how threads are to wait (omp_wait.c), for a team of @n threads of this
  * process on @cores cores, 0 unknown, under the grant of @generation. Does nothing while another
  * thread is at it: the next region that asks will.
  */

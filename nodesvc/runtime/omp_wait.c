@@ -142,7 +142,7 @@ static void start(struct omp_runtime *rt, unsigned int n)
 }
 
 /* LLVM's way: no time at all while cores lack, afterwards what the program had. Of the calling
- * thread's teams. False: it is another runtime. */
+ * thread's teams. False: it is another runtime, or there is nothing to tell it. */
 static bool follow_llvm(struct omp_runtime *rt, unsigned int n, unsigned int widest, int cores)
 {
 	static __thread int before_ms = -1;

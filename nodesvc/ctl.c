@@ -14,6 +14,7 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "config.h"
+#include "nodesvc/actuate/idle.h"
 #include "nodesvc/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/ctl_json.h"
@@ -152,6 +153,9 @@ static int do_release(struct request *r)
 	if (id && !matched)
 		return err_set(
 			r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
+	/* What an earlier end could not put back is tried again. */
+	if (!id && idle_restore_all(r->d->actuate, r->err) < 0)
+		rc = -EIO;
 	if (!id && actuate_restore_all(r->d->actuate, r->err) < 0)
 		rc = -EIO;
 	json_object_object_add(

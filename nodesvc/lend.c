@@ -93,8 +93,10 @@ static void change(struct daemon *d, struct step *s)
 		s->lent = s->lent_wanted;
 		rc = apply(d, s, &err);
 	}
-	if (rc == -ENOENT)
-		return; /* ended: its end cleans up */
+	if (rc == -ENOENT) {
+		wake(d, s); /* ended; some of its threads may be noted by now */
+		return;
+	}
 	if (rc < 0) {
 		give_up(d, s, &before, &err);
 		return;

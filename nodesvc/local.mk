@@ -80,7 +80,7 @@ tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_lend_SOURCES = tests/unit/test_lend.c
 tests_unit_test_lend_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lend_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_lend_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap=idle_set,--wrap=idle_restore
+tests_unit_test_lend_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap=idle_set,--wrap=idle_restore,--wrap=classes_list
 tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

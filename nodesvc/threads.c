@@ -372,8 +372,9 @@ void threads_update(struct daemon *d)
 			continue;
 		}
 		changed = true;
+		/* Ended: lend_end() passes by who takes no part. */
 		if (rc == -ENOENT)
-			forget(s); /* ended: its end cleans up */
+			put_back(d, s);
 		else if (rc < 0)
 			give_up(d, s, &err);
 	}

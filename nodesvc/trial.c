@@ -69,9 +69,10 @@ static void put_back(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
-	lend_end(d, s);
 	if (actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
 		log_debug("step %s: trial: %s", s->id, err.text);
+	/* Idle until it is off the cores that it borrowed. */
+	lend_end(d, s);
 	if (s->pages)
 		pages_grant(s->pages, &s->slurm_step, topo_count_cores(d->topo, &s->slurm_step));
 }
@@ -84,10 +85,8 @@ static void put_all(struct daemon *d, bool planned)
 		if (!is_placed(s))
 			continue;
 		/* Slurm's way is that all run at once. */
-		if (!planned) {
+		if (!planned)
 			rotate_leave(d, s);
-			lend_end(d, s);
-		}
 		if (planned)
 			put_on(d, s, &s->coreset);
 		else
@@ -280,7 +279,6 @@ static void place_experiment(struct daemon *d)
 			continue;
 		track_displace(s);
 		rotate_leave(d, s);
-		lend_end(d, s);
 		if (s == subject(d)) {
 			put_on(d, s, own);
 			continue;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/actuate/classes.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
@@ -18,12 +19,17 @@ static struct daemon d;
 static struct step *s;
 static char did[256]; /* "idle 0-1 0 wake " */
 static int fails[4];  /* the applies to come: 0 or -errno */
-static int n_applies, idle_rc;
+static int n_applies, idle_rc, list_rc;
 static struct errbuf err;
+static struct plan_job job;
+static struct plan plan;
 
 const struct actuate_ops *__wrap_actuate_get_ops(const struct actuate *a);
 int __wrap_idle_set(struct actuate *a, const struct step_cgroup *g, struct errbuf *why);
 int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct errbuf *why);
+int __wrap_classes_list(struct actuate *a, const struct step_cgroup *g,
+	const struct class_thread *before, int n_before, struct class_thread **ret, int *ret_n,
+	struct errbuf *why);
 
 static void note(const char *what)
 {
@@ -75,6 +81,17 @@ int __wrap_idle_restore(struct actuate *a, const struct step_cgroup *g, struct e
 	return 0;
 }
 
+int __wrap_classes_list(struct actuate *a, const struct step_cgroup *g,
+	const struct class_thread *before, int n_before, struct class_thread **ret, int *ret_n,
+	struct errbuf *why)
+{
+	(void)a, (void)g, (void)before, (void)n_before;
+	note("list");
+	*ret_n = 0;
+	*ret = NULL;
+	return list_rc < 0 ? err_set(why, list_rc, "the step has ended") : 0;
+}
+
 static void set(struct coreset *ret, const char *text)
 {
 	ck_assert_int_eq(coreset_parse(ret, text, NULL), 0);
@@ -85,7 +102,7 @@ static void setup(void)
 {
 	memset(&d, 0, sizeof(d));
 	memset(fails, 0, sizeof(fails));
-	n_applies = idle_rc = 0;
+	n_applies = idle_rc = list_rc = 0;
 	*did = '\0';
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
@@ -94,11 +111,23 @@ static void setup(void)
 	s->located = true;
 	s->status = STATUS_PLACED;
 	set(&s->coreset, "0");
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(trial_open(&d, &err), 0);
 }
 
 static void teardown(void)
 {
+	threads_close(&d);
+	loop_free(d.loop);
 	jobs_done(&d.jobs);
+}
+
+/* An empty one of the step alone. */
+static void start_plan(void)
+{
+	memset(&job, 0, sizeof(job));
+	snprintf(job.id, sizeof(job.id), "%s", s->id);
+	plan = (struct plan){.n_jobs = 1, .job = &job};
 }
 
 static void lend(const char *cores)
@@ -198,6 +227,76 @@ START_TEST(a_step_that_cannot_be_moved_is_where_slurm_put_it)
 }
 END_TEST
 
+START_TEST(what_is_lent_when_the_step_ends_is_put_back)
+{
+	fails[0] = -ENOENT;
+	lend("1");
+	lend_end(&d, s);
+	ck_assert_str_eq(did, "idle 0-1 wake ");
+	/* Some of its threads are idle, and noted; then it has ended. */
+	*did = '\0';
+	idle_rc = -ENOENT;
+	lend("1");
+	lend_end(&d, s);
+	ck_assert_str_eq(did, "idle wake ");
+}
+END_TEST
+
+/* An experiment takes the loan away: on its own cores first, then as it was. */
+START_TEST(a_trial_narrows_before_it_wakes)
+{
+	start_plan();
+	plan.n_experiments = 1;
+	plan.experiment[0].cores = 1;
+	set(&plan.experiment[0].coreset, "2");
+	lend("1");
+	trial_experiments(&d, &plan);
+	ck_assert_str_eq(did, "idle 0-1 2 wake ");
+	*did = '\0';
+	/* Over: where the plan has it. */
+	trial_abort(&d);
+	ck_assert_str_eq(did, "0 ");
+}
+END_TEST
+
+/* ---- threads ---- */
+
+static void give_priorities(const char *low)
+{
+	start_plan();
+	plan.hysteresis_ms = 10;
+	set(&plan.job[0].low, low);
+	lend_plan(&d, &plan, &s);
+	lend_update(&d);
+}
+
+START_TEST(threads_are_listed_before_they_are_on_foreign_cores)
+{
+	give_priorities("1");
+	ck_assert_str_eq(did, "list 0-1 list ");
+	*did = '\0';
+	give_priorities("");
+	ck_assert_str_eq(did, "0 wake ");
+}
+END_TEST
+
+/* Its threads' originals are noted: nobody else would ever put them out of the ledger. */
+START_TEST(a_step_that_ends_under_a_look_at_its_threads_is_put_back)
+{
+	give_priorities("1");
+	*did = '\0';
+	list_rc = -ENOENT;
+	give_priorities("1");
+	lend_end(&d, s);
+	ck_assert_str_eq(did, "list wake ");
+	/* At the first look, too. */
+	*did = '\0';
+	give_priorities("1");
+	lend_end(&d, s);
+	ck_assert_str_eq(did, "list wake ");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lend");
@@ -213,6 +312,13 @@ int main(void)
 	tcase_add_test(tc, who_does_not_leave_foreign_cores_stays_idle);
 	tcase_add_test(tc, a_step_that_is_placed_anew_or_restored_is_idle_until_then);
 	tcase_add_test(tc, a_step_that_cannot_be_moved_is_where_slurm_put_it);
+	tcase_add_test(tc, what_is_lent_when_the_step_ends_is_put_back);
+	tcase_add_test(tc, a_trial_narrows_before_it_wakes);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("threads of two priorities");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, threads_are_listed_before_they_are_on_foreign_cores);
+	tcase_add_test(tc, a_step_that_ends_under_a_look_at_its_threads_is_put_back);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

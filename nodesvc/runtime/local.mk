@@ -27,12 +27,13 @@ libcolocclient_la_LDFLAGS =
 lib_LTLIBRARIES += libcoloc_omp.la
 libcoloc_omp_la_SOURCES = \
 	nodesvc/runtime/omp.c nodesvc/runtime/omp.h nodesvc/runtime/omp_symbols.h \
-	nodesvc/runtime/omp_entry.c nodesvc/runtime/omp_processes.c nodesvc/runtime/omp_wait.c \
+	nodesvc/runtime/omp_cpus.c nodesvc/runtime/omp_entry.c nodesvc/runtime/omp_processes.c \
+	nodesvc/runtime/omp_wait.c \
 	nodesvc/runtime/sleeper.h
 # Without sanitizers: programs that are not built with them load it.
 libcoloc_omp_la_CFLAGS = $(WARN_CFLAGS) -fno-common -fvisibility=hidden $(COVERAGE_CFLAGS)
 libcoloc_omp_la_LDFLAGS = -module -avoid-version -no-undefined -shared \
-	-export-symbols-regex '^(GOMP_|omp_|__kmpc_)' -Wl,-z,relro -Wl,-z,now $(COVERAGE_CFLAGS)
+	-export-symbols-regex '^(GOMP_|omp_|__kmpc_|pthread_getaffinity_np)' -Wl,-z,relro -Wl,-z,now $(COVERAGE_CFLAGS)
 libcoloc_omp_la_LIBADD = libcolocclient.la -ldl
 
 check_PROGRAMS += tests/unit/test_runtime

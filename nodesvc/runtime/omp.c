@@ -256,6 +256,9 @@ int omp_tell_max(struct omp_runtime *rt)
 	if (atomic_load(&hands_off) || !is_open(rt, &max))
 		return real();
 	granted(&n, &generation);
+	/* The first question of all is where it is found out. */
+	if (atomic_load(&hands_off))
+		return max;
 	if (n <= 0 || n > max)
 		n = max;
 	if (strict && before)

@@ -133,6 +133,11 @@ static inline void omp_given(struct omp_runtime *rt, unsigned int n)
  */
 void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t generation);
 
+/* CPUs that libgomp counted when it was loaded (omp_cpus.c); 0 not known. */
+extern int omp_cpus_first;
+/* CPUs of the calling thread, where libgomp was told of more than there were; else 0. */
+int omp_cpus_now(void);
+
 /* omp_get_max_threads() as the program is to see it. */
 int omp_tell_max(struct omp_runtime *rt);
 /*

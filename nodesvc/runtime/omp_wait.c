@@ -6,8 +6,8 @@
  * may be there in a moment. With fewer cores than threads they are not running, and the spinning is
  * what keeps them from it. libgomp knows that: while it has more threads than there were CPUs when
  * the program began it spins 100 times at most, not at all under OMP_WAIT_POLICY=passive (gcc 12,
- * libgomp/config/linux/wait.h, env.c). The CPUs it counts once, but the threads always: those of
- * every thread that ever started a region.
+ * libgomp/config/linux/wait.h, env.c). The CPUs it counts once (omp_cpus.c), but the threads
+ * always: those of every thread that ever started a region.
  *
  * So for as long as a team has fewer cores than threads, a thread of ours has started a region, and
  * it and its team sleep until then: they are counted, and cost no time. When it ends libgomp ends
@@ -17,7 +17,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -40,16 +39,6 @@ struct sleeper {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sleeper *asleep; /* NULL none */
-static int n_cpus_first;       /* as libgomp counted them */
-
-/* As libgomp's own constructor does, and about when it does. */
-__attribute__((constructor)) static void count_cpus(void)
-{
-	cpu_set_t set;
-
-	/* Not known: as if there were more threads than CPUs, and nothing is done. */
-	n_cpus_first = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
-}
 
 static void *probe(void *arg)
 {
@@ -108,7 +97,7 @@ static bool is_bounded(void)
 static void start(struct omp_runtime *rt, unsigned int n)
 {
 	/* With the team of @n one more than the CPUs there were; none: it is so already. */
-	int more = n_cpus_first + 1 - (int)n;
+	int more = omp_cpus_first + 1 - (int)n;
 	struct sleeper *s;
 	sigset_t all, before;
 	pthread_attr_t attr;
@@ -174,6 +163,9 @@ void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t
 	static _Atomic uint32_t last;
 	unsigned int widest = atomic_load_explicit(&omp_widest, memory_order_relaxed);
 
+	/* Nobody tells, and libgomp counts on more than there may be. */
+	if (cores <= 0)
+		cores = omp_cpus_now();
 	/* Of the teams under one grant the widest counts: regions of two sizes are no reason to
 	 * start and end threads at each. */
 	if (atomic_exchange(&last, generation) != generation || n > widest)

@@ -282,6 +282,19 @@ static void habit_waits(void)
 	printf("%s\n", n_threads_now() == n ? "as before" : "threads left");
 }
 
+/* The same where nobody ever grants anything. */
+static void habit_waits_alone(void)
+{
+	sleeps("");
+	await(2, 1); /* the program's own two */
+	sleeps("narrow");
+}
+
+static void habit_procs(void)
+{
+	printf("%d\n", omp_get_num_procs());
+}
+
 /* Regions of two threads; prints at each change how many threads there are, for a minute. */
 static void habit_given(void)
 {
@@ -321,6 +334,8 @@ int main(int argc, char **argv)
 		{"cost", habit_cost},
 		{"watch", habit_watch},
 		{"waits", habit_waits},
+		{"waits-alone", habit_waits_alone},
+		{"procs", habit_procs},
 		{"given", habit_given},
 	};
 

@@ -11,7 +11,7 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/coloc-omp.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 failed=0 tested=0 under=()
 unset SLURM_STEP_TASKS_PER_NODE SLURM_NODEID OMPI_COMM_WORLD_LOCAL_SIZE MPI_LOCALNRANKS \
-  OMP_STACKSIZE GOMP_STACKSIZE
+  OMP_STACKSIZE GOMP_STACKSIZE SLURM_CPUS_ON_NODE OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY
 
 # check NAME GRANTS HABIT WANTED: what the habit prints, lines joined by blanks.
 check() {
@@ -56,6 +56,7 @@ for cc in gcc clang; do
   done
   OMPI_COMM_WORLD_LOCAL_SIZE=2 check "mpirun's processes" 4,2,1 open "2 1 1"
   COLOC_OMP_KEEP_THREADS=1 check "COLOC_OMP_KEEP_THREADS: all keep their size" 2,1,3 open "4 4 4"
+  COLOC_OMP_KEEP_THREADS=1 check "... also of one that asks before its first region" 2,1,3 cut "4 4 4 missing 0"
   OMP_NUM_THREADS=1
   check "one thread is one thread" 4 open "1 1 1"
   if [ "$cc" = clang ]; then
@@ -90,8 +91,25 @@ for cc in gcc clang; do
     "wide spin narrow spin wide spin as before"
   OMP_STACKSIZE=5M check "... nor where stacks may not fit" 4,1,4 waits \
     "wide spin narrow spin wide spin as before"
-  under=()
+  # A program that begins on one CPU of the two it may get.
+  OMP_NUM_THREADS=2
+  under=(taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')")
+  check "born narrow: as many CPUs as there are, without Slurm's word" 2,1,2 waits \
+    "wide sleep narrow sleep wide sleep as before"
+  export SLURM_CPUS_ON_NODE=2
   unset OMP_PROBE_TRIES
+  check "born narrow: it waits by the cores that it has now" 2,1,2 waits \
+    "wide spin narrow sleep wide spin as before"
+  check "... asked later it is told the truth" 2 procs 1
+  export OMP_PROBE_TRIES=100
+  OMP_PROC_BIND=true check "... where the user binds threads nothing is made up" 2,1,2 waits \
+    "wide sleep narrow sleep wide sleep as before"
+  SLURM_CPUS_ON_NODE=1 check "... nor where Slurm gave no more" 2,1,2 waits \
+    "wide sleep narrow sleep wide sleep as before"
+  unset OMP_PROBE_TRIES
+  check "... nobody grants: it goes by the CPUs that it has" 0 waits-alone "narrow sleep"
+  unset SLURM_CPUS_ON_NODE
+  under=()
   unset GOMP_SPINCOUNT
 done
 # Without a daemon, and without the library, the same program runs as ever.

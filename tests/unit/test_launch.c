@@ -44,6 +44,7 @@ START_TEST(defaults_spin_shortly_and_name_the_envelope)
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
 }

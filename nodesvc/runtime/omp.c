@@ -177,6 +177,17 @@ static bool granted(int *ret_cores, uint32_t *ret_generation)
 	return true;
 }
 
+/* CPUs of this process, of which a core of @cores may have several: threads that have one each wait
+ * for partners that run. 0 unknown. */
+static int cpus_of(int cores)
+{
+	int n = cores > 0 ? coloc_cores(atomic_load_explicit(&grant, memory_order_acquire), NULL, 0)
+			  : 0;
+
+	n /= n_processes;
+	return n > cores ? n : cores;
+}
+
 /* What the runtime says, inside whose region; false: not ours to change. */
 static bool is_open(struct omp_runtime *rt, int *ret_max)
 {
@@ -224,7 +235,7 @@ unsigned int omp_ask(struct omp_runtime *rt)
 	if (atomic_load(&hands_off) || n <= 0 || n >= max || n > (int)OMP_THREADS_MAX)
 		n = 0;
 	if (known && open)
-		omp_wait_follow(rt, (unsigned int)(n ? n : max), cores, generation);
+		omp_wait_follow(rt, (unsigned int)(n ? n : max), cpus_of(cores), generation);
 	/* A grant that cannot be read, half changed, is none to remember. */
 	if (known && rt)
 		atomic_store_explicit(&rt->verdict,
@@ -243,7 +254,7 @@ void omp_heed(struct omp_runtime *rt, unsigned int n)
 		set_unasked();
 	if (!granted(&cores, &generation))
 		return;
-	omp_wait_follow(rt, n, cores, generation);
+	omp_wait_follow(rt, n, cpus_of(cores), generation);
 	atomic_store_explicit(&omp_heeded, generation, memory_order_relaxed);
 }
 

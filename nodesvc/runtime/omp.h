@@ -128,10 +128,10 @@ static inline void omp_given(struct omp_runtime *rt, unsigned int n)
 
 /*
  * omp_wait_follow - how threads are to wait (omp_wait.c), for a team of @n threads of this
- * process on @cores cores, 0 unknown, under the grant of @generation. Does nothing while another
+ * process on @cpus CPUs, 0 unknown, under the grant of @generation. Does nothing while another
  * thread is at it: the next region that asks will.
  */
-void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t generation);
+void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cpus, uint32_t generation);
 
 /* CPUs that libgomp counted when it was loaded (omp_cpus.c); 0 not known. */
 extern int omp_cpus_first;

@@ -130,12 +130,12 @@ static void start(struct omp_runtime *rt, unsigned int n)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* LLVM's way: no time at all while cores lack, afterwards what the program had. Of the calling
+/* LLVM's way: no time at all while CPUs lack, afterwards what the program had. Of the calling
  * thread's teams. False: it is another runtime, or there is nothing to tell it. */
-static bool follow_llvm(struct omp_runtime *rt, unsigned int n, unsigned int widest, int cores)
+static bool follow_llvm(struct omp_runtime *rt, unsigned int n, unsigned int widest, int cpus)
 {
 	static __thread int before_ms = -1;
-	bool lacks = cores > 0 && n > (unsigned int)cores;
+	bool lacks = cpus > 0 && n > (unsigned int)cpus;
 	int (*get)(void);
 	void (*set)(int);
 
@@ -149,7 +149,7 @@ static bool follow_llvm(struct omp_runtime *rt, unsigned int n, unsigned int wid
 	if (lacks && before_ms < 0) {
 		before_ms = get();
 		set(0);
-	} else if (before_ms >= 0 && (cores <= 0 || widest <= (unsigned int)cores)) {
+	} else if (before_ms >= 0 && (cpus <= 0 || widest <= (unsigned int)cpus)) {
 		/* Not where the program has chosen another meanwhile. */
 		if (get() == 0)
 			set(before_ms);
@@ -158,24 +158,24 @@ static bool follow_llvm(struct omp_runtime *rt, unsigned int n, unsigned int wid
 	return true;
 }
 
-void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cores, uint32_t generation)
+void omp_wait_follow(struct omp_runtime *rt, unsigned int n, int cpus, uint32_t generation)
 {
 	static _Atomic uint32_t last;
 	unsigned int widest = atomic_load_explicit(&omp_widest, memory_order_relaxed);
 
 	/* Nobody tells, and libgomp counts on more than there may be. */
-	if (cores <= 0)
-		cores = omp_cpus_now();
+	if (cpus <= 0)
+		cpus = omp_cpus_now();
 	/* Of the teams under one grant the widest counts: regions of two sizes are no reason to
 	 * start and end threads at each. */
 	if (atomic_exchange(&last, generation) != generation || n > widest)
 		widest = n;
 	atomic_store_explicit(&omp_widest, widest, memory_order_relaxed);
-	if (!rt || follow_llvm(rt, n, widest, cores) || pthread_mutex_trylock(&lock) != 0)
+	if (!rt || follow_llvm(rt, n, widest, cpus) || pthread_mutex_trylock(&lock) != 0)
 		return;
-	if (!asleep && cores > 0 && n > (unsigned int)cores) {
+	if (!asleep && cpus > 0 && n > (unsigned int)cpus) {
 		start(rt, n);
-	} else if (asleep && (cores <= 0 || widest <= (unsigned int)cores)) {
+	} else if (asleep && (cpus <= 0 || widest <= (unsigned int)cpus)) {
 		sem_post(&asleep->end);
 		asleep = NULL;
 	}

@@ -5,7 +5,8 @@
  *
  *   omp_granter 2,1,4 LIBRARY COMMAND...
  *
- * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown". A command that sent it itself
+ * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown", "2x4" are cores of four hardware
+ * threads each. A command that sent it itself
  * gets SIGUSR2 then. LIBRARY is preloaded ("" none). Ends with the command's status; ends like
  * shells (128 + signal) when a signal ended it.
  */
@@ -27,14 +28,18 @@
 
 static struct pages *pages;
 
-static void grant(int cores)
+/* What @text says first; returns what follows. */
+static char *grant(const char *text)
 {
 	struct coreset set;
+	char *end;
+	long cores = strtol(text, &end, 10), threads = *end == 'x' ? strtol(end + 1, &end, 10) : 1;
 
 	coreset_zero(&set);
-	for (int i = 0; i < cores; i++)
+	for (int i = 0; i < cores * threads; i++)
 		coreset_add(&set, i);
-	pages_grant(pages, &set, cores);
+	pages_grant(pages, &set, (int)cores);
+	return end;
 }
 
 static void answer(int listener)
@@ -90,7 +95,7 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	p[1].fd = signalfd(-1, &set, SFD_CLOEXEC);
-	grant((int)strtol(argv[1], &next, 10));
+	next = grant(argv[1]);
 	child = fork();
 	if (child == 0) {
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -113,7 +118,7 @@ int main(int argc, char **argv)
 			continue;
 		if (si.ssi_signo == SIGUSR1) {
 			if (*next == ',')
-				grant((int)strtol(next + 1, &next, 10));
+				next = grant(next + 1);
 			/* Who asked for itself waits for the answer; any other program would die of
 			 * it. */
 			if ((pid_t)si.ssi_pid == child)

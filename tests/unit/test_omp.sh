@@ -48,6 +48,7 @@ for cc in gcc clang; do
   check "... also when the number is kept and the grant shrinks" 3,1,2 cached "3 missing 0"
   check "... or grows" 1,4,2 cached "1 missing 0"
   check "every kind of region" 2 kinds "2 2 2 2 2 2 2 all"
+  check "... by cores, not by CPUs" 2x2,1x2,3 open "2 1 3"
   # A grant is the step's, of all its processes here.
   SLURM_STEP_TASKS_PER_NODE='1,2(x3),1' SLURM_NODEID=3 check "two processes share the grant" 4,2,1 open "2 1 1"
   SLURM_STEP_TASKS_PER_NODE='2(x3),1' SLURM_NODEID=3 check "... nodes may have other numbers" 4,2,1 open "4 2 1"
@@ -69,6 +70,8 @@ for cc in gcc clang; do
       "wide spin narrow sleep wide spin as before"
     KMP_BLOCKTIME=100000 OMP_PROBE_TRIES=20 \
       check "... not where cores are as many" 4,2,4 waits "wide spin narrow spin wide spin as before"
+    KMP_BLOCKTIME=100000 OMP_PROBE_TRIES=20 \
+      check "... nor where a core has a CPU for each" 4,1x2,4 waits "wide spin narrow spin wide spin as before"
     unset KMP_USE_YIELD
     continue
   fi
@@ -84,6 +87,7 @@ for cc in gcc clang; do
   check "threads of a given size sleep while there are fewer cores" 4,1,4 waits \
     "wide spin narrow sleep wide spin as before"
   OMP_PROBE_TRIES=100 check "... not where cores are as many" 4,2,4 waits "wide spin narrow spin wide spin as before"
+  OMP_PROBE_TRIES=100 check "... nor where a core has a CPU for each" 4,1x2,4 waits "wide spin narrow spin wide spin as before"
   # Limits for the program, not for who grants: a sanitizer needs room.
   under=(prlimit --as=61440000)
   export OMP_PROBE_TRIES=100

@@ -293,18 +293,17 @@ static int print_dag(struct report *r, struct errbuf *err)
 	return 0;
 }
 
-/* What rebind found with GROMACS; absent where it was not asked. */
-static void print_rebind_gromacs(struct report *r, struct json_object *root)
+/* What rebind found with GROMACS, in @key's list; absent where it was not asked. */
+static void print_rebind_gromacs(struct report *r, struct json_object *root, const char *key,
+	const char *what, const char *to)
 {
 	struct json_object *list = NULL;
 	char text[2][64] = {{0}};
 
-	if (!json_object_object_get_ex(root, "gromacs", &list) ||
+	if (!json_object_object_get_ex(root, key, &list) ||
 		!json_object_is_type(list, json_type_array) || json_object_array_length(list) == 0)
 		return;
-	fputs("\nGROMACS, two threads on one core:\n\n| arm | ns/day | ratio to before |\n"
-	      "|---|---|---|\n",
-		r->to);
+	fprintf(r->to, "\n%s:\n\n| arm | ns/day | ratio to %s |\n|---|---|---|\n", what, to);
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 
@@ -349,7 +348,11 @@ static int print_rebind(struct report *r, struct errbuf *err)
 			length);
 		add_verdict(r, target, isnan(ratio) ? BLANK : text[1], ratio > 0.95 && !*most);
 	}
-	print_rebind_gromacs(r, root);
+	print_rebind_gromacs(r, root, "gromacs", "GROMACS, two threads on one core", "before");
+	print_rebind_gromacs(r, root, "widened",
+		"GROMACS that began on one core (narrow; lib: with libcoloc_omp, all threads\n"
+		"kept) and has both since, to one that began on both",
+		"both");
 	json_object_put(root);
 	return 0;
 }

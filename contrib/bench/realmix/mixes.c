@@ -12,20 +12,24 @@
 
 /*
  * In arguments: {programs}, {inputs}, {tmp} a folder for files it writes, {i} its number in the
- * mix, {n} the node's CPUs. About 5 s alone on two cores; mixed and openmp, the quickstart's, less.
+ * mix, {n} the node's CPUs. About 5 s alone on two cores; mixed and openmp, the
+ * quickstart's, less, mpi-long three times that.
  */
 #define OWN(what)                                                                                  \
 	{                                                                                          \
 		what, {"{programs}/" what}, 0                                                      \
 	}
 /* Lennard-Jones melt of 32 000 atoms. */
-#define LAMMPS                                                                                     \
+#define LAMMPS_OF(what, steps)                                                                     \
 	{                                                                                          \
-		"lmp",                                                                             \
+		what,                                                                              \
 			{"/usr/bin/lmp", "-in", "{tmp}/melt.in", "-log", "none", "-screen",        \
-				"none"},                                                           \
+				"none", "-var", "steps", steps},                                   \
 			2                                                                          \
 	}
+#define LAMMPS LAMMPS_OF("lmp", "560")
+/* Three slices of Slurm's gang scheduling, which are of 5 s at least. */
+#define LAMMPS_LONG LAMMPS_OF("lmp-long", "1680")
 /* 884 waters, PME; its threads meet some hundred times a step. */
 #define GROMACS(what, steps)                                                                       \
 	{                                                                                          \
@@ -50,6 +54,7 @@ static const struct mix mixes[] = {
 			GROMACS("gromacs", "4000")},
 		4},
 	{"mpi", {LAMMPS, LAMMPS, LAMMPS, LAMMPS}, 4},
+	{"mpi-long", {LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG}, 4},
 	{"both", {GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), LAMMPS, LAMMPS}, 4},
 	{"bursty", {BURSTY, BURSTY, BURSTY, BURSTY}, 4},
 	{"unequal",
@@ -141,7 +146,7 @@ static int make_work_dir(struct errbuf *err)
 		"region box block 0 20 0 20 0 20\ncreate_box 1 box\ncreate_atoms 1 box\n"
 		"mass 1 1.0\nvelocity all create 3.0 87287 loop geom\npair_style lj/cut 2.5\n"
 		"pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
-		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun 560\n";
+		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun ${steps}\n";
 	char path[64];
 	FILE *f;
 

@@ -137,6 +137,12 @@ static void want_of_mix(struct report *r)
 		want_less_antt(
 			r, "mpi: gang better than Slurm's gang in ANTT", "gang", "slurmgang");
 	}
+	if (strcmp(mix, "mpi-long") == 0) {
+		want_ratio(r, "mpi-long: gang better than Slurm's gang in work", "gang",
+			"slurmgang", 1);
+		want_less_antt(
+			r, "mpi-long: gang better than Slurm's gang in ANTT", "gang", "slurmgang");
+	}
 	if (strcmp(mix, "bursty") == 0) {
 		want_ratio(r, "bursty: gang with yielding >= 1.15 x static equal partition", "gang",
 			"fair", 1.15);

@@ -84,13 +84,13 @@ static void put_all(struct daemon *d, bool planned)
 
 		if (!is_placed(s))
 			continue;
-		/* Slurm's way is that all run at once. */
-		if (!planned)
-			rotate_leave(d, s);
-		if (planned)
+		if (planned) {
 			put_on(d, s, &s->coreset);
-		else
+		} else {
+			/* Slurm's way is that all run at once. */
+			rotate_leave(d, s);
 			put_back(d, s);
+		}
 		track_displace(s);
 	}
 	if (planned) {

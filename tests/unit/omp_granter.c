@@ -6,9 +6,8 @@
  *   omp_granter 2,1,4 LIBRARY COMMAND...
  *
  * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown", "2x4" are cores of four hardware
- * threads each. A command that sent it itself
- * gets SIGUSR2 then. LIBRARY is preloaded ("" none). Ends with the command's status; ends like
- * shells (128 + signal) when a signal ended it.
+ * threads each. A command that sent it itself gets SIGUSR2 then. LIBRARY is preloaded ("" none).
+ * Ends with the command's status; ends like shells (128 + signal) when a signal ended it.
  */
 #include <errno.h>
 #include <poll.h>

@@ -142,10 +142,8 @@ void conf_defaults(struct conf *c)
 	 * each of four with 0, 1, 200 ms and unset); alone 0 ms cost 15-26 %, 1 ms under 7 %. */
 	set_family(&c->launch_env.openmp, "GOMP_SPINCOUNT", "13us");
 	set_family(&c->launch_env.openmp, "KMP_BLOCKTIME", "1");
-	/* Only where libgomp has more threads than it counted CPUs: none, not 100 spins. Measured
-	 * on stencil, two with two threads each on one core: 7 % sooner; LLVM's runtime takes no
-	 * notice beside KMP_BLOCKTIME (0.993 +- 0.011). */
-	set_family(&c->launch_env.openmp, "OMP_WAIT_POLICY", "passive");
+	/* launch.c: auto_wait(). */
+	set_family(&c->launch_env.openmp, "OMP_WAIT_POLICY", "auto");
 	/* Measured on LAMMPS, 2 ranks: 2.1 s alone with and 2.2 s without; four at once 8 s
 	 * instead of 25 s. */
 	set_family(&c->launch_env.openmpi, "OMPI_MCA_mpi_yield_when_idle", "1");

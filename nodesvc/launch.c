@@ -39,16 +39,47 @@ static struct launch_var *add(struct step *s, const char *name, const char *valu
 	return v;
 }
 
+static bool has_variable(const struct conf_family *f, const char *name)
+{
+	for (int i = 0; i < f->n; i++)
+		if (strcmp(f->pair[i].key, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_auto_wait(const char *name, const char *value)
+{
+	return strcmp(name, "OMP_WAIT_POLICY") == 0 && strcmp(value, "auto") == 0;
+}
+
+/*
+ * OMP_WAIT_POLICY=auto. libgomp counts the CPUs once; where a program has more threads than it had
+ * CPUs then, it spins no more under `passive', and for the rest of its life: 0.55 of its speed when
+ * it is alone again. `active' lets the spin count hold always; it costs less while cores are shared
+ * than the other does after. libcoloc_omp tells libgomp what holds now.
+ */
+static const char *auto_wait(const struct step *s)
+{
+	return s->omp ? "passive" : "active";
+}
+
+/* Without a count, active threads spin for minutes. */
+static bool has_spin_counts(const struct conf_family *f)
+{
+	return has_variable(f, "GOMP_SPINCOUNT") && has_variable(f, "KMP_BLOCKTIME");
+}
+
 /*
  * Which runtime listens to a variable; 0: all of a family. A program that links one it is not
  * for needs none of it. A program that links none may load or start anything (an interpreter, a
  * script): it gets them all.
  */
-static uint32_t listeners(enum launch_family family, const char *name)
+static uint32_t listeners(enum launch_family family, const char *name, const char *value)
 {
 	if (family == LAUNCH_openmpi || family == LAUNCH_mpirun)
 		return LINKS_OPENMPI;
-	if (strncmp(name, "GOMP_", 5) == 0)
+	/* LLVM's runtime goes by KMP_BLOCKTIME. */
+	if (strncmp(name, "GOMP_", 5) == 0 || is_auto_wait(name, value))
 		return LINKS_LIBGOMP;
 	return strncmp(name, "KMP_", 4) == 0 ? LINKS_LIBOMP : LINKS_LIBGOMP | LINKS_LIBOMP;
 }
@@ -62,9 +93,13 @@ static void say_linked(const struct step *s, struct launch_var *v)
 }
 
 /* What is set on this machine for what the site wrote; a time becomes a count, in @count. */
-static const char *value_here(const struct conf_pair *p, char count[static 24])
+static const char *value_here(
+	const struct step *s, const struct conf_pair *p, char count[static 24])
 {
 	int us = strcmp(p->key, "GOMP_SPINCOUNT") == 0 ? spin_us(p->value) : -1;
+
+	if (is_auto_wait(p->key, p->value))
+		return auto_wait(s);
 
 	if (us < 0)
 		return p->value;
@@ -78,22 +113,17 @@ static void add_family(
 	const char *own = users_own(m, family);
 
 	for (int i = 0; i < f->n; i++) {
+		const struct conf_pair *p = &f->pair[i];
 		char count[24];
-		struct launch_var *v = add(s, f->pair[i].key, value_here(&f->pair[i], count));
+		struct launch_var *v = add(s, p->key, value_here(s, p, count));
 
 		if (v && own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-		else if (v && s->links && !(s->links & listeners(family, f->pair[i].key)))
+		else if (v && s->links && !(s->links & listeners(family, p->key, p->value)))
 			say_linked(s, v);
+		else if (v && is_auto_wait(p->key, p->value) && !s->omp && !has_spin_counts(f))
+			snprintf(v->why, sizeof(v->why), "nothing beside it limits the spinning");
 	}
-}
-
-static bool has_variable(const struct conf_family *f, const char *name)
-{
-	for (int i = 0; i < f->n; i++)
-		if (strcmp(f->pair[i].key, name) == 0)
-			return true;
-	return false;
 }
 
 /* --coloc-omp: only there; the loader itself ignores it for setuid programs. */

@@ -44,7 +44,7 @@ START_TEST(defaults_spin_shortly_and_name_the_envelope)
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
-	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
 }
@@ -62,6 +62,42 @@ START_TEST(a_count_is_set_as_it_is)
 	strcpy(conf.launch_env.openmp.pair[1].value, "200us");
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "200us");
+}
+END_TEST
+
+/* libgomp's threads go on spinning as shortly as they were told, on however few CPUs it began:
+ * libcoloc_omp says better when they may not. */
+START_TEST(waiting_is_active_where_nobody_tells_libgomp_of_its_cpus)
+{
+	step.links = LINKS_LIBGOMP;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
+	step.omp = true;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
+	/* LLVM's goes by its own. */
+	step.omp = false;
+	step.links = LINKS_LIBOMP;
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
+	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
+	/* What the site wrote is for all of them. */
+	strcpy(conf.launch_env.openmp.pair[2].value, "passive");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
+}
+END_TEST
+
+START_TEST(waiting_is_never_active_without_an_end)
+{
+	for (int i = 0; i < 2; i++) {
+		conf_defaults(&conf);
+		strcpy(conf.launch_env.openmp.pair[i].key, "OMP_MAX_ACTIVE_LEVELS");
+		strcpy(conf.launch_env.openmp.pair[i].value, "1");
+		launch_decide(&conf, &step, &msg, 8, 2);
+		ck_assert_str_eq(value_of("OMP_MAX_ACTIVE_LEVELS"), "1");
+		ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
+	}
 }
 END_TEST
 
@@ -254,6 +290,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, what_is_linked_decides);
 	tcase_add_test(tc, a_count_is_set_as_it_is);
+	tcase_add_test(tc, waiting_is_active_where_nobody_tells_libgomp_of_its_cpus);
+	tcase_add_test(tc, waiting_is_never_active_without_an_end);
 	tcase_add_loop_test(tc, times_are_whole_microseconds, 0, 13);
 	tcase_add_test(tc, a_longer_time_is_more_spins_two_digits_of_them);
 	tcase_add_test(tc, omp_library_is_for_those_who_ask);

@@ -316,6 +316,12 @@ static void print_rebind_gromacs(struct report *r, struct json_object *root, con
 		fprintf(r->to, "| %s | %s | %s |\n", text_of(o, "arm"),
 			shown(number_of(o, "ns_per_day"), 2, text[0], sizeof(text[0])),
 			shown(number_of(o, "ratio"), 3, text[1], sizeof(text[1])));
+		if (strcmp(text_of(o, "arm"), "narrow") == 0)
+			add_verdict(r,
+				"alone again with the launch environment, begun on one core, "
+				"loses at most 5 %",
+				isnan(number_of(o, "ratio")) ? BLANK : text[1],
+				number_of(o, "ratio") >= 0.95);
 	}
 }
 
@@ -356,9 +362,14 @@ static int print_rebind(struct report *r, struct errbuf *err)
 	}
 	print_rebind_gromacs(r, root, "gromacs", "GROMACS, two threads on one core", "before");
 	print_rebind_gromacs(r, root, "widened",
-		"GROMACS that began on one core (narrow; lib: with libcoloc_omp, all threads\n"
-		"kept) and has both since, to one that began on both",
-		"both");
+		"GROMACS that began on one core and has both since, to one that began on both with "
+		"nothing set\n(unset; both: with the launch environment). narrow: with the launch "
+		"environment; passive: but with\nOMP_WAIT_POLICY=passive; lib: with libcoloc_omp, "
+		"all "
+		"threads kept. four_narrow, four_passive: the\nsame as narrow and passive while "
+		"two "
+		"share each core, to passive",
+		"unset, or four_passive");
 	json_object_put(root);
 	return 0;
 }

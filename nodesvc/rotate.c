@@ -253,6 +253,7 @@ void rotate_leave(struct daemon *d, struct step *s)
 	t->hold = NULL;
 	note_thawed(s, ipc_now_ns());
 	d->rotate->n_turns--;
+	d->rotate->stale = true;
 }
 
 /* ---- slices -------------------------------------------------------------------------------- */
@@ -276,6 +277,17 @@ static void make_true(struct daemon *d, int64_t now_ns)
 		}
 }
 
+/* Whoever waited already, in line behind slices of another plan, gets his turn in time. */
+static void end_before_limit(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	int64_t latest_ns = r->slice < 0 ? r->end_ns : turns_latest_end(d, now_ns);
+	int64_t least_ns = r->start_ns + turns_slice_ns(r);
+
+	if (latest_ns < r->end_ns)
+		r->due_ns = r->end_ns = latest_ns > least_ns ? latest_ns : least_ns;
+}
+
 static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
@@ -283,9 +295,11 @@ static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_
 	r->slice = slice;
 	r->start_ns = at_ns;
 	/* With nobody in line: look again after as long as a slice. */
-	r->due_ns = r->end_ns = at_ns + r->ms[slice < 0 ? 0 : slice] * MS;
+	r->due_ns = r->end_ns = at_ns + (slice < 0 ? turns_slice_ns(r) : r->ms[slice] * MS);
 	make_true(d, now_ns);
+	end_before_limit(d, now_ns);
 	r->look_ns = slice < 0 ? 0 : turns_first_look(d, now_ns);
+	r->wake_all_ns = 0;
 	turns_set_wake(d, now_ns);
 }
 
@@ -295,18 +309,15 @@ static void look(struct daemon *d, int64_t now_ns)
 	struct rotate *r = d->rotate;
 
 	if (r->look_ns && now_ns >= r->look_ns) {
-		int64_t close_ns;
-
 		r->look_ns = 0;
 		if (turns_slice_waits(d, now_ns)) {
 			r->end_ns = now_ns;
 			return;
 		}
-		close_ns = turns_close_look_ns(d, false, now_ns);
-		r->look_ns = close_ns ? now_ns + close_ns : 0;
+		r->look_ns = turns_next_look(d, now_ns);
 	}
 	if (r->wake_ns && now_ns >= r->wake_ns) {
-		if (turns_wake(d, true, now_ns)) {
+		if (turns_wake(d, !turns_wake_all(r, now_ns), now_ns)) {
 			if (r->slice < 0)
 				r->end_ns = now_ns;
 			else
@@ -344,7 +355,7 @@ void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
 		/* On time to the tick, so that shares do not drift; a late loop starts afresh. */
 		late = now_ns - r->end_ns;
 		begin_slice(d, turns_next_slice(d, now_ns),
-			late < r->ms[0] * MS / 2 ? r->end_ns : now_ns, now_ns);
+			late < turns_slice_ns(r) / 2 ? r->end_ns : now_ns, now_ns);
 	}
 	*ret_next_ns = next_time(r);
 }
@@ -387,32 +398,56 @@ static void fit_slices(struct daemon *d)
 	}
 }
 
+/* A slice that is shorter by the new plan ends by it, and is no longer than it for another job. */
+static void cut_current(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	int64_t end_ns;
+
+	if (!r->on || r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns)
+		return;
+	end_ns = r->start_ns + r->ms[r->slice] * MS;
+	if (end_ns >= r->end_ns)
+		return;
+	r->due_ns = r->end_ns = end_ns;
+	loop_set_timer_at(r->timer, next_time(r));
+}
+
 void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 {
 	struct rotate *r = d->rotate;
+	uint32_t before[JOBS_MAX];
 
 	if (!r)
 		return;
-	for (int i = 0; i < d->jobs.n; i++)
+	for (int i = 0; i < d->jobs.n; i++) {
+		before[i] = d->jobs.step[i]->turn.slices;
 		d->jobs.step[i]->turn.slices = 0;
+	}
 	r->n_slices = p->n_slices;
 	for (int k = 0; k < p->n_slices; k++) {
 		r->asked_ms[k] = p->slice[k].ms;
 		for (int j = 0; j < p->slice[k].n_jobs; j++)
 			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
 	}
+	for (int i = 0; i < d->jobs.n; i++)
+		r->stale |= d->jobs.step[i]->turn.slices != before[i];
 	/* The timer may come before rotate_update(). */
 	fit_slices(d);
+	cut_current(d);
 }
 
 void rotate_update(struct daemon *d)
 {
 	struct rotate *r = d->rotate;
 	int64_t now_ns = ipc_now_ns();
-	bool changed = false, on;
+	bool changed, on;
 
 	if (!r || *r->why_not)
 		return;
+	/* Whose slice the current one is now: nobody stands still in his own. */
+	changed = r->stale;
+	r->stale = false;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		bool in = s->turn.slices && may_join(d, s);

@@ -19,9 +19,18 @@
 /* What a step may save up by waiting; in advance it has one slice. */
 #define CREDIT_SLICES INT64_C(2)
 /* Looks halfway through a slice are in each n-th only, as far as they would cost more than 0.5 % of
- * a core: 10 us for a thread. */
+ * a core: 10 us for a thread. One that is longer than others is looked at again in between. */
 #define LOOK_THREAD_NS (2 * MS)
 #define LOOK_SLICES    8
+
+int64_t turns_slice_ns(const struct rotate *r)
+{
+	int ms = r->ms[0];
+
+	for (int k = 1; k < r->n_slices; k++)
+		ms = r->ms[k] < ms ? r->ms[k] : ms;
+	return ms * MS;
+}
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
@@ -103,7 +112,7 @@ static double share_of(const struct rotate *r, const struct step *s)
 static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
-	int64_t slice_ns = d->rotate->ms[0] * MS;
+	int64_t slice_ns = turns_slice_ns(d->rotate);
 
 	t->waiting = waits(d, s, now_ns);
 	if (t->waiting)
@@ -177,12 +186,26 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns)
 	return all;
 }
 
+/* Longer than others, so that one who waits in it would keep them waiting, too. */
+static bool is_long(const struct rotate *r)
+{
+	return r->ms[r->slice] * MS >= 2 * turns_slice_ns(r);
+}
+
+/* How far apart looks at so many threads may be in a long slice. */
+static int64_t long_look_ns(const struct rotate *r, int64_t threads)
+{
+	int64_t ns = turns_slice_ns(r);
+
+	return threads * LOOK_THREAD_NS > ns ? threads * LOOK_THREAD_NS : ns;
+}
+
 int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
 	int64_t close_ns = turns_close_look_ns(d, false, now_ns), cost_ns = 0;
 
-	if (!close_ns && r->skip[r->slice]-- > 0)
+	if (!close_ns && !is_long(r) && r->skip[r->slice]-- > 0)
 		return 0;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -192,23 +215,57 @@ int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 		runnable(d, s, now_ns); /* from here on */
 		cost_ns += s->turn.n_threads * LOOK_THREAD_NS;
 	}
+	if (is_long(r))
+		return close_ns ? now_ns + close_ns : turns_next_look(d, now_ns);
 	cost_ns /= r->ms[r->slice] * MS;
 	r->skip[r->slice] = (int)(cost_ns < LOOK_SLICES ? cost_ns : LOOK_SLICES - 1);
 	return close_ns ? now_ns + close_ns : r->start_ns + r->ms[r->slice] * MS / 2;
 }
 
+int64_t turns_next_look(const struct daemon *d, int64_t now_ns)
+{
+	const struct rotate *r = d->rotate;
+	int64_t close_ns = turns_close_look_ns(d, false, now_ns), threads = 0;
+
+	if (close_ns || !is_long(r))
+		return close_ns ? now_ns + close_ns : 0;
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+
+		if (s->turn.slices & (UINT32_C(1) << r->slice) && turns_wanted_by(s, now_ns))
+			threads += s->turn.n_threads;
+	}
+	return now_ns + long_look_ns(r, threads);
+}
+
 void turns_set_wake(struct daemon *d, int64_t now_ns)
 {
-	int64_t close_ns = turns_close_look_ns(d, true, now_ns);
+	struct rotate *r = d->rotate;
+	int64_t close_ns = turns_close_look_ns(d, true, now_ns), threads = 0;
 
-	d->rotate->wake_ns = close_ns ? now_ns + close_ns : 0;
+	r->wake_ns = close_ns ? now_ns + close_ns : 0;
+	if (r->slice < 0 || !is_long(r)) {
+		r->wake_all_ns = 0;
+		return;
+	}
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->turn.hold && d->jobs.step[i]->turn.waiting)
+			threads += d->jobs.step[i]->turn.n_threads;
+	if (r->wake_all_ns <= now_ns)
+		r->wake_all_ns = now_ns + long_look_ns(r, threads);
+	if (!r->wake_ns || r->wake_all_ns < r->wake_ns)
+		r->wake_ns = r->wake_all_ns;
+}
+
+bool turns_wake_all(const struct rotate *r, int64_t now_ns)
+{
+	return r->wake_all_ns && now_ns >= r->wake_all_ns;
 }
 
 /* ---- bursts -------------------------------------------------------------------------------- */
 
-/* The latest end of this slice that leaves all in line time for theirs; those before them have no
- * more than their slices then. */
-static int64_t latest_end(const struct daemon *d, int64_t now_ns)
+/* Those before them have no more than their slices then. */
+int64_t turns_latest_end(const struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
 	int64_t latest_ns = INT64_MAX, before_ns = 0;
@@ -250,7 +307,7 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 	if (r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns ||
 		!others_wait_in_line(d, now_ns))
 		return false;
-	slice_ns = r->ms[r->slice] * MS;
+	slice_ns = turns_slice_ns(r);
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 		int64_t ns;
@@ -263,7 +320,7 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 	}
 	if (more_ns == INT64_MAX || more_ns == 0)
 		return false;
-	end_ns = latest_end(d, now_ns);
+	end_ns = turns_latest_end(d, now_ns);
 	end_ns = end_ns < r->due_ns + more_ns ? end_ns : r->due_ns + more_ns;
 	if (end_ns <= now_ns)
 		return false;
@@ -281,6 +338,6 @@ void turns_settle(struct daemon *d, int64_t now_ns)
 
 		if (s->turn.hold)
 			burst_account(&s->turn.burst, now_ns, share_of(r, s),
-				in ? now_ns - r->start_ns : 0, CREDIT_SLICES * r->ms[0] * MS);
+				in ? now_ns - r->start_ns : 0, CREDIT_SLICES * turns_slice_ns(r));
 	}
 }

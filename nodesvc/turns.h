@@ -26,9 +26,18 @@ struct rotate {
 	int64_t start_ns, end_ns, look_ns;       /* of the slice; look 0: done */
 	int64_t due_ns;                          /* its end, had nobody gone on */
 	int64_t wake_ns;           /* look at those that wait; 0: when the slice ends */
+	int64_t wake_all_ns;       /* not only at bursty ones, in a long slice; 0: when it ends */
 	int skip[PLAN_SLICES_MAX]; /* so many more slices without a look */
 	bool on;
+	bool stale; /* who is in which slice, or there at all, has changed since they were made true */
 };
+
+/* The shortest slice: how often to look, and what bursts are measured by. One may be much longer.
+ */
+int64_t turns_slice_ns(const struct rotate *r);
+/* The latest end of the current slice that leaves all in line time for theirs before freeze_max_ms.
+ */
+int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
 
 /* Takes a turn now: not suspended, not being ended, and it wants a core. */
 bool turns_wanted_by(const struct step *s, int64_t now_ns);
@@ -48,8 +57,11 @@ bool turns_wake(struct daemon *d, bool bursty_only, int64_t now_ns);
 int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns);
 /* The first look in the slice that just began, at those of it; 0: none in this one. */
 int64_t turns_first_look(struct daemon *d, int64_t now_ns);
-/* The next look at those that wait. */
+/* The next one, after a look at which somebody ran; 0: none in this one. */
+int64_t turns_next_look(const struct daemon *d, int64_t now_ns);
+/* The next look at those that wait, and whether it is due at all of them. */
 void turns_set_wake(struct daemon *d, int64_t now_ns);
+bool turns_wake_all(const struct rotate *r, int64_t now_ns);
 
 /* The slice is over. Does whoever has it go on, for turns that he gave up? Then its end is put off.
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# gang.sh - whole steps take turns by the freezer: fair shares; scancel, a time limit and Slurm's
+# gang.sh - whole steps take turns by the freezer: fair shares, or a foreground; scancel, a time limit and Slurm's
 # suspend work on a frozen step; no step stays frozen after release, stop, a hang, or kill -9.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
@@ -163,6 +163,35 @@ ok "... takes turns with one that does not" rotates "$one"
 if [ -n "${COLOC_LONG:-}" ]; then
   ok "a time limit ends a step that takes turns" wait_for 120 job_gone g1
 fi
+stop_steps
+
+# --- a foreground ------------------------------------------------------------------------------
+# share_of ONE TWO: ONE's part of the processor time of both in 4 s, percent.
+share_of() {
+  local a b
+  a=$(cpu_ms "$1") b=$(cpu_ms "$2")
+  sleep 4
+  a=$(($(cpu_ms "$1") - a)) b=$(($(cpu_ms "$2") - b))
+  echo $((100 * a / (a + b)))
+}
+spin_step first --coloc-policy=gang,foreground_ms=60000
+spin_step second --coloc-policy=gang,foreground_ms=60000
+one=$(job_id first) two=$(job_id second)
+ok "who goes after another in the foreground has turns, too" rotates "$two"
+share=$(share_of "$two" "$one")
+# 10 ms of 1800, with five times slack.
+at_most "$share" 3 "its share in percent"
+like "$(ctl explain "$two")" 'another goes first' "explain says why"
+end_job first
+ok "it has the node when the other has ended" wait_for 5 all_thawed
+stop_steps
+spin_step first --coloc-policy=gang,foreground_ms=500
+spin_step second --coloc-policy=gang,foreground_ms=500
+one=$(job_id first) two=$(job_id second)
+in_background() { ! ctl explain "$1" | grep -q 'before the others\|another goes first'; }
+ok "both have had it" wait_for 20 in_background "$two"
+share=$(share_of "$two" "$one")
+at_most $((share > 50 ? share : 100 - share)) 62 "equal turns then: larger share in percent"
 stop_steps
 ok "the ledger is empty" wait_for 5 rows_are 0
 stop "$colocd_pid"

@@ -432,6 +432,106 @@ START_TEST(nobody_is_frozen_longer_than_the_limit)
 }
 END_TEST
 
+/* One slice may be much longer than the others (gang's foreground). */
+START_TEST(who_waits_in_a_long_slice_yields_soon)
+{
+	int64_t begin;
+
+	add(1);
+	add(2);
+	give((int[]){4000, 100}, 2);
+	while (frozen(1))
+		turn();
+	begin = now;
+	ck_assert(frozen(2));
+	idle = 1;
+	while (frozen(2))
+		turn();
+	ck_assert_int_le(now - begin, 250 * MS);
+}
+END_TEST
+
+START_TEST(who_wakes_in_a_long_slice_gets_in_line)
+{
+	add(1);
+	add(2);
+	give((int[]){4000, 100}, 2);
+	idle = 2;
+	run_until(now + 9000 * MS, 1);
+	ck_assert(!frozen(1) && !frozen(2));
+	idle = 0;
+	/* Beside the other's slice for as long as one look takes, and no longer. */
+	ck_assert_int_le(run_until(now + 4000 * MS, 2), 500);
+}
+END_TEST
+
+START_TEST(slice_that_another_plan_shortens_ends_by_it)
+{
+	int64_t begin;
+
+	add(1);
+	add(2);
+	give((int[]){4000, 100}, 2);
+	while (frozen(1))
+		turn();
+	begin = now;
+	run_until(now + 500 * MS, 1);
+	plan.slice[0].ms = 100;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(1));
+	ck_assert(!frozen(2));
+	ck_assert_int_le(now - begin, 500 * MS);
+}
+END_TEST
+
+/* Job 1 has had its long slice, now 2 gets one: 3 stood still all the time. */
+START_TEST(long_slices_one_after_another_freeze_nobody_beyond_the_limit)
+{
+	int64_t since;
+
+	add(1);
+	add(2);
+	add(3);
+	give((int[]){4000, 100, 100}, 3);
+	while (frozen(1))
+		turn();
+	since = now - 1;
+	run_until(now + 3900 * MS, 1);
+	plan.slice[0].ms = 100;
+	plan.slice[1].ms = 4000;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_run(&d, now, &next);
+	ck_assert(!frozen(2));
+	while (frozen(3))
+		turn();
+	ck_assert_int_lt(now - since, 5000 * MS);
+}
+END_TEST
+
+/* The one whose slice it is ends; the next plan gives that slice to another. */
+START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
+{
+	struct step *one = add(1);
+
+	add(2);
+	add(3);
+	give((int[]){4000, 100, 100}, 3);
+	while (frozen(1))
+		turn();
+	run_until(now + 500 * MS, 1);
+	ck_assert(frozen(2) && frozen(3));
+	rotate_leave(&d, one);
+	one->status = STATUS_RELEASED;
+	plan.n_slices = 2;
+	plan.slice[0].job[0] = 1;
+	plan.slice[1].job[0] = 2;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	ck_assert(frozen(2) != frozen(3));
+}
+END_TEST
+
 START_TEST(step_that_cannot_be_frozen_runs_beside)
 {
 	struct step *batch;
@@ -576,6 +676,14 @@ int main(void)
 	tcase_add_test(tc, wait_after_a_long_burst_is_seen);
 	tcase_add_test(tc, bursts_take_no_more_than_a_share);
 	tcase_add_test(tc, bursts_freeze_nobody_beyond_the_limit);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("one slice is much longer than the others");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, who_waits_in_a_long_slice_yields_soon);
+	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);
+	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);
+	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
+	tcase_add_test(tc, long_slices_one_after_another_freeze_nobody_beyond_the_limit);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("nobody stays frozen, and not everybody is");
 	tcase_add_checked_fixture(tc, setup, teardown);

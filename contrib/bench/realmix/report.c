@@ -136,12 +136,20 @@ static void want_of_mix(struct report *r)
 		want_ratio(r, "mpi: gang better than Slurm's gang in work", "gang", "slurmgang", 1);
 		want_less_antt(
 			r, "mpi: gang better than Slurm's gang in ANTT", "gang", "slurmgang");
+		want_ratio(r, "mpi: gang-fb better than Slurm's gang in work", "gang-fb",
+			"slurmgang", 1);
+		want_less_antt(
+			r, "mpi: gang-fb better than Slurm's gang in ANTT", "gang-fb", "slurmgang");
 	}
 	if (strcmp(mix, "mpi-long") == 0) {
 		want_ratio(r, "mpi-long: gang better than Slurm's gang in work", "gang",
 			"slurmgang", 1);
 		want_less_antt(
 			r, "mpi-long: gang better than Slurm's gang in ANTT", "gang", "slurmgang");
+		want_ratio(r, "mpi-long: gang-fb better than Slurm's gang in work", "gang-fb",
+			"slurmgang", 1);
+		want_less_antt(r, "mpi-long: gang-fb better than Slurm's gang in ANTT", "gang-fb",
+			"slurmgang");
 	}
 	if (strcmp(mix, "bursty") == 0) {
 		want_ratio(r, "bursty: gang with yielding >= 1.15 x static equal partition", "gang",
@@ -153,6 +161,15 @@ static void want_of_mix(struct report *r)
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
+/* "gang" rules what asked for "gang,foreground_ms=10000". */
+static bool rules_itself(const struct cell *c)
+{
+	const char *asked = c->arm->option[0] + strlen("--coloc-policy=");
+	size_t len = strcspn(asked, ",");
+
+	return strlen(c->policy) == len && strncmp(c->policy, asked, len) == 0;
+}
+
 static void print_note(FILE *to, const struct cell *c)
 {
 	if (c->n_disturbed)
@@ -161,9 +178,7 @@ static void print_note(FILE *to, const struct cell *c)
 		fputs("batch jobs without inner srun; ", to);
 	if (c->arm->helper)
 		fputs(c->reason, to);
-	/* Options follow the name: "fair" rules what asked for "fair". */
-	if (c->policy[0] && c->arm->option[0] &&
-		strcmp(c->policy, c->arm->option[0] + strlen("--coloc-policy=")) != 0)
+	if (c->policy[0] && c->arm->option[0] && !rules_itself(c))
 		fprintf(to, "**ruled by %s**: %s", c->policy, c->reason);
 }
 
@@ -227,7 +242,9 @@ static const char head[] =
 	"for\n"
 	"all. slurmgang: PreemptMode=SUSPEND,GANG with slices of 5 s; its jobs have no inner "
 	"srun,\n"
-	"for Slurm creates no step in a suspended job.\n";
+	"for Slurm creates no step in a suspended job. gang-fb: gang,foreground_ms=10000. omp: "
+	"fair with\n"
+	"--coloc-omp.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */
 

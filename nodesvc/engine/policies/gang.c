@@ -5,8 +5,17 @@
  *
  * Source: Feitelson & Rudolph, J. Parallel Distrib. Comput. 16(4), 1992 (gang scheduling); the
  * slice was measured on a two-core node: 100 ms costs under 5 %.
+ *
+ * Among n jobs of one length equal turns end all of them last: each takes n times its time alone,
+ * where one after another would take (n + 1) / 2 times on average. foreground_ms= is the way
+ * between the two for lengths nobody knows: a job goes before the others until it has had so much
+ * of the node, then takes its turns in the background. Source: foreground-background scheduling,
+ * Kleinrock, Queueing Systems vol. 2, 1976, section 4.6, here with two levels, the first of which
+ * is served in order of arrival; the others keep a short slice in each round (ours: no job stands
+ * still longer than the driver allows).
  */
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -15,23 +24,33 @@
 #include "nodesvc/engine/option.h"
 
 struct config {
-	int slice_ms, high_weight;
+	int slice_ms, high_weight, foreground_ms;
 };
 
 static const struct option_spec options[] = {
 	{"slice_ms", OPTION_INT, offsetof(struct config, slice_ms), 10, 60000, NULL},
 	{"high_weight", OPTION_INT, offsetof(struct config, high_weight), 1, 100, NULL},
+	{"foreground_ms", OPTION_INT, offsetof(struct config, foreground_ms), 0, 60000, NULL},
 	{0},
+};
+
+/* What a job has had of the node, by the plans that were made for it. */
+struct served {
+	double s;    /* seconds of slices */
+	double part; /* of the time, under the last plan; 0: it had no turn */
 };
 
 struct policy {
 	struct config cfg;
 	struct contest contest;
+	struct served *served; /* [max_jobs] by slot; only where there is a foreground */
+	double last_s;
 };
 
 static void gang_free(struct policy *p)
 {
 	contest_done(&p->contest);
+	free(p->served);
 	free(p);
 }
 
@@ -48,12 +67,78 @@ static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
 	p->contest.in_place = true; /* all take turns here */
+	if (!rc && p->cfg.foreground_ms > 0) {
+		p->served = calloc((size_t)cfg->max_jobs, sizeof(*p->served));
+		rc = p->served ? 0 : err_set(err, -ENOMEM, "out of memory");
+	}
 	if (rc) {
 		gang_free(p);
 		return rc;
 	}
 	*ret = p;
 	return 0;
+}
+
+static void gang_forget(struct policy *p, int slot)
+{
+	if (p->served)
+		p->served[slot] = (struct served){.s = 0};
+}
+
+/* The time since the last decision, to those who had it. */
+static void account(struct policy *p, const struct view *v, const int *slot)
+{
+	double dt = fmax(0, v->now_s - p->last_s);
+
+	for (int i = 0; i < v->n_jobs; i++) {
+		struct served *s = &p->served[slot[i]];
+
+		s->s += dt * s->part;
+		s->part = 0;
+	}
+	p->last_s = v->now_s;
+}
+
+/* The first to come of those who have not had enough; its slice, -1 none. */
+static int foreground(const struct policy *p, const struct contest *c, const int *slot)
+{
+	for (int k = 0; k < c->n; k++)
+		if (p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
+			return k % PLAN_SLICES_MAX;
+	return -1;
+}
+
+/* Returns its slice, -1 none. */
+static int take_foreground(struct policy *p, const int *slot, struct plan *ret)
+{
+	const struct contest *c = &p->contest;
+	int first = c->n > 1 ? foreground(p, c, slot) : -1, round_ms = 0;
+
+	if (first >= 0 && ret->slice[first].ms < p->cfg.foreground_ms)
+		ret->slice[first].ms = p->cfg.foreground_ms;
+	for (int s = 0; s < ret->n_slices; s++)
+		round_ms += ret->slice[s].ms;
+	for (int k = 0; k < c->n; k++)
+		p->served[slot[c->job[k]]].part =
+			c->n > 1 ? (double)ret->slice[k % PLAN_SLICES_MAX].ms / round_ms : 1;
+	return first;
+}
+
+static void say_foreground(struct plan *p, int first, int ms)
+{
+	for (int s = 0; s < p->n_slices; s++)
+		for (int k = 0; k < p->slice[s].n_jobs; k++) {
+			int i = p->slice[s].job[k];
+
+			if (s == first)
+				plan_why(p, i,
+					"the whole node before the others until it has had it for "
+					"%d ms, then in turns",
+					ms);
+			else
+				plan_why(p, i, "now and then a turn of %d ms: another goes first",
+					p->slice[s].ms);
+		}
 }
 
 static void say_why(struct plan *p)
@@ -72,11 +157,14 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 	struct errbuf *err)
 {
 	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	int rc = contest_build(c, v, ret, err), first = -1;
 
-	(void)slot;
-	if (rc || c->n == 0)
+	if (rc)
 		return rc;
+	if (p->served)
+		account(p, v, slot);
+	if (c->n == 0)
+		return 0;
 	if (c->n > PLAN_SLICES_MAX && !c->uniform)
 		return err_set(err, -EINVAL,
 			"job %s: envelope: differs from others', and %d jobs need more than %d "
@@ -107,19 +195,24 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 		if (c->n > PLAN_SLICES_MAX)
 			j->group = s;
 	}
-	say_why(ret);
+	if (p->served)
+		first = take_foreground(p, slot, ret);
+	if (first >= 0)
+		say_foreground(ret, first, p->cfg.foreground_ms);
+	else
+		say_why(ret);
 	return 0;
 }
 
 const struct policy_ops policy_gang = {
 	.name = "gang",
 	.summary = "the whole node to each job in turn, in short slices",
-	.options = "slice_ms=N high_weight=N",
+	.options = "slice_ms=N high_weight=N foreground_ms=N",
 	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_SLICES,
 	.create = gang_create,
 	.decide = gang_decide,
-	.forget = NULL,
+	.forget = gang_forget,
 	.free = gang_free,
 };

@@ -225,7 +225,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 {
 	static uint32_t turns[JOBS_MAX]; /* before */
 	struct explain *explain = NULL;
-	bool turned = false;
+	bool turned, other_length;
 	int moved = 0;
 
 	/* All coresets first: a decision's "shares" speaks of the plan, not of half of it. */
@@ -239,7 +239,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	*ret_moved = moved;
 	for (int i = 0; i < v->n_jobs; i++)
 		turns[i] = steps[i]->turn.slices;
-	rotate_plan(d, &d->plan, steps);
+	turned = other_length = rotate_plan(d, &d->plan, steps);
 	for (int i = 0; i < v->n_jobs; i++)
 		turned |= turns[i] != steps[i]->turn.slices;
 	lend_plan(d, &d->plan, steps);
@@ -266,7 +266,7 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		/* New company is a decision too, also for one who stays where he is. */
 		list_shares(d, s, shares, sizeof(shares));
 		if (changed || !last || turns[i] != s->turn.slices ||
-			strcmp(last->shares, shares) != 0)
+			(other_length && s->turn.slices) || strcmp(last->shares, shares) != 0)
 			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
 				shares, explain);
 		/* Tasks that have not started are decide_place()'s. */

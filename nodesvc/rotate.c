@@ -413,19 +413,21 @@ static void cut_current(struct daemon *d)
 	loop_set_timer_at(r->timer, next_time(r));
 }
 
-void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+bool rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 {
 	struct rotate *r = d->rotate;
 	uint32_t before[JOBS_MAX];
+	bool other_length = false;
 
 	if (!r)
-		return;
+		return false;
 	for (int i = 0; i < d->jobs.n; i++) {
 		before[i] = d->jobs.step[i]->turn.slices;
 		d->jobs.step[i]->turn.slices = 0;
 	}
 	r->n_slices = p->n_slices;
 	for (int k = 0; k < p->n_slices; k++) {
+		other_length |= r->asked_ms[k] != p->slice[k].ms;
 		r->asked_ms[k] = p->slice[k].ms;
 		for (int j = 0; j < p->slice[k].n_jobs; j++)
 			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
@@ -435,6 +437,7 @@ void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *ste
 	/* The timer may come before rotate_update(). */
 	fit_slices(d);
 	cut_current(d);
+	return other_length;
 }
 
 void rotate_update(struct daemon *d)

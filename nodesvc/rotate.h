@@ -52,8 +52,8 @@ void rotate_close(struct daemon *d);
 const char *rotate_why_not(const struct daemon *d); /* NULL: steps can take turns */
 
 /* The slices of @p, whose job i is @step[i]. Who joins and who leaves is done at update; until then
- * those who are in it take their turns by the new slices. */
-void rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step);
+ * those who are in it take their turns by the new slices. True: some slice is of another length. */
+bool rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step);
 /* Steps join (placed, all tasks there) and leave. Cheap when nothing changed. */
 void rotate_update(struct daemon *d);
 /* Thaws and takes it out for now: before its placement is put back, at its end. */

@@ -29,7 +29,8 @@ struct rotate {
 	int64_t wake_all_ns;       /* not only at bursty ones, in a long slice; 0: when it ends */
 	int skip[PLAN_SLICES_MAX]; /* so many more slices without a look */
 	bool on;
-	bool stale; /* who is in which slice, or there at all, has changed since they were made true */
+	bool stale; /* who is in which slice, or there at all, has changed since they were made true
+		     */
 };
 
 /* The shortest slice: how often to look, and what bursts are measured by. One may be much longer.

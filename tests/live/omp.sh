@@ -43,10 +43,10 @@ ok "it goes: they go" wait_for 10 seen_is given "2 4 2"
 stop_steps
 # It begins beside another, on one core, and gets the other's.
 watch_step beside watch --coloc=on
-watch_step given given --coloc=on --coloc-omp
-is "$(seen given)" 4 "a program that begins on one core: threads that sleep from the start"
+watch_step born given --coloc=on --coloc-omp
+is "$(seen born)" 4 "a program that begins on one core: threads that sleep from the start"
 end_job beside
-ok "alone: they go" wait_for 10 seen_is given "4 2"
+ok "alone: they go" wait_for 10 seen_is born "4 2"
 stop_steps
 stop "$colocd_pid"
 done_testing

@@ -9,10 +9,10 @@
  * Among n jobs of one length equal turns end all of them last: each takes n times its time alone,
  * where one after another would take (n + 1) / 2 times on average. foreground_ms= is the way
  * between the two for lengths nobody knows: a job goes before the others until it has had so much
- * of the node, then takes its turns in the background. Source: foreground-background scheduling,
- * Kleinrock, Queueing Systems vol. 2, 1976, section 4.6, here with two levels, the first of which
- * is served in order of arrival; the others keep a short slice in each round (ours: no job stands
- * still longer than the driver allows).
+ * of the node, then takes its turns in the background. Source: multilevel processor sharing,
+ * Kleinrock, Queueing Systems vol. 2, 1976, chapter 4, with two levels: first come first served,
+ * then round robin. The others keep a short slice in each round (ours: no job stands still longer
+ * than the driver allows).
  */
 #include <errno.h>
 #include <math.h>

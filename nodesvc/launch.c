@@ -54,9 +54,9 @@ static bool is_auto_wait(const char *name, const char *value)
 
 /*
  * OMP_WAIT_POLICY=auto. libgomp counts the CPUs once; where a program has more threads than it had
- * CPUs then, it spins no more under `passive', and for the rest of its life: 0.55 of its speed when
- * it is alone again. `active' lets the spin count hold always; it costs less while cores are shared
- * than the other does after. libcoloc_omp tells libgomp what holds now.
+ * CPUs then, it spins no more under `passive', and for the rest of its life: GROMACS has 0.58 of
+ * its speed when it is alone again. `active' lets the spin count hold always; it costs less while
+ * cores are shared than the other does after. libcoloc_omp tells libgomp what holds now.
  */
 static const char *auto_wait(const struct step *s)
 {
@@ -100,7 +100,6 @@ static const char *value_here(
 
 	if (is_auto_wait(p->key, p->value))
 		return auto_wait(s);
-
 	if (us < 0)
 		return p->value;
 	snprintf(count, 24, "%ld", spin_count(us));

@@ -216,7 +216,7 @@ int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 		cost_ns += s->turn.n_threads * LOOK_THREAD_NS;
 	}
 	if (is_long(r))
-		return close_ns ? now_ns + close_ns : turns_next_look(d, now_ns);
+		return turns_next_look(d, now_ns);
 	cost_ns /= r->ms[r->slice] * MS;
 	r->skip[r->slice] = (int)(cost_ns < LOOK_SLICES ? cost_ns : LOOK_SLICES - 1);
 	return close_ns ? now_ns + close_ns : r->start_ns + r->ms[r->slice] * MS / 2;
@@ -331,6 +331,7 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 void turns_settle(struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
+	int64_t most_ns = CREDIT_SLICES * turns_slice_ns(r);
 
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -338,6 +339,6 @@ void turns_settle(struct daemon *d, int64_t now_ns)
 
 		if (s->turn.hold)
 			burst_account(&s->turn.burst, now_ns, share_of(r, s),
-				in ? now_ns - r->start_ns : 0, CREDIT_SLICES * turns_slice_ns(r));
+				in ? now_ns - r->start_ns : 0, most_ns);
 	}
 }

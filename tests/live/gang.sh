@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# gang.sh - whole steps take turns by the freezer: fair shares, or a foreground; scancel, a time limit and Slurm's
-# suspend work on a frozen step; no step stays frozen after release, stop, a hang, or kill -9.
+# gang.sh - whole steps take turns by the freezer: fair shares, or a foreground; scancel, a time
+# limit and Slurm's suspend work on a frozen step; no step stays frozen after release, stop, a hang,
+# or kill -9.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 . "$(dirname "$0")/turns.sh"

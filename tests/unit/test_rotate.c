@@ -432,16 +432,22 @@ START_TEST(nobody_is_frozen_longer_than_the_limit)
 }
 END_TEST
 
-/* One slice may be much longer than the others (gang's foreground). */
+/* One slice may be much longer than the others (gang's foreground). Jobs 1..n; to the start of 1's.
+ */
+static void begin_long_slice(int n)
+{
+	for (int i = 0; i < n; i++)
+		add((uint32_t)i + 1);
+	give((int[]){4000, 100, 100}, n);
+	while (frozen(1))
+		turn();
+}
+
 START_TEST(who_waits_in_a_long_slice_yields_soon)
 {
 	int64_t begin;
 
-	add(1);
-	add(2);
-	give((int[]){4000, 100}, 2);
-	while (frozen(1))
-		turn();
+	begin_long_slice(2);
 	begin = now;
 	ck_assert(frozen(2));
 	idle = 1;
@@ -453,9 +459,7 @@ END_TEST
 
 START_TEST(who_wakes_in_a_long_slice_gets_in_line)
 {
-	add(1);
-	add(2);
-	give((int[]){4000, 100}, 2);
+	begin_long_slice(2);
 	idle = 2;
 	run_until(now + 9000 * MS, 1);
 	ck_assert(!frozen(1) && !frozen(2));
@@ -469,11 +473,7 @@ START_TEST(slice_that_another_plan_shortens_ends_by_it)
 {
 	int64_t begin;
 
-	add(1);
-	add(2);
-	give((int[]){4000, 100}, 2);
-	while (frozen(1))
-		turn();
+	begin_long_slice(2);
 	begin = now;
 	run_until(now + 500 * MS, 1);
 	plan.slice[0].ms = 100;
@@ -490,12 +490,7 @@ START_TEST(long_slices_one_after_another_freeze_nobody_beyond_the_limit)
 {
 	int64_t since;
 
-	add(1);
-	add(2);
-	add(3);
-	give((int[]){4000, 100, 100}, 3);
-	while (frozen(1))
-		turn();
+	begin_long_slice(3);
 	since = now - 1;
 	run_until(now + 3900 * MS, 1);
 	plan.slice[0].ms = 100;
@@ -512,17 +507,11 @@ END_TEST
 /* The one whose slice it is ends; the next plan gives that slice to another. */
 START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
 {
-	struct step *one = add(1);
-
-	add(2);
-	add(3);
-	give((int[]){4000, 100, 100}, 3);
-	while (frozen(1))
-		turn();
+	begin_long_slice(3);
 	run_until(now + 500 * MS, 1);
 	ck_assert(frozen(2) && frozen(3));
-	rotate_leave(&d, one);
-	one->status = STATUS_RELEASED;
+	rotate_leave(&d, d.jobs.step[0]);
+	d.jobs.step[0]->status = STATUS_RELEASED;
 	plan.n_slices = 2;
 	plan.slice[0].job[0] = 1;
 	plan.slice[1].job[0] = 2;

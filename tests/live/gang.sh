@@ -17,27 +17,11 @@ spin_step g2 --coloc=on
 two=$(job_id g2)
 ok "the first takes turns" rotates "$one"
 ok "the second takes turns" rotates "$two"
-# One before and after the other, without starting a process: a switch in between is no overlap.
-both_thawed() {
-  local a b c
-  read -r a <"$file_one"
-  read -r b <"$file_two"
-  read -r c <"$file_one"
-  [[ $a$b$c =~ ^(000|THAWEDTHAWEDTHAWED)$ ]]
-}
-file_one=$(freezer_of "$one") file_two=$(freezer_of "$two")
-a0=$(cpu_ms "$one") b0=$(cpu_ms "$two") both=0 n=0
-end=$((SECONDS + 5))
-while [ $SECONDS -lt $end ]; do
-  n=$((n + 1))
-  ! both_thawed || both=$((both + 1))
-  sleep 0.01
-done
-a=$(($(cpu_ms "$one") - a0)) b=$(($(cpu_ms "$two") - b0))
-diag "cpu time in 5 s: $a and $b ms; both thawed in $both of $n looks"
+looks "$one" "$two" 5
 # 5 % of a half, with five times slack.
-at_most $((a > b ? 100 * a / (a + b) : 100 * b / (a + b))) 62 "larger share in percent"
-at_most $((100 * both / n)) 10 "looks in percent with both running"
+larger=$((only_one > only_two ? only_one : only_two))
+at_most $((100 * larger / (only_one + only_two))) 62 "larger share of the turns in percent"
+at_most $((100 * both / n_looks)) 10 "looks in percent with both running"
 spin_step g3 --coloc=on
 three=$(job_id g3)
 ok "a third joins" rotates "$three"
@@ -167,22 +151,14 @@ fi
 stop_steps
 
 # --- a foreground ------------------------------------------------------------------------------
-# share_of ONE TWO: ONE's part of the processor time of both in 4 s, percent.
-share_of() {
-  local a b
-  a=$(cpu_ms "$1") b=$(cpu_ms "$2")
-  sleep 4
-  a=$(($(cpu_ms "$1") - a)) b=$(($(cpu_ms "$2") - b))
-  echo $((100 * a / (a + b)))
-}
 spin_step first --coloc-policy=gang,foreground_ms=60000
 spin_step second --coloc-policy=gang,foreground_ms=60000
 one=$(job_id first) two=$(job_id second)
 ok "one of them has the node" wait_for 5 is_frozen "$two"
 before=$(cpu_ms "$two")
-share=$(share_of "$two" "$one")
+looks "$two" "$one" 4
 # 10 ms of 1800, with five times slack.
-at_most "$share" 3 "the other's share in percent"
+at_most $((100 * only_one / (only_one + only_two))) 3 "the other's share in percent"
 ok "... who has turns, too" test "$(cpu_ms "$two")" -gt "$before"
 like "$(ctl explain "$two")" 'another goes first' "explain says why"
 end_job first
@@ -193,8 +169,9 @@ spin_step second --coloc-policy=gang,foreground_ms=500
 one=$(job_id first) two=$(job_id second)
 in_background() { ctl explain "$1" | grep -q '^Reason.*whole node for'; }
 ok "both have had it" wait_for 20 in_background "$two"
-share=$(share_of "$two" "$one")
-at_most $((share > 50 ? share : 100 - share)) 62 "equal turns then: larger share in percent"
+looks "$two" "$one" 4
+larger=$((only_one > only_two ? only_one : only_two))
+at_most $((100 * larger / (only_one + only_two))) 62 "equal turns then: larger share in percent"
 stop_steps
 ok "the ledger is empty" wait_for 5 rows_are 0
 stop "$colocd_pid"

@@ -54,6 +54,31 @@ all_thawed() {
   local id
   for id in $(squeue -h -t R,S -o %i); do is_thawed "$id" || return 1; done
 }
+# looks ONE TWO SECONDS: two hundred a second at which of them may run. Sets n_looks, only_one,
+# only_two, both. Turns are counted by them, not by processor time: beside a process of another
+# session, of the lowest priority even, the kernel may leave both threads of a thawed step on one
+# core (measured: 2.4 s of processor in equal turns in which the other step had 4.0).
+looks() {
+  local one two end=$((SECONDS + $3)) a b c never
+  one=$(freezer_of "$1") two=$(freezer_of "$2")
+  exec {never}<> <(:)
+  n_looks=0 only_one=0 only_two=0 both=0
+  while [ $SECONDS -lt $end ]; do
+    n_looks=$((n_looks + 1))
+    # One before and after the other, without starting a process: a switch in between is no overlap.
+    read -r a <"$one"
+    read -r b <"$two"
+    read -r c <"$one"
+    case $a$b$c in
+    000 | THAWEDTHAWEDTHAWED) both=$((both + 1)) ;;
+    010 | THAWEDF*THAWED) only_one=$((only_one + 1)) ;;
+    101 | F*THAWEDF*) only_two=$((only_two + 1)) ;;
+    esac
+    read -rt 0.005 -u "$never" _ || true
+  done
+  exec {never}<&-
+  diag "of $n_looks looks in $3 s: the first alone in $only_one, the second in $only_two, both in $both"
+}
 # A step takes turns: seen frozen and seen thawed.
 rotates() { wait_for 5 is_frozen "$1" && wait_for 5 is_thawed "$1"; }
 cpu_ms() {

@@ -26,13 +26,14 @@ static const char *users_own(const struct msg *m, enum launch_family family)
 	return NULL;
 }
 
+#define ONE_MORE(family, name) +1
+/* No configuration names a variable twice, or one that is not of its family. */
+_Static_assert(0 LAUNCH_VARS(ONE_MORE) <= STEP_ENV_MAX, "room for each variable there is");
+
 static struct launch_var *add(struct step *s, const char *name, const char *value)
 {
-	struct launch_var *v;
+	struct launch_var *v = &s->env[s->n_env++];
 
-	if (s->n_env == STEP_ENV_MAX)
-		return NULL;
-	v = &s->env[s->n_env++];
 	memset(v, 0, sizeof(*v));
 	snprintf(v->name, sizeof(v->name), "%s", name);
 	snprintf(v->value, sizeof(v->value), "%s", value);
@@ -116,11 +117,11 @@ static void add_family(
 		char count[24];
 		struct launch_var *v = add(s, p->key, value_here(s, p, count));
 
-		if (v && own)
+		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-		else if (v && s->links && !(s->links & listeners(family, p->key, p->value)))
+		else if (s->links && !(s->links & listeners(family, p->key, p->value)))
 			say_linked(s, v);
-		else if (v && is_auto_wait(p->key, p->value) && !s->omp && !has_spin_counts(f))
+		else if (is_auto_wait(p->key, p->value) && !s->omp && !has_spin_counts(f))
 			snprintf(v->why, sizeof(v->why), "nothing beside it limits the spinning");
 	}
 }
@@ -135,13 +136,13 @@ static void add_omp_library(const struct conf *c, struct step *s, const struct m
 
 	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	v = add(s, "LD_PRELOAD", path);
-	if (v && own)
+	if (own)
 		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-	else if (v && strlen(path) >= sizeof(v->value)) /* of a deep installation */
+	else if (strlen(path) >= sizeof(v->value)) /* of a deep installation */
 		snprintf(v->why, sizeof(v->why), "its path is longer than %zu bytes",
 			sizeof(v->value) - 1);
 	/* The loader would say so on every program's stderr. */
-	else if (v && access(path, R_OK) < 0)
+	else if (access(path, R_OK) < 0)
 		snprintf(v->why, sizeof(v->why), "it is not there");
 }
 
@@ -175,6 +176,6 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 	threads = s->cpus_per_task > 0 ? s->cpus_per_task : threads / ranks;
 	snprintf(text, sizeof(text), "%d", threads > 0 ? threads : 1);
 	v = add(s, "OMP_NUM_THREADS", text);
-	if (v && own)
+	if (own)
 		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
 }

@@ -51,12 +51,43 @@ bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns)
 	return false;
 }
 
+/* The slice that is longer than all others together: a foreground. -1: there is none. */
+static int first_slice(const struct rotate *r)
+{
+	int longest = 0, total = 0;
+
+	for (int k = 0; k < r->n_slices; k++) {
+		total += r->ms[k];
+		longest = r->ms[k] > r->ms[longest] ? k : longest;
+	}
+	return r->n_slices && 2 * r->ms[longest] > total ? longest : -1;
+}
+
+/* A foreground waits, or there is none. */
+static bool first_waits(const struct daemon *d, int64_t now_ns)
+{
+	int first = first_slice(d->rotate);
+
+	return first < 0 || !turns_slice_is_wanted(d, first, now_ns);
+}
+
+void turns_note_begin(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	if (r->slice >= 0 && r->slice != first_slice(r) && first_waits(d, now_ns))
+		r->behind = r->slice;
+}
+
 int turns_next_slice(const struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
+	int after = r->slice;
 
+	if (after >= 0 && after == first_slice(r) && first_waits(d, now_ns))
+		after = r->behind;
 	for (int k = 1; k <= r->n_slices; k++) {
-		int slice = (r->slice < 0 ? k - 1 : r->slice + k) % r->n_slices;
+		int slice = (after < 0 ? k - 1 : after + k) % r->n_slices;
 
 		if (turns_slice_is_wanted(d, slice, now_ns))
 			return slice;
@@ -96,17 +127,31 @@ static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
 	       !(utilization_at_most(s->turn.util) * s->turn.n_threads >= WAITS_BELOW);
 }
 
-/* The step's part of the time, were all in line. */
-static double share_of(const struct rotate *r, const struct step *s)
+/* The step's part of the time, were all in line; while a foreground waits, of what that leaves. */
+static double share_of(const struct daemon *d, const struct step *s, int64_t now_ns)
 {
-	int own = 0, total = 0;
+	const struct rotate *r = d->rotate;
+	int own = 0, total = 0, first = first_slice(r);
 
 	for (int k = 0; k < r->n_slices; k++) {
+		bool in = s->turn.slices & (UINT32_C(1) << k);
+
+		if (k == first && !in && !turns_slice_is_wanted(d, k, now_ns))
+			continue;
 		total += r->ms[k];
-		if (s->turn.slices & (UINT32_C(1) << k))
-			own += r->ms[k];
+		own += in ? r->ms[k] : 0;
 	}
 	return total > 0 ? (double)own / total : 0;
+}
+
+/* What bursts are measured by: not less beside a slice so long that the others are cut for it. */
+static int64_t burst_slice_ns(const struct rotate *r)
+{
+	int ms = r->asked_ms[0];
+
+	for (int k = 1; k < r->n_slices; k++)
+		ms = r->asked_ms[k] < ms ? r->asked_ms[k] : ms;
+	return ms * MS;
 }
 
 static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
@@ -305,17 +350,18 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 	int64_t slice_ns, more_ns = INT64_MAX, end_ns;
 
 	if (r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns ||
-		!others_wait_in_line(d, now_ns))
+		!others_wait_in_line(d, now_ns) ||
+		!(r->slice == first_slice(r) || first_waits(d, now_ns)))
 		return false;
-	slice_ns = turns_slice_ns(r);
+	slice_ns = burst_slice_ns(r);
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 		int64_t ns;
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
-		ns = burst_allowance(
-			&s->turn.burst, now_ns, share_of(r, s), now_ns - r->start_ns, slice_ns);
+		ns = burst_allowance(&s->turn.burst, now_ns, share_of(d, s, now_ns),
+			now_ns - r->start_ns, slice_ns);
 		more_ns = ns < more_ns ? ns : more_ns;
 	}
 	if (more_ns == INT64_MAX || more_ns == 0)
@@ -331,14 +377,14 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 void turns_settle(struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
-	int64_t most_ns = CREDIT_SLICES * turns_slice_ns(r);
+	int64_t most_ns = CREDIT_SLICES * burst_slice_ns(r);
 
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		bool in = r->slice >= 0 && s->turn.slices & (UINT32_C(1) << r->slice);
 
 		if (s->turn.hold)
-			burst_account(&s->turn.burst, now_ns, share_of(r, s),
+			burst_account(&s->turn.burst, now_ns, share_of(d, s, now_ns),
 				in ? now_ns - r->start_ns : 0, most_ns);
 	}
 }

@@ -28,6 +28,7 @@ struct rotate {
 	int64_t wake_ns;           /* look at those that wait; 0: when the slice ends */
 	int64_t wake_all_ns;       /* not only at bursty ones, in a long slice; 0: when it ends */
 	int skip[PLAN_SLICES_MAX]; /* so many more slices without a look */
+	int behind;                /* the last slice that began while a foreground waited */
 	bool on;
 	bool stale; /* who is in which slice, or there at all, has changed since they were made true
 		     */
@@ -43,8 +44,14 @@ int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
 /* Takes a turn now: not suspended, not being ended, and it wants a core. */
 bool turns_wanted_by(const struct step *s, int64_t now_ns);
 bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);
-/* The slice after the current one that somebody wants; -1 none. */
+/*
+ * The next slice that somebody wants; -1 none. While a foreground (a slice longer than all others
+ * together) waits, the others go on in turn where they were when it last did: what they have beside
+ * it is too short for a burst.
+ */
 int turns_next_slice(const struct daemon *d, int64_t now_ns);
+/* The current slice has just begun. */
+void turns_note_begin(struct daemon *d, int64_t now_ns);
 
 /* Within a slice: does nobody in it want to run? */
 bool turns_slice_waits(struct daemon *d, int64_t now_ns);

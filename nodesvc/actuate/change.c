@@ -250,15 +250,17 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 		if (rc != -EIO) /* somebody else may have written in between: once more */
 			break;
 	}
-	if (rc < 0)
+	if (rc < 0) {
 		undo(&m, set, &why);
-	masks_done(&m);
-	if (rc < 0)
+		masks_done(&m);
 		return err_set(err, rc, "%s", why.text);
+	}
 	/* Unknown: then the next look at it finds a change. */
 	if (cpus_read(a->root, s->job_path, &job, NULL) < 0)
 		coreset_zero(&job);
 	watch_hold(a, s, m.dir, set, &job);
+	watch_keep_pins(a, s->step_path, &m.pins);
+	masks_done(&m);
 	*ret = result;
 	return 0;
 }

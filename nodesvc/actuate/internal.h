@@ -15,6 +15,18 @@
 /* "sF7DM7XM43H300" */
 #define SLUID_LEN 14
 
+/* Rows of one step, sorted by tid: as in the ledger, or as read before a change. */
+struct rows {
+	struct ledger_thread *v;
+	int n, cap;
+};
+
+void rows_free(struct rows *r);
+int rows_put(struct rows *r, const struct ledger_thread *t);
+const struct ledger_thread *rows_find(const struct rows *r, pid_t tid, uint64_t start_ticks);
+/* Whatever its start; for rows that were read a moment ago. */
+const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
+
 /* A step that apply() holds: what it wrote last, and who watches the files. */
 struct held {
 	struct step_cgroup step;
@@ -22,6 +34,7 @@ struct held {
 	struct coreset set;     /* last applied */
 	struct coreset job_set; /* job level at that time */
 	int wd_step, wd_job;    /* inotify; -1 none. Two steps of a job share wd_job. */
+	struct rows pins;       /* masks that its programs chose, at the last change */
 };
 
 /* A set that a step had or was to have, where the way back failed: some of its threads may still
@@ -150,18 +163,6 @@ int tree_each(const struct fsroot *root, const char *dir,
 
 struct hierarchy;
 
-/* Rows of one step, sorted by tid: as in the ledger, or as read before a change. */
-struct rows {
-	struct ledger_thread *v;
-	int n, cap;
-};
-
-void rows_free(struct rows *r);
-int rows_put(struct rows *r, const struct ledger_thread *t);
-const struct ledger_thread *rows_find(const struct rows *r, pid_t tid, uint64_t start_ticks);
-/* Whatever its start; for rows that were read a moment ago. */
-const struct ledger_thread *rows_find_tid(const struct rows *r, pid_t tid);
-
 struct masks {
 	struct actuate *a;
 	const struct hierarchy *h;
@@ -171,12 +172,15 @@ struct masks {
 	struct coreset before;   /* CPUs of the step before this change */
 	/* What cpuset.cpus read at these times: v2 lets it be empty, or not in force. */
 	struct coreset original_cpus, before_cpus;
-	bool is_ours;        /* the ledger knew the step before this change */
-	bool has_ranks;      /* Slurm bound the step's tasks to different parts of it */
-	struct coreset last; /* what apply() gave the step last; else @before */
-	struct rows ledger;  /* what is in the ledger */
-	struct rows seen;    /* every thread's mask before this change */
-	pid_t *workers;      /* those of them that are no processes, sorted */
+	bool is_ours;               /* the ledger knew the step before this change */
+	bool has_ranks;             /* Slurm bound the step's tasks to different parts of it */
+	struct coreset last;        /* what apply() gave the step last; else @before */
+	struct rows ledger;         /* what is in the ledger */
+	struct rows seen;           /* every thread's mask before this change */
+	struct rows pins;           /* those of them that the program chose, displaced ones too */
+	struct proc_thread *thread; /* as listed when @seen was read */
+	int n_threads;
+	pid_t *workers; /* those of them that are no processes, sorted */
 	int n_workers;
 	struct proc_known known;
 };
@@ -287,6 +291,10 @@ void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
 void watch_drop(struct actuate *a, const char *step_path);
 /* What the step was given last; false: this daemon has not given it anything. */
 bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret);
+/* The pins of a step that is held; NULL: it is not. Its owner's until the next call. */
+const struct rows *watch_pins(const struct actuate *a, const char *step_path);
+/* Takes @pins over, if the step is held. */
+void watch_keep_pins(struct actuate *a, const char *step_path, struct rows *pins);
 /* Notes that the way back from @set failed, until watch_drop(). */
 void watch_tried(struct actuate *a, const char *step_path, const struct coreset *set);
 /* The next such set of the step after the *@at-th place, which is moved on; NULL no more. */

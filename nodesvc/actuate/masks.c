@@ -16,6 +16,9 @@
  *   - the program's, outside: the kernel itself gives it the whole set, and gives the pin back when
  *     the set covers it again;
  *   - the program's, partly outside: released, or all threads of a region could end up on one CPU.
+ * A mask that is all the cpuset has is no choice: programs read theirs and set it again (GROMACS,
+ * when it has counted the CPUs). The kernel would remember it all the same, so at each change
+ * whoever shows the whole cpuset is released once more, but for pins that this hides (tell_pins()).
  * Tasks that Slurm bound to different parts of their step are not released but given the same parts
  * of the new set (ranks.c); that mask is told from a program's own by working it out again.
  *
@@ -45,6 +48,8 @@ void masks_done(struct masks *m)
 {
 	rows_free(&m->ledger);
 	rows_free(&m->seen);
+	rows_free(&m->pins);
+	free(m->thread);
 	free(m->workers);
 	proc_known_free(&m->known);
 }
@@ -289,6 +294,10 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 	}
 	if (m->workers)
 		qsort(m->workers, (size_t)m->n_workers, sizeof(*m->workers), compare_pids);
+	if (rc == 0) {
+		m->thread = take_ptr(t);
+		m->n_threads = n;
+	}
 	return rc < 0 ? rc : check_read(m, err);
 }
 
@@ -314,13 +323,51 @@ static void tell_ranks(struct masks *m)
 	}
 }
 
+/* The pin that the kernel may still remember of a thread that shows all of the cpuset; NULL none.
+ */
+static const struct ledger_thread *hidden_pin(
+	const struct masks *m, const struct rows *pins, const struct ledger_thread *seen)
+{
+	const struct ledger_thread *pin =
+		pins ? rows_find(pins, seen->tid, seen->start_ticks) : NULL;
+
+	if (!pin || !coreset_is_equal(&seen->mask, &m->before))
+		return NULL;
+	/* Displaced, or what it left is all there was; else the program has chosen anew. */
+	return !coreset_intersects(&pin->mask, &m->before) ||
+			       coreset_is_subset(&m->before, &pin->mask)
+		       ? pin
+		       : NULL;
+}
+
+/* The ledger has what Slurm set by now. */
+static int tell_pins(struct masks *m, struct errbuf *err)
+{
+	const struct rows *before = watch_pins(m->a, m->path);
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && i < m->n_threads; i++) {
+		const struct ledger_thread *pin = rows_find_tid(&m->seen, m->thread[i].tid);
+
+		if (pin && !is_own_pin(m, &pin->mask, &m->before, &m->thread[i]))
+			pin = hidden_pin(m, before, pin);
+		if (pin)
+			rc = rows_put(&m->pins, pin);
+	}
+	return rc < 0 ? err_set(err, rc, "out of memory") : 0;
+}
+
+static int tell(struct masks *m, struct errbuf *err)
+{
+	tell_ranks(m);
+	return tell_pins(m, err);
+}
+
 int masks_look(struct masks *m, struct errbuf *err)
 {
 	int rc = look(m, NULL, err);
 
-	if (rc == 0)
-		tell_ranks(m);
-	return rc;
+	return rc < 0 ? rc : tell(m, err);
 }
 
 int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err)
@@ -331,7 +378,7 @@ int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf 
 	if (rc == 0)
 		rc = save(m, cs, &fresh, err);
 	if (rc == 0)
-		tell_ranks(m);
+		rc = tell(m, err);
 	rows_free(&fresh);
 	return rc;
 }
@@ -372,7 +419,8 @@ int masks_let_go(struct masks *m, struct errbuf *err)
 	return err_set(err, -EAGAIN, UNSETTLED, m->path, ROUNDS_MAX);
 }
 
-enum verdict { AS_WANTED, PINNED, RELEASE, REPIN };
+/* REFRESH: shows what it should, and is given all CPUs once more. */
+enum verdict { AS_WANTED, PINNED, REFRESH, RELEASE, REPIN };
 
 struct todo {
 	enum verdict verdict;
@@ -450,8 +498,11 @@ static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 	if (!on_set)
 		return coreset_is_subset(mask, set) && is_own_pin(m, mask, set, t) ? PINNED
 										   : RELEASE;
-	/* Released once though it shows the set: there may be a memory behind. */
-	return m->is_ours ? AS_WANTED : RELEASE;
+	/* Released though it shows the set: there may be a memory behind, before the first change
+	 * or since the last: a program that sets the mask that it read. */
+	if (!m->is_ours)
+		return RELEASE;
+	return rows_find_tid(&m->pins, t->tid) ? AS_WANTED : REFRESH;
 }
 
 /* One pass over all threads; *@ret_changed: how many had to be touched. */
@@ -475,7 +526,7 @@ static int release_round(struct masks *m, const struct coreset *set, bool first,
 		if (t[i].foreign || proc_get_mask(t[i].tid, &mask) < 0)
 			continue; /* slurmstepd's, or ended */
 		todo[i].verdict = judge(m, &t[i], &mask, set, first, &todo[i].mask);
-		ret->threads += todo[i].verdict == AS_WANTED;
+		ret->threads += todo[i].verdict == AS_WANTED || todo[i].verdict == REFRESH;
 		ret->pinned += todo[i].verdict == PINNED;
 		rc = note(m, &t[i], &mask, set, false, &fresh);
 	}
@@ -484,9 +535,9 @@ static int release_round(struct masks *m, const struct coreset *set, bool first,
 	if (rc == 0)
 		rc = save(m, NULL, &fresh, err);
 	for (int i = 0; rc == 0 && i < n; i++) {
-		if (todo[i].verdict != RELEASE && todo[i].verdict != REPIN)
+		if (todo[i].verdict < REFRESH)
 			continue;
-		(*ret_changed)++;
+		*ret_changed += todo[i].verdict != REFRESH;
 		rc = proc_set_mask(t[i].tid, todo[i].verdict == REPIN ? &todo[i].mask : &all);
 		if (rc == -ESRCH)
 			rc = 0;
@@ -516,14 +567,20 @@ static const struct coreset *wanted_back(const struct masks *m, const struct row
 	const struct proc_thread *t, const struct coreset *mask, const struct coreset *target)
 {
 	const struct ledger_thread *was = rows_find_tid(&m->seen, t->tid);
-	bool rank = was && is_rank_mask(m, &was->mask, &m->before, t);
+	bool rank = was && is_rank_mask(m, &was->mask, &m->before, t), whole;
+	const struct coreset *original;
 
-	if (!coreset_is_equal(mask, target) && !rank)
+	/* It had all there was, and that is what the kernel remembers: no choice of the program's.
+	 */
+	whole = was && coreset_is_equal(&was->mask, &m->before) && is_cut(was, mask, target) &&
+		!rows_find_tid(&m->pins, t->tid);
+	if (!coreset_is_equal(mask, target) && !rank && !whole)
 		return NULL; /* a memory of its own */
 	/* Pinned by the program under us, and wiped by an older kernel on the way back. */
 	if (was && !rank && !coreset_is_equal(&was->mask, &m->before))
 		return &was->mask;
-	return find_original(m, rows, t->tid, t->tgid);
+	original = find_original(m, rows, t->tid, t->tgid);
+	return original || !whole ? original : target;
 }
 
 int masks_put_back(

@@ -231,6 +231,70 @@ START_TEST(apply_leaves_pins_inside_the_set)
 }
 END_TEST
 
+/* GROMACS, while it counts CPUs, binds itself to each and sets back what it read before: a mask of
+ * all it had, which is no pin wherever its step goes next. */
+static void set_back_what_it_read(const struct worker *w, const char *cpus)
+{
+	for (int i = 0; i < w->n; i++)
+		set_mask_of(w->tid[i], cpus);
+}
+
+START_TEST(mask_that_a_program_read_and_set_is_no_pin)
+{
+	apply("0");
+	set_back_what_it_read(&plain, "0");
+	apply("0-1");
+	all_placed("0-1");
+	apply("0");
+	set_back_what_it_read(&plain, "0");
+	apply("1");
+	all_placed("1");
+	apply("0-1");
+	all_placed("0-1");
+	restore();
+}
+END_TEST
+
+START_TEST(mask_that_a_program_read_and_set_holds_nothing_back_at_the_end)
+{
+	char *before = step_snapshot(top, STEP);
+
+	apply("0");
+	set_back_what_it_read(&plain, "0");
+	restore();
+	all_as(before);
+	before = step_snapshot(top, STEP);
+	apply("0");
+	set_back_what_it_read(&plain, "0");
+	apply("1");
+	restore();
+	all_as(before);
+	for (const char *const *cpus = (const char *const[]){"0", "0-1", NULL}; *cpus; cpus++)
+		ck_assert_int_eq(step_write(top, STEP, *cpus), 0);
+	all_on(&plain, "0-1");
+}
+END_TEST
+
+START_TEST(pin_that_was_displaced_comes_back_as_the_kernel_has_it)
+{
+	struct worker twin;
+
+	step_tree_mkdir(top, JOB "/step_1", "0-1");
+	twin = worker_start(top, JOB "/step_1", "app", "0", 1, WORKER_IDLE);
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "1"), 0);
+	ck_assert_int_eq(step_write(top, JOB "/step_1", "0-1"), 0);
+	apply("0-1");
+	set_mask_of(plain.tid[1], "0");
+	apply("0");
+	apply("1");
+	ck_assert_str_eq(mask_of(plain.tid[1]), "1");
+	apply("0-1");
+	ck_assert_str_eq(mask_of(plain.tid[1]), mask_of(twin.pid));
+	ck_assert_str_eq(mask_of(plain.tid[2]), "0-1");
+	restore();
+}
+END_TEST
+
 START_TEST(apply_frees_pins_that_are_partly_outside)
 {
 	static const char *const levels[] = {"", "uid_0", JOB, STEP};
@@ -466,6 +530,11 @@ static Suite *live_suite(void)
 	CASE(s, "storms of threads and forks are caught", apply_reaches_threads_born_meanwhile);
 	CASE(s, "own pins inside the set stay", apply_leaves_pins_inside_the_set);
 	CASE(s, "own pins partly outside are freed", apply_frees_pins_that_are_partly_outside);
+	CASE(s, "own pins come back", pin_that_was_displaced_comes_back_as_the_kernel_has_it);
+	CASE(s, "what a program read and set is no pin",
+		mask_that_a_program_read_and_set_is_no_pin);
+	CASE(s, "... and is not there at the end",
+		mask_that_a_program_read_and_set_holds_nothing_back_at_the_end);
 	CASE(s, "own pins stay after restore", restore_keeps_what_the_program_chose_meanwhile);
 	CASE(s, "own pins stay as the kernel keeps them",
 		restore_keeps_a_pin_as_far_as_the_kernel_does);

@@ -51,7 +51,7 @@ bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns)
 	return false;
 }
 
-/* The slice that is longer than all others together: a foreground. -1: there is none. */
+/* The slice that has more than two thirds of the round: a foreground. -1: there is none. */
 static int first_slice(const struct rotate *r)
 {
 	int longest = 0, total = 0;
@@ -60,7 +60,7 @@ static int first_slice(const struct rotate *r)
 		total += r->ms[k];
 		longest = r->ms[k] > r->ms[longest] ? k : longest;
 	}
-	return r->n_slices && 2 * r->ms[longest] > total ? longest : -1;
+	return r->n_slices && 3 * r->ms[longest] > 2 * total ? longest : -1;
 }
 
 /* A foreground waits, or there is none. */

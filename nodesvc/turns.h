@@ -45,9 +45,9 @@ int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
 bool turns_wanted_by(const struct step *s, int64_t now_ns);
 bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);
 /*
- * The next slice that somebody wants; -1 none. While a foreground (a slice longer than all others
- * together) waits, the others go on in turn where they were when it last did: what they have beside
- * it is too short for a burst.
+ * The next slice that somebody wants; -1 none. While a foreground (a slice of more than two thirds
+ * of the round) waits, the others go on in turn where they were when it last did: what they have
+ * beside it is too short for a burst.
  */
 int turns_next_slice(const struct daemon *d, int64_t now_ns);
 /* The current slice has just begun. */

@@ -57,11 +57,12 @@ static bool is_auto_wait(const char *name, const char *value)
  * OMP_WAIT_POLICY=auto. libgomp counts the CPUs once; where a program has more threads than it had
  * CPUs then, it spins no more under `passive', and for the rest of its life: GROMACS has 0.58 of
  * its speed when it is alone again. `active' lets the spin count hold always; it costs less while
- * cores are shared than the other does after. libcoloc_omp tells libgomp what holds now.
+ * cores are shared than the other does after. libcoloc_omp tells libgomp what holds now; a step
+ * that asked for it and does not get it is as any other.
  */
-static const char *auto_wait(const struct step *s)
+static const char *auto_wait(bool library)
 {
-	return s->omp ? "passive" : "active";
+	return library ? "passive" : "active";
 }
 
 /* Without a count, active threads spin for minutes. */
@@ -94,56 +95,52 @@ static void say_linked(const struct step *s, struct launch_var *v)
 }
 
 /* What is set on this machine for what the site wrote; a time becomes a count, in @count. */
-static const char *value_here(
-	const struct step *s, const struct conf_pair *p, char count[static 24])
+static const char *value_here(const struct conf_pair *p, bool library, char count[static 24])
 {
 	int us = strcmp(p->key, "GOMP_SPINCOUNT") == 0 ? spin_us(p->value) : -1;
 
 	if (is_auto_wait(p->key, p->value))
-		return auto_wait(s);
+		return auto_wait(library);
 	if (us < 0)
 		return p->value;
 	snprintf(count, 24, "%ld", spin_count(us));
 	return count;
 }
 
-static void add_family(
-	struct step *s, const struct msg *m, enum launch_family family, const struct conf_family *f)
+static void add_family(struct step *s, const struct msg *m, enum launch_family family,
+	const struct conf_family *f, bool library)
 {
 	const char *own = users_own(m, family);
 
 	for (int i = 0; i < f->n; i++) {
 		const struct conf_pair *p = &f->pair[i];
 		char count[24];
-		struct launch_var *v = add(s, p->key, value_here(s, p, count));
+		struct launch_var *v = add(s, p->key, value_here(p, library, count));
 
 		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
 		else if (s->links && !(s->links & listeners(family, p->key, p->value)))
 			say_linked(s, v);
-		else if (is_auto_wait(p->key, p->value) && !s->omp && !has_spin_counts(f))
+		else if (is_auto_wait(p->key, p->value) && !library && !has_spin_counts(f))
 			snprintf(v->why, sizeof(v->why), "nothing beside it limits the spinning");
 	}
 }
 
-/* --coloc-omp: only there; the loader itself ignores it for setuid programs. */
-static void add_omp_library(const struct conf *c, struct step *s, const struct msg *m)
+/* Why a step with --coloc-omp does not get the library; false: it does. */
+static bool omp_is_refused(const struct msg *m, const char *path, char *ret, size_t size)
 {
-	bool is_auto = strcmp(c->launch_env.omp_library, "auto") == 0;
-	const char *path = is_auto ? COLOC_LIBDIR "/libcoloc_omp.so" : c->launch_env.omp_library;
 	const char *own = users_own(m, LAUNCH_preload);
-	struct launch_var *v;
 
-	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
-	v = add(s, "LD_PRELOAD", path);
+	*ret = '\0';
 	if (own)
-		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-	else if (strlen(path) >= sizeof(v->value)) /* of a deep installation */
-		snprintf(v->why, sizeof(v->why), "its path is longer than %zu bytes",
-			sizeof(v->value) - 1);
+		snprintf(ret, size, "the user set %.60s", own);
+	else if (strlen(path) >= sizeof(((struct launch_var *)0)->value)) /* a deep installation */
+		snprintf(ret, size, "its path is longer than %zu bytes",
+			sizeof(((struct launch_var *)0)->value) - 1);
 	/* The loader would say so on every program's stderr. */
 	else if (access(path, R_OK) < 0)
-		snprintf(v->why, sizeof(v->why), "it is not there");
+		snprintf(ret, size, "it is not there");
+	return *ret != '\0';
 }
 
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
@@ -152,21 +149,30 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 	int ranks = s->ntasks > 0 ? s->ntasks : 1;
 	int threads = c->launch_env.threads == THREADS_PLACEMENT ? placed_cores : envelope_cores;
 	const char *own = users_own(m, LAUNCH_openmp);
+	const char *omp_path = strcmp(c->launch_env.omp_library, "auto") == 0
+				       ? COLOC_LIBDIR "/libcoloc_omp.so"
+				       : c->launch_env.omp_library;
 	struct launch_var *v;
-	char text[16];
+	char text[16], refused[sizeof(v->why)];
+	bool library;
 
+	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	s->n_env = 0;
 	if (!c->launch_env.enabled)
 		return;
+	library = s->omp && !omp_is_refused(m, omp_path, refused, sizeof(refused));
 	/* Shells are where mpirun runs; under srun ranks are started without it. */
 	if (s->batch)
-		add_family(s, m, LAUNCH_mpirun, &c->launch_env.mpirun);
+		add_family(s, m, LAUNCH_mpirun, &c->launch_env.mpirun, library);
 	if (s->batch && !c->launch_env.batch)
 		return;
-	add_family(s, m, LAUNCH_openmp, &c->launch_env.openmp);
-	add_family(s, m, LAUNCH_openmpi, &c->launch_env.openmpi);
-	if (s->omp)
-		add_omp_library(c, s, m);
+	add_family(s, m, LAUNCH_openmp, &c->launch_env.openmp, library);
+	add_family(s, m, LAUNCH_openmpi, &c->launch_env.openmpi, library);
+	/* Only there; the loader itself ignores it for setuid programs. */
+	if (s->omp) {
+		v = add(s, "LD_PRELOAD", omp_path);
+		memcpy(v->why, refused, sizeof(refused));
+	}
 	if (c->launch_env.threads == THREADS_LEAVE ||
 		has_variable(&c->launch_env.openmp, "OMP_NUM_THREADS"))
 		return;

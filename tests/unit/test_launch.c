@@ -73,8 +73,13 @@ START_TEST(waiting_is_active_where_nobody_tells_libgomp_of_its_cpus)
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	step.omp = true;
+	strcpy(conf.launch_env.omp_library, "/bin/sh");
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
+	/* Nobody does where the library is asked for and not to be had. */
+	strcpy(conf.launch_env.omp_library, "/nonexistent");
+	launch_decide(&conf, &step, &msg, 8, 2);
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	/* LLVM's goes by its own. */
 	step.omp = false;
 	step.links = LINKS_LIBOMP;
@@ -181,6 +186,7 @@ START_TEST(omp_library_is_for_those_who_ask)
 	msg_put(&msg, "set", "LD_PRELOAD");
 	launch_decide(&conf, &step, &msg, 8, 2);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 }
 END_TEST

@@ -93,6 +93,10 @@ static const struct arm arms[] = {
 	POLICY("mapper", "mapper"),
 	POLICY("hillclimb", "hillclimb"),
 	{.name = "omp", .option = {"--coloc-policy=fair", "--coloc-omp"}},
+	/* GROMACS asks once how many threads there may be. */
+	{.name = "omp-keep",
+		.option = {"--coloc-policy=fair", "--coloc-omp"},
+		.env = {"COLOC_OMP_KEEP_THREADS=1"}},
 };
 
 const struct mix *mixes_get(size_t n)

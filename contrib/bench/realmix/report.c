@@ -244,7 +244,7 @@ static const char head[] =
 	"srun,\n"
 	"for Slurm creates no step in a suspended job. gang-fb: gang,foreground_ms=10000. omp: "
 	"fair with\n"
-	"--coloc-omp.\n";
+	"--coloc-omp, omp-keep: the same with COLOC_OMP_KEEP_THREADS.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */
 

@@ -54,7 +54,7 @@ all_thawed() {
   local id
   for id in $(squeue -h -t R,S -o %i); do is_thawed "$id" || return 1; done
 }
-# looks ONE TWO SECONDS: two hundred a second at which of them may run. Sets n_looks, only_one,
+# looks ONE TWO SECONDS: up to two hundred a second at which of them may run. Sets n_looks, only_one,
 # only_two, both. Turns are counted by them, not by processor time: beside a process of another
 # session, of the lowest priority even, the kernel may leave both threads of a thawed step on one
 # core (measured: 2.4 s of processor in equal turns in which the other step had 4.0).

@@ -23,13 +23,24 @@
 #define LOOK_THREAD_NS (2 * MS)
 #define LOOK_SLICES    8
 
+static int64_t shortest_ns(const int *ms, int n)
+{
+	int least = ms[0];
+
+	for (int k = 1; k < n; k++)
+		least = ms[k] < least ? ms[k] : least;
+	return least * MS;
+}
+
 int64_t turns_slice_ns(const struct rotate *r)
 {
-	int ms = r->ms[0];
+	return shortest_ns(r->ms, r->n_slices);
+}
 
-	for (int k = 1; k < r->n_slices; k++)
-		ms = r->ms[k] < ms ? r->ms[k] : ms;
-	return ms * MS;
+/* What bursts are measured by: not less beside a slice so long that the others are cut for it. */
+static int64_t burst_slice_ns(const struct rotate *r)
+{
+	return shortest_ns(r->asked_ms, r->n_slices);
 }
 
 /* ---- who is next --------------------------------------------------------------------------- */
@@ -63,19 +74,27 @@ static int first_slice(const struct rotate *r)
 	return r->n_slices && 3 * r->ms[longest] > 2 * total ? longest : -1;
 }
 
-/* A foreground waits, or there is none. */
-static bool first_waits(const struct daemon *d, int64_t now_ns)
+/* The foreground, if it waits; -1: it does not, or there is none. */
+static int waiting_first(const struct daemon *d, int64_t now_ns)
 {
 	int first = first_slice(d->rotate);
 
-	return first < 0 || !turns_slice_is_wanted(d, first, now_ns);
+	return first >= 0 && !turns_slice_is_wanted(d, first, now_ns) ? first : -1;
+}
+
+/* Nobody is in line who goes before the current slice. */
+static bool may_go_on(const struct daemon *d, int64_t now_ns)
+{
+	int first = first_slice(d->rotate);
+
+	return first < 0 || first == d->rotate->slice || waiting_first(d, now_ns) >= 0;
 }
 
 void turns_note_begin(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
 
-	if (r->slice >= 0 && r->slice != first_slice(r) && first_waits(d, now_ns))
+	if (r->slice >= 0 && r->slice != first_slice(r) && may_go_on(d, now_ns))
 		r->behind = r->slice;
 }
 
@@ -84,7 +103,7 @@ int turns_next_slice(const struct daemon *d, int64_t now_ns)
 	const struct rotate *r = d->rotate;
 	int after = r->slice;
 
-	if (after >= 0 && after == first_slice(r) && first_waits(d, now_ns))
+	if (after >= 0 && after == waiting_first(d, now_ns))
 		after = r->behind;
 	for (int k = 1; k <= r->n_slices; k++) {
 		int slice = (after < 0 ? k - 1 : after + k) % r->n_slices;
@@ -127,31 +146,20 @@ static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
 	       !(utilization_at_most(s->turn.util) * s->turn.n_threads >= WAITS_BELOW);
 }
 
-/* The step's part of the time, were all in line; while a foreground waits, of what that leaves. */
-static double share_of(const struct daemon *d, const struct step *s, int64_t now_ns)
+/* The step's part of the time, were all in line but those of slice @waiting (waiting_first()). */
+static double share_of(const struct rotate *r, const struct step *s, int waiting)
 {
-	const struct rotate *r = d->rotate;
-	int own = 0, total = 0, first = first_slice(r);
+	int own = 0, total = 0;
 
 	for (int k = 0; k < r->n_slices; k++) {
 		bool in = s->turn.slices & (UINT32_C(1) << k);
 
-		if (k == first && !in && !turns_slice_is_wanted(d, k, now_ns))
+		if (k == waiting && !in)
 			continue;
 		total += r->ms[k];
 		own += in ? r->ms[k] : 0;
 	}
 	return total > 0 ? (double)own / total : 0;
-}
-
-/* What bursts are measured by: not less beside a slice so long that the others are cut for it. */
-static int64_t burst_slice_ns(const struct rotate *r)
-{
-	int ms = r->asked_ms[0];
-
-	for (int k = 1; k < r->n_slices; k++)
-		ms = r->asked_ms[k] < ms ? r->asked_ms[k] : ms;
-	return ms * MS;
 }
 
 static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
@@ -348,19 +356,20 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
 	int64_t slice_ns, more_ns = INT64_MAX, end_ns;
+	int waiting;
 
 	if (r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns ||
-		!others_wait_in_line(d, now_ns) ||
-		!(r->slice == first_slice(r) || first_waits(d, now_ns)))
+		!others_wait_in_line(d, now_ns) || !may_go_on(d, now_ns))
 		return false;
 	slice_ns = burst_slice_ns(r);
+	waiting = waiting_first(d, now_ns);
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 		int64_t ns;
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
-		ns = burst_allowance(&s->turn.burst, now_ns, share_of(d, s, now_ns),
+		ns = burst_allowance(&s->turn.burst, now_ns, share_of(r, s, waiting),
 			now_ns - r->start_ns, slice_ns);
 		more_ns = ns < more_ns ? ns : more_ns;
 	}
@@ -378,13 +387,14 @@ void turns_settle(struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
 	int64_t most_ns = CREDIT_SLICES * burst_slice_ns(r);
+	int waiting = waiting_first(d, now_ns);
 
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 		bool in = r->slice >= 0 && s->turn.slices & (UINT32_C(1) << r->slice);
 
 		if (s->turn.hold)
-			burst_account(&s->turn.burst, now_ns, share_of(d, s, now_ns),
+			burst_account(&s->turn.burst, now_ns, share_of(r, s, waiting),
 				in ? now_ns - r->start_ns : 0, most_ns);
 	}
 }

@@ -233,9 +233,9 @@ static void join(struct daemon *d, struct step *s)
 	}
 	if (!t->util && utilization_open(&t->util, &d->root, &err) < 0)
 		t->util = NULL; /* it never yields then */
-	t->waiting = false;
 	t->burst = (struct burst){.at_ns = ipc_now_ns()};
 	d->rotate->n_turns++;
+	turns_begin(d, s, ipc_now_ns());
 }
 
 void rotate_leave(struct daemon *d, struct step *s)

@@ -5,9 +5,11 @@
  * At each switch the steps of the next slice are thawed and all others that take part are frozen.
  * Deadlines are absolute, so shares do not drift. A step that waits (for I/O, asleep) yields: its
  * slice ends early and it stays thawed, at nobody's cost, until it wants a core again and gets its
- * turn. One that waits for long again and again may then go on beyond its slice for what it gave up
- * (engine/burst.h), and is looked at more often: each look costs a line of schedstat per thread.
- * Steps that cannot be frozen (batch, extern, another's dry run) run beside every slice.
+ * turn. So does one that has just been started: messages back and forth, files, hardly any
+ * processor time, and a freeze in between puts off all of the rest. One that waits for long again
+ * and again may then go on beyond its slice for what it gave up (engine/burst.h), and is looked at
+ * more often: each look costs a line of schedstat per thread. Steps that cannot be frozen (batch,
+ * extern, another's dry run) run beside every slice.
  *
  * Nobody stays frozen longer than freeze_max_ms: slices are shortened where there are too many, and
  * the guard thaws what a late daemon does not. Loop thread only.
@@ -35,6 +37,10 @@ struct turn {
 	bool refused;                       /* cannot be frozen; the step's reason says why */
 	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
 	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */
+	/* It starts, and is thawed in every slice, until it computes or then; 0 it has started. */
+	int64_t start_until_ns;
+	int64_t start_look_ns; /* when it was looked at for that */
+	int busy_looks;        /* so many, up to the last, found it computing */
 	struct utilization *util;
 	struct burst burst;
 	int n_threads; /* at the last look */

@@ -16,6 +16,16 @@
 #define CLOSE_LOOK_NS  (10 * MS)
 #define CLOSE_THREAD   MS
 #define CLOSE_UNTIL_NS (2000 * MS)
+/*
+ * A step has started when two looks, so far apart, one after the other, found as many threads
+ * computing as it has tasks, or cores if they are fewer: two, because loading a program is work as
+ * well. Or so long after it registered. (MPI_Init under srun, measured: 50 ms of loading, 200 ms
+ * with a twentieth of a core, then the program's own work.)
+ */
+#define START_LOOK_NS (50 * MS)
+#define START_LOOKS   2
+#define START_BUSY    0.9
+#define START_MOST_NS (1000 * MS)
 /* What a step may save up by waiting; in advance it has one slice. */
 #define CREDIT_SLICES INT64_C(2)
 /* Looks halfway through a slice are in each n-th only, as far as they would cost more than 0.5 % of
@@ -174,6 +184,42 @@ static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
 		burst_wake(&t->burst, now_ns, slice_ns / 2);
 }
 
+void turns_begin(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	struct turn *t = &s->turn;
+	int64_t until_ns = s->start_mono_ns + START_MOST_NS;
+
+	t->start_until_ns = now_ns < until_ns ? until_ns : 0;
+	t->start_look_ns = now_ns;
+	t->busy_looks = 0;
+	t->waiting = t->start_until_ns;
+	if (t->waiting)
+		runnable(d, s, now_ns); /* from here on */
+}
+
+static void look_whether_started(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	struct turn *t = &s->turn;
+	int cores = coreset_count(&s->coreset);
+	double threads;
+
+	if (now_ns - t->start_look_ns < START_LOOK_NS && now_ns < t->start_until_ns)
+		return;
+	threads = runnable(d, s, now_ns);
+	t->start_look_ns = now_ns;
+	if (threads >= START_BUSY * (s->n_alive < cores ? s->n_alive : cores))
+		t->busy_looks++;
+	else if (!isnan(threads))
+		t->busy_looks = 0;
+	if (t->busy_looks < START_LOOKS && now_ns < t->start_until_ns)
+		return;
+	t->start_until_ns = 0;
+	t->waiting = threads < WAITS_BELOW; /* not known: it does not */
+	t->burst = (struct burst){.at_ns = now_ns};
+	if (t->waiting)
+		burst_wait(&t->burst, now_ns);
+}
+
 /* Comes and goes, and has not gone for good. */
 static bool is_bursty(const struct step *s, int64_t now_ns)
 {
@@ -182,7 +228,7 @@ static bool is_bursty(const struct step *s, int64_t now_ns)
 	return b->known && !(b->waiting && now_ns - b->from_ns > CLOSE_UNTIL_NS);
 }
 
-bool turns_wake(struct daemon *d, bool bursty_only, int64_t now_ns)
+bool turns_wake(struct daemon *d, bool some, int64_t now_ns)
 {
 	bool woke = false;
 
@@ -190,9 +236,12 @@ bool turns_wake(struct daemon *d, bool bursty_only, int64_t now_ns)
 		struct step *s = d->jobs.step[i];
 
 		if (!s->turn.hold || !s->turn.waiting || freezer_is_suspended(s->turn.hold) ||
-			(bursty_only && !is_bursty(s, now_ns)))
+			(some && !s->turn.start_until_ns && !is_bursty(s, now_ns)))
 			continue;
-		look_whether_waits(d, s, now_ns);
+		if (s->turn.start_until_ns)
+			look_whether_started(d, s, now_ns);
+		else
+			look_whether_waits(d, s, now_ns);
 		woke |= !s->turn.waiting;
 	}
 	return woke;
@@ -297,6 +346,16 @@ void turns_set_wake(struct daemon *d, int64_t now_ns)
 	int64_t close_ns = turns_close_look_ns(d, true, now_ns), threads = 0;
 
 	r->wake_ns = close_ns ? now_ns + close_ns : 0;
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct turn *t = &d->jobs.step[i]->turn;
+		int64_t ns = t->start_look_ns + START_LOOK_NS;
+
+		if (!t->hold || !t->start_until_ns)
+			continue;
+		ns = ns > now_ns ? ns : now_ns + START_LOOK_NS;
+		if (!r->wake_ns || ns < r->wake_ns)
+			r->wake_ns = ns;
+	}
 	if (r->slice < 0 || !is_long(r)) {
 		r->wake_all_ns = 0;
 		return;

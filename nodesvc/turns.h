@@ -26,7 +26,7 @@ struct rotate {
 	int64_t start_ns, end_ns, look_ns;       /* of the slice; look 0: done */
 	int64_t due_ns;                          /* its end, had nobody gone on */
 	int64_t wake_ns;           /* look at those that wait; 0: when the slice ends */
-	int64_t wake_all_ns;       /* not only at bursty ones, in a long slice; 0: when it ends */
+	int64_t wake_all_ns;       /* at all of them, in a long slice; 0: when it ends */
 	int skip[PLAN_SLICES_MAX]; /* so many more slices without a look */
 	int behind;                /* the last slice that began while a foreground waited */
 	bool on;
@@ -50,16 +50,18 @@ bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);
  * beside it is too short for a burst.
  */
 int turns_next_slice(const struct daemon *d, int64_t now_ns);
+/* It joins. One that has just been started counts as waiting until it computes, or for a second. */
+void turns_begin(struct daemon *d, struct step *s, int64_t now_ns);
 /* The current slice has just begun. */
 void turns_note_begin(struct daemon *d, int64_t now_ns);
 
 /* Within a slice: does nobody in it want to run? */
 bool turns_slice_waits(struct daemon *d, int64_t now_ns);
 /*
- * Steps that waited were thawed all along: those that want a core again get in line. True: one
- * did.
+ * Steps that waited were thawed all along: those that want a core again get in line. @some: only
+ * those that are looked at often, bursty or starting ones. True: one did.
  */
-bool turns_wake(struct daemon *d, bool bursty_only, int64_t now_ns);
+bool turns_wake(struct daemon *d, bool some, int64_t now_ns);
 /* How far apart to look at bursty steps: @waiting ones, or those of the slice; 0: there are none.
  */
 int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns);

@@ -25,6 +25,27 @@ at_most $((100 * both / n_looks)) 10 "looks in percent with both running"
 spin_step g3 --coloc=on
 three=$(job_id g3)
 ok "a third joins" rotates "$three"
+# One that starts waits for others at every other step, as MPI_Init does, and computes then.
+srun -J g0 -c2 --coloc=on bash -c "exec {never}<> <(:)
+  for _ in {1..30}; do read -rt 0.02 -u \$never _; done; : >'$tmp/started'
+  '$spin' --work=100000000 & exec '$spin' --work=100000000" >"$tmp/srun.g0" 2>&1 &
+started_pids+=("$!")
+n=0 frozen=0
+while [ ! -e "$tmp/started" ] && [ $n -lt 10000 ]; do
+  zero=${zero:-$(job_id g0)}
+  if [ -n "$zero" ] && { is_thawed "$zero" || is_frozen "$zero"; }; then
+    n=$((n + 1))
+    ! is_frozen "$zero" || frozen=$((frozen + 1))
+  fi
+  sleep 0.005
+done
+diag "$n looks until it had started"
+[ $n -gt 10 ] || frozen="$n looks"
+is "$frozen" 0 "a step is not frozen while it starts"
+ok "... and takes turns when it computes" rotates "$zero"
+ok "... the others had theirs all along" rotates "$one"
+scancel "$zero"
+wait_for 10 job_gone g0
 ok "a batch step is not frozen" test "$(sbatch --parsable -J batch --coloc=on --wrap "sleep 5" >"$tmp/b"; echo ok)" = ok
 wait_for 10 job_is "$(cat "$tmp/b")" RUNNING
 ok "... the others go on" rotates "$one"

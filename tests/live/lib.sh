@@ -151,14 +151,16 @@ need() {
 # --- waiting and running ---------------------------------------------------------------------
 
 # wait_for SECONDS COMMAND...: until the command succeeds. An emulated machine is given more time,
-# and asked less often: there the asking itself is what takes long.
+# and asked less often: there the asking itself is what takes long. MINISLURM_CLOCK: as for minislurm.
+clock() { if [ -n "${MINISLURM_CLOCK:-}" ]; then cat "$MINISLURM_CLOCK"; else echo "$SECONDS"; fi; }
 wait_for() {
-  local nap=0.02 times=1 end
+  local nap=0.02 times=1 end clock_end
   [ -z "${COLOC_GUEST:-}" ] || nap=0.3 times=4
   end=$((SECONDS + $1 * times))
+  clock_end=$(($(clock) + $1 * times))
   shift
   until "$@" >/dev/null 2>&1; do
-    [ "$SECONDS" -lt "$end" ] || return 1
+    [ "$SECONDS" -lt "$end" ] || [ "$(clock)" -lt "$clock_end" ] || return 1
     sleep $nap
   done
 }

@@ -10,7 +10,7 @@
 spine_timeout_ms=5000
 export MINISLURM_POLL=0.5
 # This machine's clock skips the time in which nothing runs here, be it that the emulator is fetching
-# a file: 6 minutes for the start of Slurm where others have the host's cores. The RTC is the host's.
+# a file; in one CI 6 minutes of it went by while Slurm started. The RTC is the host's.
 export MINISLURM_CLOCK=/sys/class/rtc/rtc0/since_epoch
 pmu=$builddir/tests/guest
 

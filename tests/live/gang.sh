@@ -30,8 +30,8 @@ srun -J g0 -c2 --coloc=on bash -c "exec {never}<> <(:)
   for _ in {1..30}; do read -rt 0.02 -u \$never _; done; : >'$tmp/started'
   '$spin' --work=100000000 & exec '$spin' --work=100000000" >"$tmp/srun.g0" 2>&1 &
 started_pids+=("$!")
-n=0 frozen=0
-while [ ! -e "$tmp/started" ] && [ $n -lt 10000 ]; do
+n=0 frozen=0 end=$((SECONDS + 60))
+while [ ! -e "$tmp/started" ] && [ $SECONDS -lt $end ]; do
   zero=${zero:-$(job_id g0)}
   if [ -n "$zero" ] && { is_thawed "$zero" || is_frozen "$zero"; }; then
     n=$((n + 1))

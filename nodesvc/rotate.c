@@ -235,7 +235,7 @@ static void join(struct daemon *d, struct step *s)
 		t->util = NULL; /* it never yields then */
 	t->burst = (struct burst){.at_ns = ipc_now_ns()};
 	d->rotate->n_turns++;
-	turns_begin(d, s, ipc_now_ns());
+	turns_join(d, s, ipc_now_ns());
 }
 
 void rotate_leave(struct daemon *d, struct step *s)
@@ -297,7 +297,7 @@ static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_
 	/* With nobody in line: look again after as long as a slice. */
 	r->due_ns = r->end_ns = at_ns + (slice < 0 ? turns_slice_ns(r) : r->ms[slice] * MS);
 	make_true(d, now_ns);
-	turns_note_begin(d, now_ns);
+	turns_slice_begins(d, now_ns);
 	end_before_limit(d, now_ns);
 	r->look_ns = slice < 0 ? 0 : turns_first_look(d, now_ns);
 	r->wake_all_ns = 0;

@@ -100,7 +100,7 @@ static bool may_go_on(const struct daemon *d, int64_t now_ns)
 	return first < 0 || first == d->rotate->slice || waiting_first(d, now_ns) >= 0;
 }
 
-void turns_note_begin(struct daemon *d, int64_t now_ns)
+void turns_slice_begins(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
 
@@ -184,7 +184,7 @@ static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
 		burst_wake(&t->burst, now_ns, slice_ns / 2);
 }
 
-void turns_begin(struct daemon *d, struct step *s, int64_t now_ns)
+void turns_join(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
 	int64_t until_ns = s->start_mono_ns + START_MOST_NS;

@@ -51,9 +51,9 @@ bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);
  */
 int turns_next_slice(const struct daemon *d, int64_t now_ns);
 /* It joins. One that has just been started counts as waiting until it computes, or for a second. */
-void turns_begin(struct daemon *d, struct step *s, int64_t now_ns);
+void turns_join(struct daemon *d, struct step *s, int64_t now_ns);
 /* The current slice has just begun. */
-void turns_note_begin(struct daemon *d, int64_t now_ns);
+void turns_slice_begins(struct daemon *d, int64_t now_ns);
 
 /* Within a slice: does nobody in it want to run? */
 bool turns_slice_waits(struct daemon *d, int64_t now_ns);

@@ -135,12 +135,10 @@ void conf_defaults(struct conf *c)
 	c->launch_env.enabled = true;
 	c->launch_env.threads = THREADS_ENVELOPE;
 	snprintf(c->launch_env.omp_library, sizeof(c->launch_env.omp_library), "auto");
-	/* Measured on GROMACS: 13 us of spins cost nothing alone (69.9 against 69.7 ns/day, 1000
-	 * spins there; 183 against 184 on another machine, 500 spins) and keep 69.3 instead of
-	 * 8.95 when four share the node; 0 spins halve the job alone (38.1).
+	/* launch.c: SPIN_SHARED_US.
 	 * LLVM's runtime does not collapse when shared (clang 14, stencil on 2 cores: 1.0-1.3 s
 	 * each of four with 0, 1, 200 ms and unset); alone 0 ms cost 15-26 %, 1 ms under 7 %. */
-	set_family(&c->launch_env.openmp, "GOMP_SPINCOUNT", "13us");
+	set_family(&c->launch_env.openmp, "GOMP_SPINCOUNT", "auto");
 	set_family(&c->launch_env.openmp, "KMP_BLOCKTIME", "1");
 	/* launch.c: auto_wait(). */
 	set_family(&c->launch_env.openmp, "OMP_WAIT_POLICY", "auto");

@@ -293,9 +293,9 @@ int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, 
 void attach_update(struct daemon *d, struct step *s);
 void attach_beat(struct daemon *d, int64_t now_ns);
 
-/* launch.c: the launch environment of a step */
+/* launch.c: the launch environment of a step; @in_turns: nobody runs beside it on its cores */
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
-	int placed_cores);
+	int placed_cores, bool in_turns);
 
 /* ctl.c: what colocctl asks; appends to @ret_json (malloc'ed), 0 or 1 as exit status */
 int ctl_run(

@@ -65,6 +65,26 @@ static const char *auto_wait(bool library)
 	return library ? "passive" : "active";
 }
 
+/*
+ * GOMP_SPINCOUNT=auto: how long, in microseconds. Whoever shares cores spins while others could
+ * compute; 13 us is what a program that is narrowed then bears, and one alone loses by it. Where
+ * jobs take turns none does; 50 us because a turn may come to an end for good (another policy, a
+ * node without a freezer), and threads that spin for milliseconds then have plain sharing's speed.
+ */
+#define SPIN_SHARED_US   13
+#define SPIN_IN_TURNS_US 50
+
+static bool is_auto_spin(const char *name, const char *value)
+{
+	return strcmp(name, "GOMP_SPINCOUNT") == 0 && strcmp(value, "auto") == 0;
+}
+
+/* What hangs on the step, not only on the node. */
+struct situation {
+	bool library;  /* libcoloc_omp is preloaded */
+	bool in_turns; /* nobody runs beside it on its cores */
+};
+
 /* Without a count, active threads spin for minutes. */
 static bool has_spin_counts(const struct conf_family *f)
 {
@@ -95,12 +115,15 @@ static void say_linked(const struct step *s, struct launch_var *v)
 }
 
 /* What is set on this machine for what the site wrote; a time becomes a count, in @count. */
-static const char *value_here(const struct conf_pair *p, bool library, char count[static 24])
+static const char *value_here(
+	const struct conf_pair *p, struct situation where, char count[static 24])
 {
 	int us = strcmp(p->key, "GOMP_SPINCOUNT") == 0 ? spin_us(p->value) : -1;
 
 	if (is_auto_wait(p->key, p->value))
-		return auto_wait(library);
+		return auto_wait(where.library);
+	if (is_auto_spin(p->key, p->value))
+		us = where.in_turns ? SPIN_IN_TURNS_US : SPIN_SHARED_US;
 	if (us < 0)
 		return p->value;
 	snprintf(count, 24, "%ld", spin_count(us));
@@ -108,20 +131,20 @@ static const char *value_here(const struct conf_pair *p, bool library, char coun
 }
 
 static void add_family(struct step *s, const struct msg *m, enum launch_family family,
-	const struct conf_family *f, bool library)
+	const struct conf_family *f, struct situation where)
 {
 	const char *own = users_own(m, family);
 
 	for (int i = 0; i < f->n; i++) {
 		const struct conf_pair *p = &f->pair[i];
 		char count[24];
-		struct launch_var *v = add(s, p->key, value_here(p, library, count));
+		struct launch_var *v = add(s, p->key, value_here(p, where, count));
 
 		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
 		else if (s->links && !(s->links & listeners(family, p->key, p->value)))
 			say_linked(s, v);
-		else if (is_auto_wait(p->key, p->value) && !library && !has_spin_counts(f))
+		else if (is_auto_wait(p->key, p->value) && !where.library && !has_spin_counts(f))
 			snprintf(v->why, sizeof(v->why), "nothing beside it limits the spinning");
 	}
 }
@@ -144,7 +167,7 @@ static bool omp_is_refused(const struct msg *m, const char *path, char *ret, siz
 }
 
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
-	int placed_cores)
+	int placed_cores, bool in_turns)
 {
 	int ranks = s->ntasks > 0 ? s->ntasks : 1;
 	int threads = c->launch_env.threads == THREADS_PLACEMENT ? placed_cores : envelope_cores;
@@ -154,20 +177,20 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 				       : c->launch_env.omp_library;
 	struct launch_var *v;
 	char text[16], refused[sizeof(v->why)];
-	bool library;
+	struct situation where = {.in_turns = in_turns};
 
 	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	s->n_env = 0;
 	if (!c->launch_env.enabled)
 		return;
-	library = s->omp && !omp_is_refused(m, omp_path, refused, sizeof(refused));
+	where.library = s->omp && !omp_is_refused(m, omp_path, refused, sizeof(refused));
 	/* Shells are where mpirun runs; under srun ranks are started without it. */
 	if (s->batch)
-		add_family(s, m, LAUNCH_mpirun, &c->launch_env.mpirun, library);
+		add_family(s, m, LAUNCH_mpirun, &c->launch_env.mpirun, where);
 	if (s->batch && !c->launch_env.batch)
 		return;
-	add_family(s, m, LAUNCH_openmp, &c->launch_env.openmp, library);
-	add_family(s, m, LAUNCH_openmpi, &c->launch_env.openmpi, library);
+	add_family(s, m, LAUNCH_openmp, &c->launch_env.openmp, where);
+	add_family(s, m, LAUNCH_openmpi, &c->launch_env.openmpi, where);
 	/* Only there; the loader itself ignores it for setuid programs. */
 	if (s->omp) {
 		v = add(s, "LD_PRELOAD", omp_path);

@@ -115,6 +115,15 @@ static bool start_control(struct daemon *d, struct step *s)
 	return true;
 }
 
+/* Whoever decided gives cores to one at a time, and the node and the step allow of it. */
+static bool is_in_turns(const struct daemon *d, const struct step *s)
+{
+	const struct policy_ops *ops = d->decided_by ? policy_find(d->decided_by) : NULL;
+
+	return ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 &&
+	       !rotate_why_not(d);
+}
+
 /* Only where there is something to choose. */
 static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 {
@@ -176,7 +185,8 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 			!d->conf.dry_run && !start_control(d, s)) {
 			find_links(d, s, m);
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
-				topo_count_cores(d->topo, s->held ? &s->envelope : &s->coreset));
+				topo_count_cores(d->topo, s->held ? &s->envelope : &s->coreset),
+				is_in_turns(d, s));
 		}
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";

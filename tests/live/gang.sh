@@ -194,6 +194,14 @@ looks "$two" "$one" 4
 larger=$((only_one > only_two ? only_one : only_two))
 at_most $((100 * larger / (only_one + only_two))) 62 "equal turns then: larger share in percent"
 stop_steps
+
+# --- the launch environment --------------------------------------------------------------------
+in_turns=$(srun --coloc-policy=gang printenv GOMP_SPINCOUNT)
+stop_steps
+shares=$(srun --coloc-policy=fair printenv GOMP_SPINCOUNT)
+diag "spins: $in_turns in turns, $shares where steps share"
+# 50 us and 13 us, two digits of each.
+ok "who takes turns spins longer than who shares" test $((10 * in_turns)) -gt $((30 * shares))
 ok "the ledger is empty" wait_for 5 rows_are 0
 stop "$colocd_pid"
 ok "no cgroup of the tests is left" wait_for 10 no_jobs

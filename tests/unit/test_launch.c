@@ -41,7 +41,7 @@ static const char *short_spin(void)
 
 START_TEST(defaults_spin_shortly_and_name_the_envelope)
 {
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
@@ -50,17 +50,37 @@ START_TEST(defaults_spin_shortly_and_name_the_envelope)
 }
 END_TEST
 
+START_TEST(who_takes_turns_spins_longer_than_who_shares)
+{
+	char text[24];
+
+	launch_decide(&conf, &step, &msg, 8, 2, true);
+	snprintf(text, sizeof(text), "%ld", spin_count(50));
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), text);
+	ck_assert_str_ne(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
+	/* What the site wrote holds everywhere. */
+	strcpy(conf.launch_env.openmp.pair[0].value, "13us");
+	launch_decide(&conf, &step, &msg, 8, 2, true);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	/* The word is ours for this variable only. */
+	strcpy(conf.launch_env.openmp.pair[1].value, "auto");
+	launch_decide(&conf, &step, &msg, 8, 2, true);
+	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "auto");
+}
+END_TEST
+
 START_TEST(a_count_is_set_as_it_is)
 {
 	strcpy(conf.launch_env.openmp.pair[0].value, "infinite");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "infinite");
 	strcpy(conf.launch_env.openmp.pair[0].value, "0us");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "0");
 	/* Times are ours for this variable only. */
 	strcpy(conf.launch_env.openmp.pair[1].value, "200us");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "200us");
 }
 END_TEST
@@ -70,25 +90,25 @@ END_TEST
 START_TEST(waiting_is_active_where_nobody_tells_libgomp_of_its_cpus)
 {
 	step.links = LINKS_LIBGOMP;
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	step.omp = true;
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
 	/* Nobody does where the library is asked for and not to be had. */
 	strcpy(conf.launch_env.omp_library, "/nonexistent");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	/* LLVM's goes by its own. */
 	step.omp = false;
 	step.links = LINKS_LIBOMP;
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	/* What the site wrote is for all of them. */
 	strcpy(conf.launch_env.openmp.pair[2].value, "passive");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
 }
 END_TEST
@@ -99,7 +119,7 @@ START_TEST(waiting_is_never_active_without_an_end)
 		conf_defaults(&conf);
 		strcpy(conf.launch_env.openmp.pair[i].key, "OMP_MAX_ACTIVE_LEVELS");
 		strcpy(conf.launch_env.openmp.pair[i].value, "1");
-		launch_decide(&conf, &step, &msg, 8, 2);
+		launch_decide(&conf, &step, &msg, 8, 2, false);
 		ck_assert_str_eq(value_of("OMP_MAX_ACTIVE_LEVELS"), "1");
 		ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
 	}
@@ -151,7 +171,7 @@ END_TEST
 START_TEST(what_is_linked_decides)
 {
 	step.links = LINKS_LIBGOMP;
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 	ck_assert_ptr_null(value_of("KMP_BLOCKTIME"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
@@ -160,12 +180,12 @@ START_TEST(what_is_linked_decides)
 		if (strcmp(step.env[i].name, "KMP_BLOCKTIME") == 0)
 			ck_assert_str_eq(step.env[i].why, "the program links libgomp");
 	step.links = LINKS_LIBOMP | LINKS_OPENMPI;
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "1");
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
 	step.links = LINKS_MPICH;
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 }
@@ -174,17 +194,17 @@ END_TEST
 START_TEST(omp_library_is_for_those_who_ask)
 {
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	step.omp = true;
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_str_eq(value_of("LD_PRELOAD"), "/bin/sh");
 	strcpy(conf.launch_env.omp_library, "/nonexistent");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
 	msg_put(&msg, "set", "LD_PRELOAD");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
@@ -198,7 +218,7 @@ START_TEST(one_member_of_the_users_keeps_the_family_off)
 {
 	msg_put(&msg, "set", "SOME_OTHER");
 	msg_put(&msg, "set", openmp[_i]);
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	for (size_t i = 0; i < 4; i++)
 		ck_assert_ptr_null(value_of(openmp[i]));
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
@@ -211,7 +231,7 @@ END_TEST
 START_TEST(openmpi_of_the_user_leaves_openmp_on)
 {
 	msg_put(&msg, "set", "OMPI_MCA_mpi_yield_when_idle");
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 }
@@ -224,7 +244,7 @@ START_TEST(where_the_user_has_mpirun_bind_stays_his)
 {
 	step.batch = true;
 	msg_put(&msg, "set", bind_to[_i]);
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_int_eq(step.n_env, 1);
 	ck_assert_ptr_null(value_of("PRTE_MCA_bindto"));
 	ck_assert_ptr_nonnull(strstr(step.env[0].why, bind_to[_i]));
@@ -233,7 +253,7 @@ END_TEST
 
 START_TEST(ranks_under_srun_need_nothing_of_mpirun)
 {
-	launch_decide(&conf, &step, &msg, 8, 2);
+	launch_decide(&conf, &step, &msg, 8, 2, false);
 	for (int i = 0; i < step.n_env; i++)
 		ck_assert_str_ne(step.env[i].name, "PRTE_MCA_bindto");
 }
@@ -242,13 +262,13 @@ END_TEST
 START_TEST(threads_follow_the_configuration_and_the_ranks)
 {
 	step.ntasks = 2;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "4");
 	conf.launch_env.threads = THREADS_PLACEMENT;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
 	conf.launch_env.threads = THREADS_LEAVE;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_ptr_null(value_of("OMP_NUM_THREADS"));
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
 }
@@ -257,11 +277,11 @@ END_TEST
 START_TEST(threads_are_never_more_than_asked_nor_less_than_one)
 {
 	step.cpus_per_task = 3;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "3");
 	step.cpus_per_task = 0;
 	step.ntasks = 16;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
 }
 END_TEST
@@ -269,18 +289,18 @@ END_TEST
 START_TEST(batch_shells_get_only_what_mpirun_reads_unless_configured)
 {
 	step.batch = true;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_int_eq(step.n_env, 1);
 	ck_assert_str_eq(value_of("PRTE_MCA_bindto"), "none");
 	conf.launch_env.mpirun.n = 0;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_int_eq(step.n_env, 0);
 	conf_defaults(&conf);
 	conf.launch_env.batch = true;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_int_gt(step.n_env, 1);
 	conf.launch_env.enabled = false;
-	launch_decide(&conf, &step, &msg, 8, 4);
+	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_int_eq(step.n_env, 0);
 }
 END_TEST
@@ -295,6 +315,7 @@ int main(void)
 	tc = tcase_create("steps under a policy wait shortly and keep their width");
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, what_is_linked_decides);
+	tcase_add_test(tc, who_takes_turns_spins_longer_than_who_shares);
 	tcase_add_test(tc, a_count_is_set_as_it_is);
 	tcase_add_test(tc, waiting_is_active_where_nobody_tells_libgomp_of_its_cpus);
 	tcase_add_test(tc, waiting_is_never_active_without_an_end);

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "tests/unit/fstree.h"
+#include "nodesvc/spin.h"
+#include "nodesvc/turns.h"
 #include "tests/unit/lifecycle_fixture.h"
 
 START_TEST(steps_share_the_node_from_their_start)
@@ -417,6 +419,53 @@ START_TEST(task_of_another_step_is_refused)
 }
 END_TEST
 
+/* Microseconds that libgomp's threads of job @job's step are told to spin: 13, 50, or 0 others. */
+static int spins_us(uint32_t job)
+{
+	const struct step *s = jobs_find(&d.jobs, job, 0, 0);
+
+	for (int i = 0; i < s->n_env; i++)
+		if (strcmp(s->env[i].name, "GOMP_SPINCOUNT") == 0)
+			return atol(s->env[i].value) == spin_count(13)   ? 13
+			       : atol(s->env[i].value) == spin_count(50) ? 50
+									 : 0;
+	return 0;
+}
+
+START_TEST(who_takes_turns_is_told_to_spin_longer)
+{
+	struct rotate r = {.slice = -1};
+
+	run(1, "fair");
+	ck_assert_int_eq(spins_us(1), 13);
+	finish(1, 0);
+	/* No guard, no turns: those who come beside it will share its cores. */
+	run(2, "gang");
+	ck_assert_int_eq(spins_us(2), 13);
+	finish(2, 0);
+	d.rotate = &r;
+	run(3, "gang");
+	ck_assert_int_eq(spins_us(3), 50);
+	finish(3, 0);
+	run(4, "fair");
+	ck_assert_int_eq(spins_us(4), 13);
+	finish(4, 0);
+	/* It is in no rotation. */
+	start(5, 0);
+	msg_put(&in, "policy", "gang");
+	msg_put(&in, "nnodes", "2");
+	d.conf.multi_node = MULTI_NODE_INDEPENDENT;
+	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_int_eq(spins_us(5), 13);
+	finish(5, 0);
+	strcpy(r.why_not, "the freezer is away");
+	run(6, "gang");
+	ck_assert_int_eq(spins_us(6), 13);
+	finish(6, 0);
+	d.rotate = NULL;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lifecycle");
@@ -432,6 +481,7 @@ int main(void)
 	tcase_add_test(tc, repeated_message_gets_the_same_answer);
 	tcase_add_test(tc, draining_node_takes_no_new_steps);
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);
+	tcase_add_test(tc, who_takes_turns_is_told_to_spin_longer);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("one policy rules the set");
 	tcase_add_checked_fixture(tc, setup, teardown);

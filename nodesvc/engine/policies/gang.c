@@ -209,6 +209,7 @@ const struct policy_ops policy_gang = {
 	.summary = "the whole node to each job in turn, in short slices",
 	.options = "slice_ms=N high_weight=N foreground_ms=N",
 	.needs = 0,
+	.in_turns = true,
 	.on_node = true,
 	.asks = POLICY_ASKS_SLICES,
 	.create = gang_create,

@@ -208,7 +208,8 @@ static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *
 		if (strcmp(f->pair[f->n].key, "GOMP_SPINCOUNT") == 0 &&
 			is_bad_time(f->pair[f->n].value))
 			return refuse(r, line_of(key),
-				"key '%s': GOMP_SPINCOUNT: '%s' is neither a count nor 0us to %dus",
+				"key '%s': GOMP_SPINCOUNT: '%s' is neither auto nor a count nor "
+				"0us to %dus",
 				k->name, f->pair[f->n].value, SPIN_US_MAX);
 		f->n++;
 	}

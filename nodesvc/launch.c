@@ -68,8 +68,9 @@ static const char *auto_wait(bool library)
 /*
  * GOMP_SPINCOUNT=auto: how long, in microseconds. Whoever shares cores spins while others could
  * compute; 13 us is what a program that is narrowed then bears, and one alone loses by it. Where
- * jobs take turns none does; 50 us because a turn may come to an end for good (another policy, a
- * node without a freezer), and threads that spin for milliseconds then have plain sharing's speed.
+ * jobs take turns nobody waits for the core meanwhile; not longer than 50 us because turns may end
+ * (the site changes its policy, the service is killed), and threads that spin for a millisecond
+ * then have 0.07 of their speed. Measured: doc/launch-environment.md.
  */
 #define SPIN_SHARED_US   13
 #define SPIN_IN_TURNS_US 50

@@ -56,7 +56,9 @@ struct policy_ops {
 	 * what it saw before. A driver may leave out ticks between which none of that changed.
 	 */
 	bool settles;
-	bool in_turns; /* a job that runs has its cores to itself: others have theirs after it */
+	/* Each plan gives a job its cores in a slice of its own, as far as there are slices:
+	 * whoever runs has them to itself. */
+	bool in_turns;
 	bool on_node;  /* false: colocsim only (needs the truth) */
 	uint32_t asks; /* POLICY_ASKS_*; 0: coresets only */
 	/* Allocates all it will ever need (max_jobs). Errors: -EINVAL names option and value. */

@@ -119,9 +119,10 @@ static const struct {
 	{"launch_env: yes\n", "key 'launch_env': want a mapping"},
 	{"launch_env:\n  openmp: {PATH: /}\n", ":2: key 'launch_env.openmp': 'PATH' is not a var"},
 	{"launch_env:\n  openmp: {GOMP_SPINCOUNT: 13ms}\n",
-		":2: key 'launch_env.openmp': GOMP_SPINCOUNT: '13ms' is neither a count nor 0us"},
+		":2: key 'launch_env.openmp': GOMP_SPINCOUNT: '13ms' is neither auto nor a count "
+		"nor 0us"},
 	{"launch_env:\n  openmp: {KMP_BLOCKTIME: 1, GOMP_SPINCOUNT: 100001us}\n",
-		"GOMP_SPINCOUNT: '100001us' is neither a count nor 0us to 100000us"},
+		"GOMP_SPINCOUNT: '100001us' is neither auto nor a count nor 0us to 100000us"},
 	{"launch_env:\n  mpirun: {GOMP_SPINCOUNT: 5}\n",
 		":2: key 'launch_env.mpirun': 'GOMP_SPINCOUNT' is not a var"},
 	{"launch_env:\n  openmp:\n    KMP_BLOCKTIME: 1\n    GOMP_SPINCOUNT: 1\n    KMP_BLOCKTIME: "

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/fstree.h"
 #include "nodesvc/spin.h"
 #include "nodesvc/turns.h"
+#include "tests/unit/fstree.h"
 #include "tests/unit/lifecycle_fixture.h"
 
 START_TEST(steps_share_the_node_from_their_start)
@@ -419,49 +419,42 @@ START_TEST(task_of_another_step_is_refused)
 }
 END_TEST
 
-/* Microseconds that libgomp's threads of job @job's step are told to spin: 13, 50, or 0 others. */
-static int spins_us(uint32_t job)
+/*
+ * How long libgomp's threads of a step of @nodes nodes are told to spin that asks for @policy with
+ * the node to itself: 13 or 50 us, 0 otherwise.
+ */
+static int spins_us(const char *policy, const char *nodes)
 {
-	const struct step *s = jobs_find(&d.jobs, job, 0, 0);
+	const struct step *s;
+	long count = -1;
 
+	start(1, 0);
+	msg_put(&in, "policy", policy);
+	msg_put(&in, "nnodes", nodes);
+	ck_assert_str_eq(go(), "step_ok");
+	s = jobs_find(&d.jobs, 1, 0, 0);
 	for (int i = 0; i < s->n_env; i++)
 		if (strcmp(s->env[i].name, "GOMP_SPINCOUNT") == 0)
-			return atol(s->env[i].value) == spin_count(13)   ? 13
-			       : atol(s->env[i].value) == spin_count(50) ? 50
-									 : 0;
-	return 0;
+			count = atol(s->env[i].value);
+	finish(1, 0);
+	return count == spin_count(13) ? 13 : count == spin_count(50) ? 50 : 0;
 }
 
 START_TEST(who_takes_turns_is_told_to_spin_longer)
 {
 	struct rotate r = {.slice = -1};
 
-	run(1, "fair");
-	ck_assert_int_eq(spins_us(1), 13);
-	finish(1, 0);
-	/* No guard, no turns: those who come beside it will share its cores. */
-	run(2, "gang");
-	ck_assert_int_eq(spins_us(2), 13);
-	finish(2, 0);
-	d.rotate = &r;
-	run(3, "gang");
-	ck_assert_int_eq(spins_us(3), 50);
-	finish(3, 0);
-	run(4, "fair");
-	ck_assert_int_eq(spins_us(4), 13);
-	finish(4, 0);
-	/* It is in no rotation. */
-	start(5, 0);
-	msg_put(&in, "policy", "gang");
-	msg_put(&in, "nnodes", "2");
 	d.conf.multi_node = MULTI_NODE_INDEPENDENT;
-	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_int_eq(spins_us(5), 13);
-	finish(5, 0);
+	ck_assert_int_eq(spins_us("fair", "1"), 13);
+	/* No guard, no turns: those who come beside it will share its cores. */
+	ck_assert_int_eq(spins_us("gang", "1"), 13);
+	d.rotate = &r;
+	ck_assert_int_eq(spins_us("gang", "1"), 50);
+	ck_assert_int_eq(spins_us("fair", "1"), 13);
+	/* It is in no rotation. */
+	ck_assert_int_eq(spins_us("gang", "2"), 13);
 	strcpy(r.why_not, "the freezer is away");
-	run(6, "gang");
-	ck_assert_int_eq(spins_us(6), 13);
-	finish(6, 0);
+	ck_assert_int_eq(spins_us("gang", "1"), 13);
 	d.rotate = NULL;
 }
 END_TEST

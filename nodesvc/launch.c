@@ -67,13 +67,14 @@ static const char *auto_wait(bool library)
 
 /*
  * GOMP_SPINCOUNT=auto: how long, in microseconds. Whoever shares cores spins while others could
- * compute; 13 us is what a program that is narrowed then bears, and one alone loses by it. Where
- * jobs take turns nobody waits for the core meanwhile; not longer than 50 us because turns may end
- * (the site changes its policy, the service is killed), and threads that spin for a millisecond
- * then have 0.07 of their speed. Measured: doc/launch-environment.md.
+ * compute; a program that is alone wants long spins, one that is narrowed short ones, and
+ * SPIN_SHARED_US is between. Where jobs take turns nobody waits for the core meanwhile, and under
+ * libcoloc_omp threads that have too few cores do not spin at all. Not longer than 50 us there,
+ * because turns may end (the site changes its policy, the service is killed), and threads that
+ * spin for a millisecond then have 0.07 of their speed. Measured: doc/launch-environment.md.
  */
-#define SPIN_SHARED_US   13
-#define SPIN_IN_TURNS_US 50
+#define SPIN_SHARED_US 25
+#define SPIN_ALONE_US  50
 
 static bool is_auto_spin(const char *name, const char *value)
 {
@@ -124,7 +125,7 @@ static const char *value_here(
 	if (is_auto_wait(p->key, p->value))
 		return auto_wait(where.library);
 	if (is_auto_spin(p->key, p->value))
-		us = where.in_turns ? SPIN_IN_TURNS_US : SPIN_SHARED_US;
+		us = where.in_turns || where.library ? SPIN_ALONE_US : SPIN_SHARED_US;
 	if (us < 0)
 		return p->value;
 	snprintf(count, 24, "%ld", spin_count(us));

@@ -30,19 +30,19 @@ static const char *value_of(const char *name)
 	return NULL;
 }
 
-/* As many spins as take 13 us here. */
-static const char *short_spin(void)
+/* As many spins as take @us here. */
+static const char *spins(int us)
 {
 	static char text[24];
 
-	snprintf(text, sizeof(text), "%ld", spin_count(13));
+	snprintf(text, sizeof(text), "%ld", spin_count(us));
 	return text;
 }
 
 START_TEST(defaults_spin_shortly_and_name_the_envelope)
 {
 	launch_decide(&conf, &step, &msg, 8, 2, false);
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
@@ -52,21 +52,32 @@ END_TEST
 
 START_TEST(who_takes_turns_spins_longer_than_who_shares)
 {
-	char text[24];
-
 	launch_decide(&conf, &step, &msg, 8, 2, true);
-	snprintf(text, sizeof(text), "%ld", spin_count(50));
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), text);
-	ck_assert_str_ne(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(50));
+	ck_assert_str_ne(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	/* What the site wrote holds everywhere. */
 	strcpy(conf.launch_env.openmp.pair[0].value, "13us");
 	launch_decide(&conf, &step, &msg, 8, 2, true);
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(13));
 	/* The word is ours for this variable only. */
 	strcpy(conf.launch_env.openmp.pair[1].value, "auto");
 	launch_decide(&conf, &step, &msg, 8, 2, true);
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "auto");
+}
+END_TEST
+
+/* It has them spin only where each has a core. */
+START_TEST(who_gets_the_library_spins_longer_than_who_shares)
+{
+	step.omp = true;
+	strcpy(conf.launch_env.omp_library, "/bin/sh");
+	launch_decide(&conf, &step, &msg, 8, 2, false);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(50));
+	/* Nobody does where it is asked for and not to be had. */
+	strcpy(conf.launch_env.omp_library, "/nonexistent");
+	launch_decide(&conf, &step, &msg, 8, 2, false);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
 END_TEST
 
@@ -172,7 +183,7 @@ START_TEST(what_is_linked_decides)
 {
 	step.links = LINKS_LIBGOMP;
 	launch_decide(&conf, &step, &msg, 8, 2, false);
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_ptr_null(value_of("KMP_BLOCKTIME"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
@@ -207,7 +218,7 @@ START_TEST(omp_library_is_for_those_who_ask)
 	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
 END_TEST
 
@@ -233,7 +244,7 @@ START_TEST(openmpi_of_the_user_leaves_openmp_on)
 	msg_put(&msg, "set", "OMPI_MCA_mpi_yield_when_idle");
 	launch_decide(&conf, &step, &msg, 8, 2, false);
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
 END_TEST
 
@@ -270,7 +281,7 @@ START_TEST(threads_follow_the_configuration_and_the_ranks)
 	conf.launch_env.threads = THREADS_LEAVE;
 	launch_decide(&conf, &step, &msg, 8, 4, false);
 	ck_assert_ptr_null(value_of("OMP_NUM_THREADS"));
-	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), short_spin());
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
 END_TEST
 
@@ -316,6 +327,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, what_is_linked_decides);
 	tcase_add_test(tc, who_takes_turns_spins_longer_than_who_shares);
+	tcase_add_test(tc, who_gets_the_library_spins_longer_than_who_shares);
 	tcase_add_test(tc, a_count_is_set_as_it_is);
 	tcase_add_test(tc, waiting_is_active_where_nobody_tells_libgomp_of_its_cpus);
 	tcase_add_test(tc, waiting_is_never_active_without_an_end);

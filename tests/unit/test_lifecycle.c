@@ -421,7 +421,7 @@ END_TEST
 
 /*
  * How long libgomp's threads of a step of @nodes nodes are told to spin that asks for @policy with
- * the node to itself: 13 or 50 us, 0 otherwise.
+ * the node to itself: 25 or 50 us, 0 otherwise.
  */
 static int spins_us(const char *policy, const char *nodes)
 {
@@ -437,7 +437,7 @@ static int spins_us(const char *policy, const char *nodes)
 		if (strcmp(s->env[i].name, "GOMP_SPINCOUNT") == 0)
 			count = atol(s->env[i].value);
 	finish(1, 0);
-	return count == spin_count(13) ? 13 : count == spin_count(50) ? 50 : 0;
+	return count == spin_count(25) ? 25 : count == spin_count(50) ? 50 : 0;
 }
 
 START_TEST(who_takes_turns_is_told_to_spin_longer)
@@ -445,16 +445,16 @@ START_TEST(who_takes_turns_is_told_to_spin_longer)
 	struct rotate r = {.slice = -1};
 
 	d.conf.multi_node = MULTI_NODE_INDEPENDENT;
-	ck_assert_int_eq(spins_us("fair", "1"), 13);
+	ck_assert_int_eq(spins_us("fair", "1"), 25);
 	/* No guard, no turns: those who come beside it will share its cores. */
-	ck_assert_int_eq(spins_us("gang", "1"), 13);
+	ck_assert_int_eq(spins_us("gang", "1"), 25);
 	d.rotate = &r;
 	ck_assert_int_eq(spins_us("gang", "1"), 50);
-	ck_assert_int_eq(spins_us("fair", "1"), 13);
+	ck_assert_int_eq(spins_us("fair", "1"), 25);
 	/* It is in no rotation. */
-	ck_assert_int_eq(spins_us("gang", "2"), 13);
+	ck_assert_int_eq(spins_us("gang", "2"), 25);
 	strcpy(r.why_not, "the freezer is away");
-	ck_assert_int_eq(spins_us("gang", "1"), 13);
+	ck_assert_int_eq(spins_us("gang", "1"), 25);
 	d.rotate = NULL;
 }
 END_TEST

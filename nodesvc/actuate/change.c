@@ -116,7 +116,7 @@ static bool says_itself(const struct hierarchy *h)
 /* Fills @m with what ledger and kernel hold before a change; @cs is what they say originally. */
 static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 {
-	cleanup_free struct ledger_thread *rows = NULL;
+	cleanup_free struct ledger_thread *rows = NULL, *pins = NULL;
 	char text[sizeof(cs->cpus)];
 	int n = 0, rc;
 
@@ -149,6 +149,10 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 	rc = ledger_get_threads(m->a->ledger, m->path, &rows, &n, err);
 	for (int i = 0; rc == 0 && i < n; i++)
 		rc = rows_put(&m->ledger, &rows[i]);
+	if (rc == 0)
+		rc = ledger_get_pins(m->a->ledger, m->path, &pins, &n, err);
+	for (int i = 0; rc == 0 && i < n; i++)
+		rc = rows_put(&m->recorded_pins, &pins[i]);
 	return rc;
 }
 
@@ -259,7 +263,6 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 	if (cpus_read(a->root, s->job_path, &job, NULL) < 0)
 		coreset_zero(&job);
 	watch_hold(a, s, m.dir, set, &job);
-	watch_keep_pins(a, s->step_path, &m.pins);
 	masks_done(&m);
 	*ret = result;
 	return 0;

@@ -217,7 +217,9 @@ int freezer_hold(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 		h->guard_slot = guard_add(f->guard, h->file, f->w->thaw);
 		if (h->guard_slot < 0) {
 			rc = err_set(err, h->guard_slot, "%s: no room with the guard", h->dir);
-			ledger_setting_forget(f->ledger, h->dir, LEDGER_WHAT, NULL);
+			/* A row of before tells that it is frozen: nobody else would thaw it. */
+			if (!h->frozen)
+				ledger_setting_forget(f->ledger, h->dir, LEDGER_WHAT, NULL);
 		}
 	}
 	/* It was to be thawed long ago; where that fails again the guard goes on. */

@@ -34,7 +34,6 @@ struct held {
 	struct coreset set;     /* last applied */
 	struct coreset job_set; /* job level at that time */
 	int wd_step, wd_job;    /* inotify; -1 none. Two steps of a job share wd_job. */
-	struct rows pins;       /* masks that its programs chose, at the last change */
 };
 
 /* A set that a step had or was to have, where the way back failed: some of its threads may still
@@ -176,6 +175,7 @@ struct masks {
 	bool has_ranks;             /* Slurm bound the step's tasks to different parts of it */
 	struct coreset last;        /* what apply() gave the step last; else @before */
 	struct rows ledger;         /* what is in the ledger */
+	struct rows recorded_pins;  /* the same of pins, as of the last change */
 	struct rows seen;           /* every thread's mask before this change */
 	struct rows pins;           /* those of them that the program chose, displaced ones too */
 	struct proc_thread *thread; /* as listed when @seen was read */
@@ -188,7 +188,8 @@ struct masks {
 void masks_done(struct masks *m);
 /* Reads every thread's mask into @seen. */
 int masks_look(struct masks *m, struct errbuf *err);
-/* The same, and writes to the ledger what it lacks; @cs NULL when the step is there already. */
+/* The same, and writes to the ledger what it lacks, pins too, in one transaction; @cs NULL when the
+ * step is there already. */
 int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err);
 /*
  * Before the cpuset is written: ranks' threads off their shares. At any time a thread has its
@@ -291,10 +292,6 @@ void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
 void watch_drop(struct actuate *a, const char *step_path);
 /* What the step was given last; false: this daemon has not given it anything. */
 bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret);
-/* The pins of a step that is held; NULL: it is not. Its owner's until the next call. */
-const struct rows *watch_pins(const struct actuate *a, const char *step_path);
-/* Takes @pins over, if the step is held. */
-void watch_keep_pins(struct actuate *a, const char *step_path, struct rows *pins);
 /* Notes that the way back from @set failed, until watch_drop(). */
 void watch_tried(struct actuate *a, const char *step_path, const struct coreset *set);
 /* The next such set of the step after the *@at-th place, which is moved on; NULL no more. */

@@ -19,6 +19,7 @@
  * A mask that is all the cpuset has is no choice: programs read theirs and set it again (GROMACS,
  * when it has counted the CPUs). The kernel would remember it all the same, so at each change
  * whoever shows the whole cpuset is released once more, but for pins that this hides (tell_pins()).
+ * Those no reading tells any more, so they are in the ledger, for whoever comes after a crash.
  * Tasks that Slurm bound to different parts of their step are not released but given the same parts
  * of the new set (ranks.c); that mask is told from a program's own by working it out again.
  *
@@ -47,6 +48,7 @@
 void masks_done(struct masks *m)
 {
 	rows_free(&m->ledger);
+	rows_free(&m->recorded_pins);
 	rows_free(&m->seen);
 	rows_free(&m->pins);
 	free(m->thread);
@@ -242,20 +244,29 @@ static int note(const struct masks *m, const struct proc_thread *t, const struct
 	return rows_put(fresh, &row);
 }
 
+static int put_all(struct rows *to, const struct rows *from, struct errbuf *err)
+{
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && i < from->n; i++)
+		rc = rows_put(to, &from->v[i]);
+	return rc < 0 ? err_set(err, rc, "out of memory") : 0;
+}
+
+static int no_ledger(const struct masks *m, int rc, struct errbuf *err)
+{
+	return err_wrap(err, rc, "%s: left as it is, no ledger", m->path);
+}
+
 /* One transaction, then the copy in memory. */
-static int save(struct masks *m, const struct ledger_cpuset *cs, const struct rows *fresh,
-	struct errbuf *err)
+static int save(struct masks *m, const struct rows *fresh, struct errbuf *err)
 {
 	int rc;
 
-	if (!cs && !fresh->n)
+	if (!fresh->n)
 		return 0;
-	rc = ledger_add(m->a->ledger, cs, fresh->v, fresh->n, err);
-	if (rc < 0)
-		return err_wrap(err, rc, "%s: left as it is, no ledger", m->path);
-	for (int i = 0; rc == 0 && i < fresh->n; i++)
-		rc = rows_put(&m->ledger, &fresh->v[i]);
-	return rc;
+	rc = ledger_add(m->a->ledger, NULL, fresh->v, fresh->n, err);
+	return rc < 0 ? no_ledger(m, rc, err) : put_all(&m->ledger, fresh, err);
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -326,10 +337,10 @@ static void tell_ranks(struct masks *m)
 /* The pin that the kernel may still remember of a thread that shows all of the cpuset; NULL none.
  */
 static const struct ledger_thread *hidden_pin(
-	const struct masks *m, const struct rows *pins, const struct ledger_thread *seen)
+	const struct masks *m, const struct ledger_thread *seen)
 {
 	const struct ledger_thread *pin =
-		pins ? rows_find(pins, seen->tid, seen->start_ticks) : NULL;
+		rows_find(&m->recorded_pins, seen->tid, seen->start_ticks);
 
 	if (!pin || !coreset_is_equal(&seen->mask, &m->before))
 		return NULL;
@@ -343,14 +354,13 @@ static const struct ledger_thread *hidden_pin(
 /* The ledger has what Slurm set by now. */
 static int tell_pins(struct masks *m, struct errbuf *err)
 {
-	const struct rows *before = watch_pins(m->a, m->path);
 	int rc = 0;
 
 	for (int i = 0; rc == 0 && i < m->n_threads; i++) {
 		const struct ledger_thread *pin = rows_find_tid(&m->seen, m->thread[i].tid);
 
 		if (pin && !is_own_pin(m, &pin->mask, &m->before, &m->thread[i]))
-			pin = hidden_pin(m, before, pin);
+			pin = hidden_pin(m, pin);
 		if (pin)
 			rc = rows_put(&m->pins, pin);
 	}
@@ -370,15 +380,37 @@ int masks_look(struct masks *m, struct errbuf *err)
 	return rc < 0 ? rc : tell(m, err);
 }
 
+static bool are_pins_recorded(const struct masks *m)
+{
+	if (m->pins.n != m->recorded_pins.n)
+		return false;
+	for (int i = 0; i < m->pins.n; i++) {
+		const struct ledger_thread *pin = &m->pins.v[i],
+					   *was = rows_find(
+						   &m->recorded_pins, pin->tid, pin->start_ticks);
+
+		if (!was || !coreset_is_equal(&was->mask, &pin->mask))
+			return false;
+	}
+	return true;
+}
+
 int masks_record(struct masks *m, const struct ledger_cpuset *cs, struct errbuf *err)
 {
 	struct rows fresh = {.v = NULL};
 	int rc = look(m, &fresh, err);
 
+	/* Whose a mask is can be told only with the new rows in hand. */
 	if (rc == 0)
-		rc = save(m, cs, &fresh, err);
+		rc = put_all(&m->ledger, &fresh, err);
 	if (rc == 0)
 		rc = tell(m, err);
+	if (rc == 0 && (cs || fresh.n || !are_pins_recorded(m))) {
+		rc = ledger_record(
+			m->a->ledger, cs, fresh.v, fresh.n, m->path, m->pins.v, m->pins.n, err);
+		if (rc < 0)
+			no_ledger(m, rc, err);
+	}
 	rows_free(&fresh);
 	return rc;
 }
@@ -491,7 +523,7 @@ static enum verdict judge(const struct masks *m, const struct proc_thread *t,
 	}
 	/* It was no pin, and is none for having been remembered: a part that the program chose of
 	 * more CPUs, and of which it had all that the step had. */
-	if (!on_set && was && is_cut(was, mask, set))
+	if (!on_set && was && is_cut(was, mask, set) && !rows_find_tid(&m->pins, t->tid))
 		return RELEASE;
 	if (!on_set && !first && is_kept_pin(m, t, mask, set))
 		return PINNED;
@@ -533,7 +565,7 @@ static int release_round(struct masks *m, const struct coreset *set, bool first,
 	if (rc == 0)
 		rc = check_read(m, err);
 	if (rc == 0)
-		rc = save(m, NULL, &fresh, err);
+		rc = save(m, &fresh, err);
 	for (int i = 0; rc == 0 && i < n; i++) {
 		if (todo[i].verdict < REFRESH)
 			continue;

@@ -61,7 +61,6 @@ void watch_hold(struct actuate *a, const struct step_cgroup *s, const char *dir,
 			return;
 		a->held = h;
 		h += a->n_held++;
-		h->pins = (struct rows){.v = NULL};
 		h->step = *s;
 		snprintf(h->dir, sizeof(h->dir), "%s", dir);
 		h->wd_step = add_watch(a, dir);
@@ -118,27 +117,7 @@ void watch_drop(struct actuate *a, const char *step_path)
 		inotify_rm_watch(a->watch_fd, h->wd_step);
 	if (h->wd_job >= 0 && !is_watched_by_other(a, h))
 		inotify_rm_watch(a->watch_fd, h->wd_job);
-	rows_free(&h->pins);
 	*h = a->held[--a->n_held];
-}
-
-const struct rows *watch_pins(const struct actuate *a, const char *step_path)
-{
-	for (int i = 0; i < a->n_held; i++)
-		if (strcmp(a->held[i].step.step_path, step_path) == 0)
-			return &a->held[i].pins;
-	return NULL;
-}
-
-void watch_keep_pins(struct actuate *a, const char *step_path, struct rows *pins)
-{
-	struct held *h = find(a, step_path);
-
-	if (!h)
-		return;
-	rows_free(&h->pins);
-	h->pins = *pins;
-	*pins = (struct rows){.v = NULL};
 }
 
 bool watch_last(const struct actuate *a, const char *step_path, struct coreset *ret)
@@ -163,8 +142,6 @@ void watch_close(struct actuate *a)
 	if (a->watch_fd >= 0)
 		close(a->watch_fd);
 	a->watch_fd = -1;
-	for (int i = 0; i < a->n_held; i++)
-		rows_free(&a->held[i].pins);
 	free(a->held);
 	a->held = NULL;
 	a->n_held = 0;

@@ -10,7 +10,7 @@
 #include "nodesvc/record/db.h"
 
 #define LEDGER_APP_ID  0x434c4c47 /* "CLLG" */
-#define LEDGER_VERSION 2
+#define LEDGER_VERSION 3
 
 static const char SCHEMA_1[] =
 	"CREATE TABLE boot (id TEXT NOT NULL);"
@@ -25,7 +25,12 @@ static const char SCHEMA_2[] =
 	"  path TEXT NOT NULL, what TEXT NOT NULL, inode INTEGER NOT NULL, value TEXT NOT NULL,"
 	"  PRIMARY KEY (path, what)) WITHOUT ROWID;";
 
-static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1, SCHEMA_2};
+static const char SCHEMA_3[] =
+	"CREATE TABLE pin ("
+	"  path TEXT NOT NULL, tid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
+	"  mask TEXT NOT NULL, PRIMARY KEY (path, tid, start_ticks)) WITHOUT ROWID;";
+
+static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1, SCHEMA_2, SCHEMA_3};
 
 static const struct db_schema SCHEMA = {
 	.what = "ledger",
@@ -50,6 +55,10 @@ enum {
 	THREAD_GET,
 	THREAD_DEL,
 	THREAD_DEL_ALL,
+	PIN_ADD,
+	PIN_GET,
+	PIN_DEL,
+	PIN_DEL_ALL,
 	PATHS,
 	SETTING_DEL_OLD,
 	SETTING_ADD,
@@ -76,6 +85,10 @@ static const char *const SQL[N_STMTS] = {
 	[THREAD_GET] = "SELECT tid, start_ticks, mask FROM thread WHERE path = ?1 ORDER BY tid",
 	[THREAD_DEL] = "DELETE FROM thread WHERE path = ?1",
 	[THREAD_DEL_ALL] = "DELETE FROM thread",
+	[PIN_ADD] = "INSERT INTO pin (path, tid, start_ticks, mask) VALUES (?1, ?2, ?3, ?4)",
+	[PIN_GET] = "SELECT tid, start_ticks, mask FROM pin WHERE path = ?1 ORDER BY tid",
+	[PIN_DEL] = "DELETE FROM pin WHERE path = ?1",
+	[PIN_DEL_ALL] = "DELETE FROM pin",
 	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread ORDER BY 1",
 	[SETTING_DEL_OLD] = "DELETE FROM setting WHERE path = ?1 AND inode <> ?2",
 	[SETTING_ADD] = ("INSERT OR IGNORE INTO setting (path, what, inode, value) "
@@ -86,7 +99,7 @@ static const char *const SQL[N_STMTS] = {
 			 "substr(what, 1, length(?2)) = ?2"),
 	[SETTING_DEL_ALL] = "DELETE FROM setting",
 	[COUNT] = ("SELECT (SELECT count(*) FROM cpuset) + (SELECT count(*) FROM thread) + "
-		   "(SELECT count(*) FROM setting)"),
+		   "(SELECT count(*) FROM pin) + (SELECT count(*) FROM setting)"),
 };
 
 struct ledger {
@@ -133,6 +146,8 @@ static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
 	if (rc == 0)
 		rc = db_run(l->db, l->stmt[THREAD_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
+		rc = db_run(l->db, l->stmt[PIN_DEL_ALL], err, "drop rows of another boot");
+	if (rc == 0)
 		rc = db_run(l->db, l->stmt[SETTING_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
 		rc = db_run(l->db, l->stmt[BOOT_DEL], err, "drop rows of another boot");
@@ -174,6 +189,16 @@ void ledger_close(struct ledger *l)
 	free(l);
 }
 
+/* All of a cpuset but its settings. */
+static int forget(struct ledger *l, const char *path, struct errbuf *err)
+{
+	int rc = run_path(l, CPUSET_DEL, path, err);
+
+	if (rc == 0)
+		rc = run_path(l, THREAD_DEL, path, err);
+	return rc == 0 ? run_path(l, PIN_DEL, path, err) : rc;
+}
+
 static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct errbuf *err)
 {
 	struct ledger_cpuset old = {0};
@@ -181,9 +206,7 @@ static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct e
 
 	/* Another inode: that directory is gone, and with it what was its original. */
 	if (rc == 0 && old.inode != cs->inode) {
-		rc = run_path(l, CPUSET_DEL, cs->path, err);
-		if (rc == 0)
-			rc = run_path(l, THREAD_DEL, cs->path, err);
+		rc = forget(l, cs->path, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -193,9 +216,10 @@ static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct e
 	return db_run(l->db, l->stmt[CPUSET_ADD], err, "add a cpuset");
 }
 
-static int add_thread(struct ledger *l, const struct ledger_thread *t, struct errbuf *err)
+/* @stmt: THREAD_ADD or PIN_ADD. */
+static int add_mask(struct ledger *l, int stmt, const struct ledger_thread *t, struct errbuf *err)
 {
-	sqlite3_stmt *add = l->stmt[THREAD_ADD];
+	sqlite3_stmt *add = l->stmt[stmt];
 	char mask[CORESET_STR_MAX];
 
 	coreset_format(&t->mask, mask, sizeof(mask));
@@ -206,8 +230,9 @@ static int add_thread(struct ledger *l, const struct ledger_thread *t, struct er
 	return db_run(l->db, add, err, "add a thread");
 }
 
-int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
-	int n_threads, struct errbuf *err)
+int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const char *path,
+	const struct ledger_thread *pin, int n_pins, struct errbuf *err)
 {
 	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
 
@@ -216,8 +241,18 @@ int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct le
 	if (cs)
 		rc = add_cpuset(l, cs, err);
 	for (int i = 0; rc == 0 && i < n_threads; i++)
-		rc = add_thread(l, &thread[i], err);
+		rc = add_mask(l, THREAD_ADD, &thread[i], err);
+	if (rc == 0 && path)
+		rc = run_path(l, PIN_DEL, path, err);
+	for (int i = 0; rc == 0 && i < n_pins; i++)
+		rc = add_mask(l, PIN_ADD, &pin[i], err);
 	return end(l, rc, err);
+}
+
+int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
+	int n_threads, struct errbuf *err)
+{
+	return ledger_record(l, cs, thread, n_threads, NULL, NULL, 0, err);
 }
 
 int ledger_get_cpuset(
@@ -258,10 +293,11 @@ static int grow(void *items, int n, int *cap, size_t size)
 	return 0;
 }
 
-int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
-	struct errbuf *err)
+/* @stmt: THREAD_GET or PIN_GET. */
+static int get_masks(struct ledger *l, int stmt, const char *path, struct ledger_thread **ret,
+	int *ret_n, struct errbuf *err)
 {
-	sqlite3_stmt *get = l->stmt[THREAD_GET];
+	sqlite3_stmt *get = l->stmt[stmt];
 	cleanup_free struct ledger_thread *list = NULL;
 	int n = 0, cap = 0, rc, bad = 0;
 
@@ -294,6 +330,18 @@ int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread 
 	*ret = take_ptr(list);
 	*ret_n = n;
 	return 0;
+}
+
+int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err)
+{
+	return get_masks(l, THREAD_GET, path, ret, ret_n, err);
+}
+
+int ledger_get_pins(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err)
+{
+	return get_masks(l, PIN_GET, path, ret, ret_n, err);
 }
 
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
@@ -331,9 +379,7 @@ int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
 
 	if (rc < 0)
 		return rc;
-	rc = run_path(l, CPUSET_DEL, path, err);
-	if (rc == 0)
-		rc = run_path(l, THREAD_DEL, path, err);
+	rc = forget(l, path, err);
 	return end(l, rc, err);
 }
 

@@ -54,11 +54,24 @@ void ledger_close(struct ledger *l);
 int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
 	int n_threads, struct errbuf *err);
 
+/*
+ * ledger_record - the same; also, and in the same transaction, the pins of @path are these from now
+ * on (@n_pins may be 0), whatever they were. A pin is a mask that the program chose for a thread of
+ * its own while we held its step: the kernel hides it behind some cpusets, so it cannot be read
+ * again at any time.
+ */
+int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const char *path,
+	const struct ledger_thread *pin, int n_pins, struct errbuf *err);
+
 /* -ENOENT: nothing recorded for @path. */
 int ledger_get_cpuset(
 	struct ledger *l, const char *path, struct ledger_cpuset *ret, struct errbuf *err);
 /* All threads of @path, malloc'ed; *ret_n may be 0. */
 int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err);
+/* The same of its pins. */
+int ledger_get_pins(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
 	struct errbuf *err);
 /* Paths that have rows, malloc'ed array of malloc'ed strings. */
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err);

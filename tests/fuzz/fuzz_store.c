@@ -130,6 +130,8 @@ static void read_ledger(const char *path)
 		ledger_get_cpuset(l, paths[i], &cs, &err);
 		if (ledger_get_threads(l, paths[i], &t, &m, &err) == 0)
 			free(t);
+		if (ledger_get_pins(l, paths[i], &t, &m, &err) == 0)
+			free(t);
 		free(paths[i]);
 	}
 	free(paths);

@@ -105,13 +105,18 @@ START_TEST(threads_follow_the_cpuset_by_themselves)
 }
 END_TEST
 
+static void crash(void)
+{
+	actuate_close(act); /* a daemon that was killed leaves the ledger */
+	open_backend();
+}
+
 START_TEST(restore_all_after_a_crash)
 {
 	char *before = step_snapshot(top, STEP);
 
 	apply("1");
-	actuate_close(act); /* a daemon that was killed leaves the ledger */
-	open_backend();
+	crash();
 	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
 	ck_assert_int_eq(ledger_count(ledger), 0);
 	all_as(before);
@@ -128,8 +133,7 @@ START_TEST(restore_all_after_a_crash_between_cpuset_and_masks)
 	ck_assert_int_eq(step_write(top, STEP, "1"), 0);
 	for (int i = 0; i < bound0.n; i++)
 		set_mask_of(bound0.tid[i], "0-1");
-	actuate_close(act);
-	open_backend();
+	crash();
 	ck_assert_int_eq(ops->verify(act, &step, &one), 0);
 	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
 	all_as(before);
@@ -141,12 +145,54 @@ START_TEST(restore_goes_on_after_a_restart)
 	char *before = step_snapshot(top, STEP);
 
 	apply("1");
-	actuate_close(act);
-	open_backend();
+	crash();
 	apply("0");
 	all_on(&plain, "0");
 	restore();
 	all_as(before);
+}
+END_TEST
+
+/* A thread of a step that nobody touches, bound to 0 like one of ours; its mask shows what this
+ * kernel makes of the same moves. */
+static struct worker twin_bound_to_0(void)
+{
+	step_tree_mkdir(top, JOB "/step_1", "0-1");
+	return worker_start(top, JOB "/step_1", "app", "0", 1, WORKER_IDLE);
+}
+
+START_TEST(pins_of_the_program_outlive_a_crash)
+{
+	struct worker twin = twin_bound_to_0();
+
+	apply("0-1");
+	set_mask_of(plain.tid[1], "0");
+	apply("1"); /* hides it */
+	crash();
+	apply("0");
+	crash();
+	apply("0-1");
+	for (const char *const *to = (const char *const[]){"1", "0", "0-1", NULL}; *to; to++)
+		ck_assert_int_eq(step_write(top, JOB "/step_1", *to), 0);
+	ck_assert_str_eq(mask_of(plain.tid[1]), mask_of(twin.pid));
+	ck_assert_str_eq(mask_of(plain.tid[2]), "0-1");
+}
+END_TEST
+
+START_TEST(restore_after_a_crash_keeps_pins_of_the_program)
+{
+	struct worker twin = twin_bound_to_0();
+
+	apply("0-1");
+	set_mask_of(plain.tid[1], "0");
+	apply("0"); /* hides it, for it is all there is */
+	crash();
+	ck_assert_int_eq(actuate_restore_all(act, &err), 1);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	for (const char *const *to = (const char *const[]){"0", "0-1", NULL}; *to; to++)
+		ck_assert_int_eq(step_write(top, JOB "/step_1", *to), 0);
+	ck_assert_str_eq(mask_of(plain.tid[1]), mask_of(twin.pid));
+	ck_assert_str_eq(mask_of(plain.tid[2]), "0-1");
 }
 END_TEST
 
@@ -224,6 +270,8 @@ void add_restore_cases(Suite *s)
 	CASE(s, "a crash in the middle of apply is undone",
 		restore_all_after_a_crash_between_cpuset_and_masks);
 	CASE(s, "a successor takes over", restore_goes_on_after_a_restart);
+	CASE(s, "... with the program's own pins", pins_of_the_program_outlive_a_crash);
+	CASE(s, "... and restores them", restore_after_a_crash_keeps_pins_of_the_program);
 	CASE(s, "a shrunk job limits the restore", restore_takes_what_the_job_still_allows);
 	CASE(s, "what cannot be restored stays in the ledger",
 		restore_fails_and_keeps_the_ledger_when_nothing_fits);

@@ -23,6 +23,8 @@ struct ledger {
 	int n_cs;
 	struct ledger_thread *thread;
 	int n_threads;
+	struct ledger_thread *pin;
+	int n_pins;
 	struct ledger_setting *setting;
 	int n_settings;
 };
@@ -44,6 +46,7 @@ void ledger_close(struct ledger *l)
 		return;
 	free(l->cs);
 	free(l->thread);
+	free(l->pin);
 	free(l->setting);
 	free(l);
 }
@@ -65,11 +68,23 @@ static const struct ledger_cpuset *find_cpuset(const struct ledger *l, const cha
 	return NULL;
 }
 
-int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
-	int n_threads, struct errbuf *err)
+/* Drops those of @path, and says how many are left. */
+static int drop(struct ledger_thread *t, int n_threads, const char *path)
 {
+	int n = 0;
+
+	for (int i = 0; i < n_threads; i++)
+		if (strcmp(t[i].path, path) != 0)
+			t[n++] = t[i];
+	return n;
+}
+
+int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const char *path,
+	const struct ledger_thread *pin, int n_pins, struct errbuf *err)
+{
+	struct ledger_thread *t, *p;
 	struct ledger_cpuset *c;
-	struct ledger_thread *t;
 	int rc = ask_hook("add", err);
 
 	if (rc < 0)
@@ -84,15 +99,28 @@ int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct le
 	t = realloc(l->thread, (size_t)(l->n_threads + n_threads + 1) * sizeof(*t));
 	if (t)
 		l->thread = t;
-	if (!c || !t)
+	p = realloc(l->pin, (size_t)(l->n_pins + n_pins + 1) * sizeof(*p));
+	if (p)
+		l->pin = p;
+	if (!c || !t || !p)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (cs && !find_cpuset(l, cs->path))
 		l->cs[l->n_cs++] = *cs;
 	for (int i = 0; i < n_threads; i++)
 		if (!has_thread(l, &thread[i]))
 			l->thread[l->n_threads++] = thread[i];
+	if (path)
+		l->n_pins = drop(p, l->n_pins, path);
+	for (int i = 0; i < n_pins; i++)
+		p[l->n_pins++] = pin[i];
 	ledger_mem_adds++;
 	return 0;
+}
+
+int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
+	int n_threads, struct errbuf *err)
+{
+	return ledger_record(l, cs, thread, n_threads, NULL, NULL, 0, err);
 }
 
 int ledger_get_cpuset(
@@ -109,23 +137,36 @@ int ledger_get_cpuset(
 	return 0;
 }
 
-int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
-	struct errbuf *err)
+static int copy_masks(const struct ledger_thread *from, int n_from, const char *path,
+	struct ledger_thread **ret, int *ret_n, struct errbuf *err)
 {
-	struct ledger_thread *t;
-	int n = 0, rc = ask_hook("get_threads", err);
+	struct ledger_thread *t = calloc((size_t)n_from + 1, sizeof(*t));
+	int n = 0;
 
-	if (rc < 0)
-		return rc;
-	t = calloc((size_t)l->n_threads + 1, sizeof(*t));
 	if (!t)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (int i = 0; i < l->n_threads; i++)
-		if (strcmp(l->thread[i].path, path) == 0)
-			t[n++] = l->thread[i];
+	for (int i = 0; i < n_from; i++)
+		if (strcmp(from[i].path, path) == 0)
+			t[n++] = from[i];
 	*ret = t;
 	*ret_n = n;
 	return 0;
+}
+
+int ledger_get_threads(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err)
+{
+	int rc = ask_hook("get_threads", err);
+
+	return rc < 0 ? rc : copy_masks(l->thread, l->n_threads, path, ret, ret_n, err);
+}
+
+int ledger_get_pins(struct ledger *l, const char *path, struct ledger_thread **ret, int *ret_n,
+	struct errbuf *err)
+{
+	int rc = ask_hook("get_pins", err);
+
+	return rc < 0 ? rc : copy_masks(l->pin, l->n_pins, path, ret, ret_n, err);
 }
 
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
@@ -155,11 +196,8 @@ int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
 		if (strcmp(l->cs[i].path, path) != 0)
 			l->cs[n++] = l->cs[i];
 	l->n_cs = n;
-	n = 0;
-	for (int i = 0; i < l->n_threads; i++)
-		if (strcmp(l->thread[i].path, path) != 0)
-			l->thread[n++] = l->thread[i];
-	l->n_threads = n;
+	l->n_threads = drop(l->thread, l->n_threads, path);
+	l->n_pins = drop(l->pin, l->n_pins, path);
 	return 0;
 }
 
@@ -170,6 +208,10 @@ static bool is_about(const struct ledger_setting *v, const char *path, const cha
 
 int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, struct errbuf *err)
 {
+	int rc = ask_hook("setting_add", err);
+
+	if (rc < 0)
+		return rc;
 	if (ledger_mem_adds_left == 0)
 		return err_set(err, -EIO, "the disk is on fire");
 	if (ledger_mem_adds_left > 0)
@@ -195,9 +237,12 @@ int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, 
 int ledger_settings(struct ledger *l, const char *path, const char *what,
 	struct ledger_setting **ret, int *ret_n, struct errbuf *err)
 {
-	struct ledger_setting *v = calloc((size_t)l->n_settings + 1, sizeof(*v));
-	int n = 0;
+	int n = 0, rc = ask_hook("settings", err);
+	struct ledger_setting *v;
 
+	if (rc < 0)
+		return rc;
+	v = calloc((size_t)l->n_settings + 1, sizeof(*v));
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < l->n_settings; i++)
@@ -210,9 +255,10 @@ int ledger_settings(struct ledger *l, const char *path, const char *what,
 
 int ledger_setting_forget(struct ledger *l, const char *path, const char *what, struct errbuf *err)
 {
-	int n = 0;
+	int n = 0, rc = ask_hook("setting_forget", err);
 
-	(void)err;
+	if (rc < 0)
+		return rc;
 	for (int i = 0; i < l->n_settings; i++)
 		if (!is_about(&l->setting[i], path, what))
 			l->setting[n++] = l->setting[i];
@@ -222,5 +268,5 @@ int ledger_setting_forget(struct ledger *l, const char *path, const char *what, 
 
 int ledger_count(struct ledger *l)
 {
-	return l->n_cs + l->n_threads + l->n_settings;
+	return l->n_cs + l->n_threads + l->n_pins + l->n_settings;
 }

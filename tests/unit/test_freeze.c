@@ -353,6 +353,38 @@ START_TEST(guard_goes_on_where_a_thaw_fails)
 }
 END_TEST
 
+static int refuse_to_forget(const char *what)
+{
+	return strcmp(what, "setting_forget") == 0 ? -EIO : 0;
+}
+
+START_TEST(slot_is_freed_where_only_the_ledger_fails)
+{
+	take();
+	freeze();
+	ledger_mem_hook = refuse_to_forget;
+	ck_assert_int_eq(freezer_drop(freezer, hold, &err), -EIO);
+	ledger_mem_hook = NULL;
+	ck_assert(!is_frozen());
+	ck_assert_int_eq(n_rows(), 1);
+	ck_assert_int_eq(n_free_slots(), 8);
+}
+END_TEST
+
+START_TEST(freeze_without_room_for_it_stays_in_the_ledger)
+{
+	take();
+	freeze();
+	for (int i = 0; i < 7; i++)
+		ck_assert_int_ge(guard_add(guard, file(), thawed_text()), 0);
+	ck_assert_int_eq(freezer_hold(freezer, 70, &step, &hold, &err), -ENOSPC);
+	ck_assert(is_frozen());
+	ck_assert_int_eq(n_rows(), 1);
+	ck_assert_int_eq(freezer_restore_all(freezer, &err), 1);
+	ck_assert(!is_frozen());
+}
+END_TEST
+
 START_TEST(guard_survives_what_ends_daemons)
 {
 	kill(guard_pid(guard), SIGTERM);
@@ -488,6 +520,8 @@ int main(void)
 		tcase_add_test(tc, killed_guard_ends_nobody_who_freezes);
 		tcase_add_test(tc, guard_hears_of_an_earlier_limit);
 		tcase_add_test(tc, guard_goes_on_where_a_thaw_fails);
+		tcase_add_test(tc, slot_is_freed_where_only_the_ledger_fails);
+		tcase_add_test(tc, freeze_without_room_for_it_stays_in_the_ledger);
 		tcase_add_test(tc, guard_survives_what_ends_daemons);
 		suite_add_tcase(s, tc);
 		snprintf(title[n], sizeof(title[n]), "%sSlurm's own freeze is Slurm's", names[i]);

@@ -77,6 +77,55 @@ START_TEST(add_cpuset_and_threads_reads_back)
 }
 END_TEST
 
+static int count_pins(const char *path, char *first, size_t size)
+{
+	struct ledger_thread *pin = NULL;
+	int n = -1;
+
+	ck_assert_int_eq(ledger_get_pins(ledger, path, &pin, &n, &err), 0);
+	if (n > 0)
+		coreset_format(&pin[0].mask, first, size);
+	free(pin);
+	return n;
+}
+
+static void record_pins(const char *path, const char *mask, int n)
+{
+	struct ledger_thread pin[2] = {thread(path, 100, 5, mask), thread(path, 101, 6, mask)};
+
+	ck_assert_int_eq(ledger_record(ledger, NULL, NULL, 0, path, pin, n, &err), 0);
+}
+
+START_TEST(pins_are_replaced_and_go_with_their_cpuset)
+{
+	struct ledger_cpuset namesake = cpuset(STEP, 2, "1");
+	char text[CORESET_STR_MAX] = "";
+
+	add(ledger, 1, "0-3", "0-3");
+	record_pins(STEP, "0", 2);
+	record_pins("other", "2", 1);
+	record_pins(STEP, "1", 1);
+	ck_assert_int_eq(ledger_count(ledger), 3 + 2);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 1);
+	ck_assert_str_eq(text, "1");
+	add(ledger, 1, "0-3", "0-3"); /* without pins: they stay */
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 1);
+	record_pins(STEP, "1", 0);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 0);
+	record_pins(STEP, "1", 2);
+	ck_assert_int_eq(ledger_add(ledger, &namesake, NULL, 0, &err), 0);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 0);
+	record_pins(STEP, "1", 2);
+	ck_assert_int_eq(ledger_forget(ledger, STEP, &err), 0);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 0);
+	ck_assert_int_eq(count_pins("other", text, sizeof(text)), 1);
+	ck_assert_str_eq(text, "2");
+	ledger_close(ledger);
+	ck_assert_int_eq(ledger_open(&ledger, tmpdir_path(&tmp, "ledger.db"), "boot-2", &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
 START_TEST(add_threads_without_cpuset_lists_their_path)
 {
 	struct ledger_thread t = thread("a/b", 7, 1, "0");
@@ -296,7 +345,37 @@ START_TEST(newer_schema_is_refused)
 	ledger = NULL;
 	sql("ledger.db", "PRAGMA user_version = 7");
 	assert_refused("ledger.db", -EPROTONOSUPPORT,
-		"ledger schema 7 is newer than this program's 2: a newer Coloc wrote it");
+		"ledger schema 7 is newer than this program's 3: a newer Coloc wrote it");
+}
+END_TEST
+
+START_TEST(mask_that_is_none_is_named)
+{
+	struct ledger_thread *t = NULL;
+	int n = -1;
+
+	add(ledger, 1, "0-3", "0-3");
+	sql("ledger.db", "UPDATE thread SET mask = '0-x' WHERE tid = 101");
+	ck_assert_int_eq(ledger_get_threads(ledger, STEP, &t, &n, &err), -EINVAL);
+	ck_assert_str_eq(err.text, "ledger: mask of thread 101: '0-x' is not a list of CPUs");
+	ck_assert_ptr_null(t);
+	ck_assert_int_eq(n, -1);
+	ck_assert_int_eq(ledger_count(ledger), 3);
+}
+END_TEST
+
+START_TEST(older_schema_keeps_its_rows)
+{
+	char text[CORESET_STR_MAX] = "";
+
+	add(ledger, 1, "0-3", "0-3");
+	ledger_close(ledger);
+	ledger = NULL;
+	sql("ledger.db", "DROP TABLE pin; PRAGMA user_version = 2");
+	ck_assert_int_eq(ledger_open(&ledger, tmpdir_path(&tmp, "ledger.db"), "boot-1", &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 3);
+	record_pins(STEP, "0", 1);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 1);
 }
 END_TEST
 
@@ -350,14 +429,17 @@ int main(void)
 	TCASE(s, "the first original wins", second_original_is_ignored,
 		reused_tid_is_another_thread, namesake_with_another_inode_replaces);
 	TCASE(s, "forget removes one path only", forget_removes_one_path_only);
+	TCASE(s, "a program's pins are those of the last change",
+		pins_are_replaced_and_go_with_their_cpuset);
+	TCASE(s, "a ledger of an older Coloc is taken over", older_schema_keeps_its_rows);
 	TCASE(s, "what was added is committed", commit_is_seen_by_a_second_connection,
 		locked_database_is_busy_and_nothing_is_written);
 	TCASE(s, "another boot drops all rows", another_boot_drops_all_rows);
 	TCASE(s, "a new file is root's alone", new_file_is_private);
 	TCASE(s, "a file that is not ours is refused by name and kept",
 		missing_directory_is_refused, text_file_is_refused_and_kept,
-		damaged_page_is_refused, foreign_database_is_refused, newer_schema_is_refused,
-		directory_as_file_is_refused);
+		damaged_page_is_refused, mask_that_is_none_is_named, foreign_database_is_refused,
+		newer_schema_is_refused, directory_as_file_is_refused);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

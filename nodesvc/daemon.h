@@ -128,6 +128,7 @@ struct daemon {
 	struct loop_source *orphans; /* adopt.c; NULL until first needed */
 	struct loop_source *retain;  /* store.c */
 	long retained;               /* steps dropped by the present run of slices */
+	bool retaining;              /* asked for a run of slices that is not over yet */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;

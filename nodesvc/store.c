@@ -178,6 +178,7 @@ static void on_retain(void *arg)
 		log_info("dropped %ld steps (keep_days %d, store_limit_mib %d)", d->retained,
 			d->conf.keep_days, d->conf.store_limit_mib);
 	d->retained = 0;
+	d->retaining = false;
 	loop_set_timer(d->retain, DAY_MS, DAY_MS);
 }
 
@@ -193,6 +194,7 @@ int store_retain_open(struct daemon *d, struct errbuf *err)
 
 void store_retain_now(struct daemon *d)
 {
+	d->retaining = true;
 	loop_set_timer(d->retain, 1, DAY_MS);
 }
 

@@ -10,8 +10,8 @@
 
 #define CARRY_VERSION 1
 
-/* TEXT_OR_NONE: older daemons had none. */
-enum kind { DOUBLE, INT, INT64, BOOL, TEXT, TEXT_OR_NONE };
+/* _OR_NONE: older daemons had none. */
+enum kind { DOUBLE, INT, INT64, BOOL, BOOL_OR_NONE, TEXT, TEXT_OR_NONE };
 
 struct field {
 	const char *key;
@@ -54,6 +54,7 @@ static const struct field FIELDS[] = {
 	FIELD("history", TEXT, history),
 	FIELD("partners", TEXT, partners),
 	FIELD("guard", TEXT_OR_NONE, guard),
+	FIELD("short_spins", BOOL_OR_NONE, short_spins),
 };
 #define N_FIELDS (sizeof(FIELDS) / sizeof(FIELDS[0]))
 
@@ -84,6 +85,7 @@ static void save_field(const struct field *f, const struct step *s, struct msg *
 		msg_putf(m, f->key, "%lld", (long long)*(const int64_t *)at);
 		return;
 	case BOOL:
+	case BOOL_OR_NONE:
 		msg_putf(m, f->key, "%d", *(const bool *)at);
 		return;
 	case TEXT:
@@ -134,7 +136,7 @@ static int load_field(
 	double real;
 	char *end;
 
-	if (!text && f->kind == TEXT_OR_NONE)
+	if (!text && (f->kind == TEXT_OR_NONE || f->kind == BOOL_OR_NONE))
 		return 0;
 	if (!text)
 		return bad(f->key, text, err);

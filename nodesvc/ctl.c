@@ -154,6 +154,8 @@ static int do_release(struct request *r)
 		return err_set(
 			r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
 	/* What an earlier end could not put back is tried again. */
+	if (!id && idlepoll_clear(r->d) < 0)
+		rc = err_set(r->err, -EIO, "%s", r->d->last_error);
 	if (!id && idle_restore_all(r->d->actuate, r->err) < 0)
 		rc = -EIO;
 	if (!id && actuate_restore_all(r->d->actuate, r->err) < 0)

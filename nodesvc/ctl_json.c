@@ -470,7 +470,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
 	struct json_object *events = events_json(&d->conf);
-	char host[64] = "";
+	char host[64] = "", idle[256];
 	int tasks = 0;
 
 	gethostname(host, sizeof(host) - 1);
@@ -501,6 +501,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
 	ADD(o, "resctrl", resctrl_json(d));
 	ADD(o, "memory", json_object_new_string(memory_says(d)));
+	ADD(o, "idle", json_object_new_string(idlepoll_says(d, idle, sizeof(idle))));
 	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
 	ADD(sig, "report", report_lines(d->counters.report));
 	ADD(o, "signals", sig);

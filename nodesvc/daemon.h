@@ -11,6 +11,7 @@
 #include "nodesvc/conf.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
+#include "nodesvc/idlepoll.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
@@ -75,6 +76,7 @@ struct daemon {
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
 	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
+	struct idlepoll idlepoll;      /* CPUs that poll under short spins */
 	struct linkage *linkage;       /* NULL: nothing is known of executables */
 	struct jobs jobs;
 
@@ -294,9 +296,14 @@ int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, 
 void attach_update(struct daemon *d, struct step *s);
 void attach_beat(struct daemon *d, int64_t now_ns);
 
-/* launch.c: the launch environment of a step; @in_turns: nobody runs beside it on its cores */
+/* launch.c: the launch environment of a step, which hangs on what is around it */
+enum launch_around {
+	LAUNCH_SHARES,   /* others may run beside it on its cores */
+	LAUNCH_POLLED,   /* the same, and idle CPUs poll (idlepoll.h) */
+	LAUNCH_IN_TURNS, /* nobody does: who shares its cores is frozen meanwhile */
+};
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
-	int placed_cores, bool in_turns);
+	int placed_cores, enum launch_around around);
 
 /* ctl.c: what colocctl asks; appends to @ret_json (malloc'ed), 0 or 1 as exit status */
 int ctl_run(

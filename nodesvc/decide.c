@@ -552,6 +552,7 @@ void decide_tick(void *daemon)
 	memory_tick(d, now_ns);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
+	idlepoll_update(d);
 	trial_consider(d, now_ns);
 	work_note(&d->work.ticks, ipc_now_ns() - now_ns);
 }

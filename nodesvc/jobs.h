@@ -153,7 +153,8 @@ struct step {
 	size_t message_len;
 	bool flushing, flushed_kept; /* account.c: as they were before this tick's writing */
 	int64_t flushed_row_id;
-	bool was_placed; /* adopted with a placement of ours */
+	bool was_placed;  /* adopted with a placement of ours */
+	bool short_spins; /* launch.c: fit for CPUs that poll */
 
 	struct utilization *util;
 	struct counters *counters;

@@ -67,25 +67,39 @@ static const char *auto_wait(bool library)
 
 /*
  * GOMP_SPINCOUNT=auto: how long, in microseconds. Whoever shares cores spins while others could
- * compute; a program that is alone wants long spins, one that is narrowed short ones, and
- * SPIN_SHARED_US is between. Where jobs take turns nobody waits for the core meanwhile, and under
- * libcoloc_omp threads that have too few cores do not spin at all. Not longer than 50 us there,
- * because turns may end (the site changes its policy, the service is killed), and threads that
- * spin for a millisecond then have 0.07 of their speed. Measured: doc/launch-environment.md.
+ * compute; a program that is alone wants long spins, for it pays for each sleep what it takes to
+ * wake a CPU. SPIN_SHARED_US is between. Where CPUs poll a sleep costs little, and short spins do
+ * for both. Where jobs take turns nobody waits for the core meanwhile, and under libcoloc_omp
+ * threads that have too few cores do not spin at all. Not longer than 50 us there, because turns
+ * may end (the site changes its policy, the service is killed), and threads that spin for a
+ * millisecond then have 0.07 of their speed. Measured: doc/launch-environment.md.
  */
+#define SPIN_POLLED_US 6
 #define SPIN_SHARED_US 25
 #define SPIN_ALONE_US  50
 
+static bool is_spin(const char *name)
+{
+	return strcmp(name, "GOMP_SPINCOUNT") == 0;
+}
+
 static bool is_auto_spin(const char *name, const char *value)
 {
-	return strcmp(name, "GOMP_SPINCOUNT") == 0 && strcmp(value, "auto") == 0;
+	return is_spin(name) && strcmp(value, "auto") == 0;
 }
 
 /* What hangs on the step, not only on the node. */
 struct situation {
-	bool library;  /* libcoloc_omp is preloaded */
-	bool in_turns; /* nobody runs beside it on its cores */
+	bool library; /* libcoloc_omp is preloaded */
+	enum launch_around around;
 };
+
+static int auto_spin_us(struct situation where)
+{
+	if (where.library || where.around == LAUNCH_IN_TURNS)
+		return SPIN_ALONE_US;
+	return where.around == LAUNCH_POLLED ? SPIN_POLLED_US : SPIN_SHARED_US;
+}
 
 /* Without a count, active threads spin for minutes. */
 static bool has_spin_counts(const struct conf_family *f)
@@ -120,12 +134,12 @@ static void say_linked(const struct step *s, struct launch_var *v)
 static const char *value_here(
 	const struct conf_pair *p, struct situation where, char count[static 24])
 {
-	int us = strcmp(p->key, "GOMP_SPINCOUNT") == 0 ? spin_us(p->value) : -1;
+	int us = is_spin(p->key) ? spin_us(p->value) : -1;
 
 	if (is_auto_wait(p->key, p->value))
 		return auto_wait(where.library);
 	if (is_auto_spin(p->key, p->value))
-		us = where.in_turns || where.library ? SPIN_ALONE_US : SPIN_SHARED_US;
+		us = auto_spin_us(where);
 	if (us < 0)
 		return p->value;
 	snprintf(count, 24, "%ld", spin_count(us));
@@ -148,6 +162,8 @@ static void add_family(struct step *s, const struct msg *m, enum launch_family f
 			say_linked(s, v);
 		else if (is_auto_wait(p->key, p->value) && !where.library && !has_spin_counts(f))
 			snprintf(v->why, sizeof(v->why), "nothing beside it limits the spinning");
+		else if (is_spin(p->key))
+			s->short_spins = where.around == LAUNCH_POLLED && !where.library;
 	}
 }
 
@@ -169,7 +185,7 @@ static bool omp_is_refused(const struct msg *m, const char *path, char *ret, siz
 }
 
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
-	int placed_cores, bool in_turns)
+	int placed_cores, enum launch_around around)
 {
 	int ranks = s->ntasks > 0 ? s->ntasks : 1;
 	int threads = c->launch_env.threads == THREADS_PLACEMENT ? placed_cores : envelope_cores;
@@ -179,10 +195,11 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 				       : c->launch_env.omp_library;
 	struct launch_var *v;
 	char text[16], refused[sizeof(v->why)];
-	struct situation where = {.in_turns = in_turns};
+	struct situation where = {.around = around};
 
 	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	s->n_env = 0;
+	s->short_spins = false;
 	if (!c->launch_env.enabled)
 		return;
 	where.library = s->omp && !omp_is_refused(m, omp_path, refused, sizeof(refused));

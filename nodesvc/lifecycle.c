@@ -115,13 +115,16 @@ static bool start_control(struct daemon *d, struct step *s)
 	return true;
 }
 
-/* Whoever decided gives cores to one at a time, and the node and the step allow of it. */
-static bool is_in_turns(const struct daemon *d, const struct step *s)
+static enum launch_around around(const struct daemon *d, const struct step *s)
 {
 	const struct policy_ops *ops = d->decided_by ? policy_find(d->decided_by) : NULL;
 
-	return ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 &&
-	       !rotate_why_not(d);
+	/* Whoever decided gives cores to one at a time, and the node and the step allow of it. */
+	if (ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 && !rotate_why_not(d))
+		return LAUNCH_IN_TURNS;
+	/* CPUs poll for nobody who may not wait that way: a script, or what is not known. */
+	return idlepoll_is_on(d) && !s->held && (s->links & LINKS_LIBGOMP) ? LAUNCH_POLLED
+									   : LAUNCH_SHARES;
 }
 
 /* Only where there is something to choose. */
@@ -186,7 +189,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 			find_links(d, s, m);
 			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
 				topo_count_cores(d->topo, s->held ? &s->envelope : &s->coreset),
-				is_in_turns(d, s));
+				around(d, s));
 		}
 		if (s->n_env && !s->track.launch)
 			s->track.launch = "lever";
@@ -351,6 +354,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	if (final_state(s) == STEP_COMPLETED)
 		d->has_task_done = ptable_note(d, s, &d->task_done);
 	jobs_remove(&d->jobs, s);
+	idlepoll_update(d);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);
 }

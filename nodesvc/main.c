@@ -173,6 +173,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	memory_open(d);
 	ways_open(d);
+	idlepoll_open(d);
 	adopt_all(d);
 	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
 		(rc = metrics_open(d, err)) < 0)
@@ -203,6 +204,7 @@ static void daemon_close(struct daemon *d)
 	threads_close(d);
 	memory_close(d);
 	ways_close(d);
+	idlepoll_close(d);
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)

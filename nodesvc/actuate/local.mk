@@ -26,6 +26,7 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/v1_below.c nodesvc/actuate/v1_out.c \
 	nodesvc/actuate/v2.c nodesvc/actuate/v2.h \
 	nodesvc/actuate/v2_job.c \
+	nodesvc/actuate/wakeup.c nodesvc/actuate/wakeup.h \
 	nodesvc/actuate/watch.c
 # End of libactuate_la_SOURCES
 include tests/unit/actuate.mk

@@ -37,6 +37,8 @@ static void show(struct json_object *o)
 		show_line(stdout, "Memory", "%s", show_text(o, "memory"));
 	if (*show_text(o, "resctrl"))
 		show_line(stdout, "Resctrl", "%s", show_text(o, "resctrl"));
+	if (*show_text(o, "idle"))
+		show_line(stdout, "Idle CPUs", "%s", show_text(o, "idle"));
 	show_line(stdout, "Now", "%s steps, %s tasks; originals in the ledger: %s",
 		show_text(o, "steps"), show_text(o, "tasks"), show_text(o, "ledger_rows"));
 	show_line(stdout, "So far", "%s decisions, %s rebinds", show_text(o, "decisions"),

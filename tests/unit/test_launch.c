@@ -41,7 +41,7 @@ static const char *spins(int us)
 
 START_TEST(defaults_spin_shortly_and_name_the_envelope)
 {
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
@@ -52,18 +52,53 @@ END_TEST
 
 START_TEST(who_takes_turns_spins_longer_than_who_shares)
 {
-	launch_decide(&conf, &step, &msg, 8, 2, true);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_IN_TURNS);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(50));
 	ck_assert_str_ne(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	/* What the site wrote holds everywhere. */
 	strcpy(conf.launch_env.openmp.pair[0].value, "13us");
-	launch_decide(&conf, &step, &msg, 8, 2, true);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_IN_TURNS);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(13));
 	/* The word is ours for this variable only. */
 	strcpy(conf.launch_env.openmp.pair[1].value, "auto");
-	launch_decide(&conf, &step, &msg, 8, 2, true);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_IN_TURNS);
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "auto");
+}
+END_TEST
+
+/* A sleep costs little there, whoever has the core. */
+START_TEST(short_spins_do_where_idle_cpus_poll)
+{
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_POLLED);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(6));
+	ck_assert(step.short_spins);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
+	ck_assert(!step.short_spins);
+	/* The site's own time; CPUs poll for it as well. */
+	strcpy(conf.launch_env.openmp.pair[0].value, "13us");
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_POLLED);
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(13));
+	ck_assert(step.short_spins);
+}
+END_TEST
+
+START_TEST(nobody_counts_on_polling_cpus_whose_spins_are_not_ours)
+{
+	switch (_i) {
+	case 0: /* the user's */
+		msg_put(&msg, "set", "GOMP_SPINCOUNT");
+		break;
+	case 1: /* another runtime */
+		step.links = LINKS_LIBOMP;
+		break;
+	case 2: /* nobody spins who has no core */
+		step.omp = true;
+		strcpy(conf.launch_env.omp_library, "/bin/sh");
+		break;
+	}
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_POLLED);
+	ck_assert(!step.short_spins);
 }
 END_TEST
 
@@ -72,11 +107,11 @@ START_TEST(who_gets_the_library_spins_longer_than_who_shares)
 {
 	step.omp = true;
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(50));
 	/* Nobody does where it is asked for and not to be had. */
 	strcpy(conf.launch_env.omp_library, "/nonexistent");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
 END_TEST
@@ -84,14 +119,14 @@ END_TEST
 START_TEST(a_count_is_set_as_it_is)
 {
 	strcpy(conf.launch_env.openmp.pair[0].value, "infinite");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "infinite");
 	strcpy(conf.launch_env.openmp.pair[0].value, "0us");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "0");
 	/* Times are ours for this variable only. */
 	strcpy(conf.launch_env.openmp.pair[1].value, "200us");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "200us");
 }
 END_TEST
@@ -101,25 +136,25 @@ END_TEST
 START_TEST(waiting_is_active_where_nobody_tells_libgomp_of_its_cpus)
 {
 	step.links = LINKS_LIBGOMP;
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	step.omp = true;
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
 	/* Nobody does where the library is asked for and not to be had. */
 	strcpy(conf.launch_env.omp_library, "/nonexistent");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	/* LLVM's goes by its own. */
 	step.omp = false;
 	step.links = LINKS_LIBOMP;
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
 	/* What the site wrote is for all of them. */
 	strcpy(conf.launch_env.openmp.pair[2].value, "passive");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "passive");
 }
 END_TEST
@@ -130,7 +165,7 @@ START_TEST(waiting_is_never_active_without_an_end)
 		conf_defaults(&conf);
 		strcpy(conf.launch_env.openmp.pair[i].key, "OMP_MAX_ACTIVE_LEVELS");
 		strcpy(conf.launch_env.openmp.pair[i].value, "1");
-		launch_decide(&conf, &step, &msg, 8, 2, false);
+		launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 		ck_assert_str_eq(value_of("OMP_MAX_ACTIVE_LEVELS"), "1");
 		ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
 	}
@@ -182,7 +217,7 @@ END_TEST
 START_TEST(what_is_linked_decides)
 {
 	step.links = LINKS_LIBGOMP;
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_ptr_null(value_of("KMP_BLOCKTIME"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
@@ -191,12 +226,12 @@ START_TEST(what_is_linked_decides)
 		if (strcmp(step.env[i].name, "KMP_BLOCKTIME") == 0)
 			ck_assert_str_eq(step.env[i].why, "the program links libgomp");
 	step.links = LINKS_LIBOMP | LINKS_OPENMPI;
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "1");
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
 	step.links = LINKS_MPICH;
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 }
@@ -205,17 +240,17 @@ END_TEST
 START_TEST(omp_library_is_for_those_who_ask)
 {
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	step.omp = true;
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("LD_PRELOAD"), "/bin/sh");
 	strcpy(conf.launch_env.omp_library, "/nonexistent");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	strcpy(conf.launch_env.omp_library, "/bin/sh");
 	msg_put(&msg, "set", "LD_PRELOAD");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("LD_PRELOAD"));
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
@@ -229,7 +264,7 @@ START_TEST(one_member_of_the_users_keeps_the_family_off)
 {
 	msg_put(&msg, "set", "SOME_OTHER");
 	msg_put(&msg, "set", openmp[_i]);
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	for (size_t i = 0; i < 4; i++)
 		ck_assert_ptr_null(value_of(openmp[i]));
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
@@ -242,7 +277,7 @@ END_TEST
 START_TEST(openmpi_of_the_user_leaves_openmp_on)
 {
 	msg_put(&msg, "set", "OMPI_MCA_mpi_yield_when_idle");
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
@@ -255,7 +290,7 @@ START_TEST(where_the_user_has_mpirun_bind_stays_his)
 {
 	step.batch = true;
 	msg_put(&msg, "set", bind_to[_i]);
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_int_eq(step.n_env, 1);
 	ck_assert_ptr_null(value_of("PRTE_MCA_bindto"));
 	ck_assert_ptr_nonnull(strstr(step.env[0].why, bind_to[_i]));
@@ -264,7 +299,7 @@ END_TEST
 
 START_TEST(ranks_under_srun_need_nothing_of_mpirun)
 {
-	launch_decide(&conf, &step, &msg, 8, 2, false);
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	for (int i = 0; i < step.n_env; i++)
 		ck_assert_str_ne(step.env[i].name, "PRTE_MCA_bindto");
 }
@@ -273,13 +308,13 @@ END_TEST
 START_TEST(threads_follow_the_configuration_and_the_ranks)
 {
 	step.ntasks = 2;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "4");
 	conf.launch_env.threads = THREADS_PLACEMENT;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
 	conf.launch_env.threads = THREADS_LEAVE;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("OMP_NUM_THREADS"));
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 }
@@ -288,11 +323,11 @@ END_TEST
 START_TEST(threads_are_never_more_than_asked_nor_less_than_one)
 {
 	step.cpus_per_task = 3;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "3");
 	step.cpus_per_task = 0;
 	step.ntasks = 16;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
 }
 END_TEST
@@ -300,18 +335,18 @@ END_TEST
 START_TEST(batch_shells_get_only_what_mpirun_reads_unless_configured)
 {
 	step.batch = true;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_int_eq(step.n_env, 1);
 	ck_assert_str_eq(value_of("PRTE_MCA_bindto"), "none");
 	conf.launch_env.mpirun.n = 0;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_int_eq(step.n_env, 0);
 	conf_defaults(&conf);
 	conf.launch_env.batch = true;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_int_gt(step.n_env, 1);
 	conf.launch_env.enabled = false;
-	launch_decide(&conf, &step, &msg, 8, 4, false);
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
 	ck_assert_int_eq(step.n_env, 0);
 }
 END_TEST
@@ -328,6 +363,8 @@ int main(void)
 	tcase_add_test(tc, what_is_linked_decides);
 	tcase_add_test(tc, who_takes_turns_spins_longer_than_who_shares);
 	tcase_add_test(tc, who_gets_the_library_spins_longer_than_who_shares);
+	tcase_add_test(tc, short_spins_do_where_idle_cpus_poll);
+	tcase_add_loop_test(tc, nobody_counts_on_polling_cpus_whose_spins_are_not_ours, 0, 3);
 	tcase_add_test(tc, a_count_is_set_as_it_is);
 	tcase_add_test(tc, waiting_is_active_where_nobody_tells_libgomp_of_its_cpus);
 	tcase_add_test(tc, waiting_is_never_active_without_an_end);

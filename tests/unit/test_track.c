@@ -349,6 +349,7 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	a->n_alive--;
 	strcpy(a->history, "0-1;0");
 	a->rebinds = 1;
+	a->short_spins = true;
 	a->track.launch = "control";
 	for (int i = 0; i < 20; i++, pass())
 		interval(a, 10, 0.98);
@@ -373,6 +374,7 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	ck_assert_str_eq(a->history, "0-1;0");
 	ck_assert(a->task[1].ended && a->task[1].status == 256 && a->n_alive == 2);
 	ck_assert(!a->exit_unknown);
+	ck_assert(a->short_spins);
 	ck_assert(f.gap_ns >= 3000000000 && f.gap_from_ns && f.gap_to_ns > f.gap_from_ns);
 	/* It has: the gap is over, and stays told. */
 	a->pages->report->slot[0].pid = 100;

@@ -40,7 +40,7 @@ enum conf_multi_node { MULTI_NODE_ENVELOPE, MULTI_NODE_INDEPENDENT };
 enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
 enum conf_detector { DETECTOR_WIDTH, DETECTOR_PAPER };
 enum conf_memory { MEMORY_STAY, MEMORY_FOLLOW };
-enum conf_idle { IDLE_AUTO, IDLE_POLL, IDLE_LEAVE };
+enum conf_idle { IDLE_POLL, IDLE_LEAVE };
 enum conf_threads { THREADS_ENVELOPE, THREADS_PLACEMENT, THREADS_LEAVE };
 
 struct conf {
@@ -86,7 +86,7 @@ struct conf {
 	struct {
 		bool enabled, batch;
 		enum conf_threads threads;
-		enum conf_idle idle;   /* of CPUs whose steps spin for a moment only */
+		enum conf_idle idle;   /* of CPUs, while steps spin for a moment only */
 		char omp_library[128]; /* "auto": where it is installed; as a launch_var's value */
 		struct conf_family openmp, openmpi, mpirun;
 	} launch_env;

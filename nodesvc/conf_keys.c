@@ -48,7 +48,7 @@ const struct conf_key conf_keys[] = {
 	{"launch_env.batch", CONF_BOOL, AT(launch_env.batch), RELOAD},
 	{"launch_env.threads", CONF_CHOICE, AT(launch_env.threads),
 		.values = "envelope|placement|leave", RELOAD},
-	{"launch_env.idle", CONF_CHOICE, AT(launch_env.idle), .values = "auto|poll|leave", RELOAD},
+	{"launch_env.idle", CONF_CHOICE, AT(launch_env.idle), .values = "poll|leave", RELOAD},
 	{"launch_env.omp_library", CONF_TEXT, AT(launch_env.omp_library), RELOAD},
 	{"launch_env.openmp", CONF_OPENMP, AT(launch_env.openmp), RELOAD},
 	{"launch_env.openmpi", CONF_OPENMPI, AT(launch_env.openmpi), RELOAD},
@@ -135,7 +135,7 @@ void conf_defaults(struct conf *c)
 	c->freeze_max_ms = 5000;
 	c->launch_env.enabled = true;
 	c->launch_env.threads = THREADS_ENVELOPE;
-	c->launch_env.idle = IDLE_AUTO;
+	c->launch_env.idle = IDLE_POLL;
 	snprintf(c->launch_env.omp_library, sizeof(c->launch_env.omp_library), "auto");
 	/* launch.c: auto_spin_us().
 	 * LLVM's runtime does not collapse when shared (clang 14, stencil on 2 cores: 1.0-1.3 s

@@ -76,7 +76,7 @@ struct daemon {
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
 	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
-	struct idlepoll idlepoll;      /* CPUs that poll under short spins */
+	struct idlepoll idlepoll;      /* how CPUs idle under short spins */
 	struct linkage *linkage;       /* NULL: nothing is known of executables */
 	struct jobs jobs;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/idlepoll.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "nodesvc/actuate/wakeup.h"
@@ -11,9 +10,9 @@
 int idlepoll_clear(struct daemon *d)
 {
 	struct errbuf err;
-	int rc = wakeup_restore(&d->root, d->ledger, NULL, &err);
+	int rc = wakeup_restore(&d->root, d->ledger, &err);
 
-	coreset_zero(&d->idlepoll.cpus);
+	d->idlepoll.on = false;
 	if (rc >= 0)
 		return 0;
 	log_error("idle CPUs: %s", err.text);
@@ -25,20 +24,17 @@ void idlepoll_open(struct daemon *d)
 {
 	struct idlepoll *p = &d->idlepoll;
 	struct errbuf err;
-	int rc = wakeup_restore(&d->root, d->ledger, NULL, &err);
+	bool by_itself = false;
+	int rc = wakeup_restore(&d->root, d->ledger, &err);
 
 	if (rc < 0)
-		log_error("idle CPUs of a former colocd: %s", err.text);
+		log_error("idle CPUs, as a former colocd left them: %s", err.text);
 	else if (rc > 0)
-		log_info("%d CPUs that a former colocd let poll are as they were", rc);
-	coreset_zero(&p->cpus);
-	p->failed = false;
-	p->can = wakeup_probe(&d->root, &p->guest, &err) == 0;
-	if (p->can)
-		return;
-	snprintf(p->why_not, sizeof(p->why_not), "%.159s", err.text);
-	if (d->conf.launch_env.idle == IDLE_POLL)
-		log_warning("launch_env.idle: poll: %s", p->why_not);
+		log_info("idle CPUs wait as before a former colocd");
+	*p = (struct idlepoll){.can = wakeup_probe(&d->root, &by_itself, &err) == 0};
+	p->by_itself = by_itself;
+	if (!p->can)
+		snprintf(p->why_not, sizeof(p->why_not), "%.159s", err.text);
 }
 
 void idlepoll_close(struct daemon *d)
@@ -51,43 +47,35 @@ bool idlepoll_is_on(const struct daemon *d)
 {
 	const struct idlepoll *p = &d->idlepoll;
 
-	return p->can && !p->failed &&
-	       (d->conf.launch_env.idle == IDLE_POLL ||
-		       (d->conf.launch_env.idle == IDLE_AUTO && p->guest));
+	return p->can && !p->failed && (p->by_itself || d->conf.launch_env.idle == IDLE_POLL);
 }
 
-static void find_wanted(const struct daemon *d, struct coreset *ret)
+static bool is_wanted(const struct daemon *d)
 {
-	coreset_zero(ret);
-	if (!idlepoll_is_on(d))
-		return;
+	if (!idlepoll_is_on(d) || d->idlepoll.by_itself || d->conf.dry_run)
+		return false;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 
-		if (s->short_spins && s->status == STATUS_PLACED && s->located && !s->dry_run &&
-			!d->conf.dry_run)
-			coreset_or(ret, ret, &s->coreset);
+		if (s->short_spins && s->status == STATUS_PLACED && s->located && !s->dry_run)
+			return true;
 	}
+	return false;
 }
 
 void idlepoll_update(struct daemon *d)
 {
 	struct idlepoll *p = &d->idlepoll;
-	struct coreset wanted, more, less;
 	struct errbuf err;
-	int rc = 0;
 
-	find_wanted(d, &wanted);
-	if (coreset_is_equal(&wanted, &p->cpus))
+	if (is_wanted(d) == p->on)
 		return;
-	coreset_andnot(&more, &wanted, &p->cpus);
-	coreset_andnot(&less, &p->cpus, &wanted);
-	p->cpus = wanted;
-	if (!coreset_is_empty(&less))
-		rc = wakeup_restore(&d->root, d->ledger, &less, &err);
-	if (rc >= 0 && !coreset_is_empty(&more))
-		rc = wakeup_poll(&d->root, d->ledger, &more, &err);
-	if (rc >= 0)
+	if (p->on) {
+		idlepoll_clear(d);
+		return;
+	}
+	p->on = true;
+	if (wakeup_poll(&d->root, d->ledger, &err) == 0)
 		return;
 	/* Steps run as well with what their CPUs do by themselves, but for some per cent. */
 	p->failed = true;
@@ -100,17 +88,15 @@ void idlepoll_update(struct daemon *d)
 const char *idlepoll_says(const struct daemon *d, char *buf, size_t size)
 {
 	const struct idlepoll *p = &d->idlepoll;
-	char cpus[CORESET_STR_MAX];
 
-	if (d->conf.launch_env.idle == IDLE_LEAVE)
-		return "as the kernel has them";
 	if (!p->can || p->failed)
 		snprintf(buf, size, "as the kernel has them: %s", p->why_not);
-	else if (!idlepoll_is_on(d))
-		return "as the kernel has them: no virtual machine";
-	else if (coreset_is_empty(&p->cpus))
-		return "poll under OpenMP steps, of which there are none";
+	else if (p->by_itself)
+		return "poll before they halt, by the kernel's own setting";
+	else if (d->conf.launch_env.idle == IDLE_LEAVE)
+		return "halt, as launch_env.idle says";
 	else
-		snprintf(buf, size, "%s poll", coreset_format(&p->cpus, cpus, sizeof(cpus)));
+		return p->on ? "poll before they halt, for OpenMP steps"
+			     : "halt; they poll before while OpenMP steps are placed";
 	return buf;
 }

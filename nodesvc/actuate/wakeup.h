@@ -1,43 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * wakeup.h - CPUs that wait for work instead of sleeping, so that a thread that has gone to sleep
- * there runs at once when it is woken.
+ * wakeup.h - idle CPUs of a virtual machine that look for work for a moment before they halt, so
+ * that a thread that has gone to sleep there runs at once when it is woken soon.
  *
- * An idle CPU halts, and waking it takes time: from a deep state of a processor, or where the CPU
- * is a virtual one that its hypervisor has to bring back. The kernel polls on a CPU whose allowed
- * resume latency is 0 (cpuN/power/pm_qos_resume_latency_us reads "n/a"; "0" there means that
- * nobody asks for anything). A thread that becomes runnable there takes the CPU from it at once.
+ * A virtual CPU that halts has to be brought back by its hypervisor. The kernel's cpuidle governor
+ * haltpoll polls first, for as long as has paid lately and at most guest_halt_poll_ns: 200 us as
+ * kernels have it, and 0, never, where it was turned off. A thread that becomes runnable takes the
+ * CPU from the polling at once. It is one setting for all CPUs.
  *
- * Originals are in the ledger before they are changed, one row for each CPU; a CPU that polls
- * already, or that somebody has written to since, is left as it is. Called from the daemon's loop
- * only.
- * Source: the kernel's Documentation/admin-guide/pm/cpuidle.rst; drivers/base/power/sysfs.c for
- * the two texts.
+ * The original is in the ledger before it is changed; what somebody else has written since is left
+ * as it is. Called from the daemon's loop only.
+ * Source: the kernel's Documentation/virt/guest-halt-polling.rst.
  */
 #ifndef COLOC_ACTUATE_WAKEUP_H
 #define COLOC_ACTUATE_WAKEUP_H
 
 #include <stdbool.h>
 
-#include "common/coreset.h"
 #include "common/err.h"
 #include "common/fsroot.h"
 #include "nodesvc/record/ledger.h"
 
+/* The kernel's own default. 50 us and 1 ms did as well (doc/launch-environment.md). */
+#define WAKEUP_POLL_NS 200000
+
 /*
  * wakeup_probe - can idle CPUs be told to poll? -ENOTSUP: the text says why not.
- * *ret_guest: the kernel runs in a virtual machine and knows that halting is dear there (its
- * cpuidle driver is haltpoll).
+ * *ret_polls: they do as it is, for WAKEUP_POLL_NS or longer.
  */
-int wakeup_probe(const struct fsroot *root, bool *ret_guest, struct errbuf *err);
+int wakeup_probe(const struct fsroot *root, bool *ret_polls, struct errbuf *err);
 
-/* The CPUs of @cpus poll when idle from now on, read back. Errors: -EIO the kernel holds something
- * else, or what reading and writing and the ledger give; some may poll then, and have their row. */
-int wakeup_poll(const struct fsroot *root, struct ledger *ledger, const struct coreset *cpus,
-	struct errbuf *err);
-/* Puts back what the ledger has for @cpus (NULL: for all), whoever wrote it, and forgets it. How
- * many CPUs, or <0: some could not be, and stay in the ledger. */
-int wakeup_restore(const struct fsroot *root, struct ledger *ledger, const struct coreset *cpus,
-	struct errbuf *err);
+/* They poll for WAKEUP_POLL_NS at most from now on, read back; who polls as long leaves it. Errors:
+ * -EIO the kernel holds something else, or what reading and writing and the ledger give. */
+int wakeup_poll(const struct fsroot *root, struct ledger *ledger, struct errbuf *err);
+/* Puts back what the ledger has, whoever wrote it, and forgets it. 1, 0 there was nothing, or <0:
+ * it could not be, and stays in the ledger. */
+int wakeup_restore(const struct fsroot *root, struct ledger *ledger, struct errbuf *err);
 
 #endif

@@ -63,7 +63,8 @@ START_TEST(every_kind_of_value_is_read)
 		      "domain: core\n"
 		      "reserve: 0,2-3\n"
 		      "min_dwell_s: 0.5\n"
-		      "launch_env:\n  threads: leave\n  idle: poll\n  openmp: {GOMP_SPINCOUNT: 5}\n"
+		      "launch_env:\n  threads: leave\n  idle: leave\n"
+		      "  openmp: {GOMP_SPINCOUNT: 5}\n"
 		      "  openmpi: {}\n  mpirun: {PRTE_MCA_bindto: core}\n"
 		      "events:\n  loads: PAPI_LD_INS\n  mem_bytes: MEM_LINES:ALL*64\n"
 		      "allow:\n  users: [alice]\n"
@@ -84,7 +85,7 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_int_eq(coreset_count(&c.reserve), 3);
 	ck_assert_double_eq_tol(c.min_dwell_s, 0.5, 1e-12);
 	ck_assert_int_eq(c.launch_env.threads, THREADS_LEAVE);
-	ck_assert_int_eq(c.launch_env.idle, IDLE_POLL);
+	ck_assert_int_eq(c.launch_env.idle, IDLE_LEAVE);
 	ck_assert_int_eq(c.launch_env.openmp.n, 1);
 	ck_assert_str_eq(c.launch_env.openmp.pair[0].value, "5");
 	ck_assert_int_eq(c.launch_env.openmpi.n, 0);
@@ -117,7 +118,7 @@ static const struct {
 	{"log: loud\n", "'loud' is none of error"},
 	{"policy: lira\npolicy: fair\n", ":2: key 'policy' stands on line 1 already"},
 	{"allow_policies: lira\n", "key 'allow_policies': want a list"},
-	{"launch_env:\n  idle: never\n", ":2: key 'launch_env.idle': 'never' is none of auto"},
+	{"launch_env:\n  idle: never\n", ":2: key 'launch_env.idle': 'never' is none of poll"},
 	{"launch_env: yes\n", "key 'launch_env': want a mapping"},
 	{"launch_env:\n  openmp: {PATH: /}\n", ":2: key 'launch_env.openmp': 'PATH' is not a var"},
 	{"launch_env:\n  openmp: {GOMP_SPINCOUNT: 13ms}\n",

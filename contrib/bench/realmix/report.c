@@ -352,19 +352,19 @@ static int print_rebind(struct report *r, struct errbuf *err)
 		return rc;
 	fputs("\n### Running OpenMP programs bound to one core (contrib/bench/rebind)\n\n"
 	      "Four stencils, two on each core. before: bound before exec, so that they have one "
-	      "thread each; placed: the same\nwith two threads and the launch environment, as "
-	      "Coloc places them; none: bound when they ran; env: the same with\nthe launch "
-	      "environment (env1000, env300, env0: with so many spins); omp: the same with "
-	      "libcoloc_omp; wait: env\nand omp, all threads kept. A sweep is a parallel region; "
-	      "its length is that of one thread.\n\n"
-	      "| arm | region, ms | sweeps/s | ratio to before | ratio to placed |\n"
+	      "thread each; two: the same\nwith two threads; placed: two, with the launch "
+	      "environment; none: bound when they ran; env: the same with\nthe launch environment "
+	      "(env1000, env300, env0: with so many spins); omp: the same with libcoloc_omp; "
+	      "wait: env\nand omp, all threads kept. A sweep is a parallel region; its length is "
+	      "that of one thread.\n\n"
+	      "| arm | region, ms | sweeps/s | ratio to before | ratio to two |\n"
 	      "|---|---|---|---|---|\n",
 		r->to);
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
 		struct json_object *o = json_object_array_get_idx(results, i), *cut;
 		const char *arm = text_of(o, "arm"), *most = "";
 		double ratio = number_of(o, "ratio"), region = number_of(o, "region_ms");
-		double to_placed = number_of(o, "ratio_to_placed");
+		double to_two = number_of(o, "ratio_to_two");
 		char target[128], length[48] = "";
 
 		if (json_object_object_get_ex(o, "cut", &cut) && json_object_get_boolean(cut))
@@ -375,18 +375,18 @@ static int print_rebind(struct report *r, struct errbuf *err)
 			shown(region, 2, text[2], sizeof(text[2])), most,
 			shown(number_of(o, "sweeps_per_s"), 0, text[0], sizeof(text[0])), most,
 			shown(ratio, 3, text[1], sizeof(text[1])),
-			shown(to_placed, 3, text[3], sizeof(text[3])));
+			shown(to_two, 3, text[3], sizeof(text[3])));
 		if (strcmp(arm, "env") != 0 && strcmp(arm, "omp") != 0)
 			continue;
 		snprintf(target, sizeof(target), "rebinding with %s loses under 5 %%%s", arm,
 			length);
 		add_verdict(r, target, isnan(ratio) ? BLANK : text[1], ratio > 0.95 && !*most);
-		if (isnan(to_placed))
+		if (isnan(to_two))
 			continue;
 		snprintf(target, sizeof(target),
-			"the same against two threads that were placed before exec, %s%s", arm,
+			"the same against two threads that were bound before exec, %s%s", arm,
 			length);
-		add_verdict(r, target, text[3], to_placed > 0.95 && !*most);
+		add_verdict(r, target, text[3], to_two > 0.95 && !*most);
 	}
 	print_rebind_gromacs(r, root, "gromacs", "GROMACS, two threads on one core", "before");
 	print_rebind_gromacs(r, root, "widened",

@@ -18,6 +18,7 @@
  *               dry_run=1 (taken out of policy) ; partition account jobname user
  *               bind_type bind_inherited=1 (SLURM_CPU_BIND_TYPE as the plugin sees it)
  *               set=NAME (repeats: a launch variable that the user set himself)
+ *               cwd path (of a relative name: srun's working directory, the step's PATH)
  *     reply     type=step_ok  policy (the ruling one) req_policy reason
  *                             env=NAME=VALUE (repeats: set these before exec)
  *               type=step_refused reason   (the step runs as without us)

@@ -130,11 +130,27 @@ static enum launch_around around(const struct daemon *d, const struct step *s)
 /* Only where there is something to choose. */
 static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 {
-	const char *name = msg_get(m, "name");
+	const struct command c = {msg_get(m, "name"), msg_get(m, "cwd"), msg_get(m, "path")};
 
-	if (!name || s->batch || !d->conf.launch_env.enabled)
+	if (!c.name || s->batch || !d->conf.launch_env.enabled)
 		return;
-	s->links = linkage_of(d->linkage, name, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
+	s->links = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
+}
+
+/* For a colocd that comes after this one: all but what only a launch needs. */
+static void keep_message(struct step *s, const struct msg *m)
+{
+	s->message = malloc(m->len);
+	for (size_t at = 0; s->message && at < m->len;) {
+		const char *record = m->buf + at;
+		size_t len = strlen(record) + 1;
+
+		at += len;
+		if (strncmp(record, "cwd=", 4) == 0 || strncmp(record, "path=", 5) == 0)
+			continue;
+		memcpy(s->message + s->message_len, record, len);
+		s->message_len += len;
+	}
 }
 
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply)
@@ -174,11 +190,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		jobs_remove(&d->jobs, s);
 		return;
 	}
-	s->message = malloc(m->len);
-	if (s->message) {
-		memcpy(s->message, m->buf, m->len);
-		s->message_len = m->len;
-	}
+	keep_message(s, m);
 	note_partners(d, s);
 	if (s->status == STATUS_PENDING) {
 		sample_open_step(d, s);

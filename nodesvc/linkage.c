@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <link.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,7 +21,9 @@
 /* Programs with more libraries than this are not looked at further. */
 #define FILES_MAX   128
 #define ENTRIES_MAX 64
-#define NOBODY      ((gid_t)65534)
+/* argv[0], working directory and PATH; with more a program is one that is not known. */
+#define KEY_MAX 8192
+#define NOBODY  ((gid_t)65534)
 /* A program that was built anew is seen after so long. */
 #define KEPT_NS INT64_C(60000000000)
 
@@ -250,9 +253,15 @@ uint32_t linkage_read(const char *path)
 
 /* ---- within a time ------------------------------------------------------------------------- */
 
+/* A command's three texts, one after the other, each ended by NUL; "" for NULL. */
+struct key {
+	char text[KEY_MAX];
+	size_t len;
+};
+
 struct linkage {
 	struct {
-		char path[512];
+		struct key key;
 		uid_t uid;
 		uint32_t links;
 		int64_t until_ns;
@@ -271,6 +280,33 @@ void linkage_free(struct linkage *l)
 	free(l);
 }
 
+/* Only what decides: programs with absolute names are the same wherever they are started. */
+static bool make_key(const struct command *c, struct key *ret)
+{
+	const char *part[3] = {c->name, *c->name == '/' ? NULL : c->cwd,
+		*c->name == '/' || *c->name == '.' ? NULL : c->search};
+
+	ret->len = 0;
+	for (int i = 0; i < 3; i++) {
+		size_t len = part[i] ? strlen(part[i]) + 1 : 1;
+
+		if (len > sizeof(ret->text) - ret->len)
+			return false;
+		memcpy(ret->text + ret->len, part[i] ? part[i] : "", len);
+		ret->len += len;
+	}
+	return true;
+}
+
+static struct command command_of(const struct key *key)
+{
+	struct command c = {.name = key->text};
+
+	c.cwd = c.name + strlen(c.name) + 1;
+	c.search = c.cwd + strlen(c.cwd) + 1;
+	return c;
+}
+
 /* With no more rights than the step's owner has: a name in a message opens no file for him. */
 static bool drop_rights(uid_t uid)
 {
@@ -280,8 +316,10 @@ static bool drop_rights(uid_t uid)
 }
 
 /* The grandchild is init's to wait for, however long its file system takes. */
-static void read_apart(const char *path, uid_t uid, int fd)
+static void read_apart(const struct key *key, uid_t uid, int fd)
 {
+	struct command c = command_of(key);
+	char path[PATH_MAX];
 	uint32_t links;
 
 	/* However long they stay, they must keep no lock or socket of the daemon's. */
@@ -291,13 +329,13 @@ static void read_apart(const char *path, uid_t uid, int fd)
 	if (fork() != 0 || !drop_rights(uid))
 		_exit(0);
 	alarm(10);
-	links = linkage_read(path);
+	links = command_find(&c, path, sizeof(path)) == 0 ? linkage_read(path) : 0;
 	while (write(fd, &links, sizeof(links)) < 0 && errno == EINTR)
 		;
 	_exit(0);
 }
 
-static bool ask(const char *path, uid_t uid, int timeout_ms, uint32_t *ret)
+static bool ask(const struct key *key, uid_t uid, int timeout_ms, uint32_t *ret)
 {
 	struct pollfd p = {.events = POLLIN};
 	bool answered;
@@ -309,7 +347,7 @@ static bool ask(const char *path, uid_t uid, int timeout_ms, uint32_t *ret)
 	pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
-		read_apart(path, uid, fd[1]);
+		read_apart(key, uid, fd[1]);
 	}
 	close(fd[1]);
 	p.fd = fd[0];
@@ -321,27 +359,31 @@ static bool ask(const char *path, uid_t uid, int timeout_ms, uint32_t *ret)
 	return answered;
 }
 
-uint32_t linkage_of(struct linkage *l, const char *path, uid_t uid, int timeout_ms, int64_t now_ns)
+uint32_t linkage_of(
+	struct linkage *l, const struct command *c, uid_t uid, int timeout_ms, int64_t now_ns)
 {
 	uint32_t links = 0;
+	struct key key;
 	int i;
 
-	if (!l || *path != '/' || strlen(path) >= sizeof(l->entry[0].path))
+	if (!l || !c->name || !*c->name || !make_key(c, &key))
 		return 0;
 	for (i = 0; i < ENTRIES_MAX; i++)
-		if (strcmp(l->entry[i].path, path) == 0 && l->entry[i].uid == uid)
+		if (l->entry[i].key.len == key.len && l->entry[i].uid == uid &&
+			memcmp(l->entry[i].key.text, key.text, key.len) == 0)
 			break;
 	if (i < ENTRIES_MAX && now_ns < l->entry[i].until_ns) {
 		l->entry[i].used = true;
 		return l->entry[i].links;
 	}
 	/* No answer is remembered, too: a dead file system is asked once in a while only. */
-	ask(path, uid, timeout_ms, &links);
+	ask(&key, uid, timeout_ms, &links);
 	if (i == ENTRIES_MAX) {
 		i = l->next;
 		l->next = (l->next + 1) % ENTRIES_MAX;
 	}
-	strcpy(l->entry[i].path, path);
+	memcpy(l->entry[i].key.text, key.text, key.len);
+	l->entry[i].key.len = key.len;
 	l->entry[i].uid = uid;
 	l->entry[i].links = links;
 	l->entry[i].until_ns = now_ns + KEPT_NS;
@@ -359,7 +401,7 @@ void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns)
 			continue;
 		l->entry[i].used = false;
 		/* Without an answer the old one stays for its time. */
-		if (ask(l->entry[i].path, l->entry[i].uid, timeout_ms, &links)) {
+		if (ask(&l->entry[i].key, l->entry[i].uid, timeout_ms, &links)) {
 			l->entry[i].links = links;
 			l->entry[i].until_ns = now_ns + KEPT_NS;
 		}

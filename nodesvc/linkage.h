@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "nodesvc/command.h"
+
 /* So long the daemon waits for an answer. */
 #define LINKAGE_WAIT_MS 20
 
@@ -35,10 +37,11 @@ struct linkage;
 struct linkage *linkage_new(void); /* NULL: out of memory; owner: linkage_free() */
 void linkage_free(struct linkage *l);
 /*
- * linkage_of - the same with the rights of @uid and within @timeout_ms, else 0. Only absolute
- * paths: what a bare name stands for hangs on the user's PATH.
+ * linkage_of - the same of the file that Slurm will execute for @c (command.h), found and read with
+ * the rights of @uid and within @timeout_ms, else 0. Also 0 where @c's texts have more than 8 KiB.
  */
-uint32_t linkage_of(struct linkage *l, const char *path, uid_t uid, int timeout_ms, int64_t now_ns);
+uint32_t linkage_of(
+	struct linkage *l, const struct command *c, uid_t uid, int timeout_ms, int64_t now_ns);
 
 /*
  * linkage_refresh - reads one of those anew that are half as old as that and are in use, if there

@@ -6,6 +6,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/attach.c \
+	nodesvc/command.c nodesvc/command.h \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \
 	nodesvc/ctl.c \

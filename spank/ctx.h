@@ -17,6 +17,8 @@
 
 /* In place of SPANK's own bind variables: what an enclosing task had (ctx_local.c). */
 #define OUTER_BIND_ENV "COLOC_OUTER_BIND"
+/* Where srun was called, if the step runs there (ctx_local.c): slurmstepd is not there yet. */
+#define SRUN_CWD_ENV "COLOC_SRUN_CWD"
 
 /* Ends srun if the line in plugstack.conf is wrong. */
 void ctx_local_init(int ac, char **av);

@@ -9,9 +9,12 @@
 #include "spank/ctx.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What srun itself exits with on a bad option. */
 #define EXIT_BAD_OPTION 255
@@ -48,6 +51,34 @@ static void pass_outer_bind(void)
 		setenv(OUTER_BIND_ENV, whole, 1);
 }
 
+/* Is the step to run elsewhere: -D, --chdir, or a variable that stands for it? A program's own
+ * arguments are not told from srun's: then it looks so, and nothing is passed. */
+static bool may_run_elsewhere(void)
+{
+	FILE *f = fopen("/proc/self/cmdline", "re");
+	bool found = !f || getenv("SLURM_REMOTE_CWD") || getenv("SLURM_WORKING_DIR");
+	char *arg = NULL;
+	size_t size = 0;
+
+	while (!found && getdelim(&arg, &size, '\0', f) > 0)
+		found = strncmp(arg, "--ch", 4) == 0 ||
+			(arg[0] == '-' && arg[1] != '-' && strchr(arg, 'D'));
+	free(arg);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* For names like ./app; salloc and sbatch execute none. */
+static void pass_cwd(void)
+{
+	char cwd[PATH_MAX];
+
+	unsetenv(SRUN_CWD_ENV);
+	if (spank_context() == S_CTX_LOCAL && !may_run_elsewhere() && getcwd(cwd, sizeof(cwd)))
+		setenv(SRUN_CWD_ENV, cwd, 1);
+}
+
 void ctx_local_init(int ac, char **av)
 {
 	struct args args;
@@ -65,6 +96,7 @@ void ctx_local_init(int ac, char **av)
 	if (bad)
 		exit(EXIT_FAILURE);
 	pass_outer_bind();
+	pass_cwd();
 }
 
 static void complain(const char *where, int rc, const struct errbuf *err)

@@ -26,6 +26,8 @@
 #define STEP_RESERVED UINT32_C(0xfffffff0)
 /* SLURM_CPU_BIND_LIST: a mask for each task; 128 tasks on 256 cores take 9 KiB. */
 #define BIND_LIST_MAX 16384
+/* A longer PATH, or working directory, is not told. */
+#define PATH_TEXT_MAX 4096
 
 /* One slurmstepd serves one step, so there is one of each. */
 static struct args args;
@@ -165,6 +167,29 @@ static void put_name(spank_t sp)
 		msg_put(&out, "name", argv[0]);
 }
 
+static void put_if_short(spank_t sp, const char *name, const char *key)
+{
+	char text[PATH_TEXT_MAX];
+
+	/* What it is for is worth less than the message. */
+	if (step_getenv(sp, name, text, sizeof(text)) == 0 &&
+		strlen(key) + strlen(text) + 2 <= sizeof(out.buf) - out.len)
+		msg_put(&out, key, text);
+}
+
+/* What a name stands for that is not absolute: the service looks, with the user's rights. */
+static void put_whereabouts(spank_t sp)
+{
+	const char *name = msg_get(&out, "name");
+
+	if (!name || *name == '/' || step.step >= STEP_RESERVED)
+		return;
+	if (*name == '.')
+		put_if_short(sp, SRUN_CWD_ENV, "cwd");
+	else
+		put_if_short(sp, "PATH", "path");
+}
+
 /* The same binding? srun hands "0x3,0xc" on as "3,c" (22.05). */
 static bool same_bind(const char *a, const char *b)
 {
@@ -238,6 +263,7 @@ static void build_step_start(spank_t sp, uid_t uid, const struct launch_io *io)
 		put_env(sp, "USER", "user");
 	put_bind(sp);
 	launch_report(io, &out);
+	put_whereabouts(sp);
 }
 
 /*
@@ -355,6 +381,7 @@ void ctx_stepd_post_opt(spank_t sp)
 	hand_down(sp);
 	/* Between srun and us only. */
 	spank_unsetenv(sp, OUTER_BIND_ENV);
+	spank_unsetenv(sp, SRUN_CWD_ENV);
 }
 
 static bool get_task(spank_t sp, int *ret_lid, pid_t *ret_pid)

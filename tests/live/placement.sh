@@ -56,22 +56,56 @@ like "$(cpuset_of two)$(cpuset_of one)" '^(01|10)$' "a step of two tasks shares 
 stop_steps
 
 # --- what the executable links ---
-# A copy each time: one that could not be read in time is taken as unknown for a while.
 chmod 755 "$tmp"
-linked=''
-for i in 1 2 3 4 5; do
-  cp "$builddir/contrib/programs/bin/stencil" "$tmp/stencil$i" 2>/dev/null || break
-  srun -J "linked$i" --coloc=on "$tmp/stencil$i" --work=1000000 >/dev/null 2>&1 &
-  started_pids+=("$!")
-  placed() { ctl --json jobs | grep -q "stencil$1"; }
-  wait_for 20 placed "$i"
-  linked=$(ctl explain "$(job_id "linked$i").0" 2>&1)
-  scancel -n "linked$i"
-  grep -q 'links libgomp' <<<"$linked" && break
-done
+mkdir -p "$tmp/elsewhere"
+# explain_linked WORD COMMAND...: sets linked, what explain says of a stencil which COMMAND starts; it has
+# STENCIL in place of the program's name. A copy each time: one that could not be read in time is
+# taken as unknown for a while. WORD is looked for, five times.
+copies=0
+explain_linked() {
+  local word=$1 most=$((copies + 5))
+  shift
+  linked=''
+  while [ "$copies" -lt "$most" ]; do
+    copies=$((copies + 1))
+    cp "$builddir/contrib/programs/bin/stencil" "$tmp/stencil$copies" || break
+    (cd "$tmp" && exec "${@//STENCIL/stencil$copies}" --work=1000000) >/dev/null 2>&1 &
+    started_pids+=("$!")
+    placed() { ctl --json jobs | grep -q "stencil$copies\""; }
+    wait_for 20 placed
+    linked=$(ctl explain "$(job_id linked).0" 2>&1)
+    scancel -n linked
+    wait_for 20 job_gone linked
+    grep -q "$word" <<<"$linked" && break
+  done
+}
+explain_linked 'links libgomp' srun -J linked --coloc=on "$tmp/STENCIL"
 like "$linked" 'KMP_BLOCKTIME: the program links libgomp' \
   "what only LLVM's runtime reads is left out for a program of GNU's, and explain says so"
 like "$linked" 'GOMP_SPINCOUNT=1000' "what it reads is set"
+explain_linked 'links libgomp' srun -J linked --coloc=on ./STENCIL
+like "$linked" 'links libgomp' "a program that is named from where srun is called is read, too"
+explain_linked 'links libgomp' env "PATH=$tmp/elsewhere:$tmp:$PATH" srun -J linked --coloc=on STENCIL
+like "$linked" 'links libgomp' "and one that is searched for in PATH"
+cat >"$tmp/inner.sh" <<'X'
+#!/bin/bash
+cd "$1" && shift && srun "./$@"
+X
+explain_linked 'links libgomp' sbatch -J linked -D / -o /dev/null --coloc=on "$tmp/inner.sh" "$tmp" STENCIL
+like "$linked" 'links libgomp' "and by a batch script that has gone there"
+# What is there by that name is another program.
+cp "$(command -v sleep)" "$tmp/elsewhere/app"
+cp "$builddir/contrib/programs/bin/stencil" "$tmp/app"
+(cd "$tmp" && exec srun -J linked --coloc=on -D "$tmp/elsewhere" ./app 600) >/dev/null 2>&1 &
+started_pids+=("$!")
+placed() { ctl --json jobs | grep -q '"app"'; }
+wait_for 20 placed
+linked=$(ctl explain "$(job_id linked).0" 2>&1)
+unlike "$linked" 'links libgomp' "where the step runs elsewhere, no file here is taken for it"
+like "$linked" 'KMP_BLOCKTIME=1' "and what a program that is not known gets is set"
+stop_steps
+is "$(cd "$tmp" && srun --coloc=on ./elsewhere/app 0 && srun --coloc=on env | grep -c COLOC_SRUN_CWD)" 0 \
+  "no step sees where srun was called"
 
 # --- batch jobs and inner steps ---
 cat >"$tmp/batch.sh" <<'X'

@@ -186,6 +186,26 @@ START_TEST(a_release_fits_into_the_longest_message)
 }
 END_TEST
 
+START_TEST(what_only_a_launch_needs_is_not_kept)
+{
+	static struct msg kept;
+	struct errbuf err = {""};
+
+	start(1, 0);
+	msg_put(&in, "cwd", "/here");
+	msg_put(&in, "path", "/usr/bin:/bin");
+	msg_put(&in, "jobname", "path=1");
+	ck_assert_str_eq(go(), "step_ok");
+	adopt_mark_released(&d, jobs_find(&d.jobs, 1, 0, 0));
+	ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
+	ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
+	ck_assert_ptr_null(msg_get(&kept, "cwd"));
+	ck_assert_ptr_null(msg_get(&kept, "path"));
+	ck_assert_str_eq(msg_get(&kept, "name"), "/usr/bin/app");
+	ck_assert_str_eq(msg_get(&kept, "jobname"), "path=1");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lifecycle_kept");
@@ -199,6 +219,7 @@ int main(void)
 	tcase_add_test(tc, clock_that_is_set_is_no_part_of_a_steps_time);
 	tcase_add_test(tc, rows_that_a_full_store_undid_are_written_once_there_is_room);
 	tcase_add_test(tc, a_release_fits_into_the_longest_message);
+	tcase_add_test(tc, what_only_a_launch_needs_is_not_kept);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("a tick that changes nothing is no decision");
 	tcase_add_checked_fixture(tc, setup, teardown);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,15 @@
 
 static char dir[] = "/tmp/coloc-linkage-XXXXXX";
 static char path[3][64];
+
+/* Of a file with an absolute name. */
+static uint32_t ask(struct linkage *l, const char *name, uid_t uid, int64_t now_ns)
+{
+	const struct command c = {.name = name};
+
+	/* 5 s: the answer is what is tested here, not the time. */
+	return linkage_of(l, &c, uid, 5000, now_ns);
+}
 
 /* @command with "D" in place of the folder; false: it failed. */
 static bool shell(const char *command)
@@ -113,13 +123,13 @@ START_TEST(asks_apart_and_remembers)
 	struct linkage *l = linkage_new();
 
 	if (path[0][0]) {
-		/* 5 s: the answer is what is tested here, not the time. */
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 1), LINKS_OPENMPI);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 1), LINKS_OPENMPI);
 		ck_assert_int_eq(unlink(path[0]), 0);
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 2), LINKS_OPENMPI);
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, INT64_C(1) << 60), 0);
-		/* What a bare or relative name stands for is not known here. */
-		ck_assert_uint_eq(linkage_of(l, "p1", getuid(), 5000, 2), 0);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 2), LINKS_OPENMPI);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), INT64_C(1) << 60), 0);
+		/* What it stands for is not known. */
+		ck_assert_uint_eq(ask(l, "p1", getuid(), 2), 0);
+		ck_assert_uint_eq(ask(l, "./p1", getuid(), 2), 0);
 	}
 	linkage_free(l);
 }
@@ -131,19 +141,19 @@ START_TEST(what_is_in_use_is_read_anew_between_launches)
 	struct linkage *l = linkage_new();
 
 	if (path[0][0]) {
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 1), LINKS_OPENMPI);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 1), LINKS_OPENMPI);
 		ck_assert_int_eq(unlink(path[0]), 0);
 		/* Not asked for again: it is let grow old. */
 		linkage_refresh(l, 5000, 50 * s);
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 20 * s), LINKS_OPENMPI);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 20 * s), LINKS_OPENMPI);
 		/* Young yet. */
 		linkage_refresh(l, 5000, 25 * s);
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 26 * s), LINKS_OPENMPI);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 26 * s), LINKS_OPENMPI);
 		linkage_refresh(l, 5000, 31 * s);
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 32 * s), 0);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 32 * s), 0);
 		/* From then on it is kept: no launch asks. */
 		ck_assert_int_eq(symlink(path[1], path[0]), 0);
-		ck_assert_uint_eq(linkage_of(l, path[0], getuid(), 5000, 90 * s), 0);
+		ck_assert_uint_eq(ask(l, path[0], getuid(), 90 * s), 0);
 	}
 	linkage_free(l);
 	linkage_refresh(NULL, 5000, 1);
@@ -156,8 +166,82 @@ START_TEST(reads_with_the_rights_of_the_steps_owner)
 
 	if (path[0][0] && geteuid() == 0) {
 		ck_assert_int_eq(chmod(path[0], 0700), 0);
-		ck_assert_uint_eq(linkage_of(l, path[0], 65534, 5000, 1), 0);
-		ck_assert_uint_eq(linkage_of(l, path[0], 0, 5000, 1), LINKS_OPENMPI);
+		ck_assert_uint_eq(ask(l, path[0], 65534, 1), 0);
+		ck_assert_uint_eq(ask(l, path[0], 0, 1), LINKS_OPENMPI);
+	}
+	linkage_free(l);
+}
+END_TEST
+
+/* @want is a file of the folder, NULL: it is not to be known. */
+static void check_found(const char *name, const char *cwd, const char *search, const char *want)
+{
+	const struct command c = {name, cwd, search};
+	char found[512], whole[128];
+	int rc = command_find(&c, found, sizeof(found));
+
+	ck_assert_int_eq(rc, want ? 0 : -ENOENT);
+	if (!want)
+		return;
+	snprintf(whole, sizeof(whole), "%s/%s", dir, want);
+	ck_assert_str_eq(found, whole);
+}
+
+START_TEST(a_name_stands_for_what_slurm_executes)
+{
+	char search[256], absolute[128], tiny[8];
+	struct command c = {.name = "./p2"};
+
+	ck_assert(shell(
+		"mkdir -p bin other/p2 && : >bin/p2 && : >p2 && mkdir bin/sub && : >bin/sub/p2"));
+	snprintf(search, sizeof(search), "::/nonexistent:%s/other:%s/bin:%s", dir, dir, dir);
+	snprintf(absolute, sizeof(absolute), "%s/p2", dir);
+	check_found(absolute, NULL, NULL, "p2");
+	/* Below the working directory; that need not be in PATH. */
+	check_found("./p2", dir, NULL, "./p2");
+	check_found("./p2", NULL, search, NULL);
+	check_found("./p2", "elsewhere", search, NULL);
+	/* The first in PATH that is no folder; empty ones are passed over. */
+	check_found("p2", NULL, search, "bin/p2");
+	check_found("sub/p2", dir, search, "bin/sub/p2");
+	check_found("p3", dir, search, NULL);
+	check_found("p2", dir, NULL, NULL);
+	check_found("p2", dir, "", NULL);
+	check_found("", dir, search, NULL);
+	/* Behind a relative one nothing is certain, before it is. */
+	snprintf(search, sizeof(search), "%s/bin:.", dir);
+	check_found("p2", dir, search, "bin/p2");
+	snprintf(search, sizeof(search), ".:%s/bin", dir);
+	check_found("p2", dir, search, NULL);
+	c.cwd = dir;
+	ck_assert_int_eq(command_find(&c, tiny, sizeof(tiny)), -ENAMETOOLONG);
+}
+END_TEST
+
+START_TEST(programs_are_read_by_whatever_name)
+{
+	const struct command in_path = {"p0", NULL, dir}, here = {"./p0", dir, NULL};
+	const struct command elsewhere = {"p0", NULL, "/nonexistent"};
+	static char longest[9000];
+	struct linkage *l = linkage_new();
+
+	if (path[0][0]) {
+		ck_assert_uint_eq(linkage_of(l, &elsewhere, getuid(), 5000, 1), 0);
+		ck_assert_uint_eq(linkage_of(l, &in_path, getuid(), 5000, 1), LINKS_OPENMPI);
+		ck_assert_uint_eq(linkage_of(l, &here, getuid(), 5000, 1), LINKS_OPENMPI);
+		/* Remembered each for itself. */
+		ck_assert_int_eq(unlink(path[0]), 0);
+		ck_assert_uint_eq(linkage_of(l, &in_path, getuid(), 5000, 2), LINKS_OPENMPI);
+		ck_assert_uint_eq(linkage_of(l, &here, getuid(), 5000, 2), LINKS_OPENMPI);
+		ck_assert_uint_eq(linkage_of(l, &elsewhere, getuid(), 5000, 2), 0);
+		/* Not known, and nothing else is forgotten. */
+		memset(longest, 'x', sizeof(longest) - 1);
+		ck_assert_uint_eq(
+			linkage_of(l, &(struct command){"p0", NULL, longest}, getuid(), 5000, 2),
+			0);
+		ck_assert_uint_eq(
+			linkage_of(l, &(struct command){.name = ""}, getuid(), 5000, 2), 0);
+		ck_assert_uint_eq(linkage_of(l, &in_path, getuid(), 5000, 3), LINKS_OPENMPI);
 	}
 	linkage_free(l);
 }
@@ -188,6 +272,8 @@ int main(void)
 	tcase_add_test(tc, asks_apart_and_remembers);
 	tcase_add_test(tc, what_is_in_use_is_read_anew_between_launches);
 	tcase_add_test(tc, reads_with_the_rights_of_the_steps_owner);
+	tcase_add_test(tc, a_name_stands_for_what_slurm_executes);
+	tcase_add_test(tc, programs_are_read_by_whatever_name);
 	tcase_add_test(tc, names_are_listed);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int join(const char *dir, int len, const char *name, char *ret, size_t size)
+{
+	int n = snprintf(ret, size, "%.*s/%s", len, dir, name);
+
+	return n >= 0 && (size_t)n < size ? 0 : -ENAMETOOLONG;
+}
+
+int command_find(const struct command *c, char *ret, size_t size)
+{
+	struct stat st;
+	size_t len;
+
+	if (!c->name || !*c->name)
+		return -ENOENT;
+	if (*c->name == '/') {
+		int n = snprintf(ret, size, "%s", c->name);
+
+		return n >= 0 && (size_t)n < size ? 0 : -ENAMETOOLONG;
+	}
+	if (*c->name == '.')
+		return c->cwd && *c->cwd == '/'
+			       ? join(c->cwd, (int)strlen(c->cwd), c->name, ret, size)
+			       : -ENOENT;
+	for (const char *dir = c->search ? c->search : ""; *dir; dir += len + (dir[len] == ':')) {
+		int rc;
+
+		len = strcspn(dir, ":");
+		if (len == 0)
+			continue; /* Slurm passes over empty ones */
+		if (*dir != '/')
+			return -ENOENT;
+		rc = join(dir, (int)len, c->name, ret, size);
+		if (rc < 0)
+			return rc;
+		if (stat(ret, &st) == 0 && !S_ISDIR(st.st_mode))
+			return 0;
+	}
+	return -ENOENT;
+}

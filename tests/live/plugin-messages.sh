@@ -54,6 +54,26 @@ like "$dumped" 'type=task_start job=[0-9]+ step=0 nodeid=0 task=0 pid=[0-9]+$' "
 like "$dumped" 'type=task_start job=[0-9]+ step=0 nodeid=0 task=1 pid=[0-9]+$' "task_start of task 1"
 like "$dumped" 'type=task_exit job=[0-9]+ step=0 nodeid=0 task=1 pid=[0-9]+ status=0$' "task_exit of task 1"
 
+like "$(starts)" ' path=[^ ]*/' "a name without a slash: with the step's PATH"
+unlike "$(starts)" ' cwd=' "and that alone"
+mkdir "$tmp/there"
+cp "$(command -v true)" "$tmp/there/app"
+(cd "$tmp/there" && srun --coloc=on ./app -d -chunk)
+messages 1
+like "$(starts)" " cwd=$tmp/there$" "a name like ./app: with srun's working directory"
+for elsewhere in "-D $tmp/there" "-n1 -D$tmp/there" "--chdir=$tmp/there" "--chd $tmp/there"; do
+  # shellcheck disable=SC2086
+  (cd / && srun --coloc=on $elsewhere ./app)
+  messages 1
+  unlike "$(starts)" ' (cwd|path)=' "srun ${elsewhere%%/*}...: it runs elsewhere, and nothing is said"
+done
+(cd / && SLURM_WORKING_DIR="$tmp/there" srun --coloc=on ./app)
+messages 1
+unlike "$(starts)" ' (cwd|path)=' "SLURM_WORKING_DIR: the same"
+srun --coloc=on "$tmp/there/app"
+messages 1
+unlike "$(starts)" ' (cwd|path)=' "an absolute name says it all"
+
 run srun --coloc=on bash -c 'exit 3'
 messages 1
 like "$dumped" 'type=task_exit .* status=768$' "task_exit has the wait status"
@@ -66,7 +86,7 @@ run env COLOC_POLICY=lira srun --coloc=off true
 run srun --coloc=on true
 messages 1
 is "$(grep -c step_start <<<"$dumped")" 1 "no option, --coloc=off, COLOC=off: nothing is sent"
-like "$(starts)" 'job=7 ' "only the one with --coloc=on spoke"
+like "$(starts)" 'job=14 ' "only the one with --coloc=on spoke"
 run env COLOC=off srun --coloc-policy=fair true
 messages 1
 like "$(starts)" 'policy=fair' "an option on the command line wins over COLOC=off"
@@ -116,8 +136,8 @@ like "$(starts)" 'step=3 .* bind_type=mask_cpu: bind_inherited=1' "one deeper: i
 run srun --coloc=on bash -c 'srun --overlap --cpu-bind=map_cpu:0 true
   export SLURM_CPU_BIND=cores; srun --overlap true'
 messages 3
-like "$(starts)" 'step=1 .* bind_type=map_cpu:( set|$)' "srun in srun, --cpu-bind: the user's"
-like "$(starts)" 'step=2 .* bind_type=cores( set|$)' "srun in srun, exported by hand: the user's"
+like "$(starts)" 'step=1 .* bind_type=map_cpu:( |$)' "srun in srun, --cpu-bind: the user's"
+like "$(starts)" 'step=2 .* bind_type=cores( |$)' "srun in srun, exported by hand: the user's"
 run srun --coloc=on --cpu-bind=cores true
 run srun --coloc=on --cpu-bind=none true
 messages 2
@@ -132,13 +152,13 @@ messages 1
 is "$(launch_of "$out")" \
   "COLOC_LAUNCH_ENV=OMP_WAIT_POLICY,GOMP_SPINCOUNT GOMP_SPINCOUNT=1000 OMP_WAIT_POLICY=passive " \
   "the answer's variables are there at exec, and named"
-unlike "$out" COLOC_OUTER_BIND "nothing else is left in the environment"
+unlike "$out" 'COLOC_(OUTER_BIND|SRUN_CWD)' "nothing else is left in the environment"
 run env OMP_WAIT_POLICY=active KMP_BLOCKTIME=1 srun --coloc=on env
 messages 1
 is "$(launch_of "$out")" \
   "COLOC_LAUNCH_ENV=GOMP_SPINCOUNT GOMP_SPINCOUNT=1000 KMP_BLOCKTIME=1 OMP_WAIT_POLICY=active " \
   "the user's own value stays"
-like "$(starts)" ' set=OMP_WAIT_POLICY set=KMP_BLOCKTIME$' "and was reported as his"
+like "$(starts)" ' set=OMP_WAIT_POLICY set=KMP_BLOCKTIME( path=|$)' "and was reported as his"
 run srun env
 is "$(launch_of "$out")" "" "without --coloc: nothing is set"
 

@@ -68,14 +68,22 @@ static void name_step(const struct jobs *j, struct step *s)
 
 struct step *jobs_find_id(struct jobs *j, const char *id)
 {
+	struct step *aside = NULL;
+
 	for (int i = 0; i < j->n; i++) {
+		struct step *s = j->step[i];
 		char job[16];
 
-		snprintf(job, sizeof(job), "%u", j->step[i]->job_id);
-		if (strcmp(j->step[i]->id, id) == 0 || strcmp(job, id) == 0)
-			return j->step[i];
+		if (strcmp(s->id, id) == 0)
+			return s;
+		snprintf(job, sizeof(job), "%u", s->job_id);
+		if (strcmp(job, id) != 0)
+			continue;
+		if (s->status != STATUS_ASIDE)
+			return s;
+		aside = aside ? aside : s;
 	}
-	return NULL;
+	return aside;
 }
 
 struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid)

@@ -204,7 +204,8 @@ struct jobs {
 };
 
 struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);
-/* By "12", "12.0", "12.batch"; the first of a job. NULL none. */
+/* By "12", "12.0", "12.batch"; of a job the first that does not stand aside, or else the first.
+ * NULL none. */
 struct step *jobs_find_id(struct jobs *j, const char *id);
 /* New, zeroed, with id, order and start times; NULL: full or out of memory. */
 struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);

@@ -73,7 +73,7 @@ explain_linked() {
     started_pids+=("$!")
     placed() { ctl --json jobs | grep -q "stencil$copies\""; }
     wait_for 20 placed
-    linked=$(ctl explain "$(job_id linked).0" 2>&1)
+    linked=$(ctl explain "$(job_id linked)" 2>&1)
     scancel -n linked
     wait_for 20 job_gone linked
     grep -q "$word" <<<"$linked" && break
@@ -100,7 +100,7 @@ cp "$builddir/contrib/programs/bin/stencil" "$tmp/app"
 started_pids+=("$!")
 placed() { ctl --json jobs | grep -q '"app"'; }
 wait_for 20 placed
-linked=$(ctl explain "$(job_id linked).0" 2>&1)
+linked=$(ctl explain "$(job_id linked)" 2>&1)
 unlike "$linked" 'links libgomp' "where the step runs elsewhere, no file here is taken for it"
 like "$linked" 'KMP_BLOCKTIME=1' "and what a program that is not known gets is set"
 stop_steps

@@ -50,6 +50,21 @@ START_TEST(steps_are_found_by_ids_and_by_name)
 }
 END_TEST
 
+/* `colocctl explain JOB' of a batch job is about the step that works, not the shell that waits for
+ * it. */
+START_TEST(job_alone_names_a_step_rather_than_a_shell_that_stands_aside)
+{
+	struct step *shell = jobs_add(&jobs, 7, STEP_BATCH, 0), *step = jobs_add(&jobs, 7, 0, 0);
+
+	ck_assert_ptr_eq(jobs_find_id(&jobs, "7"), shell);
+	shell->status = STATUS_ASIDE;
+	ck_assert_ptr_eq(jobs_find_id(&jobs, "7"), step);
+	ck_assert_ptr_eq(jobs_find_id(&jobs, "7.batch"), shell);
+	jobs_remove(&jobs, step);
+	ck_assert_ptr_eq(jobs_find_id(&jobs, "7"), shell);
+}
+END_TEST
+
 /* Several slurmd on one kernel: each part of a step is a step of its own. */
 START_TEST(parts_of_a_step_on_one_kernel_are_told_apart)
 {
@@ -180,6 +195,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tc = tcase_create("table keeps the order of arrival and its bound");
 	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, job_alone_names_a_step_rather_than_a_shell_that_stands_aside);
 	tcase_add_test(tc, parts_of_a_step_on_one_kernel_are_told_apart);
 	tcase_add_test(tc, order_goes_on_when_steps_leave);
 	tcase_add_test(tc, table_is_bounded);

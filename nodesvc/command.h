@@ -3,9 +3,9 @@
  * command.h - the file that Slurm will execute for what a user typed: `srun lmp' and `srun ./app'
  * are how programs are named, not by absolute paths.
  *
- * By slurmstepd's own rules (Slurm 22.05 to 24.11, slurmd/slurmstepd/task.c): a name that begins
- * with "." is below the working directory, any other that does not begin with "/" is searched for
- * in the folders of the step's PATH, one with a slash in it as well.
+ * By slurmstepd's own rules (slurmd/slurmstepd/task.c, releases before and after 23.11; tried with
+ * 22.05): a name that begins with "." is below the working directory, any other that does not begin
+ * with "/" is searched for in the folders of the step's PATH, one with a slash in it as well.
  */
 #ifndef COLOC_NODESVC_COMMAND_H
 #define COLOC_NODESVC_COMMAND_H

@@ -283,8 +283,9 @@ void linkage_free(struct linkage *l)
 /* Only what decides: programs with absolute names are the same wherever they are started. */
 static bool make_key(const struct command *c, struct key *ret)
 {
-	const char *part[3] = {c->name, *c->name == '/' ? NULL : c->cwd,
-		*c->name == '/' || *c->name == '.' ? NULL : c->search};
+	const char first = *c->name;
+	const char *part[3] = {c->name, first == '.' ? c->cwd : NULL,
+		first == '.' || first == '/' ? NULL : c->search};
 
 	ret->len = 0;
 	for (int i = 0; i < 3; i++) {

@@ -136,8 +136,8 @@ like "$(starts)" 'step=3 .* bind_type=mask_cpu: bind_inherited=1' "one deeper: i
 run srun --coloc=on bash -c 'srun --overlap --cpu-bind=map_cpu:0 true
   export SLURM_CPU_BIND=cores; srun --overlap true'
 messages 3
-like "$(starts)" 'step=1 .* bind_type=map_cpu:( |$)' "srun in srun, --cpu-bind: the user's"
-like "$(starts)" 'step=2 .* bind_type=cores( |$)' "srun in srun, exported by hand: the user's"
+like "$(starts)" 'step=1 .* bind_type=map_cpu:( set| path|$)' "srun in srun, --cpu-bind: the user's"
+like "$(starts)" 'step=2 .* bind_type=cores( set| path|$)' "srun in srun, exported by hand: the user's"
 run srun --coloc=on --cpu-bind=cores true
 run srun --coloc=on --cpu-bind=none true
 messages 2

@@ -392,6 +392,7 @@ void lifecycle_task_exit(struct daemon *d, const struct msg *m)
 		if (t->status > s->exit_status)
 			s->exit_status = t->status;
 	}
+	rotate_task_exited(d, s);
 }
 
 void lifecycle_step_end(struct daemon *d, const struct msg *m)

@@ -378,6 +378,18 @@ static void on_watch(int fd, uint32_t events, void *arg)
 	hear_slurm(d);
 }
 
+void rotate_task_exited(struct daemon *d, struct step *s)
+{
+	struct rotate *r = d->rotate;
+	int64_t now_ns = ipc_now_ns();
+
+	if (!r || !r->on || !turns_has_ended(d, s, now_ns) || r->slice < 0 ||
+		turns_slice_is_wanted(d, r->slice, now_ns))
+		return;
+	r->end_ns = now_ns;
+	loop_set_timer_at(r->timer, now_ns);
+}
+
 /* ---- the plan ------------------------------------------------------------------------------ */
 
 /* Slices so short that nobody is frozen longer than freeze_max_ms, with a tenth to spare. */

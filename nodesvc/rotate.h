@@ -64,6 +64,9 @@ bool rotate_plan(struct daemon *d, const struct plan *p, struct step *const *ste
 void rotate_update(struct daemon *d);
 /* Thaws and takes it out for now: before its placement is put back, at its end. */
 void rotate_leave(struct daemon *d, struct step *s);
+/* One of its tasks has ended. With the last of them its slice ends, too: Slurm takes another 0.1 s
+ * and more to tell the step's end (measured, 22.05). */
+void rotate_task_exited(struct daemon *d, struct step *s);
 /* How long it has been frozen so far, ns. */
 int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns);
 

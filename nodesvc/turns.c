@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/turns.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -124,6 +125,16 @@ int turns_next_slice(const struct daemon *d, int64_t now_ns)
 	return -1;
 }
 
+/* Returns 0 also where nobody is left, or not even the cgroup: then *ret_n is 0. */
+static int list_threads(struct daemon *d, const struct step *s, pid_t **ret, int *ret_n)
+{
+	int rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, ret, ret_n);
+
+	if (rc == -ENOENT)
+		*ret_n = 0;
+	return rc == -ENOENT ? 0 : rc;
+}
+
 /* Mean number of threads that ran or wanted to since the last call; NAN unknown. */
 static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
 {
@@ -133,13 +144,14 @@ static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
 	double threads = NAN;
 	int n = 0;
 
-	if (!s->turn.util ||
-		actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) < 0)
+	if (!s->turn.util || list_threads(d, s, &tid, &n) < 0)
 		return NAN;
 	s->turn.n_threads = n;
+	if (n == 0)
+		return 0;
 	/* On the step's own clock: what it was frozen is no time in which it could have run. */
-	if (utilization_read(s->turn.util, tid, n, now_ns - rotate_frozen_ns(s, now_ns),
-		    n > 0 ? n : 1, &value, &threads, &err) < 0)
+	if (utilization_read(s->turn.util, tid, n, now_ns - rotate_frozen_ns(s, now_ns), n, &value,
+		    &threads, &err) < 0)
 		return NAN;
 	return threads;
 }
@@ -270,6 +282,19 @@ int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns
 	if (!any)
 		return 0;
 	return threads * CLOSE_THREAD > CLOSE_LOOK_NS ? threads * CLOSE_THREAD : CLOSE_LOOK_NS;
+}
+
+bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	cleanup_free pid_t *tid = NULL;
+	struct turn *t = &s->turn;
+	int n = 0;
+
+	if (!t->hold || t->waiting || list_threads(d, s, &tid, &n) < 0 || n > 0)
+		return false;
+	t->waiting = true;
+	burst_wait(&t->burst, now_ns);
+	return true;
 }
 
 bool turns_slice_waits(struct daemon *d, int64_t now_ns)

@@ -55,6 +55,8 @@ void turns_join(struct daemon *d, struct step *s, int64_t now_ns);
 /* The current slice has just begun. */
 void turns_slice_begins(struct daemon *d, int64_t now_ns);
 
+/* It takes turns and has no thread any more: from now on it waits, until its end is told. */
+bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns);
 /* Within a slice: does nobody in it want to run? */
 bool turns_slice_waits(struct daemon *d, int64_t now_ns);
 /*

@@ -320,6 +320,51 @@ START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
 }
 END_TEST
 
+/* Its only task has ended; Slurm has yet to tell so. */
+static void end_task(uint32_t job)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	fstree_put(&tree, path, "");
+}
+
+START_TEST(who_has_no_thread_left_yields)
+{
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	ck_assert(frozen(2) && frozen(3));
+	end_task(1);
+	run_until(now + 250 * MS, 1);
+	ck_assert(frozen(2) != frozen(3));
+	/* Beside everybody's slice, not in a turn of its own. */
+	ck_assert_int_eq(run_until(now + 2000 * MS, 1), 2000);
+	ck_assert(frozen(2) != frozen(3));
+}
+END_TEST
+
+START_TEST(the_end_of_the_last_task_ends_the_slice)
+{
+	struct step *one;
+
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	one = d.jobs.step[0];
+	/* One of several: others are still there. */
+	rotate_task_exited(&d, one);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(2) && frozen(3));
+	end_task(1);
+	/* Another's is not its. */
+	rotate_task_exited(&d, d.jobs.step[1]);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(2) && frozen(3));
+	rotate_task_exited(&d, one);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(2) != frozen(3));
+}
+END_TEST
+
 /* Time goes on to @until by the deadlines asked for; job i has computed with @threads[i - 1] while
  * it was not frozen. */
 static void compute(int64_t until, const double *threads)
@@ -468,6 +513,8 @@ int main(void)
 	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);
 	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
+	tcase_add_test(tc, who_has_no_thread_left_yields);
+	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);
 	tcase_add_test(tc, long_slices_one_after_another_freeze_nobody_beyond_the_limit);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("who starts is not frozen");

@@ -137,6 +137,11 @@ int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns)
 	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
 }
 
+bool rotate_has_foreground(const struct daemon *d)
+{
+	return d->rotate && d->rotate->on && turns_have_foreground(d->rotate);
+}
+
 /* ---- freezing and thawing one step --------------------------------------------------------- */
 
 static void note_thawed(struct step *s, int64_t now_ns)

@@ -67,6 +67,8 @@ void rotate_leave(struct daemon *d, struct step *s);
 /* One of its tasks has ended. With the last of them its slice ends, too: Slurm takes another 0.1 s
  * and more to tell the step's end (measured, 22.05). */
 void rotate_task_exited(struct daemon *d, struct step *s);
+/* One goes before the others for a while: how fast each is now says little of how fast they are. */
+bool rotate_has_foreground(const struct daemon *d);
 /* How long it has been frozen so far, ns. */
 int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns);
 

@@ -85,6 +85,11 @@ static int first_slice(const struct rotate *r)
 	return r->n_slices && 3 * r->ms[longest] > 2 * total ? longest : -1;
 }
 
+bool turns_have_foreground(const struct rotate *r)
+{
+	return first_slice(r) >= 0;
+}
+
 /* The foreground, if it waits; -1: it does not, or there is none. */
 static int waiting_first(const struct daemon *d, int64_t now_ns)
 {

@@ -41,6 +41,8 @@ int64_t turns_slice_ns(const struct rotate *r);
  */
 int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
 
+/* One slice is more than two thirds of the round. */
+bool turns_have_foreground(const struct rotate *r);
 /* Takes a turn now: not suspended, not being ended, and it wants a core. */
 bool turns_wanted_by(const struct step *s, int64_t now_ns);
 bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);

@@ -55,6 +55,7 @@ engine_tests = \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
 	tests/unit/test_engine_corners \
+	tests/unit/test_gang \
 	tests/unit/test_engine_view \
 	tests/unit/test_plan_check \
 	tests/unit/test_priority \
@@ -80,6 +81,9 @@ tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_gang_SOURCES = tests/unit/test_gang.c $(SMALL_NODE)
+tests_unit_test_gang_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_gang_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_engine_corners_SOURCES = tests/unit/test_engine_corners.c $(SMALL_NODE)
 tests_unit_test_engine_corners_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_engine_corners_LDADD = $(ENGINE_TEST_LIBS)

@@ -7,7 +7,8 @@
 . "$(dirname "$0")/spine.sh"
 . "$(dirname "$0")/turns.sh"
 need_spin
-start_spine 'policy: gang' 'gang_slice_ms: 50' 'freeze_max_ms: 2000'
+# Equal turns from the first moment; the foreground, which is the default, comes further down.
+start_spine 'policy: gang,foreground_ms=0' 'gang_slice_ms: 50' 'freeze_max_ms: 2000'
 
 # --- shares ----------------------------------------------------------------------------------
 spin_step g1 --coloc=on
@@ -171,9 +172,9 @@ if [ -n "${COLOC_LONG:-}" ]; then
 fi
 stop_steps
 
-# --- a foreground ------------------------------------------------------------------------------
-spin_step first --coloc-policy=gang,foreground_ms=60000
-spin_step second --coloc-policy=gang,foreground_ms=60000
+# --- a foreground, without asking for it ---------------------------------------------------------
+spin_step first --coloc-policy=gang
+spin_step second --coloc-policy=gang
 one=$(job_id first) two=$(job_id second)
 ok "one of them has the node" wait_for 5 is_frozen "$two"
 before=$(cpu_ms "$two")
@@ -185,15 +186,22 @@ like "$(ctl explain "$two")" 'another goes first' "explain says why"
 end_job first
 ok "it has the node when the other has ended" wait_for 5 all_thawed
 stop_steps
-spin_step first --coloc-policy=gang,foreground_ms=500
-spin_step second --coloc-policy=gang,foreground_ms=500
-one=$(job_id first) two=$(job_id second)
-in_background() { ctl explain "$1" | grep -q '^Reason.*whole node for'; }
-ok "both have had it" wait_for 20 in_background "$two"
-looks "$two" "$one" 4
-larger=$((only_one > only_two ? only_one : only_two))
-at_most $((100 * larger / (only_one + only_two))) 62 "equal turns then: larger share in percent"
-stop_steps
+# equal_when OPTIONS REASON TEXT: two steps, whose turns are equal when explain tells REASON.
+equal_when() {
+  local larger
+  spin_step first "--coloc-policy=gang,$1"
+  spin_step second "--coloc-policy=gang,$1"
+  one=$(job_id first) two=$(job_id second)
+  reason_is() { ctl explain "$two" | grep -q "^Reason.*$1"; }
+  ok "$3" wait_for 20 reason_is "$2"
+  looks "$two" "$one" 4
+  larger=$((only_one > only_two ? only_one : only_two))
+  at_most $((100 * larger / (only_one + only_two))) 62 "... equal turns then: larger share in percent"
+  stop_steps
+}
+equal_when foreground_ms=500 'whole node for' "until both have had it"
+equal_when foreground_ms=60000,behind_ms=1000 'nobody goes first.*far enough behind' \
+  "until the other is far enough behind"
 
 # --- the launch environment --------------------------------------------------------------------
 in_turns=$(srun --coloc-policy=gang printenv GOMP_SPINCOUNT)

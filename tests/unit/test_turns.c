@@ -320,6 +320,27 @@ START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
 }
 END_TEST
 
+/* Beside the first one's 98 % and the second's 2 the geometric mean is far below equal turns'. */
+START_TEST(no_speeds_are_compared_while_one_goes_first)
+{
+	struct errbuf err;
+
+	begin_long_slice(2);
+	d.conf.baseline_fraction = 0.5;
+	ck_assert_int_eq(trial_open(&d, &err), 0);
+	d.jobs.step[0]->track.has_last = true; /* a speed to compare */
+	d.trial.next_window_ns = 1;
+	trial_consider(&d, now);
+	ck_assert(!trial_is_on(&d));
+	plan.slice[0].ms = 100;
+	rotate_plan(&d, &plan, d.jobs.step);
+	trial_consider(&d, now);
+	ck_assert(trial_is_on(&d));
+	trial_abort(&d);
+	loop_remove(d.loop, d.trial.timer);
+}
+END_TEST
+
 /* Its only task has ended; Slurm has yet to tell so. */
 static void end_task(uint32_t job)
 {
@@ -513,6 +534,7 @@ int main(void)
 	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);
 	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
+	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
 	tcase_add_test(tc, who_has_no_thread_left_yields);
 	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);
 	tcase_add_test(tc, long_slices_one_after_another_freeze_nobody_beyond_the_limit);

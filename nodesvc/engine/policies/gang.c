@@ -13,6 +13,12 @@
  * Kleinrock, Queueing Systems vol. 2, 1976, chapter 4, with two levels: first come first served,
  * then round robin. The others keep a short slice in each round (ours: no job stands still longer
  * than the driver allows).
+ *
+ * Alone, that rule starves: beside short jobs that come one after another a long one would be in
+ * the background for as long as they come. So each has an account of what it had less than equal
+ * turns would have given it, since it came; while another than the one in front is behind_ms=
+ * behind, all take equal turns (ours). Whatever comes, nobody loses more than that by others'
+ * foregrounds.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,20 +30,23 @@
 #include "nodesvc/engine/option.h"
 
 struct config {
-	int slice_ms, high_weight, foreground_ms;
+	int slice_ms, high_weight, foreground_ms, behind_ms;
 };
 
 static const struct option_spec options[] = {
 	{"slice_ms", OPTION_INT, offsetof(struct config, slice_ms), 10, 60000, NULL},
 	{"high_weight", OPTION_INT, offsetof(struct config, high_weight), 1, 100, NULL},
 	{"foreground_ms", OPTION_INT, offsetof(struct config, foreground_ms), 0, 60000, NULL},
+	{"behind_ms", OPTION_INT, offsetof(struct config, behind_ms), 0, 3600000, NULL},
 	{0},
 };
 
 /* What a job has had of the node, by the plans that were made for it. */
 struct served {
-	double s;    /* seconds of slices */
-	double part; /* of the time, under the last plan; 0: it had no turn */
+	double s;        /* seconds of slices */
+	double behind_s; /* what equal turns would have given it more; less than 0: it is ahead */
+	double part;     /* of the time, under the last plan; 0: it had no turn */
+	double equal;    /* what equal turns, by weight, would have given it then */
 };
 
 struct policy {
@@ -62,7 +71,9 @@ static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg.slice_ms = 100;
-	p->cfg.high_weight = 2; /* ours */
+	p->cfg.high_weight = 2; /* ours, as the two below */
+	p->cfg.foreground_ms = 10000;
+	p->cfg.behind_ms = 10000;
 	rc = option_read(cfg, "gang", options, &p->cfg, err);
 	if (!rc)
 		rc = contest_init(&p->contest, cfg, err);
@@ -94,33 +105,60 @@ static void account(struct policy *p, const struct view *v, const int *slot)
 		struct served *s = &p->served[slot[i]];
 
 		s->s += dt * s->part;
-		s->part = 0;
+		s->behind_s += dt * (s->equal - s->part);
+		s->part = s->equal = 0;
 	}
 	p->last_s = v->now_s;
 }
 
-/* The first to come of those who have not had enough; its slice, -1 none. */
-static int foreground(const struct policy *p, const struct contest *c, const int *slot)
+/* The first to come of those who have not had enough; -1 none. */
+static int first_unserved(const struct policy *p, const int *slot)
 {
+	const struct contest *c = &p->contest;
+
 	for (int k = 0; k < c->n; k++)
 		if (p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
-			return k % PLAN_SLICES_MAX;
+			return k;
 	return -1;
 }
 
-/* Returns its slice, -1 none. */
-static int take_foreground(struct policy *p, const int *slot, struct plan *ret)
+/* Who may not be kept waiting for @first any longer; -1 nobody. */
+static int held_up(const struct policy *p, const int *slot, int first)
 {
 	const struct contest *c = &p->contest;
-	int first = c->n > 1 ? foreground(p, c, slot) : -1, round_ms = 0;
 
+	for (int k = 0; k < c->n; k++)
+		if (k != first && p->served[slot[c->job[k]]].behind_s * 1e3 >= p->cfg.behind_ms)
+			return k;
+	return -1;
+}
+
+/* The parts of the time that the slices of @plan are. */
+static double part_of(const struct plan *plan, int slice)
+{
+	int round_ms = 0;
+
+	for (int s = 0; s < plan->n_slices; s++)
+		round_ms += plan->slice[s].ms;
+	return plan->n_slices ? (double)plan->slice[slice].ms / round_ms : 1;
+}
+
+/* Returns its slice, -1 none; then *@ret_behind has who does not let anybody go first, -1 nobody.
+ */
+static int take_foreground(struct policy *p, const int *slot, struct plan *ret, int *ret_behind)
+{
+	const struct contest *c = &p->contest;
+	int k = c->n > 1 ? first_unserved(p, slot) : -1, first = -1;
+
+	*ret_behind = k >= 0 ? held_up(p, slot, k) : -1;
+	if (k >= 0 && *ret_behind < 0)
+		first = k % PLAN_SLICES_MAX;
+	for (k = 0; k < c->n; k++)
+		p->served[slot[c->job[k]]].equal = part_of(ret, k % PLAN_SLICES_MAX);
 	if (first >= 0 && ret->slice[first].ms < p->cfg.foreground_ms)
 		ret->slice[first].ms = p->cfg.foreground_ms;
-	for (int s = 0; s < ret->n_slices; s++)
-		round_ms += ret->slice[s].ms;
-	for (int k = 0; k < c->n; k++)
-		p->served[slot[c->job[k]]].part =
-			c->n > 1 ? (double)ret->slice[k % PLAN_SLICES_MAX].ms / round_ms : 1;
+	for (k = 0; k < c->n; k++)
+		p->served[slot[c->job[k]]].part = part_of(ret, k % PLAN_SLICES_MAX);
 	return first;
 }
 
@@ -141,7 +179,8 @@ static void say_foreground(struct plan *p, int first, int ms)
 		}
 }
 
-static void say_why(struct plan *p)
+/* @behind: the id of who lets nobody go first any more, NULL nobody. */
+static void say_why(struct plan *p, const char *behind)
 {
 	int round_ms = 0;
 
@@ -149,15 +188,17 @@ static void say_why(struct plan *p)
 		round_ms += p->slice[s].ms;
 	for (int s = 0; s < p->n_slices; s++)
 		for (int k = 0; k < p->slice[s].n_jobs; k++)
-			plan_why(p, p->slice[s].job[k], "the whole node for %d ms in every %d",
-				p->slice[s].ms, round_ms);
+			plan_why(p, p->slice[s].job[k],
+				"the whole node for %d ms in every %d%s%s%s", p->slice[s].ms,
+				round_ms, behind ? "; nobody goes first, " : "",
+				behind ? behind : "", behind ? " is far enough behind" : "");
 }
 
 static int gang_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
 	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err), first = -1;
+	int rc = contest_build(c, v, ret, err), first = -1, behind = -1;
 
 	if (rc)
 		return rc;
@@ -196,18 +237,18 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 			j->group = s;
 	}
 	if (p->served)
-		first = take_foreground(p, slot, ret);
+		first = take_foreground(p, slot, ret, &behind);
 	if (first >= 0)
 		say_foreground(ret, first, p->cfg.foreground_ms);
 	else
-		say_why(ret);
+		say_why(ret, behind >= 0 ? v->job[c->job[behind]].id : NULL);
 	return 0;
 }
 
 const struct policy_ops policy_gang = {
 	.name = "gang",
 	.summary = "the whole node to each job in turn, in short slices",
-	.options = "slice_ms=N high_weight=N foreground_ms=N",
+	.options = "slice_ms=N high_weight=N foreground_ms=N behind_ms=N",
 	.needs = 0,
 	.in_turns = true,
 	.on_node = true,

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gang's foreground over long runs: jobs come and go, and each has an account here, made from the
+ * plans alone, of what equal turns would have given it more.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/unit/small_node.h"
+
+/* The longest time between two decisions, s: so much later may the policy see that it is enough. */
+#define STEP_S 1.0
+
+struct account {
+	double had_s, behind_s;
+};
+
+/* So much of the time is job @i's by the plan; and by equal turns, all weights being 1. */
+static double part(const struct small_node *x, int i)
+{
+	int round_ms = 0, own_ms = 0;
+
+	if (x->plan.n_slices == 0)
+		return 1;
+	for (int s = 0; s < x->plan.n_slices; s++) {
+		round_ms += x->plan.slice[s].ms;
+		for (int k = 0; k < x->plan.slice[s].n_jobs; k++)
+			if (x->plan.slice[s].job[k] == i)
+				own_ms = x->plan.slice[s].ms;
+	}
+	return (double)own_ms / round_ms;
+}
+
+static void go_on(struct small_node *x, struct account *a, double s)
+{
+	for (int i = 0; i < x->v.n_jobs; i++) {
+		a[i].had_s += s * part(x, i);
+		a[i].behind_s += s * (1.0 / x->v.n_jobs - part(x, i));
+	}
+	x->v.now_s += s;
+}
+
+/* Job 0 beside @beside others that end when they have had 3 s, each followed by a new one, for
+ * @until_s; returns the most that anybody was behind, and in @ret_first_behind the first one. */
+static double stream(const char *spec, int beside, double until_s, double *ret_first_behind)
+{
+	struct small_node x;
+	struct account a[SMALL_NODE_JOBS] = {{0}};
+	double most = 0;
+	int n_ended = 0;
+
+	small_node_open(&x, "core:2", spec, beside + 1);
+	while (x.v.now_s < until_s) {
+		small_node_decide(&x);
+		go_on(&x, a, STEP_S);
+		for (int i = 0; i < x.v.n_jobs; i++) {
+			most = fmax(most, a[i].behind_s);
+			if (i == 0 || a[i].had_s < 3)
+				continue;
+			/* Whoever follows comes last. */
+			for (int k = i; k + 1 < x.v.n_jobs; k++) {
+				a[k] = a[k + 1];
+				snprintf(x.id[k], sizeof(x.id[k]), "%s", x.id[k + 1]);
+			}
+			n_ended++;
+			a[x.v.n_jobs - 1] = (struct account){0};
+			snprintf(x.id[x.v.n_jobs - 1], sizeof(x.id[0]), "s%d", n_ended);
+		}
+	}
+	*ret_first_behind = a[0].behind_s;
+	small_node_close(&x);
+	return most;
+}
+
+START_TEST(nobody_falls_further_behind_than_is_allowed)
+{
+	double first, most = stream("gang", _i, 2000, &first);
+
+	/* There was a foreground, and it cost the first one what it may, not more. */
+	ck_assert_double_ge(first, 10);
+	ck_assert_double_le(most, 10 + STEP_S);
+}
+END_TEST
+
+/* What the limit is there for: 49 % of 2000 s. */
+START_TEST(without_the_limit_a_stream_of_short_jobs_starves_a_long_one)
+{
+	double first;
+
+	stream("gang,behind_ms=3600000", 1, 2000, &first);
+	ck_assert_double_ge(first, 900);
+}
+END_TEST
+
+START_TEST(without_a_foreground_nobody_is_behind)
+{
+	double first, most = stream("gang,foreground_ms=0", 3, 500, &first);
+
+	ck_assert_double_le(most, 1e-9);
+}
+END_TEST
+
+/* One after another, not all last: the mean end of n jobs of one length is (n + 1) / 2 of it. */
+START_TEST(jobs_of_one_length_end_one_after_another)
+{
+	struct small_node x;
+	struct account a[SMALL_NODE_JOBS] = {{0}};
+	double end[4] = {0}, sum = 0;
+
+	small_node_open(&x, "core:2", "gang", 4);
+	for (int left = 4; left > 0;) {
+		small_node_decide(&x);
+		go_on(&x, a, 0.1);
+		for (int i = 0; i < left; i++) {
+			if (a[i].had_s < 5)
+				continue;
+			end[4 - left] = x.v.now_s;
+			for (int k = i; k + 1 < left; k++) {
+				a[k] = a[k + 1];
+				snprintf(x.id[k], sizeof(x.id[k]), "%s", x.id[k + 1]);
+			}
+			x.v.n_jobs = --left;
+		}
+	}
+	for (int i = 0; i < 4; i++)
+		sum += end[i];
+	/* 2.5 times 5 s, and the short slices of those behind; equal turns: all at 20 s. */
+	ck_assert_double_ge(sum / 4, 12.5);
+	ck_assert_double_le(sum / 4, 13.5);
+	ck_assert_double_le(end[3], 20.5);
+	small_node_close(&x);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("gang");
+	TCase *behind = tcase_create("how far behind"), *ends = tcase_create("ends");
+	SRunner *r;
+	int failed;
+
+	tcase_add_loop_test(behind, nobody_falls_further_behind_than_is_allowed, 1, 6);
+	tcase_add_test(behind, without_the_limit_a_stream_of_short_jobs_starves_a_long_one);
+	tcase_add_test(behind, without_a_foreground_nobody_is_behind);
+	suite_add_tcase(s, behind);
+	tcase_add_test(ends, jobs_of_one_length_end_one_after_another);
+	suite_add_tcase(s, ends);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

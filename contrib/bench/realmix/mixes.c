@@ -89,7 +89,7 @@ static const struct arm arms[] = {
 	POLICY("sbmp", "sbmp"),
 	POLICY("sbmp-cd", "sbmp-cd"),
 	POLICY("gang", "gang"),
-	POLICY("gang-fb", "gang,foreground_ms=10000"),
+	POLICY("gang-rr", "gang,foreground_ms=0"), /* equal turns from the first moment */
 	POLICY("mapper", "mapper"),
 	POLICY("hillclimb", "hillclimb"),
 	{.name = "omp", .option = {"--coloc-policy=fair", "--coloc-omp"}},

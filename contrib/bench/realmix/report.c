@@ -125,31 +125,31 @@ static void want_best(struct report *r)
 	}
 }
 
+/* Of polling ranks, for one of gang's arms. */
+static void want_of_gang(struct report *r, const char *mix, const char *arm)
+{
+	char target[128];
+
+	if (strcmp(mix, "mpi") == 0) {
+		snprintf(target, sizeof(target), "%s: %s >= 1.9 x plain sharing", mix, arm);
+		want_ratio(r, target, arm, "plain", 1.9);
+		snprintf(target, sizeof(target), "%s: %s >= 0.95 of one after another", mix, arm);
+		want_ratio(r, target, arm, "serial", 0.95);
+	}
+	snprintf(target, sizeof(target), "%s: %s better than Slurm's gang in work", mix, arm);
+	want_ratio(r, target, arm, "slurmgang", 1);
+	snprintf(target, sizeof(target), "%s: %s better than Slurm's gang in ANTT", mix, arm);
+	want_less_antt(r, target, arm, "slurmgang");
+}
+
 static void want_of_mix(struct report *r)
 {
 	const char *mix = r->first.mix->name;
 
 	want_best(r);
-	if (strcmp(mix, "mpi") == 0) {
-		want_ratio(r, "mpi: gang >= 1.9 x plain sharing", "gang", "plain", 1.9);
-		want_ratio(r, "mpi: gang >= 0.95 of one after another", "gang", "serial", 0.95);
-		want_ratio(r, "mpi: gang better than Slurm's gang in work", "gang", "slurmgang", 1);
-		want_less_antt(
-			r, "mpi: gang better than Slurm's gang in ANTT", "gang", "slurmgang");
-		want_ratio(r, "mpi: gang-fb better than Slurm's gang in work", "gang-fb",
-			"slurmgang", 1);
-		want_less_antt(
-			r, "mpi: gang-fb better than Slurm's gang in ANTT", "gang-fb", "slurmgang");
-	}
-	if (strcmp(mix, "mpi-long") == 0) {
-		want_ratio(r, "mpi-long: gang better than Slurm's gang in work", "gang",
-			"slurmgang", 1);
-		want_less_antt(
-			r, "mpi-long: gang better than Slurm's gang in ANTT", "gang", "slurmgang");
-		want_ratio(r, "mpi-long: gang-fb better than Slurm's gang in work", "gang-fb",
-			"slurmgang", 1);
-		want_less_antt(r, "mpi-long: gang-fb better than Slurm's gang in ANTT", "gang-fb",
-			"slurmgang");
+	if (strcmp(mix, "mpi") == 0 || strcmp(mix, "mpi-long") == 0) {
+		want_of_gang(r, mix, "gang");
+		want_of_gang(r, mix, "gang-rr");
 	}
 	if (strcmp(mix, "bursty") == 0) {
 		want_ratio(r, "bursty: gang with yielding >= 1.15 x static equal partition", "gang",
@@ -161,7 +161,7 @@ static void want_of_mix(struct report *r)
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-/* "gang" rules what asked for "gang,foreground_ms=10000". */
+/* "gang" rules what asked for "gang,foreground_ms=0". */
 static bool rules_itself(const struct cell *c)
 {
 	const char *asked = c->arm->option[0] + strlen("--coloc-policy=");
@@ -242,8 +242,10 @@ static const char head[] =
 	"for\n"
 	"all. slurmgang: PreemptMode=SUSPEND,GANG with slices of 5 s; its jobs have no inner "
 	"srun,\n"
-	"for Slurm creates no step in a suspended job. gang-fb: gang,foreground_ms=10000. omp: "
-	"fair with\n"
+	"for Slurm creates no step in a suspended job. gang: as it is by default, who came first\n"
+	"goes first for 10 s of the node; gang-rr: foreground_ms=0, equal turns of 100 ms. omp: "
+	"fair "
+	"with\n"
 	"--coloc-omp, omp-keep: the same with COLOC_OMP_KEEP_THREADS.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */

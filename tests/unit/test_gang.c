@@ -6,6 +6,7 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/unit/small_node.h"
 
@@ -41,6 +42,15 @@ static void go_on(struct small_node *x, struct account *a, double s)
 	x->v.now_s += s;
 }
 
+/* Job @i of @n has ended: whoever came after it moves up, and the last place is free. */
+static void take_out(struct small_node *x, struct account *a, int i, int n)
+{
+	size_t n_after = n - i - 1;
+
+	memmove(&a[i], &a[i + 1], n_after * sizeof(a[0]));
+	memmove(x->id[i], x->id[i + 1], n_after * sizeof(x->id[0]));
+}
+
 /* Job 0 beside @beside others that end when they have had 3 s, each followed by a new one, for
  * @until_s; returns the most that anybody was behind, and in @ret_first_behind the first one. */
 static double stream(const char *spec, int beside, double until_s, double *ret_first_behind)
@@ -59,10 +69,7 @@ static double stream(const char *spec, int beside, double until_s, double *ret_f
 			if (i == 0 || a[i].had_s < 3)
 				continue;
 			/* Whoever follows comes last. */
-			for (int k = i; k + 1 < x.v.n_jobs; k++) {
-				a[k] = a[k + 1];
-				snprintf(x.id[k], sizeof(x.id[k]), "%s", x.id[k + 1]);
-			}
+			take_out(&x, a, i, x.v.n_jobs);
 			n_ended++;
 			a[x.v.n_jobs - 1] = (struct account){0};
 			snprintf(x.id[x.v.n_jobs - 1], sizeof(x.id[0]), "s%d", n_ended);
@@ -116,10 +123,7 @@ START_TEST(jobs_of_one_length_end_one_after_another)
 			if (a[i].had_s < 5)
 				continue;
 			end[4 - left] = x.v.now_s;
-			for (int k = i; k + 1 < left; k++) {
-				a[k] = a[k + 1];
-				snprintf(x.id[k], sizeof(x.id[k]), "%s", x.id[k + 1]);
-			}
+			take_out(&x, a, i, left);
 			x.v.n_jobs = --left;
 		}
 	}

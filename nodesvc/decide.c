@@ -90,6 +90,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
 		j->polling = polling_ranks(d, s);
+		j->bursty = s->turn.burst.known;
 		steps[n++] = s;
 	}
 	v->now_s = (double)ipc_now_ns() / 1e9;

@@ -81,6 +81,9 @@ struct view_job {
 	 * they take turns with the others (contest.h). A driver that cannot freeze it says 0.
 	 */
 	int polling;
+	/* Computes for a while, waits for long, and again: what it leaves the others get anyway, so
+	 * that it needs not go before them (gang). false: it was not seen to. */
+	bool bursty;
 	bool excluded; /* counted, never moved (--coloc-exclude, user binding) */
 };
 

@@ -225,6 +225,8 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		return value_string(w, key, o, JOB_TYPE_MAX, &j->type);
 	if (strcmp(key, "current") == 0)
 		return parse_current(w, j, has_current, o);
+	if (strcmp(key, "bursty") == 0)
+		return value_bool(w, key, o, &j->bursty);
 	if (strcmp(key, "excluded") == 0)
 		return value_bool(w, key, o, &j->excluded);
 	return value_unknown_key(w, key);

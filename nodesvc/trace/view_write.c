@@ -110,6 +110,8 @@ static json_object *job_to_json(const struct view_job *j)
 		ADD(o, "nodes", json_object_new_int(j->nodes));
 	if (j->polling > 0)
 		ADD(o, "polling", json_object_new_int(j->polling));
+	if (j->bursty)
+		ADD(o, "bursty", json_object_new_boolean(true));
 	if (j->excluded)
 		ADD(o, "excluded", json_object_new_boolean(true));
 	return o;

@@ -108,6 +108,29 @@ START_TEST(without_a_foreground_nobody_is_behind)
 }
 END_TEST
 
+/* They leave what they do not use anyway. Nobody was in front, so that nobody is owed anything: who
+ * comes to compute in one piece goes first at once. */
+START_TEST(who_computes_in_bursts_goes_first_never_and_holds_up_nobody)
+{
+	struct small_node x;
+	struct account a[SMALL_NODE_JOBS] = {{0}};
+
+	small_node_open(&x, "core:2", "gang", 3);
+	x.job[0].bursty = x.job[1].bursty = true;
+	x.v.n_jobs = 2;
+	while (x.v.now_s < 60) {
+		small_node_decide(&x);
+		go_on(&x, a, STEP_S);
+	}
+	ck_assert_double_eq_tol(a[0].behind_s, 0, 1e-9);
+	ck_assert_double_eq_tol(a[1].behind_s, 0, 1e-9);
+	x.v.n_jobs = 3;
+	small_node_decide(&x);
+	ck_assert_double_ge(part(&x, 2), 0.9);
+	small_node_close(&x);
+}
+END_TEST
+
 /* One after another, not all last: the mean end of n jobs of one length is (n + 1) / 2 of it. */
 START_TEST(jobs_of_one_length_end_one_after_another)
 {
@@ -140,7 +163,8 @@ END_TEST
 int main(void)
 {
 	Suite *s = suite_create("gang");
-	TCase *behind = tcase_create("how far behind"), *ends = tcase_create("ends");
+	TCase *behind = tcase_create("how far behind"), *bursts = tcase_create("bursts"),
+	      *ends = tcase_create("ends");
 	SRunner *r;
 	int failed;
 
@@ -148,6 +172,8 @@ int main(void)
 	tcase_add_test(behind, without_the_limit_a_stream_of_short_jobs_starves_a_long_one);
 	tcase_add_test(behind, without_a_foreground_nobody_is_behind);
 	suite_add_tcase(s, behind);
+	tcase_add_test(bursts, who_computes_in_bursts_goes_first_never_and_holds_up_nobody);
+	suite_add_tcase(s, bursts);
 	tcase_add_test(ends, jobs_of_one_length_end_one_after_another);
 	suite_add_tcase(s, ends);
 	r = srunner_create(s);

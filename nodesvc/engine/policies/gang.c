@@ -19,6 +19,9 @@
  * turns would have given it, since it came; while another than the one in front is behind_ms=
  * behind, all take equal turns (ours). Whatever comes, nobody loses more than that by others'
  * foregrounds.
+ *
+ * Who computes in bursts goes before nobody (ours): what he leaves while he waits the others get
+ * anyway, and where all are such the last to come would be left to wait alone at the end.
  */
 #include <errno.h>
 #include <math.h>
@@ -112,12 +115,13 @@ static void account(struct policy *p, const struct view *v, const int *slot)
 }
 
 /* The first to come of those who have not had enough; -1 none. */
-static int first_unserved(const struct policy *p, const int *slot)
+static int first_unserved(const struct policy *p, const struct view *v, const int *slot)
 {
 	const struct contest *c = &p->contest;
 
 	for (int k = 0; k < c->n; k++)
-		if (p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
+		if (!v->job[c->job[k]].bursty &&
+			p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
 			return k;
 	return -1;
 }
@@ -145,10 +149,11 @@ static double part_of(const struct plan *plan, int slice)
 
 /* Returns its slice, -1 none; then *@ret_behind has who does not let anybody go first, -1 nobody.
  */
-static int take_foreground(struct policy *p, const int *slot, struct plan *ret, int *ret_behind)
+static int take_foreground(
+	struct policy *p, const struct view *v, const int *slot, struct plan *ret, int *ret_behind)
 {
 	const struct contest *c = &p->contest;
-	int k = c->n > 1 ? first_unserved(p, slot) : -1, first = -1;
+	int k = c->n > 1 ? first_unserved(p, v, slot) : -1, first = -1;
 
 	*ret_behind = k >= 0 ? held_up(p, slot, k) : -1;
 	if (k >= 0 && *ret_behind < 0)
@@ -237,7 +242,7 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 			j->group = s;
 	}
 	if (p->served)
-		first = take_foreground(p, slot, ret, &behind);
+		first = take_foreground(p, v, slot, ret, &behind);
 	if (first >= 0)
 		say_foreground(ret, first, p->cfg.foreground_ms);
 	else

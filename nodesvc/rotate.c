@@ -293,33 +293,6 @@ static void end_before_limit(struct daemon *d, int64_t now_ns)
 		r->due_ns = r->end_ns = latest_ns > least_ns ? latest_ns : least_ns;
 }
 
-/*
- * Slices so short that nobody is frozen longer than freeze_max_ms, with a tenth to spare. Who
- * computes in bursts goes before nobody: the next plan says so as well (view_job.bursty), and here
- * he does from the next slice on.
- */
-static void fit_slices(struct daemon *d, int64_t now_ns)
-{
-	struct rotate *r = d->rotate;
-	double limit = 0.9 * d->conf.freeze_max_ms, longest = 0;
-	int shortest_ms = (int)(turns_asked_ns(r) / MS), total = 0;
-
-	for (int k = 0; k < r->n_slices; k++)
-		r->ms[k] = r->asked_ms[k] > shortest_ms && turns_slice_is_bursty(d, k, now_ns)
-				   ? shortest_ms
-				   : r->asked_ms[k];
-	for (int k = 0; k < r->n_slices; k++)
-		total += r->ms[k];
-	for (int k = 0; k < r->n_slices; k++)
-		longest = fmax(longest, total - r->ms[k]);
-	for (int k = 0; k < r->n_slices; k++) {
-		if (longest > limit)
-			r->ms[k] = (int)(r->ms[k] * limit / longest);
-		if (r->ms[k] < SLICE_MIN_MS)
-			r->ms[k] = SLICE_MIN_MS;
-	}
-}
-
 static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
@@ -385,7 +358,6 @@ void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
 	if (now_ns >= r->end_ns && !turns_go_on(d, now_ns)) {
 		turns_settle(d, now_ns);
 		turns_wake(d, false, now_ns);
-		fit_slices(d, now_ns);
 		/* On time to the tick, so that shares do not drift; a late loop starts afresh. */
 		late = now_ns - r->end_ns;
 		begin_slice(d, turns_next_slice(d, now_ns),
@@ -425,6 +397,25 @@ void rotate_task_exited(struct daemon *d, struct step *s)
 
 /* ---- the plan ------------------------------------------------------------------------------ */
 
+/* Slices so short that nobody is frozen longer than freeze_max_ms, with a tenth to spare. */
+static void fit_slices(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	double limit = 0.9 * d->conf.freeze_max_ms, longest = 0;
+	int total = 0;
+
+	for (int k = 0; k < r->n_slices; k++)
+		total += r->asked_ms[k];
+	for (int k = 0; k < r->n_slices; k++)
+		longest = fmax(longest, total - r->asked_ms[k]);
+	for (int k = 0; k < r->n_slices; k++) {
+		r->ms[k] =
+			longest > limit ? (int)(r->asked_ms[k] * limit / longest) : r->asked_ms[k];
+		if (r->ms[k] < SLICE_MIN_MS)
+			r->ms[k] = SLICE_MIN_MS;
+	}
+}
+
 /* A slice that is shorter by the new plan ends by it, and is no longer than it for another job. */
 static void cut_current(struct daemon *d)
 {
@@ -462,8 +453,7 @@ bool rotate_plan(struct daemon *d, const struct plan *p, struct step *const *ste
 	for (int i = 0; i < d->jobs.n; i++)
 		r->stale |= d->jobs.step[i]->turn.slices != before[i];
 	/* The timer may come before rotate_update(). */
-	if (r->n_slices)
-		fit_slices(d, ipc_now_ns());
+	fit_slices(d);
 	cut_current(d);
 	return other_length;
 }
@@ -492,7 +482,7 @@ void rotate_update(struct daemon *d)
 		}
 	}
 	if (r->n_slices)
-		fit_slices(d, now_ns);
+		fit_slices(d);
 	on = r->n_turns > 1;
 	if (!on && r->on) {
 		/* One alone needs no turns. */

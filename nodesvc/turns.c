@@ -48,7 +48,8 @@ int64_t turns_slice_ns(const struct rotate *r)
 	return shortest_ns(r->ms, r->n_slices);
 }
 
-int64_t turns_asked_ns(const struct rotate *r)
+/* What bursts are measured by: not less beside a slice so long that the others are cut for it. */
+static int64_t burst_slice_ns(const struct rotate *r)
 {
 	return shortest_ns(r->asked_ms, r->n_slices);
 }
@@ -242,22 +243,6 @@ static bool is_bursty(const struct step *s, int64_t now_ns)
 	const struct burst *b = &s->turn.burst;
 
 	return b->known && !(b->waiting && now_ns - b->from_ns > CLOSE_UNTIL_NS);
-}
-
-bool turns_slice_is_bursty(const struct daemon *d, int slice, int64_t now_ns)
-{
-	bool any = false;
-
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
-
-		if (!(s->turn.slices & (UINT32_C(1) << slice)) || !s->turn.hold)
-			continue;
-		if (!is_bursty(s, now_ns))
-			return false;
-		any = true;
-	}
-	return any;
 }
 
 bool turns_wake(struct daemon *d, bool some, int64_t now_ns)
@@ -465,7 +450,7 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 	if (r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns ||
 		!others_wait_in_line(d, now_ns) || !may_go_on(d, now_ns))
 		return false;
-	slice_ns = turns_asked_ns(r);
+	slice_ns = burst_slice_ns(r);
 	waiting = waiting_first(d, now_ns);
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
@@ -490,7 +475,7 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 void turns_settle(struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
-	int64_t most_ns = CREDIT_SLICES * turns_asked_ns(r);
+	int64_t most_ns = CREDIT_SLICES * burst_slice_ns(r);
 	int waiting = waiting_first(d, now_ns);
 
 	for (int i = 0; i < d->jobs.n; i++) {

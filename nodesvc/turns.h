@@ -37,9 +37,6 @@ struct rotate {
 /* The shortest slice: how often to look, and what bursts are measured by. One may be much longer.
  */
 int64_t turns_slice_ns(const struct rotate *r);
-/* The shortest slice that the plan has; what bursts are measured by: not less beside a slice so
- * long that the others are cut for it. */
-int64_t turns_asked_ns(const struct rotate *r);
 /* The latest end of the current slice that leaves all in line time for theirs before freeze_max_ms.
  */
 int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
@@ -62,8 +59,6 @@ void turns_slice_begins(struct daemon *d, int64_t now_ns);
 
 /* It takes turns and has no thread any more: from now on it waits, until its end is told. */
 bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns);
-/* All that take turns in it come and go. */
-bool turns_slice_is_bursty(const struct daemon *d, int slice, int64_t now_ns);
 /* Within a slice: does nobody in it want to run? */
 bool turns_slice_waits(struct daemon *d, int64_t now_ns);
 /*

@@ -103,7 +103,7 @@ done
 diag "$SECONDS s: rates in the service"
 rm -f "$tmp"/{go,done}
 touch "$tmp/go"
-srun -J rate -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" 2000000000 >"$tmp/srun.out" 2>&1 &
+srun -J rate -n1 --coloc=on "$pmu/pmu_loop" "$tmp/go" "$tmp/done" 1000000000000000 >"$tmp/srun.out" 2>&1 &
 started_pids+=("$!")
 # Of the step as it is read now: a tick that changes nothing makes no view.
 has_rate() {

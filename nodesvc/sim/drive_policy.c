@@ -177,6 +177,15 @@ static void set_levers(const struct world *w, const struct plan *p, int cluster,
 	ret->bandwidth = p->cluster[cluster].bandwidth;
 }
 
+static bool has_slice(const struct plan *p, int job)
+{
+	for (int k = 0; k < p->n_slices; k++)
+		for (int j = 0; j < p->slice[k].n_jobs; j++)
+			if (p->slice[k].job[j] == job)
+				return true;
+	return false;
+}
+
 /* Carries the plan out. */
 static void apply(struct world *w)
 {
@@ -220,6 +229,9 @@ static void apply(struct world *w)
 	for (int k = 0; k < p->n_slices; k++) {
 		slice[k].active = w->slices + (size_t)k * (size_t)n;
 		slice[k].seconds = p->slice[k].ms / 1e3;
+		/* Who is in none runs beside all. */
+		for (int i = 0; i < p->n_jobs; i++)
+			w->slices[(size_t)k * (size_t)n + (size_t)w->run_job[i]] = !has_slice(p, i);
 		for (int j = 0; j < p->slice[k].n_jobs; j++)
 			w->slices[(size_t)k * (size_t)n + (size_t)w->run_job[p->slice[k].job[j]]] =
 				true;

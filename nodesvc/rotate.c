@@ -263,11 +263,30 @@ void rotate_leave(struct daemon *d, struct step *s)
 
 /* ---- slices -------------------------------------------------------------------------------- */
 
-/* First those who stop, then those who go: no moment has both running. */
+/* CPUs of those of the slice that want to run: what the others keep off. */
+static void slice_cpus(const struct daemon *d, int64_t now_ns, struct coreset *ret)
+{
+	coreset_zero(ret);
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+
+		if (s->turn.slices & (UINT32_C(1) << d->rotate->slice) &&
+			turns_wanted_by(s, now_ns))
+			coreset_or(ret, ret, &s->coreset);
+	}
+}
+
+/*
+ * First those who stop, then those who go: no moment has both running. Who stands in nobody's way
+ * goes: another group's turns, or the one whose slice it is waits.
+ */
 static void make_true(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
+	struct coreset taken;
 
+	if (r->slice >= 0)
+		slice_cpus(d, now_ns, &taken);
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < d->jobs.n; i++) {
 			struct step *s = d->jobs.step[i];
@@ -276,7 +295,8 @@ static void make_true(struct daemon *d, int64_t now_ns)
 			if (!s->turn.hold)
 				continue;
 			out = r->slice >= 0 && turns_wanted_by(s, now_ns) &&
-			      !(s->turn.slices & (UINT32_C(1) << r->slice));
+			      !(s->turn.slices & (UINT32_C(1) << r->slice)) &&
+			      coreset_intersects(&s->coreset, &taken);
 			if (out == (pass == 0))
 				set_frozen(d, s, out, now_ns);
 		}
@@ -315,11 +335,15 @@ static void look(struct daemon *d, int64_t now_ns)
 	struct rotate *r = d->rotate;
 
 	if (r->look_ns && now_ns >= r->look_ns) {
+		bool some;
+
 		r->look_ns = 0;
-		if (turns_slice_waits(d, now_ns)) {
+		if (turns_slice_waits(d, now_ns, &some)) {
 			r->end_ns = now_ns;
 			return;
 		}
+		if (some)
+			make_true(d, now_ns);
 		r->look_ns = turns_next_look(d, now_ns);
 	}
 	if (r->wake_ns && now_ns >= r->wake_ns) {
@@ -388,9 +412,12 @@ void rotate_task_exited(struct daemon *d, struct step *s)
 	struct rotate *r = d->rotate;
 	int64_t now_ns = ipc_now_ns();
 
-	if (!r || !r->on || !turns_has_ended(d, s, now_ns) || r->slice < 0 ||
-		turns_slice_is_wanted(d, r->slice, now_ns))
+	if (!r || !r->on || !turns_has_ended(d, s, now_ns) || r->slice < 0)
 		return;
+	if (turns_slice_is_wanted(d, r->slice, now_ns)) {
+		make_true(d, now_ns); /* its cores are others' now */
+		return;
+	}
 	r->end_ns = now_ns;
 	loop_set_timer_at(r->timer, now_ns);
 }

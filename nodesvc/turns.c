@@ -302,11 +302,12 @@ bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns)
 	return true;
 }
 
-bool turns_slice_waits(struct daemon *d, int64_t now_ns)
+bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
 {
 	struct rotate *r = d->rotate;
 	bool all = true;
 
+	*ret_some = false;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
 
@@ -314,6 +315,7 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns)
 			continue;
 		look_whether_waits(d, s, now_ns);
 		all &= s->turn.waiting;
+		*ret_some |= s->turn.waiting;
 	}
 	return all;
 }

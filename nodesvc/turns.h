@@ -59,8 +59,8 @@ void turns_slice_begins(struct daemon *d, int64_t now_ns);
 
 /* It takes turns and has no thread any more: from now on it waits, until its end is told. */
 bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns);
-/* Within a slice: does nobody in it want to run? */
-bool turns_slice_waits(struct daemon *d, int64_t now_ns);
+/* Within a slice: does nobody in it want to run? @ret_some: somebody does not any more. */
+bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some);
 /*
  * Steps that waited were thawed all along: those that want a core again get in line. @some: only
  * those that are looked at often, bursty or starting ones. True: one did.

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/ipc.h"
 #include "tests/unit/rotation.h"
 
 START_TEST(two_steps_take_turns)
@@ -203,6 +204,93 @@ START_TEST(end_of_a_step_leaves_nothing_behind)
 }
 END_TEST
 
+/* Two on each CPU: 1 and 2 on the first, 3 and 4 on the second. */
+static void give_groups(void)
+{
+	static const char *const cpus[] = {"0", "0", "1", "1"};
+	struct errbuf err;
+
+	for (uint32_t i = 0; i < 4; i++)
+		ck_assert_int_eq(coreset_parse(&add(i + 1)->coreset, cpus[i], &err), 0);
+	plan.n_jobs = 4;
+	plan.n_slices = 2;
+	for (int i = 0; i < 2; i++) {
+		plan.slice[i].ms = 100;
+		plan.slice[i].n_jobs = 2;
+		plan.slice[i].job[0] = i;
+		plan.slice[i].job[1] = i + 2;
+	}
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	now = ipc_now_ns();
+	rotate_run(&d, now, &next);
+	turn();
+}
+
+START_TEST(groups_take_turns_side_by_side)
+{
+	int64_t ran[5] = {0};
+
+	give_groups();
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(frozen(1), frozen(3));
+		ck_assert_int_eq(frozen(2), frozen(4));
+		ck_assert_int_ne(frozen(1), frozen(2));
+		for (uint32_t job = 1; job <= 4; job++)
+			ran[job] += frozen(job) ? 0 : next - now;
+		turn();
+	}
+	ck_assert_int_eq(ran[1], ran[3]);
+	ck_assert_int_eq(ran[2], ran[4]);
+}
+END_TEST
+
+/* 1 sleeps in its slice: 2 gets their CPU at once, and 3 and 4 go on taking turns on theirs. */
+START_TEST(who_waits_leaves_his_cpus_to_those_who_share_them)
+{
+	int64_t ran[5] = {0}, from;
+
+	give_groups();
+	idle = 1;
+	run_until(now + 1000 * MS, 1);
+	from = now;
+	while (now < from + 2000 * MS) {
+		ck_assert(!frozen(2));
+		ck_assert_int_ne(frozen(3), frozen(4));
+		for (uint32_t job = 1; job <= 4; job++)
+			ran[job] += frozen(job) ? 0 : next - now;
+		turn();
+	}
+	ck_assert_int_ge(ran[2], 2000 * MS);
+	ck_assert_int_ge(ran[3], 900 * MS);
+	ck_assert_int_ge(ran[4], 900 * MS);
+	/* And back. */
+	idle = 0;
+	run_until(now + 400 * MS, 1);
+	for (int i = 0; i < 10; i++) {
+		ck_assert_int_ne(frozen(1), frozen(2));
+		turn();
+	}
+}
+END_TEST
+
+/* The same within the slice in which it ends, whose other one goes on. */
+START_TEST(who_ends_leaves_his_cpus_within_the_slice)
+{
+	char path[160];
+
+	give_groups();
+	while (frozen(1))
+		turn();
+	ck_assert(frozen(2));
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[0]->cgroup.step_path);
+	fstree_put(&tree, path, "");
+	rotate_task_exited(&d, d.jobs.step[0]);
+	ck_assert(!frozen(2));
+	ck_assert(!frozen(3) && frozen(4));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rotate");
@@ -221,6 +309,13 @@ int main(void)
 	tcase_add_test(tc, shares_follow_the_slices);
 	tcase_add_test(tc, one_alone_is_never_frozen);
 	tcase_add_test(tc, frozen_time_is_counted);
+	suite_add_tcase(s, tc);
+
+	tc = tcase_create("groups");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, groups_take_turns_side_by_side);
+	tcase_add_test(tc, who_waits_leaves_his_cpus_to_those_who_share_them);
+	tcase_add_test(tc, who_ends_leaves_his_cpus_within_the_slice);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("nobody stays frozen, and not everybody is");
 	tcase_add_checked_fixture(tc, setup, teardown);

@@ -8,6 +8,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \
+	nodesvc/engine/contest_company.c \
 	nodesvc/engine/contest_turns.c \
 	nodesvc/engine/contest_sizes.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \

@@ -216,6 +216,32 @@ equal_when foreground_ms=500 'whole node for' "until both have had it"
 equal_when foreground_ms=60000,behind_ms=1000 'nobody goes first.*far enough behind' \
   "until the other is far enough behind"
 
+# --- turns of those that share a core ------------------------------------------------------------
+if [ "$(nproc)" = 2 ]; then
+  for name in c1 c2 c3 c4; do spin_step $name --coloc-policy=fair,turns_ms=50; done
+  two_on_each() {
+    declare -gA on=()
+    local name
+    for name in c1 c2 c3 c4; do on[$(cpuset_of "$name")]+=" $(job_id "$name")"; done
+    [ "$(wc -w <<<"${on[0]:-}") $(wc -w <<<"${on[1]:-}")" = "2 2" ]
+  }
+  ok "fair has two of four on each core" wait_for 10 two_on_each
+  read -r one two <<<"${on[0]}"
+  read -r three four <<<"${on[1]}"
+  for id in "$one" "$two" "$three" "$four"; do ok "step $id.0 takes turns" rotates "$id"; done
+  looks "$one" "$two" 4
+  larger=$((only_one > only_two ? only_one : only_two))
+  at_most $((100 * larger / (only_one + only_two))) 62 "... on one core: larger share in percent"
+  at_most $((100 * both / n_looks)) 10 "... looks in percent with both of it running"
+  like "$(ctl explain "$one")" 'in turns of 50 ms' "explain says so"
+  ctl release >/dev/null
+  ok "release thaws all four" all_thawed
+  is "$(rows)" 0 "the ledger is empty"
+  stop_steps
+else
+  diag "turns on a core: not tried, they are for 2 cores, here are $(nproc)"
+fi
+
 # --- the launch environment --------------------------------------------------------------------
 in_turns=$(srun --coloc-policy=gang printenv GOMP_SPINCOUNT)
 stop_steps

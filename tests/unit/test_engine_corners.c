@@ -122,6 +122,28 @@ START_TEST(gang_has_a_slice_for_each_envelope_or_says_no)
 }
 END_TEST
 
+/* Forty on one core: some turns are of several, and nobody goes without. */
+START_TEST(more_on_a_core_than_there_are_slices_take_turns_together)
+{
+	struct small_node x;
+	int turns[SMALL_NODE_JOBS] = {0};
+
+	small_node_open(&x, "core:1", "fair,turns_ms=10", SMALL_NODE_JOBS);
+	for (int i = 0; i < SMALL_NODE_JOBS; i++)
+		x.job[i].threads = 2;
+	small_node_decide(&x);
+	ck_assert_int_eq(x.plan.n_slices, PLAN_SLICES_MAX);
+	for (int s = 0; s < x.plan.n_slices; s++) {
+		ck_assert_int_le(x.plan.slice[s].n_jobs, 2);
+		for (int k = 0; k < x.plan.slice[s].n_jobs; k++)
+			turns[x.plan.slice[s].job[k]]++;
+	}
+	for (int i = 0; i < SMALL_NODE_JOBS; i++)
+		ck_assert_int_eq(turns[i], 1);
+	small_node_close(&x);
+}
+END_TEST
+
 START_TEST(nobody_takes_turns_beside_a_step_of_several_nodes)
 {
 	struct small_node x;
@@ -547,6 +569,7 @@ int main(void)
 	tcase_add_loop_test(refuse, a_capacity_of_nothing_is_refused, 0, N_POLICIES);
 	tcase_add_test(refuse, gang_never_freezes_a_step_of_several_nodes);
 	tcase_add_test(refuse, gang_has_a_slice_for_each_envelope_or_says_no);
+	tcase_add_test(refuse, more_on_a_core_than_there_are_slices_take_turns_together);
 	suite_add_tcase(s, refuse);
 	tcase_add_test(envelopes, hillclimb_climbs_anew_where_envelopes_shrink);
 	tcase_add_loop_test(envelopes, jobs_that_may_use_one_core_only_share_it, 0,

@@ -392,26 +392,29 @@ START_TEST(experiments_stay_inside_the_envelope)
 }
 END_TEST
 
+static const struct {
+	const char *spec, *text;
+} bad_specs[] = {
+	{"nosuch", "unknown policy 'nosuch'"},
+	{"lira,tie=most", "option tie=most"},
+	{"lira,colour=red", "unknown option 'colour=red'"},
+	{"lira,h", "option 'h': key=value expected"},
+	{"fair,x=1", "unknown option 'x=1'"},
+	{"gang,slice_ms=abc", "option slice_ms=abc"},
+	{"fair,turns_ms=9", "turns_ms: 9 is neither 0 nor 10 to 60000"},
+	{"mapper,q=1.5", "option q=1.5"},
+	{"llc-complex,strict=maybe", "option strict=maybe"},
+};
+#define N_BAD_SPECS (int)(sizeof(bad_specs) / sizeof(bad_specs[0]))
+
 START_TEST(bad_specs_are_refused_by_name)
 {
-	static const struct {
-		const char *spec, *text;
-	} table[] = {
-		{"nosuch", "unknown policy 'nosuch'"},
-		{"lira,tie=most", "option tie=most"},
-		{"lira,colour=red", "unknown option 'colour=red'"},
-		{"lira,h", "option 'h': key=value expected"},
-		{"fair,x=1", "unknown option 'x=1'"},
-		{"gang,slice_ms=abc", "option slice_ms=abc"},
-		{"mapper,q=1.5", "option q=1.5"},
-		{"llc-complex,strict=maybe", "option strict=maybe"},
-	};
 	struct policy_cfg cfg = {.max_jobs = LIFE_JOBS, .topo = bent.t};
 	struct errbuf err = {""};
 	struct engine *e = NULL;
 
-	ck_assert_int_lt(engine_create(&e, table[_i].spec, &cfg, &err), 0);
-	ck_assert_msg(strstr(err.text, table[_i].text) != NULL, "%s", err.text);
+	ck_assert_int_lt(engine_create(&e, bad_specs[_i].spec, &cfg, &err), 0);
+	ck_assert_msg(strstr(err.text, bad_specs[_i].text) != NULL, "%s", err.text);
 	ck_assert_ptr_null(e);
 }
 END_TEST
@@ -524,7 +527,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tc = tcase_create("options and signals are refused by name");
 	tcase_add_checked_fixture(tc, setup_bent, teardown_bent);
-	tcase_add_loop_test(tc, bad_specs_are_refused_by_name, 0, 8);
+	tcase_add_loop_test(tc, bad_specs_are_refused_by_name, 0, N_BAD_SPECS);
 	tcase_add_loop_test(tc, configured_options_yield_to_the_spec, 0, 2);
 	tcase_add_loop_test(tc, the_phase_detector_is_chosen_by_configuration, 0, 2);
 	tcase_add_test(tc, a_missing_signal_is_told_by_bit_and_name);

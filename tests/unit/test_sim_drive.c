@@ -200,6 +200,38 @@ START_TEST(job_that_comes_during_experiments_is_placed_at_once)
 }
 END_TEST
 
+/* Seventeen on two sockets of eight: nine of them crowd the first and take turns there. The others
+ * have one thread each, and are in no slice. */
+START_TEST(who_is_in_no_slice_runs_beside_all)
+{
+	static struct drive_result r[2];
+	static const char *const policy[] = {"fair", "fair,turns_ms=100"};
+	struct run_spec many[17];
+	struct errbuf err = {""};
+	struct drive d;
+
+	for (int i = 0; i < 17; i++)
+		many[i] = (struct run_spec){.program = &program[i > 8], .threads = i > 8 ? 1 : 8};
+	for (int i = 0; i < 2; i++)
+		program[i].phase[0].seconds = 0.5;
+	drive_defaults(&d);
+	d.m = &machine;
+	d.spec = many;
+	d.n_jobs = 17;
+	d.seed = 7;
+	d.most_s = 60;
+	for (int k = 0; k < 2; k++) {
+		d.policy = policy[k];
+		ck_assert_msg(drive_run(&d, &r[k], &err) == 0, "%s", err.text);
+	}
+	for (int i = 9; i < 17; i++) {
+		ck_assert_int_gt(r[0].job[i].runs, 5);
+		ck_assert_int_ge(r[1].job[i].runs, r[0].job[i].runs - 1);
+	}
+	ck_assert_int_gt(r[1].job[0].runs, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("sim_drive");
@@ -223,6 +255,11 @@ int main(void)
 	t = tcase_create("experiments keep nobody waiting who has come since");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, job_that_comes_during_experiments_is_placed_at_once);
+	suite_add_tcase(s, t);
+
+	t = tcase_create("slices hold up those who are in one");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, who_is_in_no_slice_runs_beside_all);
 	suite_add_tcase(s, t);
 
 	t = tcase_create("a policy cannot see the truth");

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fair - an equal part of the cores for each job, inside one domain where shares fit domains.
- * Needs no signal; what every other policy falls back to. Jobs keep the cores they have.
+ * Needs no signal; what every other policy falls back to. Jobs keep the cores they have. Where jobs
+ * outnumber cores, those that share some may take turns there (turns_ms=, ours).
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "nodesvc/engine/contest.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
+#define TURN_MIN_MS 10
+
+struct config {
+	int turns_ms;
+};
+
+static const struct option_spec options[] = {
+	{"turns_ms", OPTION_INT, offsetof(struct config, turns_ms), 0, 60000, NULL},
+	{0},
+};
+
 struct policy {
+	struct config cfg;
 	struct contest contest;
 	int *domain_of;
 };
@@ -24,14 +38,20 @@ static void fair_free(struct policy *p)
 
 static int fair_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
 {
+	struct config c = {.turns_ms = 0};
 	struct policy *p;
-	int rc = option_read(cfg, "fair", NULL, NULL, err);
+	int rc = option_read(cfg, "fair", options, &c, err);
 
 	if (rc)
 		return rc;
+	if (c.turns_ms > 0 && c.turns_ms < TURN_MIN_MS)
+		return err_set(err, -EINVAL,
+			"policy 'fair': turns_ms: %d is neither 0 nor %d to 60000", c.turns_ms,
+			TURN_MIN_MS);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
+	p->cfg = c;
 	rc = contest_init(&p->contest, cfg, err);
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
 	if (!rc && !p->domain_of)
@@ -61,13 +81,15 @@ static int fair_decide(struct policy *p, const struct view *v, const int *slot, 
 		contest_deal_row(c, ret);
 	else
 		contest_apply(c, p->domain_of, ret);
+	if (p->cfg.turns_ms > 0)
+		contest_company_turns(c, p->cfg.turns_ms, ret);
 	return 0;
 }
 
 const struct policy_ops policy_fair = {
 	.name = "fair",
 	.summary = "an equal part of the cores for each job",
-	.options = NULL,
+	.options = "turns_ms=N",
 	.needs = 0,
 	.settles = true,
 	.on_node = true,

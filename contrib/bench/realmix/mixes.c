@@ -19,6 +19,11 @@
 	{                                                                                          \
 		what, {"{programs}/" what}, 0                                                      \
 	}
+/* A grid of 2.9 MB, and a parallel region every quarter of a millisecond. */
+#define STENCIL_LONG                                                                               \
+	{                                                                                          \
+		"stencil-long", {"{programs}/stencil", "--size=600", "--work=30000"}, 0            \
+	}
 /* Lennard-Jones melt of 32 000 atoms. */
 #define LAMMPS_OF(what, steps)                                                                     \
 	{                                                                                          \
@@ -49,6 +54,7 @@
 static const struct mix mixes[] = {
 	{"mixed", {OWN("spin"), OWN("cachehog"), OWN("pagerank"), OWN("stencil")}, 4},
 	{"openmp", {OWN("stencil"), OWN("stencil"), OWN("stencil"), OWN("stencil")}, 4},
+	{"openmp-long", {STENCIL_LONG, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG}, 4},
 	{"gromacs",
 		{GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"),
 			GROMACS("gromacs", "4000")},
@@ -81,6 +87,7 @@ static const struct arm arms[] = {
 	{.name = "numad", .kind = ARM_PEER, .helper = "numad"},
 	POLICY("coloc", "lira"), /* the quickstart's name for it */
 	POLICY("fair", "fair"),
+	POLICY("fair-turns", "fair,turns_ms=50"), /* two on a core: one at a time */
 	POLICY("spread", "spread"),
 	POLICY("callisto", "callisto"),
 	POLICY("lira", "lira"),

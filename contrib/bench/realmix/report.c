@@ -243,10 +243,9 @@ static const char head[] =
 	"all. slurmgang: PreemptMode=SUSPEND,GANG with slices of 5 s; its jobs have no inner "
 	"srun,\n"
 	"for Slurm creates no step in a suspended job. gang: as it is by default, who came first\n"
-	"goes first for 10 s of the node; gang-rr: foreground_ms=0, equal turns of 100 ms. omp: "
-	"fair "
-	"with\n"
-	"--coloc-omp, omp-keep: the same with COLOC_OMP_KEEP_THREADS.\n";
+	"goes first for 10 s of the node; gang-rr: foreground_ms=0, equal turns of 100 ms.\n"
+	"fair-turns: fair,turns_ms=50, who shares a core takes turns there. omp: fair with "
+	"--coloc-omp,\nomp-keep: the same with COLOC_OMP_KEEP_THREADS.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */
 
@@ -357,8 +356,8 @@ static int print_rebind(struct report *r, struct errbuf *err)
 	      "thread each; two: the same\nwith two threads; placed: two, with the launch "
 	      "environment; none: bound when they ran; env: the same with\nthe launch environment "
 	      "(env1000, env300, env0: with so many spins); omp: the same with libcoloc_omp; "
-	      "wait: env\nand omp, all threads kept. A sweep is a parallel region; its length is "
-	      "that of one thread.\n\n"
+	      "wait: env\nand omp, all threads kept; turns: env, and the two of a core take turns "
+	      "of 50 ms. A sweep is a parallel region;\nits length is that of one thread.\n\n"
 	      "| arm | region, ms | sweeps/s | ratio to before | ratio to two |\n"
 	      "|---|---|---|---|---|\n",
 		r->to);
@@ -378,7 +377,7 @@ static int print_rebind(struct report *r, struct errbuf *err)
 			shown(number_of(o, "sweeps_per_s"), 0, text[0], sizeof(text[0])), most,
 			shown(ratio, 3, text[1], sizeof(text[1])),
 			shown(to_two, 3, text[3], sizeof(text[3])));
-		if (strcmp(arm, "env") != 0 && strcmp(arm, "omp") != 0)
+		if (strcmp(arm, "env") != 0 && strcmp(arm, "omp") != 0 && strcmp(arm, "turns") != 0)
 			continue;
 		snprintf(target, sizeof(target), "rebinding with %s loses under 5 %%%s", arm,
 			length);

@@ -263,17 +263,20 @@ void rotate_leave(struct daemon *d, struct step *s)
 
 /* ---- slices -------------------------------------------------------------------------------- */
 
-/* CPUs of those of the slice that want to run: what the others keep off. */
+/* CPUs of those of the slice that want to run, siblings included: what the others keep off. */
 static void slice_cpus(const struct daemon *d, int64_t now_ns, struct coreset *ret)
 {
-	coreset_zero(ret);
+	struct coreset cpus;
+
+	coreset_zero(&cpus);
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 
 		if (s->turn.slices & (UINT32_C(1) << d->rotate->slice) &&
 			turns_wanted_by(s, now_ns))
-			coreset_or(ret, ret, &s->coreset);
+			coreset_or(&cpus, &cpus, &s->coreset);
 	}
+	topo_whole_cores(d->topo, &cpus, ret);
 }
 
 /*

@@ -204,6 +204,47 @@ START_TEST(end_of_a_step_leaves_nothing_behind)
 }
 END_TEST
 
+/* 1 and 2, a slice each, have a CPU each: two cores, or two hardware threads of one. */
+static void give_cpu_each(const char *topology)
+{
+	struct errbuf err;
+
+	topo_free(d.topo);
+	ck_assert_int_eq(topo_load(&d.topo, topology, &err), 0);
+	ck_assert_int_eq(coreset_parse(&add(1)->coreset, "0", &err), 0);
+	ck_assert_int_eq(coreset_parse(&add(2)->coreset, "1", &err), 0);
+	plan.n_jobs = plan.n_slices = 2;
+	for (int i = 0; i < 2; i++) {
+		plan.slice[i].ms = 100;
+		plan.slice[i].n_jobs = 1;
+		plan.slice[i].job[0] = i;
+	}
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	now = ipc_now_ns();
+	rotate_run(&d, now, &next);
+}
+
+START_TEST(who_stands_in_nobodys_way_runs_beside)
+{
+	give_cpu_each("core:2 pu:1");
+	for (int i = 0; i < 6; i++) {
+		turn();
+		ck_assert(!frozen(1) && !frozen(2));
+	}
+}
+END_TEST
+
+START_TEST(threads_of_one_core_are_not_beside_each_other)
+{
+	give_cpu_each("core:1 pu:2");
+	for (int i = 0; i < 6; i++) {
+		turn();
+		ck_assert_int_ne(frozen(1), frozen(2));
+	}
+}
+END_TEST
+
 /* Two on each CPU: 1 and 2 on the first, 3 and 4 on the second. */
 static void give_groups(void)
 {
@@ -313,6 +354,8 @@ int main(void)
 
 	tc = tcase_create("groups");
 	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, who_stands_in_nobodys_way_runs_beside);
+	tcase_add_test(tc, threads_of_one_core_are_not_beside_each_other);
 	tcase_add_test(tc, groups_take_turns_side_by_side);
 	tcase_add_test(tc, who_waits_leaves_his_cpus_to_those_who_share_them);
 	tcase_add_test(tc, who_ends_leaves_his_cpus_within_the_slice);

@@ -303,6 +303,27 @@ static const char *cannot_do(struct daemon *d, const struct plan *p)
 	return NULL;
 }
 
+/* The fallback's plan, which nobody stands in for: where nobody can be frozen the jobs of its
+ * slices run side by side, and are told so. */
+static void drop_turns(struct daemon *d, struct plan *p)
+{
+	const char *why = rotate_why_not(d);
+
+	if (!p->n_slices || !why)
+		return;
+	p->n_slices = 0;
+	for (int i = 0; i < p->n_jobs; i++) {
+		struct plan_job *j = &p->job[i];
+		char was[sizeof(j->why)];
+
+		if (j->role != ROLE_GANG)
+			continue;
+		j->role = ROLE_OWNER;
+		memcpy(was, j->why, sizeof(was));
+		snprintf(j->why, sizeof(j->why), "no turns (%.50s), else: %.90s", why, was);
+	}
+}
+
 /* The ruling policy's plan; where it has none, the fallback's, with the reason. */
 static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why, bool *ret_fallback,
 	struct errbuf *err)
@@ -328,6 +349,8 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 		d->decided_by = engine_policy(d->fallback)->name;
 		rc = engine_decide(d->fallback, v, &d->plan, err);
 		recording_answer(d, true, rc == 0 ? &d->plan : NULL, err);
+		if (rc == 0)
+			drop_turns(d, &d->plan);
 	}
 	recording_end(d);
 	return rc;

@@ -67,6 +67,26 @@ START_TEST(who_decides_is_told_also_if_nothing_moves)
 }
 END_TEST
 
+/* Nobody can be frozen here, and nobody is told that he takes turns. */
+START_TEST(a_fallbacks_turns_are_dropped_where_there_are_none)
+{
+	struct errbuf err;
+	struct step *s;
+
+	snprintf(d.conf.fallback, sizeof(d.conf.fallback), "gang");
+	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
+	run(1, "dio");
+	run(2, "dio");
+	s = jobs_find(&d.jobs, 1, 0, 0);
+	ck_assert_str_eq(d.decided_by, "gang");
+	ck_assert_str_eq(coreset_of(1), "0-1");
+	ck_assert_msg(strstr(s->why, "no turns") != NULL, "%s", s->why);
+	ck_assert_int_eq(d.plan.n_slices, 0);
+	ck_assert_int_eq(d.plan.job[0].role, ROLE_OWNER);
+	ck_assert_uint_eq(s->turn.slices, 0);
+}
+END_TEST
+
 START_TEST(repeated_message_gets_the_same_answer)
 {
 	char first[MSG_MAX];
@@ -471,6 +491,7 @@ int main(void)
 	tcase_add_test(tc, steps_share_the_node_from_their_start);
 	tcase_add_test(tc, the_rest_of_a_decision_waits_for_the_launch_or_the_tick);
 	tcase_add_test(tc, who_decides_is_told_also_if_nothing_moves);
+	tcase_add_test(tc, a_fallbacks_turns_are_dropped_where_there_are_none);
 	tcase_add_test(tc, repeated_message_gets_the_same_answer);
 	tcase_add_test(tc, draining_node_takes_no_new_steps);
 	tcase_add_test(tc, batch_shell_makes_room_for_its_steps);

@@ -76,9 +76,10 @@ struct conf {
 		double quarantine_h; /* of a policy for a set; and what is known is forgotten */
 	} guard;
 	double min_dwell_s;
-	bool gang_polling;     /* MPI ranks that poll take turns, whatever policy rules */
-	int gang_slice_ms;     /* of policies that give slices and were told nothing else */
-	int freeze_max_ms;     /* no step is frozen longer */
+	bool gang_polling; /* MPI ranks that poll take turns, whatever policy rules */
+	bool gang_coupled; /* ... and steps whose threads wait for one another, on shared cores */
+	int gang_slice_ms; /* of policies that give slices and were told nothing else */
+	int freeze_max_ms; /* no step is frozen longer */
 	int max_moves_per_min; /* per step; 0 no limit */
 	enum conf_memory memory;
 	int memory_mib_per_s;

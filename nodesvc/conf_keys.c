@@ -41,6 +41,7 @@ const struct conf_key conf_keys[] = {
 	{"memory", CONF_CHOICE, AT(memory), .values = "stay|follow", RELOAD},
 	{"memory_mib_per_s", CONF_INT, AT(memory_mib_per_s), RANGE(1, 1048576), RELOAD},
 	{"gang_polling", CONF_BOOL, AT(gang_polling), RELOAD},
+	{"gang_coupled", CONF_BOOL, AT(gang_coupled), RELOAD},
 	{"gang_slice_ms", CONF_INT, AT(gang_slice_ms), RANGE(50, 60000), RELOAD},
 	{"freeze_max_ms", CONF_INT, AT(freeze_max_ms), RANGE(200, 60000), RELOAD},
 	{"dry_run", CONF_BOOL, AT(dry_run), RELOAD},
@@ -129,6 +130,7 @@ void conf_defaults(struct conf *c)
 	/* Ours: some tenth of what a socket's memory gives, so that others hardly see it. */
 	c->memory_mib_per_s = 1024;
 	c->gang_polling = true;
+	c->gang_coupled = true;
 	/* Measured on GROMACS and LAMMPS, two cores: 0.1 s slices cost under 5 %. */
 	c->gang_slice_ms = 100;
 	/* Nobody names one. Well below what a user takes for a hang, or a peer for a dead one. */

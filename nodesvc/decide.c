@@ -37,13 +37,18 @@ void decide_envelope(const struct daemon *d, const struct step *s, struct corese
 	coreset_and(ret, ret, &d->usable);
 }
 
-/* Processes for which turns by the freezer are worth their while; 0: none, or not to be had. */
-static int polling_ranks(const struct daemon *d, const struct step *s)
+static bool can_be_frozen(const struct daemon *d, const struct step *s)
 {
-	if (!d->conf.gang_polling || !s->polling.on || s->nnodes > 1 || s->batch || s->dry_run ||
-		d->conf.dry_run || s->turn.refused || rotate_why_not(d))
-		return 0;
-	return s->polling.ranks;
+	return s->nnodes <= 1 && !s->batch && !s->dry_run && !d->conf.dry_run && !s->turn.refused &&
+	       !rotate_why_not(d);
+}
+
+/* For whom turns by the freezer are worth their while; none, or not to be had: no reason. */
+static void add_reasons_for_turns(const struct daemon *d, const struct step *s, struct view_job *j)
+{
+	if (d->conf.gang_polling && s->polling.on && can_be_frozen(d, s))
+		j->polling = s->polling.ranks;
+	j->coupled = d->conf.gang_coupled && s->coupling.on && can_be_frozen(d, s);
 }
 
 static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
@@ -89,7 +94,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->priority_high = s->priority_high;
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
-		j->polling = polling_ranks(d, s);
+		add_reasons_for_turns(d, s, j);
 		j->bursty = s->turn.burst.known;
 		steps[n++] = s;
 	}

@@ -16,6 +16,7 @@
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
+#include "nodesvc/coupling.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/memory.h"
@@ -171,6 +172,7 @@ struct step {
 	int n_speed;
 	struct turn turn; /* rotate.c */
 	struct polling polling;
+	struct coupling coupling;
 	/* lend.c: others' cores it may use while they idle, at the lowest priority */
 	struct coreset lent, lent_wanted;
 	bool lent_failed;

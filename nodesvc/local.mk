@@ -31,6 +31,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
+	nodesvc/coupling.c nodesvc/coupling.h \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/quarantine.c nodesvc/quarantine.h \
@@ -60,16 +61,19 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
-	tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
+	tests/unit/test_coupling tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_turns tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
-	tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
+	tests/unit/test_coupling tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_turns tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_coupling_SOURCES = tests/unit/test_coupling.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_coupling_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_coupling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_idlepoll_SOURCES = tests/unit/test_idlepoll.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_idlepoll_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_idlepoll_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -241,6 +241,12 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	if (polling_sample(&s->polling, &d->root, p->tid, p->n_tids, runnable))
 		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
 			s->polling.on ? "poll for one another" : "do not poll any more");
+	if (coupling_sample(&s->coupling, &d->root, p->tid, p->n_tids,
+		    topo_count_cores(d->topo, &s->coreset), utilization_stretch_s(s->util),
+		    runnable, s->turn.hold != NULL))
+		log_info("step %s: its threads %s", s->id,
+			s->coupling.on ? "wait for one another often"
+				       : "seldom wait for one another");
 	read_counters(d, s, p->tid, p->n_tids);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);

@@ -127,6 +127,8 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 double utilization_running(const struct utilization *u);
 /* Cpu time of its threads between the last two reads, s; NAN unknown. */
 double utilization_ran_s(const struct utilization *u);
+/* Of that, for each time that one of them was given a CPU, s; NAN unknown. */
+double utilization_stretch_s(const struct utilization *u);
 /*
  * What the last read's utilisation may have been without others on the cores, >= its value; NAN
  * unknown. A thread that is held up may hold up those that wait for it: at most as if the step had

@@ -30,9 +30,10 @@ struct utilization {
 	int n_prev;
 	int64_t prev_ns;
 	bool started;
-	double running; /* cores run on at the last read; NAN unknown */
-	double ran_s;   /* cpu time between the last two reads; NAN unknown */
-	double wanted;  /* the last value; NAN unknown */
+	double running;   /* cores run on at the last read; NAN unknown */
+	double ran_s;     /* cpu time between the last two reads; NAN unknown */
+	double wanted;    /* the last value; NAN unknown */
+	double stretch_s; /* cpu time per time it was given a CPU; NAN unknown */
 	/* Between the last two reads, ns: time, cpu time of the thread that had most, delays of all
 	 * (those that ended), and cores times elapsed. */
 	double elapsed_ns, longest_ns, held_ns, room_ns;
@@ -45,7 +46,7 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 	if (!u)
 		return err_set(err, -ENOMEM, "utilization: out of memory");
 	u->root = root;
-	u->running = u->ran_s = u->wanted = NAN;
+	u->running = u->ran_s = u->wanted = u->stretch_s = NAN;
 	*ret = u;
 	return 0;
 }
@@ -58,6 +59,11 @@ double utilization_running(const struct utilization *u)
 double utilization_ran_s(const struct utilization *u)
 {
 	return u->ran_s;
+}
+
+double utilization_stretch_s(const struct utilization *u)
+{
+	return u->stretch_s;
 }
 
 void utilization_close(struct utilization *u)
@@ -109,9 +115,9 @@ static int compare_tid(const void *a, const void *b)
 }
 
 /* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. *@run_ns: it ran;
- * *@held_ns: its delay, more than the interval where it began before. */
+ * *@held_ns: its delay, more than the interval where it began before; *@slices: added to. */
 static double wanted_ns(const struct utilization *u, const struct thread_time *now, double elapsed,
-	double *run_ns, double *held_ns)
+	double *run_ns, double *held_ns, uint64_t *slices)
 {
 	const struct thread_time *old;
 	double ns;
@@ -124,6 +130,7 @@ static double wanted_ns(const struct utilization *u, const struct thread_time *n
 		return -1.0;
 	*run_ns = (double)(now->run_ns - old->run_ns);
 	*held_ns = (double)(now->wait_ns - old->wait_ns);
+	*slices += now->slices - old->slices;
 	ns = *run_ns + *held_ns;
 	/* A delay is booked when it ends, so more than the interval can show at once. */
 	return fmin(ns, elapsed);
@@ -136,6 +143,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0, run = 0.0;
 	double longest = 0.0, all_held = 0.0;
 	struct signal value = {NAN, PROVENANCE_NONE};
+	uint64_t slices = 0;
 	int n = 0, n_both = 0;
 	bool ran = false; /* some kernels print "0 0 0" for all: that is no account */
 
@@ -155,7 +163,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	if (u->started && elapsed > 0)
 		for (int i = 0; i < n; i++) {
 			double run_ns = 0, held_ns = 0;
-			double ns = wanted_ns(u, &now[i], elapsed, &run_ns, &held_ns);
+			double ns = wanted_ns(u, &now[i], elapsed, &run_ns, &held_ns, &slices);
 
 			if (ns < 0)
 				continue;
@@ -179,6 +187,8 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	u->room_ns = elapsed * (n_both < cores ? n_both : cores);
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
 	u->ran_s = value.provenance == PROVENANCE_OS ? run / 1e9 : NAN;
+	/* One that never left its CPU has run in one piece. */
+	u->stretch_s = u->ran_s / (double)(slices > 0 ? slices : 1);
 	if (ret_runnable)
 		*ret_runnable = value.provenance == PROVENANCE_OS ? sum / elapsed : NAN;
 	free(u->prev);

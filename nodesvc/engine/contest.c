@@ -76,26 +76,19 @@ void contest_done(struct contest *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static bool earlier(const struct view *v, int a, int b)
-{
-	if (v->job[a].order != v->job[b].order)
-		return v->job[a].order < v->job[b].order;
-	return strcmp(v->job[a].id, v->job[b].id) < 0;
-}
-
 /* Where view job @i goes among the first @n of sorted[]. */
 static int place_of(const struct contest *c, int n, int i)
 {
 	int low = 0, high = n;
 
-	if (earlier(c->v, c->sorted[n - 1], i))
+	if (view_is_earlier(c->v, c->sorted[n - 1], i))
 		return n;
-	if (n == 1 || earlier(c->v, c->sorted[n - 2], i))
+	if (n == 1 || view_is_earlier(c->v, c->sorted[n - 2], i))
 		return n - 1;
 	while (low < high) {
 		int mid = (low + high) / 2;
 
-		if (earlier(c->v, c->sorted[mid], i))
+		if (view_is_earlier(c->v, c->sorted[mid], i))
 			low = mid + 1;
 		else
 			high = mid;
@@ -545,6 +538,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	int rc;
 
 	c->v = v;
+	p->may_turn = !c->in_place;
 	rc = collect_jobs(c, p, err);
 	if (!rc)
 		rc = read_sizes(c, p, err);

@@ -38,7 +38,7 @@ struct contest {
 	const struct view *v;
 	int max_jobs;
 	bool independent; /* multi-node steps take part */
-	bool in_place;    /* set by the policy: polling jobs take no turns, they compete */
+	bool in_place; /* set by the policy: polling jobs take no turns, they compete; nor others */
 
 	int n;            /* competing jobs */
 	int *job;         /* [n] index in the view */
@@ -187,12 +187,6 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
  */
 void contest_seat(
 	const struct contest *c, int k, const struct coreset *pus, int group, struct plan *p);
-
-/*
- * contest_company_turns - after placing: jobs whose threads crowd the cores that they share with
- * others take turns of @slice_ms there. Nothing where the plan has slices. (contest_company.c)
- */
-void contest_company_turns(const struct contest *c, int slice_ms, struct plan *p);
 
 /* --- for contest_*.c */
 

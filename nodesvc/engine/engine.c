@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/engine/bits.h"
+#include "nodesvc/engine/company.h"
 
 #define OPTIONS_MAX 32
 #define SPEC_MAX    512
@@ -33,6 +34,7 @@ struct engine {
 	int n_buckets;     /* a power of two, at least twice max_jobs */
 	int *slot_of;      /* [max_jobs] view index -> slot; last round's until matched */
 	uint64_t round;
+	struct company company;
 };
 
 static void engine_free_p(struct engine **e)
@@ -134,7 +136,8 @@ int engine_create_with(struct engine **ret, const struct policy_ops *ops,
 	e->slot = calloc(max, sizeof(*e->slot));
 	e->slot_of = calloc(max, sizeof(*e->slot_of));
 	e->bucket = calloc((size_t)e->n_buckets, sizeof(*e->bucket));
-	if (!e->slot || !e->slot_of || !e->bucket)
+	if (!e->slot || !e->slot_of || !e->bucket ||
+		company_init(&e->company, cfg->topo, cfg->max_jobs) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = ops->create(&e->policy, cfg, err);
 	if (rc)
@@ -170,6 +173,7 @@ void engine_free(struct engine *e)
 	free(e->slot);
 	free(e->slot_of);
 	free(e->bucket);
+	company_done(&e->company);
 	free(e);
 }
 
@@ -378,6 +382,7 @@ int engine_decide(struct engine *e, const struct view *v, struct plan *ret, stru
 		rc = e->ops->decide(e->policy, v, e->slot_of, ret, err);
 	if (rc)
 		return rc;
+	company_turns(&e->company, e->cfg.topo, v, ret);
 	finish(e, v, ret);
 	rc = plan_check(ret, v, e->cfg.topo, e->cfg.share_smt, err);
 	return rc ? err_wrap(err, -EPROTO, "policy '%s'", e->ops->name) : 0;

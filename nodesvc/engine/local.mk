@@ -5,10 +5,10 @@ libengine_la_SOURCES = \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/burst.c nodesvc/engine/burst.h \
 	nodesvc/engine/clusters.c nodesvc/engine/clusters.h \
+	nodesvc/engine/company.c nodesvc/engine/company.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
 	nodesvc/engine/contest_current.c \
-	nodesvc/engine/contest_company.c \
 	nodesvc/engine/contest_turns.c \
 	nodesvc/engine/contest_sizes.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \

@@ -77,6 +77,8 @@ int plan_reset(struct plan *p, const struct view *v, const struct topo *t, struc
 	p->hysteresis_ms = 0;
 	p->n_clusters = 0;
 	p->clusters_asked = false;
+	p->may_turn = p->all_turn = false;
+	p->turns_ms = 0;
 	p->moves = 0;
 	p->n_slices = 0;
 	p->n_experiments = 0;

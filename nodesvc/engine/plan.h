@@ -95,7 +95,14 @@ struct plan {
 	/* The policy wants to set clusters, now or later. Not part of a recorded plan. */
 	bool clusters_asked;
 	int hysteresis_ms; /* of threads' priorities where jobs have low CPUs; else 0 */
-	int moves;         /* jobs whose coreset differs from view_job.current */
+	/*
+	 * Jobs that share cores may take turns there (company.h): those that are coupled, or
+	 * all; for turns_ms, 0: the view's slice. Not part of a recorded plan; what becomes of it
+	 * is.
+	 */
+	bool may_turn, all_turn;
+	int turns_ms;
+	int moves; /* jobs whose coreset differs from view_job.current */
 	int n_slices;
 	struct plan_slice slice[PLAN_SLICES_MAX];
 	int n_experiments;

@@ -53,3 +53,10 @@ int policy_no_signal(
 	return err_set(err, -ENODATA, "job %s: %s is missing, policy '%s' needs it", j->id,
 		signal_name(id), policy);
 }
+
+bool view_is_earlier(const struct view *v, int a, int b)
+{
+	if (v->job[a].order != v->job[b].order)
+		return v->job[a].order < v->job[b].order;
+	return strcmp(v->job[a].id, v->job[b].id) < 0;
+}

@@ -84,6 +84,10 @@ struct view_job {
 	/* Computes for a while, waits for long, and again: what it leaves the others get anyway, so
 	 * that it needs not go before them (gang). false: it was not seen to. */
 	bool bursty;
+	/* Its threads wait for one another at least every millisecond of their running, and it
+	 * always has some to run: caches that others fill meanwhile cost it much (company.h).
+	 * false: not known to, or no driver to freeze it. */
+	bool coupled;
 	bool excluded; /* counted, never moved (--coloc-exclude, user binding) */
 };
 

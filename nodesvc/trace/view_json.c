@@ -227,6 +227,8 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		return parse_current(w, j, has_current, o);
 	if (strcmp(key, "bursty") == 0)
 		return value_bool(w, key, o, &j->bursty);
+	if (strcmp(key, "coupled") == 0)
+		return value_bool(w, key, o, &j->coupled);
 	if (strcmp(key, "excluded") == 0)
 		return value_bool(w, key, o, &j->excluded);
 	return value_unknown_key(w, key);

@@ -112,6 +112,8 @@ static json_object *job_to_json(const struct view_job *j)
 		ADD(o, "polling", json_object_new_int(j->polling));
 	if (j->bursty)
 		ADD(o, "bursty", json_object_new_boolean(true));
+	if (j->coupled)
+		ADD(o, "coupled", json_object_new_boolean(true));
 	if (j->excluded)
 		ADD(o, "excluded", json_object_new_boolean(true));
 	return o;

@@ -218,7 +218,7 @@ equal_when foreground_ms=60000,behind_ms=1000 'nobody goes first.*far enough beh
 
 # --- turns of those that share a core ------------------------------------------------------------
 if [ "$(nproc)" = 2 ]; then
-  for name in c1 c2 c3 c4; do spin_step $name --coloc-policy=fair,turns_ms=50; done
+  for name in c1 c2 c3 c4; do spin_step $name --coloc-policy=fair,turns=all,turns_ms=50; done
   two_on_each() {
     declare -gA on=()
     local name

@@ -16,6 +16,7 @@ live_scripts = \
 	tests/live/chaos.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/coupled.sh \
 	tests/live/idlepoll.sh \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \

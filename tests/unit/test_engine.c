@@ -40,7 +40,7 @@ static int n_policies(void)
 /* The policies, and after them what an option makes another of. */
 static const char *spec(int i)
 {
-	return i < n_policies() ? policy_registry[i]->name : "fair,turns_ms=50";
+	return i < n_policies() ? policy_registry[i]->name : "fair,turns=all,turns_ms=50";
 }
 
 START_TEST(random_lives_give_valid_plans)

@@ -128,7 +128,7 @@ START_TEST(more_on_a_core_than_there_are_slices_take_turns_together)
 	struct small_node x;
 	int turns[SMALL_NODE_JOBS] = {0};
 
-	small_node_open(&x, "core:1", "fair,turns_ms=10", SMALL_NODE_JOBS);
+	small_node_open(&x, "core:1", "fair,turns=all,turns_ms=10", SMALL_NODE_JOBS);
 	for (int i = 0; i < SMALL_NODE_JOBS; i++)
 		x.job[i].threads = 2;
 	small_node_decide(&x);
@@ -140,6 +140,29 @@ START_TEST(more_on_a_core_than_there_are_slices_take_turns_together)
 	}
 	for (int i = 0; i < SMALL_NODE_JOBS; i++)
 		ck_assert_int_eq(turns[i], 1);
+	small_node_close(&x);
+}
+END_TEST
+
+/* ... and who shares with it neither; the others do. */
+START_TEST(one_of_several_nodes_shares_a_core_without_turns)
+{
+	struct small_node x;
+	int rotate = 0;
+
+	open_independent(&x, "fair,turns=all,turns_ms=50", 8);
+	for (int i = 0; i < 8; i++)
+		x.job[i].threads = 2;
+	x.job[0].nodes = 2;
+	small_node_decide(&x);
+	ck_assert_int_eq(x.plan.n_slices, 2);
+	for (int i = 0; i < 8; i++) {
+		bool with_it = x.plan.job[i].group == x.plan.job[0].group;
+
+		ck_assert_int_eq(x.plan.job[i].role, with_it ? ROLE_OWNER : ROLE_GANG);
+		rotate += !with_it;
+	}
+	ck_assert_int_eq(rotate, 6);
 	small_node_close(&x);
 }
 END_TEST
@@ -588,6 +611,7 @@ int main(void)
 	tcase_add_test(curves, one_core_alone_is_no_shape);
 	tcase_add_test(curves, a_task_on_a_place_that_the_node_has_not_teaches_nothing);
 	suite_add_tcase(s, curves);
+	tcase_add_test(deal, one_of_several_nodes_shares_a_core_without_turns);
 	tcase_add_test(deal, nobody_takes_turns_beside_a_step_of_several_nodes);
 	tcase_add_test(deal, jobs_that_ask_for_more_cores_get_them);
 	tcase_add_test(deal, what_is_left_of_a_large_job_is_a_neighbour);

@@ -53,6 +53,7 @@ static void new_job(struct view_job *j, char *id, int number)
 	j->n_speed = 4;
 	j->excluded = false;
 	j->bursty = next_random() % 4 == 0;
+	j->coupled = next_random() % 2 == 0;
 	j->polling = next_random() % 4 == 0 ? 2 + (int)(next_random() % 4) : 0;
 }
 

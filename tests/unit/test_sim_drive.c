@@ -205,7 +205,7 @@ END_TEST
 START_TEST(who_is_in_no_slice_runs_beside_all)
 {
 	static struct drive_result r[2];
-	static const char *const policy[] = {"fair", "fair,turns_ms=100"};
+	static const char *const policy[] = {"fair", "fair,turns=all,turns_ms=100"};
 	struct run_spec many[17];
 	struct errbuf err = {""};
 	struct drive d;

@@ -87,6 +87,7 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 			.nodes = 1 + i,
 			.polling = i,
 			.bursty = i == 1,
+			.coupled = i == 0,
 			.excluded = i == 2,
 			.speed = i == 1 ? speed : NULL,
 			.n_speed = i == 1 ? 2 : 0,
@@ -147,6 +148,7 @@ static void assert_same_job(const struct view_job *a, const struct view_job *b)
 	ck_assert_int_eq(a->nodes, b->nodes);
 	ck_assert_int_eq(a->polling, b->polling);
 	ck_assert_int_eq(a->bursty, b->bursty);
+	ck_assert_int_eq(a->coupled, b->coupled);
 	ck_assert_int_eq(a->excluded, b->excluded);
 	ck_assert_int_eq(a->n_speed, b->n_speed);
 	for (int k = 0; k < a->n_speed; k++) {

@@ -252,6 +252,29 @@ START_TEST(a_delay_that_has_not_ended_counts)
 }
 END_TEST
 
+START_TEST(a_stretch_is_the_time_per_switch)
+{
+	put(7, "1000 0 10\n");
+	put(9, "1000 0 10\n");
+	ck_assert_int_eq(read_at(S, 2, 2), 0);
+	ck_assert_double_nan(utilization_stretch_s(u));
+	put(7, "300001000 0 1010\n");
+	put(9, "200001000 0 1010\n");
+	ck_assert_int_eq(read_at(2 * S, 2, 2), 0);
+	ck_assert_double_eq_tol(utilization_stretch_s(u), .5 / 2000, 1e-12);
+}
+END_TEST
+
+START_TEST(who_never_leaves_his_cpu_runs_in_one_piece)
+{
+	put(7, "1000 0 10\n");
+	ck_assert_int_eq(read_at(S, 1, 2), 0);
+	put(7, "1000001000 0 10\n");
+	ck_assert_int_eq(read_at(2 * S, 1, 2), 0);
+	ck_assert_double_eq_tol(utilization_stretch_s(u), 1, 1e-9);
+}
+END_TEST
+
 START_TEST(garbage_names_file_and_text)
 {
 	value = (struct signal){0.25, PROVENANCE_OS};
@@ -291,6 +314,8 @@ int main(void)
 	ADD(s, "what it would want without others has a bound", alone_it_is_what_it_is,
 		one_held_up_may_hold_up_the_other, one_of_two_is_one_of_two_also_when_held_up,
 		a_delay_that_has_not_ended_counts);
+	ADD(s, "how long they run at a time", a_stretch_is_the_time_per_switch,
+		who_never_leaves_his_cpu_runs_in_one_piece);
 	ADD(s, "a text that is no schedstat is an error", garbage_names_file_and_text);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

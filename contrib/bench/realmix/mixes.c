@@ -86,8 +86,9 @@ static const struct arm arms[] = {
 	{.name = "slurmgang", .kind = ARM_PEER, .mode = MODE_BATCH},
 	{.name = "numad", .kind = ARM_PEER, .helper = "numad"},
 	POLICY("coloc", "lira"), /* the quickstart's name for it */
-	POLICY("fair", "fair"),
-	POLICY("fair-turns", "fair,turns_ms=50"), /* two on a core: one at a time */
+	POLICY("fair", "fair"),  /* two on a core: one at a time where they are coupled */
+	POLICY("fair-turns", "fair,turns=all,turns_ms=50"), /* ... always */
+	POLICY("fair-apart", "fair,turns=no"),              /* ... never, also who is coupled */
 	POLICY("spread", "spread"),
 	POLICY("callisto", "callisto"),
 	POLICY("lira", "lira"),

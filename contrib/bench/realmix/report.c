@@ -244,8 +244,11 @@ static const char head[] =
 	"srun,\n"
 	"for Slurm creates no step in a suspended job. gang: as it is by default, who came first\n"
 	"goes first for 10 s of the node; gang-rr: foreground_ms=0, equal turns of 100 ms.\n"
-	"fair-turns: fair,turns_ms=50, who shares a core takes turns there. omp: fair with "
-	"--coloc-omp,\nomp-keep: the same with COLOC_OMP_KEEP_THREADS.\n";
+	"fair: coupled jobs that share a core take turns of 100 ms there; fair-turns: all that "
+	"share "
+	"one\nturns of 50 ms (turns=all,turns_ms=50); fair-apart: nobody does (turns=no). omp: "
+	"fair "
+	"with\n--coloc-omp, omp-keep: the same with COLOC_OMP_KEEP_THREADS.\n";
 
 /* ---- the other benchmarks ------------------------------------------------------------------ */
 

@@ -2,7 +2,8 @@
 /*
  * fair - an equal part of the cores for each job, inside one domain where shares fit domains.
  * Needs no signal; what every other policy falls back to. Jobs keep the cores they have. Where jobs
- * outnumber cores, those that share some may take turns there (turns_ms=, ours).
+ * outnumber cores, all that share some may take turns there (turns=all, ours), not only who gains
+ * most.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -12,14 +13,15 @@
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
-#define TURN_MIN_MS 10
+enum { TURNS_COUPLED, TURNS_ALL, TURNS_NO };
 
 struct config {
-	int turns_ms;
+	int turns, turns_ms;
 };
 
 static const struct option_spec options[] = {
-	{"turns_ms", OPTION_INT, offsetof(struct config, turns_ms), 0, 60000, NULL},
+	{"turns", OPTION_CHOICE, offsetof(struct config, turns), 0, 0, "coupled|all|no"},
+	{"turns_ms", OPTION_INT, offsetof(struct config, turns_ms), 10, 60000, NULL},
 	{0},
 };
 
@@ -38,16 +40,12 @@ static void fair_free(struct policy *p)
 
 static int fair_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	struct config c = {.turns_ms = 0};
+	struct config c = {.turns = TURNS_COUPLED};
 	struct policy *p;
 	int rc = option_read(cfg, "fair", options, &c, err);
 
 	if (rc)
 		return rc;
-	if (c.turns_ms > 0 && c.turns_ms < TURN_MIN_MS)
-		return err_set(err, -EINVAL,
-			"policy 'fair': turns_ms: %d is neither 0 nor %d to 60000", c.turns_ms,
-			TURN_MIN_MS);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -71,6 +69,9 @@ static int fair_decide(struct policy *p, const struct view *v, const int *slot, 
 	int rc = contest_build(c, v, ret, err);
 
 	(void)slot;
+	ret->may_turn = p->cfg.turns != TURNS_NO;
+	ret->all_turn = p->cfg.turns == TURNS_ALL;
+	ret->turns_ms = p->cfg.turns_ms;
 	if (rc || c->n == 0)
 		return rc;
 	if (c->n_domains % c->n == 0 && contest_blocks(c, ret))
@@ -81,15 +82,13 @@ static int fair_decide(struct policy *p, const struct view *v, const int *slot, 
 		contest_deal_row(c, ret);
 	else
 		contest_apply(c, p->domain_of, ret);
-	if (p->cfg.turns_ms > 0)
-		contest_company_turns(c, p->cfg.turns_ms, ret);
 	return 0;
 }
 
 const struct policy_ops policy_fair = {
 	.name = "fair",
 	.summary = "an equal part of the cores for each job",
-	.options = "turns_ms=N",
+	.options = "turns=coupled|all|no turns_ms=N",
 	.needs = 0,
 	.settles = true,
 	.on_node = true,

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * coupling.h - do a step's threads wait for one another, often? Told by how long they run at a time
+ * (under a millisecond: the kernel takes a CPU from who computes after 1.4 ms, and 2.8 where there
+ * are many), by always having something to run, which what answers requests has not, and by mapping
+ * an OpenMP or MPI library.
+ *
+ * What is not seen: runtimes linked statically, and threads of none. Loop thread only.
+ */
+#ifndef COLOC_NODESVC_COUPLING_H
+#define COLOC_NODESVC_COUPLING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/fsroot.h"
+
+struct coupling {
+	bool on;       /* they do */
+	bool runtime;  /* one of its processes maps such a library */
+	int yes, no;   /* samples in a row */
+	int wait, gap; /* samples until, and between looks at what they map */
+};
+
+/*
+ * coupling_sample - a sample of a step of @n threads on @cores cores: @stretch_s seconds on a CPU
+ * at a time, @runnable threads that ran or wanted to, on average (NAN: unknown, both). True: @c->on
+ * has changed. @turning: it takes turns, where each thread may have a core to itself: what it does
+ * then tells nothing against. Reads /proc of at most COUPLING_LOOK_MAX threads, ever more seldom.
+ */
+#define COUPLING_LOOK_MAX 16
+bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n,
+	int cores, double stretch_s, double runnable, bool turning);
+
+#endif

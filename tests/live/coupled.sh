@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# coupled.sh - OpenMP programs of short regions that share a core take turns there without being
+# asked to, under whichever policy placed them, and say why; gang_coupled: no ends that; programs
+# that only compute take none. How much it gains is contrib/bench's to measure (rebind, realmix).
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+. "$(dirname "$0")/turns.sh"
+need_spin
+stencil=$builddir/contrib/programs/bin/stencil
+ldd "$stencil" | grep -qE 'libgomp|libomp' || skip_all "OPENMP: stencil was built without"
+[ "$(nproc)" = 2 ] || skip_all "CPUS: four programs are to share two, here are $(nproc)"
+# What comes with Coloc: no counters here, so that lira's fallback decides.
+conf=('policy: lira' 'counters:' '  source: none' 'min_dwell_s: 0' 'max_moves_per_min: 0')
+start_spine "${conf[@]}"
+
+names=(c1 c2 c3 c4)
+# start PROGRAM ARG...: four of it.
+start() {
+  local name
+  for name in "${names[@]}"; do
+    srun -J "$name" -n1 -c2 --coloc=on "$@" >"$tmp/srun.$name" 2>&1 &
+    started_pids+=("$!")
+  done
+  for name in "${names[@]}"; do
+    wait_for 30 placed "$name" || diag "$name did not start: $(cat "$tmp/srun.$name")"
+  done
+}
+placed() { [ -n "$(job_id "$1")" ] && [ -n "$(cpuset_of "$1")" ]; }
+why() { ctl explain "$(job_id "$1")" | sed -n '/newest first/{n;p}'; }
+n_turning() {
+  local name n=0
+  for name in "${names[@]}"; do ! why "$name" | grep -q 'in turns' || n=$((n + 1)); done
+  echo $n
+}
+turning_are() { [ "$(n_turning)" = "$1" ]; }
+n_seen() { log | grep -c 'wait for one another often'; }
+set_conf() {
+  printf 'store: %s\nsocket: %s\nlog: debug\n' "$tmp/store" "$socket" >"$tmp/coloc.yaml"
+  printf '%s\n' "${conf[@]}" "$@" >>"$tmp/coloc.yaml"
+  ctl reload >"$tmp/reload.out" 2>&1 || diag "$(cat "$tmp/reload.out")"
+}
+
+start "$stencil" --work=1000000000
+ok "four programs of short regions, two to a core: all take turns" wait_for 30 turning_are 4
+like "$(log)" 'step .*: its threads wait for one another often' "the log says what was seen"
+like "$(why c1)" 'threads wait for one another: shares 1 with 1 others, in turns of 100 ms' \
+  "explain says why"
+for name in "${names[@]}"; do
+  ok "step $(job_id "$name").0 is frozen and thawed" wait_for 10 is_frozen "$(job_id "$name")"
+done
+set_conf 'gang_coupled: no'
+ok "gang_coupled: no: none does" wait_for 10 turning_are 0
+ok "... all are thawed" wait_for 5 all_thawed
+set_conf 'gang_slice_ms: 50'
+ok "gang_coupled as it comes: all do again" wait_for 20 turning_are 4
+like "$(why c1)" 'in turns of 50 ms' "... with the slice of gang_slice_ms"
+for name in c2 c3 c4; do end_job $name; done
+ok "one alone takes no turns" wait_for 10 turning_are 0
+stop_steps
+
+before=$(n_seen)
+start "$spin" --work=100000000000
+sleep 5
+is "$(n_turning)" 0 "who only computes takes none"
+is "$(n_seen)" "$before" "... and was not taken for one who waits"
+stop_steps
+stop "$colocd_pid"
+done_testing

@@ -110,6 +110,32 @@ ssize_t fsroot_read_once(const struct fsroot *r, const char *path, char *buf, si
 	return n;
 }
 
+bool fsroot_find(const struct fsroot *r, const char *path, const char *const *text, int n)
+{
+	enum { OVERLAP = 63 };
+	cleanup_close int fd = fsroot_openat(r, path, O_RDONLY);
+	char buf[OVERLAP + 4096 + 1];
+	size_t kept = 0;
+
+	while (fd >= 0) {
+		ssize_t got = read(fd, buf + kept, sizeof(buf) - 1 - kept);
+		size_t len;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		len = kept + (size_t)got;
+		for (int i = 0; i < n; i++)
+			if (memmem(buf, len, text[i], strlen(text[i])))
+				return true;
+		/* One may have begun there. */
+		kept = len < OVERLAP ? len : OVERLAP;
+		memmove(buf, buf + len - kept, kept);
+	}
+	return false;
+}
+
 ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)
 {
 	size_t size = 4096;

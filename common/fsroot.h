@@ -40,6 +40,11 @@ ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t 
 /* What one read(2) gives, for files of one line (/proc/PID/stat): not a second one to see that
  * nothing follows. */
 ssize_t fsroot_read_once(const struct fsroot *r, const char *path, char *buf, size_t size);
+/*
+ * fsroot_find - true: one of @n texts, shorter than 64, stands in the file @path; read until there,
+ * for files that take long to make (/proc/PID/maps).
+ */
+bool fsroot_find(const struct fsroot *r, const char *path, const char *const *text, int n);
 /* Like fsroot_read() into fresh memory (*@ret, free()), for files of any length. */
 ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
 

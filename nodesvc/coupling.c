@@ -3,10 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/cleanup.h"
 
 /* Regions of 1.2 ms shared by two threads gain by turns, of 3.8 ms do not (contrib/bench/rebind).
  */
@@ -26,16 +22,10 @@ static const char *const libraries[] = {"/libgomp", "/libomp", "/libiomp5", "/li
 
 static bool maps_runtime(const struct fsroot *root, pid_t tid)
 {
-	cleanup_free char *text = NULL;
 	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%d/maps", (int)tid);
-	if (fsroot_read_alloc(root, path, &text) <= 0)
-		return false;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (strstr(text, libraries[i]))
-			return true;
-	return false;
+	return fsroot_find(root, path, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }
 
 /* Found once it stays: nobody unloads one. */

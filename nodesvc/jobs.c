@@ -133,9 +133,10 @@ static void step_free(struct step *s)
 		explain_put(s->decision[i].explain);
 	utilization_close(s->util);
 	clocks_done(&s->pace.clocks);
-	free(s->pace.tid);
+	thread_list_done(&s->pace.list);
 	free(s->prio.thread);
 	utilization_close(s->turn.util);
+	thread_list_done(&s->turn.list);
 	pages_free(s->pages);
 	free(s->task);
 	free(s->message);

@@ -24,6 +24,7 @@
 #include "nodesvc/polling.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
+#include "nodesvc/thread_list.h"
 #include "nodesvc/threads.h"
 #include "nodesvc/track.h"
 #include "nodesvc/ways.h"
@@ -76,20 +77,17 @@ struct decision {
 
 /* sample.c: how often it is looked at */
 struct pace {
-	pid_t *tid; /* its threads at the last reading */
-	int n_tids;
-	uint64_t mark; /* of that list; see actuate.h */
-	bool has_mark;
-	struct clocks clocks; /* of the processes among them */
-	int64_t run_ns;       /* what they showed, at */
-	int64_t run_at_ns;    /* on the step's own clock; 0: nothing to compare with */
-	double running;       /* cores it ran on at the last reading; NAN unknown */
-	int64_t read_ns;      /* time of the last reading; 0 none */
-	int64_t read_own_ns;  /* the same on the step's own clock */
-	bool confirm;         /* the last reading told of a change */
-	int calm;             /* readings in a row that told of nothing */
-	int restless;         /* readings to come at every interval */
-	int64_t verified_ns;  /* reconcile.c: its cpuset was read */
+	struct thread_list list; /* at the last reading */
+	struct clocks clocks;    /* of the processes among them */
+	int64_t run_ns;          /* what they showed, at */
+	int64_t run_at_ns;       /* on the step's own clock; 0: nothing to compare with */
+	double running;          /* cores it ran on at the last reading; NAN unknown */
+	int64_t read_ns;         /* time of the last reading; 0 none */
+	int64_t read_own_ns;     /* the same on the step's own clock */
+	bool confirm;            /* the last reading told of a change */
+	int calm;                /* readings in a row that told of nothing */
+	int restless;            /* readings to come at every interval */
+	int64_t verified_ns;     /* reconcile.c: its cpuset was read */
 };
 
 /* A coreset that the store does not have yet. */

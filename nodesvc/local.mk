@@ -32,6 +32,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/coupling.c nodesvc/coupling.h \
+	nodesvc/thread_list.c nodesvc/thread_list.h \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/quarantine.c nodesvc/quarantine.h \

@@ -41,11 +41,11 @@ static bool is_process(const struct fsroot *root, pid_t tid)
 
 static bool maps_mpi(const struct fsroot *root, pid_t pid)
 {
-	cleanup_free char *text = NULL;
+	static const char *const library = "/libmpi";
 	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%d/maps", (int)pid);
-	return fsroot_read_alloc(root, path, &text) > 0 && strstr(text, "/libmpi");
+	return fsroot_find(root, path, &library, 1);
 }
 
 static bool is_told_to_yield(const struct fsroot *root, pid_t pid)

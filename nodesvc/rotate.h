@@ -24,6 +24,7 @@
 #include "nodesvc/actuate/freeze.h"
 #include "nodesvc/engine/burst.h"
 #include "nodesvc/engine/plan.h"
+#include "nodesvc/thread_list.h"
 
 struct daemon;
 struct step;
@@ -43,7 +44,7 @@ struct turn {
 	int busy_looks;        /* so many, up to the last, found it computing */
 	struct utilization *util;
 	struct burst burst;
-	int n_threads; /* at the last look */
+	struct thread_list list; /* at the last look */
 };
 
 /* rotate_guard - forks the guard; before the daemon opens anything it must not hold. */

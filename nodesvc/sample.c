@@ -92,10 +92,10 @@ int sample_count(struct daemon *d, struct step *s, struct sample *ret)
 {
 	char cgroup[sizeof(s->cgroup.step_path) + 1];
 	struct counter_target target = {
-		.tid = s->pace.tid, .n_tids = s->pace.n_tids, .cgroup = cgroup};
+		.tid = s->pace.list.tid, .n_tids = s->pace.list.n, .cgroup = cgroup};
 	struct errbuf err;
 
-	if (!s->counters || s->pace.n_tids == 0)
+	if (!s->counters || s->pace.list.n == 0)
 		return -ENODATA;
 	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
 	return d->counters.ops->read(s->counters, &target, ret, &err);
@@ -166,35 +166,20 @@ static int drop_sleepers(const struct daemon *d, pid_t *tid, int n)
 	return kept;
 }
 
-/* The list of threads, made anew when it is not the same any more. 0, <0 there is none. */
+/* 0, <0 there is none. */
 static int list_threads(struct daemon *d, struct step *s)
 {
-	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
 	struct pace *p = &s->pace;
-	uint64_t mark = 0;
-	pid_t *tid;
-	int n, rc;
+	bool changed;
+	int rc = thread_list_update(&p->list, d->actuate, &s->cgroup, &changed);
 
-	/* The number first: who comes in between is found at the next reading. */
-	rc = ops->mark ? ops->mark(d->actuate, &s->cgroup, &mark) : -ENOTSUP;
-	if (rc == 0 && p->has_mark && p->mark == mark)
-		return 0;
-	if (rc == -ENOENT)
+	if (changed)
+		p->calm = -1; /* other threads */
+	if (rc < 0 || !changed)
 		return rc;
-	p->has_mark = rc == 0;
-	p->mark = mark;
-	p->calm = -1; /* other threads */
-	rc = ops->threads(d->actuate, &s->cgroup, &tid, &n);
-	if (rc < 0) {
-		p->has_mark = false;
-		return rc;
-	}
 	if (s->omp)
-		n = drop_sleepers(d, tid, n);
-	free(p->tid);
-	p->tid = tid;
-	p->n_tids = n;
-	clocks_set(&p->clocks, tid, n);
+		p->list.n = drop_sleepers(d, p->list.tid, p->list.n);
+	clocks_set(&p->clocks, p->list.tid, p->list.n);
 	p->run_at_ns = 0;
 	return 0;
 }
@@ -223,34 +208,34 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	struct errbuf err;
 	bool changed;
 
-	if (list_threads(d, s) < 0 || p->n_tids == 0)
+	if (list_threads(d, s) < 0 || p->list.n == 0)
 		return false;
-	s->threads = p->n_tids;
-	if (!s->util || utilization_read(s->util, p->tid, p->n_tids, own_ns,
+	s->threads = p->list.n;
+	if (!s->util || utilization_read(s->util, p->list.tid, p->list.n, own_ns,
 				topo_count_cores(d->topo, &s->envelope),
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
 	note_clocks(d, s, own_ns);
 	d->work.readings++;
-	d->work.threads += (uint64_t)p->n_tids;
+	d->work.threads += (uint64_t)p->list.n;
 	p->running = utilization_running(s->util);
 	p->read_ns = now_ns;
 	p->read_own_ns = own_ns;
 	if (p->restless > 0)
 		p->restless--;
-	if (polling_sample(&s->polling, &d->root, p->tid, p->n_tids, runnable))
+	if (polling_sample(&s->polling, &d->root, p->list.tid, p->list.n, runnable))
 		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
 			s->polling.on ? "poll for one another" : "do not poll any more");
-	if (coupling_sample(&s->coupling, &d->root, p->tid, p->n_tids,
+	if (coupling_sample(&s->coupling, &d->root, p->list.tid, p->list.n,
 		    topo_count_cores(d->topo, &s->coreset), utilization_stretch_s(s->util),
 		    runnable, s->turn.hold != NULL))
 		log_info("step %s: its threads %s", s->id,
 			s->coupling.on ? "wait for one another often"
 				       : "seldom wait for one another");
-	read_counters(d, s, p->tid, p->n_tids);
+	read_counters(d, s, p->list.tid, p->list.n);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
-	read_progress(s, now_ns, p->tid, p->n_tids);
+	read_progress(s, now_ns, p->list.tid, p->list.n);
 	s->sample_no++;
 	changed = track_sample(d, s, now_ns, elapsed_s);
 	/* A change has to be seen twice. */

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "common/cleanup.h"
 #include "nodesvc/daemon.h"
 
 /* Fewer running or runnable threads than this, on average: the step waits. A quarter: what it
@@ -130,47 +128,72 @@ int turns_next_slice(const struct daemon *d, int64_t now_ns)
 	return -1;
 }
 
-/* Returns 0 also where nobody is left, or not even the cgroup: then *ret_n is 0. */
-static int list_threads(struct daemon *d, const struct step *s, pid_t **ret, int *ret_n)
+/* Returns 0 also where nobody is left, or not even the cgroup: then the list is empty. */
+static int list_threads(struct daemon *d, struct step *s, bool *ret_changed)
 {
-	int rc = actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, ret, ret_n);
+	struct thread_list *l = &s->turn.list;
+	int rc = thread_list_update(l, d->actuate, &s->cgroup, ret_changed);
 
 	if (rc == -ENOENT)
-		*ret_n = 0;
+		thread_list_done(l);
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* Mean number of threads that ran or wanted to since the last call; NAN unknown. */
-static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
+/* Mean number of the listed threads that ran or wanted to since the last call; NAN unknown. */
+static double listed_runnable(struct step *s, int64_t now_ns)
 {
-	cleanup_free pid_t *tid = NULL;
+	const struct thread_list *l = &s->turn.list;
 	struct signal value;
 	struct errbuf err;
 	double threads = NAN;
-	int n = 0;
 
-	if (!s->turn.util || list_threads(d, s, &tid, &n) < 0)
-		return NAN;
-	s->turn.n_threads = n;
-	if (n == 0)
+	if (l->n == 0)
 		return 0;
 	/* On the step's own clock: what it was frozen is no time in which it could have run. */
-	if (utilization_read(s->turn.util, tid, n, now_ns - rotate_frozen_ns(s, now_ns), n, &value,
-		    &threads, &err) < 0)
+	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - rotate_frozen_ns(s, now_ns), l->n,
+		    &value, &threads, &err) < 0)
 		return NAN;
 	return threads;
 }
 
+/* The same of all it has. */
+static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	bool changed;
+
+	if (!s->turn.util || list_threads(d, s, &changed) < 0)
+		return NAN;
+	return listed_runnable(s, now_ns);
+}
+
+/* From here on. */
+static void begin_look(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	if (s->turn.list.tid)
+		listed_runnable(s, now_ns);
+	else
+		runnable(d, s, now_ns);
+}
+
 static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
 {
-	double threads = runnable(d, s, now_ns);
+	struct turn *t = &s->turn;
+	double threads = t->util && t->list.tid ? listed_runnable(s, now_ns) : NAN;
+	bool changed;
 
-	/* No time has passed since the last look: as it was. */
-	if (isnan(threads))
-		return s->turn.waiting;
 	/* The delay of a thread that others hold up is booked when it ends. */
-	return threads < WAITS_BELOW &&
-	       !(utilization_at_most(s->turn.util) * s->turn.n_threads >= WAITS_BELOW);
+	if (threads >= WAITS_BELOW ||
+		(threads >= 0 && utilization_at_most(t->util) * t->list.n >= WAITS_BELOW))
+		return false;
+	/* Only now is it worth asking whether it has others. */
+	if (!t->util || list_threads(d, s, &changed) < 0)
+		return t->waiting;
+	if (t->list.n == 0)
+		return true;
+	if (changed)
+		listed_runnable(s, now_ns);
+	/* Others, or no time has passed since the last look: as it was. */
+	return changed || isnan(threads) ? t->waiting : true;
 }
 
 /* The step's part of the time, were all in line but those of slice @waiting (waiting_first()). */
@@ -279,7 +302,7 @@ int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns
 
 		if (in && is_bursty(s, now_ns)) {
 			any = true;
-			threads += t->n_threads;
+			threads += t->list.n;
 		} else if (in && !waiting) {
 			return 0; /* a slice is looked at as seldom as the one that never waits */
 		}
@@ -291,11 +314,10 @@ int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns
 
 bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns)
 {
-	cleanup_free pid_t *tid = NULL;
 	struct turn *t = &s->turn;
-	int n = 0;
+	bool changed;
 
-	if (!t->hold || t->waiting || list_threads(d, s, &tid, &n) < 0 || n > 0)
+	if (!t->hold || t->waiting || list_threads(d, s, &changed) < 0 || t->list.n > 0)
 		return false;
 	t->waiting = true;
 	burst_wait(&t->burst, now_ns);
@@ -346,8 +368,8 @@ int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
-		runnable(d, s, now_ns); /* from here on */
-		cost_ns += s->turn.n_threads * LOOK_THREAD_NS;
+		begin_look(d, s, now_ns);
+		cost_ns += s->turn.list.n * LOOK_THREAD_NS;
 	}
 	if (is_long(r))
 		return turns_next_look(d, now_ns);
@@ -367,7 +389,7 @@ int64_t turns_next_look(const struct daemon *d, int64_t now_ns)
 		const struct step *s = d->jobs.step[i];
 
 		if (s->turn.slices & (UINT32_C(1) << r->slice) && turns_wanted_by(s, now_ns))
-			threads += s->turn.n_threads;
+			threads += s->turn.list.n;
 	}
 	return now_ns + long_look_ns(r, threads);
 }
@@ -394,7 +416,7 @@ void turns_set_wake(struct daemon *d, int64_t now_ns)
 	}
 	for (int i = 0; i < d->jobs.n; i++)
 		if (d->jobs.step[i]->turn.hold && d->jobs.step[i]->turn.waiting)
-			threads += d->jobs.step[i]->turn.n_threads;
+			threads += d->jobs.step[i]->turn.list.n;
 	if (r->wake_all_ns <= now_ns)
 		r->wake_all_ns = now_ns + long_look_ns(r, threads);
 	if (!r->wake_ns || r->wake_all_ns < r->wake_ns)

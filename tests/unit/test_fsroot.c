@@ -111,6 +111,24 @@ START_TEST(read_alloc_takes_any_length)
 }
 END_TEST
 
+/* Wherever it stands, also across what one read gives. */
+START_TEST(find_finds_it_anywhere)
+{
+	static const char *const text[] = {"/libgomp", "/libmpi.so"};
+	static char big[9001];
+
+	for (size_t at = 0; at + strlen(text[1]) < sizeof(big);
+		at += at < 4000 || at > 4300 ? 50 : 1) {
+		memset(big, 'x', sizeof(big) - 1);
+		memcpy(big + at, text[1], strlen(text[1]));
+		fstree_put(&tree, "big", big);
+		ck_assert_msg(fsroot_find(&tree.root, "big", text, 2), "at %zu", at);
+		ck_assert(!fsroot_find(&tree.root, "big", text, 1));
+	}
+	ck_assert(!fsroot_find(&tree.root, "none", text, 2));
+}
+END_TEST
+
 START_TEST(write_needs_the_file)
 {
 	char buf[16];
@@ -152,6 +170,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, read_gives_length_and_end);
 	tcase_add_test(tc, read_alloc_takes_any_length);
+	tcase_add_test(tc, find_finds_it_anywhere);
 	tcase_add_test(tc, write_needs_the_file);
 	tcase_add_test(tc, inode_tells_directories_apart);
 	suite_add_tcase(s, tc);

@@ -569,8 +569,8 @@ static struct step *counted(void)
 	pages_free(s->pages);
 	s->pages = NULL;
 	s->threads = 1;
-	s->pace.tid = calloc(1, sizeof(pid_t));
-	s->pace.n_tids = 1;
+	s->pace.list.tid = calloc(1, sizeof(pid_t));
+	s->pace.list.n = 1;
 	s->counters = (struct counters *)&replay;
 	s->has_sample = true;
 	d.counters.ops = &replayed;

@@ -4,6 +4,7 @@
  * of unequal length. test_rotate has the rotation itself.
  */
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -361,7 +362,39 @@ static void end_task(uint32_t job)
 
 	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
 	fstree_put(&tree, path, "");
+	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10);
+	ck_assert_int_eq(unlinkat(tree.root.fd, path, 0), 0);
+	idle = job;
 }
+
+/* Another thread computes, the one that did does not. */
+static void hand_over(uint32_t job, int64_t run_ms)
+{
+	char path[160], text[64];
+
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	snprintf(text, sizeof(text), "%u\n%u\n", job * 10, job * 10 + 1);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%u/task/%u/stat", job * 10, job * 10 + 1);
+	fstree_put(&tree, path, "1 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n");
+	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10 + 1);
+	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)run_ms * MS, 1);
+	fstree_put(&tree, path, text);
+	idle = job;
+}
+
+START_TEST(another_thread_that_computes_keeps_the_slice)
+{
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	/* A look every 100 ms: as it was at the first, at the second both are known. */
+	for (int k = 1; k <= 8; k++) {
+		hand_over(1, 100 * k);
+		run_until(now + 100 * MS, 1);
+		ck_assert_msg(frozen(2) && frozen(3), "after %d00 ms", k);
+	}
+}
+END_TEST
 
 START_TEST(who_has_no_thread_left_yields)
 {
@@ -550,6 +583,7 @@ int main(void)
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
 	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
 	tcase_add_test(tc, who_has_no_thread_left_yields);
+	tcase_add_test(tc, another_thread_that_computes_keeps_the_slice);
 	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);
 	tcase_add_test(tc, long_slices_one_after_another_freeze_nobody_beyond_the_limit);
 	suite_add_tcase(s, tc);

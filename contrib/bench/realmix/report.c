@@ -354,16 +354,19 @@ static int print_rebind(struct report *r, struct errbuf *err)
 
 	if (rc)
 		return rc;
-	fputs("\n### Running OpenMP programs bound to one core (contrib/bench/rebind)\n\n"
-	      "Four stencils, two on each core. before: bound before exec, so that they have one "
-	      "thread each; two: the same\nwith two threads; placed: two, with the launch "
-	      "environment; none: bound when they ran; env: the same with\nthe launch environment "
-	      "(env1000, env300, env0: with so many spins); omp: the same with libcoloc_omp; "
-	      "wait: env\nand omp, all threads kept; turns: env, and the two of a core take turns "
-	      "of 50 ms. A sweep is a parallel region;\nits length is that of one thread.\n\n"
-	      "| arm | region, ms | sweeps/s | ratio to before | ratio to two |\n"
-	      "|---|---|---|---|---|\n",
-		r->to);
+	fprintf(r->to,
+		"\n### Running OpenMP programs bound to one core (contrib/bench/rebind)\n\n"
+		"Four stencils, two on each core. before: bound before exec, so that they have one "
+		"thread each; two: the same\nwith two threads; placed: two, with the launch "
+		"environment; none: bound when they ran; env: the same with\nthe launch "
+		"environment "
+		"(env1000, env300, env0: with so many spins); omp: the same with libcoloc_omp; "
+		"wait: env\nand omp, all threads kept; turns: env, and the two of a core take "
+		"turns "
+		"of %s ms. A sweep is a parallel region;\nits length is that of one thread.\n\n"
+		"| arm | region, ms | sweeps/s | ratio to before | ratio to two |\n"
+		"|---|---|---|---|---|\n",
+		shown(number_of(root, "turn_ms"), 0, text[0], sizeof(text[0])));
 	for (size_t i = 0; i < json_object_array_length(results); i++) {
 		struct json_object *o = json_object_array_get_idx(results, i), *cut;
 		const char *arm = text_of(o, "arm"), *most = "";

@@ -27,11 +27,13 @@ characterise() {
 
 program="$build/contrib/programs/bin/stencil --size=200"
 # Two arrays of 320 kB: they miss 256 kB of private cache and fit a last level of 1 MB.
+# Timed once, and its start-up once: beside other work that may take a tenth of a second more, so the
+# program takes several.
 # shellcheck disable=SC2086 # words
 characterise --out="$dir/small.yaml" --name=small --widths=1,2 --runs=1 --tries=1 --llc=512k,4M \
   --baseline="$program --work=1" --count="$program --work=11" \
   --count-baseline="$program --work=1" --count-scale=300 --assume=mlp=6 \
-  $program --work=3001 2>"$dir/log" || {
+  $program --work=20001 2>"$dir/log" || {
   cat "$dir/log" >&2
   exit 1
 }
@@ -92,7 +94,7 @@ rc=0
 characterise --native-only --widths=1,2 --runs=1 --tries=1 "$dir/none.yaml" "$dir/small.yaml" 2>"$dir/out" ||
   rc=$?
 [ "$rc" = 1 ] || complain "no such model: exit status $rc, not 1"
-grep -q 'small: native, 2 threads' "$dir/out" || complain "one missing file stopped the next"
+grep -q 'small: native, 1 thread' "$dir/out" || complain "one missing file stopped the next"
 rm "$dir/broken.yaml"
 
 # So does contrib/bench/models, which says at the end what it has not made.

@@ -7,7 +7,7 @@
 /* Regions of 1.2 ms shared by two threads gain by turns, of 3.8 ms do not (contrib/bench/rebind).
  */
 #define COUPLED_S 0.001
-/* As long as what the kernel gives anybody: it does not wait for others of its own. */
+/* Halfway to who waits for nobody (coupling.h). */
 #define LOOSE_S 0.002
 /* Of a core: threads that only wait for one another leave it idle for moments. Of several cores a
  * part is, while the last of them ends its region. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * coupling.h - do a step's threads wait for one another, often? Told by how long they run at a time
- * (under a millisecond: the kernel takes a CPU from who computes after 1.4 ms, and 2.8 where there
- * are many), by always having something to run, which what answers requests has not, and by mapping
- * an OpenMP or MPI library.
+ * (under a millisecond; who only computes had a CPU he shares for 4 ms, Linux 6.18 on two cores),
+ * by always having something to run, which what answers requests has not, and by mapping an OpenMP
+ * or MPI library.
  *
  * What is not seen: runtimes linked statically, and threads of none. Loop thread only.
  */

@@ -12,8 +12,6 @@
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/policy.h"
 
-#define SLICE_MS 100 /* as gang's */
-
 int company_init(struct company *c, const struct topo *t, int max_jobs)
 {
 	size_t jobs = (size_t)max_jobs, groups;
@@ -151,7 +149,7 @@ static bool any_coupled(const struct view *v)
 
 void company_turns(struct company *c, const struct topo *t, const struct view *v, struct plan *p)
 {
-	int slice_ms = p->turns_ms > 0 ? p->turns_ms : v->slice_ms > 0 ? v->slice_ms : SLICE_MS, n;
+	int slice_ms = p->turns_ms > 0 ? p->turns_ms : view_slice_ms(v), n;
 
 	if (!goes_with_turns(p) || (!p->all_turn && !any_coupled(v)))
 		return;

@@ -11,7 +11,6 @@
 #include "nodesvc/engine/contest.h"
 #include "nodesvc/engine/explain.h"
 
-#define SLICE_MS  100                   /* as gang's */
 #define POLLS_MAX (PLAN_SLICES_MAX / 2) /* sbmp's green jobs want slices too */
 
 /* Fewer cores by right than processes that poll; where jobs outnumber cores all are short. */
@@ -35,7 +34,7 @@ static void give_whole(struct contest *c, int k, struct plan *p)
 /* The slice of whoever does not poll first, then one for each that does. */
 static void cut_slices(struct contest *c, const bool *polls, int n_polls, struct plan *p)
 {
-	int slice_ms = c->v->slice_ms > 0 ? c->v->slice_ms : SLICE_MS, s = n_polls < c->n;
+	int slice_ms = view_slice_ms(c->v), s = n_polls < c->n;
 	struct plan_slice *rest = &p->slice[0];
 
 	if (s) {

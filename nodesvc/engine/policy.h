@@ -82,6 +82,8 @@ const struct policy_ops *policy_find(const char *name);
 
 /* Index of live job @id in @v, -1 when it is not there. */
 int view_job_index(const struct view *v, const char *id);
+/* A turn of those that take some, ms: the driver's, or as long as gang's by default. */
+int view_slice_ms(const struct view *v);
 /* Did job @a of the view arrive before job @b? Equal orders: by id. */
 bool view_is_earlier(const struct view *v, int a, int b);
 /* -ENODATA with "job A: loads_per_s is missing, policy 'lira' needs it". */

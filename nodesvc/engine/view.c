@@ -54,6 +54,11 @@ int policy_no_signal(
 		signal_name(id), policy);
 }
 
+int view_slice_ms(const struct view *v)
+{
+	return v->slice_ms > 0 ? v->slice_ms : 100;
+}
+
 bool view_is_earlier(const struct view *v, int a, int b)
 {
 	if (v->job[a].order != v->job[b].order)

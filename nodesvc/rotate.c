@@ -351,7 +351,7 @@ static void look(struct daemon *d, int64_t now_ns)
 	}
 	if (r->wake_ns && now_ns >= r->wake_ns) {
 		if (turns_wake(d, !turns_wake_all(r, now_ns), now_ns)) {
-			if (r->slice < 0)
+			if (r->slice < 0 || turns_foreground_is_back(d, now_ns))
 				r->end_ns = now_ns;
 			else
 				make_true(d, now_ns);

@@ -16,6 +16,13 @@
 #define CLOSE_THREAD   MS
 #define CLOSE_UNTIL_NS (2000 * MS)
 /*
+ * A slice that is longer than others is looked at this often: at one thread of each of its steps,
+ * and at all of them only where that one stands still. Whoever stops computing there keeps all
+ * others waiting (an MPI program's end, measured: 60 ms of both cores), and whoever was seen to
+ * comes back to his slice at once.
+ */
+#define LONG_LOOK_NS (10 * MS)
+/*
  * A step has started when two looks, so far apart, one after the other, found as many threads
  * computing as it has tasks, or cores if they are fewer: two, because loading a program is work as
  * well. Or so long after it registered. (MPI_Init under srun, measured: 50 ms of loading, 200 ms
@@ -96,6 +103,26 @@ static int waiting_first(const struct daemon *d, int64_t now_ns)
 	return first >= 0 && !turns_slice_is_wanted(d, first, now_ns) ? first : -1;
 }
 
+/* Somebody left it for a moment, and is back. */
+static bool is_back(const struct daemon *d, int slice, int64_t now_ns)
+{
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+
+		if (s->turn.lent && s->turn.slices & (UINT32_C(1) << slice) &&
+			turns_wanted_by(s, now_ns))
+			return true;
+	}
+	return false;
+}
+
+bool turns_foreground_is_back(const struct daemon *d, int64_t now_ns)
+{
+	int first = first_slice(d->rotate);
+
+	return first >= 0 && first != d->rotate->slice && is_back(d, first, now_ns);
+}
+
 /* Nobody is in line who goes before the current slice. */
 static bool may_go_on(const struct daemon *d, int64_t now_ns)
 {
@@ -108,8 +135,13 @@ void turns_slice_begins(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
 
-	if (r->slice >= 0 && r->slice != first_slice(r) && may_go_on(d, now_ns))
+	if (r->slice < 0)
+		return;
+	if (r->slice != first_slice(r) && may_go_on(d, now_ns))
 		r->behind = r->slice;
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << r->slice))
+			d->jobs.step[i]->turn.lent = false;
 }
 
 int turns_next_slice(const struct daemon *d, int64_t now_ns)
@@ -117,6 +149,8 @@ int turns_next_slice(const struct daemon *d, int64_t now_ns)
 	const struct rotate *r = d->rotate;
 	int after = r->slice;
 
+	if (turns_foreground_is_back(d, now_ns))
+		return first_slice(r);
 	if (after >= 0 && after == waiting_first(d, now_ns))
 		after = r->behind;
 	for (int k = 1; k <= r->n_slices; k++) {
@@ -215,13 +249,13 @@ static double share_of(const struct rotate *r, const struct step *s, int waiting
 static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
-	int64_t slice_ns = turns_slice_ns(d->rotate);
+	int64_t slice_ns = burst_slice_ns(d->rotate);
 
 	t->waiting = waits(d, s, now_ns);
 	if (t->waiting)
 		burst_wait(&t->burst, now_ns);
 	else
-		burst_wake(&t->burst, now_ns, slice_ns / 2);
+		burst_wake(&t->burst, now_ns, t->lent ? slice_ns : slice_ns / 2);
 }
 
 void turns_join(struct daemon *d, struct step *s, int64_t now_ns)
@@ -268,6 +302,20 @@ static bool is_bursty(const struct step *s, int64_t now_ns)
 	return b->known && !(b->waiting && now_ns - b->from_ns > CLOSE_UNTIL_NS);
 }
 
+/* Those that wait and are looked at often. */
+static bool is_close(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return is_bursty(s, now_ns) || (t->lent && now_ns - t->burst.from_ns <= CLOSE_UNTIL_NS);
+}
+
+/* Of @n threads, this often and no more. */
+static int64_t close_ns(int64_t n)
+{
+	return n * CLOSE_THREAD > CLOSE_LOOK_NS ? n * CLOSE_THREAD : CLOSE_LOOK_NS;
+}
+
 bool turns_wake(struct daemon *d, bool some, int64_t now_ns)
 {
 	bool woke = false;
@@ -276,7 +324,7 @@ bool turns_wake(struct daemon *d, bool some, int64_t now_ns)
 		struct step *s = d->jobs.step[i];
 
 		if (!s->turn.hold || !s->turn.waiting || freezer_is_suspended(s->turn.hold) ||
-			(some && !s->turn.start_until_ns && !is_bursty(s, now_ns)))
+			(some && !s->turn.start_until_ns && !is_close(s, now_ns)))
 			continue;
 		if (s->turn.start_until_ns)
 			look_whether_started(d, s, now_ns);
@@ -300,7 +348,7 @@ int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns
 				  : t->slices & (UINT32_C(1) << r->slice) &&
 					    turns_wanted_by(s, now_ns);
 
-		if (in && is_bursty(s, now_ns)) {
+		if (in && (waiting ? is_close(s, now_ns) : is_bursty(s, now_ns))) {
 			any = true;
 			threads += t->list.n;
 		} else if (in && !waiting) {
@@ -309,7 +357,7 @@ int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns
 	}
 	if (!any)
 		return 0;
-	return threads * CLOSE_THREAD > CLOSE_LOOK_NS ? threads * CLOSE_THREAD : CLOSE_LOOK_NS;
+	return close_ns(threads);
 }
 
 bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns)
@@ -324,10 +372,31 @@ bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns)
 	return true;
 }
 
+/* Longer than others, so that one who waits in it would keep them waiting, too. */
+static bool is_long(const struct rotate *r)
+{
+	return r->ms[r->slice] * MS >= 2 * turns_slice_ns(r);
+}
+
+/* In a long slice: does it need a look at all its threads, or is it too soon for one? */
+static bool runs_on(struct step *s, int64_t now_ns)
+{
+	struct turn *t = &s->turn;
+
+	if (!t->util || !t->list.tid)
+		return false;
+	if (utilization_still_runs(t->util, now_ns - rotate_frozen_ns(s, now_ns), WAITS_BELOW))
+		return true;
+	if (now_ns - t->look_ns < close_ns(t->list.n))
+		return true;
+	t->look_ns = now_ns;
+	return false;
+}
+
 bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
 {
 	struct rotate *r = d->rotate;
-	bool all = true;
+	bool lends = r->slice == first_slice(r), all = true;
 
 	*ret_some = false;
 	for (int i = 0; i < d->jobs.n; i++) {
@@ -335,20 +404,19 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
+		if (is_long(r) && runs_on(s, now_ns)) {
+			all = false;
+			continue;
+		}
 		look_whether_waits(d, s, now_ns);
+		s->turn.lent = lends && s->turn.waiting;
 		all &= s->turn.waiting;
 		*ret_some |= s->turn.waiting;
 	}
 	return all;
 }
 
-/* Longer than others, so that one who waits in it would keep them waiting, too. */
-static bool is_long(const struct rotate *r)
-{
-	return r->ms[r->slice] * MS >= 2 * turns_slice_ns(r);
-}
-
-/* How far apart looks at so many threads may be in a long slice. */
+/* How far apart looks at so many threads that wait may be in a long slice. */
 static int64_t long_look_ns(const struct rotate *r, int64_t threads)
 {
 	int64_t ns = turns_slice_ns(r);
@@ -359,9 +427,9 @@ static int64_t long_look_ns(const struct rotate *r, int64_t threads)
 int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
-	int64_t close_ns = turns_close_look_ns(d, false, now_ns), cost_ns = 0;
+	int64_t next_ns = turns_close_look_ns(d, false, now_ns), cost_ns = 0;
 
-	if (!close_ns && !is_long(r) && r->skip[r->slice]-- > 0)
+	if (!next_ns && !is_long(r) && r->skip[r->slice]-- > 0)
 		return 0;
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];
@@ -375,31 +443,30 @@ int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 		return turns_next_look(d, now_ns);
 	cost_ns /= r->ms[r->slice] * MS;
 	r->skip[r->slice] = (int)(cost_ns < LOOK_SLICES ? cost_ns : LOOK_SLICES - 1);
-	return close_ns ? now_ns + close_ns : r->start_ns + r->ms[r->slice] * MS / 2;
+	return next_ns ? now_ns + next_ns : r->start_ns + r->ms[r->slice] * MS / 2;
 }
 
 int64_t turns_next_look(const struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
-	int64_t close_ns = turns_close_look_ns(d, false, now_ns), threads = 0;
+	int64_t next_ns = turns_close_look_ns(d, false, now_ns), steps = 0;
 
-	if (close_ns || !is_long(r))
-		return close_ns ? now_ns + close_ns : 0;
+	if (next_ns || !is_long(r))
+		return next_ns ? now_ns + next_ns : 0;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 
-		if (s->turn.slices & (UINT32_C(1) << r->slice) && turns_wanted_by(s, now_ns))
-			threads += s->turn.list.n;
+		steps += s->turn.slices & (UINT32_C(1) << r->slice) && turns_wanted_by(s, now_ns);
 	}
-	return now_ns + long_look_ns(r, threads);
+	return now_ns + steps * LONG_LOOK_NS;
 }
 
 void turns_set_wake(struct daemon *d, int64_t now_ns)
 {
 	struct rotate *r = d->rotate;
-	int64_t close_ns = turns_close_look_ns(d, true, now_ns), threads = 0;
+	int64_t next_ns = turns_close_look_ns(d, true, now_ns), threads = 0;
 
-	r->wake_ns = close_ns ? now_ns + close_ns : 0;
+	r->wake_ns = next_ns ? now_ns + next_ns : 0;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct turn *t = &d->jobs.step[i]->turn;
 		int64_t ns = t->start_look_ns + START_LOOK_NS;

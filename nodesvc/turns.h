@@ -43,6 +43,8 @@ int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
 
 /* One slice is more than two thirds of the round. */
 bool turns_have_foreground(const struct rotate *r);
+/* Whoever goes first left his slice for a moment, and is back: it is his again at once. */
+bool turns_foreground_is_back(const struct daemon *d, int64_t now_ns);
 /* Takes a turn now: not suspended, not being ended, and it wants a core. */
 bool turns_wanted_by(const struct step *s, int64_t now_ns);
 bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);

@@ -130,6 +130,13 @@ double utilization_ran_s(const struct utilization *u);
 /* Of that, for each time that one of them was given a CPU, s; NAN unknown. */
 double utilization_stretch_s(const struct utilization *u);
 /*
+ * utilization_still_runs - since it was last looked at, by this or by utilization_read(), did the
+ * thread that ran most before the last read run for @share of the time and more? One line of proc.
+ * False may mean anything: others run, no time has passed, it ended. Changes none of the others'
+ * results.
+ */
+bool utilization_still_runs(struct utilization *u, int64_t now_ns, double share);
+/*
  * What the last read's utilisation may have been without others on the cores, >= its value; NAN
  * unknown. A thread that is held up may hold up those that wait for it: at most as if the step had
  * had only the time in which nobody was held up. One that could run but did not in all the interval

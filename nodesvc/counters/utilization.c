@@ -37,6 +37,8 @@ struct utilization {
 	/* Between the last two reads, ns: time, cpu time of the thread that had most, delays of all
 	 * (those that ended), and cores times elapsed. */
 	double elapsed_ns, longest_ns, held_ns, room_ns;
+	struct thread_time most; /* that thread, as it was last looked at; tid 0 none */
+	int64_t most_ns;
 };
 
 int utilization_open(struct utilization **ret, const struct fsroot *root, struct errbuf *err)
@@ -142,6 +144,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	cleanup_free struct thread_time *now = NULL;
 	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0, run = 0.0;
 	double longest = 0.0, all_held = 0.0;
+	struct thread_time most = {.tid = 0};
 	struct signal value = {NAN, PROVENANCE_NONE};
 	uint64_t slices = 0;
 	int n = 0, n_both = 0;
@@ -168,7 +171,10 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 			if (ns < 0)
 				continue;
 			now[i].idle = run_ns == 0 && held_ns == 0;
-			longest = fmax(longest, run_ns);
+			if (run_ns > longest) {
+				longest = run_ns;
+				most = now[i];
+			}
 			all_held += held_ns;
 			n_both++;
 			sum += ns;
@@ -183,6 +189,8 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	u->wanted = value.value;
 	u->elapsed_ns = elapsed;
 	u->longest_ns = longest;
+	u->most = most;
+	u->most_ns = now_ns;
 	u->held_ns = all_held;
 	u->room_ns = elapsed * (n_both < cores ? n_both : cores);
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
@@ -197,6 +205,21 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	u->prev_ns = now_ns;
 	u->started = true;
 	return 0;
+}
+
+bool utilization_still_runs(struct utilization *u, int64_t now_ns, double share)
+{
+	struct thread_time now;
+	double elapsed = (double)(now_ns - u->most_ns);
+	bool runs;
+
+	if (!u->most.tid || !(elapsed > 0) || read_thread(u->root, u->most.tid, &now, NULL) < 0)
+		return false;
+	runs = now.run_ns > u->most.run_ns &&
+	       (double)(now.run_ns - u->most.run_ns) >= share * elapsed;
+	u->most = now;
+	u->most_ns = now_ns;
+	return runs;
 }
 
 /* Does it run, or wait for a core? */

@@ -81,8 +81,8 @@ struct view_job {
 	 * they take turns with the others (contest.h). A driver that cannot freeze it says 0.
 	 */
 	int polling;
-	/* Computes for a while, waits for long, and again: what it leaves the others get anyway, so
-	 * that it needs not go before them (gang). false: it was not seen to. */
+	/* Computes for a while, waits for long, and again: what it leaves the others get. Where all
+	 * do, none of them goes before the others (gang). false: it was not seen to. */
 	bool bursty;
 	/* Its threads wait for one another at least every millisecond of their running, and it
 	 * always has some to run: caches that others fill meanwhile cost it much (company.h).

@@ -186,18 +186,33 @@ like "$(ctl explain "$two")" 'another goes first' "explain says why"
 end_job first
 ok "it has the node when the other has ended" wait_for 5 all_thawed
 stop_steps
-# Bursts of 0.2 s, and as long a wait.
-srun -J first -c2 --coloc-policy=gang,foreground_ms=60000 bash -c "exec {never}<> <(:)
-  while :; do timeout 0.2 '$spin' --work=100000000 & timeout 0.2 '$spin' --work=100000000; wait
-    read -rt 0.2 -u \$never _; done" >"$tmp/srun.first" 2>&1 &
-started_pids+=("$!")
+# burst_step NAME: bursts of 0.2 s, and as long a wait.
+burst_step() {
+  srun -J "$1" -c2 --coloc-policy=gang,foreground_ms=60000 bash -c "exec {never}<> <(:)
+    while :; do timeout 0.2 '$spin' --work=100000000 & timeout 0.2 '$spin' --work=100000000; wait
+      read -rt 0.2 -u \$never _; done" >"$tmp/srun.$1" 2>&1 &
+  started_pids+=("$!")
+}
 is_registered() { ctl explain "$1" >/dev/null 2>&1; }
+goes_first() { ctl explain "$1" | grep -q '^Reason.*before the others'; }
+nobody_goes_first() { ctl explain "$1" | grep -q '^Reason.*the whole node for .* in every'; }
+burst_step first
 one=$(new_job_id first)
 wait_for 20 is_registered "$one"
 spin_step second --coloc-policy=gang,foreground_ms=60000
 two=$(job_id second)
-goes_first() { ctl explain "$1" | grep -q '^Reason.*before the others'; }
-ok "who computes in bursts goes before nobody: the next one does" wait_for 20 goes_first "$two"
+ok "the first goes first" wait_for 20 goes_first "$one"
+before=$(cpu_ms "$two")
+sleep 4
+ran=$(($(cpu_ms "$two") - before))
+# Half of 8000, with five times slack; without its waits it were 2 % of them.
+at_most 800 "$ran" "the other computes while it waits, for so many ms of two cores in 4 s"
+ok "... and it goes first still" goes_first "$one"
+end_job second
+burst_step third
+three=$(new_job_id third)
+wait_for 20 is_registered "$three"
+ok "where all compute in bursts nobody goes first" wait_for 20 nobody_goes_first "$one"
 stop_steps
 # equal_when OPTIONS REASON TEXT: two steps, whose turns are equal when explain tells REASON.
 equal_when() {

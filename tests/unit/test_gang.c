@@ -110,7 +110,7 @@ END_TEST
 
 /* They leave what they do not use anyway. Nobody was in front, so that nobody is owed anything: who
  * comes to compute in one piece goes first at once. */
-START_TEST(who_computes_in_bursts_goes_first_never_and_holds_up_nobody)
+START_TEST(where_all_compute_in_bursts_nobody_goes_first_or_is_held_up)
 {
 	struct small_node x;
 	struct account a[SMALL_NODE_JOBS] = {{0}};
@@ -127,6 +127,27 @@ START_TEST(who_computes_in_bursts_goes_first_never_and_holds_up_nobody)
 	x.v.n_jobs = 3;
 	small_node_decide(&x);
 	ck_assert_double_ge(part(&x, 2), 0.9);
+	small_node_close(&x);
+}
+END_TEST
+
+/* Whoever computes in one piece has what he leaves; without him the last burst would be alone. */
+START_TEST(who_computes_in_bursts_goes_first_while_another_does_not)
+{
+	struct small_node x;
+
+	small_node_open(&x, "core:2", "gang", 3);
+	x.job[0].bursty = x.job[1].bursty = true;
+	small_node_decide(&x);
+	ck_assert_double_ge(part(&x, 0), 0.9);
+	x.v.n_jobs = 2;
+	x.v.now_s += STEP_S;
+	small_node_decide(&x);
+	ck_assert_double_eq_tol(part(&x, 0), 0.5, 1e-9);
+	x.job[1].bursty = false;
+	x.v.now_s += STEP_S;
+	small_node_decide(&x);
+	ck_assert_double_ge(part(&x, 0), 0.9);
 	small_node_close(&x);
 }
 END_TEST
@@ -172,7 +193,8 @@ int main(void)
 	tcase_add_test(behind, without_the_limit_a_stream_of_short_jobs_starves_a_long_one);
 	tcase_add_test(behind, without_a_foreground_nobody_is_behind);
 	suite_add_tcase(s, behind);
-	tcase_add_test(bursts, who_computes_in_bursts_goes_first_never_and_holds_up_nobody);
+	tcase_add_test(bursts, who_computes_in_bursts_goes_first_while_another_does_not);
+	tcase_add_test(bursts, where_all_compute_in_bursts_nobody_goes_first_or_is_held_up);
 	suite_add_tcase(s, bursts);
 	tcase_add_test(ends, jobs_of_one_length_end_one_after_another);
 	suite_add_tcase(s, ends);

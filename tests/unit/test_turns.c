@@ -158,7 +158,7 @@ START_TEST(bursts_behind_a_foreground_run_one_after_another)
 
 	first_ms = 10000;
 	ms = run_programs(p, 4, 4, 6);
-	ck_assert_int_eq(p[0].cuts, 1);
+	ck_assert_int_le(p[0].cuts, 1);
 	ck_assert_int_ge(p[0].bursts, (int)(ms / 820));
 	for (int i = 0; i < 4; i++) {
 		bursts += p[i].bursts;
@@ -266,7 +266,89 @@ START_TEST(who_waits_in_a_long_slice_yields_soon)
 	idle = 1;
 	while (frozen(2))
 		turn();
-	ck_assert_int_le(now - begin, 250 * MS);
+	ck_assert_int_le(now - begin, 30 * MS);
+}
+END_TEST
+
+/* All of one process, and asleep. */
+static void add_threads(uint32_t job, int n)
+{
+	char path[160], text[1024];
+	int len = snprintf(text, sizeof(text), "%u\n", job * 10);
+
+	for (uint32_t tid = job * 1000; n > 0; n--, tid++) {
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%u\n", tid);
+		snprintf(path, sizeof(path), "proc/%u/task/%u/stat", job * 10, tid);
+		fstree_put(&tree, path, "1 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n");
+		snprintf(path, sizeof(path), "proc/%u/schedstat", tid);
+		fstree_put(&tree, path, "0 0 1\n");
+	}
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	fstree_put(&tree, path, text);
+}
+
+/* To read them all would take half a millisecond. */
+START_TEST(many_threads_are_looked_at_seldom)
+{
+	int64_t begin;
+
+	add(1);
+	add_threads(1, 50);
+	add(2);
+	give((int[]){4000, 100}, 2);
+	while (frozen(1))
+		turn();
+	run_until(now + 500 * MS, 1);
+	ck_assert_int_eq(d.jobs.step[0]->turn.list.n, 51);
+	begin = now;
+	idle = 1;
+	while (frozen(2))
+		turn();
+	ck_assert_int_ge(now - begin, 50 * MS);
+	ck_assert_int_le(now - begin, 120 * MS);
+}
+END_TEST
+
+/* A moment's wait is others', but not more than it. */
+START_TEST(foreground_that_comes_back_goes_on_at_once)
+{
+	begin_long_slice(3);
+	for (int k = 0; k < 5; k++) {
+		run_until(now + 300 * MS, 1);
+		ck_assert(frozen(2) && frozen(3));
+		idle = 1;
+		run_until(now + 60 * MS, 1);
+		ck_assert(!frozen(1) && frozen(2) != frozen(3));
+		idle = 0;
+		run_until(now + 20 * MS, 1);
+		ck_assert(!frozen(1) && frozen(2) && frozen(3));
+	}
+	ck_assert(!d.jobs.step[0]->turn.burst.known);
+	/* Who is away for longer comes and goes: for the policy to say who goes first. */
+	idle = 1;
+	run_until(now + 250 * MS, 1);
+	idle = 0;
+	run_until(now + 20 * MS, 1);
+	ck_assert(d.jobs.step[0]->turn.burst.known);
+	ck_assert(!frozen(1) && frozen(2) && frozen(3));
+}
+END_TEST
+
+START_TEST(foreground_that_stays_away_is_not_looked_at_closely_for_ever)
+{
+	int64_t begin;
+	int looks = 0;
+
+	begin_long_slice(3);
+	run_until(now + 300 * MS, 1);
+	idle = 1;
+	run_until(now + 2500 * MS, 1);
+	begin = now;
+	while (now - begin < 1000 * MS) {
+		turn();
+		looks++;
+	}
+	ck_assert_int_le(looks, 25);
 }
 END_TEST
 
@@ -387,11 +469,11 @@ START_TEST(another_thread_that_computes_keeps_the_slice)
 {
 	begin_long_slice(3);
 	run_until(now + 500 * MS, 1);
-	/* A look every 100 ms: as it was at the first, at the second both are known. */
-	for (int k = 1; k <= 8; k++) {
-		hand_over(1, 100 * k);
-		run_until(now + 100 * MS, 1);
-		ck_assert_msg(frozen(2) && frozen(3), "after %d00 ms", k);
+	/* As it was at the first look, at the second both are known. */
+	for (int k = 1; k <= 80; k++) {
+		hand_over(1, 10 * k);
+		run_until(now + 10 * MS, 1);
+		ck_assert_msg(frozen(2) && frozen(3), "after %d0 ms", k);
 	}
 }
 END_TEST
@@ -578,6 +660,9 @@ int main(void)
 	tc = tcase_create("one slice is much longer than the others");
 	tcase_add_checked_fixture(tc, setup_programs, teardown);
 	tcase_add_test(tc, who_waits_in_a_long_slice_yields_soon);
+	tcase_add_test(tc, many_threads_are_looked_at_seldom);
+	tcase_add_test(tc, foreground_that_comes_back_goes_on_at_once);
+	tcase_add_test(tc, foreground_that_stays_away_is_not_looked_at_closely_for_ever);
 	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);
 	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);

@@ -275,6 +275,53 @@ START_TEST(who_never_leaves_his_cpu_runs_in_one_piece)
 }
 END_TEST
 
+/* Of two the busier one, 9; a second later, read by all. */
+static void one_is_busier(void)
+{
+	put(7, "0 0 10\n");
+	put(9, "0 0 10\n");
+	ck_assert_int_eq(read_at(S, 2, 2), 0);
+	ck_assert(!utilization_still_runs(u, S + S / 2, 0.1)); /* nobody has run yet */
+	put(7, "200000000 0 20\n");
+	put(9, "900000000 0 20\n");
+	ck_assert_int_eq(read_at(2 * S, 2, 2), 0);
+}
+
+START_TEST(the_busiest_thread_tells_that_a_step_runs)
+{
+	one_is_busier();
+	put(9, "903000000 0 30\n");
+	ck_assert(utilization_still_runs(u, 2 * S + S / 100, .25));
+	/* Since that look, not since the read. */
+	put(9, "905000000 0 30\n");
+	ck_assert(!utilization_still_runs(u, 2 * S + S / 50, .25));
+	put(9, "908000000 0 30\n");
+	ck_assert(utilization_still_runs(u, 2 * S + 3 * S / 100, .25));
+	ck_assert(!utilization_still_runs(u, 2 * S + 3 * S / 100, .25)); /* no time has passed */
+	/* The next read is as if nobody had looked. */
+	put(7, "700000000 0 30\n");
+	put(9, "1000000000 0 40\n");
+	ck_assert_int_eq(read_at(3 * S, 2, 2), 0);
+	ck_assert_double_eq_tol(value.value, .3, 1e-9);
+	/* Another one now. */
+	put(9, "1000000000 0 40\n");
+	put(7, "710000000 0 40\n");
+	ck_assert(utilization_still_runs(u, 3 * S + S / 100, .25));
+}
+END_TEST
+
+START_TEST(what_that_thread_does_not_do_tells_nothing)
+{
+	one_is_busier();
+	put(7, "300000000 0 30\n");
+	ck_assert(!utilization_still_runs(u, 2 * S + S / 10, .25));
+	put(9, "100000000 0 1\n"); /* its number is another's */
+	ck_assert(!utilization_still_runs(u, 2 * S + S / 5, .25));
+	put(9, NULL);
+	ck_assert(!utilization_still_runs(u, 2 * S + 3 * S / 10, .25));
+}
+END_TEST
+
 START_TEST(garbage_names_file_and_text)
 {
 	value = (struct signal){0.25, PROVENANCE_OS};
@@ -307,6 +354,9 @@ int main(void)
 
 	ADD(s, "what cannot be known is none, not 0", first_read_is_unknown,
 		no_time_elapsed_is_unknown, all_gone_is_unknown, kernel_without_account_is_unknown);
+	ADD(s, "one thread is enough to tell that a step runs",
+		the_busiest_thread_tells_that_a_step_runs,
+		what_that_thread_does_not_do_tells_nothing);
 	ADD(s, "wanting to run counts as running", shared_core_reads_busy, half_idle_reads_half,
 		more_threads_than_cores_is_clamped);
 	ADD(s, "threads that come or go count with what was seen of them",

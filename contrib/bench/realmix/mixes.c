@@ -51,6 +51,12 @@
 		"bursty", {"{programs}/bursty", "--work=6", "--steps=200", "--wait=600"}, 0        \
 	}
 
+/* Short bursts, short waits, for some seconds. */
+#define BURSTY_OFTEN                                                                               \
+	{                                                                                          \
+		"bursty-often", {"{programs}/bursty", "--work=18", "--steps=200", "--wait=110"}, 0 \
+	}
+
 static const struct mix mixes[] = {
 	{"mixed", {OWN("spin"), OWN("cachehog"), OWN("pagerank"), OWN("stencil")}, 4},
 	{"openmp", {OWN("stencil"), OWN("stencil"), OWN("stencil"), OWN("stencil")}, 4},
@@ -63,6 +69,7 @@ static const struct mix mixes[] = {
 	{"mpi-long", {LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG}, 4},
 	{"both", {GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), LAMMPS, LAMMPS}, 4},
 	{"bursty", {BURSTY, BURSTY, BURSTY, BURSTY}, 4},
+	{"waits", {BURSTY_OFTEN, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG}, 4},
 	{"unequal",
 		{GROMACS("gromacs-short", "2000"), GROMACS("gromacs", "4000"), LAMMPS,
 			GROMACS("gromacs-long", "8000")},

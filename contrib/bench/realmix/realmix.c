@@ -78,7 +78,7 @@ static void usage(FILE *to)
 	      "Runs a mix of programs on a Slurm node, alone and together (SLURM_CONF says "
 	      "which).\n\n"
 	      "  --mix=NAME[,NAME]     mixed, openmp (the tree's own programs; default), gromacs,\n"
-	      "                        mpi (LAMMPS), mpi-long, both, bursty, unequal,\n"
+	      "                        mpi (LAMMPS), mpi-long, both, bursty, waits, unequal,\n"
 	      "                        openmp-long\n"
 	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also passive, serial (one "
 	      "after\n"

@@ -114,14 +114,24 @@ static void account(struct policy *p, const struct view *v, const int *slot)
 	p->last_s = v->now_s;
 }
 
+/* All compute in bursts: one before the other, the last would wait alone at the end. */
+static bool all_are_bursty(const struct contest *c, const struct view *v)
+{
+	for (int k = 0; k < c->n; k++)
+		if (!v->job[c->job[k]].bursty)
+			return false;
+	return true;
+}
+
 /* The first to come of those who have not had enough; -1 none. */
 static int first_unserved(const struct policy *p, const struct view *v, const int *slot)
 {
 	const struct contest *c = &p->contest;
 
+	if (all_are_bursty(c, v))
+		return -1;
 	for (int k = 0; k < c->n; k++)
-		if (!v->job[c->job[k]].bursty &&
-			p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
+		if (p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
 			return k;
 	return -1;
 }

@@ -36,7 +36,7 @@ struct turn {
 	struct freezer_hold *hold;
 	bool waiting;                       /* wants no core: thawed in every slice */
 	bool lent;                          /* waits, and goes on in its slice when it comes back */
-	int64_t look_ns;                    /* at all its threads, in a long slice */
+	int64_t look_ns;                    /* at all its threads, while it goes first */
 	bool refused;                       /* cannot be frozen; the step's reason says why */
 	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
 	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */

@@ -16,12 +16,12 @@
 #define CLOSE_THREAD   MS
 #define CLOSE_UNTIL_NS (2000 * MS)
 /*
- * A slice that is longer than others is looked at this often: at one thread of each of its steps,
- * and at all of them only where that one stands still. Whoever stops computing there keeps all
- * others waiting (an MPI program's end, measured: 60 ms of both cores), and whoever was seen to
- * comes back to his slice at once.
+ * The slice of whoever goes first is looked at this often: at one thread of each of its steps, and
+ * at all of them only where that one stands still. Whoever stops computing there keeps all others
+ * waiting (an MPI program's end, measured: 60 ms of both cores), and whoever was seen to comes back
+ * to his slice at once. In other long slices he would have to stand in line again.
  */
-#define LONG_LOOK_NS (10 * MS)
+#define FIRST_LOOK_NS (10 * MS)
 /*
  * A step has started when two looks, so far apart, one after the other, found as many threads
  * computing as it has tasks, or cores if they are fewer: two, because loading a program is work as
@@ -266,6 +266,7 @@ void turns_join(struct daemon *d, struct step *s, int64_t now_ns)
 	t->start_until_ns = now_ns < until_ns ? until_ns : 0;
 	t->start_look_ns = now_ns;
 	t->busy_looks = 0;
+	t->lent = false;
 	t->waiting = t->start_until_ns;
 	if (t->waiting)
 		runnable(d, s, now_ns); /* from here on */
@@ -378,7 +379,7 @@ static bool is_long(const struct rotate *r)
 	return r->ms[r->slice] * MS >= 2 * turns_slice_ns(r);
 }
 
-/* In a long slice: does it need a look at all its threads, or is it too soon for one? */
+/* It goes first: is one thread enough to tell that it runs, or is it too soon for all of them? */
 static bool runs_on(struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
@@ -404,7 +405,7 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
-		if (is_long(r) && runs_on(s, now_ns)) {
+		if (lends && runs_on(s, now_ns)) {
 			all = false;
 			continue;
 		}
@@ -416,7 +417,7 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
 	return all;
 }
 
-/* How far apart looks at so many threads that wait may be in a long slice. */
+/* How far apart looks at so many threads may be in a long slice. */
 static int64_t long_look_ns(const struct rotate *r, int64_t threads)
 {
 	int64_t ns = turns_slice_ns(r);
@@ -449,16 +450,20 @@ int64_t turns_first_look(struct daemon *d, int64_t now_ns)
 int64_t turns_next_look(const struct daemon *d, int64_t now_ns)
 {
 	const struct rotate *r = d->rotate;
-	int64_t next_ns = turns_close_look_ns(d, false, now_ns), steps = 0;
+	int64_t next_ns = turns_close_look_ns(d, false, now_ns), threads = 0, steps = 0;
 
 	if (next_ns || !is_long(r))
 		return next_ns ? now_ns + next_ns : 0;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 
-		steps += s->turn.slices & (UINT32_C(1) << r->slice) && turns_wanted_by(s, now_ns);
+		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
+			continue;
+		threads += s->turn.list.n;
+		steps++;
 	}
-	return now_ns + steps * LONG_LOOK_NS;
+	return now_ns +
+	       (r->slice == first_slice(r) ? steps * FIRST_LOOK_NS : long_look_ns(r, threads));
 }
 
 void turns_set_wake(struct daemon *d, int64_t now_ns)

@@ -334,6 +334,22 @@ START_TEST(foreground_that_comes_back_goes_on_at_once)
 }
 END_TEST
 
+/* Nobody would give it back: a job of more weight keeps its slice over a moment's wait. */
+START_TEST(slice_that_is_only_longer_is_not_lent)
+{
+	for (uint32_t i = 1; i <= 3; i++)
+		add(i);
+	give((int[]){400, 100, 100}, 3);
+	while (frozen(1))
+		turn();
+	run_until(now + 110 * MS, 1);
+	idle = 1;
+	run_until(now + 60 * MS, 1);
+	ck_assert(!frozen(1) && frozen(2) && frozen(3));
+	ck_assert(!d.jobs.step[0]->turn.lent);
+}
+END_TEST
+
 START_TEST(foreground_that_stays_away_is_not_looked_at_closely_for_ever)
 {
 	int64_t begin;
@@ -662,6 +678,7 @@ int main(void)
 	tcase_add_test(tc, who_waits_in_a_long_slice_yields_soon);
 	tcase_add_test(tc, many_threads_are_looked_at_seldom);
 	tcase_add_test(tc, foreground_that_comes_back_goes_on_at_once);
+	tcase_add_test(tc, slice_that_is_only_longer_is_not_lent);
 	tcase_add_test(tc, foreground_that_stays_away_is_not_looked_at_closely_for_ever);
 	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);
 	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);

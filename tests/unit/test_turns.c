@@ -209,25 +209,61 @@ START_TEST(bursts_take_no_more_than_a_share)
 }
 END_TEST
 
+/* How long any of @n programs was frozen in one piece, at most, in ten seconds. */
+static int64_t longest_freeze(struct program *p, int n)
+{
+	int64_t since[JOBS_MAX] = {0}, longest = 0;
+
+	for (int64_t end = now + 10000 * MS; now < end;) {
+		now = live_on(p, n, now);
+		for (int i = 0; i < n; i++) {
+			since[i] = !is_held(i) ? 0 : since[i] ? since[i] : now;
+			if (since[i] && now - since[i] > longest)
+				longest = now - since[i];
+		}
+	}
+	return longest;
+}
+
 START_TEST(bursts_freeze_nobody_beyond_the_limit)
 {
 	struct program p[3] = {{.burst_ms = 2000, .wait_ms = 900}, {.burst_ms = 1, .wait_ms = 0},
 		{.burst_ms = 1, .wait_ms = 0}};
-	int64_t since = 0, longest = 0;
+	int64_t longest;
 
 	d.conf.freeze_max_ms = 400;
 	run_programs(p, 3, 1, 1);
-	for (int64_t end = now + 10000 * MS; now < end;) {
-		now = live_on(p, 3, now);
-		if (!is_held(1))
-			since = 0;
-		else if (!since)
-			since = now;
-		else if (now - since > longest)
-			longest = now - since;
-	}
+	longest = longest_freeze(p, 3);
 	ck_assert_int_gt(longest, 0);
 	ck_assert_int_le(longest, 400 * MS);
+}
+END_TEST
+
+/* Its slice begins anew each time; what is left of the others' round does not. */
+START_TEST(lending_freezes_nobody_beyond_the_limit)
+{
+	static const int wait_ms[] = {25, 40, 110};
+	struct program p[4] = {{.burst_ms = 170, .wait_ms = wait_ms[_i]},
+		{.burst_ms = 1, .wait_ms = 0}, {.burst_ms = 1, .wait_ms = 0},
+		{.burst_ms = 1, .wait_ms = 0}};
+	int64_t longest;
+	double ran_ms = 0;
+
+	first_ms = 10000;
+	d.conf.freeze_max_ms = 1000;
+	run_programs(p, 4, 1, 1);
+	for (int i = 0; i < 4; i++)
+		p[i].ran_ms = 0;
+	longest = longest_freeze(p, 4);
+	ck_assert_int_gt(longest, 0);
+	ck_assert_int_le(longest, 1000 * MS);
+	/* And each has its turns: 10 ms of 900 by the plan, where the first one never waits. */
+	for (int i = 0; i < 4; i++) {
+		ck_assert_double_ge(p[i].ran_ms, 10000 / 900 * 10 / 2);
+		ran_ms += p[i].ran_ms;
+	}
+	/* Of each wait the others have all but what it takes to see it. */
+	ck_assert_double_ge(ran_ms, 10000 - p[0].ran_ms / 170 * 35);
 }
 END_TEST
 
@@ -672,6 +708,7 @@ int main(void)
 	tcase_add_test(tc, wait_after_a_long_burst_is_seen);
 	tcase_add_test(tc, bursts_take_no_more_than_a_share);
 	tcase_add_test(tc, bursts_freeze_nobody_beyond_the_limit);
+	tcase_add_loop_test(tc, lending_freezes_nobody_beyond_the_limit, 0, 3);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("one slice is much longer than the others");
 	tcase_add_checked_fixture(tc, setup_programs, teardown);

@@ -62,12 +62,12 @@ nodesvc_colocd_SOURCES = nodesvc/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
-	tests/unit/test_coupling tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
+	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
-	tests/unit/test_coupling tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
+	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
@@ -111,6 +111,11 @@ tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_thread_list_SOURCES = tests/unit/test_thread_list.c
 tests_unit_test_thread_list_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_thread_list_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_foreground_SOURCES = tests/unit/test_foreground.c tests/unit/rotation.c \
+	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_foreground_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_foreground_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_foreground_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/rotation.c \
 	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_turns_CFLAGS = $(UNIT_CFLAGS)

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A slice that is much longer than the others: who waits in it, who lends it and comes back, and
+ * what becomes of it when he ends. test_turns has slices of one length.
+ */
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nodesvc/turns.h"
+#include "tests/unit/rotation.h"
+
+/* One slice may be much longer than the others (gang's foreground). Jobs 1..n; to the start of 1's.
+ */
+static void begin_long_slice(int n)
+{
+	for (int i = 0; i < n; i++)
+		add((uint32_t)i + 1);
+	give((int[]){4000, 100, 100}, n);
+	while (frozen(1))
+		turn();
+}
+
+START_TEST(who_waits_in_a_long_slice_yields_soon)
+{
+	int64_t begin;
+
+	begin_long_slice(2);
+	begin = now;
+	ck_assert(frozen(2));
+	idle = 1;
+	while (frozen(2))
+		turn();
+	ck_assert_int_le(now - begin, 30 * MS);
+}
+END_TEST
+
+/* All of one process, and asleep. */
+static void add_threads(uint32_t job, int n)
+{
+	char path[160], text[1024];
+	int len = snprintf(text, sizeof(text), "%u\n", job * 10);
+
+	for (uint32_t tid = job * 1000; n > 0; n--, tid++) {
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%u\n", tid);
+		snprintf(path, sizeof(path), "proc/%u/task/%u/stat", job * 10, tid);
+		fstree_put(&tree, path, "1 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n");
+		snprintf(path, sizeof(path), "proc/%u/schedstat", tid);
+		fstree_put(&tree, path, "0 0 1\n");
+	}
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	fstree_put(&tree, path, text);
+}
+
+/* To read them all would take half a millisecond. */
+START_TEST(many_threads_are_looked_at_seldom)
+{
+	int64_t begin;
+
+	add(1);
+	add_threads(1, 50);
+	add(2);
+	give((int[]){4000, 100}, 2);
+	while (frozen(1))
+		turn();
+	run_until(now + 500 * MS, 1);
+	ck_assert_int_eq(d.jobs.step[0]->turn.list.n, 51);
+	begin = now;
+	idle = 1;
+	while (frozen(2))
+		turn();
+	ck_assert_int_ge(now - begin, 50 * MS);
+	ck_assert_int_le(now - begin, 120 * MS);
+}
+END_TEST
+
+/* A moment's wait is others', but not more than it. */
+START_TEST(foreground_that_comes_back_goes_on_at_once)
+{
+	begin_long_slice(3);
+	for (int k = 0; k < 5; k++) {
+		run_until(now + 300 * MS, 1);
+		ck_assert(frozen(2) && frozen(3));
+		idle = 1;
+		run_until(now + 60 * MS, 1);
+		ck_assert(!frozen(1) && frozen(2) != frozen(3));
+		idle = 0;
+		run_until(now + 20 * MS, 1);
+		ck_assert(!frozen(1) && frozen(2) && frozen(3));
+	}
+	ck_assert(!d.jobs.step[0]->turn.burst.known);
+	/* Who is away for longer comes and goes: for the policy to say who goes first. */
+	idle = 1;
+	run_until(now + 250 * MS, 1);
+	idle = 0;
+	run_until(now + 20 * MS, 1);
+	ck_assert(d.jobs.step[0]->turn.burst.known);
+	ck_assert(!frozen(1) && frozen(2) && frozen(3));
+}
+END_TEST
+
+/* Nobody would give it back: a job of more weight keeps its slice over a moment's wait. */
+START_TEST(slice_that_is_only_longer_is_not_lent)
+{
+	for (uint32_t i = 1; i <= 3; i++)
+		add(i);
+	give((int[]){400, 100, 100}, 3);
+	while (frozen(1))
+		turn();
+	run_until(now + 110 * MS, 1);
+	idle = 1;
+	run_until(now + 60 * MS, 1);
+	ck_assert(!frozen(1) && frozen(2) && frozen(3));
+	ck_assert(!d.jobs.step[0]->turn.lent);
+}
+END_TEST
+
+START_TEST(foreground_that_stays_away_is_not_looked_at_closely_for_ever)
+{
+	int64_t begin;
+	int looks = 0;
+
+	begin_long_slice(3);
+	run_until(now + 300 * MS, 1);
+	idle = 1;
+	run_until(now + 2500 * MS, 1);
+	begin = now;
+	while (now - begin < 1000 * MS) {
+		turn();
+		looks++;
+	}
+	ck_assert_int_le(looks, 25);
+}
+END_TEST
+
+START_TEST(who_wakes_in_a_long_slice_gets_in_line)
+{
+	begin_long_slice(2);
+	idle = 2;
+	run_until(now + 9000 * MS, 1);
+	ck_assert(!frozen(1) && !frozen(2));
+	idle = 0;
+	/* Beside the other's slice for as long as one look takes, and no longer. */
+	ck_assert_int_le(run_until(now + 4000 * MS, 2), 500);
+}
+END_TEST
+
+START_TEST(slice_that_another_plan_shortens_ends_by_it)
+{
+	int64_t begin;
+
+	begin_long_slice(2);
+	begin = now;
+	run_until(now + 500 * MS, 1);
+	plan.slice[0].ms = 100;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(1));
+	ck_assert(!frozen(2));
+	ck_assert_int_le(now - begin, 500 * MS);
+}
+END_TEST
+
+/* Job 1 has had its long slice, now 2 gets one: 3 stood still all the time. */
+START_TEST(long_slices_one_after_another_freeze_nobody_beyond_the_limit)
+{
+	int64_t since;
+
+	begin_long_slice(3);
+	since = now - 1;
+	run_until(now + 3900 * MS, 1);
+	plan.slice[0].ms = 100;
+	plan.slice[1].ms = 4000;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_run(&d, now, &next);
+	ck_assert(!frozen(2));
+	while (frozen(3))
+		turn();
+	ck_assert_int_lt(now - since, 5000 * MS);
+}
+END_TEST
+
+/* The one whose slice it is ends; the next plan gives that slice to another. */
+START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
+{
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	ck_assert(frozen(2) && frozen(3));
+	rotate_leave(&d, d.jobs.step[0]);
+	d.jobs.step[0]->status = STATUS_RELEASED;
+	plan.n_slices = 2;
+	plan.slice[0].job[0] = 1;
+	plan.slice[1].job[0] = 2;
+	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_update(&d);
+	ck_assert(frozen(2) != frozen(3));
+}
+END_TEST
+
+/* Beside the first one's 98 % and the second's 2 the geometric mean is far below equal turns'. */
+START_TEST(no_speeds_are_compared_while_one_goes_first)
+{
+	struct errbuf err;
+
+	begin_long_slice(2);
+	d.conf.baseline_fraction = 0.5;
+	ck_assert_int_eq(trial_open(&d, &err), 0);
+	d.jobs.step[0]->track.has_last = true; /* a speed to compare */
+	d.trial.next_window_ns = 1;
+	trial_consider(&d, now);
+	ck_assert(!trial_is_on(&d));
+	plan.slice[0].ms = 100;
+	rotate_plan(&d, &plan, d.jobs.step);
+	trial_consider(&d, now);
+	ck_assert(trial_is_on(&d));
+	trial_abort(&d);
+	loop_remove(d.loop, d.trial.timer);
+}
+END_TEST
+
+/* Its only task has ended; Slurm has yet to tell so. */
+static void end_task(uint32_t job)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	fstree_put(&tree, path, "");
+	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10);
+	ck_assert_int_eq(unlinkat(tree.root.fd, path, 0), 0);
+	idle = job;
+}
+
+/* Another thread computes, the one that did does not. */
+static void hand_over(uint32_t job, int64_t run_ms)
+{
+	char path[160], text[64];
+
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	snprintf(text, sizeof(text), "%u\n%u\n", job * 10, job * 10 + 1);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%u/task/%u/stat", job * 10, job * 10 + 1);
+	fstree_put(&tree, path, "1 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n");
+	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10 + 1);
+	snprintf(text, sizeof(text), "%lld 0 %d\n", (long long)run_ms * MS, 1);
+	fstree_put(&tree, path, text);
+	idle = job;
+}
+
+START_TEST(another_thread_that_computes_keeps_the_slice)
+{
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	/* As it was at the first look, at the second both are known. */
+	for (int k = 1; k <= 80; k++) {
+		hand_over(1, 10 * k);
+		run_until(now + 10 * MS, 1);
+		ck_assert_msg(frozen(2) && frozen(3), "after %d0 ms", k);
+	}
+}
+END_TEST
+
+START_TEST(who_has_no_thread_left_yields)
+{
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	ck_assert(frozen(2) && frozen(3));
+	end_task(1);
+	run_until(now + 250 * MS, 1);
+	ck_assert(frozen(2) != frozen(3));
+	/* Beside everybody's slice, not in a turn of its own. */
+	ck_assert_int_eq(run_until(now + 2000 * MS, 1), 2000);
+	ck_assert(frozen(2) != frozen(3));
+}
+END_TEST
+
+START_TEST(the_end_of_the_last_task_ends_the_slice)
+{
+	struct step *one;
+
+	begin_long_slice(3);
+	run_until(now + 500 * MS, 1);
+	one = d.jobs.step[0];
+	/* One of several: others are still there. */
+	rotate_task_exited(&d, one);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(2) && frozen(3));
+	end_task(1);
+	/* Another's is not its. */
+	rotate_task_exited(&d, d.jobs.step[1]);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(2) && frozen(3));
+	rotate_task_exited(&d, one);
+	rotate_run(&d, now, &next);
+	ck_assert(frozen(2) != frozen(3));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("foreground");
+	SRunner *sr = srunner_create(s);
+	TCase *tc;
+	int failed;
+
+	/* Not as root there is no fanotify, and then no rotation: nothing to see here. */
+	if (geteuid() != 0) {
+		printf("needs root: fanotify\n");
+		return 77;
+	}
+	tc = tcase_create("one slice is much longer than the others");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, who_waits_in_a_long_slice_yields_soon);
+	tcase_add_test(tc, many_threads_are_looked_at_seldom);
+	tcase_add_test(tc, foreground_that_comes_back_goes_on_at_once);
+	tcase_add_test(tc, slice_that_is_only_longer_is_not_lent);
+	tcase_add_test(tc, foreground_that_stays_away_is_not_looked_at_closely_for_ever);
+	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);
+	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);
+	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
+	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
+	tcase_add_test(tc, who_has_no_thread_left_yields);
+	tcase_add_test(tc, another_thread_that_computes_keeps_the_slice);
+	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);
+	tcase_add_test(tc, long_slices_one_after_another_freeze_nobody_beyond_the_limit);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

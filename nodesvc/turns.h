@@ -65,11 +65,11 @@ bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns);
 bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some);
 /*
  * Steps that waited were thawed all along: those that want a core again get in line. @some: only
- * those that are looked at often, bursty or starting ones. True: one did.
+ * those that are looked at often: bursty, starting, or a foreground. True: one did.
  */
 bool turns_wake(struct daemon *d, bool some, int64_t now_ns);
-/* How far apart to look at bursty steps: @waiting ones, or those of the slice; 0: there are none.
- */
+/* How far apart to look at bursty steps: @waiting ones (and a foreground that waits), or those of
+ * the slice; 0: there are none. */
 int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns);
 /* The first look in the slice that just began, at those of it; 0: none in this one. */
 int64_t turns_first_look(struct daemon *d, int64_t now_ns);

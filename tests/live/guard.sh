@@ -13,7 +13,7 @@ programs=$builddir/contrib/programs/bin
 # No phases: a busy machine makes them up, and each ends a window.
 start_spine 'policy: gang' 'baseline_fraction: 0.5' "metrics_file: $tmp/coloc.prom" \
   'metrics_interval_s: 1' 'guard: {confidence: 0.99, quarantine_h: 24}' 'phase: {ratio: 100}'
-ctl policies --json | tr -d ' \n' | grep -q '"name":"gang"[^}]*"usable":true' ||
+[[ $(ctl policies --json | tr -d ' \n') =~ \"name\":\"gang\"[^}]*\"usable\":true ]] ||
   skip_all "FREEZER: steps cannot take turns here"
 
 figure() { ctl explain "$1" --json 2>/dev/null | python3 -c "

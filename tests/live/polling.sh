@@ -12,7 +12,7 @@ spin=$builddir/contrib/programs/bin/spin
 conf=('policy: fair' 'min_dwell_s: 0' 'max_moves_per_min: 0' 'gang_slice_ms: 50')
 start_spine "${conf[@]}" 'launch_env:' '  enabled: no'
 # Debian's 26.05 has none.
-srun --mpi=list 2>&1 | grep -qw pmix || skip_all "PMIX: this Slurm has no plugin mpi/pmix"
+[[ $(srun --mpi=list 2>&1) =~ pmix ]] || skip_all "PMIX: this Slurm has no plugin mpi/pmix"
 
 start_ranks() {
   local name=$1

@@ -82,10 +82,17 @@ static const struct mix mixes[] = {
 	}
 static const struct arm arms[] = {
 	{.name = "plain", .kind = ARM_PEER},
+	/* Else srun binds each rank to a core (task/affinity); where Slurm has no such plugin, all
+	 * share all. */
+	{.name = "unbound", .kind = ARM_PEER, .option = {"--cpu-bind=none"}},
 	/* What an administrator may set for all, and what costs a job alone dearly. */
 	{.name = "tuned",
 		.kind = ARM_PEER,
 		.env = {"GOMP_SPINCOUNT=1000", "OMPI_MCA_mpi_yield_when_idle=1"}},
+	{.name = "tuned-unbound",
+		.kind = ARM_PEER,
+		.env = {"GOMP_SPINCOUNT=1000", "OMPI_MCA_mpi_yield_when_idle=1"},
+		.option = {"--cpu-bind=none"}},
 	{.name = "passive",
 		.kind = ARM_PEER,
 		.env = {"OMP_WAIT_POLICY=passive", "OMPI_MCA_mpi_yield_when_idle=1"}},

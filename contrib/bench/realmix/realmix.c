@@ -80,7 +80,8 @@ static void usage(FILE *to)
 	      "  --mix=NAME[,NAME]     mixed, openmp (the tree's own programs; default), gromacs,\n"
 	      "                        mpi (LAMMPS), mpi-long, both, bursty, waits, unequal,\n"
 	      "                        openmp-long\n"
-	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also passive, serial (one "
+	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also unbound and\n"
+	      "                        tuned-unbound (with --cpu-bind=none), passive, serial (one "
 	      "after\n"
 	      "                        another), slurmgang (batch jobs without inner srun, in a\n"
 	      "                        partition with PreemptMode=SUSPEND,GANG), numad, a "
@@ -397,7 +398,7 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 	struct setting setting = *s;
 	int rc = 0;
 
-	if (arm->option[0])
+	if (arm->kind == ARM_POLICY)
 		rc = measure_policy(s, &mix->program[0], arm, r->policy, sizeof(r->policy), err);
 	for (int p = 0; p < mix->n; p++)
 		r->solo_s += stats_median(solo[p].s, solo[p].n);

@@ -133,6 +133,9 @@ static void want_of_gang(struct report *r, const char *mix, const char *arm)
 	if (strcmp(mix, "mpi") == 0) {
 		snprintf(target, sizeof(target), "%s: %s >= 1.9 x plain sharing", mix, arm);
 		want_ratio(r, target, arm, "plain", 1.9);
+		snprintf(target, sizeof(target),
+			"%s: %s >= 1.9 x plain sharing, ranks not bound to cores", mix, arm);
+		want_ratio(r, target, arm, "unbound", 1.9);
 		snprintf(target, sizeof(target), "%s: %s >= 0.95 of one after another", mix, arm);
 		want_ratio(r, target, arm, "serial", 0.95);
 	}
@@ -236,8 +239,9 @@ static const char head[] =
 	"not measured. Intervals are 95 %, by Student's t on logarithms over rounds, ratios paired "
 	"by\n"
 	"round (STP: by bootstrap over runs); one round has none. Arms that took 5 to 10 times the "
-	"time\nalone were ended there and not repeated; their figures are bounds. tuned: "
-	"GOMP_SPINCOUNT=1000\n"
+	"time\nalone were ended there and not repeated; their figures are bounds. unbound: plain "
+	"sharing,\nbut with --cpu-bind=none, for else srun binds each rank to a core (where Slurm "
+	"has no\ntask/affinity, nobody does). tuned: GOMP_SPINCOUNT=1000\n"
 	"and Open MPI yielding, passive: OMP_WAIT_POLICY=passive and the same, both set by hand "
 	"for\n"
 	"all. slurmgang: PreemptMode=SUSPEND,GANG with slices of 5 s; its jobs have no inner "

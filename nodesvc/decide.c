@@ -53,6 +53,7 @@ static void add_reasons_for_turns(const struct daemon *d, const struct step *s, 
 
 static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
 {
+	int64_t now_ns = ipc_now_ns();
 	int n = 0;
 
 	for (int i = 0; i < d->jobs.n; i++) {
@@ -96,9 +97,12 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->nodes = s->nnodes;
 		add_reasons_for_turns(d, s, j);
 		j->bursty = s->turn.burst.known;
+		j->in_turns = s->turn.hold;
+		j->wanted_s = (double)rotate_wanted_ns(s, now_ns) / 1e9;
+		j->served_s = (double)rotate_served_ns(s, now_ns) / 1e9;
 		steps[n++] = s;
 	}
-	v->now_s = (double)ipc_now_ns() / 1e9;
+	v->now_s = (double)now_ns / 1e9;
 	v->seed = 1;
 	v->slice_ms = d->conf.gang_slice_ms;
 	v->job = jobs;

@@ -137,12 +137,45 @@ int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns)
 	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
 }
 
+int64_t rotate_wanted_ns(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->wanted_ns + (t->wants ? now_ns - t->noted_ns : 0);
+}
+
+int64_t rotate_served_ns(const struct step *s, int64_t now_ns)
+{
+	int64_t ns = rotate_wanted_ns(s, now_ns) - rotate_frozen_ns(s, now_ns);
+
+	/* Whoever ends in a freeze wants nothing any more. */
+	return ns > 0 ? ns : 0;
+}
+
 bool rotate_has_foreground(const struct daemon *d)
 {
 	return d->rotate && d->rotate->on && turns_have_foreground(d->rotate);
 }
 
 /* ---- freezing and thawing one step --------------------------------------------------------- */
+
+/* Once who wants a core may have changed. */
+static void note(const struct daemon *d, struct step *s, int64_t now_ns)
+{
+	struct turn *t = &s->turn;
+
+	t->wanted_ns = rotate_wanted_ns(s, now_ns);
+	t->noted_ns = now_ns;
+	/* Nobody looks whether one alone waits: what it could have had it has had. */
+	t->wants = d->rotate->on ? turns_wanted_by(s, now_ns)
+				 : t->hold && !freezer_is_suspended(t->hold);
+}
+
+static void note_all(const struct daemon *d, int64_t now_ns)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		note(d, d->jobs.step[i], now_ns);
+}
 
 static void note_thawed(struct step *s, int64_t now_ns)
 {
@@ -162,6 +195,7 @@ static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
 		note_thawed(s, ipc_now_ns());
 		if (news == FREEZER_THAWED)
 			s->turn.off_until_ns = ipc_now_ns() + ENDING_NS;
+		note(d, s, ipc_now_ns());
 		log_info("step %s: %s", s->id,
 			news == FREEZER_SUSPENDED ? "suspended by Slurm, its turns are over"
 			: news == FREEZER_RESUMED ? "resumed by Slurm, takes its turns again"
@@ -257,6 +291,7 @@ void rotate_leave(struct daemon *d, struct step *s)
 	}
 	t->hold = NULL;
 	note_thawed(s, ipc_now_ns());
+	note(d, s, ipc_now_ns());
 	d->rotate->n_turns--;
 	d->rotate->stale = true;
 }
@@ -390,6 +425,7 @@ void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
 		begin_slice(d, turns_next_slice(d, now_ns),
 			late < turns_slice_ns(r) / 2 ? r->end_ns : now_ns, now_ns);
 	}
+	note_all(d, now_ns);
 	*ret_next_ns = next_time(r);
 }
 
@@ -415,7 +451,10 @@ void rotate_task_exited(struct daemon *d, struct step *s)
 	struct rotate *r = d->rotate;
 	int64_t now_ns = ipc_now_ns();
 
-	if (!r || !r->on || !turns_has_ended(d, s, now_ns) || r->slice < 0)
+	if (!r || !r->on || !turns_has_ended(d, s, now_ns))
+		return;
+	note(d, s, now_ns);
+	if (r->slice < 0)
 		return;
 	if (turns_slice_is_wanted(d, r->slice, now_ns)) {
 		make_true(d, now_ns); /* its cores are others' now */
@@ -521,6 +560,7 @@ void rotate_update(struct daemon *d)
 		loop_set_timer_at(r->timer, 0);
 	}
 	r->on = on;
+	note_all(d, now_ns);
 	if (!on || !changed)
 		return;
 	if (r->slice < 0 || r->slice >= r->n_slices ||

@@ -39,6 +39,8 @@ struct turn {
 	int64_t look_ns;                    /* at all its threads, while it goes first */
 	bool refused;                       /* cannot be frozen; the step's reason says why */
 	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
+	bool wants;                         /* a core, since; it was in the rotation then */
+	int64_t noted_ns, wanted_ns;        /* ... and until then so long in all */
 	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */
 	/* It starts, and is thawed in every slice, until it computes or then; 0 it has started. */
 	int64_t start_until_ns;
@@ -74,6 +76,10 @@ void rotate_task_exited(struct daemon *d, struct step *s);
 bool rotate_has_foreground(const struct daemon *d);
 /* How long it has been frozen so far, ns. */
 int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns);
+/* How long it was in the rotation and wanted a core so far, ns; and of that was not frozen. Waits
+ * and its start are not in it, nor what it was suspended for. */
+int64_t rotate_wanted_ns(const struct step *s, int64_t now_ns);
+int64_t rotate_served_ns(const struct step *s, int64_t now_ns);
 
 /* What the timer calls; *ret_next_ns: when next, 0 never. For tests, which bring their own time. */
 void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns);

@@ -84,6 +84,10 @@ struct view_job {
 	/* Computes for a while, waits for long, and again: what it leaves the others get. Where all
 	 * do, none of them goes before the others (gang). false: it was not seen to. */
 	bool bursty;
+	/* It is in a rotation; there so far, s: it wanted a core, in line or in its slice; of that,
+	 * it was not kept waiting. false: it is in none, or its driver does not know. */
+	bool in_turns;
+	double wanted_s, served_s;
 	/* Its threads wait for one another at least every millisecond of their running, and it
 	 * always has some to run: caches that others fill meanwhile cost it much (company.h).
 	 * false: not known to, or no driver to freeze it. */

@@ -9,6 +9,7 @@ libviewjson_la_SOURCES = \
 	nodesvc/trace/trail.c nodesvc/trace/trail.h \
 	nodesvc/trace/trail_json.c nodesvc/trace/trail_json.h \
 	nodesvc/trace/value.c nodesvc/trace/value.h \
+	nodesvc/trace/view_job.c nodesvc/trace/view_job.h \
 	nodesvc/trace/view_json.c nodesvc/trace/view_json.h \
 	nodesvc/trace/view_write.c
 # End of libviewjson_la_SOURCES

@@ -106,6 +106,10 @@ static json_object *job_to_json(const struct view_job *j)
 	add_int(o, "core", j->core, -1);
 	if (j->qos > 0)
 		ADD(o, "qos", exact_number(j->qos));
+	if (j->in_turns) {
+		ADD(o, "wanted_s", exact_number(j->wanted_s));
+		ADD(o, "served_s", exact_number(j->served_s));
+	}
 	if (j->nodes > 1)
 		ADD(o, "nodes", json_object_new_int(j->nodes));
 	if (j->polling > 0)

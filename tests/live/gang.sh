@@ -8,7 +8,8 @@
 . "$(dirname "$0")/turns.sh"
 need_spin
 # Equal turns from the first moment; the foreground, which is the default, comes further down.
-start_spine 'policy: gang,foreground_ms=0' 'gang_slice_ms: 50' 'freeze_max_ms: 2000'
+# No guard (guard.sh has it): where it measures a window of plain sharing, nobody takes turns.
+start_spine 'policy: gang,foreground_ms=0' 'gang_slice_ms: 50' 'freeze_max_ms: 2000' 'guard: {enabled: no}'
 
 # --- shares ----------------------------------------------------------------------------------
 spin_step g1 --coloc=on
@@ -186,11 +187,11 @@ like "$(ctl explain "$two")" 'another goes first' "explain says why"
 end_job first
 ok "it has the node when the other has ended" wait_for 5 all_thawed
 stop_steps
-# burst_step NAME: bursts of 0.2 s, and as long a wait.
+# burst_step NAME [FOREGROUND_MS [WAIT]]: bursts of 0.2 s, and as long a wait.
 burst_step() {
-  srun -J "$1" -c2 --coloc-policy=gang,foreground_ms=60000 bash -c "exec {never}<> <(:)
+  srun -J "$1" -c2 --coloc-policy=gang,foreground_ms="${2:-60000}" bash -c "exec {never}<> <(:)
     while :; do timeout 0.2 '$spin' --work=100000000 & timeout 0.2 '$spin' --work=100000000; wait
-      read -rt 0.2 -u \$never _; done" >"$tmp/srun.$1" 2>&1 &
+      read -rt ${3:-0.2} -u \$never _; done" >"$tmp/srun.$1" 2>&1 &
   started_pids+=("$!")
 }
 is_registered() { ctl explain "$1" >/dev/null 2>&1; }
@@ -213,6 +214,17 @@ burst_step third
 three=$(new_job_id third)
 wait_for 20 is_registered "$three"
 ok "where all compute in bursts nobody goes first" wait_for 20 nobody_goes_first "$one"
+stop_steps
+# What it had in 7 s is less than 3 of the 5 s it may have, for it waits two thirds of the time.
+burst_step first 5000 0.4
+one=$(new_job_id first)
+wait_for 20 is_registered "$one"
+spin_step second --coloc-policy=gang,foreground_ms=5000
+ok "the first goes first" wait_for 20 goes_first "$one"
+sleep 7
+ok "... as long as it has not had its time, however long it waits" goes_first "$one"
+has_had_it() { ctl explain "$1" | grep -Eq '^Reason.*(another goes first|the whole node for .* in every)'; }
+ok "... and no longer" wait_for 60 has_had_it "$one"
 stop_steps
 # equal_when OPTIONS REASON TEXT: two steps, whose turns are equal when explain tells REASON.
 equal_when() {

@@ -101,6 +101,55 @@ START_TEST(foreground_that_comes_back_goes_on_at_once)
 }
 END_TEST
 
+static struct {
+	int64_t wanted_ms, served_ms;
+} sums[2];
+
+/* Of jobs 1 and 2, since the last call. */
+static void read_sums(void)
+{
+	static int64_t wanted_ns[2], served_ns[2];
+
+	for (int i = 0; i < 2; i++) {
+		int64_t wanted = rotate_wanted_ns(d.jobs.step[i], now);
+		int64_t served = rotate_served_ns(d.jobs.step[i], now);
+
+		sums[i].wanted_ms = (wanted - wanted_ns[i]) / MS;
+		sums[i].served_ms = (served - served_ns[i]) / MS;
+		wanted_ns[i] = wanted;
+		served_ns[i] = served;
+	}
+}
+
+/* To the looks' 10 ms. */
+START_TEST(sums_are_of_what_was_wanted)
+{
+	begin_long_slice(2);
+	read_sums();
+	run_until(now + 500 * MS, 1);
+	read_sums();
+	ck_assert_int_eq(sums[0].wanted_ms, 500);
+	ck_assert_int_eq(sums[0].served_ms, 500);
+	ck_assert_int_eq(sums[1].wanted_ms, 500);
+	ck_assert_int_eq(sums[1].served_ms, 0);
+	/* A wait is neither had nor kept waiting for, and the other has it. */
+	idle = 1;
+	run_until(now + 300 * MS, 1);
+	idle = 0;
+	read_sums();
+	ck_assert_int_le(sums[0].wanted_ms, 30);
+	ck_assert_int_eq(sums[0].served_ms, sums[0].wanted_ms);
+	ck_assert_int_eq(sums[1].wanted_ms, 300);
+	ck_assert_int_eq(sums[1].served_ms, 300 - sums[0].wanted_ms);
+	run_until(now + 200 * MS, 1);
+	read_sums();
+	ck_assert_int_ge(sums[0].wanted_ms, 180);
+	ck_assert_int_eq(sums[0].served_ms, sums[0].wanted_ms);
+	ck_assert_int_eq(sums[1].wanted_ms, 200);
+	ck_assert_int_eq(sums[1].served_ms, 200 - sums[0].wanted_ms);
+}
+END_TEST
+
 /* Nobody would give it back: a job of more weight keeps its slice over a moment's wait. */
 START_TEST(slice_that_is_only_longer_is_not_lent)
 {
@@ -314,6 +363,7 @@ int main(void)
 	tcase_add_test(tc, who_waits_in_a_long_slice_yields_soon);
 	tcase_add_test(tc, many_threads_are_looked_at_seldom);
 	tcase_add_test(tc, foreground_that_comes_back_goes_on_at_once);
+	tcase_add_test(tc, sums_are_of_what_was_wanted);
 	tcase_add_test(tc, slice_that_is_only_longer_is_not_lent);
 	tcase_add_test(tc, foreground_that_stays_away_is_not_looked_at_closely_for_ever);
 	tcase_add_test(tc, who_wakes_in_a_long_slice_gets_in_line);

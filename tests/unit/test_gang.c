@@ -181,11 +181,120 @@ START_TEST(jobs_of_one_length_end_one_after_another)
 }
 END_TEST
 
+/* What the driver would have seen in the last second: of job @i, and of time. */
+static void see(struct small_node *x, int i, double wanted_s, double served_s)
+{
+	x->job[i].in_turns = true;
+	x->job[i].wanted_s += wanted_s;
+	x->job[i].served_s += served_s;
+}
+
+/* A second in which these want the node all the time, and have it by the plan's parts. */
+static void pass_second(struct small_node *x, const bool *wants)
+{
+	double parts = 0;
+
+	for (int i = 0; i < x->v.n_jobs; i++)
+		parts += wants[i] ? part(x, i) : 0;
+	for (int i = 0; i < x->v.n_jobs; i++)
+		see(x, i, wants[i], wants[i] ? part(x, i) / parts : 0);
+	x->v.now_s += 1;
+}
+
+/* 10 s in front is what it had there, not how long ago it came. */
+START_TEST(foreground_that_waits_half_of_the_time_has_twice_as_long)
+{
+	struct small_node x;
+
+	small_node_open(&x, "core:2", "gang", 2);
+	while (x.v.now_s < 30) {
+		double part0;
+
+		small_node_decide(&x);
+		part0 = part(&x, 0);
+		if (x.v.now_s < 20)
+			ck_assert_double_ge(part0, 0.9);
+		else if (x.v.now_s > 22)
+			ck_assert_double_le(part0, 0.5);
+		see(&x, 0, 0.5, 0.5 * part0);
+		see(&x, 1, 1, 1 - 0.5 * part0);
+		x.v.now_s += 1;
+	}
+	small_node_close(&x);
+}
+END_TEST
+
+/* It is first in line whenever it comes back, and no debt grows meanwhile. */
+START_TEST(who_wants_nothing_is_owed_nothing_and_has_had_nothing)
+{
+	struct small_node x;
+
+	small_node_open(&x, "core:2", "gang", 3);
+	for (int k = 0; k < 120; k++) {
+		small_node_decide(&x);
+		pass_second(&x, (bool[]){true, true, k < 1});
+	}
+	small_node_decide(&x);
+	ck_assert_double_ge(part(&x, 2), 0.9);
+	small_node_close(&x);
+}
+END_TEST
+
+/* Short jobs that want the node every other second, each followed by a new one: against equal turns
+ * of those who want it, second for second, the long one loses what it may and not more. */
+START_TEST(nobody_falls_further_behind_where_others_wait)
+{
+	struct small_node x;
+	double behind_s = 0, most_s = 0;
+	int n_ended = 0;
+
+	small_node_open(&x, "core:2", "gang", 2);
+	for (int k = 0; k < 1000; k++) {
+		bool wants[] = {true, k % 2 == 0};
+		double before_s = x.job[0].served_s;
+
+		small_node_decide(&x);
+		pass_second(&x, wants);
+		behind_s += (wants[1] ? 0.5 : 1) - (x.job[0].served_s - before_s);
+		most_s = fmax(most_s, behind_s);
+		if (x.job[1].served_s < 3)
+			continue;
+		n_ended++;
+		x.job[1].wanted_s = x.job[1].served_s = 0;
+		snprintf(x.id[1], sizeof(x.id[1]), "s%d", n_ended);
+	}
+	ck_assert_int_ge(n_ended, 50);
+	ck_assert_double_ge(most_s, 10);
+	ck_assert_double_le(most_s, 10 + STEP_S);
+	small_node_close(&x);
+}
+END_TEST
+
+/* Where the driver knows no more than the plan says, its sums change nothing. */
+START_TEST(sums_by_the_plan_and_the_plan_alone_are_one)
+{
+	struct small_node x, y;
+
+	small_node_open(&x, "core:2", "gang", 3);
+	small_node_open(&y, "core:2", "gang", 3);
+	while (x.v.now_s < 100) {
+		small_node_decide(&x);
+		small_node_decide(&y);
+		for (int i = 0; i < 3; i++)
+			ck_assert_double_eq(part(&x, i), part(&y, i));
+		pass_second(&x, (bool[]){true, true, true});
+		y.v.now_s += 1;
+	}
+	small_node_close(&x);
+	small_node_close(&y);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("gang");
 	TCase *behind = tcase_create("how far behind"), *bursts = tcase_create("bursts"),
-	      *ends = tcase_create("ends");
+	      *ends = tcase_create("ends"), *sums = tcase_create("sums of the driver's");
 	SRunner *r;
 	int failed;
 
@@ -198,6 +307,11 @@ int main(void)
 	suite_add_tcase(s, bursts);
 	tcase_add_test(ends, jobs_of_one_length_end_one_after_another);
 	suite_add_tcase(s, ends);
+	tcase_add_test(sums, foreground_that_waits_half_of_the_time_has_twice_as_long);
+	tcase_add_test(sums, who_wants_nothing_is_owed_nothing_and_has_had_nothing);
+	tcase_add_test(sums, nobody_falls_further_behind_where_others_wait);
+	tcase_add_test(sums, sums_by_the_plan_and_the_plan_alone_are_one);
+	suite_add_tcase(s, sums);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -120,14 +120,18 @@ END_TEST
 START_TEST(frozen_time_is_counted)
 {
 	struct step *s = add(1);
-	int64_t before, t0, ran;
+	int64_t before, t0, ran, wanted, served;
 
 	add(2);
 	give((int[]){100, 100}, 2);
 	t0 = now;
 	before = rotate_frozen_ns(s, now);
+	wanted = rotate_wanted_ns(s, now);
+	served = rotate_served_ns(s, now);
 	ran = run_until(now + 1000 * MS, 1);
 	ck_assert_int_eq((rotate_frozen_ns(s, now) - before) / MS, (now - t0) / MS - ran);
+	ck_assert_int_eq(rotate_wanted_ns(s, now) - wanted, now - t0);
+	ck_assert_int_eq((rotate_served_ns(s, now) - served) / MS, ran);
 }
 END_TEST
 
@@ -164,22 +168,55 @@ START_TEST(turns_go_on_while_a_plan_waits_to_be_done)
 }
 END_TEST
 
+/* Another process writes it. */
+static void slurm_writes(uint32_t job, const char *state)
+{
+	char path[128];
+	pid_t slurm;
+
+	freezer_file(job, path, sizeof(path));
+	slurm = fork();
+	if (slurm == 0)
+		_exit(fsroot_write(&tree.root, path, state) == 0 ? 0 : 1);
+	waitpid(slurm, NULL, 0);
+}
+
+/* What Slurm keeps it from is no turn that it wanted. */
+START_TEST(suspended_one_is_owed_no_turn)
+{
+	struct step *one = add(1);
+	int64_t begin, wanted, served;
+
+	add(2);
+	give((int[]){100, 100}, 2);
+	while (frozen(1))
+		run_until(now + 50 * MS, 1);
+	slurm_writes(1, "FROZEN");
+	turn();
+	wanted = rotate_wanted_ns(one, now);
+	served = rotate_served_ns(one, now);
+	run_until(now + 500 * MS, 2);
+	ck_assert_int_eq(rotate_wanted_ns(one, now), wanted);
+	ck_assert_int_eq(rotate_served_ns(one, now), served);
+	slurm_writes(1, "THAWED");
+	turn();
+	begin = now;
+	wanted = rotate_wanted_ns(one, now);
+	run_until(now + 500 * MS, 1);
+	ck_assert_int_eq(rotate_wanted_ns(one, now) - wanted, now - begin);
+}
+END_TEST
+
 /* Slurm suspends a step of the rotation; before the loop hears of it the step leaves. */
 START_TEST(leaving_undoes_no_suspend)
 {
 	struct step *one = add(1);
-	char path[128];
-	pid_t slurm;
 
 	add(2);
 	give((int[]){100, 100}, 2);
 	while (!frozen(1))
 		run_until(now + 50 * MS, 1);
-	freezer_file(1, path, sizeof(path));
-	slurm = fork();
-	if (slurm == 0)
-		_exit(fsroot_write(&tree.root, path, "FROZEN") == 0 ? 0 : 1);
-	waitpid(slurm, NULL, 0);
+	slurm_writes(1, "FROZEN");
 	rotate_leave(&d, one);
 	ck_assert(frozen(1));
 	ck_assert_int_eq(ledger_count(d.ledger), 1); /* the other's */
@@ -227,11 +264,19 @@ static void give_cpu_each(const char *topology)
 
 START_TEST(who_stands_in_nobodys_way_runs_beside)
 {
+	int64_t begin, wanted;
+
 	give_cpu_each("core:2 pu:1");
+	begin = now;
+	wanted = rotate_wanted_ns(d.jobs.step[0], now);
 	for (int i = 0; i < 6; i++) {
 		turn();
 		ck_assert(!frozen(1) && !frozen(2));
 	}
+	/* Its turns are those it has, not those of the plan. */
+	ck_assert_int_eq(rotate_wanted_ns(d.jobs.step[0], now) - wanted, now - begin);
+	ck_assert_int_eq(
+		rotate_served_ns(d.jobs.step[0], now), rotate_wanted_ns(d.jobs.step[0], now));
 }
 END_TEST
 
@@ -366,6 +411,7 @@ int main(void)
 	tcase_add_test(tc, step_that_cannot_be_frozen_runs_beside);
 	tcase_add_test(tc, unplaced_and_dry_steps_take_no_part);
 	tcase_add_test(tc, turns_go_on_while_a_plan_waits_to_be_done);
+	tcase_add_test(tc, suspended_one_is_owed_no_turn);
 	tcase_add_test(tc, leaving_undoes_no_suspend);
 	tcase_add_test(tc, end_of_a_step_leaves_nothing_behind);
 	suite_add_tcase(s, tc);

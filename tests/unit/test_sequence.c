@@ -67,6 +67,9 @@ static void new_sample(struct view_job *j)
 	j->signal[SIGNAL_UTILIZATION] = (struct signal){between(0, 1), PROVENANCE_OS};
 	j->signal[SIGNAL_PROGRESS] = (struct signal){between(1, 100), PROVENANCE_APP};
 	j->signal[SIGNAL_TIME_LEFT] = (struct signal){between(1, 100), PROVENANCE_APP};
+	j->in_turns = true;
+	j->wanted_s += between(0.5, 1);
+	j->served_s += between(0, 0.5);
 	j->sample_no++;
 }
 

@@ -87,6 +87,9 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 			.nodes = 1 + i,
 			.polling = i,
 			.bursty = i == 1,
+			.in_turns = i > 0,
+			.wanted_s = i / 3.0,
+			.served_s = i / 7.0,
 			.coupled = i == 0,
 			.excluded = i == 2,
 			.speed = i == 1 ? speed : NULL,
@@ -148,6 +151,9 @@ static void assert_same_job(const struct view_job *a, const struct view_job *b)
 	ck_assert_int_eq(a->nodes, b->nodes);
 	ck_assert_int_eq(a->polling, b->polling);
 	ck_assert_int_eq(a->bursty, b->bursty);
+	ck_assert_int_eq(a->in_turns, b->in_turns);
+	ck_assert(a->wanted_s == b->wanted_s);
+	ck_assert(a->served_s == b->served_s);
 	ck_assert_int_eq(a->coupled, b->coupled);
 	ck_assert_int_eq(a->excluded, b->excluded);
 	ck_assert_int_eq(a->n_speed, b->n_speed);

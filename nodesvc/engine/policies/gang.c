@@ -44,12 +44,17 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-/* What a job has had of the node, by the plans that were made for it. */
+/*
+ * What a job has had of the node: by the driver's sums where it knows them, else by the plans that
+ * were made for it. What it leaves while it waits is then neither had nor owed.
+ */
 struct served {
 	double s;        /* seconds of slices */
 	double behind_s; /* what equal turns would have given it more; less than 0: it is ahead */
 	double part;     /* of the time, under the last plan; 0: it had no turn */
 	double equal;    /* what equal turns, by weight, would have given it then */
+	bool seen;       /* and the driver's sums then */
+	double wanted_s, served_s;
 };
 
 struct policy {
@@ -99,17 +104,49 @@ static void gang_forget(struct policy *p, int slot)
 		p->served[slot] = (struct served){.s = 0};
 }
 
-/* The time since the last decision, to those who had it. */
+/* Are the sums those of turns since the last decision? Alone it is in no rotation. */
+static bool is_measured(const struct served *s, const struct view_job *j)
+{
+	return s->seen && s->part < 1 && j->in_turns;
+}
+
+/* The part of @dt in which it wanted a core. */
+static double wanted_part(const struct served *s, const struct view_job *j, double dt)
+{
+	if (!is_measured(s, j) || dt <= 0)
+		return 1;
+	return fmin(1, fmax(0, (j->wanted_s - s->wanted_s) / dt));
+}
+
+/*
+ * The time since the last decision, to those who had it. Equal turns would have given what one did
+ * not want to the others, as if each had waited whatever the others did.
+ */
 static void account(struct policy *p, const struct view *v, const int *slot)
 {
-	double dt = fmax(0, v->now_s - p->last_s);
+	double dt = fmax(0, v->now_s - p->last_s), all = 0, in_line = 0;
 
 	for (int i = 0; i < v->n_jobs; i++) {
-		struct served *s = &p->served[slot[i]];
+		const struct served *s = &p->served[slot[i]];
 
-		s->s += dt * s->part;
-		s->behind_s += dt * (s->equal - s->part);
+		all += s->equal;
+		in_line += s->equal * wanted_part(s, &v->job[i], dt);
+	}
+	for (int i = 0; i < v->n_jobs; i++) {
+		const struct view_job *j = &v->job[i];
+		struct served *s = &p->served[slot[i]];
+		double wanted = wanted_part(s, j, dt), had = dt * s->part, rivals;
+
+		if (is_measured(s, j))
+			had = fmax(0, j->served_s - s->served_s);
+		rivals = in_line + s->equal * (1 - wanted);
+		s->s += had;
+		if (s->equal > 0)
+			s->behind_s += dt * wanted * fmin(1, s->equal * all / rivals) - had;
 		s->part = s->equal = 0;
+		s->seen = true;
+		s->wanted_s = j->wanted_s;
+		s->served_s = j->served_s;
 	}
 	p->last_s = v->now_s;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/rotation.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/ipc.h"
 #include "nodesvc/log.h"
@@ -158,4 +158,21 @@ int64_t run_until(int64_t until, uint32_t job)
 		ran += until - now;
 	now = until;
 	return ran / MS;
+}
+
+int rotation_run(Suite *suite)
+{
+	SRunner *sr = srunner_create(suite);
+	int failed;
+
+	/* Not as root there is no fanotify, and then no rotation: nothing to see here. */
+	if (geteuid() != 0) {
+		printf("needs root: fanotify\n");
+		srunner_free(sr);
+		return 77;
+	}
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
 }

@@ -6,6 +6,8 @@
 #ifndef COLOC_TESTS_ROTATION_H
 #define COLOC_TESTS_ROTATION_H
 
+#include <check.h>
+
 #include "nodesvc/daemon.h"
 #include "tests/unit/fstree.h"
 
@@ -18,6 +20,9 @@ extern struct daemon d;
 extern struct plan plan;
 extern int64_t now, next; /* CLOCK_MONOTONIC, ns; when the rotation wants to be called, 0 never */
 extern uint32_t idle;     /* job whose threads sleep in turn(); 0 none */
+
+/* Runs the suite and frees it: main()'s status, 77 without root. */
+int rotation_run(Suite *suite);
 
 /* Before and after each test. */
 void setup(void);

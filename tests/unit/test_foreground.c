@@ -349,15 +349,8 @@ END_TEST
 int main(void)
 {
 	Suite *s = suite_create("foreground");
-	SRunner *sr = srunner_create(s);
 	TCase *tc;
-	int failed;
 
-	/* Not as root there is no fanotify, and then no rotation: nothing to see here. */
-	if (geteuid() != 0) {
-		printf("needs root: fanotify\n");
-		return 77;
-	}
 	tc = tcase_create("one slice is much longer than the others");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, who_waits_in_a_long_slice_yields_soon);
@@ -375,8 +368,5 @@ int main(void)
 	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);
 	tcase_add_test(tc, long_slices_one_after_another_freeze_nobody_beyond_the_limit);
 	suite_add_tcase(s, tc);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return rotation_run(s);
 }

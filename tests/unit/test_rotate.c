@@ -380,15 +380,8 @@ END_TEST
 int main(void)
 {
 	Suite *s = suite_create("rotate");
-	SRunner *sr = srunner_create(s);
 	TCase *tc;
-	int failed;
 
-	/* Not as root there is no fanotify, and then no rotation: nothing to see here. */
-	if (geteuid() != 0) {
-		printf("needs root: fanotify\n");
-		return 77;
-	}
 	tc = tcase_create("whole steps take turns");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, two_steps_take_turns);
@@ -415,8 +408,5 @@ int main(void)
 	tcase_add_test(tc, leaving_undoes_no_suspend);
 	tcase_add_test(tc, end_of_a_step_leaves_nothing_behind);
 	suite_add_tcase(s, tc);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return rotation_run(s);
 }

@@ -6,7 +6,6 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/ipc.h"
 #include "nodesvc/turns.h"
@@ -403,15 +402,8 @@ END_TEST
 int main(void)
 {
 	Suite *s = suite_create("turns");
-	SRunner *sr = srunner_create(s);
 	TCase *tc;
-	int failed;
 
-	/* Not as root there is no fanotify, and then no rotation: nothing to see here. */
-	if (geteuid() != 0) {
-		printf("needs root: fanotify\n");
-		return 77;
-	}
 	tc = tcase_create("who waits yields his slice");
 	tcase_add_checked_fixture(tc, setup_programs, teardown);
 	tcase_add_test(tc, waiting_step_yields_and_comes_back);
@@ -431,8 +423,5 @@ int main(void)
 	tcase_add_test(tc, step_takes_turns_when_it_has_started_for_long_enough);
 	tcase_add_test(tc, step_that_waits_when_it_has_started_is_not_frozen);
 	suite_add_tcase(s, tc);
-	srunner_run_all(sr, CK_ENV);
-	failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed ? 1 : 0;
+	return rotation_run(s);
 }

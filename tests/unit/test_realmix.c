@@ -211,6 +211,7 @@ START_TEST(rows_come_back_as_they_were)
 	row.time_s[3] = NAN;
 	row.runs[3] = 0;
 	row.cut = true;
+	row.service_s = 0.1625;
 	strcpy(row.policy, "gang");
 	ck_assert_int_eq(state_is_used(state_dir, &err), 0);
 	put(row);
@@ -220,6 +221,7 @@ START_TEST(rows_come_back_as_they_were)
 	ck_assert_double_eq_tol(back.makespan_s, 12.5, 1e-9);
 	ck_assert_double_eq_tol(back.time_s[0], 12.5 / 4, 1e-4);
 	ck_assert(isnan(back.time_s[3]));
+	ck_assert_double_eq_tol(back.service_s, 0.1625, 1e-4);
 	ck_assert_str_eq(back.policy, "gang");
 	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 1, &err), -ENOENT);
 }
@@ -241,26 +243,63 @@ static const struct {
 	{"\"runs\":1", "\"runs\":2", "each"},
 };
 
-START_TEST(a_damaged_file_is_named)
+/* Writes a row and has something else in it: the file's path. */
+static const char *put_with(struct row row, const char *from, const char *to)
 {
-	char path[64], text[4096] = "", *at;
-	struct row back;
+	static char path[128];
+	char text[4096] = "", *at;
 	FILE *f;
 
-	put(a_row("mpi", "gang", 2, 12.5));
-	snprintf(path, sizeof(path), "%s/mpi.gang.2.json", state_dir);
+	put(row);
+	snprintf(path, sizeof(path), "%s/%s.%s.%d.json", state_dir, row.mix, row.arm, row.round);
 	f = fopen(path, "r");
 	ck_assert_uint_gt(fread(text, 1, sizeof(text) - 1, f), 0);
 	fclose(f);
-	at = strstr(text, damage[_i].from);
+	at = strstr(text, from);
 	ck_assert_ptr_nonnull(at);
 	f = fopen(path, "w");
-	fprintf(f, "%.*s%s%s", (int)(at - text), text, damage[_i].to, at + strlen(damage[_i].from));
+	fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 	fclose(f);
+	return path;
+}
+
+START_TEST(a_damaged_file_is_named)
+{
+	const char *path = put_with(a_row("mpi", "gang", 2, 12.5), damage[_i].from, damage[_i].to);
+	struct row back;
+
 	err.text[0] = '\0';
 	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 2, &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	ck_assert_ptr_nonnull(strstr(err.text, damage[_i].says));
+}
+END_TEST
+
+/* Of before colocd's processor time was read. */
+START_TEST(what_was_not_read_is_unknown)
+{
+	struct row read = a_row("mpi", "gang", 1, 12.5), unknown = a_row("mpi", "gang", 2, 12.5),
+		   old = a_row("mpi", "gang", 3, 12.5), back;
+	static struct summary s;
+
+	read.service_s = 0.2;
+	unknown.service_s = NAN;
+	put(read);
+	put(unknown);
+	old.service_s = 0.5;
+	put_with(old, "\"service_s\":0.5000,", "");
+	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 2, &err), 0);
+	ck_assert(isnan(back.service_s));
+	ck_assert_int_eq(state_read_row(&back, state_dir, "mpi", "gang", 3, &err), 0);
+	ck_assert(isnan(back.service_s));
+	ck_assert_int_eq(summary_read(&s, state_dir, mixes_find("mpi"), &err), 0);
+	ck_assert_double_eq_tol(summary_find(&s, "gang")->service_s, 0.2, 1e-9);
+	put(unknown);
+	put_with(old, "\"service_s\":0.5000,", "");
+	read.service_s = NAN;
+	put(read);
+	ck_assert_int_eq(summary_read(&s, state_dir, mixes_find("mpi"), &err), 0);
+	ck_assert(isnan(summary_find(&s, "gang")->service_s));
 }
 END_TEST
 
@@ -356,6 +395,32 @@ START_TEST(report_says_met_and_missed)
 }
 END_TEST
 
+/* In such a mix each program has its place. */
+START_TEST(report_says_each_time_where_programs_are_submitted_in_order)
+{
+	struct report_input in = {.first_dir = state_dir};
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	put_solo("bursts-40", 5.2);
+	put_solo("stencil-short", 1.75);
+	put(a_row("first-waits-40", "gang", 1, 9));
+	put(a_row("first-waits-40", "gang", 2, 9));
+	put(a_row("waits", "gang", 1, 9));
+	ck_assert_int_eq(report_print(f, &in, &err), 0);
+	fclose(f);
+	ck_assert_ptr_nonnull(strstr(text,
+		"\nEach submitted 300 ms after the one before it; s from then to its end:\n\n"
+		"| arm | bursts-40 | stencil-short | stencil-short |\n|---|---|---|---|\n"
+		"| alone | 5.20 | 1.75 | 1.75 |\n"
+		"| gang | 3.00 [3.00, 3.00] | 6.00 [6.00, 6.00] | 9.00 [9.00, 9.00] |\n"));
+	/* The other's first would have ended then. */
+	ck_assert_ptr_null(strstr(text, "| gang | 2.25"));
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("realmix");
@@ -379,10 +444,12 @@ int main(void)
 	tcase_add_test(state, rows_come_back_as_they_were);
 	tcase_add_loop_test(
 		state, a_damaged_file_is_named, 0, (int)(sizeof(damage) / sizeof(damage[0])));
+	tcase_add_test(state, what_was_not_read_is_unknown);
 	tcase_add_test(state, estimates_are_students);
 	tcase_add_test(state, ratios_are_paired_and_bounds_are_said);
 	tcase_add_test(state, sustained_rows_give_stp);
 	tcase_add_test(state, report_says_met_and_missed);
+	tcase_add_test(state, report_says_each_time_where_programs_are_submitted_in_order);
 	suite_add_tcase(s, state);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

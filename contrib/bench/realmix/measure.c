@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ struct run {
 	const struct setting *s;
 	const struct arm *arm;
 	struct instance instance[PROGRAMS_MAX];
-	int n;
+	int n, n_submitted;
+	double stagger_s;
 	bool restart, cut;
 	double first_start_s, last_end_s;
 };
@@ -37,6 +39,17 @@ static double now_s(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* What process @pid has used of the processors so far; NAN: there is none. */
+static double cpu_s(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return NAN;
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -78,6 +91,29 @@ static int start(struct run *r, struct instance *in, struct errbuf *err)
 	return launch(r, in, err);
 }
 
+/* Those whose time has come, in the mix's order. */
+static int submit_due(struct run *r, struct errbuf *err)
+{
+	int rc = 0;
+
+	while (!rc && r->n_submitted < r->n &&
+		now_s() - r->first_start_s >= r->n_submitted * r->stagger_s)
+		rc = start(r, &r->instance[r->n_submitted++], err);
+	return rc;
+}
+
+/* Until the next is to be submitted, or others are looked at. */
+static struct timespec time_to_wait(const struct run *r)
+{
+	double look_s = DISTURB_LOOK_MS / 1000.0, due_s = look_s;
+
+	if (r->n_submitted < r->n)
+		due_s = r->first_start_s + r->n_submitted * r->stagger_s - now_s();
+	due_s = fmin(fmax(due_s, 0), look_s);
+	return (struct timespec){
+		.tv_sec = (time_t)due_s, .tv_nsec = (long)((due_s - (double)(time_t)due_s) * 1e9)};
+}
+
 static bool is_complete(const struct run *r)
 {
 	for (int i = 0; i < r->n; i++)
@@ -112,9 +148,10 @@ static int next_in_line(struct run *r, int i, struct errbuf *err)
 	if (r->restart && is_complete(r))
 		return 0;
 	for (int k = 1; k <= r->n; k++) {
-		struct instance *in = &r->instance[(i + k) % r->n];
+		int next = (i + k) % r->n;
+		struct instance *in = &r->instance[next];
 
-		if (r->restart || in->times->n == 0)
+		if (next < r->n_submitted && (r->restart || in->times->n == 0))
 			return launch(r, in, err);
 	}
 	return 0;
@@ -147,14 +184,14 @@ static int ended(struct run *r, pid_t pid, int status, struct errbuf *err)
 /* Until all is done; with SIGCHLD blocked, so that the wait ends at a child's end or a look. */
 static int follow(struct run *r, struct disturb *d, struct measured *ret, struct errbuf *err)
 {
-	struct timespec wait = {.tv_nsec = DISTURB_LOOK_MS * 1000000L};
 	sigset_t child;
 	double shown_s = now_s(), looked_s = shown_s;
 	bool asked = r->n < 2 || !r->s->socket;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	while (!(r->restart ? is_complete(r) : !is_running(r))) {
+	while (!(r->restart ? is_complete(r) : r->n_submitted == r->n && !is_running(r))) {
+		struct timespec wait = time_to_wait(r);
 		int status, rc;
 		pid_t pid;
 
@@ -171,6 +208,9 @@ static int follow(struct run *r, struct disturb *d, struct measured *ret, struct
 			if (rc)
 				return rc;
 		}
+		rc = submit_due(r, err);
+		if (rc)
+			return rc;
 		if (now_s() - looked_s >= DISTURB_LOOK_MS / 1000.0) {
 			disturb_look(d);
 			looked_s = now_s();
@@ -245,8 +285,9 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	uint32_t job[PROGRAMS_MAX];
 	struct errbuf end_err;
 	struct disturb *d;
+	double service_s;
 	int held, rc = 0, end_rc;
-	pid_t helper = 0;
+	pid_t helper = 0, service;
 
 	for (held = 0; held < r->n && r->arm->mode != MODE_BATCH; held++) {
 		rc = slurm_hold(&job[held], &r->s->node, err);
@@ -265,11 +306,14 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 		rc = helper;
 	if (helper > 0)
 		note_nodes(ret);
+	service = r->s->socket ? service_pid(r->s->socket) : 0;
+	service_s = cpu_s(service);
 	r->first_start_s = now_s();
-	for (int i = 0; i < r->n && !rc; i++)
-		rc = start(r, &r->instance[i], err);
+	if (!rc)
+		rc = submit_due(r, err);
 	if (!rc)
 		rc = follow(r, d, ret, err);
+	ret->service_s = cpu_s(service) - service_s;
 	if (!rc) {
 		ret->foreign_ratio = disturb_ratio(d);
 		ret->makespan_s = r->last_end_s - r->first_start_s;
@@ -303,12 +347,12 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	return rc;
 }
 
-static int measure(const struct setting *s, const struct program *program, int n,
-	const struct arm *arm, bool restart, int runs, struct measured *ret, struct errbuf *err)
+static int measure(const struct setting *s, const struct mix *mix, const struct arm *arm,
+	bool restart, int runs, struct measured *ret, struct errbuf *err)
 {
 	struct setting setting = *s;
 	struct measured m = {.disturbed = true};
-	int rc = 0;
+	int n = mix->n, rc = 0;
 
 	setting.min_runs = runs;
 	for (int i = 0; i < n && !rc; i++) {
@@ -317,11 +361,15 @@ static int measure(const struct setting *s, const struct program *program, int n
 			rc = err_set(err, -ENOMEM, "out of memory");
 	}
 	for (int t = 0; t < s->tries && m.disturbed && !rc; t++) {
-		struct run r = {.s = &setting, .arm = arm, .n = n, .restart = restart};
+		struct run r = {.s = &setting,
+			.arm = arm,
+			.n = n,
+			.stagger_s = mix->stagger_ms / 1000.0,
+			.restart = restart};
 
 		for (int i = 0; i < n; i++) {
-			r.instance[i] =
-				(struct instance){.program = &program[i], .times = &m.times[i]};
+			r.instance[i] = (struct instance){
+				.program = &mix->program[i], .times = &m.times[i]};
 			m.times[i].n = 0;
 		}
 		rc = try_once(&r, &m, err);
@@ -336,19 +384,21 @@ static int measure(const struct setting *s, const struct program *program, int n
 int measure_solo(const struct setting *s, const struct program *p, const struct arm *arm,
 	struct measured *ret, struct errbuf *err)
 {
-	return measure(s, p, 1, arm, true, s->min_runs, ret, err);
+	struct mix alone = {.name = p->name, .program = {*p}, .n = 1};
+
+	return measure(s, &alone, arm, true, s->min_runs, ret, err);
 }
 
 int measure_batch(const struct setting *s, const struct mix *mix, const struct arm *arm,
 	struct measured *ret, struct errbuf *err)
 {
-	return measure(s, mix->program, mix->n, arm, false, 1, ret, err);
+	return measure(s, mix, arm, false, 1, ret, err);
 }
 
 int measure_sustained(const struct setting *s, const struct mix *mix, const struct arm *arm,
 	struct measured *ret, struct errbuf *err)
 {
-	return measure(s, mix->program, mix->n, arm, true, s->min_runs, ret, err);
+	return measure(s, mix, arm, true, s->min_runs, ret, err);
 }
 
 int measure_policy(const struct setting *s, const struct program *p, const struct arm *arm,

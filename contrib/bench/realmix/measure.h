@@ -27,6 +27,7 @@ struct mix {
 	const char *name;
 	struct program program[PROGRAMS_MAX];
 	int n;
+	int stagger_ms; /* each submitted so long after the one before it; 0 all at once */
 };
 
 enum arm_mode {
@@ -68,6 +69,7 @@ struct measured {
 	double makespan_s;                /* measure_batch() */
 	bool cut;                         /* makespan_s is a lower bound */
 	char policy[32], reason[160];     /* ruling while all ran, as colocctl says; "" unknown */
+	double service_s;                 /* processor time of colocd meanwhile; NAN unknown */
 	double foreign_ratio;             /* of the try that counts, or of the last */
 	bool disturbed;                   /* every try was */
 };
@@ -81,7 +83,7 @@ void measured_free(struct measured *m);
 /* Program alone on the whole node, setting.min_runs times, into ret->times[0]. */
 int measure_solo(const struct setting *s, const struct program *p, const struct arm *arm,
 	struct measured *ret, struct errbuf *err);
-/* All programs once, submitted at the same moment: ret->makespan_s. */
+/* All programs once, submitted at the same moment or staggered: ret->makespan_s. */
 int measure_batch(const struct setting *s, const struct mix *mix, const struct arm *arm,
 	struct measured *ret, struct errbuf *err);
 /* All programs, each started again when it ends, until each has completed min_runs. */

@@ -13,7 +13,7 @@
 /*
  * In arguments: {programs}, {inputs}, {tmp} a folder for files it writes, {i} its number in the
  * mix, {n} the node's CPUs. About 5 s alone on two cores; mixed and openmp, the
- * quickstart's, less, mpi-long three times that.
+ * quickstart's, less, mpi-long three times that. first-waits: who comes first is no chance there.
  */
 #define OWN(what)                                                                                  \
 	{                                                                                          \
@@ -57,23 +57,37 @@
 		"bursty-often", {"{programs}/bursty", "--work=18", "--steps=200", "--wait=110"}, 0 \
 	}
 
+/* A long program in bursts of 0.17 s, and behind it two short ones in one piece. */
+#define BURSTS(name, wait)                                                                         \
+	{                                                                                          \
+		name, {"{programs}/bursty", "--work=25", "--steps=200", "--wait=" wait}, 0         \
+	}
+#define STENCIL_SHORT                                                                              \
+	{                                                                                          \
+		"stencil-short", {"{programs}/stencil", "--size=600", "--work=15000"}, 0           \
+	}
+
+#define MIX(what, apart_ms, ...)                                                                   \
+	{                                                                                          \
+		.name = (what), .program = {__VA_ARGS__},                                          \
+		.n = (int)COUNT(((const struct program[]){__VA_ARGS__})), .stagger_ms = (apart_ms) \
+	}
 static const struct mix mixes[] = {
-	{"mixed", {OWN("spin"), OWN("cachehog"), OWN("pagerank"), OWN("stencil")}, 4},
-	{"openmp", {OWN("stencil"), OWN("stencil"), OWN("stencil"), OWN("stencil")}, 4},
-	{"openmp-long", {STENCIL_LONG, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG}, 4},
-	{"gromacs",
-		{GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"),
-			GROMACS("gromacs", "4000")},
-		4},
-	{"mpi", {LAMMPS, LAMMPS, LAMMPS, LAMMPS}, 4},
-	{"mpi-long", {LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG}, 4},
-	{"both", {GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), LAMMPS, LAMMPS}, 4},
-	{"bursty", {BURSTY, BURSTY, BURSTY, BURSTY}, 4},
-	{"waits", {BURSTY_OFTEN, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG}, 4},
-	{"unequal",
-		{GROMACS("gromacs-short", "2000"), GROMACS("gromacs", "4000"), LAMMPS,
-			GROMACS("gromacs-long", "8000")},
-		4},
+	MIX("mixed", 0, OWN("spin"), OWN("cachehog"), OWN("pagerank"), OWN("stencil")),
+	MIX("openmp", 0, OWN("stencil"), OWN("stencil"), OWN("stencil"), OWN("stencil")),
+	MIX("openmp-long", 0, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG),
+	MIX("gromacs", 0, GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"),
+		GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000")),
+	MIX("mpi", 0, LAMMPS, LAMMPS, LAMMPS, LAMMPS),
+	MIX("mpi-long", 0, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG),
+	MIX("both", 0, GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), LAMMPS, LAMMPS),
+	MIX("bursty", 0, BURSTY, BURSTY, BURSTY, BURSTY),
+	MIX("waits", 0, BURSTY_OFTEN, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG),
+	MIX("first-waits-40", 300, BURSTS("bursts-40", "40"), STENCIL_SHORT, STENCIL_SHORT),
+	MIX("first-waits-110", 300, BURSTS("bursts-110", "110"), STENCIL_SHORT, STENCIL_SHORT),
+	MIX("first-waits-200", 300, BURSTS("bursts-200", "200"), STENCIL_SHORT, STENCIL_SHORT),
+	MIX("unequal", 0, GROMACS("gromacs-short", "2000"), GROMACS("gromacs", "4000"), LAMMPS,
+		GROMACS("gromacs-long", "8000")),
 };
 
 #define POLICY(policy, what)                                                                       \

@@ -14,8 +14,8 @@
  * allocation, 60-160 ms with an allocation for each run). A policy sees each run arrive and end.
  *
  *   solo      the program alone in plain, --min-runs runs (3) one after the other; their median.
- *   batch     all programs submitted at once, each run once: `makespan_s`, and `work` = sum of
- *             the solo times / makespan.
+ *   batch     all programs submitted at once (or as far apart as the mix says), each run once:
+ *             `makespan_s`, and `work` = sum of the solo times / makespan.
  *   sustained all programs start together; one that ends is started again at once, until each has
  *             completed --min-runs. That moment closes the window in which all are running;
  *             runs then under way are ended and not counted. T_corun of a program is the mean of
@@ -79,7 +79,8 @@ static void usage(FILE *to)
 	      "which).\n\n"
 	      "  --mix=NAME[,NAME]     mixed, openmp (the tree's own programs; default), gromacs,\n"
 	      "                        mpi (LAMMPS), mpi-long, both, bursty, waits, unequal,\n"
-	      "                        openmp-long\n"
+	      "                        openmp-long; first-waits-40, -110, -200: submitted in\n"
+	      "                        order, 300 ms apart\n"
 	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also unbound and\n"
 	      "                        tuned-unbound (with --cpu-bind=none), passive, serial (one "
 	      "after\n"

@@ -194,7 +194,7 @@ static void print_cell(FILE *to, const struct summary *s, const struct cell *c)
 
 	if (c->rounds && peer)
 		ratio = summary_ratio(c, peer, &bound);
-	fprintf(to, "| %s | %d | %s%s | %s%s | %s%s | %s | %s | %s | %s | %s | ", c->arm->name,
+	fprintf(to, "| %s | %d | %s%s | %s%s | %s%s | %s | %s | %s | %s | %s | %s | ", c->arm->name,
 		c->rounds, c->cut ? "<= " : "", shown_estimate(&c->work, text[0], sizeof(text[0])),
 		c->cut ? ">= " : "", shown_estimate(&c->makespan, text[1], sizeof(text[1])),
 		bound < 0 ? "<= " : "", shown_estimate(&ratio, text[2], sizeof(text[2])),
@@ -202,9 +202,37 @@ static void print_cell(FILE *to, const struct summary *s, const struct cell *c)
 		shown_estimate(&c->worst_ntt, text[4], sizeof(text[4])),
 		shown_estimate(&c->stp, text[5], sizeof(text[5])),
 		shown(c->sustained_antt, 2, text[6], sizeof(text[6])),
-		shown(c->sustained_worst, 2, text[7], sizeof(text[7])));
+		shown(c->sustained_worst, 2, text[7], sizeof(text[7])),
+		shown(c->service_s, 3, text[8], sizeof(text[8])));
 	print_note(to, c);
 	fputs(" |\n", to);
+}
+
+/* Who waits for whom: where each program has its place in line. */
+static void print_times(FILE *to, const struct summary *s)
+{
+	char text[64];
+
+	fprintf(to,
+		"\nEach submitted %d ms after the one before it; s from then to its end:\n\n| "
+		"arm |",
+		s->mix->stagger_ms);
+	for (int p = 0; p < s->mix->n; p++)
+		fprintf(to, " %s |", s->mix->program[p].name);
+	fputs("\n|---|", to);
+	for (int p = 0; p < s->mix->n; p++)
+		fputs("---|", to);
+	fputs("\n| alone |", to);
+	for (int p = 0; p < s->mix->n; p++)
+		fprintf(to, " %s |", shown(s->solo_s[p], 2, text, sizeof(text)));
+	fputc('\n', to);
+	for (int i = 0; i < s->n; i++) {
+		fprintf(to, "| %s |", s->cell[i].arm->name);
+		for (int p = 0; p < s->mix->n; p++)
+			fprintf(to, " %s |",
+				shown_estimate(&s->cell[i].time[p], text, sizeof(text)));
+		fputc('\n', to);
+	}
 }
 
 static void print_mix(FILE *to, const struct summary *s, const char *run)
@@ -221,10 +249,13 @@ static void print_mix(FILE *to, const struct summary *s, const char *run)
 		shown(s->solo_sum_s, 2, text, sizeof(text)), peer ? peer->arm->name : "none");
 	fputs("| arm | rounds | work | makespan, s | work / best peer | ANTT at once | worst NTT "
 	      "at "
-	      "once | STP | ANTT | worst NTT | |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+	      "once | STP | ANTT | worst NTT | colocd, s | "
+	      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
 		to);
 	for (int i = 0; i < s->n; i++)
 		print_cell(to, s, &s->cell[i]);
+	if (s->mix->stagger_ms)
+		print_times(to, s);
 }
 
 static const char head[] =
@@ -238,7 +269,9 @@ static const char head[] =
 	"was\n"
 	"not measured. Intervals are 95 %, by Student's t on logarithms over rounds, ratios paired "
 	"by\n"
-	"round (STP: by bootstrap over runs); one round has none. Arms that took 5 to 10 times the "
+	"round (STP: by bootstrap over runs); one round has none. colocd, s: its processor time\n"
+	"meanwhile (its guard's apart), mean; blank where it was not read. Arms that took 5 to 10 "
+	"times the "
 	"time\nalone were ended there and not repeated; their figures are bounds. unbound: plain "
 	"sharing,\nbut with --cpu-bind=none, for else srun binds each rank to a core (where Slurm "
 	"has no\ntask/affinity, nobody does). tuned: GOMP_SPINCOUNT=1000\n"
@@ -513,6 +546,7 @@ static void print_json_cell(FILE *to, const struct summary *s, const struct cell
 	print_number(to, "antt_at_once", c->antt.mean);
 	print_number(to, "worst_ntt_at_once", c->worst_ntt.mean);
 	print_number(to, "makespan_s", c->makespan.mean);
+	print_number(to, "service_s", c->service_s);
 	fprintf(to, ", \"policy\": %s%s%s}", c->policy[0] ? "\"" : "",
 		c->policy[0] ? c->policy : "null", c->policy[0] ? "\"" : "");
 }

@@ -144,6 +144,7 @@ static void fill_row(struct row *row, const struct walk *w, const struct arm *ar
 	row->disturbed = m->disturbed;
 	row->makespan_s = round == ROUND_SUSTAINED ? 0 : m->makespan_s;
 	row->foreign_ratio = m->foreign_ratio;
+	row->service_s = m->service_s;
 	memcpy(row->policy, m->policy, sizeof(row->policy));
 	memcpy(row->reason, m->reason, sizeof(row->reason));
 	row->n = w->mix.n;

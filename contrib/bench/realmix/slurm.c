@@ -256,19 +256,34 @@ static const char *text_of(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, &v) && v ? json_object_get_string(v) : "";
 }
 
+/* What colocctl says in JSON; NULL: nothing that can be understood. */
+static struct json_object *service_says(const char *socket, const char *what)
+{
+	char option[128];
+	char *const argv[] = {"colocctl", option, "--json", (char *)what, NULL};
+	static char text[65536];
+
+	snprintf(option, sizeof(option), "--socket=%s", socket);
+	return ask(argv, text, sizeof(text), NULL) ? NULL : json_tokener_parse(text);
+}
+
+pid_t service_pid(const char *socket)
+{
+	struct json_object *root = service_says(socket, "status"), *pid;
+	pid_t ret = 0;
+
+	if (root && json_object_object_get_ex(root, "pid", &pid))
+		ret = json_object_get_int(pid);
+	json_object_put(root);
+	return ret;
+}
+
 void service_policy(
 	const char *socket, char *policy, size_t policy_size, char *reason, size_t reason_size)
 {
-	char option[128];
-	char *const argv[] = {"colocctl", option, "--json", "jobs", NULL};
-	static char text[65536];
-	struct json_object *root, *jobs;
+	struct json_object *root = service_says(socket, "jobs"), *jobs;
 
 	policy[0] = reason[0] = '\0';
-	snprintf(option, sizeof(option), "--socket=%s", socket);
-	if (ask(argv, text, sizeof(text), NULL))
-		return;
-	root = json_tokener_parse(text);
 	if (root && json_object_object_get_ex(root, "steps", &jobs))
 		for (size_t i = 0; i < json_object_array_length(jobs); i++) {
 			struct json_object *job = json_object_array_get_idx(jobs, i);

@@ -55,6 +55,9 @@ void slurm_helper_end(pid_t pid);
 void service_policy(
 	const char *socket, char *policy, size_t policy_size, char *reason, size_t reason_size);
 
+/* colocd's process; 0: it does not answer. */
+pid_t service_pid(const char *socket);
+
 /* Runs such a step to its end and reads what srun and the task say; 0 or the step's failure. */
 int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *const *options,
 	const char *const *argv, char *buf, size_t size, struct errbuf *err);

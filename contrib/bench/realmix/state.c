@@ -168,6 +168,10 @@ int state_read_row(struct row *ret, const char *dir, const char *mix, const char
 	ret->disturbed = get_bool(&r, r.root, "disturbed");
 	ret->makespan_s = get_number(&r, r.root, "makespan_s", false);
 	ret->foreign_ratio = get_number(&r, r.root, "foreign_ratio", false);
+	/* Results of before it was read have none. */
+	ret->service_s = json_object_object_get_ex(r.root, "service_s", NULL)
+				 ? get_number(&r, r.root, "service_s", true)
+				 : NAN;
 	get_text(&r, r.root, "policy", ret->policy, sizeof(ret->policy));
 	get_text(&r, r.root, "reason", ret->reason, sizeof(ret->reason));
 	v = get(&r, r.root, "programs", json_type_array);
@@ -262,6 +266,7 @@ int state_write_row(const struct row *row, const char *dir, struct errbuf *err)
 	json_object_object_add(o, "disturbed", json_object_new_boolean(row->disturbed));
 	json_object_object_add(o, "makespan_s", number(row->makespan_s));
 	json_object_object_add(o, "foreign_ratio", number(row->foreign_ratio));
+	json_object_object_add(o, "service_s", number(row->service_s));
 	json_object_object_add(
 		o, "policy", row->policy[0] ? json_object_new_string(row->policy) : NULL);
 	json_object_object_add(

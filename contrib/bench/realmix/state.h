@@ -26,6 +26,7 @@ struct row {
 	bool cut, disturbed;
 	double makespan_s; /* cut: at least; sustained: 0 */
 	double foreign_ratio;
+	double service_s;             /* of colocd's processor time; NAN not known */
 	char policy[32], reason[160]; /* as colocctl said; "" not asked or not known */
 	int n;
 	char program[PROGRAMS_MAX][32];

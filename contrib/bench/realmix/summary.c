@@ -107,7 +107,8 @@ static int read_sustained(struct summary *s, struct cell *c, const char *dir, st
 static int read_cell(struct summary *s, struct cell *c, const char *dir, struct errbuf *err)
 {
 	double makespan[ROUNDS_MAX], work[ROUNDS_MAX], antt[ROUNDS_MAX], worst[ROUNDS_MAX];
-	int n = 0, ended = 0;
+	double time[PROGRAMS_MAX][ROUNDS_MAX], service = 0;
+	int n = 0, ended = 0, served = 0;
 
 	c->makespan_s[0] = NAN;
 	for (int k = 1; k <= ROUNDS_MAX; k++) {
@@ -135,8 +136,14 @@ static int read_cell(struct summary *s, struct cell *c, const char *dir, struct 
 		c->cut |= row.cut;
 		c->makespan_s[k] = makespan[n] = row.makespan_s;
 		work[n++] = s->solo_sum_s / row.makespan_s;
+		if (!isnan(row.service_s)) {
+			service += row.service_s;
+			served++;
+		}
 		if (!row.cut && row_ended(&row)) {
 			slowdowns(s, &row, &antt[ended], &worst[ended]);
+			for (int p = 0; p < row.n; p++)
+				time[p][ended] = row.time_s[p];
 			ended++;
 		}
 	}
@@ -145,6 +152,9 @@ static int read_cell(struct summary *s, struct cell *c, const char *dir, struct 
 	c->work = estimate_of(work, n);
 	c->antt = estimate_of(antt, ended);
 	c->worst_ntt = estimate_of(worst, ended);
+	for (int p = 0; p < s->mix->n; p++)
+		c->time[p] = estimate_of(time[p], ended);
+	c->service_s = served ? service / served : NAN;
 	return read_sustained(s, c, dir, err);
 }
 

@@ -24,7 +24,9 @@ struct cell {
 	struct estimate makespan, work;
 	/* At once: submission to end over solo, mean and worst program, mean over rounds. */
 	struct estimate antt, worst_ntt;
-	char policy[32], reason[160]; /* ruling; "" not known */
+	struct estimate time[PROGRAMS_MAX]; /* of each program, from its submission to its end */
+	double service_s;                   /* of colocd's processor time, mean; NAN not known */
+	char policy[32], reason[160];       /* ruling; "" not known */
 	/* Restarted until each has run often enough; stp.mean NAN: not measured. */
 	struct estimate stp; /* interval by bootstrap over runs (stats.h) */
 	double sustained_antt, sustained_worst;

@@ -26,6 +26,8 @@
 #define NOBODY  ((gid_t)65534)
 /* A program that was built anew is seen after so long. */
 #define KEPT_NS INT64_C(60000000000)
+/* So many launches wait for the same answer; one that is late is taken when it comes. */
+#define WAITS_MAX 3
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -259,24 +261,41 @@ struct key {
 	size_t len;
 };
 
+struct entry {
+	struct key key;
+	uid_t uid;
+	uint32_t links;
+	int64_t until_ns;
+	bool used; /* again, since it was read */
+	int fd;    /* where an answer is still to come; -1 none is */
+	int waits; /* for that one */
+};
+
 struct linkage {
-	struct {
-		struct key key;
-		uid_t uid;
-		uint32_t links;
-		int64_t until_ns;
-		bool used; /* again, since it was read */
-	} entry[ENTRIES_MAX];
+	struct entry entry[ENTRIES_MAX];
 	int next;
 };
 
 struct linkage *linkage_new(void)
 {
-	return calloc(1, sizeof(struct linkage));
+	struct linkage *l = calloc(1, sizeof(*l));
+
+	for (int i = 0; l && i < ENTRIES_MAX; i++)
+		l->entry[i].fd = -1;
+	return l;
+}
+
+static void stop_waiting(struct entry *e)
+{
+	if (e->fd >= 0)
+		close(e->fd);
+	e->fd = -1;
 }
 
 void linkage_free(struct linkage *l)
 {
+	for (int i = 0; l && i < ENTRIES_MAX; i++)
+		stop_waiting(&l->entry[i]);
 	free(l);
 }
 
@@ -336,76 +355,113 @@ static void read_apart(const struct key *key, uid_t uid, int fd)
 	_exit(0);
 }
 
-static bool ask(const struct key *key, uid_t uid, int timeout_ms, uint32_t *ret)
+/* Has it read; the answer comes at e->fd, or never. */
+static void ask(struct entry *e)
 {
-	struct pollfd p = {.events = POLLIN};
-	bool answered;
 	int fd[2];
 	pid_t pid;
 
+	stop_waiting(e);
 	if (pipe2(fd, O_CLOEXEC) < 0)
-		return false;
+		return;
 	pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
-		read_apart(key, uid, fd[1]);
+		read_apart(&e->key, e->uid, fd[1]);
 	}
 	close(fd[1]);
-	p.fd = fd[0];
+	e->fd = fd[0];
+	e->waits = 0;
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	answered = pid > 0 && poll(&p, 1, timeout_ms) == 1 &&
-		   read(fd[0], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
-	close(fd[0]);
-	return answered;
+	if (pid < 0)
+		stop_waiting(e);
+}
+
+/* Waits so long for what was asked for; without an answer all stays as it is. */
+static void take_answer(struct entry *e, int timeout_ms, int64_t now_ns)
+{
+	struct pollfd p = {.fd = e->fd, .events = POLLIN};
+	uint32_t links;
+
+	if (e->fd < 0 || poll(&p, 1, timeout_ms) != 1)
+		return;
+	if (read(e->fd, &links, sizeof(links)) == (ssize_t)sizeof(links)) {
+		e->links = links;
+		e->until_ns = now_ns + KEPT_NS;
+	}
+	stop_waiting(e);
+}
+
+/* A launch waits; not each again and again for a file system that does not answer. */
+static void wait_for_answer(struct entry *e, int timeout_ms, int64_t now_ns)
+{
+	take_answer(e, e->waits < WAITS_MAX ? timeout_ms : 0, now_ns);
+	e->waits++;
+}
+
+static struct entry *find(struct linkage *l, const struct key *key, uid_t uid)
+{
+	for (int i = 0; i < ENTRIES_MAX; i++)
+		if (l->entry[i].key.len == key->len && l->entry[i].uid == uid &&
+			memcmp(l->entry[i].key.text, key->text, key->len) == 0)
+			return &l->entry[i];
+	return NULL;
+}
+
+/* In place of the oldest. */
+static struct entry *replace(struct linkage *l, const struct key *key, uid_t uid)
+{
+	struct entry *e = &l->entry[l->next];
+
+	l->next = (l->next + 1) % ENTRIES_MAX;
+	stop_waiting(e);
+	memcpy(e->key.text, key->text, key->len);
+	e->key.len = key->len;
+	e->uid = uid;
+	e->links = 0;
+	return e;
 }
 
 uint32_t linkage_of(
 	struct linkage *l, const struct command *c, uid_t uid, int timeout_ms, int64_t now_ns)
 {
-	uint32_t links = 0;
+	struct entry *e;
 	struct key key;
-	int i;
 
 	if (!l || !c->name || !*c->name || !make_key(c, &key))
 		return 0;
-	for (i = 0; i < ENTRIES_MAX; i++)
-		if (l->entry[i].key.len == key.len && l->entry[i].uid == uid &&
-			memcmp(l->entry[i].key.text, key.text, key.len) == 0)
-			break;
-	if (i < ENTRIES_MAX && now_ns < l->entry[i].until_ns) {
-		l->entry[i].used = true;
-		return l->entry[i].links;
+	e = find(l, &key, uid);
+	if (e && now_ns < e->until_ns) {
+		wait_for_answer(e, timeout_ms, now_ns);
+		e->used = true;
+		return e->links;
 	}
-	/* No answer is remembered, too: a dead file system is asked once in a while only. */
-	ask(&key, uid, timeout_ms, &links);
-	if (i == ENTRIES_MAX) {
-		i = l->next;
-		l->next = (l->next + 1) % ENTRIES_MAX;
-	}
-	memcpy(l->entry[i].key.text, key.text, key.len);
-	l->entry[i].key.len = key.len;
-	l->entry[i].uid = uid;
-	l->entry[i].links = links;
-	l->entry[i].until_ns = now_ns + KEPT_NS;
-	l->entry[i].used = false;
-	return links;
+	if (!e)
+		e = replace(l, &key, uid);
+	e->used = false;
+	/* No answer is remembered, too: a dead file system is asked once in a while only. Until one
+	 * comes it is what it was. */
+	e->until_ns = now_ns + KEPT_NS;
+	ask(e);
+	wait_for_answer(e, timeout_ms, now_ns);
+	return e->links;
 }
 
 void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns)
 {
 	for (int i = 0; l && i < ENTRIES_MAX; i++) {
-		int64_t left_ns = l->entry[i].until_ns - now_ns;
-		uint32_t links;
+		struct entry *e = &l->entry[i];
+		int64_t left_ns = e->until_ns - now_ns;
 
-		if (!l->entry[i].used || left_ns <= 0 || left_ns > KEPT_NS / 2)
+		take_answer(e, 0, now_ns);
+		if (!e->used || left_ns <= 0 || left_ns > KEPT_NS / 2)
 			continue;
-		l->entry[i].used = false;
-		/* Without an answer the old one stays for its time. */
-		if (ask(&l->entry[i].key, l->entry[i].uid, timeout_ms, &links)) {
-			l->entry[i].links = links;
-			l->entry[i].until_ns = now_ns + KEPT_NS;
-		}
+		e->used = false;
+		/* Without an answer the old one stays for its time, and no launch waits. */
+		ask(e);
+		e->waits = WAITS_MAX;
+		take_answer(e, timeout_ms, now_ns);
 		return;
 	}
 }

@@ -38,7 +38,8 @@ struct linkage *linkage_new(void); /* NULL: out of memory; owner: linkage_free()
 void linkage_free(struct linkage *l);
 /*
  * linkage_of - the same of the file that Slurm will execute for @c (command.h), found and read with
- * the rights of @uid and within @timeout_ms, else 0. Also 0 where @c's texts have more than 8 KiB.
+ * the rights of @uid and within @timeout_ms, else what it was when it was read last, or 0: an
+ * answer that comes later is that of the next launch. Also 0 where @c's texts have more than 8 KiB.
  */
 uint32_t linkage_of(
 	struct linkage *l, const struct command *c, uid_t uid, int timeout_ms, int64_t now_ns);

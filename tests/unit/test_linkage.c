@@ -135,6 +135,39 @@ START_TEST(asks_apart_and_remembers)
 }
 END_TEST
 
+/* On a busy node a reading takes longer than a launch waits: here each that is not done at once. */
+START_TEST(an_answer_that_is_late_is_that_of_the_next_launch)
+{
+	static char search[8000];
+	const struct command c = {"p0", NULL, search};
+	const int64_t s = INT64_C(1000000000);
+	struct linkage *l = linkage_new();
+
+	/* Some thousand folders in which it is not: that takes a while. Each time others. */
+	for (int k = 1; path[0][0] && k <= 20; k++) {
+		uint32_t links = 0;
+
+		*search = '\0';
+		for (size_t n = 0; n + strlen(dir) + 4 < sizeof(search) - (size_t)k * 3; n += 3)
+			memcpy(search + n, "/x:", 4);
+		strcat(search, dir);
+		linkage_of(l, &c, getuid(), 0, 1);
+		for (int i = 0; i < 500 && links == 0; i++) {
+			usleep(10000);
+			links = linkage_of(l, &c, getuid(), 0, 2);
+		}
+		ck_assert_uint_eq(links, LINKS_OPENMPI);
+	}
+	/* As long as any answer. */
+	if (path[0][0]) {
+		ck_assert_int_eq(unlink(path[0]), 0);
+		ck_assert_uint_eq(linkage_of(l, &c, getuid(), 5000, 3), LINKS_OPENMPI);
+		ck_assert_uint_eq(linkage_of(l, &c, getuid(), 5000, 61 * s), 0);
+	}
+	linkage_free(l);
+}
+END_TEST
+
 START_TEST(what_is_in_use_is_read_anew_between_launches)
 {
 	const int64_t s = INT64_C(1000000000);
@@ -270,6 +303,7 @@ int main(void)
 	tcase_add_test(tc, anything_else_is_not_known);
 	tcase_add_test(tc, damaged_files_do_no_harm);
 	tcase_add_test(tc, asks_apart_and_remembers);
+	tcase_add_test(tc, an_answer_that_is_late_is_that_of_the_next_launch);
 	tcase_add_test(tc, what_is_in_use_is_read_anew_between_launches);
 	tcase_add_test(tc, reads_with_the_rights_of_the_steps_owner);
 	tcase_add_test(tc, a_name_stands_for_what_slurm_executes);

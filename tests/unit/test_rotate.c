@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/ipc.h"
 #include "tests/unit/rotation.h"
 
 START_TEST(two_steps_take_turns)
@@ -258,7 +257,6 @@ static void give_cpu_each(const char *topology)
 	}
 	rotate_plan(&d, &plan, d.jobs.step);
 	rotate_update(&d);
-	now = ipc_now_ns();
 	rotate_run(&d, now, &next);
 }
 
@@ -308,7 +306,6 @@ static void give_groups(void)
 	}
 	rotate_plan(&d, &plan, d.jobs.step);
 	rotate_update(&d);
-	now = ipc_now_ns();
 	rotate_run(&d, now, &next);
 	turn();
 }

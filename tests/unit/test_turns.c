@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/ipc.h"
 #include "nodesvc/turns.h"
 #include "tests/unit/rotation.h"
 
@@ -115,7 +114,7 @@ static int64_t run_programs(struct program *p, int n, int bursting, int bursts)
 		plan.slice[i].n_jobs = 1;
 		plan.slice[i].job[0] = i;
 	}
-	start = now = ipc_now_ns();
+	start = now;
 	rotate_plan(&d, &plan, d.jobs.step);
 	rotate_update(&d);
 	rotate_run(&d, now, &next);
@@ -377,9 +376,8 @@ END_TEST
 START_TEST(steps_that_all_start_all_run)
 {
 	const double starts[] = {0.3, 0.3};
-	int64_t begin = ipc_now_ns();
+	int64_t begin = now;
 
-	now = begin;
 	for (uint32_t i = 0; i < 2; i++) {
 		add(i + 1)->start_mono_ns = begin;
 		plan.slice[i].ms = 100;

@@ -267,6 +267,7 @@ struct entry {
 	uint32_t links;
 	int64_t until_ns;
 	bool used; /* again, since it was read */
+	int64_t asked_ns;
 	int fd;    /* where an answer is still to come; -1 none is */
 	int waits; /* for that one */
 };
@@ -356,7 +357,7 @@ static void read_apart(const struct key *key, uid_t uid, int fd)
 }
 
 /* Has it read; the answer comes at e->fd, or never. */
-static void ask(struct entry *e)
+static void ask(struct entry *e, int64_t now_ns)
 {
 	int fd[2];
 	pid_t pid;
@@ -371,6 +372,7 @@ static void ask(struct entry *e)
 	}
 	close(fd[1]);
 	e->fd = fd[0];
+	e->asked_ns = now_ns;
 	e->waits = 0;
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -378,8 +380,9 @@ static void ask(struct entry *e)
 		stop_waiting(e);
 }
 
-/* Waits so long for what was asked for; without an answer all stays as it is. */
-static void take_answer(struct entry *e, int timeout_ms, int64_t now_ns)
+/* Waits so long for what was asked for; without an answer all stays as it is. However late one is
+ * taken, it is as old as its question. */
+static void take_answer(struct entry *e, int timeout_ms)
 {
 	struct pollfd p = {.fd = e->fd, .events = POLLIN};
 	uint32_t links;
@@ -388,15 +391,15 @@ static void take_answer(struct entry *e, int timeout_ms, int64_t now_ns)
 		return;
 	if (read(e->fd, &links, sizeof(links)) == (ssize_t)sizeof(links)) {
 		e->links = links;
-		e->until_ns = now_ns + KEPT_NS;
+		e->until_ns = e->asked_ns + KEPT_NS;
 	}
 	stop_waiting(e);
 }
 
 /* A launch waits; not each again and again for a file system that does not answer. */
-static void wait_for_answer(struct entry *e, int timeout_ms, int64_t now_ns)
+static void wait_for_answer(struct entry *e, int timeout_ms)
 {
-	take_answer(e, e->waits < WAITS_MAX ? timeout_ms : 0, now_ns);
+	take_answer(e, e->waits < WAITS_MAX ? timeout_ms : 0);
 	e->waits++;
 }
 
@@ -433,7 +436,7 @@ uint32_t linkage_of(
 		return 0;
 	e = find(l, &key, uid);
 	if (e && now_ns < e->until_ns) {
-		wait_for_answer(e, timeout_ms, now_ns);
+		wait_for_answer(e, timeout_ms);
 		e->used = true;
 		return e->links;
 	}
@@ -443,8 +446,8 @@ uint32_t linkage_of(
 	/* No answer is remembered, too: a dead file system is asked once in a while only. Until one
 	 * comes it is what it was. */
 	e->until_ns = now_ns + KEPT_NS;
-	ask(e);
-	wait_for_answer(e, timeout_ms, now_ns);
+	ask(e, now_ns);
+	wait_for_answer(e, timeout_ms);
 	return e->links;
 }
 
@@ -452,16 +455,17 @@ void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns)
 {
 	for (int i = 0; l && i < ENTRIES_MAX; i++) {
 		struct entry *e = &l->entry[i];
-		int64_t left_ns = e->until_ns - now_ns;
+		int64_t left_ns;
 
-		take_answer(e, 0, now_ns);
+		take_answer(e, 0);
+		left_ns = e->until_ns - now_ns;
 		if (!e->used || left_ns <= 0 || left_ns > KEPT_NS / 2)
 			continue;
 		e->used = false;
 		/* Without an answer the old one stays for its time, and no launch waits. */
-		ask(e);
+		ask(e, now_ns);
 		e->waits = WAITS_MAX;
-		take_answer(e, timeout_ms, now_ns);
+		take_answer(e, timeout_ms);
 		return;
 	}
 }

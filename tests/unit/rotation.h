@@ -18,7 +18,7 @@
 extern struct fstree tree;
 extern struct daemon d;
 extern struct plan plan;
-extern int64_t now, next; /* CLOCK_MONOTONIC, ns; when the rotation wants to be called, 0 never */
+extern int64_t now, next; /* made up, ns; when the rotation wants to be called, 0 never */
 extern uint32_t idle;     /* job whose threads sleep in turn(); 0 none */
 
 /* Runs the suite and frees it: main()'s status, 77 without root. */

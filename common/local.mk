@@ -7,6 +7,7 @@ libcommon_la_SOURCES = \
 	common/csv.c common/csv.h \
 	common/err.c common/err.h \
 	common/fsroot.c common/fsroot.h \
+	common/infile.c common/infile.h \
 	common/ipc.c common/ipc.h \
 	common/msg.c common/msg.h
 # End of libcommon_la_SOURCES

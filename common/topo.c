@@ -13,9 +13,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/infile.h"
 
 static const char *const level_name[] = {
 	[TOPO_AUTO] = "auto",
@@ -54,7 +54,7 @@ static enum source_kind source_kind(const char *source)
 		return THIS_MACHINE;
 	if (*source == '<')
 		return XML_TEXT;
-	return has_suffix(source, ".xml") ? XML_FILE : SYNTHETIC;
+	return has_suffix(source, ".xml") || strchr(source, '/') ? XML_FILE : SYNTHETIC;
 }
 
 /*
@@ -70,16 +70,28 @@ static int check_number(const char *text, struct errbuf *err)
 	errno = 0;
 	n = text ? strtoul(text, &end, 10) : 0;
 	if (!text || *text < '0' || *text > '9' || (*end != '"' && *end != '\''))
-		return err_set(
-			err, -EINVAL, "topology: a PU or NUMA node without a number (os_index)");
+		return err_set(err, -EINVAL, "a PU or NUMA node without a number (os_index)");
 	if (errno || n >= CORESET_MAX)
-		return err_set(
-			err, -E2BIG, "topology has a PU or NUMA node above %d", CORESET_MAX - 1);
+		return err_set(err, -E2BIG, "has a PU or NUMA node above %d", CORESET_MAX - 1);
 	return 0;
 }
 
+/* hwloc says of XML that is newer than itself only that it cannot load it. */
+static int check_version(const char *text, struct errbuf *err)
+{
+	const char *p = strstr(text, "<topology"), *end = p ? strchr(p, '>') : NULL;
+	unsigned int newest = hwloc_get_api_version() >> 16, major, minor = 0;
+
+	p = end ? strstr(p, "version=") : NULL; /* hwloc 1.x wrote none */
+	if (!p || p > end || sscanf(p, "version=%*[\"']%u.%u", &major, &minor) < 1 ||
+		major <= newest)
+		return 0;
+	return err_set(err, -EINVAL, "is XML of version %u.%u; this hwloc reads up to version %u",
+		major, minor, newest);
+}
+
 /* Each <object> of type PU or NUMANode; attribute values may hold anything but their quotes. */
-static int check_xml(const char *text, struct errbuf *err)
+static int check_objects(const char *text, struct errbuf *err)
 {
 	for (const char *p = text; (p = strstr(p, "<object"));) {
 		const char *os_index = NULL;
@@ -110,16 +122,50 @@ static int check_xml(const char *text, struct errbuf *err)
 	return 0;
 }
 
-static int check_xml_file(const char *path, struct errbuf *err)
+/* The whole text, once: it may be a pipe. */
+static int read_xml(const char *path, char **ret, struct errbuf *err)
 {
-	cleanup_file FILE *f = fopen(path, "re");
-	cleanup_free char *text = NULL;
+	cleanup_file FILE *f = infile_open(path);
 	size_t size = 0;
 
+	errno = f ? 0 : errno;
 	/* To the first NUL, as XML has none. */
-	if (!f || getdelim(&text, &size, '\0', f) < 0)
-		return err_set(err, -EINVAL, "topology '%.160s': cannot be read", path);
-	return check_xml(text, err);
+	if (!f || getdelim(ret, &size, '\0', f) < 0)
+		return err_set(err, errno ? -errno : -EINVAL, "topology '%.160s': %s", path,
+			errno ? strerror(errno) : "is empty");
+	return 0;
+}
+
+static int load_once(hwloc_topology_t *ret, enum source_kind kind, const char *source)
+{
+	cleanup_topology hwloc_topology_t h = NULL;
+
+	if (hwloc_topology_init(&h) < 0)
+		return -ENOMEM;
+	/* Inputs are shape only; I/O devices cost time and tell the engine nothing. */
+	hwloc_topology_set_io_types_filter(h, HWLOC_TYPE_FILTER_KEEP_NONE);
+	if (kind == XML_TEXT &&
+		hwloc_topology_set_xmlbuffer(h, source, (int)strlen(source) + 1) < 0)
+		return -EINVAL;
+	if (kind == SYNTHETIC && hwloc_topology_set_synthetic(h, source) < 0)
+		return -EINVAL;
+	if (hwloc_topology_load(h) < 0)
+		return -EINVAL;
+	*ret = take_ptr(h);
+	return 0;
+}
+
+/* @name: of the text, for errors. */
+static int load_xml(hwloc_topology_t *ret, const char *name, const char *text, struct errbuf *err)
+{
+	int rc = check_version(text, err);
+
+	if (!rc)
+		rc = check_objects(text, err);
+	if (rc)
+		return err_wrap(err, rc, "%s", name);
+	rc = load_once(ret, XML_TEXT, text);
+	return rc ? err_set(err, rc, "%s: not hwloc's XML", name) : 0;
 }
 
 /* Past what the bracket at @p holds; NULL: it is not closed, or no count comes before '('. */
@@ -169,27 +215,6 @@ static int check_synthetic(const char *text, struct errbuf *err)
 	return 0;
 }
 
-static int load_once(hwloc_topology_t *ret, enum source_kind kind, const char *source)
-{
-	cleanup_topology hwloc_topology_t h = NULL;
-
-	if (hwloc_topology_init(&h) < 0)
-		return -ENOMEM;
-	/* Inputs are shape only; I/O devices cost time and tell the engine nothing. */
-	hwloc_topology_set_io_types_filter(h, HWLOC_TYPE_FILTER_KEEP_NONE);
-	if (kind == XML_FILE && hwloc_topology_set_xml(h, source) < 0)
-		return -EINVAL;
-	if (kind == XML_TEXT &&
-		hwloc_topology_set_xmlbuffer(h, source, (int)strlen(source) + 1) < 0)
-		return -EINVAL;
-	if (kind == SYNTHETIC && hwloc_topology_set_synthetic(h, source) < 0)
-		return -EINVAL;
-	if (hwloc_topology_load(h) < 0)
-		return -EINVAL;
-	*ret = take_ptr(h);
-	return 0;
-}
-
 static int load_hwloc(hwloc_topology_t *ret, const char *source, struct errbuf *err)
 {
 	enum source_kind kind = source_kind(source);
@@ -200,23 +225,15 @@ static int load_hwloc(hwloc_topology_t *ret, const char *source, struct errbuf *
 		rc = load_once(ret, kind, NULL);
 		return rc ? err_set(err, rc, "hwloc cannot read this machine") : 0;
 	}
-	if (kind == XML_TEXT) {
-		rc = check_xml(source, err);
-		if (rc)
-			return rc;
-		rc = load_once(ret, kind, source);
-		return rc ? err_set(err, rc, "topology: not hwloc's XML") : 0;
-	}
+	if (kind == XML_TEXT)
+		return load_xml(ret, "topology", source, err);
 	if (kind == XML_FILE) {
-		if (access(source, R_OK) < 0)
-			return err_set(
-				err, -errno, "topology '%.160s': %s", source, strerror(errno));
-		rc = check_xml_file(source, err);
-		if (rc)
-			return rc;
-		rc = load_once(ret, kind, source);
-		return rc ? err_set(err, rc, "topology '%.160s': not an hwloc XML file", source)
-			  : 0;
+		cleanup_free char *text = NULL;
+		char name[192];
+
+		rc = read_xml(source, &text, err);
+		snprintf(name, sizeof(name), "topology '%.160s'", source);
+		return rc ? rc : load_xml(ret, name, text, err);
 	}
 	rc = check_synthetic(source, err);
 	if (rc)

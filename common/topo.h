@@ -55,9 +55,9 @@ struct topo {
 
 /*
  * topo_load - reads a topology and sets its domains to TOPO_AUTO.
- * @source: NULL this machine; a path that ends in .xml (hwloc 1.x and 2.x); XML itself (begins
- *          with "<", as topo.source of another); else a synthetic description ("pack:2 l3:1
- *          core:4 pu:1").
+ * @source: NULL this machine; a path, which ends in .xml or has a "/" in it (infile.h: perhaps a
+ *          pipe; XML up to hwloc's own version); XML itself (begins with "<", as topo.source of
+ *          another); else a synthetic description ("pack:2 l3:1 core:4 pu:1").
  * Memory-only NUMA nodes (no PU) are left out. Free with topo_free().
  * Errors: -EINVAL not understood, -ENOENT no such file, -E2BIG a PU above CORESET_MAX, -ENOMEM.
  */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/infile.h"
 #include "nodesvc/sim/keys.h"
 
 int keys_refuse(const struct reader *r, const yaml_node_t *node, const char *text)
@@ -198,7 +199,7 @@ static int load(const char *path, FILE *f, const char *text, keys_item_f root, v
 
 int keys_load(const char *path, keys_item_f root, void *document, struct errbuf *err)
 {
-	cleanup_file FILE *f = fopen(path, "re");
+	cleanup_file FILE *f = infile_open(path);
 
 	if (!f)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));

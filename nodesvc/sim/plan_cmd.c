@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/infile.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sim.h"
@@ -154,13 +155,12 @@ static int read_args(struct args *a, int argc, char **argv)
 	return -1;
 }
 
-/* A trace says policy and topology itself. Standard input is never one: it cannot be read twice. */
+/* A trace says policy and topology itself. */
 static bool is_trace(const char *path)
 {
 	static const char head[] = "{\"coloc_trace\"";
 	char text[sizeof(head)] = "";
-	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): read_args() saw to it */
-	cleanup_file FILE *f = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
+	cleanup_file FILE *f = infile_open(path);
 
 	return f && fgets(text, sizeof(text), f) && strcmp(text, head) == 0;
 }
@@ -171,7 +171,7 @@ static char *read_file(const char *path, size_t *ret_len, struct errbuf *err)
 	cleanup_file FILE *f = NULL;
 	size_t size = 0, len = 0, n;
 
-	f = strcmp(path, "-") == 0 ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re");
+	f = infile_open(path);
 	if (!f) {
 		err_set(err, -errno, "%s", strerror(errno));
 		return NULL;

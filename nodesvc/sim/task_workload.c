@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/infile.h"
 #include "nodesvc/sim/keys.h"
 #include "nodesvc/sim/task_preset.h"
 #include "nodesvc/sim/task_workload.h"
@@ -475,7 +476,7 @@ static int read_document(struct reader *r, yaml_node_t *root, void *object)
 
 bool task_workload_is(const char *path)
 {
-	cleanup_file FILE *f = fopen(path, "re");
+	cleanup_file FILE *f = infile_open(path);
 	char line[256], value[16];
 
 	while (f && fgets(line, sizeof(line), f)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/infile.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/value.h"
 
@@ -116,6 +117,8 @@ static int read_topology(
 	const char *text;
 	int rc = value_string(w, "topology", source, LINE_BYTES_MAX, &text);
 
+	if (!rc && *text != '<' && strchr(text, '/')) /* a file of whoever reads it: never */
+		rc = value_bad(w, "topology", source, "XML or a synthetic description");
 	if (!rc)
 		rc = topo_load(&r->topo, text, w->err);
 	if (!rc)
@@ -216,7 +219,7 @@ int trace_reader_open(struct trace_reader **ret, const char *path, struct errbuf
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(r->path, sizeof(r->path), "%s", path);
-	r->f = fopen(path, "re");
+	r->f = infile_open(path);
 	if (!r->f)
 		return err_set(err, -errno, "%s: %s", r->path, strerror(errno));
 	rc = next_line(r, err);

@@ -112,6 +112,40 @@ START_TEST(what_cannot_be_read_exits_1)
 }
 END_TEST
 
+/* The same as from a file; a command may look at one before it reads it. */
+START_TEST(every_file_may_be_a_pipe)
+{
+	static const char *const commands[] = {
+		"cat $S/views.json | $P --policy=fair --topology=core:2 --json --jobs=/dev/stdin",
+		"cat $S/views.json | $P --policy=fair --topology=core:2 --json --jobs=-",
+		"cat $S/tx2.xml | $P --policy=fair --topology=/dev/stdin --jobs=$S/views.json "
+		"--json",
+		"cat $S/das.yaml | $B/colocsim run /dev/stdin",
+		"cat $S/das.yaml | $B/colocsim run -",
+		"cat $S/run.yaml | $B/colocsim run --record=$S/other /dev/stdin",
+		"cat $S/trace | $B/colocsim replay /dev/stdin",
+		"cat $S/trace | $P /dev/stdin",
+	};
+	static const char prepare[] =
+		"S=${TMPDIR:-/tmp}/test_colocsim_plan.$PPID; mkdir -p $S; trap 'rm -rf $S' EXIT; "
+		"D=${COLOC_SRCDIR:-$(dirname \"$0\")/../..}; "
+		"echo '{\"jobs\": [{\"id\": \"A\"}, {\"id\": \"B\"}]}' >$S/views.json; "
+		"cp $D/tests/golden/tx2.xml $S; cp $D/contrib/workloads/das-heat.yaml $S/das.yaml; "
+		"printf '%s\\n' 'schema: 1' 'machine: {topology: \"pack:2 core:2\"}' 'policies: "
+		"[fair]' "
+		"'seconds: 2' "
+		"'programs: [{name: a, from: measured/dgemm}]' 'jobs: [{program: a, threads: 2}]' "
+		">$S/run.yaml; "
+		"$B/colocsim run --record=$S/trace $S/run.yaml >/dev/null; ";
+	char line[2048];
+	int rc;
+
+	snprintf(line, sizeof(line), "%s %s", prepare, commands[_i]);
+	rc = run(line);
+	ck_assert_msg(rc == 0, "%s: %d: %s", commands[_i], rc, cli_output);
+}
+END_TEST
+
 START_TEST(explain_carries_the_figures_only_when_asked)
 {
 	static const char view[] =
@@ -142,6 +176,10 @@ int main(void)
 	tc = tcase_create("exit status: 0 ok, 1 failed, 2 usage");
 	tcase_add_loop_test(tc, usage_errors_exit_2, 0, 5);
 	tcase_add_loop_test(tc, what_cannot_be_read_exits_1, 0, 4);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("every file may be a pipe");
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, every_file_may_be_a_pipe, 0, 8);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("figures are printed on demand");
 	tcase_add_test(tc, explain_carries_the_figures_only_when_asked);

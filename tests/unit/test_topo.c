@@ -69,7 +69,25 @@ START_TEST(refusals_name_the_source)
 	ck_assert_ptr_nonnull(strstr(err.text, "/nonexistent/x.xml"));
 	ck_assert_int_eq(topo_load(&t, "pack:banana", &err), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(err.text, "pack:banana"));
+	ck_assert_int_eq(topo_load(&t, "/proc/self/comm", &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "not hwloc's XML"));
 	ck_assert_ptr_null(t);
+}
+END_TEST
+
+START_TEST(xml_newer_than_hwloc_is_refused_for_that)
+{
+	static const char *const texts[] = {
+		"<?xml version=\"1.0\"?>\n<topology version=\"99.0\"><object type=\"Machine\"/>"
+		"</topology>",
+		"<topology version='99'></topology>",
+	};
+	struct errbuf err = {""};
+	struct topo *t = NULL;
+
+	ck_assert_int_eq(topo_load(&t, texts[_i], &err), -EINVAL);
+	ck_assert_msg(
+		strstr(err.text, "version 99.0; this hwloc reads up to version"), "%s", err.text);
 }
 END_TEST
 
@@ -236,6 +254,7 @@ int main(void)
 	tcase_add_test(tc, refusals_name_the_source);
 	tcase_add_loop_test(tc, numbers_that_no_machine_has_are_refused_before_hwloc_counts_to_them,
 		0, (int)(sizeof(numbers) / sizeof(numbers[0])));
+	tcase_add_loop_test(tc, xml_newer_than_hwloc_is_refused_for_that, 0, 2);
 	tcase_add_test(tc, missing_level_leaves_domains);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("recorded machines and this one load");

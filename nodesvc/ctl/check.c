@@ -25,20 +25,28 @@ static void print(const struct check_finding *c, FILE *f)
 void check_add(struct check_list *l, enum check_level level, const char *name, const char *cure,
 	const char *fmt, ...)
 {
-	struct check_finding *f;
+	struct check_finding f = {.level = level, .name = name}, *bigger;
 	va_list ap;
 
-	if (l->n == CHECK_MAX)
-		return;
-	f = &l->finding[l->n++];
-	f->level = level;
-	f->name = name;
 	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	vsnprintf(f.text, sizeof(f.text), fmt, ap);
 	va_end(ap);
-	snprintf(f->cure, sizeof(f->cure), "%s", cure);
+	snprintf(f.cure, sizeof(f.cure), "%s", cure);
 	if (l->out)
-		print(f, l->out);
+		print(&f, l->out);
+	bigger = realloc(l->finding, (size_t)(l->n + 1) * sizeof(*l->finding));
+	if (!bigger) {
+		l->n_lost++;
+		return;
+	}
+	l->finding = bigger;
+	l->finding[l->n++] = f;
+}
+
+void check_done(struct check_list *l)
+{
+	free(l->finding);
+	*l = (struct check_list){0};
 }
 
 /* Twice, where it takes long: to say in between what is being waited for. */
@@ -88,7 +96,7 @@ bool check_has_failed(const struct check_list *l)
 		if (l->finding[i].level == CHECK_FAIL)
 			return true;
 	}
-	return false;
+	return l->n_lost > 0;
 }
 
 void check_print_total(const struct check_list *l, FILE *f)
@@ -97,8 +105,11 @@ void check_print_total(const struct check_list *l, FILE *f)
 
 	for (int i = 0; i < l->n; i++)
 		count[l->finding[i].level]++;
-	fprintf(f, "%d ok, %d warnings, %d failures\n", count[CHECK_OK], count[CHECK_WARN],
+	fprintf(f, "%d ok, %d warnings, %d failures", count[CHECK_OK], count[CHECK_WARN],
 		count[CHECK_FAIL]);
+	if (l->n_lost)
+		fprintf(f, "; not ready: %d more findings, for which memory is short", l->n_lost);
+	fputc('\n', f);
 }
 
 struct json_object *check_to_json(const struct check_list *l)
@@ -122,5 +133,6 @@ struct json_object *check_to_json(const struct check_list *l)
 		json_object_array_add(list, f);
 	}
 	json_object_object_add(o, "findings", list);
+	json_object_object_add(o, "lost", json_object_new_int(l->n_lost));
 	return o;
 }

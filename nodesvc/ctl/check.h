@@ -14,8 +14,6 @@
 #include "nodesvc/ctl/cmd.h"
 #include "nodesvc/ctl/slurm_conf.h"
 
-#define CHECK_MAX 64
-
 enum check_level { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 
 struct check_finding {
@@ -28,7 +26,8 @@ struct check_finding {
 struct check_list {
 	FILE *out; /* findings are printed there as they are made; NULL: nowhere */
 	int n;
-	struct check_finding finding[CHECK_MAX];
+	struct check_finding *finding;
+	int n_lost; /* found, but there was no memory to keep them: the node is not ready */
 };
 
 /* What the checks look at. */
@@ -51,6 +50,7 @@ void check_add(struct check_list *l, enum check_level level, const char *name, c
  * @ctl->timeout_ms to answer, and standard error says when it is being waited for.
  */
 void check_run(struct check_list *l, const struct ctl *ctl, const char *tree);
+void check_done(struct check_list *l);
 bool check_has_failed(const struct check_list *l);
 void check_print_total(const struct check_list *l, FILE *f);
 struct json_object *check_to_json(const struct check_list *l);

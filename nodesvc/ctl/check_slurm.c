@@ -18,6 +18,26 @@ static const char *get(const struct check_env *e, const char *key)
 	return value ? value : "";
 }
 
+/* What is in force where slurm.conf does not say it; "" depends on the release, unknown here. */
+static const char *select_type_in_force(const struct check_env *e)
+{
+	const char *value = get(e, "SelectType");
+
+	if (*value || !e->slurm->release)
+		return value;
+	return e->slurm->release >= 2311 ? "select/cons_tres" : "select/linear";
+}
+
+/* " (default of Slurm 22.05)" where slurm.conf does not say it. */
+static const char *by_default(const struct check_env *e, const char *key, char *buf, size_t size)
+{
+	*buf = '\0';
+	if (!*get(e, key))
+		snprintf(buf, size, " (default of Slurm %02d.%02d)", e->slurm->release / 100,
+			e->slurm->release % 100);
+	return buf;
+}
+
 static void task_plugin(struct check_list *l, const struct check_env *e)
 {
 	const char *value = get(e, "TaskPlugin");
@@ -26,7 +46,8 @@ static void task_plugin(struct check_list *l, const struct check_env *e)
 		check_add(l, CHECK_FAIL, "TaskPlugin",
 			"slurm.conf: TaskPlugin=task/cgroup,task/affinity; restart slurmctld and "
 			"slurmd.",
-			"'%s' has no task/cgroup: steps get no cpuset of their own", value);
+			"'%s' has no task/cgroup: steps get no cpuset of their own",
+			*value ? value : "task/none (default)");
 	else if (!slurm_conf_lists(value, "task/affinity") && !slurm_conf_lists(value, "affinity"))
 		check_add(l, CHECK_WARN, "TaskPlugin",
 			"slurm.conf: TaskPlugin=task/cgroup,task/affinity, so that --cpu-bind "
@@ -55,7 +76,7 @@ static void constrain_cores(struct check_list *l, const struct check_env *e)
 {
 	const char *value = get(e, "ConstrainCores");
 
-	if (strcasecmp(value, "yes") != 0)
+	if (!slurm_conf_is_yes(value))
 		check_add(l, CHECK_FAIL, "ConstrainCores",
 			"cgroup.conf: ConstrainCores=yes; restart slurmd.",
 			"'%s': Slurm makes no cpusets, so there is nothing to rebind",
@@ -64,31 +85,53 @@ static void constrain_cores(struct check_list *l, const struct check_env *e)
 		check_ok(l, "ConstrainCores", "yes");
 }
 
-/* N of FORCE:N, 4 being Slurm's default; 0: not FORCE. */
-static int forced(const char *value)
+/* Who may be on one CPU of a partition: OverSubscribe, as slurmctld understands it. */
+struct share {
+	int jobs; /* 0 EXCLUSIVE, 1 nobody beside another */
+	bool forced;
+	const char *value; /* as written */
+};
+
+static struct share share_of(const struct slurm_pairs *partition)
 {
-	if (strncasecmp(value, "FORCE", 5) != 0)
-		return 0;
-	return value[5] == ':' ? atoi(value + 6) : 4;
+	const char *value = slurm_pairs_get(partition, "OverSubscribe");
+	struct share s = {.jobs = 1};
+
+	if (!value)
+		value = slurm_pairs_get(partition, "Shared"); /* before 16.05 */
+	s.value = value ? value : "NO";
+	s.forced = strncasecmp(s.value, "FORCE", 5) == 0;
+	if (strcasecmp(s.value, "EXCLUSIVE") == 0)
+		s.jobs = 0;
+	else if (strcasecmp(s.value, "YES") == 0 || strcasecmp(s.value, "FORCE") == 0)
+		s.jobs = 4;
+	else if (s.forced && s.value[5] == ':')
+		s.jobs = atoi(s.value + 6);
+	else if (strncasecmp(s.value, "YES:", 4) == 0)
+		s.jobs = atoi(s.value + 4);
+	else
+		return s;
+	if (s.jobs < 0 || (s.jobs == 0 && strchr(s.value, ':')))
+		s.jobs = 1; /* slurmctld complains, and takes NO */
+	return s;
 }
 
-static void billing(
-	struct check_list *l, const struct check_env *e, const char *line, const char *partition)
+static void billing(struct check_list *l, const struct check_env *e,
+	const struct slurm_pairs *partition, const char *name)
 {
-	char weights[256];
+	const char *weights = slurm_pairs_get(partition, "TRESBillingWeights");
 
-	slurm_partition_get(line, "TRESBillingWeights", weights, sizeof(weights));
 	if (strstr(get(e, "AccountingStorageType"), "slurmdbd") == NULL)
 		return;
-	if (*weights && strcasecmp(weights, "(null)") != 0)
-		check_ok(l, "billing", "partition %s: TRESBillingWeights=%s", partition, weights);
+	if (weights && strcasecmp(weights, "(null)") != 0)
+		check_ok(l, "billing", "partition %s: TRESBillingWeights=%s", name, weights);
 	else
 		check_add(l, CHECK_WARN, "billing",
 			"Give the partition TRESBillingWeights that divide by the number of jobs "
 			"that share a node (\"CPU=0.25\" with FORCE:4).",
 			"partition %s: every job is charged all that it is allocated, though it "
 			"shares it",
-			partition);
+			name);
 }
 
 /*
@@ -98,20 +141,20 @@ static void billing(
 static bool is_shared_without_force(const struct check_env *e)
 {
 	return strcmp(show_text(e->status, "envelope"), "node") == 0 &&
-	       strncasecmp(get(e, "SelectType"), "select/cons_", 12) == 0;
+	       strncasecmp(select_type_in_force(e), "select/cons_", 12) == 0;
 }
 
 static void no_forced_partition(struct check_list *l, const struct check_env *e, int exclusive)
 {
-	if (is_shared_without_force(e) && exclusive < e->slurm->n_partitions)
-		check_ok(l, "partition",
-			"jobs share nodes with cores of their own; envelope: node needs no "
-			"OverSubscribe=FORCE");
-	else if (is_shared_without_force(e))
+	if (exclusive == e->slurm->n_partitions && exclusive > 0)
 		check_add(l, CHECK_FAIL, "partition",
 			"slurm.conf: a partition without OverSubscribe=EXCLUSIVE.",
 			"each of %d partitions is EXCLUSIVE: jobs never share a node",
 			e->slurm->n_partitions);
+	else if (is_shared_without_force(e))
+		check_ok(l, "partition",
+			"jobs share nodes with cores of their own; envelope: node needs no "
+			"OverSubscribe=FORCE");
 	else
 		check_add(l, CHECK_FAIL, "partition",
 			"slurm.conf: a partition for co-location, e.g. PartitionName=coloc "
@@ -122,28 +165,38 @@ static void no_forced_partition(struct check_list *l, const struct check_env *e,
 			e->slurm->n_partitions);
 }
 
+/* Slurm's own gang stops all but one of the jobs that it put on a CPU, and lets them take turns. */
+static void partition_in_turns(
+	struct check_list *l, const struct check_env *e, const char *name, const struct share *s)
+{
+	check_add(l, is_shared_without_force(e) ? CHECK_WARN : CHECK_FAIL, "partition",
+		"slurm.conf: PreemptMode without GANG (OFF, CANCEL, REQUEUE); restart slurmctld.",
+		"%s: OverSubscribe=%s, but PreemptMode=%s: Slurm's own gang runs jobs on a CPU in "
+		"turns, never beside one another",
+		name, s->value, get(e, "PreemptMode"));
+}
+
 static void partitions(struct check_list *l, const struct check_env *e)
 {
+	bool in_turns = slurm_conf_lists(get(e, "PreemptMode"), "GANG");
 	int found = 0, exclusive = 0;
 
 	for (int i = 0; i < e->slurm->n_partitions; i++) {
-		const char *line = e->slurm->partition[i];
-		char name[128], share[64];
-		int n;
+		const struct slurm_pairs *p = &e->slurm->partition[i];
+		const char *name = slurm_pairs_get(p, "PartitionName");
+		struct share s = share_of(p);
 
-		slurm_partition_get(line, "PartitionName", name, sizeof(name));
-		slurm_partition_get(line, "OverSubscribe", share, sizeof(share));
-		if (!*share)
-			slurm_partition_get(
-				line, "Shared", share, sizeof(share)); /* before 16.05 */
-		exclusive += strncasecmp(share, "EXCLUSIVE", 9) == 0;
-		n = forced(share);
-		if (n < 2)
+		exclusive += s.jobs == 0;
+		if (s.jobs < 2)
 			continue;
 		found++;
-		check_ok(l, "partition", "%s: OverSubscribe=%s, up to %d jobs share a CPU", name,
-			share, n);
-		billing(l, e, line, name);
+		if (in_turns)
+			partition_in_turns(l, e, name, &s);
+		else
+			check_ok(l, "partition",
+				"%s: OverSubscribe=%s, up to %d jobs share a CPU%s", name, s.value,
+				s.jobs, s.forced ? "" : ": those submitted with --oversubscribe");
+		billing(l, e, p, name);
 	}
 	if (!found)
 		no_forced_partition(l, e, exclusive);
@@ -151,30 +204,38 @@ static void partitions(struct check_list *l, const struct check_env *e)
 
 static void select_type(struct check_list *l, const struct check_env *e)
 {
-	const char *value = get(e, "SelectType");
+	const char *value = select_type_in_force(e);
+	char buf[64];
 
 	if (strcasecmp(value, "select/linear") == 0)
-		check_ok(l, "SelectType", "select/linear: jobs share whole nodes");
+		check_ok(l, "SelectType", "select/linear%s: jobs share whole nodes",
+			by_default(e, "SelectType", buf, sizeof(buf)));
 	else if (is_shared_without_force(e))
 		check_ok(l, "SelectType",
-			"%s with envelope: node: a step is placed on the cores of all co-located "
+			"%s%s with envelope: node: a step is placed on the cores of all co-located "
 			"jobs",
-			value);
+			value, by_default(e, "SelectType", buf, sizeof(buf)));
 	else
 		check_add(l, CHECK_WARN, "SelectType",
 			"SelectType=select/linear with OverSubscribe=FORCE:N lets every job use "
 			"every core of its node; otherwise coloc.yaml: envelope: node.",
-			"'%s': a step is placed within its job's own CPUs, and never wider",
-			*value ? value : "not set");
+			"'%s'%s: a step is placed within its job's own CPUs, and never wider",
+			*value ? value : "not set",
+			*value ? by_default(e, "SelectType", buf, sizeof(buf)) : "");
 }
 
 static void memory(struct check_list *l, const struct check_env *e)
 {
 	const char *params = get(e, "SelectTypeParameters");
 	const char *ram = get(e, "ConstrainRAMSpace");
+	char buf[64];
 
+	if (!*params && e->slurm->release >= 2405 &&
+		strcasecmp(select_type_in_force(e), "select/cons_tres") == 0)
+		params = "CR_Core_Memory";
 	if (strcasestr(params, "MEMORY"))
-		check_ok(l, "memory", "SelectTypeParameters=%s", params);
+		check_ok(l, "memory", "SelectTypeParameters=%s%s", params,
+			by_default(e, "SelectTypeParameters", buf, sizeof(buf)));
 	else
 		check_add(l, CHECK_WARN, "memory",
 			"slurm.conf: SelectTypeParameters=CR_Memory (select/linear) or "
@@ -182,7 +243,7 @@ static void memory(struct check_list *l, const struct check_env *e)
 			"'%s' does not count memory: jobs that share a node may ask for more than "
 			"it has",
 			params);
-	if (strcasecmp(ram, "yes") == 0)
+	if (slurm_conf_is_yes(ram))
 		check_ok(l, "memory limit", "ConstrainRAMSpace=yes");
 	else
 		check_add(l, CHECK_WARN, "memory limit", "cgroup.conf: ConstrainRAMSpace=yes.",
@@ -203,6 +264,10 @@ void check_slurm(struct check_list *l, const struct check_env *e)
 			"See scontrol ping; what follows is read from files, which may differ.",
 			"%s", e->slurm->controller);
 	check_ok(l, "slurm.conf", "read from %s", e->slurm->source);
+	for (int i = 0; i < e->slurm->n_complaints; i++)
+		check_add(l, CHECK_WARN, "slurm.conf",
+			"Put it right: slurmctld and slurmd do not start with such a file.", "%s",
+			e->slurm->complaint[i]);
 	task_plugin(l, e);
 	proctrack(l, e);
 	constrain_cores(l, e);

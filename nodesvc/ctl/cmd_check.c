@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <stdlib.h>
-
 #include "nodesvc/ctl/check.h"
 
 static int take(int c, const char *value, void *arg)
@@ -17,7 +15,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		{NULL, 0, NULL, 0},
 	};
 	const char *tree = NULL;
-	struct check_list *list;
+	struct check_list list = {0};
 	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &tree);
 
 	if (rc != EXIT_OK || ctl->help)
@@ -26,17 +24,14 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		ctl_error(EXIT_USAGE, "check: unexpected argument '%s'", argv[optind]);
 		return ctl_usage(cmd);
 	}
-	list = calloc(1, sizeof(*list));
-	if (!list)
-		return ctl_error(EXIT_FAILED, "out of memory");
-	list->out = ctl->json ? NULL : stdout;
-	check_run(list, ctl, tree);
-	rc = check_has_failed(list) ? EXIT_FAILED : EXIT_OK;
+	list.out = ctl->json ? NULL : stdout;
+	check_run(&list, ctl, tree);
+	rc = check_has_failed(&list) ? EXIT_FAILED : EXIT_OK;
 	if (!ctl->json)
-		check_print_total(list, stdout);
-	else if (ctl_print_json(check_to_json(list)) != EXIT_OK)
+		check_print_total(&list, stdout);
+	else if (ctl_print_json(check_to_json(&list)) != EXIT_OK)
 		rc = EXIT_FAILED;
-	free(list);
+	check_done(&list);
 	return rc;
 }
 

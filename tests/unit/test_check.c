@@ -67,11 +67,11 @@ static void setup(void)
 	put("proc/1/comm", "systemd\n");
 	put("var/lib/coloc/coloc.db", "");
 	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0700);
-	memset(&list, 0, sizeof(list));
 }
 
 static void teardown(void)
 {
+	check_done(&list);
 	tmpdir_remove(&tmp);
 }
 
@@ -79,7 +79,7 @@ static void teardown(void)
 static const char *found(const char *name)
 {
 	static const char *const LEVEL[] = {"ok", "warn", "FAIL"};
-	static char text[4096];
+	static char text[65536];
 
 	*text = '\0';
 	for (int i = 0; i < list.n; i++) {
@@ -143,9 +143,8 @@ static const struct {
 	{"etc/slurm/none", "", "partition",
 		"ok: main: OverSubscribe=FORCE:4, up to 4 jobs share a CPU"},
 	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=YES:4\n", "partition",
-		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
-		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
-		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
+		"ok: a: OverSubscribe=YES:4, up to 4 jobs share a CPU: those submitted with "
+		"--oversubscribe"},
 	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=FORCE:1\n", "partition",
 		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
 		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
@@ -242,7 +241,7 @@ START_TEST(missing_pmu_asks_for_profiles)
 	unlink(tmpdir_path(&tmp, "sys/bus/event_source/devices/cpu/type"));
 	rmdir(tmpdir_path(&tmp, "sys/bus/event_source/devices/cpu"));
 	ck_assert_ptr_nonnull(strstr(finding("counters"), "warn: no hardware PMU"));
-	memset(&list, 0, sizeof(list));
+	check_done(&list);
 	ck_assert_str_eq(finding("valgrind"),
 		"warn: not found: without it and without a PMU no profile can be taken -> Install "
 		"the package valgrind.");
@@ -273,7 +272,7 @@ START_TEST(store_open_to_others_is_told)
 		geteuid() ? foreign
 			  : "warn: /var/lib/coloc has mode 0755: it names users and their jobs -> "
 			    "chmod 0700 it.");
-	memset(&list, 0, sizeof(list));
+	check_done(&list);
 	chmod(tmpdir_path(&tmp, "var/lib/coloc"), 0777);
 	ck_assert_str_eq(finding("store"),
 		geteuid() ? foreign
@@ -342,6 +341,229 @@ START_TEST(envelope_decides_whether_jobs_share)
 }
 END_TEST
 
+#define NONE_SHARES(n)                                                                             \
+	"FAIL: none of " n " partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "     \
+	"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "             \
+	"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."
+#define IN_TURNS(name, share, mode)                                                                \
+	"FAIL: " name ": OverSubscribe=" share ", but PreemptMode=" mode                           \
+	": Slurm's own gang runs jobs on a CPU in turns, never beside one another -> slurm.conf: " \
+	"PreemptMode without GANG (OFF, CANCEL, REQUEUE); restart slurmctld."
+#define REFUSED " -> Put it right: slurmctld and slurmd do not start with such a file."
+
+/* What slurmctld 22.05 makes of such a file, but for what it refuses. */
+static const struct {
+	const char *slurm, *parts, *name, *want;
+} WRITTEN[] = {
+	/* blanks, quotes, signs, letters, comments */
+	{"TaskPlugin = task/affinity,task/cgroup\n", "", "TaskPlugin",
+		"ok: task/affinity,task/cgroup"},
+	{"  TASKPLUGIN\t=\ttask/affinity,task/cgroup # both\r\n", "", "TaskPlugin",
+		"ok: task/affinity,task/cgroup"},
+	{"TaskPlugin=\"task/affinity,task/cgroup\"\n", "", "TaskPlugin",
+		"ok: task/affinity,task/cgroup"},
+	{"#TaskPlugin = x\nTaskPlugin= task/affinity,task/cgroup", "", "TaskPlugin",
+		"ok: task/affinity,task/cgroup"},
+	{"ProctrackType\\\n = \\  \nproctrack/linuxproc\n", "", "ProctrackType",
+		"FAIL: 'proctrack/linuxproc': a step's processes cannot be told by their cgroup -> "
+		"slurm.conf: ProctrackType=proctrack/cgroup; restart slurmctld and slurmd when no "
+		"job runs."},
+	{"# a comment does not go on \\\nSelectType=select/linear\n", "", "SelectType",
+		"ok: select/linear: jobs share whole nodes"},
+	/* the last value is in force, wherever it is written */
+	{"TaskPlugin=task/none\nTaskPlugin=task/cgroup,task/affinity\n", "", "TaskPlugin",
+		"ok: task/cgroup,task/affinity"},
+	{"TaskPlugin=task/none\nInclude parts.conf\n", "TaskPlugin=task/cgroup,task/affinity\n",
+		"TaskPlugin", "ok: task/cgroup,task/affinity"},
+	{"TaskPlugin=task/cgroup,task/affinity\ninclude /etc/slurm/parts.conf\n"
+	 "TaskPlugin=task/affinity\n",
+		"TaskPlugin=task/none\n", "TaskPlugin",
+		"FAIL: 'task/affinity' has no task/cgroup: steps get no cpuset of their own -> "
+		"slurm.conf: TaskPlugin=task/cgroup,task/affinity; restart slurmctld and slurmd."},
+	/* what is included: by the cluster's name, or not there */
+	{"ClusterName=PARTS\nInclude %c.conf\n", "SelectType=select/linear\n", "SelectType",
+		"ok: select/linear: jobs share whole nodes"},
+	{"Include /etc/slurm/none.conf\n", "", "slurm.conf",
+		"ok: read from /etc/slurm/slurm.conf\nwarn: /etc/slurm/slurm.conf includes "
+		"/etc/slurm/none.conf: No such file or directory" REFUSED},
+	{"Include %c.conf\nClusterName=parts\n", "", "slurm.conf",
+		"ok: read from /etc/slurm/slurm.conf\nwarn: /etc/slurm/slurm.conf includes "
+		"'%c.conf' before it says ClusterName" REFUSED},
+	{"Include parts.conf\n", "Include sub/none.conf\n", "slurm.conf",
+		"ok: read from /etc/slurm/slurm.conf\nwarn: /etc/slurm/parts.conf includes "
+		"/etc/slurm/sub/none.conf: No such file or directory" REFUSED},
+	{"Include parts.conf\n", "Include slurm.conf\n", "slurm.conf",
+		"ok: read from /etc/slurm/slurm.conf\nwarn: /etc/slurm/slurm.conf includes "
+		"'parts.conf': too many files are included" REFUSED},
+	/* DEFAULT is for those behind it, and is no partition */
+	{"", "PartitionName=DEFAULT OverSubscribe=FORCE:1\nPartitionName=a\nPartitionName=b\n",
+		"partition", NONE_SHARES("2")},
+	{"", "PartitionName=DEFAULT AllocNodes=x State=UP\nPartitionName=DEBUG Nodes=n1\n",
+		"partition", NONE_SHARES("1")},
+	{"", "PartitionName=default Shared=FORCE:4\nPartitionName=a\nPartitionName=b Shared=NO\n",
+		"partition", "ok: a: OverSubscribe=FORCE:4, up to 4 jobs share a CPU"},
+	{"", "PartitionName=a\nPartitionName=DEFAULT OverSubscribe=FORCE:4\nPartitionName=b\n",
+		"partition", "ok: b: OverSubscribe=FORCE:4, up to 4 jobs share a CPU"},
+	{"",
+		"PartitionName=DEFAULT OverSubscribe=FORCE:4\nPartitionName=DEFAULT MaxTime=1\n"
+		"PartitionName=DEFAULT MaxTime=2\nPartitionName=b\n",
+		"partition", "ok: b: OverSubscribe=FORCE:4, up to 4 jobs share a CPU"},
+	{"", "PartitionName=DEFAULT OverSubscribe=FORCE\nPartitionName=b Shared=NO\n", "partition",
+		"ok: b: OverSubscribe=FORCE, up to 4 jobs share a CPU"},
+	{"AccountingStorageType=accounting_storage/slurmdbd\n",
+		"PartitionName=DEFAULT TRESBillingWeights=\"CPU=0.25\"\nPartitionName=b "
+		"OverSubscribe=FORCE:4\n",
+		"billing", "ok: partition b: TRESBillingWeights=CPU=0.25"},
+	/* OverSubscribe in each spelling */
+	{"", "PartitionName = a Nodes = x \\\n  OverSubscribe = \"yes:2\" State=UP\n", "partition",
+		"ok: a: OverSubscribe=yes:2, up to 2 jobs share a CPU: those submitted with "
+		"--oversubscribe"},
+	{"", "PartitionName=a OverSubscribe=YES\n", "partition",
+		"ok: a: OverSubscribe=YES, up to 4 jobs share a CPU: those submitted with "
+		"--oversubscribe"},
+	{"", "PartitionName=a OverSubscribe=FORCE:0\nPartitionName=b OverSubscribe=YES:-3\n",
+		"partition", NONE_SHARES("2")},
+	{"", "PartitionName=DEFAULT OverSubscribe=EXCLUSIVE\nPartitionName=a\nPartitionName=b\n",
+		"partition",
+		"FAIL: each of 2 partitions is EXCLUSIVE: jobs never share a node -> slurm.conf: "
+		"a partition without OverSubscribe=EXCLUSIVE."},
+	/* Slurm's own gang */
+	{"PreemptMode=GANG\n", "PartitionName=a OverSubscribe=FORCE:6\n", "partition",
+		IN_TURNS("a", "FORCE:6", "GANG")},
+	{"PreemptMode=suspend,gang\n", "PartitionName=a OverSubscribe=YES:2\n", "partition",
+		IN_TURNS("a", "YES:2", "suspend,gang")},
+	{"PreemptMode=suspend,gang\n", "PartitionName=a OverSubscribe=FORCE:1\n", "partition",
+		NONE_SHARES("1")},
+	{"PreemptMode=REQUEUE\n", "PartitionName=a OverSubscribe=FORCE:6\n", "partition",
+		"ok: a: OverSubscribe=FORCE:6, up to 6 jobs share a CPU"},
+};
+
+START_TEST(slurm_conf_is_read_as_slurm_reads_it)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "%s%s", WRITTEN[_i].slurm,
+		strcasestr(WRITTEN[_i].slurm, "include") ? "" : "\nInclude parts.conf\n");
+	put("etc/slurm/slurm.conf", text);
+	put("etc/slurm/parts.conf", WRITTEN[_i].parts);
+	ck_assert_str_eq(finding(WRITTEN[_i].name), WRITTEN[_i].want);
+}
+END_TEST
+
+static const struct {
+	const char *value;
+	bool yes;
+} BOOLEAN[] = {
+	{"yes", true},
+	{"YES", true},
+	{"up", true},
+	{"True", true},
+	{"1", true},
+	{"no", false},
+	{"down", false},
+	{"FALSE", false},
+	{"0", false},
+	{"2", false},
+	{"\"\"", false},
+};
+
+START_TEST(boolean_has_every_spelling)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "ConstrainCores = no\nConstrainCores = %s\n",
+		BOOLEAN[_i].value);
+	put("etc/slurm/cgroup.conf", text);
+	ck_assert_int_eq(strcmp(finding("ConstrainCores"), "ok: yes") == 0, (int)BOOLEAN[_i].yes);
+}
+END_TEST
+
+/* Slurm's release, what is written, the finding. */
+static const struct {
+	int release;
+	const char *slurm, *name, *want;
+} RELEASE[] = {
+	{2205, "", "SelectType",
+		"ok: select/linear (default of Slurm 22.05): jobs share whole nodes"},
+	{2302, "", "SelectType",
+		"ok: select/linear (default of Slurm 23.02): jobs share whole nodes"},
+	{2311, "", "SelectType",
+		"warn: 'select/cons_tres' (default of Slurm 23.11): a step is placed within its "
+		"job's own CPUs, and never wider -> SelectType=select/linear with "
+		"OverSubscribe=FORCE:N lets every job use every core of its node; otherwise "
+		"coloc.yaml: envelope: node."},
+	{2605, "SelectType=select/linear\n", "SelectType",
+		"ok: select/linear: jobs share whole nodes"},
+	{0, "", "SelectType",
+		"warn: 'not set': a step is placed within its job's own CPUs, and never wider -> "
+		"SelectType=select/linear with OverSubscribe=FORCE:N lets every job use every core "
+		"of its node; otherwise coloc.yaml: envelope: node."},
+	{2405, "", "memory", "ok: SelectTypeParameters=CR_Core_Memory (default of Slurm 24.05)"},
+	{2311, "", "memory",
+		"warn: '' does not count memory: jobs that share a node may ask for more than it "
+		"has -> slurm.conf: SelectTypeParameters=CR_Memory (select/linear) or "
+		"CR_Core_Memory, and DefMemPerNode or DefMemPerCPU."},
+};
+
+START_TEST(default_is_that_of_the_release)
+{
+	struct check_env e = {.ctl = &ctl, .tree = tmp.dir, .root = {.fd = -1}};
+	struct errbuf err = {""};
+
+	put("etc/slurm/slurm.conf", RELEASE[_i].slurm);
+	ck_assert_int_eq(slurm_conf_load(&e.slurm, tmp.dir, 200, &err), 0);
+	e.slurm->release = RELEASE[_i].release;
+	check_slurm(&list, &e);
+	ck_assert_str_eq(found(RELEASE[_i].name), RELEASE[_i].want);
+	slurm_conf_free(e.slurm);
+}
+END_TEST
+
+/* Two findings each: more than any fixed table that was thought large. */
+START_TEST(no_finding_is_dropped)
+{
+	enum { PARTITIONS = 200 };
+	char text[PARTITIONS * 64] = "AccountingStorageType=accounting_storage/slurmdbd\n";
+	int billing = 0, service = 0;
+
+	for (int i = 0; i < PARTITIONS; i++)
+		sprintf(text + strlen(text), "PartitionName=p%d OverSubscribe=FORCE:2\n", i);
+	put("etc/slurm/slurm.conf", text);
+	ctl.socket = socket_path;
+	check_run(&list, &ctl, tmp.dir);
+	for (int i = 0; i < list.n; i++) {
+		billing += strcmp(list.finding[i].name, "billing") == 0;
+		service += strcmp(list.finding[i].name, "colocd") == 0;
+	}
+	ck_assert_int_eq(billing, PARTITIONS);
+	ck_assert_int_eq(service, 1);
+	ck_assert(check_has_failed(&list));
+}
+END_TEST
+
+START_TEST(finding_that_is_lost_makes_the_node_not_ready)
+{
+	static struct check_list l = {.n_lost = 3};
+	struct json_object *o = check_to_json(&l), *ready = NULL, *lost = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	ck_assert(check_has_failed(&l));
+	ck_assert(json_object_object_get_ex(o, "ready", &ready));
+	ck_assert(!json_object_get_boolean(ready));
+	ck_assert(json_object_object_get_ex(o, "lost", &lost));
+	ck_assert_int_eq(json_object_get_int(lost), 3);
+	json_object_put(o);
+	ck_assert_ptr_nonnull(f);
+	check_print_total(&l, f);
+	fclose(f);
+	ck_assert_str_eq(text, "0 ok, 0 warnings, 0 failures; not ready: 3 more findings, for "
+			       "which memory is short\n");
+	free(text);
+}
+END_TEST
+
 START_TEST(last_line_that_goes_on_is_read)
 {
 	struct slurm_conf *c = NULL;
@@ -400,6 +622,53 @@ START_TEST(silent_controller_is_left_after_its_time)
 }
 END_TEST
 
+/* What the file says is of no account: it may be another node's, or newer than slurmctld. */
+START_TEST(controller_that_answers_is_believed)
+{
+	struct check_env e = {.ctl = &ctl, .tree = "", .root = {.fd = -1}};
+
+	stand_in("scontrol",
+		"[ \"$*\" = '-a -o show partition' ] && exec echo 'PartitionName=real "
+		"AllowGroups=ALL OverSubscribe=FORCE:3 PreemptMode=OFF TRESBillingWeights=(null)'\n"
+		"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do\n"
+		"  echo \"Key$i                    = value with blanks\"\ndone\n"
+		"echo 'SLURM_VERSION           = 24.11.5'\n"
+		"echo 'TaskPlugin              = task/affinity'\n"
+		"echo 'SelectType              = select/linear'\n"
+		"echo 'ConstrainCores          = yes'");
+	e.slurm = load_here(20000);
+	check_slurm(&list, &e);
+	ck_assert_str_eq(found("slurm.conf"), "ok: read from scontrol show config");
+	ck_assert_str_eq(found("partition"), "ok: real: OverSubscribe=FORCE:3, up to 3 jobs share "
+					     "a CPU");
+	ck_assert_str_eq(found("TaskPlugin"),
+		"FAIL: 'task/affinity' has no task/cgroup: steps get no cpuset of their own -> "
+		"slurm.conf: TaskPlugin=task/cgroup,task/affinity; restart slurmctld and slurmd.");
+	ck_assert_int_eq(e.slurm->release, 2411);
+	slurm_conf_free(e.slurm);
+}
+END_TEST
+
+/* Slurm's Debian package says it in another way than Slurm. */
+static const struct {
+	const char *said;
+	int release;
+} VERSION[] = {{"slurm 23.02.4", 2302}, {"slurm-wlm 22.05.8", 2205}};
+
+START_TEST(release_of_a_file_is_that_of_scontrol)
+{
+	struct slurm_conf *c;
+	char script[128];
+
+	snprintf(script, sizeof(script), "[ \"$1\" = --version ] || exit 1; echo %s",
+		VERSION[_i].said);
+	stand_in("scontrol", script);
+	c = load_here(20000);
+	ck_assert_int_eq(c->release, VERSION[_i].release);
+	slurm_conf_free(c);
+}
+END_TEST
+
 START_TEST(refusing_controller_is_quoted)
 {
 	struct slurm_conf *c;
@@ -448,6 +717,7 @@ START_TEST(findings_are_printed_as_they_are_made)
 		text, "warn  name             finding 7\n                        -> The cure.\n");
 	fclose(l.out);
 	free(text);
+	check_done(&l);
 }
 END_TEST
 
@@ -512,7 +782,17 @@ int main(void)
 	tcase_add_test(t, store_open_to_others_is_told);
 	t = tcase(s, "envelope: node needs no partition with FORCE");
 	tcase_add_loop_test(t, envelope_decides_whether_jobs_share, 0, COUNT(ENVELOPE));
+	t = tcase(s, "slurm.conf is read as Slurm reads it");
+	tcase_add_loop_test(t, slurm_conf_is_read_as_slurm_reads_it, 0, COUNT(WRITTEN));
+	tcase_add_loop_test(t, boolean_has_every_spelling, 0, COUNT(BOOLEAN));
+	tcase_add_loop_test(t, default_is_that_of_the_release, 0, COUNT(RELEASE));
 	tcase_add_test(t, last_line_that_goes_on_is_read);
+	t = tcase(s, "no finding is dropped unsaid");
+	tcase_add_test(t, no_finding_is_dropped);
+	tcase_add_test(t, finding_that_is_lost_makes_the_node_not_ready);
+	t = tcase(s, "slurmctld's configuration is asked where it answers");
+	tcase_add_test(t, controller_that_answers_is_believed);
+	tcase_add_loop_test(t, release_of_a_file_is_that_of_scontrol, 0, COUNT(VERSION));
 	t = tcase(s, "a controller that is away holds nobody up for long");
 	tcase_add_test(t, silent_controller_is_left_after_its_time);
 	tcase_add_test(t, refusing_controller_is_quoted);

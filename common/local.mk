@@ -2,6 +2,8 @@
 # libcommon is libc only (the plugin compiles the same files); topo.c needs hwloc and stays apart.
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
+	common/aside.c common/aside.h \
+	common/budget.c common/budget.h \
 	common/cleanup.h \
 	common/coreset.c common/coreset.h \
 	common/csv.c common/csv.h \

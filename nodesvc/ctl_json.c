@@ -512,7 +512,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
 	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));
 	ADD(o, "rebinds", json_object_new_int64((int64_t)d->n_rebinds));
-	ADD(o, "work", work_json(&d->work));
+	ADD(o, "work", work_json(&d->work, d->loop ? loop_longest_ns(d->loop) : 0));
 	ADD(o, "last_error", ctl_json_text(d->last_error));
 	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
 		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));

@@ -10,6 +10,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/ipc.h"
+
 enum source_kind { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL };
 
 struct loop_source {
@@ -28,6 +30,7 @@ struct loop_source {
 struct loop {
 	int epoll_fd;
 	bool stop;
+	int64_t longest_ns;
 	/* Freed after the round: epoll_wait may have returned events for them already. */
 	struct loop_source *removed;
 };
@@ -204,6 +207,7 @@ int loop_run(struct loop *l)
 	while (!l->stop) {
 		struct epoll_event ev[64];
 		int n = epoll_wait(l->epoll_fd, ev, 64, -1);
+		int64_t start_ns = ipc_now_ns(), turn_ns;
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -214,6 +218,9 @@ int loop_run(struct loop *l)
 				dispatch(s, ev[i].events);
 		}
 		free_removed(l);
+		turn_ns = ipc_now_ns() - start_ns;
+		if (turn_ns > l->longest_ns)
+			l->longest_ns = turn_ns;
 	}
 	return 0;
 }
@@ -221,4 +228,9 @@ int loop_run(struct loop *l)
 void loop_stop(struct loop *l)
 {
 	l->stop = true;
+}
+
+int64_t loop_longest_ns(const struct loop *l)
+{
+	return l->longest_ns;
 }

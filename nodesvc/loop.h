@@ -42,5 +42,8 @@ void loop_remove(struct loop *l, struct loop_source *s);
 /* Until loop_stop(); returns 0, or -errno of epoll itself. */
 int loop_run(struct loop *l);
 void loop_stop(struct loop *l);
+/* The longest that all sources that were ready at once had to themselves, so far: whoever comes
+ * meanwhile waits as long. */
+int64_t loop_longest_ns(const struct loop *l);
 
 #endif

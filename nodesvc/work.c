@@ -42,12 +42,14 @@ static struct json_object *times_json(const struct work_times *t)
 	return o;
 }
 
-struct json_object *work_json(const struct work *w)
+struct json_object *work_json(const struct work *w, int64_t longest_turn_ns)
 {
 	struct json_object *o = json_object_new_object();
 
 	if (!o)
 		return NULL;
+	json_object_object_add(
+		o, "longest_turn_ms", json_object_new_double((double)longest_turn_ns / 1e6));
 	json_object_object_add(o, "rounds", times_json(&w->rounds));
 	json_object_object_add(o, "ticks", times_json(&w->ticks));
 	json_object_object_add(o, "looks", json_object_new_int64((int64_t)w->looks));

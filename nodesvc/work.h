@@ -27,6 +27,6 @@ struct work {
 
 void work_note(struct work_times *t, int64_t elapsed_ns);
 /* One object; NULL out of memory. Times in ms; null where there are none. */
-struct json_object *work_json(const struct work *w);
+struct json_object *work_json(const struct work *w, int64_t longest_turn_ns);
 
 #endif

@@ -229,7 +229,8 @@ static bool is_runnable(const struct fsroot *root, pid_t tid)
 	const char *state;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
+	/* /proc/TID/stat adds up all threads of its process: N of them read N times. */
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
 	n = fsroot_read_once(root, path, text, sizeof(text));
 	if (n < 0)
 		return false;

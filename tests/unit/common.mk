@@ -1,5 +1,6 @@
 # Unit tests of common/, and the check of which room may include what.
 common_unit_tests = \
+	tests/unit/test_aside \
 	tests/unit/test_coreset \
 	tests/unit/test_err \
 	tests/unit/test_fsroot \
@@ -10,6 +11,10 @@ check_PROGRAMS += $(common_unit_tests)
 TESTS += $(common_unit_tests) tests/check-layers.sh
 dist_check_SCRIPTS += tests/check-layers.sh
 common_test_libs = libcommon.la $(CHECK_LIBS)
+tests_unit_test_aside_SOURCES = tests/unit/test_aside.c
+tests_unit_test_aside_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_aside_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_aside_LDADD = $(common_test_libs)
 tests_unit_test_coreset_SOURCES = tests/unit/test_coreset.c
 tests_unit_test_coreset_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_coreset_LDADD = $(common_test_libs)

@@ -192,7 +192,14 @@ static void put_state(int tid, const char *state)
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/proc/%d/stat", dir, tid);
+	/* Not proc/TID/stat, which is the whole process's. */
+	snprintf(path, sizeof(path), "proc/%d", tid);
+	make(path);
+	snprintf(path, sizeof(path), "proc/%d/task", tid);
+	make(path);
+	snprintf(path, sizeof(path), "proc/%d/task/%d", tid, tid);
+	make(path);
+	snprintf(path, sizeof(path), "%s/proc/%d/task/%d/stat", dir, tid, tid);
 	f = fopen(path, "w");
 	ck_assert_ptr_nonnull(f);
 	fprintf(f, "%d (a) R name) %s 1 2 3\n", tid, state);

@@ -7,7 +7,8 @@ GUEST_TESTS = \
 # One more boot of up to ten minutes: `make check-guest-full'.
 GUEST_FULL_TESTS = tests/guest/actuators-v2.sh
 dist_check_SCRIPTS += $(GUEST_TESTS) $(GUEST_FULL_TESTS) tests/guest/guest tests/guest/live tests/guest/releases
-EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/packages.sh \
+EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/uml-init tests/guest/packages.sh \
+	tests/guest/packages-uml.sh \
 	tests/guest/packages-root.sh tests/guest/packages-arm64.sh tests/guest/packages-release.sh
 
 # Built for the arm64 guest by its scripts; here only to see that they compile.
@@ -23,6 +24,15 @@ endif
 check-guest: all
 	@$(RUN_LIST) guest $(GUEST_TESTS)
 
+# The live tests and all kinds of job on cgroup v2, at the processor's own speed: Linux as a process
+# of this machine (tests/guest/guest --uml), with this machine's Slurm and those of V2_RELEASES
+# ("trixie forky").
+V2_RELEASES = $$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+.PHONY: check-v2
+check-v2: all $(check_PROGRAMS)
+	@COLOC_SRCDIR='$(abs_top_srcdir)' COLOC_BUILDDIR='$(abs_top_builddir)' \
+		$(srcdir)/tests/guest/releases --uml $(V2_RELEASES)
+
 .PHONY: check-guest-full
 check-guest-full: all
 	@$(RUN_LIST) guest $(GUEST_TESTS) $(GUEST_FULL_TESTS)
@@ -31,6 +41,6 @@ check-guest-full: all
 # table (doc/compatibility.md). Not part of check-guest: it takes hours.
 .PHONY: check-releases
 check-releases: all
-	@COLOC_SRCDIR='$(abs_top_srcdir)' $(srcdir)/tests/guest/releases
-CLEANFILES += *.guest.log guest.results *.here.results *.live.results *.sockets.results \
-	*.here.out *.live.out *.sockets.out compatibility.table
+	@COLOC_SRCDIR='$(abs_top_srcdir)' COLOC_BUILDDIR='$(abs_top_builddir)' $(srcdir)/tests/guest/releases
+CLEANFILES += *.guest.log guest.results *.here.results *.live.results *.sockets.results *.uml.results *.uml-sockets.results \
+	*.here.out *.live.out *.sockets.out *.uml.out *.uml-sockets.out compatibility.table

@@ -3,7 +3,7 @@
 #
 # packages-release.sh - a machine of another Debian release: its files and kernel in the cache
 # (packages-root.sh), and in them a build of the tree, by the release's own compiler in a chroot,
-# against its own headers. get_release sets kernel, root and builddir, or returns 1 with the reason
+# against its own headers. get_release sets kernel, root and builddir (below the one given), or returns 1 with the reason
 # in $why; 2 if it is the tree that does not build.
 
 # shellcheck disable=SC2154 # packages.sh has it
@@ -33,13 +33,13 @@ in_root() {
       HOME=/root LC_ALL=C.UTF-8 "$@"' in_root "$@"
 }
 
-# A build for the release, kept in the cache and brought up to date by make.
+# A build for the release below this machine's, brought up to date by make. One at a time.
 build_release() {
-  local src=$1 dir=$2
-  builddir=$dir/build
-  mkdir -p "$builddir"
-  # Another tree than last time: anew.
-  [ "$(cat "$builddir/srcdir" 2>/dev/null)" = "$src" ] || { rm -rf "$builddir" && mkdir -p "$builddir" && echo "$src" >"$builddir/srcdir"; }
+  local src=$1 release=$2 log lock rc=0
+  builddir=$builddir/guest-$release
+  log=$builddir/build.log
+  mkdir -p "$builddir" || { why="cannot write $builddir" && return 1; }
+  exec {lock}>"$builddir/lock" && flock "$lock"
   # shellcheck disable=SC2016
   in_root "$root" "$src" "$builddir" -- sh -ec '
     cd "$1"
@@ -50,24 +50,31 @@ build_release() {
     make -j2 $made all
     make -j2 $made tests/live/live_msgdump tests/live/live_actuate tests/live/live_levels tests/live/live_client \
       tests/live/live_worker tests/live/live_liar tests/live/live_topology' sh "$builddir" "$src" \
-    >"$dir/build.log" 2>&1 || {
-    why="no build on ${dir##*/}: $(grep -m1 -iE 'error' "$dir/build.log"), see $dir/build.log"
-    return 2
+    >"$log" 2>&1 || {
+    why="no build on $release: $(grep -m1 -iE 'error' "$log"), see $log"
+    rc=2
   }
+  exec {lock}>&-
+  return $rc
 }
 
 # shellcheck disable=SC2034 # for guest
 get_release() {
-  local release=$1 src=$2 dir
+  local release=$1 src=$2 dir lock rc=0
   dir=$cache/$release
   why=''
   mkdir -p "$cache"
+  # One fetches, the others wait.
+  exec {lock}>"$dir.lock" && flock "$lock"
   # What was fetched for an older version of these scripts may lack a package.
-  [ "$(cat "$dir/packages" 2>/dev/null)" = "${root_packages[*]} ${release_packages[*]}" ] ||
-    fetch_root "$dir" amd64 "$release" "${release_packages[@]}" || return 1
-  echo "${root_packages[*]} ${release_packages[*]}" >"$dir/packages"
+  if [ "$(cat "$dir/packages" 2>/dev/null)" != "${root_packages[*]} ${release_packages[*]}" ]; then
+    fetch_root "$dir" amd64 "$release" "${release_packages[@]}" &&
+      echo "${root_packages[*]} ${release_packages[*]}" >"$dir/packages" || rc=1
+  fi
+  exec {lock}>&-
+  [ $rc = 0 ] || return $rc
   root=$dir/root
   kernel=$(printf '%s\n' "$root"/boot/vmlinuz-* | sort -V | tail -1)
   guest_busybox=$root/bin/busybox
-  build_release "$src" "$dir"
+  build_release "$src" "$release"
 }

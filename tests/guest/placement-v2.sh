@@ -10,7 +10,8 @@ spine_timeout_ms=3000
 export MINISLURM_POLL=0.5
 start_spine 'policy: fair' 'interval_ms: 500' 'tick_ms: 1000'
 
-package_of() { cat "/sys/devices/system/cpu/cpu$1/topology/physical_package_id"; }
+# Not every kernel that runs here tells (guest's --uml).
+package_of() { cat "/sys/devices/system/cpu/cpu$1/topology/physical_package_id" 2>/dev/null || echo $(($1 / 4)); }
 # The packages of a cpulist: "0", "1", "0 1".
 packages() {
   local first last part c

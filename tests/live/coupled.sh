@@ -43,7 +43,7 @@ set_conf() {
 }
 
 # An emulated machine takes too long for a region of the usual size.
-start "$stencil" ${COLOC_GUEST:+--size=128} --work=1000000000
+start "$stencil" ${emulated:+--size=128} --work=1000000000
 ok "four programs of short regions, two to a core: all take turns" wait_for 30 turning_are 4
 like "$(log)" 'step .*: its threads wait for one another often' "the log says what was seen"
 like "$(why c1)" 'threads wait for one another: shares 1 with 1 others, in turns of 100 ms' \

@@ -23,8 +23,8 @@ for runtime in runc crun; do
 done
 [ -z "$oci" ] || spine_cluster+=(--oci "$oci")
 short_steps=${COLOC_KINDS_STEPS:-200}
-[ -z "${COLOC_GUEST:-}" ] || short_steps=${COLOC_KINDS_STEPS:-20}
-start_spine 'policy: fair' ${COLOC_GUEST:+'interval_ms: 500' 'tick_ms: 500'}
+[ -z "$emulated" ] || short_steps=${COLOC_KINDS_STEPS:-20}
+start_spine 'policy: fair' ${emulated:+'interval_ms: 500' 'tick_ms: 500'}
 first=$(sinfo -h -N -o %N | sort | head -1)
 
 # --- the program of every step: says who and where it is, waits for leave, then does its part -----

@@ -22,7 +22,7 @@ fi
 # emulated machine a step's registration takes longer than the plugin would wait by default.
 start_spine() {
   need ROOT SLURM PLUGIN COLOCD
-  [ -z "${COLOC_GUEST:-}" ] || : "${spine_timeout_ms:=3000}"
+  [ -z "$emulated" ] || : "${spine_timeout_ms:=3000}"
   : "${spine_timeout_ms:=250}"
   {
     printf 'store: %s\nsocket: %s\nlog: debug\n' "$tmp/store" "$socket"

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -20,10 +19,38 @@ struct aside {
 };
 
 static _Thread_local struct aside *running;
+/* Most of such work is short, and there is always some. */
+static _Thread_local char *spare;
 
 static size_t mapped(void)
 {
 	return ASIDE_STACK + (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static char *map_stack(void)
+{
+	char *at;
+
+	if (spare) {
+		at = spare;
+		spare = NULL;
+		return at;
+	}
+	at = mmap(NULL, mapped(), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (at != MAP_FAILED && mprotect(at, mapped() - ASIDE_STACK, PROT_NONE) == 0)
+		return at;
+	if (at != MAP_FAILED)
+		munmap(at, mapped());
+	return NULL;
+}
+
+static void unmap_stack(char *at)
+{
+	if (spare)
+		munmap(at, mapped());
+	else
+		spare = at;
 }
 
 static void run(void)
@@ -45,16 +72,12 @@ int aside_start(struct aside **ret, void (*fn)(void *arg), void *arg, struct err
 		return err_set(err, -ENOMEM, "out of memory");
 	a->fn = fn;
 	a->arg = arg;
-	a->stack = mmap(NULL, mapped(), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (a->stack == MAP_FAILED || mprotect(a->stack, mapped() - ASIDE_STACK, PROT_NONE) < 0 ||
-		getcontext(&a->work) < 0) {
-		int rc = -errno;
-
-		if (a->stack != MAP_FAILED)
-			munmap(a->stack, mapped());
+	a->stack = map_stack();
+	if (!a->stack || getcontext(&a->work) < 0) {
+		if (a->stack)
+			unmap_stack(a->stack);
 		free(a);
-		return err_set(err, rc, "a stack: %s", strerror(-rc));
+		return err_set(err, -ENOMEM, "no stack for work aside");
 	}
 	a->work.uc_stack.ss_sp = a->stack + (mapped() - ASIDE_STACK);
 	a->work.uc_stack.ss_size = ASIDE_STACK;
@@ -92,7 +115,7 @@ void aside_end(struct aside *a)
 	a->unwanted = true;
 	while (!a->ended)
 		aside_go_on(a, INT64_MAX / 2);
-	munmap(a->stack, mapped());
+	unmap_stack(a->stack);
 	free(a);
 }
 

@@ -9,7 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/aside.h"
 #include "common/cleanup.h"
+
+/* No file of the kernel's that is read whole is longer. */
+#define READ_MAX (64u << 20)
 
 int fsroot_open(struct fsroot *ret, const char *path, struct errbuf *err)
 {
@@ -117,7 +121,7 @@ bool fsroot_find(const struct fsroot *r, const char *path, const char *const *te
 	char buf[OVERLAP + 4096 + 1];
 	size_t kept = 0;
 
-	while (fd >= 0) {
+	while (fd >= 0 && !aside_breathe()) {
 		ssize_t got = read(fd, buf + kept, sizeof(buf) - 1 - kept);
 		size_t len;
 
@@ -136,40 +140,59 @@ bool fsroot_find(const struct fsroot *r, const char *path, const char *const *te
 	return false;
 }
 
-ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)
+/* Opened once: a list of threads is made anew by the kernel each time. */
+static ssize_t read_all(int fd, char **ret)
 {
-	size_t size = 4096;
+	cleanup_free char *buf = malloc(4096);
+	size_t size = 4096, len = 0;
 
-	for (;;) {
-		cleanup_free char *buf = malloc(size);
-		ssize_t n;
+	while (buf) {
+		ssize_t n = read(fd, buf + len, size - len);
+		char *grown;
 
-		if (!buf)
-			return -ENOMEM;
-		n = fsroot_read(r, path, buf, size);
-		if (n != -EFBIG) {
-			if (n >= 0)
-				*ret = take_ptr(buf);
-			return n;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		len += (size_t)n;
+		if (n == 0) { /* there is room for it */
+			buf[len] = '\0';
+			*ret = take_ptr(buf);
+			return (ssize_t)len;
 		}
-		if (size > 64u << 20)
+		if (aside_breathe())
+			return -ECANCELED;
+		if (len < size)
+			continue;
+		if (size > READ_MAX)
 			return -EFBIG;
+		grown = realloc(buf, size * 4);
+		if (!grown)
+			return -ENOMEM;
+		buf = grown;
 		size *= 4;
 	}
+	return -ENOMEM;
+}
+
+ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret)
+{
+	cleanup_close int fd = fsroot_openat(r, path, O_RDONLY);
+
+	return fd < 0 ? fd : read_all(fd, ret);
 }
 
 ssize_t fsroot_read_alloc_owner(const struct fsroot *r, const char *path, char **ret)
 {
-	ssize_t n = fsroot_read_alloc(r, path, ret);
-	const char *rel = below(path);
+	cleanup_close int fd = fsroot_openat(r, path, O_RDONLY);
 	struct stat st;
 
-	if (n != -EACCES || !rel || fstatat(r->fd, rel, &st, 0) < 0)
-		return n;
-	setfsuid(st.st_uid);
-	n = fsroot_read_alloc(r, path, ret);
-	setfsuid(geteuid());
-	return n;
+	if (fd == -EACCES && fsroot_stat(r, path, &st) == 0) {
+		setfsuid(st.st_uid);
+		fd = fsroot_openat(r, path, O_RDONLY);
+		setfsuid(geteuid());
+	}
+	return fd < 0 ? fd : read_all(fd, ret);
 }
 
 int fsroot_write(const struct fsroot *r, const char *path, const char *text)

@@ -4,6 +4,8 @@
  * and replay point the same code at a recorded tree.
  *
  * Paths are relative to the root ("proc/1/cgroup"); a leading slash is taken. ".." is refused.
+ * What reads files of any length breathes (aside.h), and is -ECANCELED, or finds nothing, where
+ * nobody wants it any more.
  * Thread-safe once opened.
  */
 #ifndef COLOC_COMMON_FSROOT_H

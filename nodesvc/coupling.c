@@ -3,6 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/aside.h"
 
 /* Regions of 1.2 ms shared by two threads gain by turns, of 3.8 ms do not (contrib/bench/rebind).
  */
@@ -17,6 +21,8 @@
 #define YES_SAMPLES 2
 #define NO_SAMPLES  3
 #define GAP_MAX     16
+/* Of the loop's time, at a sample. */
+#define SLICE_NS INT64_C(1500000)
 
 static const char *const libraries[] = {"/libgomp", "/libomp", "/libiomp5", "/libmpi"};
 
@@ -28,17 +34,67 @@ static bool maps_runtime(const struct fsroot *root, pid_t tid)
 	return fsroot_find(root, path, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }
 
-/* Found once it stays: nobody unloads one. */
-static void look(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n)
+struct coupling_look {
+	struct aside *work;
+	const struct fsroot *root;
+	pid_t tid[COUPLING_LOOK_MAX];
+	int n, at;
+	bool found;
+};
+
+static void look(void *arg)
 {
-	if (c->runtime || --c->wait > 0)
+	struct coupling_look *l = arg;
+
+	for (; l->at < l->n && !l->found && !aside_breathe(); l->at++)
+		l->found = maps_runtime(l->root, l->tid[l->at]);
+}
+
+/* Found once it stays: nobody unloads one. */
+static void begin_look(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n)
+{
+	struct coupling_look *l;
+
+	if (c->runtime || c->look || --c->wait > 0)
 		return;
-	for (int i = 0; i < n && i < COUPLING_LOOK_MAX && !c->runtime; i++)
-		c->runtime = maps_runtime(root, tid[i]);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return;
+	l->root = root;
+	l->n = n < COUPLING_LOOK_MAX ? n : COUPLING_LOOK_MAX;
+	memcpy(l->tid, tid, (size_t)l->n * sizeof(*tid));
+	if (aside_start(&l->work, look, l, NULL) < 0) {
+		free(l);
+		return;
+	}
+	c->look = l;
 	c->gap = c->gap == 0 ? 1 : 2 * c->gap;
 	if (c->gap > GAP_MAX)
 		c->gap = GAP_MAX;
 	c->wait = c->gap;
+}
+
+static void go_on(struct coupling *c)
+{
+	if (!c->look || !aside_go_on(c->look->work, SLICE_NS))
+		return;
+	c->runtime |= c->look->found;
+	coupling_done(c);
+}
+
+int coupling_left(const struct coupling *c, int *ret_of)
+{
+	*ret_of = c->look ? c->look->n : 0;
+	return c->look ? c->look->n - c->look->at : 0;
+}
+
+void coupling_done(struct coupling *c)
+{
+	if (!c->look)
+		return;
+	aside_end(c->look->work);
+	free(c->look);
+	c->look = NULL;
 }
 
 bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n,
@@ -51,7 +107,8 @@ bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t 
 	busy = n > 1 && runnable >= fmax(BUSY_ONE, BUSY_EACH * cores);
 	often = stretch_s < COUPLED_S;
 	if (busy && often && !c->on)
-		look(c, root, tid, n);
+		begin_look(c, root, tid, n);
+	go_on(c);
 	c->yes = busy && often && c->runtime ? c->yes + 1 : 0;
 	c->no = (!busy || stretch_s >= LOOSE_S) && !turning ? c->no + 1 : 0;
 	if (c->yes >= YES_SAMPLES)

@@ -15,11 +15,15 @@
 
 #include "common/fsroot.h"
 
+struct coupling_look;
+
+/* Zeroed: nothing known. */
 struct coupling {
-	bool on;       /* they do */
-	bool runtime;  /* one of its processes maps such a library */
-	int yes, no;   /* samples in a row */
-	int wait, gap; /* samples until, and between looks at what they map */
+	bool on;                    /* they do */
+	bool runtime;               /* one of its processes maps such a library */
+	int yes, no;                /* samples in a row */
+	int wait, gap;              /* samples until, and between looks at what they map */
+	struct coupling_look *look; /* one goes on over several samples */
 };
 
 /*
@@ -31,5 +35,8 @@ struct coupling {
 #define COUPLING_LOOK_MAX 16
 bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n,
 	int cores, double stretch_s, double runnable, bool turning);
+/* Threads that a look has still to come to, of so many; 0 none goes on. */
+int coupling_left(const struct coupling *c, int *ret_of);
+void coupling_done(struct coupling *c);
 
 #endif

@@ -54,7 +54,14 @@ static int replace(struct request *r, struct json_object *o)
 
 static int do_status(struct request *r)
 {
-	return replace(r, ctl_json_status(r->d));
+	struct json_object *lags = json_object_new_array();
+	int rc = replace(r, ctl_json_status(r->d));
+
+	for (int i = 0; i < r->d->jobs.n; i++)
+		if (may_see(r, r->d->jobs.step[i]))
+			ctl_json_lags(r->d->jobs.step[i], lags);
+	json_object_object_add(r->ret, "lags", lags);
+	return rc;
 }
 
 static int do_policies(struct request *r)

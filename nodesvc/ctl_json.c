@@ -466,6 +466,26 @@ static struct json_object *domain_cores(const struct topo *t)
 	return domains;
 }
 
+void ctl_json_lags(const struct step *s, struct json_object *to)
+{
+	struct lag lag[LAGS_MAX];
+	int n = sample_lags(s, ipc_now_ns(), lag);
+
+	for (int i = 0; i < n; i++) {
+		struct json_object *o = json_object_new_object();
+
+		ADD(o, "step", json_object_new_string(s->id));
+		ADD(o, "what", json_object_new_string(lag[i].what));
+		if (lag[i].of) {
+			ADD(o, "left", json_object_new_int(lag[i].left));
+			ADD(o, "of", json_object_new_int(lag[i].of));
+		}
+		if (lag[i].behind_ns)
+			ADD(o, "behind_s", json_object_new_double((double)lag[i].behind_ns / 1e9));
+		json_object_array_add(to, o);
+	}
+}
+
 struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();

@@ -17,5 +17,7 @@ struct json_object *ctl_json_quarantine(struct daemon *d);
 struct json_object *ctl_json_policies(struct daemon *d);
 struct json_object *ctl_json_status(struct daemon *d);
 struct json_object *ctl_json_counters(struct daemon *d);
+/* Appends what of @s lags to the array @to. */
+void ctl_json_lags(const struct step *s, struct json_object *to);
 
 #endif

@@ -233,6 +233,15 @@ void sample_close_step(struct daemon *d, struct step *s);
 /* What its hardware counters show now; the step's own samples stay as they are. -ENODATA: nothing
  * is counted. */
 int sample_count(struct daemon *d, struct step *s, struct sample *ret);
+/* Work of a size that its user chose, and that does not get to its end at once. */
+struct lag {
+	const char *what;
+	int left, of;      /* things; of 0: it has no number */
+	int64_t behind_ns; /* the oldest of what is known instead is from so long ago; 0 unknown */
+};
+#define LAGS_MAX 4
+/* What of @s lags at @now_ns; how many. */
+int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
 /* It was moved, or its neighbours were: read at every interval for a while. */
 void sample_unsettle(struct step *s);
 

@@ -134,6 +134,8 @@ static void step_free(struct step *s)
 	utilization_close(s->util);
 	clocks_done(&s->pace.clocks);
 	thread_list_done(&s->pace.list);
+	polling_done(&s->polling);
+	coupling_done(&s->coupling);
 	free(s->prio.thread);
 	utilization_close(s->turn.util);
 	thread_list_done(&s->turn.list);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/aside.h"
 #include "common/cleanup.h"
 
 /* Of a core for each process: what is left is the time in which a blocked one would be seen. */
@@ -16,6 +17,8 @@
 #define IDLE_SAMPLES 20
 #define GAP_CHANGED  4
 #define GAP_MAX      64
+/* Of the loop's time, at a sample. */
+#define SLICE_NS INT64_C(1500000)
 
 /* Settings under which a waiting process gives its core away: Open MPI, Intel MPI, MVAPICH2. */
 static const char *const yields[] = {
@@ -63,16 +66,67 @@ static bool is_told_to_yield(const struct fsroot *root, pid_t pid)
 	return false;
 }
 
-static void look(struct polling *p, const struct fsroot *root, const pid_t *tid, int n)
+struct polling_look {
+	struct aside *work;
+	const struct fsroot *root;
+	pid_t tid[POLLING_LOOK_MAX];
+	int n, at;
+	int ranks;
+	bool yields;
+};
+
+static void look(void *arg)
 {
-	p->ranks = 0;
-	p->yields = false;
-	for (int i = 0; i < n && i < POLLING_LOOK_MAX; i++) {
-		if (!is_process(root, tid[i]) || !maps_mpi(root, tid[i]))
+	struct polling_look *l = arg;
+
+	for (; l->at < l->n && !aside_breathe(); l->at++) {
+		pid_t tid = l->tid[l->at];
+
+		if (!is_process(l->root, tid) || !maps_mpi(l->root, tid))
 			continue;
-		p->ranks++;
-		p->yields |= is_told_to_yield(root, tid[i]);
+		l->ranks++;
+		l->yields |= is_told_to_yield(l->root, tid);
 	}
+}
+
+static void begin_look(struct polling *p, const struct fsroot *root, const pid_t *tid, int n)
+{
+	struct polling_look *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return;
+	l->root = root;
+	l->n = n < POLLING_LOOK_MAX ? n : POLLING_LOOK_MAX;
+	memcpy(l->tid, tid, (size_t)l->n * sizeof(*tid));
+	if (aside_start(&l->work, look, l, NULL) < 0) {
+		free(l);
+		return;
+	}
+	p->look = l;
+}
+
+static void go_on(struct polling *p)
+{
+	if (!p->look || !aside_go_on(p->look->work, SLICE_NS))
+		return;
+	p->ranks = p->look->ranks;
+	p->yields = p->look->yields;
+	polling_done(p);
+}
+
+int polling_left(const struct polling *p, int *ret_of)
+{
+	*ret_of = p->look ? p->look->n : 0;
+	return p->look ? p->look->n - p->look->at : 0;
+}
+
+void polling_done(struct polling *p)
+{
+	if (!p->look)
+		return;
+	aside_end(p->look->work);
+	free(p->look);
+	p->look = NULL;
 }
 
 bool polling_sample(
@@ -82,8 +136,8 @@ bool polling_sample(
 
 	if (isnan(runnable))
 		return false;
-	if (runnable >= 2 * BUSY_FROM && (--p->wait <= 0 || n != p->n_tids)) {
-		look(p, root, tid, n);
+	if (!p->look && runnable >= 2 * BUSY_FROM && (--p->wait <= 0 || n != p->n_tids)) {
+		begin_look(p, root, tid, n);
 		/* A program is executed, and loads its libraries, after its first sample. */
 		p->gap = p->gap == 0 ? 1 : n != p->n_tids ? GAP_CHANGED : 2 * p->gap;
 		if (p->gap > GAP_MAX)
@@ -91,6 +145,7 @@ bool polling_sample(
 		p->wait = p->gap;
 		p->n_tids = n;
 	}
+	go_on(p);
 	p->busy = p->ranks > 1 && !p->yields && runnable >= BUSY_FROM * p->ranks ? p->busy + 1 : 0;
 	p->idle = p->ranks < 2 || p->yields || runnable < IDLE_BELOW * p->ranks ? p->idle + 1 : 0;
 	if (p->busy >= BUSY_SAMPLES)

@@ -15,22 +15,31 @@
 
 #include "common/fsroot.h"
 
+struct polling_look;
+
+/* Zeroed: nothing known. */
 struct polling {
-	int ranks;      /* processes that map an MPI library, at the last look; 0 none */
-	bool yields;    /* one was started with its waiting told to yield or block */
-	bool on;        /* they poll */
-	int busy, idle; /* samples in a row */
-	int wait, gap;  /* samples until, and between looks */
-	int n_tids;     /* at the last sample */
+	int ranks;                 /* processes that map an MPI library, at the last look; 0 none */
+	bool yields;               /* one was started with its waiting told to yield or block */
+	bool on;                   /* they poll */
+	int busy, idle;            /* samples in a row */
+	int wait, gap;             /* samples until, and between looks */
+	int n_tids;                /* at the last look */
+	struct polling_look *look; /* one goes on over several samples */
 };
 
 /*
  * polling_sample - a sample of a step: its @n threads, of which @runnable ran or wanted to, on
  * average (NAN unknown). True: @p->on has changed. Reads /proc of at most POLLING_LOOK_MAX threads,
- * ever more seldom where nothing changes; never of a step that has less than two to run.
+ * ever more seldom where nothing changes; never of a step that has less than two to run. Of what
+ * takes longer than a moment (a process may have any number of mappings) it goes on at the next
+ * sample, and until then goes by what it saw before.
  */
 #define POLLING_LOOK_MAX 512
 bool polling_sample(
 	struct polling *p, const struct fsroot *root, const pid_t *tid, int n, double runnable);
+/* Threads that a look has still to come to, of so many; 0 none goes on. */
+int polling_left(const struct polling *p, int *ret_of);
+void polling_done(struct polling *p);
 
 #endif

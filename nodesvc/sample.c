@@ -42,6 +42,15 @@
 /* A round in which many steps have to be read takes milliseconds. Whoever registers meanwhile waits
  * no longer than for this much of it. */
 #define SLICE_NS INT64_C(250000)
+/*
+ * How many threads a step has its user chooses. More than this, and longer, no reading goes on; the
+ * next goes on where it stopped (utilization.c). What costs for each of its threads and cannot go
+ * on is not done for a step that has more: clocks, counters of threads, the names of sleepers.
+ */
+#define READ_THREADS    1024
+#define READ_THREADS_NS INT64_C(3000000)
+/* After a round that took long: so many times as long without one. */
+#define PAUSE 4
 /* Another share of its cores than when it was read. A phase is 1.6 times, from a quarter up: 0.15
  * (phase.h, track.c). */
 #define RUN_CHANGE 0.1
@@ -166,6 +175,11 @@ static int drop_sleepers(const struct daemon *d, pid_t *tid, int n)
 	return kept;
 }
 
+static bool is_large(const struct step *s)
+{
+	return s->pace.list.n > READ_THREADS;
+}
+
 /* 0, <0 there is none. */
 static int list_threads(struct daemon *d, struct step *s)
 {
@@ -177,9 +191,9 @@ static int list_threads(struct daemon *d, struct step *s)
 		p->calm = -1; /* other threads */
 	if (rc < 0 || !changed)
 		return rc;
-	if (s->omp)
+	if (s->omp && !is_large(s))
 		p->list.n = drop_sleepers(d, p->list.tid, p->list.n);
-	clocks_set(&p->clocks, p->list.tid, p->list.n);
+	clocks_set(&p->clocks, p->list.tid, is_large(s) ? 0 : p->list.n);
 	p->run_at_ns = 0;
 	return 0;
 }
@@ -205,19 +219,21 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	struct pace *p = &s->pace;
 	double elapsed_s = p->read_ns ? (double)(now_ns - p->read_ns) / 1e9 : 0, runnable;
 	int64_t own_ns = own_clock(s, now_ns);
+	struct budget budget;
 	struct errbuf err;
 	bool changed;
 
 	if (list_threads(d, s) < 0 || p->list.n == 0)
 		return false;
 	s->threads = p->list.n;
+	budget = budget_of(READ_THREADS, READ_THREADS_NS);
 	if (!s->util || utilization_read(s->util, p->list.tid, p->list.n, own_ns,
-				topo_count_cores(d->topo, &s->envelope),
+				topo_count_cores(d->topo, &s->envelope), &budget,
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
 	note_clocks(d, s, own_ns);
 	d->work.readings++;
-	d->work.threads += (uint64_t)p->list.n;
+	d->work.threads += (uint64_t)budget.taken;
 	p->running = utilization_running(s->util);
 	p->read_ns = now_ns;
 	p->read_own_ns = own_ns;
@@ -232,7 +248,8 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 		log_info("step %s: its threads %s", s->id,
 			s->coupling.on ? "wait for one another often"
 				       : "seldom wait for one another");
-	read_counters(d, s, p->list.tid, p->list.n);
+	if (!is_large(s))
+		read_counters(d, s, p->list.tid, p->list.n);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
 	read_progress(s, now_ns, p->list.tid, p->list.n);
@@ -242,6 +259,28 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	p->confirm = track_is_suspect(s) || s->track.busy.deviating;
 	p->calm = p->confirm || changed || p->restless ? 0 : p->calm + 1;
 	return changed;
+}
+
+int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX])
+{
+	const struct thread_list *l = &s->pace.list;
+	struct lag lag;
+	int n = 0;
+
+	lag = (struct lag){.what = "threads", .of = l->n};
+	lag.left = s->util ? utilization_unread(s->util, &lag.behind_ns) : 0;
+	if (lag.left)
+		ret[n++] = lag;
+	if (l->at_ns && (thread_list_is_reading(l) || l->again_ns > now_ns))
+		ret[n++] =
+			(struct lag){.what = "the list of threads", .behind_ns = now_ns - l->at_ns};
+	lag = (struct lag){.what = "mappings of processes"};
+	lag.left = polling_left(&s->polling, &lag.of);
+	if (!lag.left)
+		lag.left = coupling_left(&s->coupling, &lag.of);
+	if (lag.left)
+		ret[n++] = lag;
+	return n;
 }
 
 /* ---- looks ---- */
@@ -322,10 +361,11 @@ static bool look_at(struct daemon *d, struct step *s, int64_t now_ns)
 		track_skip(s);
 		return false;
 	}
-	if (is_always_read(d, s) || p->restless > 0 || !p->read_ns || !p->run_at_ns ||
-		reading_is_due(d, s, now_ns, steady_ms))
+	/* One that is not read whole is not told by its clocks either. */
+	if (is_always_read(d, s) || p->restless > 0 || !p->read_ns ||
+		(!p->run_at_ns && !is_large(s)) || reading_is_due(d, s, now_ns, steady_ms))
 		return read_step(d, s, now_ns);
-	if (!is_turn(d, s, p->calm > CALM ? 2 * LOOK_MS : LOOK_MS)) {
+	if (is_large(s) || !is_turn(d, s, p->calm > CALM ? 2 * LOOK_MS : LOOK_MS)) {
 		track_skip(s);
 		return false;
 	}
@@ -352,6 +392,8 @@ static void arm(struct daemon *d, int64_t due_ns, int64_t now_ns)
 	next_ns = due_ns + interval_ns;
 	if (next_ns < now_ns + interval_ns / 2)
 		next_ns = now_ns + interval_ns;
+	if (next_ns < now_ns + PAUSE * d->round.spent_ns)
+		next_ns = now_ns + PAUSE * d->round.spent_ns;
 	d->next_sample_ns = next_ns;
 	loop_set_timer_at(d->sampler, next_ns);
 }
@@ -403,7 +445,7 @@ static void tell_late(int64_t due_ns, int64_t now_ns)
 static void on_timer(void *daemon)
 {
 	struct daemon *d = daemon;
-	int64_t start_ns = ipc_now_ns();
+	int64_t start_ns = ipc_now_ns(), looked_ns;
 	bool all;
 
 	/* Nothing to watch: an idle node costs no wake-ups. */
@@ -420,15 +462,15 @@ static void on_timer(void *daemon)
 		begin_round(d, start_ns);
 	}
 	all = go_on(d, start_ns, start_ns + SLICE_NS);
-	if (all) {
-		arm(d, d->next_sample_ns, start_ns);
-		decide_phases(d);
-	} else {
-		loop_set_timer_at(d->sampler, start_ns);
-	}
 	d->round.spent_ns += ipc_now_ns() - start_ns;
-	if (all)
-		work_note(&d->work.rounds, d->round.spent_ns);
+	if (!all) {
+		loop_set_timer_at(d->sampler, start_ns);
+		return;
+	}
+	looked_ns = ipc_now_ns();
+	arm(d, d->next_sample_ns, start_ns);
+	decide_phases(d);
+	work_note(&d->work.rounds, d->round.spent_ns + ipc_now_ns() - looked_ns);
 }
 
 void sample_refresh(struct daemon *d)

@@ -38,6 +38,9 @@
  * a core: 10 us for a thread. One that is longer than others is looked at again in between. */
 #define LOOK_THREAD_NS (2 * MS)
 #define LOOK_SLICES    8
+/* At one look; of a step with more it goes on at the next. */
+#define LOOK_THREADS    1024
+#define LOOK_THREADS_NS (2 * MS)
 
 static int64_t shortest_ns(const int *ms, int n)
 {
@@ -177,6 +180,7 @@ static int list_threads(struct daemon *d, struct step *s, bool *ret_changed)
 static double listed_runnable(struct step *s, int64_t now_ns)
 {
 	const struct thread_list *l = &s->turn.list;
+	struct budget budget = budget_of(LOOK_THREADS, LOOK_THREADS_NS);
 	struct signal value;
 	struct errbuf err;
 	double threads = NAN;
@@ -185,7 +189,7 @@ static double listed_runnable(struct step *s, int64_t now_ns)
 		return 0;
 	/* On the step's own clock: what it was frozen is no time in which it could have run. */
 	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - rotate_frozen_ns(s, now_ns), l->n,
-		    &value, &threads, &err) < 0)
+		    &budget, &value, &threads, &err) < 0)
 		return NAN;
 	return threads;
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/aside.h"
 #include "common/cleanup.h"
 
 _Static_assert(sizeof(struct coreset) == sizeof(cpu_set_t), "a coreset is a cpu_set_t");
@@ -137,6 +138,8 @@ static int read_pids(
 		if (v > 0) /* 0: a process of another pid namespace */
 			pid[n++] = (pid_t)v;
 		p = end + (*end == '\n');
+		if (aside_breathe())
+			return -ECANCELED;
 	}
 	*ret_n = sort_pids(pid, n);
 	*ret = take_ptr(pid);
@@ -212,6 +215,8 @@ static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, uin
 	for (struct dirent *e; (e = readdir(dir)) && *n < n_tasks;) {
 		pid_t tid = (pid_t)atoi(e->d_name);
 
+		if (aside_breathe())
+			return -ECANCELED;
 		if (tid <= 0 || !has_pid(tasks, n_tasks, tid))
 			continue;
 		v[*n] = (struct proc_thread){.tid = tid,
@@ -247,6 +252,8 @@ static int join(const struct fsroot *root, const pid_t *procs, int n_procs, cons
 		int rc = tell_foreign ? is_foreign(root, procs[i], procs, n_procs, starts, &start)
 				      : 0;
 
+		if (aside_breathe())
+			return -ECANCELED;
 		if (rc >= 0 && single)
 			v[n++] = (struct proc_thread){.tid = procs[i],
 				.tgid = procs[i],
@@ -426,10 +433,9 @@ static int rescan(const struct fsroot *root, const char *path, const struct proc
 		const struct proc_thread *t =
 			bsearch(&key, known->v, (size_t)known->n, sizeof(key), compare_tids);
 
+		rc = aside_breathe() ? -ECANCELED : t != NULL;
 		if (t)
 			v[i] = *t;
-		else
-			rc = 0;
 	}
 	if (rc == 1) {
 		qsort(v, (size_t)tasks.n, sizeof(*v), compare_threads);

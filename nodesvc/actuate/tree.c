@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/aside.h"
 #include "common/cleanup.h"
 
 /* Slurm makes one level; a program that got its group delegated may make more. */
@@ -39,6 +40,8 @@ static int each(const struct fsroot *root, const char *dir, int depth,
 	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
 		char sub[FILE_MAX];
 
+		if (aside_breathe())
+			return -ECANCELED;
 		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
 			snprintf(sub, sizeof(sub), "%s/%s", dir, e->d_name) >= (int)sizeof(sub))
 			continue;

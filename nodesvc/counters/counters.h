@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/budget.h"
 #include "common/err.h"
 #include "common/fsroot.h"
 #include "nodesvc/engine/view.h"
@@ -122,7 +123,10 @@ int utilization_open(struct utilization **ret, const struct fsroot *root, struct
 /* First call after open (or of a new thread) only remembers. 0 with provenance os (or none when
  * no time elapsed); *ret_runnable: mean number of threads that ran or wanted to. */
 int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_t now_ns, int cores,
-	struct signal *ret, double *ret_runnable, struct errbuf *err);
+	struct budget *budget, struct signal *ret, double *ret_runnable, struct errbuf *err);
+/* How many threads the last reading knew from earlier ones, and how long ago the oldest of those
+ * was; 0 all were read. */
+int utilization_unread(const struct utilization *u, int64_t *ret_ns);
 /* Cores that its threads really ran on, mean since the read before; NAN unknown. */
 double utilization_running(const struct utilization *u);
 /* Cpu time of its threads between the last two reads, s; NAN unknown. */

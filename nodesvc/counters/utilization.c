@@ -6,11 +6,16 @@
  * Times of a thread can only grow. Where one went backwards the number has gone to another
  * thread, which is then only remembered; with threads that are no longer listed forgotten at every
  * read, this spares a second file (stat, for the start time) per thread and read.
+ *
+ * How many threads there are its user chooses. Where a reading's budget does not reach, it goes on
+ * with the next: those that run in turn, and those that do not, each with half of it. What was not
+ * read counts as it did when it was.
  */
 #include "nodesvc/counters/counters.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +23,17 @@
 
 #include "common/cleanup.h"
 
+/* Idle threads that are asked whether they wait for a core. */
+#define ASK_MAX 256
+
 struct thread_time {
 	pid_t tid;
 	uint64_t run_ns, wait_ns, slices;
-	bool idle; /* at the last read: did not run since the one before */
+	int64_t at_ns; /* when it was read; 0 never */
+	bool fresh;    /* at the last reading */
+	/* Of the time between its last two: */
+	bool has_rate, idle;        /* idle: neither ran nor wanted to */
+	double ran, held, switched; /* running, delayed; switches a nanosecond */
 };
 
 struct utilization {
@@ -37,6 +49,10 @@ struct utilization {
 	/* Between the last two reads, ns: time, cpu time of the thread that had most, delays of all
 	 * (those that ended), and cores times elapsed. */
 	double elapsed_ns, longest_ns, held_ns, room_ns;
+	pid_t next_active, next_idle; /* a reading goes on after these */
+	bool idle_first;
+	int n_unread; /* at the last reading: of earlier ones */
+	int64_t oldest_ns;
 	struct thread_time most; /* that thread, as it was last looked at; tid 0 none */
 	int64_t most_ns;
 };
@@ -116,71 +132,165 @@ static int compare_tid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Time @now ran or wanted to since @u's last read, ns; < 0: not seen then. *@run_ns: it ran;
- * *@held_ns: its delay, more than the interval where it began before; *@slices: added to. */
-static double wanted_ns(const struct utilization *u, const struct thread_time *now, double elapsed,
-	double *run_ns, double *held_ns, uint64_t *slices)
+/* The threads @tid, in ascending order, with what is known of them. NULL out of memory. */
+static struct thread_time *carry_over(
+	const struct utilization *u, const pid_t *tid, int n_tids, int *ret_n)
 {
-	const struct thread_time *old;
-	double ns;
+	struct thread_time *now = calloc((size_t)n_tids + 1, sizeof(*now));
+	bool ascending = true;
+	int n = 0, old = 0;
 
-	if (!u->n_prev)
-		return -1.0;
-	old = bsearch(now, u->prev, (size_t)u->n_prev, sizeof(*old), compare_tid);
-	if (!old || now->run_ns < old->run_ns || now->wait_ns < old->wait_ns ||
-		now->slices < old->slices)
-		return -1.0;
-	*run_ns = (double)(now->run_ns - old->run_ns);
-	*held_ns = (double)(now->wait_ns - old->wait_ns);
-	*slices += now->slices - old->slices;
-	ns = *run_ns + *held_ns;
-	/* A delay is booked when it ends, so more than the interval can show at once. */
-	return fmin(ns, elapsed);
+	if (!now)
+		return NULL;
+	for (int i = 0; i < n_tids; i++) {
+		now[i].tid = tid[i];
+		ascending &= i == 0 || tid[i - 1] < tid[i];
+	}
+	if (!ascending)
+		qsort(now, (size_t)n_tids, sizeof(*now), compare_tid);
+	for (int i = 0; i < n_tids; i++) {
+		pid_t t = now[i].tid;
+
+		if (n && now[n - 1].tid == t)
+			continue;
+		while (old < u->n_prev && u->prev[old].tid < t)
+			old++;
+		now[n] = old < u->n_prev && u->prev[old].tid == t ? u->prev[old]
+								  : (struct thread_time){.tid = t};
+		now[n++].fresh = false;
+	}
+	*ret_n = n;
+	return now;
+}
+
+/* Takes a new reading of @t; what it ran since the one before, if there is one. */
+static void take_reading(struct thread_time *t, const struct thread_time *now, int64_t now_ns)
+{
+	const struct thread_time old = *t;
+	double elapsed = (double)(now_ns - old.at_ns);
+
+	*t = *now;
+	t->at_ns = now_ns;
+	t->fresh = true;
+	if (!old.at_ns || !(elapsed > 0) || now->run_ns < old.run_ns ||
+		now->wait_ns < old.wait_ns || now->slices < old.slices)
+		return;
+	t->has_rate = true;
+	t->ran = (double)(now->run_ns - old.run_ns) / elapsed;
+	t->held = (double)(now->wait_ns - old.wait_ns) / elapsed;
+	t->switched = (double)(now->slices - old.slices) / elapsed;
+	t->idle = now->run_ns == old.run_ns && now->wait_ns == old.wait_ns;
+}
+
+struct reader {
+	struct utilization *u;
+	struct thread_time *v;
+	int n;
+	int64_t now_ns;
+	struct budget *budget;
+	struct errbuf *err;
+};
+
+/* Reads those that ran when they were looked at last, or the others, from the one after *@next on,
+ * at most @most of them. One that has gone has tid 0 then. */
+static int read_some(struct reader *r, bool active, int most, pid_t *next)
+{
+	int first = 0, n = 0;
+
+	while (first < r->n && r->v[first].tid <= *next)
+		first++;
+	for (int k = 0; k < r->n && n < most; k++) {
+		struct thread_time *t = &r->v[(first + k) % r->n], now;
+		pid_t tid = t->tid;
+		int rc;
+
+		if (!tid || t->fresh || active != (t->has_rate && !t->idle))
+			continue;
+		if (!budget_take(r->budget))
+			return 0;
+		n++;
+		*next = tid;
+		rc = read_thread(r->u->root, tid, &now, r->err);
+		if (rc == -ESRCH)
+			t->tid = 0;
+		else if (rc < 0)
+			return rc;
+		else
+			take_reading(t, &now, r->now_ns);
+	}
+	return 0;
+}
+
+/* All of them; where the budget does not reach, half of its number for each kind, and where time
+ * does not, each kind first in turn. */
+static int read_all(struct reader *r)
+{
+	struct utilization *u = r->u;
+	int half = r->budget && r->budget->left < r->n ? r->budget->left / 2 : INT_MAX;
+	int rc = 0;
+
+	for (int pass = 0; rc == 0 && pass < 3; pass++) {
+		bool active = (pass % 2 == 0) != u->idle_first;
+
+		rc = read_some(r, active, pass == 0 ? half : INT_MAX,
+			active ? &u->next_active : &u->next_idle);
+	}
+	u->idle_first = r->budget && r->budget->is_short && !u->idle_first;
+	return rc;
+}
+
+static int drop_gone(struct thread_time *v, int n)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++)
+		if (v[i].tid)
+			v[kept++] = v[i];
+	return kept;
 }
 
 int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_t now_ns, int cores,
-	struct signal *ret, double *ret_runnable, struct errbuf *err)
+	struct budget *budget, struct signal *ret, double *ret_runnable, struct errbuf *err)
 {
-	cleanup_free struct thread_time *now = NULL;
 	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0, run = 0.0;
-	double longest = 0.0, all_held = 0.0;
+	double longest = 0.0, all_held = 0.0, slices = 0.0;
 	struct thread_time most = {.tid = 0};
 	struct signal value = {NAN, PROVENANCE_NONE};
-	uint64_t slices = 0;
-	int n = 0, n_both = 0;
+	int n = 0, n_both = 0, rc;
+	cleanup_free struct thread_time *now = carry_over(u, tid, n_tids, &n);
+	struct reader r = {u, now, n, now_ns, budget, err};
 	bool ran = false; /* some kernels print "0 0 0" for all: that is no account */
 
-	now = calloc((size_t)(n_tids > 0 ? n_tids : 1), sizeof(*now));
 	if (!now)
 		return err_set(err, -ENOMEM, "utilization: out of memory");
-	for (int i = 0; i < n_tids; i++) {
-		int rc = read_thread(u->root, tid[i], &now[n], err);
+	rc = read_all(&r);
+	if (rc < 0)
+		return rc;
+	n = drop_gone(now, n);
+	u->n_unread = 0;
+	u->oldest_ns = now_ns;
+	for (int i = 0; i < n; i++) {
+		const struct thread_time *t = &now[i];
 
-		if (rc == -ESRCH)
-			continue;
-		if (rc)
-			return rc;
-		n++;
-	}
-	qsort(now, (size_t)n, sizeof(*now), compare_tid);
-	if (u->started && elapsed > 0)
-		for (int i = 0; i < n; i++) {
-			double run_ns = 0, held_ns = 0;
-			double ns = wanted_ns(u, &now[i], elapsed, &run_ns, &held_ns, &slices);
-
-			if (ns < 0)
-				continue;
-			now[i].idle = run_ns == 0 && held_ns == 0;
-			if (run_ns > longest) {
-				longest = run_ns;
-				most = now[i];
-			}
-			all_held += held_ns;
-			n_both++;
-			sum += ns;
-			run += run_ns;
-			ran |= now[i].slices > 0;
+		if (!t->fresh) {
+			u->n_unread++;
+			if (t->at_ns && t->at_ns < u->oldest_ns)
+				u->oldest_ns = t->at_ns;
 		}
+		if (!u->started || !(elapsed > 0) || !t->has_rate)
+			continue;
+		if (t->ran > longest) {
+			longest = t->ran;
+			most = *t;
+		}
+		all_held += t->held * elapsed;
+		n_both++;
+		/* A delay is booked when it ends, so more than the interval can show at once. */
+		sum += fmin(t->ran + t->held, 1.0) * elapsed;
+		run += t->ran * elapsed;
+		slices += t->switched * elapsed;
+		ran |= t->slices > 0;
+	}
 	if (n_both > 0 && ran && cores > 0) {
 		value.value = fmin(sum / (elapsed * (n_both < cores ? n_both : cores)), 1.0);
 		value.provenance = PROVENANCE_OS;
@@ -188,15 +298,15 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	*ret = value;
 	u->wanted = value.value;
 	u->elapsed_ns = elapsed;
-	u->longest_ns = longest;
+	u->longest_ns = longest * elapsed;
 	u->most = most;
-	u->most_ns = now_ns;
+	u->most_ns = most.tid ? most.at_ns : now_ns;
 	u->held_ns = all_held;
 	u->room_ns = elapsed * (n_both < cores ? n_both : cores);
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
 	u->ran_s = value.provenance == PROVENANCE_OS ? run / 1e9 : NAN;
 	/* One that never left its CPU has run in one piece. */
-	u->stretch_s = u->ran_s / (double)(slices > 0 ? slices : 1);
+	u->stretch_s = u->ran_s / fmax(slices, 1.0);
 	if (ret_runnable)
 		*ret_runnable = value.provenance == PROVENANCE_OS ? sum / elapsed : NAN;
 	free(u->prev);
@@ -205,6 +315,12 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	u->prev_ns = now_ns;
 	u->started = true;
 	return 0;
+}
+
+int utilization_unread(const struct utilization *u, int64_t *ret_ns)
+{
+	*ret_ns = u->n_unread ? u->prev_ns - u->oldest_ns : 0;
+	return u->n_unread;
 }
 
 bool utilization_still_runs(struct utilization *u, int64_t now_ns, double share)
@@ -242,12 +358,23 @@ static bool is_runnable(const struct fsroot *root, pid_t tid)
 double utilization_at_most(const struct utilization *u)
 {
 	double pending = 0, undisturbed, coupled;
+	int asked = 0, idle = 0;
 
 	if (isnan(u->wanted) || !(u->room_ns > 0))
 		return NAN;
-	for (int i = 0; i < u->n_prev; i++)
-		if (u->prev[i].idle && is_runnable(u->root, u->prev[i].tid))
+	for (int i = 0; i < u->n_prev; i++) {
+		if (!u->prev[i].idle)
+			continue;
+		idle++;
+		if (asked == ASK_MAX)
+			continue;
+		asked++;
+		if (is_runnable(u->root, u->prev[i].tid))
 			pending += u->elapsed_ns;
+	}
+	/* The others as those that were asked. */
+	if (asked)
+		pending *= (double)idle / asked;
 	/* Running threads did so also while another was held up. */
 	undisturbed = fmax(u->elapsed_ns - u->held_ns - pending, u->longest_ns);
 	coupled = undisturbed > 0 ? u->ran_s * 1e9 * u->elapsed_ns / (u->room_ns * undisturbed) : 1;

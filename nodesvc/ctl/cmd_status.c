@@ -14,6 +14,24 @@ static void show_signals(struct json_object *o)
 			json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
+/* "step 12.0: threads, 18976 of 20000 left, up to 3.2 s old" */
+static void show_lags(struct json_object *lags)
+{
+	for (size_t i = 0; lags && i < json_object_array_length(lags); i++) {
+		struct json_object *lag = json_object_array_get_idx(lags, i);
+		char left[48] = "", old[48] = "";
+
+		if (show_get(lag, "of"))
+			snprintf(left, sizeof(left), ", %s of %s left", show_text(lag, "left"),
+				show_text(lag, "of"));
+		if (show_get(lag, "behind_s"))
+			snprintf(old, sizeof(old), ", up to %.1f s old",
+				show_double(lag, "behind_s"));
+		show_line(stdout, i ? "" : "Lags", "step %s: %s%s%s", show_text(lag, "step"),
+			show_text(lag, "what"), left, old);
+	}
+}
+
 static void show(struct json_object *o)
 {
 	char up[32];
@@ -43,6 +61,7 @@ static void show(struct json_object *o)
 		show_text(o, "steps"), show_text(o, "tasks"), show_text(o, "ledger_rows"));
 	show_line(stdout, "So far", "%s decisions, %s rebinds", show_text(o, "decisions"),
 		show_text(o, "rebinds"));
+	show_lags(show_get(o, "lags"));
 	if (*show_text(o, "last_error"))
 		show_line(stdout, "Last error", "%s", show_text(o, "last_error"));
 	show_line(stdout, "Configuration", "%s", show_text(o, "config"));

@@ -78,7 +78,7 @@ static void check_utilization(const struct fsroot *root)
 	FUZZ_ASSERT(utilization_open(&u, root, NULL) == 0);
 	for (int i = 0; i < 2; i++) {
 		int rc = utilization_read(
-			u, tid, 2, INT64_C(1000000000) * (i + 1), 2, &s, &runnable, &err);
+			u, tid, 2, INT64_C(1000000000) * (i + 1), 2, NULL, &s, &runnable, &err);
 
 		FUZZ_ASSERT_RESULT(rc, err);
 		if (rc < 0)
@@ -89,6 +89,7 @@ static void check_utilization(const struct fsroot *root)
 	}
 	polling_sample(&p, root, tid, 2, 2);
 	FUZZ_ASSERT(p.ranks >= 0 && p.ranks <= 2);
+	polling_done(&p);
 	utilization_close(u);
 }
 

@@ -276,6 +276,53 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 }
 END_TEST
 
+/* Its list has so many threads, each a process of which nothing can be read. */
+static void grow(int n)
+{
+	char *text = malloc((size_t)n * 8 + 1), *at = text;
+
+	ck_assert_ptr_nonnull(text);
+	for (int i = 0; i < n; i++)
+		at += sprintf(at, "%d\n", 1000000 + i);
+	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_2/step_0/tasks", text);
+	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_2/step_0/cgroup.procs", text);
+	free(text);
+}
+
+START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
+{
+	struct step *other;
+	char path[96];
+
+	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_2/cpuset.cpus", "0-1\n");
+	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_2/step_0/cpuset.cpus", "0-1\n");
+	grow(2000);
+	other = jobs_add(&d.jobs, 2, 0, 0);
+	ck_assert_ptr_nonnull(other);
+	snprintf(path, sizeof(path), "proc/1000000/cgroup");
+	put(path, "4:cpuset:/slurm_n/uid_0/job_2/step_0\n");
+	ck_assert_msg(lifecycle_locate(&d, other, 1000000, &err) == 0, "%s", err.text);
+	sample_open_step(&d, other);
+	/* The new one is before the other in each round, too. */
+	other->order = 0;
+	s->order = 1;
+	d.jobs.step[0] = other;
+	d.jobs.step[1] = s;
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = d.work.threads, read = s->sample_no;
+
+		sample_unsettle(s);
+		sample_unsettle(other);
+		grow(2000 * (i + 2));
+		pass_ms(100, 0.5);
+		sample_round(&d, now_ns);
+		ck_assert_int_eq((int)(s->sample_no - read), 1);
+		ck_assert_int_le((int)(d.work.threads - before), 1024 + 1);
+	}
+	ck_assert_double_eq_tol(s->signal[SIGNAL_UTILIZATION].value, 0.5, 0.02);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pace");
@@ -296,6 +343,7 @@ int main(void)
 	tcase_add_test(t, step_that_runs_otherwise_is_read_at_its_next_look);
 	tcase_add_test(t, short_turns_are_no_phases);
 	tcase_add_test(t, step_that_comes_before_the_tick_has_stopped_is_sampled);
+	tcase_add_test(t, a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs);
 	suite_add_tcase(suite, t);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/aside.h"
 #include "nodesvc/actuate/internal.h"
 #include "nodesvc/thread_list.h"
 
@@ -18,6 +20,8 @@ static pid_t tids[8];
 static int n_tids, n_listed, mark_rc, threads_rc;
 static uint64_t mark;
 static bool one_comes; /* between the mark and the list */
+static int breaths;    /* that a list takes, each longer than an update may */
+static bool stopped;
 
 static int read_mark(struct actuate *actuate, const struct step_cgroup *s, uint64_t *ret)
 {
@@ -35,6 +39,12 @@ static int read_threads(struct actuate *actuate, const struct step_cgroup *s, pi
 {
 	(void)actuate, (void)s;
 	n_listed++;
+	for (int i = 0; i < breaths; i++) {
+		usleep(5000);
+		stopped = aside_breathe();
+		if (stopped)
+			return -ECANCELED;
+	}
 	if (threads_rc < 0)
 		return threads_rc;
 	*ret = malloc(sizeof(tids));
@@ -52,7 +62,8 @@ static void setup(void)
 	n_tids = 2;
 	n_listed = mark_rc = threads_rc = 0;
 	mark = 1;
-	one_comes = false;
+	one_comes = stopped = false;
+	breaths = 0;
 }
 
 static void teardown(void)
@@ -171,6 +182,50 @@ START_TEST(a_step_that_is_gone_is_said_to_be)
 }
 END_TEST
 
+START_TEST(a_long_list_is_read_over_several_updates_and_the_old_one_stays_meanwhile)
+{
+	int n = 0;
+
+	update(0);
+	mark++;
+	tids[n_tids++] = 13;
+	breaths = 4;
+	while (!update(0)) {
+		ck_assert(thread_list_is_reading(&list));
+		ck_assert_int_eq(list.n, 2);
+		ck_assert_int_lt(++n, breaths + 1);
+	}
+	ck_assert_int_ge(n, breaths);
+	ck_assert(!thread_list_is_reading(&list));
+	ck_assert_int_eq(list.n, 3);
+	ck_assert_int_eq(n_listed, 2);
+	/* It took long: not again at once. */
+	ck_assert_int_gt(list.again_ns, list.at_ns);
+	mark++;
+	ck_assert(!update(0));
+	ck_assert_int_eq(n_listed, 2);
+}
+END_TEST
+
+START_TEST(until_the_first_is_read_there_is_none)
+{
+	breaths = 1;
+	ck_assert(!update(-EAGAIN));
+	ck_assert(update(0));
+	ck_assert_int_eq(list.n, 2);
+}
+END_TEST
+
+START_TEST(one_that_ends_meanwhile_has_its_reading_stopped)
+{
+	breaths = 100;
+	ck_assert(!update(-EAGAIN));
+	ck_assert(!stopped);
+	thread_list_done(&list);
+	ck_assert(stopped);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("thread_list");
@@ -185,6 +240,13 @@ int main(void)
 	tcase_add_test(tc, a_mark_that_moves_for_nothing_is_no_change);
 	tcase_add_test(tc, who_comes_between_mark_and_list_is_found_at_the_next);
 	tcase_add_loop_test(tc, without_marks_every_update_lists, 0, 2);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("what takes long");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(
+		tc, a_long_list_is_read_over_several_updates_and_the_old_one_stays_meanwhile);
+	tcase_add_test(tc, until_the_first_is_read_there_is_none);
+	tcase_add_test(tc, one_that_ends_meanwhile_has_its_reading_stopped);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("what fails");
 	tcase_add_checked_fixture(tc, setup, teardown);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static int read_at(int64_t now_ns, int n, int cores)
 {
 	static const pid_t tid[] = {7, 9, 8, 10};
 
-	return utilization_read(u, tid, n, now_ns, cores, &value, &runnable, &err);
+	return utilization_read(u, tid, n, now_ns, cores, NULL, &value, &runnable, &err);
 }
 
 START_TEST(first_read_is_unknown)
@@ -353,6 +354,97 @@ static void add(Suite *s, const char *behaviour, const TTest *const *test, size_
 	add(s, behaviour, (const TTest *const[]){__VA_ARGS__},                                     \
 		sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *))
 
+/* ---- more threads than are read at a time ---- */
+
+#define MANY    600
+#define AT_ONCE 50
+
+static pid_t many[MANY];
+
+/* Reads what @things allow, one second after the reading before; how many it read. */
+static int read_many(int *second, int n, int things)
+{
+	struct budget b = budget_of(things, INT64_C(3600) * S);
+
+	ck_assert_int_eq(
+		utilization_read(u, many, n, S * ++*second, 4, &b, &value, &runnable, &err), 0);
+	return b.taken;
+}
+
+static void put_many(int n)
+{
+	for (int i = 0; i < n; i++) {
+		many[i] = 1000 + i;
+		put(many[i], "1000 0 10\n");
+	}
+}
+
+static void put_running(int tid, int second)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%d000000000 0 %d\n", second, 10 + second);
+	put(tid, text);
+}
+
+START_TEST(of_many_threads_a_reading_reads_some_and_all_get_their_turn)
+{
+	int second = 0, running = 0;
+	int64_t age_ns;
+
+	put_many(MANY);
+	/* One that runs all the time is found, wherever it is, and stays found. */
+	for (int i = 0; i < 4 * MANY / AT_ONCE + 2; i++) {
+		put_running(many[MANY - 1], second + 1);
+		ck_assert_int_eq(read_many(&second, MANY, AT_ONCE), AT_ONCE);
+		ck_assert_int_eq(utilization_unread(u, &age_ns), MANY - AT_ONCE);
+		running += value.provenance == PROVENANCE_OS && runnable > 0.99;
+	}
+	ck_assert_int_ge(running, MANY / AT_ONCE);
+	ck_assert_double_eq_tol(runnable, 1, 1e-6);
+	ck_assert_double_eq_tol(value.value, .25, 1e-6);
+	/* Nobody was left out for longer than half a budget at a time takes. */
+	ck_assert_int_le(age_ns, S * (2 * MANY / AT_ONCE + 1));
+	ck_assert_int_eq(read_many(&second, MANY, INT_MAX), MANY);
+	ck_assert_int_eq(utilization_unread(u, &age_ns), 0);
+	ck_assert_int_eq(age_ns, 0);
+}
+END_TEST
+
+START_TEST(many_that_run_leave_turns_for_those_that_do_not)
+{
+	int second = 0;
+	int64_t age_ns;
+
+	put_many(MANY);
+	for (int i = 0; i < 6 * MANY / AT_ONCE; i++) {
+		for (int k = 0; k < MANY / 2; k++)
+			put_running(many[k], second + 1);
+		read_many(&second, MANY, AT_ONCE);
+	}
+	ck_assert_double_eq_tol(value.value, 1, 1e-6);
+	ck_assert_double_eq_tol(runnable, MANY / 2, 1e-3);
+	utilization_unread(u, &age_ns);
+	ck_assert_int_le(age_ns, S * (2 * MANY / AT_ONCE + 2));
+}
+END_TEST
+
+START_TEST(who_has_gone_is_no_longer_counted)
+{
+	int second = 0;
+
+	put_many(MANY);
+	for (int i = 0; i < 3 * MANY / AT_ONCE; i++) {
+		put_running(many[5], second + 1);
+		read_many(&second, MANY, AT_ONCE);
+	}
+	ck_assert_double_eq_tol(runnable, 1, 1e-6);
+	put(many[5], NULL);
+	read_many(&second, MANY, AT_ONCE);
+	ck_assert_double_eq_tol(runnable, 0, 1e-6);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("utilization");
@@ -373,6 +465,9 @@ int main(void)
 		a_delay_that_has_not_ended_counts);
 	ADD(s, "how long they run at a time", a_stretch_is_the_time_per_switch,
 		who_never_leaves_his_cpu_runs_in_one_piece);
+	ADD(s, "of many threads some are read at a time",
+		of_many_threads_a_reading_reads_some_and_all_get_their_turn,
+		many_that_run_leave_turns_for_those_that_do_not, who_has_gone_is_no_longer_counted);
 	ADD(s, "a text that is no schedstat is an error", garbage_names_file_and_text);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

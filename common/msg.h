@@ -16,7 +16,7 @@
  *               policy (NAME[,k=v...]; none sent: the node's default) priority
  *               tag (--coloc-type) qos min_cores omp=1 exclude=1 verbose
  *               dry_run=1 (taken out of policy) ; partition account jobname user
- *               bind_type bind_inherited=1 (SLURM_CPU_BIND_TYPE as the plugin sees it)
+ *               bind_type (SLURM_CPU_BIND_TYPE) bind_unasked=1 (Slurm's doing, not the user's)
  *               set=NAME (repeats: a launch variable that the user set himself)
  *               cwd path (of a relative name: srun's working directory, the step's PATH)
  *     reply     type=step_ok  policy (the ruling one) req_policy reason

@@ -121,7 +121,7 @@ int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 	s->omp = msg_get(m, "omp") != NULL;
 	s->exclude = msg_get(m, "exclude") != NULL;
 	text = msg_get(m, "bind_type");
-	s->user_bound = text && *text && strcmp(text, "none") != 0 && !msg_get(m, "bind_inherited");
+	s->user_bound = text && *text && strcmp(text, "none") != 0 && !msg_get(m, "bind_unasked");
 	text = msg_get(m, "policy");
 	rc = split_policy(text ? text : "", s->req_policy, sizeof(s->req_policy), &s->dry_run, err);
 	if (rc == 0 && msg_get(m, "dry_run"))
@@ -196,7 +196,8 @@ int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struc
 		s->status = STATUS_EXCLUDED;
 		snprintf(s->policy, sizeof(s->policy), "none");
 		snprintf(s->reason, sizeof(s->reason), "%s",
-			s->exclude ? "--coloc-exclude" : "its user bound it (--cpu-bind)");
+			s->exclude ? "--coloc-exclude"
+				   : "its user bound it (--cpu-bind or SLURM_CPU_BIND)");
 		return 0;
 	}
 	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)

@@ -15,8 +15,8 @@
 #include "spank/args.h"
 #include "spank/opts.h"
 
-/* In place of SPANK's own bind variables: what an enclosing task had (ctx_local.c). */
-#define OUTER_BIND_ENV "COLOC_OUTER_BIND"
+/* From srun: "yes" or "no", did the user bind the step (ctx_local.c); none: not known. */
+#define BIND_ASKED_ENV "COLOC_BIND_ASKED"
 /* Where srun was called, if the step runs there (ctx_local.c): slurmstepd is not there yet. */
 #define SRUN_CWD_ENV "COLOC_SRUN_CWD"
 
@@ -26,6 +26,8 @@ void ctx_local_init(int ac, char **av);
 int ctx_local_option(enum opt_id id, const char *text);
 /* All options are known. Ends srun if the environment has a bad value. */
 void ctx_local_post_opt(void);
+/* In srun alone: the program's words are known. */
+void ctx_local_user_init(spank_t sp);
 
 void ctx_stepd_init(spank_t sp, const struct args *args);
 void ctx_stepd_option(enum opt_id id, const char *text);

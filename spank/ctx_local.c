@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "spank/bind.h"
+
 /* What srun itself exits with on a bad option. */
 #define EXIT_BAD_OPTION 255
 
@@ -24,31 +26,34 @@
 static struct opts from_line;
 static struct opts from_env;
 
-/*
- * srun takes its default binding from SLURM_CPU_BIND. Slurm puts that into every task's
- * environment, with three variables that hold its parts, so that an srun inside a task looks as
- * if the user had bound it. A user who sets SLURM_CPU_BIND does not set the parts with it: all
- * four in agreement are Slurm's. slurmstepd is told the inherited value, and compares it with
- * what the step gets, which --cpu-bind on the command line changes.
- */
-static void pass_outer_bind(void)
-{
-	const char *whole = getenv("SLURM_CPU_BIND");
-	const char *verbose = getenv("SLURM_CPU_BIND_VERBOSE");
-	const char *type = getenv("SLURM_CPU_BIND_TYPE");
-	const char *list = getenv("SLURM_CPU_BIND_LIST");
-	size_t len = verbose ? strlen(verbose) : 0;
+/* SLURM_CPU_BIND bound it, when we began: later srun has its own values there. */
+static bool bound_in_env;
 
-	/* One of an outer srun's, which says nothing about this one. */
-	unsetenv(OUTER_BIND_ENV);
-	if (!whole || !len || !type || !list)
-		return;
-	if (strncmp(whole, verbose, len) != 0 || whole[len] != ',')
-		return;
-	whole += len + 1;
-	len = strlen(type);
-	if (strncmp(whole, type, len) == 0 && strcmp(whole + len, list) == 0)
-		setenv(OUTER_BIND_ENV, whole, 1);
+/* @argv: NULL while the program's words are not known. */
+static void pass_bind(int argc, char **argv)
+{
+	FILE *line = fopen("/proc/self/cmdline", "re");
+
+	setenv(BIND_ASKED_ENV, bind_asked(line, argc, argv, bound_in_env) ? "yes" : "no", 1);
+	if (line)
+		fclose(line);
+}
+
+/* The environment may have one of an outer srun's, which says nothing about this one. */
+static void look_at_bind(void)
+{
+	const struct bind_env env = {
+		.whole = getenv("SLURM_CPU_BIND"),
+		.verbose = getenv("SLURM_CPU_BIND_VERBOSE"),
+		.type = getenv("SLURM_CPU_BIND_TYPE"),
+		.list = getenv("SLURM_CPU_BIND_LIST"),
+	};
+
+	unsetenv(BIND_ASKED_ENV);
+	bound_in_env = bind_in_env(&env);
+	/* A batch shell may have been submitted from inside a step, and bears its marks. */
+	if (spank_context() == S_CTX_LOCAL || env.type)
+		pass_bind(0, NULL);
 }
 
 /* Is the step to run elsewhere: -D, --chdir, or a variable that stands for it? A program's own
@@ -95,7 +100,7 @@ void ctx_local_init(int ac, char **av)
 	}
 	if (bad)
 		exit(EXIT_FAILURE);
-	pass_outer_bind();
+	look_at_bind();
 	pass_cwd();
 }
 
@@ -165,4 +170,13 @@ void ctx_local_post_opt(void)
 			exit(EXIT_BAD_OPTION);
 		}
 	}
+}
+
+void ctx_local_user_init(spank_t sp)
+{
+	char **argv = NULL;
+	int argc = 0;
+
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argv)
+		pass_bind(argc, argv);
 }

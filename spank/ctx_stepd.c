@@ -24,8 +24,6 @@
 #define STEP_INTERACTIVE UINT32_C(0xfffffffa)
 /* First of the reserved range. */
 #define STEP_RESERVED UINT32_C(0xfffffff0)
-/* SLURM_CPU_BIND_LIST: a mask for each task; 128 tasks on 256 cores take 9 KiB. */
-#define BIND_LIST_MAX 16384
 /* A longer PATH, or working directory, is not told. */
 #define PATH_TEXT_MAX 4096
 
@@ -190,33 +188,16 @@ static void put_whereabouts(spank_t sp)
 		put_if_short(sp, "PATH", "path");
 }
 
-/* The same binding? srun hands "0x3,0xc" on as "3,c" (22.05). */
-static bool same_bind(const char *a, const char *b)
-{
-	for (;; a++, b++) {
-		a += strncmp(a, "0x", 2) ? 0 : 2;
-		b += strncmp(b, "0x", 2) ? 0 : 2;
-		if (*a != *b)
-			return false;
-		if (!*a)
-			return true;
-	}
-}
-
+/* Without srun's word the binding counts as the user's: then nothing is moved. */
 static void put_bind(spank_t sp)
 {
-	char type[64], now[BIND_LIST_MAX], outer[BIND_LIST_MAX];
-	size_t len;
+	char type[64], asked[4];
 
 	if (step_getenv(sp, "SLURM_CPU_BIND_TYPE", type, sizeof(type)) < 0)
 		return;
 	msg_put(&out, "bind_type", type);
-	len = strlen(type);
-	memcpy(now, type, len);
-	/* What cannot be read counts as the user's: then nothing is moved. */
-	if (step_getenv(sp, "SLURM_CPU_BIND_LIST", now + len, (int)(sizeof(now) - len)) == 0 &&
-		step_getenv(sp, OUTER_BIND_ENV, outer, sizeof(outer)) == 0 && same_bind(now, outer))
-		msg_put(&out, "bind_inherited", "1");
+	if (step_getenv(sp, BIND_ASKED_ENV, asked, sizeof(asked)) == 0 && !strcmp(asked, "no"))
+		msg_put(&out, "bind_unasked", "1");
 }
 
 static void put_options(void)
@@ -380,7 +361,7 @@ void ctx_stepd_post_opt(spank_t sp)
 	}
 	hand_down(sp);
 	/* Between srun and us only. */
-	spank_unsetenv(sp, OUTER_BIND_ENV);
+	spank_unsetenv(sp, BIND_ASKED_ENV);
 	spank_unsetenv(sp, SRUN_CWD_ENV);
 }
 

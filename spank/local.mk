@@ -2,6 +2,7 @@
 # flags, since their runtime cannot be loaded into a program that was built without.
 SPANK_PLAIN_SOURCES = \
 	spank/args.c spank/args.h \
+	spank/bind.c spank/bind.h \
 	spank/client.c spank/client.h \
 	spank/launch.c spank/launch.h \
 	spank/opts.c spank/opts.h \
@@ -37,12 +38,14 @@ libspankplain_la_SOURCES = $(SPANK_PLAIN_SOURCES)
 SPANK_UNIT_LIBS = libspankplain.la libcommon.la $(CHECK_LIBS)
 check_PROGRAMS += \
 	tests/unit/test_spank_args \
+	tests/unit/test_spank_bind \
 	tests/unit/test_spank_client \
 	tests/unit/test_spank_launch \
 	tests/unit/test_spank_opts
 # End of check_PROGRAMS
 TESTS += \
 	tests/unit/test_spank_args \
+	tests/unit/test_spank_bind \
 	tests/unit/test_spank_client \
 	tests/unit/test_spank_launch \
 	tests/unit/test_spank_opts
@@ -50,6 +53,9 @@ TESTS += \
 tests_unit_test_spank_args_SOURCES = tests/unit/test_spank_args.c
 tests_unit_test_spank_args_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_spank_args_LDADD = $(SPANK_UNIT_LIBS)
+tests_unit_test_spank_bind_SOURCES = tests/unit/test_spank_bind.c
+tests_unit_test_spank_bind_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_spank_bind_LDADD = $(SPANK_UNIT_LIBS)
 tests_unit_test_spank_client_SOURCES = tests/unit/test_spank_client.c
 tests_unit_test_spank_client_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_spank_client_LDADD = $(SPANK_UNIT_LIBS)

@@ -99,6 +99,14 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	ctx_local_user_init(sp);
+	return ESPANK_SUCCESS;
+}
+
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 {
 	(void)ac;

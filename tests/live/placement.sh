@@ -23,10 +23,20 @@ spawn plain
 is "$(cpuset_of plain)" 0-1 "a step without --coloc keeps what Slurm gave"
 spawn bound --coloc=on --cpu-bind=map_cpu:1
 is "$(cpuset_of bound) $(mask_of bound)" "0-1 1" "a user's own --cpu-bind stands"
+like "$(ctl explain "$(job_id bound)")" 'its user bound it' "... and that is the reason given"
 spawn excluded --coloc=on --coloc-exclude
 is "$(cpuset_of excluded)" 0-1 "--coloc-exclude stands"
 is "$(for j in a b c d; do cpuset_of $j; done | sort | uniq -c | awk '{print $1}' | paste -sd' ')" \
   "2 2" "the four stay where they are"
+
+# --- bound by Slurm, for options about something else: placed ---
+for option in --hint=nomultithread --threads-per-core=1 --ntasks-per-core=1 '-B 1:2:1'; do
+  # shellcheck disable=SC2086 # words
+  spawn hint --coloc=on $option
+  like "$(ctl --json jobs | tr -d ' \n' | grep -oE '"type":"bash","policy":"[a-z]*"' | sort | uniq -c)" \
+    ' 5 "type":"bash","policy":"fair"' "$option: placed, the fifth"
+  end_job hint
+done
 
 # --- an end widens ---
 for j in b c d plain bound excluded; do end_job $j; done

@@ -48,7 +48,7 @@ for field in 'job=[0-9]+' step=0 uid=0 nnodes=1 nodeid=0 ntasks=2 cpus_per_task=
   verbose=1 dry_run=1 partition=main jobname=spank_test; do
   like "$(starts)" " $field( |$)" "step_start has $field"
 done
-unlike "$(starts)" ' (batch|array_job|array_task|bind_type|bind_inherited|set)=' \
+unlike "$(starts)" ' (batch|array_job|array_task|bind_type|bind_unasked|set)=' \
   "step_start has nothing that does not apply"
 like "$dumped" 'type=task_start job=[0-9]+ step=0 nodeid=0 task=0 pid=[0-9]+$' "task_start of task 0"
 like "$dumped" 'type=task_start job=[0-9]+ step=0 nodeid=0 task=1 pid=[0-9]+$' "task_start of task 1"
@@ -131,8 +131,8 @@ like "$(starts)" 'step=1 .* policy=lira omp=1' "an srun inside a step inherits"
 
 run srun --coloc=on bash -c 'srun --overlap true; srun --overlap srun --overlap true'
 messages 4
-like "$(starts)" 'step=1 .* bind_type=mask_cpu: bind_inherited=1' "srun in srun: binding inherited"
-like "$(starts)" 'step=3 .* bind_type=mask_cpu: bind_inherited=1' "one deeper: inherited as well"
+like "$(starts)" 'step=1 .* bind_type=mask_cpu: bind_unasked=1' "srun in srun: binding inherited"
+like "$(starts)" 'step=3 .* bind_type=mask_cpu: bind_unasked=1' "one deeper: inherited as well"
 run srun --coloc=on bash -c 'srun --overlap --cpu-bind=map_cpu:0 true
   export SLURM_CPU_BIND=cores; srun --overlap true'
 messages 3
@@ -144,6 +144,29 @@ messages 2
 like "$(starts)" 'bind_type=cores' "--cpu-bind=cores is reported"
 like "$(starts)" 'bind_type=none' "--cpu-bind=none is reported"
 
+# Slurm binds by these as well; the program's own words are not srun's.
+for option in --hint=nomultithread --hint=compute_bound --threads-per-core=1 --ntasks-per-core=1 \
+  --ntasks-per-socket=1 '-B 1:1:1'; do
+  # shellcheck disable=SC2086 # words
+  run srun --coloc=on $option true --cpu-bind=cores
+  messages 1
+  like "$(starts)" ' bind_type=[a-z]+ bind_unasked=1' "$option is no binding of the user's"
+  # shellcheck disable=SC2086
+  run srun --coloc=on $option --cpu-bind=cores true
+  messages 1
+  like "$(starts)" ' bind_type=cores( set| path|$)' "$option --cpu-bind=cores is one"
+done
+for option in --hint=nomultithread --threads-per-core=1; do
+  sbatch_wait --coloc=on $option --wrap 'srun true; srun --cpu-bind=threads true'
+  messages 3
+  like "$(starts)" 'step=0 .* bind_type=threads bind_unasked=1' "sbatch $option: srun's is not the user's"
+  like "$(starts)" 'step=1 .* bind_type=threads( set| path|$)' "... and srun --cpu-bind=threads his"
+done
+run env SLURM_CPU_BIND=cores srun --coloc=on --cpu-bind=none --ntasks-per-core=1 true
+run env SLURM_CPU_BIND=cores srun --coloc=on --ntasks-per-core=1 true
+messages 2
+is "$(starts | grep -c bind_unasked=1)" 1 "SLURM_CPU_BIND is the user's word, and --cpu-bind=none wins over it"
+
 # --- the launch environment
 
 printf '%s\n' OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=1000 >"$tmp/env"
@@ -152,7 +175,7 @@ messages 1
 is "$(launch_of "$out")" \
   "COLOC_LAUNCH_ENV=OMP_WAIT_POLICY,GOMP_SPINCOUNT GOMP_SPINCOUNT=1000 OMP_WAIT_POLICY=passive " \
   "the answer's variables are there at exec, and named"
-unlike "$out" 'COLOC_(OUTER_BIND|SRUN_CWD)' "nothing else is left in the environment"
+unlike "$out" 'COLOC_(BIND_ASKED|SRUN_CWD)' "nothing else is left in the environment"
 run env OMP_WAIT_POLICY=active KMP_BLOCKTIME=1 srun --coloc=on env
 messages 1
 is "$(launch_of "$out")" \

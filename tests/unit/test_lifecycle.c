@@ -195,7 +195,7 @@ START_TEST(users_own_binding_stands)
 	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
 	start(2, 0);
 	msg_put(&in, "bind_type", "mask_cpu:");
-	msg_put(&in, "bind_inherited", "1");
+	msg_put(&in, "bind_unasked", "1");
 	go();
 	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->status, STATUS_PENDING);
 	d.conf.respect_user_binding = false;

@@ -74,7 +74,7 @@ static void begin_look(struct coupling *c, const struct fsroot *root, const pid_
 	c->wait = c->gap;
 }
 
-static void go_on(struct coupling *c)
+void coupling_go_on(struct coupling *c)
 {
 	if (!c->look || !aside_go_on(c->look->work, SLICE_NS))
 		return;
@@ -108,7 +108,7 @@ bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t 
 	often = stretch_s < COUPLED_S;
 	if (busy && often && !c->on)
 		begin_look(c, root, tid, n);
-	go_on(c);
+	coupling_go_on(c);
 	c->yes = busy && often && c->runtime ? c->yes + 1 : 0;
 	c->no = (!busy || stretch_s >= LOOSE_S) && !turning ? c->no + 1 : 0;
 	if (c->yes >= YES_SAMPLES)

@@ -37,6 +37,8 @@ bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t 
 	int cores, double stretch_s, double runnable, bool turning);
 /* Threads that a look has still to come to, of so many; 0 none goes on. */
 int coupling_left(const struct coupling *c, int *ret_of);
+/* Between two samples: goes on with a look for a moment. */
+void coupling_go_on(struct coupling *c);
 void coupling_done(struct coupling *c);
 
 #endif

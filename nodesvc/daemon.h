@@ -90,6 +90,8 @@ struct daemon {
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
 	struct loop_source *tick, *sampler;
+	struct loop_source *slices; /* work that goes on between rounds */
+	int64_t slice_of;           /* order of the step that had the last one */
 	bool ticking, sampling;
 	int tick_put_off; /* so many times, by a launch */
 	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
@@ -227,7 +229,8 @@ void sample_close(struct daemon *d);
 void sample_start(struct daemon *d);
 /* One look at all steps, at @now_ns: each is read, or found to run as before. */
 void sample_round(struct daemon *d, int64_t now_ns);
-/* Reads all steps, if interval_ms have passed since they were read. */
+/* Reads all steps, if interval_ms have passed since they were read; what takes longer than some
+ * milliseconds goes on later. */
 void sample_refresh(struct daemon *d);
 void sample_close_step(struct daemon *d, struct step *s);
 /* What its hardware counters show now; the step's own samples stay as they are. -ENODATA: nothing

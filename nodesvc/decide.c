@@ -40,7 +40,7 @@ void decide_envelope(const struct daemon *d, const struct step *s, struct corese
 static bool can_be_frozen(const struct daemon *d, const struct step *s)
 {
 	return s->nnodes <= 1 && !s->batch && !s->dry_run && !d->conf.dry_run && !s->turn.refused &&
-	       !rotate_why_not(d);
+	       s->threads <= STEP_THREADS_FROZEN && !rotate_why_not(d);
 }
 
 /* For whom turns by the freezer are worth their while; none, or not to be had: no reason. */

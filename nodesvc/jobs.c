@@ -145,6 +145,13 @@ static void step_free(struct step *s)
 	free(s);
 }
 
+int step_check_threads(const struct step *s, int most, struct errbuf *err)
+{
+	return s->threads <= most
+		       ? 0
+		       : err_set(err, -E2BIG, "it has %d threads, more than %d", s->threads, most);
+}
+
 void jobs_remove(struct jobs *j, struct step *s)
 {
 	for (int i = 0; i < j->n; i++) {

@@ -29,15 +29,22 @@
 #include "nodesvc/track.h"
 #include "nodesvc/ways.h"
 
-#define JOBS_MAX           1024
-#define STEP_TASKS_MAX     4096
-#define STEP_DECISIONS_MAX 32
-#define STEP_ENV_MAX       16
-#define STEP_SPEEDS_MAX    8
-#define STEP_CHANGES_MAX   16
-#define STEP_BATCH         0xfffffffbu
-#define STEP_EXTERN        0xfffffffcu
-#define STEP_INTERACTIVE   0xfffffffau
+#define JOBS_MAX       1024
+#define STEP_TASKS_MAX 4096
+/*
+ * How many threads a step has its user chooses. What is done to each of them in one go, in one turn
+ * of the loop, is not done to a step of more: priorities, loans of cores, cache ways.
+ */
+#define STEP_THREADS_EACH 1024
+/* The kernel freezes and thaws a step in one go, 3 us for a thread. */
+#define STEP_THREADS_FROZEN 4096
+#define STEP_DECISIONS_MAX  32
+#define STEP_ENV_MAX        16
+#define STEP_SPEEDS_MAX     8
+#define STEP_CHANGES_MAX    16
+#define STEP_BATCH          0xfffffffbu
+#define STEP_EXTERN         0xfffffffcu
+#define STEP_INTERACTIVE    0xfffffffau
 
 enum step_status {
 	STATUS_PENDING,  /* registered; no task yet */
@@ -235,6 +242,8 @@ struct coreset step_cpus(const struct step *s);
 const char *step_reason(const struct step *s);
 /* May the engine place it? (not excluded, aside, released) */
 bool step_is_managed(const struct step *s);
+/* 0, or -E2BIG: @s has more threads than @most. */
+int step_check_threads(const struct step *s, int most, struct errbuf *err);
 int jobs_count_managed(const struct jobs *j);
 
 #endif

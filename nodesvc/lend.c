@@ -88,6 +88,8 @@ static void change(struct daemon *d, struct step *s)
 
 	/* Idle before the first foreign core, and until the last has gone. */
 	if (!coreset_is_empty(&s->lent_wanted))
+		rc = step_check_threads(s, STEP_THREADS_EACH, &err);
+	if (rc == 0 && !coreset_is_empty(&s->lent_wanted))
 		rc = idle_set(d->actuate, &s->cgroup, &err);
 	if (rc == 0) {
 		s->lent = s->lent_wanted;

@@ -105,7 +105,7 @@ static void begin_look(struct polling *p, const struct fsroot *root, const pid_t
 	p->look = l;
 }
 
-static void go_on(struct polling *p)
+void polling_go_on(struct polling *p)
 {
 	if (!p->look || !aside_go_on(p->look->work, SLICE_NS))
 		return;
@@ -145,7 +145,7 @@ bool polling_sample(
 		p->wait = p->gap;
 		p->n_tids = n;
 	}
-	go_on(p);
+	polling_go_on(p);
 	p->busy = p->ranks > 1 && !p->yields && runnable >= BUSY_FROM * p->ranks ? p->busy + 1 : 0;
 	p->idle = p->ranks < 2 || p->yields || runnable < IDLE_BELOW * p->ranks ? p->idle + 1 : 0;
 	if (p->busy >= BUSY_SAMPLES)

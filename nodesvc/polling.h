@@ -40,6 +40,8 @@ bool polling_sample(
 	struct polling *p, const struct fsroot *root, const pid_t *tid, int n, double runnable);
 /* Threads that a look has still to come to, of so many; 0 none goes on. */
 int polling_left(const struct polling *p, int *ret_of);
+/* Between two samples: goes on with a look for a moment. */
+void polling_go_on(struct polling *p);
 void polling_done(struct polling *p);
 
 #endif

@@ -261,8 +261,10 @@ static void join(struct daemon *d, struct step *s)
 {
 	struct turn *t = &s->turn;
 	struct errbuf err;
-	int rc = freezer_hold(d->rotate->freezer, live_pid(s), &s->cgroup, &t->hold, &err);
+	int rc = step_check_threads(s, STEP_THREADS_FROZEN, &err);
 
+	if (rc == 0)
+		rc = freezer_hold(d->rotate->freezer, live_pid(s), &s->cgroup, &t->hold, &err);
 	if (rc == -ENOENT)
 		return; /* ended meanwhile, or its first task only */
 	if (rc < 0) {

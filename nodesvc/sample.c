@@ -51,6 +51,10 @@
 #define READ_THREADS_NS INT64_C(3000000)
 /* After a round that took long: so many times as long without one. */
 #define PAUSE 4
+/* So long of it may be gone through at once for who asks (sample_refresh()). */
+#define REFRESH_NS INT64_C(5000000)
+/* Work that a step's reading has begun goes on between rounds, a slice (1.5 ms) each so often. */
+#define SLICES_MS 8
 /* Another share of its cores than when it was read. A phase is 1.6 times, from a quarter up: 0.15
  * (phase.h, track.c). */
 #define RUN_CHANGE 0.1
@@ -398,6 +402,54 @@ static void arm(struct daemon *d, int64_t due_ns, int64_t now_ns)
 	loop_set_timer_at(d->sampler, next_ns);
 }
 
+/* ---- work that goes on ---- */
+
+static bool has_work(const struct step *s)
+{
+	return thread_list_is_reading(&s->pace.list) || s->polling.look || s->coupling.look;
+}
+
+/* The next step that has some, all in turn. */
+static struct step *next_with_work(const struct daemon *d)
+{
+	struct step *first = NULL;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!has_work(s))
+			continue;
+		if (s->order > d->slice_of)
+			return s;
+		if (!first)
+			first = s;
+	}
+	return first;
+}
+
+static void arm_slices(struct daemon *d)
+{
+	if (d->slices && next_with_work(d))
+		loop_set_timer(d->slices, SLICES_MS, 0);
+}
+
+static void on_slice(void *daemon)
+{
+	struct daemon *d = daemon;
+	struct step *s = next_with_work(d);
+
+	if (s && !decide_stands_back(d, 0)) {
+		d->slice_of = s->order;
+		if (thread_list_is_reading(&s->pace.list))
+			list_threads(d, s);
+		else if (s->polling.look)
+			polling_go_on(&s->polling);
+		else
+			coupling_go_on(&s->coupling);
+	}
+	arm_slices(d);
+}
+
 /* ---- rounds ---- */
 
 static void begin_round(struct daemon *d, int64_t now_ns)
@@ -469,6 +521,7 @@ static void on_timer(void *daemon)
 	}
 	looked_ns = ipc_now_ns();
 	arm(d, d->next_sample_ns, start_ns);
+	arm_slices(d);
 	decide_phases(d);
 	work_note(&d->work.rounds, d->round.spent_ns + ipc_now_ns() - looked_ns);
 }
@@ -480,8 +533,11 @@ void sample_refresh(struct daemon *d)
 	if (!d->sampler || d->jobs.n == 0 ||
 		now_ns - d->last_sample_ns < d->conf.interval_ms * INT64_C(1000000))
 		return;
-	sample_round(d, now_ns);
-	arm(d, now_ns, now_ns);
+	begin_round(d, now_ns);
+	if (go_on(d, now_ns, now_ns + REFRESH_NS))
+		arm(d, now_ns, now_ns);
+	else
+		loop_set_timer_at(d->sampler, now_ns);
 }
 
 void sample_start(struct daemon *d)
@@ -493,12 +549,16 @@ void sample_start(struct daemon *d)
 
 int sample_open(struct daemon *d, struct errbuf *err)
 {
-	return loop_add_timer(d->loop, on_timer, d, &d->sampler, err);
+	int rc = loop_add_timer(d->loop, on_timer, d, &d->sampler, err);
+
+	return rc < 0 ? rc : loop_add_timer(d->loop, on_slice, d, &d->slices, err);
 }
 
 void sample_close(struct daemon *d)
 {
 	if (d->sampler)
 		loop_remove(d->loop, d->sampler);
-	d->sampler = NULL;
+	if (d->slices)
+		loop_remove(d->loop, d->slices);
+	d->sampler = d->slices = NULL;
 }

@@ -241,8 +241,10 @@ static bool list_is_old(struct daemon *d, const struct step *s)
 static int join(struct daemon *d, struct step *s, struct errbuf *err)
 {
 	char own[CORESET_STR_MAX], low[CORESET_STR_MAX];
-	int rc = list(d, s, err);
+	int rc = step_check_threads(s, STEP_THREADS_EACH, err);
 
+	if (rc == 0)
+		rc = list(d, s, err);
 	for (int i = 0; rc == 0 && i < s->prio.n; i++)
 		rc = classes_set(&s->prio.thread[i], true, err);
 	if (rc < 0)
@@ -367,7 +369,9 @@ void threads_update(struct daemon *d)
 		} else if (!coreset_is_equal(&s->prio.low, &s->prio.wanted)) {
 			rc = join(d, s, &err);
 		} else if (list_is_old(d, s)) {
-			rc = list(d, s, &err);
+			rc = step_check_threads(s, STEP_THREADS_EACH, &err);
+			if (rc == 0)
+				rc = list(d, s, &err);
 		} else {
 			continue;
 		}

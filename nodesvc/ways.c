@@ -148,8 +148,10 @@ static int set_groups(struct daemon *d)
 static void assign(struct daemon *d, struct step *s, int wanted)
 {
 	struct errbuf err;
-	int rc = resctrl_assign(d->ways.resctrl, d->actuate, &s->cgroup, wanted - 1, &err);
+	int rc = wanted ? step_check_threads(s, STEP_THREADS_EACH, &err) : 0;
 
+	if (rc == 0)
+		rc = resctrl_assign(d->ways.resctrl, d->actuate, &s->cgroup, wanted - 1, &err);
 	if (rc == 0) {
 		s->ways.cluster = wanted;
 	} else if (rc != -ENOENT) {

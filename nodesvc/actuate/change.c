@@ -21,32 +21,6 @@ static void where(const struct hierarchy *h, const struct actuate *a, const char
 		snprintf(ret, size, "%s", path);
 }
 
-int change_threads(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
-	pid_t **ret, int *ret_n)
-{
-	cleanup_free struct proc_thread *t = NULL;
-	pid_t *tid;
-	char dir[FILE_MAX];
-	int n, kept = 0, rc;
-
-	where(h, a, s->step_path, dir, sizeof(dir));
-	rc = h->scan(a->root, dir, NULL, &t, &n);
-	/* What was moved out outlives the step. */
-	if (rc == 0 && !fsroot_exists(a->root, s->step_path))
-		rc = -ENOENT;
-	if (rc < 0)
-		return rc;
-	tid = calloc((size_t)n + 1, sizeof(*tid));
-	if (!tid)
-		return -ENOMEM;
-	for (int i = 0; i < n; i++)
-		if (!t[i].foreign)
-			tid[kept++] = t[i].tid;
-	*ret = tid;
-	*ret_n = kept;
-	return 0;
-}
-
 static bool is_same_dir(const struct actuate *a, const char *path, uint64_t inode)
 {
 	return fsroot_inode(a->root, path) == (ino_t)inode;

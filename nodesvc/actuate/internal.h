@@ -142,6 +142,13 @@ int proc_scan_all(
 /* The same for v2; none is slurmstepd's there. */
 int proc_scan_tree(
 	const struct fsroot *root, const char *path, struct proc_thread **ret, int *ret_n);
+/*
+ * The numbers alone, ascending, of the threads that file @threads lists in @path and all below;
+ * slurmstepd's own left out where @tell_foreign. For less than a scan: nobody is asked which
+ * threads a process has. malloc'ed.
+ */
+int proc_list(const struct fsroot *root, const char *path, const char *threads, bool tell_foreign,
+	pid_t **ret, int *ret_n);
 /* A hash of @file ("tasks", "cgroup.threads") of @path and all below; see actuate.h: mark. */
 int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
@@ -233,8 +240,6 @@ struct hierarchy {
 };
 
 /* Of the ops of the same name; what differs comes by @h. */
-int change_threads(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
-	pid_t **ret, int *ret_n);
 int change_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set, struct actuate_result *ret, struct errbuf *err);
 int change_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,

@@ -485,3 +485,53 @@ int proc_scan_tree(
 	/* slurmstepd sits elsewhere; what bears its name here is a task before exec. */
 	return scan(root, path, "cgroup.threads", false, false, ret, ret_n);
 }
+
+/* Takes the threads of process @tgid out of @pid. */
+static int take_out(const struct fsroot *root, pid_t tgid, struct pids *pid)
+{
+	cleanup_free struct proc_thread *v = calloc((size_t)pid->n + 1, sizeof(*v));
+	int n = 0, kept = 0, rc = v ? 0 : -ENOMEM;
+
+	if (rc == 0)
+		rc = scan_process(root, tgid, true, 0, pid->v, pid->n, v, &n);
+	if (rc < 0 || n == 0)
+		return rc;
+	qsort(v, (size_t)n, sizeof(*v), compare_tids);
+	for (int i = 0; i < pid->n; i++) {
+		const struct proc_thread key = {.tid = pid->v[i]};
+
+		if (!bsearch(&key, v, (size_t)n, sizeof(key), compare_tids))
+			pid->v[kept++] = pid->v[i];
+	}
+	pid->n = kept;
+	return 0;
+}
+
+int proc_list(const struct fsroot *root, const char *path, const char *threads, bool tell_foreign,
+	pid_t **ret, int *ret_n)
+{
+	struct both b = {.threads = threads};
+	int rc = tree_each(root, path, add_both, &b, NULL);
+
+	if (rc == 0) {
+		b.tasks.n = sort_pids(b.tasks.v, b.tasks.n);
+		b.procs.n = sort_pids(b.procs.v, b.procs.n);
+	}
+	for (int i = 0; rc == 0 && tell_foreign && i < b.procs.n; i++) {
+		uint64_t start;
+
+		rc = aside_breathe()
+			     ? -ECANCELED
+			     : is_foreign(root, b.procs.v[i], b.procs.v, b.procs.n, false, &start);
+		if (rc > 0)
+			rc = take_out(root, b.procs.v[i], &b.tasks);
+	}
+	free(b.procs.v);
+	if (rc < 0) {
+		free(b.tasks.v);
+		return rc;
+	}
+	*ret = b.tasks.v;
+	*ret_n = b.tasks.n;
+	return 0;
+}

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int find_mount(
@@ -100,7 +101,15 @@ static const struct hierarchy v1 = {
 
 static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n)
 {
-	return change_threads(&v1, a, s, ret, ret_n);
+	char dir[FILE_MAX];
+	bool out = v1_out_where(a, s->step_path, dir, sizeof(dir));
+	int rc = proc_list(a->root, out ? dir : s->step_path, "tasks", !out, ret, ret_n);
+
+	/* What was moved out outlives the step. */
+	if (rc < 0 || fsroot_exists(a->root, s->step_path))
+		return rc;
+	free(*ret);
+	return -ENOENT;
 }
 
 static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)

@@ -141,7 +141,7 @@ static const struct hierarchy v2 = {
 
 static int v2_threads(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n)
 {
-	return change_threads(&v2, a, s, ret, ret_n);
+	return proc_list(a->root, s->step_path, "cgroup.threads", false, ret, ret_n);
 }
 
 static int v2_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)

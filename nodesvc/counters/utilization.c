@@ -24,7 +24,7 @@
 #include "common/cleanup.h"
 
 /* Idle threads that are asked whether they wait for a core. */
-#define ASK_MAX 256
+#define ASK_MAX 64
 
 struct thread_time {
 	pid_t tid;

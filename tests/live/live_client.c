@@ -9,7 +9,8 @@
  *   flood SECONDS CMD          the ctl command again and again, on four connections; prints how
  * many answers came hold N SECONDS             N connections that say nothing; prints how many are
  * still open raw BYTES                  a packet of so many bytes 'x'; prints the answer or
- * "closed"
+ * "closed" time N CMD                 the ctl command N times, 5 ms apart; prints the median, the
+ * 99th percentile and the longest, in whole ms
  *
  * UID 0 stays root. Exit 0 when it could say it, whatever the answer.
  */
@@ -148,12 +149,49 @@ static int hold(char **arg)
 	return 0;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int take_times(char **arg)
+{
+	static struct msg m;
+	struct errbuf err;
+	int n = atoi(arg[0]), fd = dial();
+	int64_t *took = n > 0 ? calloc((size_t)n, sizeof(*took)) : NULL;
+
+	for (int i = 0; took && i < n; i++) {
+		int64_t start = ipc_now_ns();
+
+		msg_init(&m, "ctl");
+		msg_put(&m, "cmd", arg[1]);
+		if (ipc_send(fd, &m, start + 10 * ANSWER_NS, &err) < 0)
+			return 1;
+		do {
+			if (ipc_recv(fd, &m, start + 10 * ANSWER_NS, &err) < 0)
+				return 1;
+		} while (strcmp(msg_get(&m, "type"), "ctl_part") == 0);
+		took[i] = ipc_now_ns() - start;
+		usleep(5000);
+	}
+	if (!took)
+		return 2;
+	qsort(took, (size_t)n, sizeof(*took), ascending);
+	printf("%.0f %.0f %.0f\n", (double)took[n / 2] / 1e6,
+		(double)took[(n - 1) * 99 / 100] / 1e6, (double)took[n - 1] / 1e6);
+	free(took);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uid_t uid;
 
 	if (argc < 5) {
-		fprintf(stderr, "usage: live_client SOCKET UID say|flood|hold|raw ARG...\n");
+		fprintf(stderr, "usage: live_client SOCKET UID say|flood|hold|raw|time ARG...\n");
 		return 2;
 	}
 	path = argv[1];
@@ -170,6 +208,8 @@ int main(int argc, char **argv)
 		return flood(argv + 4);
 	if (argc >= 6 && strcmp(argv[3], "hold") == 0)
 		return hold(argv + 4);
+	if (argc >= 6 && strcmp(argv[3], "time") == 0)
+		return take_times(argv + 4);
 	fprintf(stderr, "live_client: '%s'?\n", argv[3]);
 	return 2;
 }

@@ -14,6 +14,7 @@ live_scripts = \
 	tests/live/daemon-away.sh \
 	tests/live/das.sh \
 	tests/live/chaos.sh \
+	tests/live/budget.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
 	tests/live/coupled.sh \
@@ -54,13 +55,15 @@ EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/li
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client \
-	tests/live/live_liar tests/live/live_topology
+	tests/live/live_liar tests/live/live_topology tests/live/live_many
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
 tests_live_live_topology_SOURCES = tests/live/live_topology.c
 tests_live_live_topology_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 tests_live_live_topology_LDADD = $(HWLOC_LIBS)
+tests_live_live_many_SOURCES = tests/live/live_many.c
+tests_live_live_many_CFLAGS = $(AM_CFLAGS) -pthread
 tests_live_live_worker_SOURCES = tests/live/live_worker.c
 tests_live_live_worker_LDADD = libcolocclient.la
 

@@ -76,6 +76,7 @@ tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_coupling_SOURCES = tests/unit/test_coupling.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_coupling_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_coupling_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_coupling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_idlepoll_SOURCES = tests/unit/test_idlepoll.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_idlepoll_CFLAGS = $(UNIT_CFLAGS)
@@ -95,6 +96,7 @@ tests_unit_test_lend_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_lend_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap=idle_set,--wrap=idle_restore,--wrap=classes_list
 tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_polling_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_quarantine_SOURCES = tests/unit/test_quarantine.c tests/unit/tmpdir.h
 tests_unit_test_quarantine_CFLAGS = $(UNIT_CFLAGS)
@@ -110,6 +112,7 @@ tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_thread_list_SOURCES = tests/unit/test_thread_list.c
 tests_unit_test_thread_list_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_thread_list_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_thread_list_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_foreground_SOURCES = tests/unit/test_foreground.c tests/unit/rotation.c \
 	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h
@@ -160,6 +163,7 @@ check_PROGRAMS += tests/unit/test_pace
 TESTS += tests/unit/test_pace
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_pace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_pace_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_track

@@ -28,6 +28,12 @@ static int64_t now_ns;
 static pid_t child;
 static uint64_t run_ns;
 
+int64_t __wrap_ipc_now_ns(void);
+int64_t __wrap_ipc_now_ns(void)
+{
+	return now_ns;
+}
+
 static void put(const char *path, const char *text)
 {
 	fstree_put(&tree, path, text);

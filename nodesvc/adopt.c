@@ -187,6 +187,7 @@ static void take_figures(struct step *s, const struct kept *k)
 		have = false;
 	}
 	track_adopt(s, have ? k->reg.figures_ns : 0);
+	suspend_adopt(s, k->reg.figures_ns);
 	if (s->n_tasks < s->ntasks)
 		s->exit_unknown = true;
 }
@@ -256,7 +257,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 static bool is_adopted(const struct daemon *d, const char *path)
 {
 	for (int i = 0; i < d->jobs.n; i++)
-		if (step_is_managed(d->jobs.step[i]) &&
+		if (status_is_managed(step_standing(d->jobs.step[i])) &&
 			strcmp(d->jobs.step[i]->cgroup.step_path, path) == 0)
 			return true;
 	return false;
@@ -342,10 +343,15 @@ void adopt_all(struct daemon *d)
 		d->record, alive, d->jobs.n, ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec, &err);
 	if (n > 0)
 		log_info("%d steps ended while no colocd ran: their state is unknown", n);
-	if (d->jobs.n) {
-		decide_run(d, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
+	/* Before anybody is placed: who is suspended has no part in it. */
+	suspend_look(d, ipc_now_ns());
+	for (int i = d->jobs.n - 1; i >= 0; i--)
+		if (d->jobs.step[i]->status != STATUS_SUSPENDED) {
+			decide_run(d, EVENT_ARRIVAL, d->jobs.step[i]->id, NULL);
+			break;
+		}
+	if (d->jobs.n)
 		decide_start_ticking(d);
-	}
 	/* Placed all along, but their memory nodes were put back: memory_open(). */
 	for (int i = 0; i < d->jobs.n; i++)
 		if (d->jobs.step[i]->status == STATUS_PLACED && !d->conf.dry_run &&

@@ -11,7 +11,7 @@
 #define CARRY_VERSION 1
 
 /* _OR_NONE: older daemons had none. */
-enum kind { DOUBLE, INT, INT64, BOOL, BOOL_OR_NONE, TEXT, TEXT_OR_NONE };
+enum kind { DOUBLE, INT, INT64, INT64_OR_NONE, BOOL, BOOL_OR_NONE, TEXT, TEXT_OR_NONE };
 
 struct field {
 	const char *key;
@@ -55,6 +55,8 @@ static const struct field FIELDS[] = {
 	FIELD("partners", TEXT, partners),
 	FIELD("guard", TEXT_OR_NONE, guard),
 	FIELD("short_spins", BOOL_OR_NONE, short_spins),
+	FIELD("suspended_ns", INT64_OR_NONE, stop.ns),
+	FIELD("suspended", BOOL_OR_NONE, stop.carried),
 };
 #define N_FIELDS (sizeof(FIELDS) / sizeof(FIELDS[0]))
 
@@ -82,6 +84,7 @@ static void save_field(const struct field *f, const struct step *s, struct msg *
 		msg_putf(m, f->key, "%d", *(const int *)at);
 		return;
 	case INT64:
+	case INT64_OR_NONE:
 		msg_putf(m, f->key, "%lld", (long long)*(const int64_t *)at);
 		return;
 	case BOOL:
@@ -132,11 +135,13 @@ static int load_field(
 {
 	const char *text = msg_get(m, f->key);
 	void *at = s ? (char *)s + f->offset : NULL;
+	bool is_wide = f->kind == INT64 || f->kind == INT64_OR_NONE;
 	int64_t whole = 0;
 	double real;
 	char *end;
 
-	if (!text && (f->kind == TEXT_OR_NONE || f->kind == BOOL_OR_NONE))
+	if (!text &&
+		(f->kind == TEXT_OR_NONE || f->kind == BOOL_OR_NONE || f->kind == INT64_OR_NONE))
 		return 0;
 	if (!text)
 		return bad(f->key, text, err);
@@ -156,12 +161,12 @@ static int load_field(
 		return 0;
 	}
 	if (msg_get_int(m, f->key, f->kind == INT ? -1 : 0,
-		    f->kind == INT64 ? INT64_MAX
+		    is_wide          ? INT64_MAX
 		    : f->kind == INT ? INT_MAX
 				     : 1,
 		    &whole, NULL) < 0)
 		return bad(f->key, text, err);
-	if (s && f->kind == INT64)
+	if (s && is_wide)
 		*(int64_t *)at = whole;
 	else if (s && f->kind == INT)
 		*(int *)at = (int)whole;

@@ -149,7 +149,7 @@ static int do_release(struct request *r)
 		if (id && strcmp(id, s->id) != 0 && strcmp(id, job) != 0)
 			continue;
 		matched++;
-		if (!step_is_managed(s) && s->status != STATUS_ASIDE)
+		if (!status_is_managed(step_standing(s)) && step_standing(s) != STATUS_ASIDE)
 			continue;
 		if (decide_restore(r->d, s, STATUS_RELEASED, "colocctl release") < 0)
 			rc = err_set(r->err, -EIO, "%s", r->d->last_error);

@@ -31,6 +31,7 @@ struct threads;
 struct ptable;
 struct memory;
 struct quarantine;
+struct suspend;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -75,6 +76,7 @@ struct daemon {
 	struct threads *threads;       /* NULL until first needed */
 	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
+	struct suspend *suspend;       /* NULL: nobody looks who is suspended */
 	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
 	struct idlepoll idlepoll;      /* how CPUs idle under short spins */
 	struct linkage *linkage;       /* NULL: nothing is known of executables */
@@ -245,6 +247,8 @@ struct lag {
 #define LAGS_MAX 4
 /* What of @s lags at @now_ns; how many. */
 int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
+/* It stands still from now on: what was read of it begins anew when it goes on. */
+void sample_pause(struct daemon *d, struct step *s);
 /* It was moved, or its neighbours were: read at every interval for a while. */
 void sample_unsettle(struct step *s);
 
@@ -287,6 +291,8 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns);
 /* Descriptor callback: somebody wrote to a cpuset that we hold (Slurm does at a new step). */
 void lifecycle_watch(int fd, uint32_t events, void *daemon);
 void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns);
+/* It runs beside those that run now: each is the other's partner. */
+void lifecycle_note_partners(struct daemon *d, struct step *s);
 void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns);
 
 /* adopt.c: living through a restart of the daemon */

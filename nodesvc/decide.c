@@ -583,6 +583,7 @@ void decide_tick(void *daemon)
 	}
 	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
 	memory_tick(d, now_ns);
+	suspend_look(d, now_ns);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	idlepoll_update(d);

@@ -25,6 +25,7 @@ const char *step_status_name(enum step_status s)
 		[STATUS_EXCLUDED] = "excluded",
 		[STATUS_ASIDE] = "aside",
 		[STATUS_RELEASED] = "released",
+		[STATUS_SUSPENDED] = "suspended",
 	};
 
 	return names[s];
@@ -139,6 +140,7 @@ static void step_free(struct step *s)
 	free(s->prio.thread);
 	utilization_close(s->turn.util);
 	thread_list_done(&s->turn.list);
+	thread_list_done(&s->stop.list);
 	pages_free(s->pages);
 	free(s->task);
 	free(s->message);
@@ -238,13 +240,24 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 
 const char *step_reason(const struct step *s)
 {
+	if (s->status == STATUS_SUSPENDED)
+		return suspend_why(s);
 	return s->held && step_is_managed(s) ? s->held_why : s->reason;
+}
+
+enum step_status step_standing(const struct step *s)
+{
+	return s->status == STATUS_SUSPENDED ? s->status_before : s->status;
+}
+
+bool status_is_managed(enum step_status status)
+{
+	return status == STATUS_PENDING || status == STATUS_PLACED || status == STATUS_OBSERVED;
 }
 
 bool step_is_managed(const struct step *s)
 {
-	return s->status == STATUS_PENDING || s->status == STATUS_PLACED ||
-	       s->status == STATUS_OBSERVED;
+	return status_is_managed(s->status);
 }
 
 struct coreset step_cpus(const struct step *s)

@@ -24,6 +24,7 @@
 #include "nodesvc/polling.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
+#include "nodesvc/suspend.h"
 #include "nodesvc/thread_list.h"
 #include "nodesvc/threads.h"
 #include "nodesvc/track.h"
@@ -47,12 +48,14 @@
 #define STEP_INTERACTIVE    0xfffffffau
 
 enum step_status {
-	STATUS_PENDING,  /* registered; no task yet */
-	STATUS_PLACED,   /* has a coreset of ours */
-	STATUS_OBSERVED, /* under us, but Slurm's placement stands (policy none, dry run, error) */
-	STATUS_EXCLUDED, /* never to be moved: its user bound it, --coloc-exclude */
-	STATUS_ASIDE,    /* a batch shell whose job has steps running: Slurm's placement */
-	STATUS_RELEASED, /* colocctl release: Slurm's placement until it ends */
+	STATUS_PENDING,   /* registered; no task yet */
+	STATUS_PLACED,    /* has a coreset of ours */
+	STATUS_OBSERVED,  /* under us, but Slurm's placement stands (policy none, dry run, error) */
+	STATUS_EXCLUDED,  /* never to be moved: its user bound it, --coloc-exclude */
+	STATUS_ASIDE,     /* a batch shell whose job has steps running: Slurm's placement */
+	STATUS_RELEASED,  /* colocctl release: Slurm's placement until it ends */
+	STATUS_SUSPENDED, /* suspend.h: stopped by another hand; status_before has what it was */
+	STATUS_COUNT,
 };
 const char *step_status_name(enum step_status s);
 
@@ -111,7 +114,7 @@ struct launch_var {
 
 struct step {
 	/* What ticks and rounds look at, of each step: in a few lines of the processor's cache. */
-	enum step_status status;
+	enum step_status status, status_before;
 	bool gone;     /* its cgroup was not there at the last look */
 	bool to_apply; /* coreset is decided, the kernel does not have it yet */
 	bool located;
@@ -124,6 +127,7 @@ struct step {
 	int64_t order;
 	int64_t start_mono_ns, start_unix_ns;
 	int64_t last_move_ns; /* monotonic; 0 never */
+	struct stop stop;     /* suspend.c */
 	char policy[32];      /* that rules it now */
 	struct pages *pages;  /* shared with its processes; NULL none asked */
 	struct pace pace;
@@ -240,7 +244,10 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 struct coreset step_cpus(const struct step *s);
 /* Why it is where it is, or not where it was asked to be; "" nothing to say. */
 const char *step_reason(const struct step *s);
-/* May the engine place it? (not excluded, aside, released) */
+/* What it is, or was before it was suspended, and is when it goes on. */
+enum step_status step_standing(const struct step *s);
+/* May the engine place it? (not excluded, aside, released, suspended) */
+bool status_is_managed(enum step_status status);
 bool step_is_managed(const struct step *s);
 /* 0, or -E2BIG: @s has more threads than @most. */
 int step_check_threads(const struct step *s, int most, struct errbuf *err);

@@ -92,12 +92,12 @@ static void refuse_step(struct msg *reply, const char *why)
 	msg_put(reply, "reason", why);
 }
 
-static void note_partners(struct daemon *d, struct step *s)
+void lifecycle_note_partners(struct daemon *d, struct step *s)
 {
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *o = d->jobs.step[i];
 
-		if (o == s || o->job_id == s->job_id)
+		if (o == s || o->job_id == s->job_id || o->status == STATUS_SUSPENDED)
 			continue;
 		step_note(s->partners, sizeof(s->partners), ",", o->id, false);
 		step_note(o->partners, sizeof(o->partners), ",", s->id, false);
@@ -191,7 +191,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		return;
 	}
 	keep_message(s, m);
-	note_partners(d, s);
+	lifecycle_note_partners(d, s);
 	if (s->status == STATUS_PENDING) {
 		sample_open_step(d, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);

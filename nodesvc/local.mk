@@ -46,6 +46,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/settled.c nodesvc/settled.h \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/store.c \
+	nodesvc/suspend.c nodesvc/suspend.h \
 	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
 	nodesvc/trial.c \
@@ -64,12 +65,12 @@ nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
-	tests/unit/test_rotate tests/unit/test_thread_list tests/unit/test_turns \
+	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
 	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
-	tests/unit/test_rotate tests/unit/test_thread_list tests/unit/test_turns \
+	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
@@ -131,6 +132,10 @@ tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c tests/unit/lifec
 	tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_suspend_SOURCES = tests/unit/test_suspend.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h \
+	tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_suspend_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_suspend_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_lifecycle_kept_SOURCES = tests/unit/test_lifecycle_kept.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h
 tests_unit_test_lifecycle_kept_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_kept_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -167,6 +167,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = quarantine_open(d, err)) < 0)
 		return rc;
 	rotate_open(d);
+	suspend_open(d);
 	if ((rc = idle_restore_all(d->actuate, err)) < 0)
 		log_error("priorities that a former colocd changed: %s", err->text);
 	else if (rc > 0)
@@ -198,6 +199,7 @@ static void daemon_close(struct daemon *d)
 	if (d->record)
 		lifecycle_flush(d);
 	rotate_close(d);
+	suspend_close(d);
 	linkage_free(d->linkage);
 	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
 		log_error("priorities at stop: %s", err.text);

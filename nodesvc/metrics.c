@@ -64,19 +64,19 @@ static void step_labels(FILE *f, const char *name, const struct step *s)
 
 static void write_steps(FILE *f, const struct daemon *d)
 {
-	int count[STATUS_RELEASED + 1] = {0};
+	int count[STATUS_COUNT] = {0};
 
 	for (int i = 0; i < d->jobs.n; i++)
 		count[d->jobs.step[i]->status]++;
 	head(f, "coloc_steps", "gauge", "Job steps that are registered, by what becomes of them.");
-	for (int i = 0; i <= STATUS_RELEASED; i++)
+	for (int i = 0; i < STATUS_COUNT; i++)
 		fprintf(f, "coloc_steps{status=\"%s\"} %d\n", step_status_name((enum step_status)i),
 			count[i]);
 	head(f, "coloc_step_cores", "gauge", "Cores that a step has now.");
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
 
-		if (coreset_is_empty(&s->coreset))
+		if (coreset_is_empty(&s->coreset) || s->status == STATUS_SUSPENDED)
 			continue;
 		step_labels(f, "coloc_step_cores", s);
 		fprintf(f, "%d\n", topo_count_cores(d->topo, &s->coreset));

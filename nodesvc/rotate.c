@@ -58,8 +58,12 @@ static void on_guard_gone(int fd, uint32_t events, void *arg)
 int rotate_guard(struct daemon *d, struct errbuf *err)
 {
 	struct rotate *r = calloc(1, sizeof(*r));
-	int rc = r ? guard_start(&r->guard, &d->root, FREEZER_MAX, err)
-		   : err_set(err, -ENOMEM, "out of memory");
+	char mark[sizeof(d->conf.store) + 16];
+	int rc;
+
+	snprintf(mark, sizeof(mark), "%s/guard-thawed", d->conf.store);
+	rc = r ? guard_start(&r->guard, &d->root, mark, FREEZER_MAX, err)
+	       : err_set(err, -ENOMEM, "out of memory");
 
 	if (rc < 0) {
 		free(r);
@@ -75,15 +79,18 @@ static void on_watch(int fd, uint32_t events, void *arg);
 static int open_freezer(struct daemon *d, struct errbuf *err)
 {
 	struct rotate *r = d->rotate;
-	int rc = freezer_open(&r->freezer, &d->root, d->ledger, r->guard, err);
+	int rc = freezer_open(&r->freezer, &d->root, d->ledger, r->guard, err), mark;
 
 	if (rc < 0)
 		return rc;
-	rc = freezer_restore_all(r->freezer, err);
+	mark = guard_take_mark(r->guard);
+	rc = freezer_restore_all(r->freezer, mark == 1, err);
 	if (rc > 0)
 		log_info("thawed %d steps that a former colocd had in its rotation", rc);
 	else if (rc < 0)
 		log_error("thawing what a former colocd left: %s", err->text);
+	if (mark < 0)
+		return err_set(err, mark, "the guard's mark in the store: %s", strerror(-mark));
 	rc = freezer_watch(r->freezer, err);
 	if (rc == 0)
 		rc = loop_add_fd(d->loop, freezer_watch_fd(r->freezer), EPOLLIN, on_watch, d,
@@ -200,6 +207,7 @@ static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
 			news == FREEZER_SUSPENDED ? "suspended by Slurm, its turns are over"
 			: news == FREEZER_RESUMED ? "resumed by Slurm, takes its turns again"
 						  : "thawed by Slurm for a signal, left alone");
+		suspend_look_soon(d);
 	}
 }
 

@@ -154,6 +154,25 @@ static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids
 	app_release(&s->pages->app, s->pages->report, tid, n_tids);
 }
 
+void sample_pause(struct daemon *d, struct step *s)
+{
+	struct errbuf err;
+
+	track_pause(s);
+	s->pace.read_ns = s->pace.run_at_ns = 0;
+	s->has_sample = false;
+	s->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_NONE};
+	if (s->pages)
+		app_pause(&s->pages->app);
+	/* Each of them counts from its last look on. */
+	utilization_close(s->turn.util);
+	s->turn.util = NULL;
+	utilization_close(s->util);
+	s->util = NULL;
+	if (utilization_open(&s->util, &d->root, &err) < 0)
+		log_warning("step %s: utilisation: %s", s->id, err.text);
+}
+
 void sample_unsettle(struct step *s)
 {
 	s->pace.restless = UNSETTLED;
@@ -470,6 +489,8 @@ static bool go_on(struct daemon *d, int64_t now_ns, int64_t until_ns)
 		if (s->order < d->round.next || !s->located)
 			continue;
 		d->round.next = s->order + 1;
+		if (s->status == STATUS_SUSPENDED)
+			continue;
 		if (look_at(d, s, now_ns))
 			s->phase_changed = true;
 		if (ipc_now_ns() >= until_ns)

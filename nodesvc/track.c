@@ -102,7 +102,8 @@ const char *track_unit(const struct step *s)
 
 static bool counts_as_company(const struct step *s)
 {
-	return s->located && !s->gone && s->status != STATUS_ASIDE && s->status != STATUS_PENDING;
+	return s->located && !s->gone && s->status != STATUS_ASIDE && s->status != STATUS_PENDING &&
+	       s->status != STATUS_SUSPENDED;
 }
 
 bool track_is_alone(const struct daemon *d, const struct step *s)
@@ -435,6 +436,17 @@ void track_disturb(struct step *s)
 {
 	s->track.skip = SKIP_SAMPLES;
 	sample_unsettle(s);
+}
+
+void track_pause(struct step *s)
+{
+	struct track *t = &s->track;
+
+	t->has_last = false;
+	t->rate = NAN;
+	t->done = 0;
+	t->first_ns = 0;
+	t->busy.started = t->intensity.started = false;
 }
 
 void track_displace(struct step *s)

@@ -120,6 +120,8 @@ void track_displace(struct step *s);
 bool track_is_suspect(const struct step *s);
 /* It was moved, or will be for a while: the next samples say nothing of phases. */
 void track_disturb(struct step *s);
+/* It stands still from now on: nothing that is measured may reach beyond. */
+void track_pause(struct step *s);
 /* At its end: what is worth keeping of a run alone. */
 void track_close(struct daemon *d, struct step *s);
 

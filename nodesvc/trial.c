@@ -392,6 +392,8 @@ static void on_timer(void *daemon)
 {
 	struct daemon *d = daemon;
 
+	/* Who stands still since a moment ago ends the trial before it is measured. */
+	suspend_look(d, ipc_now_ns());
 	if (d->trial.kind == TRIAL_WINDOW)
 		step_window(d);
 	else if (d->trial.kind == TRIAL_EXPERIMENT)

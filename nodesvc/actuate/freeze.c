@@ -104,7 +104,7 @@ static int write_state(const struct freezer *f, const char *dir, uint64_t inode,
 	return rc < 0 ? err_set(err, rc, "%s: cannot write %s: %s", file, text, strerror(-rc)) : 0;
 }
 
-int freezer_restore_all(struct freezer *f, struct errbuf *err)
+int freezer_restore_all(struct freezer *f, bool thawed, struct errbuf *err)
 {
 	cleanup_free struct ledger_setting *row = NULL;
 	int n, done = 0, first_rc = 0;
@@ -115,7 +115,8 @@ int freezer_restore_all(struct freezer *f, struct errbuf *err)
 	for (int i = 0; i < n; i++) {
 		struct errbuf why = {""};
 
-		rc = write_state(f, row[i].path, row[i].inode, f->w->thaw, &why);
+		if (!thawed)
+			rc = write_state(f, row[i].path, row[i].inode, f->w->thaw, &why);
 		if (rc == 0 || rc == -ENOENT)
 			rc = ledger_setting_forget(f->ledger, row[i].path, LEDGER_WHAT, &why);
 		if (rc == 0)
@@ -127,6 +128,20 @@ int freezer_restore_all(struct freezer *f, struct errbuf *err)
 }
 
 /* ---- a step comes and goes ----------------------------------------------------------------- */
+
+static int find_group(struct freezer *f, pid_t pid, const struct step_cgroup *s,
+	struct step_cgroup *ret, struct errbuf *err)
+{
+	int rc = locate_pid(&f->at, pid, f->w->controller, f->w->parse, ret, err);
+
+	if (rc < 0)
+		return rc;
+	if (ret->step_id != s->step_id || (!ret->sluid[0] && ret->job_id != s->job_id) ||
+		strcmp(ret->sluid, s->sluid) != 0)
+		return err_set(err, -EPROTO, "process %d is in %.150s, another step", (int)pid,
+			ret->step_path);
+	return 0;
+}
 
 static int find_place(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 	struct freezer_hold *h, struct errbuf *err)
@@ -140,13 +155,9 @@ static int find_place(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 		return err_set(err, -EPERM,
 			"batch, extern and interactive steps are never frozen: Slurm waits for "
 			"them");
-	rc = locate_pid(&f->at, pid, f->w->controller, f->w->parse, &at, err);
+	rc = find_group(f, pid, s, &at, err);
 	if (rc < 0)
 		return rc;
-	if (at.step_id != s->step_id || (!at.sluid[0] && at.job_id != s->job_id) ||
-		strcmp(at.sluid, s->sluid) != 0)
-		return err_set(err, -EPROTO, "process %d is in %.150s, another step", (int)pid,
-			at.step_path);
 	snprintf(h->dir, sizeof(h->dir), "%s", at.step_path);
 	h->inode = at.step_inode;
 	snprintf(h->file, sizeof(h->file), "%s/%s", h->dir, f->w->file);
@@ -309,6 +320,34 @@ int freezer_thaw(struct freezer *f, struct freezer_hold *h, struct errbuf *err)
 	if (f->guard)
 		guard_disarm(f->guard, h->guard_slot);
 	return rc;
+}
+
+int freezer_find(struct freezer *f, pid_t pid, const struct step_cgroup *s, char *ret, size_t size,
+	struct errbuf *err)
+{
+	struct step_cgroup at;
+	int rc = find_group(f, pid, s, &at, err);
+
+	if (rc == 0)
+		snprintf(ret, size, "%s", at.step_path);
+	return rc;
+}
+
+int freezer_state(const struct freezer *f, const char *dir)
+{
+	char file[FILE_MAX], text[64];
+	ssize_t n;
+
+	snprintf(file, sizeof(file), "%s/%s", dir, f->w->file);
+	n = fsroot_read_once(f->at.root, file, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	/* v1 says so itself of a level above; v2 in a file of its own. */
+	if (f->w == &v1_words || text[0] != *f->w->thaw)
+		return strncmp(text, f->w->thaw, strlen(f->w->thaw)) != 0;
+	snprintf(file, sizeof(file), "%s/cgroup.events", dir);
+	n = fsroot_read_once(f->at.root, file, text, sizeof(text));
+	return n > 0 && strstr(text, "frozen 1");
 }
 
 bool freezer_is_frozen(const struct freezer_hold *h)

@@ -33,8 +33,9 @@ int freezer_open(struct freezer **ret, const struct fsroot *root, struct ledger 
 /* Thaws and drops whatever is held. NULL is fine. */
 void freezer_close(struct freezer *f);
 
-/* Thaws what a former daemon left frozen and empties the ledger of it; number of rows, or <0. */
-int freezer_restore_all(struct freezer *f, struct errbuf *err);
+/* Thaws what a former daemon left frozen and empties the ledger of it; number of rows, or <0.
+ * @thawed: its guard has done the former (guard_take_mark()), and what is frozen is Slurm's. */
+int freezer_restore_all(struct freezer *f, bool thawed, struct errbuf *err);
 
 /*
  * freezer_hold - takes a step in: place, ledger, guard, watch. @pid: one of its tasks. Nothing is
@@ -53,6 +54,14 @@ int freezer_drop(struct freezer *f, struct freezer_hold *h, struct errbuf *err);
  */
 int freezer_freeze(struct freezer *f, struct freezer_hold *h, int64_t until_ns, struct errbuf *err);
 int freezer_thaw(struct freezer *f, struct freezer_hold *h, struct errbuf *err);
+/*
+ * freezer_find - the group of a step of any kind, which need not take part: by one of its processes
+ * (-ENOENT it has ended, -EPROTO it is in another step). freezer_state: 1 the group is frozen, by
+ * whomever and at whatever level; 0 it is not; -ENOENT it is gone.
+ */
+int freezer_find(struct freezer *f, pid_t pid, const struct step_cgroup *s, char *ret, size_t size,
+	struct errbuf *err);
+int freezer_state(const struct freezer *f, const char *dir);
 bool freezer_is_frozen(const struct freezer_hold *h); /* by us */
 bool freezer_is_suspended(const struct freezer_hold *h);
 

@@ -43,6 +43,7 @@ struct guard_table {
 
 struct guard {
 	const struct fsroot *root;
+	char mark[320];            /* guard_start(); "" none */
 	struct guard_table *table; /* shared */
 	size_t table_bytes;
 	int max;
@@ -127,7 +128,22 @@ static bool wait_for(struct guard_table *t, int64_t *next_ns)
 	return !(rc > 0 && read(CHILD_WAKE, drop, sizeof(drop)) == 0);
 }
 
-static void watch(struct guard_table *t)
+/* For the next daemon: what its ledger names is thawed. Whoever takes no part needs none. */
+static void leave_mark(const struct guard_table *t, const char *mark)
+{
+	bool any = false;
+	int fd;
+
+	for (int i = 0; i < atomic_load(&t->top); i++)
+		any |= atomic_load(&t->slot[i].used) != SLOT_FREE;
+	if (!any || !*mark)
+		return;
+	fd = openat(CHILD_ROOT, mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void watch(struct guard_table *t, const char *mark)
 {
 	int64_t next = 0;
 	int n;
@@ -145,6 +161,8 @@ static void watch(struct guard_table *t)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
+	if (!next)
+		leave_mark(t, mark);
 	if (n)
 		dprintf(STDERR_FILENO, "colocd: guard: colocd is gone, %d steps thawed\n", n);
 }
@@ -173,7 +191,7 @@ __attribute__((noreturn)) static void child(struct guard *g, int wake_fd)
 	close_range(CHILD_ROOT + 1, ~0u, 0);
 	if (null < 0 || root < 0 || end < 0 || chdir("/") < 0)
 		_exit(1);
-	watch(g->table);
+	watch(g->table, g->mark);
 	_exit(0);
 }
 
@@ -215,7 +233,8 @@ int guard_restart(struct guard *g, struct errbuf *err)
 	return 0;
 }
 
-int guard_start(struct guard **ret, const struct fsroot *root, int max, struct errbuf *err)
+int guard_start(struct guard **ret, const struct fsroot *root, const char *mark, int max,
+	struct errbuf *err)
 {
 	struct guard *g = calloc(1, sizeof(*g));
 	int rc;
@@ -223,6 +242,9 @@ int guard_start(struct guard **ret, const struct fsroot *root, int max, struct e
 	if (!g)
 		return err_set(err, -ENOMEM, "guard: out of memory");
 	g->root = root;
+	mark += strspn(mark, "/");
+	if (strlen(mark) < sizeof(g->mark))
+		strcpy(g->mark, mark);
 	g->max = max;
 	g->pid_fd = g->wake_fd = -1;
 	g->table_bytes = sizeof(*g->table) + (size_t)max * sizeof(g->table->slot[0]);
@@ -253,6 +275,13 @@ void guard_stop(struct guard *g)
 		close(g->pid_fd);
 	munmap(g->table, g->table_bytes);
 	free(g);
+}
+
+int guard_take_mark(const struct guard *g)
+{
+	if (!*g->mark || unlinkat(g->root->fd, g->mark, 0) == 0)
+		return *g->mark != '\0';
+	return errno == ENOENT ? 0 : -errno;
 }
 
 pid_t guard_pid(const struct guard *g)

@@ -19,8 +19,18 @@
 
 struct guard;
 
-/* @max: files at once. @root outlives it. */
-int guard_start(struct guard **ret, const struct fsroot *root, int max, struct errbuf *err);
+/*
+ * @max: files at once. @root outlives it. @mark: a file below it that the guard makes when the
+ * daemon has gone and all that was frozen is thawed; "" none.
+ */
+int guard_start(struct guard **ret, const struct fsroot *root, const char *mark, int max,
+	struct errbuf *err);
+/*
+ * guard_take_mark - 1: a guard of before thawed what its daemon left, so that whatever is frozen
+ * now is so by another hand; 0: none says so. Takes the mark away, without which this daemon's own
+ * end would be misread: <0 it could not.
+ */
+int guard_take_mark(const struct guard *g);
 /* Forks it anew after it died; what was armed stays armed. */
 int guard_restart(struct guard *g, struct errbuf *err);
 /* Ends it; it thaws first whatever is still armed. NULL is fine. */

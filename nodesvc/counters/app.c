@@ -39,7 +39,7 @@ static void take_report(
 	done = progress - s->progress;
 	if (s->updated_ns == 0)
 		a->n_reporting++;
-	else if (t_ns > s->updated_ns && done >= 0) {
+	else if (t_ns > s->updated_ns && done >= 0 && !s->paused) {
 		s->gap_ns = t_ns - s->updated_ns;
 		s->rate = done / ((double)s->gap_ns / 1e9);
 		if (!isfinite(s->rate))
@@ -48,6 +48,7 @@ static void take_report(
 	if (done > 0 && isfinite(a->total + done))
 		a->total += done;
 	a->reports += updates - s->updates;
+	s->paused = false;
 	s->updates = updates;
 	s->progress = progress;
 	s->updated_ns = t_ns;
@@ -95,6 +96,14 @@ void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struc
 	}
 	*ret = isfinite(sum) ? (struct signal){sum, PROVENANCE_APP}
 			     : (struct signal){NAN, PROVENANCE_NONE};
+}
+
+void app_pause(struct app *a)
+{
+	for (int i = 0; i < COLOC_SLOTS; i++) {
+		a->slot[i].paused = a->slot[i].updated_ns;
+		a->slot[i].rate = NAN;
+	}
 }
 
 void app_counter(const struct coloc_report *r, int i, char name[COLOC_NAME_LEN + 1], double *ret)

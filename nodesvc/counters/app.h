@@ -25,6 +25,7 @@ struct app_slot {
 	int64_t gap_ns; /* between the last two reports seen */
 	double rate;    /* units/s over that gap; NAN not yet */
 	int absent;     /* looks at which its process was not in the step */
+	bool paused;    /* since its last report it could not go on all the time */
 };
 
 struct app {
@@ -44,6 +45,9 @@ struct app {
  * gap (and 1 s) makes no progress: 0.
  */
 void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struct signal *ret);
+
+/* Its processes were stopped: what lies between two reports before and after is no rate. */
+void app_pause(struct app *a);
 
 /* Own counter @i (0, 1) of the first process that has one: its name, *ret its value, the sum over
  * processes with that name; "" none. */

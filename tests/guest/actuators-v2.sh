@@ -52,6 +52,7 @@ if has_part gang; then
   phase "Slurm's suspend"
   scontrol suspend "$one"
   ok "a suspend is seen" wait_for 10 suspended "$one"
+  ok "... Slurm freezes it" wait_for 10 is_frozen "$one"
   thawed=0
   for _ in $(seq 12); do
     ! is_thawed "$one" || thawed=$((thawed + 1))

@@ -64,7 +64,7 @@ ok "the others go on" rotates "$two"
 # --- Slurm's suspend ----------------------------------------------------------------------------
 scontrol suspend "$one"
 ok "a suspend is seen" wait_for 10 suspended "$one"
-is_thawed "$one" && diag "thawed though suspended"
+ok "... Slurm freezes it" wait_for 10 is_frozen "$one"
 thawed=0
 for _ in $(seq 100); do
   ! is_thawed "$one" || thawed=$((thawed + 1))

@@ -17,6 +17,7 @@ live_scripts = \
 	tests/live/budget.sh \
 	tests/live/churn.sh \
 	tests/live/gang.sh \
+	tests/live/suspend.sh \
 	tests/live/coupled.sh \
 	tests/live/idlepoll.sh \
 	tests/live/allow.sh \

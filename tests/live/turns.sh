@@ -90,5 +90,5 @@ cpu_ms() {
 }
 rows() { ctl --json status | tr -d ' \n' | sed 's/.*"ledger_rows":\([0-9]*\).*/\1/'; }
 rows_are() { [ "$(rows)" = "$1" ]; }
-suspended() { squeue -h -j "$1" -o %t | grep -q S && log | grep -q "step $1.0: suspended by Slurm"; }
+suspended() { squeue -h -j "$1" -o %t | grep -q S && log | grep -q "step $1.0: suspended"; }
 guard_of() { pgrep -P "$1" -x colocd-guard; }

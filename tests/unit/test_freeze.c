@@ -96,7 +96,7 @@ static void make(bool want_v2)
 		     "3:freezer:/slurm_n1/uid_0/job_7/step_0\n");
 	fstree_put(&tree, file(), v2 ? "0\n" : "THAWED\n");
 	ck_assert_int_eq(ledger_open(&ledger, ":memory:", "boot", &err), 0);
-	ck_assert_int_eq(guard_start(&guard, &tree.root, 8, &err), 0);
+	ck_assert_int_eq(guard_start(&guard, &tree.root, "", 8, &err), 0);
 	ck_assert_msg(freezer_open(&freezer, &tree.root, ledger, guard, &err) == 0, "%s", err.text);
 }
 
@@ -173,7 +173,7 @@ START_TEST(former_daemons_freeze_is_thawed)
 	take();
 	freeze();
 	ck_assert_int_eq(freezer_open(&freezer, &tree.root, ledger, NULL, &err), 0);
-	ck_assert_int_eq(freezer_restore_all(freezer, &err), 1);
+	ck_assert_int_eq(freezer_restore_all(freezer, false, &err), 1);
 	ck_assert(!is_frozen());
 	ck_assert_int_eq(n_rows(), 0);
 	freezer_close(former);
@@ -190,7 +190,7 @@ START_TEST(ended_steps_row_goes_without_a_write)
 	ck_assert_int_eq(system(command), 0);
 	/* Another step of the same name is not ours to thaw. */
 	fstree_put(&tree, file(), v2 ? "1\n" : "FROZEN\n");
-	ck_assert_int_eq(freezer_restore_all(freezer, &err), 1);
+	ck_assert_int_eq(freezer_restore_all(freezer, false, &err), 1);
 	ck_assert(is_frozen());
 	ck_assert_int_eq(n_rows(), 0);
 	ck_assert_int_eq(freezer_thaw(freezer, hold, &err), -ENOENT);
@@ -260,7 +260,7 @@ START_TEST(guard_thaws_when_the_daemon_is_killed)
 		struct guard *g = NULL;
 		struct freezer *f = NULL;
 
-		if (guard_start(&g, &tree.root, 8, &err) < 0 ||
+		if (guard_start(&g, &tree.root, "", 8, &err) < 0 ||
 			freezer_open(&f, &tree.root, ledger, g, &err) < 0 ||
 			freezer_hold(f, 70, &step, &hold, &err) < 0 ||
 			freezer_freeze(f, hold, FOREVER, &err) < 0)
@@ -276,6 +276,32 @@ START_TEST(guard_thaws_when_the_daemon_is_killed)
 	ck_assert(thaws());
 	close(ready[0]);
 	close(ready[1]);
+}
+END_TEST
+
+/* Slurm may suspend a step after the daemon's end: the next one must know that this is not ours. */
+START_TEST(guard_tells_the_next_daemon_what_it_has_thawed)
+{
+	struct guard *g = NULL;
+
+	ck_assert_int_eq(guard_start(&g, &tree.root, "/store/mark", 8, &err), 0);
+	fstree_put(&tree, "store/other", "");
+	ck_assert_int_eq(guard_take_mark(g), 0);
+	guard_stop(g); /* nobody took part */
+	ck_assert(!fsroot_exists(&tree.root, "store/mark"));
+	ck_assert_int_eq(guard_start(&g, &tree.root, "/store/mark", 8, &err), 0);
+	ck_assert_int_ge(guard_add(g, file(), thawed_text()), 0);
+	guard_stop(g);
+	ck_assert(fsroot_exists(&tree.root, "store/mark"));
+	ck_assert_int_eq(guard_start(&g, &tree.root, "/store/mark", 8, &err), 0);
+	ck_assert_int_eq(guard_take_mark(g), 1);
+	ck_assert_int_eq(guard_take_mark(g), 0);
+	take();
+	freeze();
+	ck_assert_int_eq(freezer_restore_all(freezer, true, &err), 1);
+	ck_assert(is_frozen());
+	ck_assert_int_eq(n_rows(), 0);
+	guard_stop(g);
 }
 END_TEST
 
@@ -380,7 +406,7 @@ START_TEST(freeze_without_room_for_it_stays_in_the_ledger)
 	ck_assert_int_eq(freezer_hold(freezer, 70, &step, &hold, &err), -ENOSPC);
 	ck_assert(is_frozen());
 	ck_assert_int_eq(n_rows(), 1);
-	ck_assert_int_eq(freezer_restore_all(freezer, &err), 1);
+	ck_assert_int_eq(freezer_restore_all(freezer, false, &err), 1);
 	ck_assert(!is_frozen());
 }
 END_TEST
@@ -516,6 +542,7 @@ int main(void)
 		tcase_add_test(tc, guard_thaws_past_the_limit);
 		tcase_add_test(tc, guard_lets_a_freeze_within_its_limit_be);
 		tcase_add_test(tc, guard_thaws_when_the_daemon_is_killed);
+		tcase_add_test(tc, guard_tells_the_next_daemon_what_it_has_thawed);
 		tcase_add_test(tc, restarted_guard_knows_what_is_armed);
 		tcase_add_test(tc, killed_guard_ends_nobody_who_freezes);
 		tcase_add_test(tc, guard_hears_of_an_earlier_limit);

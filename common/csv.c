@@ -5,17 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Spreadsheets run what begins so; a negative number is none. */
+static bool is_formula(const char *text)
+{
+	char *end;
+
+	if (!*text || !strchr("=+-@\t\r", *text))
+		return false;
+	strtod(text, &end);
+	return end == text || *end || text[strspn(text, "0123456789+-.eE")];
+}
+
 void csv_text(FILE *f, bool first, const char *text)
 {
 	if (!first)
 		fputc(',', f);
 	if (!text)
 		return;
-	if (!strpbrk(text, ",\"\r\n")) {
+	if (is_formula(text)) {
+		fputs("\"'", f);
+	} else if (!strpbrk(text, ",\"\r\n")) {
 		fputs(text, f);
 		return;
+	} else {
+		fputc('"', f);
 	}
-	fputc('"', f);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', f);

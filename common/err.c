@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 #undef err_set /* the analyzer's: see err.h */
 #undef err_wrap
 
@@ -18,6 +20,7 @@ int err_set(struct errbuf *err, int rc, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
+		text_clean(err->text);
 		errno = saved;
 	}
 	return rc;
@@ -37,6 +40,7 @@ int err_wrap(struct errbuf *err, int rc, const char *fmt, ...)
 		va_end(ap);
 		len = strlen(err->text);
 		snprintf(err->text + len, sizeof(err->text) - len, ": %s", old);
+		text_clean(err->text);
 		errno = saved;
 	}
 	return rc;

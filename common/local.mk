@@ -11,7 +11,8 @@ libcommon_la_SOURCES = \
 	common/fsroot.c common/fsroot.h \
 	common/infile.c common/infile.h \
 	common/ipc.c common/ipc.h \
-	common/msg.c common/msg.h
+	common/msg.c common/msg.h \
+	common/text.c common/text.h
 # End of libcommon_la_SOURCES
 noinst_LTLIBRARIES += libtopo.la
 libtopo_la_SOURCES = common/topo.c common/topo.h

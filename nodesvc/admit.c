@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "common/msg.h"
+#include "common/text.h"
 #include "nodesvc/daemon.h"
 
+/* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
 {
-	const char *v = msg_get(m, key);
-
-	snprintf(ret, size, "%s", v ? v : "");
+	text_copy(ret, size, msg_get(m, key));
 }
 
 static int optional_int(const struct msg *m, const char *key, int64_t min, int64_t max, int *ret,
@@ -39,7 +39,7 @@ static int split_policy(
 
 	if (strlen(text) >= sizeof(copy) || strlen(text) >= size)
 		return err_set(err, -EINVAL, "policy '%.40s...' is too long", text);
-	memcpy(copy, text, strlen(text) + 1);
+	text_copy(copy, sizeof(copy), text);
 	*ret_spec = '\0';
 	for (char *p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
 		if (strncmp(p, "dry_run=", 8) == 0) {
@@ -67,7 +67,7 @@ static void user_name(uint32_t uid, char *ret, size_t size)
 
 	if (!cache[at].known || cache[at].uid != uid) {
 		if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-			snprintf(cache[at].name, sizeof(cache[at].name), "%s", found->pw_name);
+			text_copy(cache[at].name, sizeof(cache[at].name), found->pw_name);
 		else
 			snprintf(cache[at].name, sizeof(cache[at].name), "%u", uid);
 		cache[at].uid = uid;
@@ -103,9 +103,9 @@ int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 	copy_field(m, "account", s->account, sizeof(s->account));
 	copy_field(m, "partition", s->partition, sizeof(s->partition));
 	copy_field(m, "jobname", s->job_name, sizeof(s->job_name));
-	snprintf(s->program, sizeof(s->program), "%s", slash ? slash + 1 : name ? name : "");
+	text_copy(s->program, sizeof(s->program), slash ? slash + 1 : name);
 	text = msg_get(m, "tag");
-	snprintf(s->type, sizeof(s->type), "%s", text && *text ? text : s->program);
+	text_copy(s->type, sizeof(s->type), text && *text ? text : s->program);
 	text = msg_get(m, "priority");
 	s->has_priority = text && *text;
 	s->priority_high = text && strcmp(text, "high") == 0;

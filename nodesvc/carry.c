@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 #define CARRY_VERSION 1
 
 /* _OR_NONE: older daemons had none. */
@@ -149,7 +151,7 @@ static int load_field(
 		if (strlen(text) >= f->size)
 			return bad(f->key, text, err);
 		if (s)
-			memcpy(at, text, strlen(text) + 1);
+			text_copy(at, f->size, text);
 		return 0;
 	}
 	if (f->kind == DOUBLE) {

@@ -13,6 +13,7 @@
 
 #include "common/ipc.h"
 #include "common/msg.h"
+#include "common/text.h"
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/conf_keys.h"
@@ -543,6 +544,8 @@ int ctl_run(
 		if (r.ret)
 			*ret_json = strdup(
 				json_object_to_json_string_ext(r.ret, JSON_C_TO_STRING_PLAIN));
+		if (*ret_json)
+			text_clean(*ret_json); /* what is in the store may be older than that */
 		json_object_put(r.ret);
 		return rc;
 	}

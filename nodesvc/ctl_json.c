@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/ipc.h"
+#include "common/text.h"
 #include "config.h"
 #include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/quarantine.h"
@@ -15,7 +17,10 @@
 
 struct json_object *ctl_json_text(const char *text)
 {
-	return text && *text ? json_object_new_string(text) : NULL;
+	cleanup_free char *copy = text && *text ? strdup(text) : NULL;
+
+	/* Of an older store, or cut in the middle of a character. */
+	return copy ? json_object_new_string(text_clean(copy)) : NULL;
 }
 
 struct json_object *ctl_json_coreset(const struct coreset *s)
@@ -132,7 +137,7 @@ struct json_object *ctl_json_quarantine(struct daemon *d)
 		quarantine_judge(d, set, &judged);
 		ADD(one, "id", json_object_new_string(id));
 		ADD(one, "policy", json_object_new_string(set->policy));
-		ADD(one, "programs", json_object_new_string(set->members));
+		ADD(one, "programs", ctl_json_text(set->members));
 		ADD(one, "node_type", ctl_json_text(set->node_type));
 		add_judgement(one, set, &judged);
 		ADD(one, "quarantined", json_object_new_boolean(quarantine_is_active(set)));

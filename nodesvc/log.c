@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/text.h"
+
 static enum log_level log_level = LOG_LEVEL_INFO;
 static bool log_journal;
 
@@ -49,6 +51,8 @@ void log_at(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	/* One line, whatever it quotes: a second one could claim any priority and time. */
+	text_clean(text);
 	if (log_journal) {
 		fprintf(stderr, "<%d>%s\n", levels[level].syslog_priority, text);
 	} else {

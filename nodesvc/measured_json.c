@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 #define SCHEMA 1
 
 struct json_object *measured_to_json(const struct measurement *m)
@@ -47,9 +49,8 @@ static bool get_text(char *ret, size_t size, struct json_object *v)
 	if (!json_object_is_type(v, json_type_string) || strlen(text) >= size ||
 		strlen(text) != (size_t)json_object_get_string_len(v))
 		return false;
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			return false;
+	if (!text_is_clean(text))
+		return false;
 	strcpy(ret, text);
 	return true;
 }

@@ -21,7 +21,8 @@ spank_spank_coloc_la_SOURCES = \
 	common/cleanup.h \
 	common/err.c common/err.h \
 	common/ipc.c common/ipc.h \
-	common/msg.c common/msg.h
+	common/msg.c common/msg.h \
+	common/text.c common/text.h
 # End of spank_spank_coloc_la_SOURCES
 EXTRA_spank_spank_coloc_la_DEPENDENCIES = $(srcdir)/spank/plugin.map
 spank_spank_coloc_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/text.h"
+
 #define SCHEMA 1
 
 static const struct {
@@ -78,12 +80,10 @@ static int get_text(char *ret, size_t size, const char *field, struct json_objec
 	if (!json_object_is_type(v, json_type_string))
 		return refuse(err, field, v, "a text");
 	text = json_object_get_string(v);
-	/* A NUL inside, or control characters that would garble a table. */
 	if (strlen(text) != (size_t)json_object_get_string_len(v))
 		return refuse(err, field, v, "a text without NUL");
-	for (const char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			return refuse(err, field, v, "a text without control characters");
+	if (!text_is_clean(text))
+		return refuse(err, field, v, "a text of visible characters (UTF-8)");
 	if (strlen(text) >= size)
 		return err_set(err, -EINVAL, "profile: %s: '%.60s...' is longer than %zu", field,
 			text, size - 1);

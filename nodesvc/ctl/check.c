@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "nodesvc/ctl/capture.h"
 #include "nodesvc/ctl/show.h"
 
@@ -31,6 +32,7 @@ void check_add(struct check_list *l, enum check_level level, const char *name, c
 	va_start(ap, fmt);
 	vsnprintf(f.text, sizeof(f.text), fmt, ap);
 	va_end(ap);
+	text_clean(f.text); /* quotes files, and what other programs said */
 	snprintf(f.cure, sizeof(f.cure), "%s", cure);
 	if (l->out)
 		print(&f, l->out);

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
+#include "common/text.h"
 
 /* An answer longer than this is no answer for people. */
 #define TEXT_MAX ((size_t)256 << 20)
@@ -116,7 +117,7 @@ int ctl_call_text(const char *socket_path, int timeout_ms, const struct ctl_requ
 	while (fd >= 0 && rc >= 0) {
 		rc = ctl_read(fd, socket_path, timeout_ms, &t, err);
 		if (rc == 0) {
-			*ret = t.buf;
+			*ret = text_clean(t.buf);
 			return 0;
 		}
 	}

@@ -87,7 +87,7 @@ tests_unit_test_canvas_LDADD = libctl.la libcommon.la $(JSON_LIBS) $(CHECK_LIBS)
 TESTS += tests/unit/test_canvas
 
 check_PROGRAMS += tests/unit/test_colocctl
-tests_unit_test_colocctl_SOURCES = tests/unit/test_colocctl.c tests/unit/cli.h tests/unit/tmpdir.h
+tests_unit_test_colocctl_SOURCES = tests/unit/test_colocctl.c tests/unit/cli.h tests/unit/hostile.h tests/unit/tmpdir.h
 tests_unit_test_colocctl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_colocctl_LDADD = libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_colocctl

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 
 #define DAY_S 86400
 
@@ -25,7 +26,17 @@ const char *show_text(struct json_object *o, const char *key)
 {
 	struct json_object *value = show_get(o, key);
 
-	return value ? json_object_get_string(value) : "";
+	const char *text = value ? json_object_get_string(value) : "";
+	char *copy;
+
+	/* Names are the users', and the service may be an older one, which sent them as they came.
+	 */
+	if (text_is_clean(text) || !json_object_is_type(value, json_type_string))
+		return text;
+	copy = strdup(text);
+	json_object_set_string(value, copy ? text_clean(copy) : "");
+	free(copy);
+	return json_object_get_string(value);
 }
 
 int64_t show_int(struct json_object *o, const char *key, int64_t blank)
@@ -134,13 +145,8 @@ void show_table_row(struct show_table *t, const char *const *cells)
 	for (int i = 0; line && i < t->n_columns; i++) {
 		cleanup_free char *text = strdup(cells[i] ? cells[i] : "");
 
-		/* Job names are the users'. */
-		for (char *p = text; p && *p; p++) {
-			if (iscntrl((unsigned char)*p))
-				*p = '?';
-		}
 		if (text)
-			scols_line_set_data(line, (size_t)i, text);
+			scols_line_set_data(line, (size_t)i, text_clean(text));
 	}
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "nodesvc/record/record_internal.h"
 #include "nodesvc/record/step_id.h"
 
@@ -42,46 +43,12 @@ static void put_json(struct json_object **o)
 }
 #define cleanup_json __attribute__((cleanup(put_json)))
 
-/* Length of the UTF-8 sequence at @p, 0 when it is none. */
-static int utf8_len(const unsigned char *p)
-{
-	int n = p[0] < 0x80   ? 1
-		: p[0] < 0xc2 ? 0
-		: p[0] < 0xe0 ? 2
-		: p[0] < 0xf0 ? 3
-		: p[0] < 0xf5 ? 4
-			      : 0;
-
-	for (int i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return n;
-}
-
-/* Job names are the users' bytes; JSON must be UTF-8. */
+/* An older Coloc stored the users' bytes as they came. */
 static struct json_object *text_or_null(const char *text)
 {
-	cleanup_free char *clean = NULL;
-	size_t out = 0;
+	cleanup_free char *copy = text ? strdup(text) : NULL;
 
-	if (!text)
-		return NULL;
-	clean = malloc(strlen(text) + 1);
-	if (!clean)
-		return NULL;
-	for (const unsigned char *p = (const unsigned char *)text; *p;) {
-		int n = utf8_len(p);
-
-		if (n == 0) {
-			clean[out++] = '?';
-			p++;
-		}
-		while (n-- > 0)
-			clean[out++] = (char)*p++;
-	}
-	clean[out] = '\0';
-	return json_object_new_string(clean);
+	return copy ? json_object_new_string(text_clean(copy)) : NULL;
 }
 
 static struct json_object *int_or_null(int64_t value, int64_t blank)
@@ -104,11 +71,13 @@ static struct json_object *time_or_null(int64_t t_ns)
 /* "a;b" -> ["a","b"]; NULL -> null. */
 static struct json_object *list_or_null(const char *text, char separator)
 {
+	cleanup_free char *copy = text ? strdup(text) : NULL;
 	struct json_object *list;
 
-	if (!text)
+	if (!copy)
 		return NULL;
 	list = json_object_new_array();
+	text = text_clean(copy);
 	while (list) {
 		const char *end = strchrnul(text, separator);
 
@@ -294,10 +263,14 @@ static struct json_object *row_json(const struct step_row *row, int64_t now_ns)
 /* @list NULL: all; else exactly one of them, as sacct compares. */
 static bool is_listed(struct json_object *list, const char *text)
 {
+	cleanup_free char *shown = list && text ? strdup(text) : NULL;
+
+	if (shown)
+		text_clean(shown);
 	if (!list)
 		return true;
-	for (size_t i = 0; text && i < json_object_array_length(list); i++) {
-		if (strcmp(json_object_get_string(json_object_array_get_idx(list, i)), text) == 0)
+	for (size_t i = 0; shown && i < json_object_array_length(list); i++) {
+		if (strcmp(json_object_get_string(json_object_array_get_idx(list, i)), shown) == 0)
 			return true;
 	}
 	return false;
@@ -441,8 +414,15 @@ static int read_texts(
 	int n = check_list(o, key, err);
 
 	for (int i = 0; i < n; i++) {
-		if (!json_object_is_type(json_object_array_get_idx(o, (size_t)i), json_type_string))
+		struct json_object *item = json_object_array_get_idx(o, (size_t)i);
+		cleanup_free char *copy = NULL;
+
+		if (!json_object_is_type(item, json_type_string))
 			return err_set(err, -EINVAL, "filter: '%s' must hold text", key);
+		/* Names are compared as they are shown. */
+		copy = strdup(json_object_get_string(item));
+		if (!copy || !json_object_set_string(item, text_clean(copy)))
+			return err_set(err, -ENOMEM, "filter: out of memory");
 	}
 	*ret = o;
 	return n < 0 ? n : 0;

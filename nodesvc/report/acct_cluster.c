@@ -3,22 +3,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "nodesvc/record/summary.h"
 #include "nodesvc/report/acct_row.h"
 
 #define ARGS_MAX 32
-/* Between fields: a job name may hold anything that can be typed. */
-#define SEPARATOR "\x1f"
+/* Between fields. A job name may hold it, too, and line feeds: real ones are told by a number
+ * that nobody knows before, unless it is a sacct that goes by the first character. */
+#define SEPARATOR     '\x1f'
+#define SEPARATOR_MAX 24
 #define FIELDS                                                                                     \
 	"JobID,JobIDRaw,JobName,User,UID,Account,Partition,State,ExitCode,Start,End,AdminComment"
 enum { ID, RAW, NAME, USER, UID, ACCOUNT, PARTITION, STATE, EXIT, START, END, COMMENT, N_FIELDS };
@@ -80,10 +85,11 @@ static int add_time(struct args *a, struct json_object *filter, const char *key,
 	return add_arg(a, text);
 }
 
-static int make_args(struct args *a, struct json_object *filter, bool all_users, struct errbuf *err)
+static int make_args(struct args *a, struct json_object *filter, bool all_users,
+	const char *separator, struct errbuf *err)
 {
-	static const char *const FIRST[] = {
-		"sacct", "-X", "-n", "-P", "--delimiter=" SEPARATOR, "--format=" FIELDS};
+	static const char *const FIRST[] = {"sacct", "-X", "-n", "-P", "--format=" FIELDS};
+	char delimiter[SEPARATOR_MAX + 16];
 	struct json_object *jobs = json_object_object_get(filter, "jobs");
 	int rc = 0;
 
@@ -98,6 +104,9 @@ static int make_args(struct args *a, struct json_object *filter, bool all_users,
 	}
 	for (size_t i = 0; rc == 0 && i < sizeof(FIRST) / sizeof(FIRST[0]); i++)
 		rc = add_arg(a, FIRST[i]);
+	snprintf(delimiter, sizeof(delimiter), "--delimiter=%s", separator);
+	if (rc == 0)
+		rc = add_arg(a, delimiter);
 	if (rc == 0 && all_users && !json_object_object_get(filter, "uids"))
 		rc = add_arg(a, "--allusers");
 	if (rc == 0 && json_object_object_get(filter, "duplicates"))
@@ -157,6 +166,8 @@ static int start(struct args *a, FILE **ret, pid_t *ret_pid, struct errbuf *err)
 }
 
 struct job {
+	char separator[SEPARATOR_MAX]; /* that sacct was told; its first character is one as well */
+	char *pending;                 /* a record that goes on in the next line */
 	char **field;
 	struct json_object *filter;
 	struct json_object *row; /* of the part that is read */
@@ -172,12 +183,16 @@ static void add_text(struct json_object *o, const char *key, const char *text)
 
 static void add_number(struct json_object *o, const char *key, const char *text)
 {
-	char *end;
+	char *end, written[40];
 	double value = strtod(text, &end);
 
-	if (*text && !*end && isfinite(value) &&
-		(!strstr(key, "unix_s") || acct_row_is_seconds(value)))
-		json_object_object_add(o, key, json_object_new_double_s(value, text));
+	/* Whoever may write AdminComment may write "0x1p3" and "nan", which are no numbers of JSON.
+	 */
+	if (!*text || *end || text[strspn(text, "0123456789+-.eE")] || !isfinite(value) ||
+		(strstr(key, "unix_s") && !acct_row_is_seconds(value)))
+		return;
+	snprintf(written, sizeof(written), "%.15g", value);
+	json_object_object_add(o, key, json_object_new_double_s(value, written));
 }
 
 static bool node_is_wanted(const struct job *j)
@@ -296,25 +311,69 @@ static int add_value(int part, const char *key, const char *value, void *arg)
 	return 0;
 }
 
-/* A line of sacct's; lines of another tool's comment that go on are not ours. */
-static int read_line(char *line, struct job *j)
+/* Cuts @line into fields; how many there are. */
+static int split(char *line, const char *separator, char *field[N_FIELDS])
 {
-	char *field[N_FIELDS];
-	int n = 0, rc;
+	int n = 0;
 
-	line[strcspn(line, "\n")] = '\0';
-	for (char *p = line; n < N_FIELDS; n++) {
-		field[n] = strsep(&p, SEPARATOR);
-		if (!p) {
-			n++;
-			break;
+	for (char *p = line; p && n < N_FIELDS; n++) {
+		field[n] = p;
+		p = n < N_FIELDS - 1 ? strstr(p, separator) : NULL;
+		if (p) {
+			*p = '\0';
+			p += strlen(separator);
 		}
 	}
-	if (n < N_FIELDS)
+	return n;
+}
+
+static int read_record(char *line, struct job *j)
+{
+	char *field[N_FIELDS];
+	int rc;
+
+	if (split(line, j->separator, field) < N_FIELDS)
 		return 0;
+	for (int i = 0; i < N_FIELDS; i++)
+		text_clean(field[i]);
 	j->field = field;
 	rc = summary_parse(field[COMMENT], add_value, j);
 	return rc ? rc : emit_part(j);
+}
+
+static int count(const char *text, const char *word)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		n++;
+	return n;
+}
+
+/*
+ * A line of sacct's. A name may go on in the next one; so may another tool's comment, at the end of
+ * a record, and that is not ours.
+ */
+static int read_line(char *line, struct job *j)
+{
+	cleanup_free char *joined = NULL;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (j->separator[1] && !j->pending && !strstr(line, j->separator) &&
+		strchr(line, SEPARATOR))
+		j->separator[1] = '\0';
+	if (!j->pending && !strstr(line, j->separator))
+		return 0;
+	if (asprintf(&joined, "%s%s%s", j->pending ? j->pending : "", j->pending ? "\n" : "",
+		    line) < 0)
+		return -ENOMEM;
+	free(j->pending);
+	j->pending = NULL;
+	if (count(joined, j->separator) >= N_FIELDS - 1)
+		return read_record(joined, j);
+	/* By the character alone nobody can tell which line the record is in. */
+	j->pending = j->separator[1] ? take_ptr(joined) : NULL;
+	return 0;
 }
 
 int acct_source_cluster(const char *filter, bool all_users,
@@ -324,10 +383,16 @@ int acct_source_cluster(const char *filter, bool all_users,
 	struct job j = {.filter = root, .emit = row, .arg = arg};
 	cleanup_free char *line = NULL;
 	struct args args = {.n = 0};
+	uint64_t nonce = 0;
 	FILE *f = NULL;
 	size_t size = 0;
 	pid_t pid = -1;
-	int status = 0, rc = make_args(&args, root, all_users, err);
+	int status = 0, rc;
+
+	if (getrandom(&nonce, sizeof(nonce), 0) < 0)
+		nonce = (uint64_t)getpid() * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)time(NULL);
+	snprintf(j.separator, sizeof(j.separator), "%c%016" PRIx64, SEPARATOR, nonce);
+	rc = make_args(&args, root, all_users, j.separator, err);
 
 	if (rc == 0)
 		rc = start(&args, &f, &pid, err);
@@ -337,6 +402,7 @@ int acct_source_cluster(const char *filter, bool all_users,
 		fclose(f);
 	if (pid > 0)
 		waitpid(pid, &status, 0);
+	free(j.pending);
 	json_object_put(j.row);
 	json_object_put(root);
 	args_done(&args);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/csv.h"
+#include "common/text.h"
 
 /* Those of acct_query.h in its order; names end in their unit. New ones come last. */
 static const char *const columns[] = {"id", "job_id", "step_id", "array_job_id", "array_task_id",
@@ -18,8 +20,15 @@ static const char *const columns[] = {"id", "job_id", "step_id", "array_job_id",
 	"gain_placement", "gain_placement_lo", "gain_placement_hi", "gain_launch", "gain_launch_lo",
 	"gain_launch_hi", "solo_speed", "shared_speed", "gain_basis", "speed_unit", "speed_basis",
 	"phases", "moves", "windows", "launch", "launches", "unmeasured_s",
-	"unmeasured_from_unix_s", "unmeasured_to_unix_s"};
+	"unmeasured_from_unix_s", "unmeasured_to_unix_s", "guard"};
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void put_text(FILE *f, bool first, const char *text)
+{
+	cleanup_free char *copy = text ? strdup(text) : NULL;
+
+	csv_text(f, first, copy ? text_clean(copy) : NULL);
+}
 
 /* A list in one field, parts separated by ';': a coreset holds commas. */
 static void put_list(FILE *f, bool first, struct json_object *list)
@@ -35,7 +44,7 @@ static void put_list(FILE *f, bool first, struct json_object *list)
 	}
 	if (part)
 		fclose(part);
-	csv_text(f, first, text);
+	put_text(f, first, text);
 	free(text);
 }
 
@@ -55,7 +64,7 @@ void acct_csv_row(FILE *f, struct json_object *row)
 		if (json_object_is_type(value, json_type_array))
 			put_list(f, i == 0, value);
 		else
-			csv_text(f, i == 0, value ? json_object_get_string(value) : NULL);
+			put_text(f, i == 0, value ? json_object_get_string(value) : NULL);
 	}
 	csv_end(f);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <wchar.h>
 
+#include "common/text.h"
 #include "nodesvc/report/acct_time.h"
 
 #define WIDTH_MAX 4096
@@ -297,12 +298,7 @@ char *acct_cell(const struct acct_column *c, struct json_object *row, char *buf,
 	c->field->cell(row, c->field->key, buf, size);
 	if (c->field->unit)
 		convert(buf, size, c->unit);
-	/* Users choose job names: no line feeds into -P, no escape sequences into a terminal. */
-	for (char *p = buf; *p; p++) {
-		if (iscntrl((unsigned char)*p))
-			*p = '?';
-	}
-	return buf;
+	return text_clean(buf);
 }
 
 /* Bytes and columns of the character at @text; an invalid byte counts as one column. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "config.h"
 #include "nodesvc/report/acct_field.h"
 #include "nodesvc/report/acct_time.h"
@@ -93,7 +94,9 @@ static const char STYLE[] =
 
 static void escape(FILE *f, const char *text)
 {
-	for (; text && *text; text++) {
+	cleanup_free char *copy = text ? strdup(text) : NULL;
+
+	for (text = copy ? text_clean(copy) : ""; *text; text++) {
 		switch (*text) {
 		case '&':
 			fputs("&amp;", f);
@@ -111,9 +114,7 @@ static void escape(FILE *f, const char *text)
 			fputs("&#39;", f);
 			break;
 		default:
-			/* No control characters: some browsers drop them and join what they parted.
-			 */
-			fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, f);
+			fputc(*text, f);
 		}
 	}
 }

@@ -163,14 +163,33 @@ static void parsable_head(struct acct_out *out)
 	parsable_line_end(out);
 }
 
+/* Text that a user may choose freely. */
+static bool is_users(const char *key)
+{
+	static const char *const KEYS[] = {
+		"name", "program", "user", "account", "partition", "req_policy", "reason"};
+
+	for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
+		if (strcmp(key, KEYS[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void parsable_row(struct acct_out *out, struct json_object *row)
 {
 	const struct acct_format *fmt = &out->opts->format;
 	char cell[CELL_MAX];
 
-	for (int i = 0; i < fmt->n; i++)
-		fprintf(out->f, "%s%s", i ? out->opts->delimiter : "",
-			acct_cell(&fmt->column[i], row, cell, sizeof(cell)));
+	for (int i = 0; i < fmt->n; i++) {
+		acct_cell(&fmt->column[i], row, cell, sizeof(cell));
+		/* A name with the delimiter in it would begin a column. */
+		for (char *p = cell; is_users(fmt->column[i].field->key) &&
+				     (p = strstr(p, out->opts->delimiter));
+			p++)
+			*p = '?';
+		fprintf(out->f, "%s%s", i ? out->opts->delimiter : "", cell);
+	}
 	parsable_line_end(out);
 }
 

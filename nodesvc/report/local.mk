@@ -47,7 +47,7 @@ tests_unit_test_acct_opts_LDADD = libreport.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_acct_opts
 
 check_PROGRAMS += tests/unit/test_colocacct
-tests_unit_test_colocacct_SOURCES = tests/unit/test_colocacct.c tests/unit/cli.h tests/unit/tmpdir.h
+tests_unit_test_colocacct_SOURCES = tests/unit/test_colocacct.c tests/unit/cli.h tests/unit/hostile.h tests/unit/tmpdir.h
 tests_unit_test_colocacct_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_colocacct_LDADD = librecord.la libcommon.la $(CHECK_LIBS)
 TESTS += tests/unit/test_colocacct

@@ -10,7 +10,7 @@ COLOC_CLIENT_SOURCES = \
 	nodesvc/runtime/coloc.c nodesvc/runtime/coloc.h \
 	nodesvc/runtime/client.h \
 	nodesvc/runtime/page.h \
-	common/err.c common/ipc.c common/msg.c
+	common/err.c common/ipc.c common/msg.c common/text.c
 libcoloc_la_SOURCES = $(COLOC_CLIENT_SOURCES)
 libcoloc_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 libcoloc_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -export-symbols-regex '^coloc_' \

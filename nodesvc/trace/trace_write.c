@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail_json.h"
@@ -35,13 +36,18 @@ static void writer_free_p(struct trace_writer **w)
 /* Takes @o over. Whole lines only: a reader of a growing file sees no half one for long. */
 static void put_line(struct trace_writer *w, json_object *o, bool last)
 {
-	const char *text;
+	cleanup_free char *text = NULL;
 	size_t len = 0;
 
 	if (!w->failed) {
-		text = o ? json_object_to_json_string_length(
-				   o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len)
-			 : NULL;
+		const char *plain =
+			o ? json_object_to_json_string_length(o,
+				    JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len)
+			  : NULL;
+
+		text = plain ? strdup(plain) : NULL;
+		if (text)
+			text_clean(text); /* a reason that was cut in the middle of a character */
 		if (!text)
 			w->failed = -ENOMEM;
 		else if (!last && w->max_bytes && w->bytes + len + 1 > w->max_bytes)

@@ -2,6 +2,7 @@
 # another. Exit 77: a prerequisite is missing, and which.
 live_scripts = \
 	tests/live/measure.sh \
+	tests/live/names.sh \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \

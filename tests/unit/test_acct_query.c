@@ -96,7 +96,7 @@ START_TEST(row_has_every_key)
 	ck_assert_str_eq(out,
 		"{\"id\":\"7_3.batch\",\"job_id\":9,\"step_id\":\"batch\","
 		"\"array_job_id\":7,\"array_task_id\":3,\"node\":\"n1\","
-		"\"name\":\"a?\\\"b\\n\xc3\xa9\",\"program\":null,\"uid\":10,\"user\":null,"
+		"\"name\":\"a?\\\"b?\xc3\xa9\",\"program\":null,\"uid\":10,\"user\":null,"
 		"\"account\":null,\"partition\":null,\"policy\":\"lira\","
 		"\"req_policy\":null,\"reason\":null,\"cores\":1,\"coreset\":\"0\","
 		"\"coreset_history\":[\"0-1\",\"0\"],\"partners\":[\"12.0\"],"

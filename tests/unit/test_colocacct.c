@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "common/msg.h"
 #include "nodesvc/record/record.h"
 #include "tests/unit/cli.h"
+#include "tests/unit/hostile.h"
 #include "tests/unit/tmpdir.h"
 
 #define S     INT64_C(1000000000)
@@ -583,6 +585,204 @@ START_TEST(daemon_refusal_is_told)
 }
 END_TEST
 
+static void fill_hostile(void)
+{
+	struct record *r = NULL;
+	struct errbuf err = {""};
+
+	hostile_load();
+	ck_assert_int_eq(record_open(&r, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
+	for (int i = 0; i < hostile_n; i++) {
+		const char *name = hostile_name[i];
+		struct step_row row = {.job_id = 900 + (uint32_t)i,
+			.array_task_id = NONE,
+			.node = "n1",
+			.name = name,
+			.program = name,
+			.user = name,
+			.account = name,
+			.partition = name,
+			.policy = "fair",
+			.req_policy = name,
+			.reason = name,
+			.coreset = "0",
+			.coreset_history = "0-1;0",
+			.start_ns = START + 1000000 * S,
+			.end_ns = START + 1000001 * S,
+			.state = STEP_COMPLETED};
+
+		ck_assert_int_eq(record_step_put(r, &row, &err), 0);
+		ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns, "0", name, &err), 0);
+		ck_assert_int_eq(record_phase(r, row.row_id, row.start_ns, name, &err), 0);
+	}
+	record_close(r);
+}
+
+#define HOSTILE_DAY "-S 2023-11-26 "
+
+static int count(const char *text, const char *word)
+{
+	int n = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		n++;
+	return n;
+}
+
+/* Name after name, whatever is in it, a row is one line of so many fields. */
+START_TEST(hostile_names_stay_in_their_cells)
+{
+	int commas = 0;
+
+	fill_hostile();
+	ck_assert_int_eq(run_store(HOSTILE_DAY "-l"), 0);
+	ck_assert_int_eq(hostile_check("table", cli_output), 2 + hostile_n);
+	ck_assert_int_eq(run_store(HOSTILE_DAY "-P -n -o JobID,JobName,Program,User,Account,"
+					       "Partition,ReqPolicy,Reason,State"),
+		0);
+	ck_assert_int_eq(hostile_check("-P", cli_output), hostile_n);
+	for (char *p = cli_output, *save = NULL; (p = strtok_r(p, "\n", &save)); p = NULL) {
+		ck_assert_int_eq(strncmp(p, "9", 1), 0);
+		ck_assert_msg(count(p, "|") == 8, "%s", p);
+		ck_assert_msg(strcmp(strrchr(p, '|'), "|COMPLETED") == 0, "%s", p);
+	}
+	ck_assert_int_eq(run_store(HOSTILE_DAY "--csv"), 0);
+	ck_assert_int_eq(hostile_check("--csv", cli_output), 1 + hostile_n);
+	for (char *p = cli_output, *save = NULL; (p = strtok_r(p, "\r\n", &save)); p = NULL) {
+		bool quoted = false;
+		int n = 0;
+
+		for (char *q = p; *q; q++) {
+			char next = q[1] == '"' ? q[2] : q[1];
+
+			quoted ^= *q == '"';
+			if (quoted || *q != ',')
+				continue;
+			n++;
+			ck_assert_msg(!next || !strchr("=+@\t", next), "%s", q);
+			ck_assert_msg(next != '-' || strncmp(q + 1, "-2+", 3) != 0, "%s", q);
+		}
+		ck_assert(!quoted);
+		commas = commas ? commas : n;
+		ck_assert_int_eq(n, commas);
+	}
+}
+END_TEST
+
+START_TEST(hostile_names_are_text_in_json_and_html)
+{
+	int rows;
+
+	fill_hostile();
+	ck_assert_int_eq(run_store(HOSTILE_DAY "--json --history"), 0);
+	hostile_check("--json", cli_output);
+	ck_assert_int_eq(count(cli_output, "\"job_id\""), hostile_n);
+	ck_assert_int_eq(count(cli_output, "\\u00"), 0);
+	ck_assert_int_eq(run_store(HOSTILE_DAY "--html"), 0);
+	rows = hostile_check("--html", cli_output);
+	ck_assert_int_gt(rows, 0);
+	ck_assert_int_eq(count(cli_output, "<img"), 0);
+	ck_assert_int_eq(count(cli_output, "</script><"), 0);
+	ck_assert_int_gt(
+		count(cli_output, "&lt;img src=x onerror=alert(1)&gt;&amp;&#39;&quot;"), 0);
+}
+END_TEST
+
+/* A sacct that does @lines; "rec ID NAME COMMENT" prints a record, with the delimiter it was told.
+ */
+static void stand_in_for_sacct(const char *lines)
+{
+	char text[8192], path[256];
+
+	snprintf(text, sizeof(text),
+		"#!/bin/sh\nfor a; do case $a in --delimiter=*) d=${a#*=} ;; esac; done\n"
+		"rec() { printf '%%b' "
+		"\"$1$d$1$d$2${d}ada${d}1000${d}acc${d}main${d}COMPLETED${d}\"\\\n"
+		"\"0:0${d}1790000000${d}1790000100$d$3\\n\"; }\n%s",
+		lines);
+	mkdir(tmpdir_path(&tmp, "bin"), 0755);
+	tmpdir_write(&tmp, "bin/sacct", text);
+	ck_assert_int_eq(chmod(tmp.path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/bin:/usr/bin:/bin", tmp.dir);
+	ck_assert_int_eq(setenv("PATH", path, 1), 0);
+}
+
+/* Whoever may write AdminComment writes what he likes; what is no number is unknown. */
+static const struct {
+	const char *moves, *shown;
+} MOVES[] = {
+	{"3", "3"},
+	{"0x1p3", ""},
+	{"0x10", ""},
+	{"nan", ""},
+	{"inf", ""},
+	{"1e999", ""},
+	{"3.5.1", ""},
+	{"+3", "3"},
+	{"-0.5e1", "-5"},
+	{" 3", ""},
+	{"\\0033[31m", ""},
+};
+
+START_TEST(number_in_admincomment_is_a_number_or_unknown)
+{
+	bool known = *MOVES[_i].shown;
+	char lines[512], want[64];
+
+	snprintf(lines, sizeof(lines),
+		"rec 11 job 'coloc/1{node=n1;policy=fair;moves=%s}'\n"
+		"rec 12 job 'coloc/1{node=n1;policy=fair;moves=1}'\n",
+		MOVES[_i].moves);
+	stand_in_for_sacct(lines);
+	ck_assert_msg(run("--cluster -S 2020-01-01 -n -P -o JobID,Moves") == 0, "%s", cli_output);
+	snprintf(want, sizeof(want), "11|%s\n12|1\n", MOVES[_i].shown);
+	ck_assert_str_eq(cli_output, want);
+	ck_assert_int_eq(run("--cluster -S 2020-01-01 --json"), 0);
+	snprintf(want, sizeof(want), "\"moves\":%s,", MOVES[_i].shown);
+	ck_assert_int_eq(count(cli_output, "\"moves\""), known ? 2 : 1);
+	ck_assert_msg(!known || strstr(cli_output, want), "%s", cli_output);
+}
+END_TEST
+
+/* A job's name may look like the line of another's job. */
+START_TEST(name_forges_no_line_of_sacct)
+{
+	hostile_load();
+	stand_in_for_sacct(
+		"n=0; c='coloc/1{node=n1;policy=fair;moves=1}'\n"
+		"while IFS= read -r l; do\n"
+		"  case $l in '#'*) continue ;; esac\n"
+		"  n=$((n + 1))\n"
+		"  rec $n \"$l\" \"$c\"\n"
+		"done <\"$COLOC_SRCDIR/tests/hostile-names\"\n"
+		"s='\\037'\n"
+		"rec 21 "
+		"\"x\\n99${s}99${s}n${s}root${s}0${s}a${s}p${s}FAILED${s}0:0${s}1790000000\"\\\n"
+		"\"${s}1790000100${s}$c\\n\" \"$c\"\n");
+	ck_assert_msg(run("--cluster -S 2020-01-01 -n -P -o JobID,User,State,Moves") == 0, "%s",
+		cli_output);
+	ck_assert_int_eq(hostile_check("--cluster", cli_output), hostile_n + 1);
+	for (int i = 1; i <= hostile_n + 1; i++) {
+		char want[64];
+
+		snprintf(want, sizeof(want), "%s%d|ada|COMPLETED|1\n", i > 1 ? "\n" : "", i);
+		ck_assert_msg(strstr(cli_output, want) != NULL, "%d: %s", i, cli_output);
+	}
+}
+END_TEST
+
+/* One that goes by the first character of its delimiter alone. */
+START_TEST(sacct_of_one_character_is_read)
+{
+	stand_in_for_sacct("d=$(printf '\\037')\n"
+			   "rec 11 job 'coloc/1{node=n1;policy=fair;moves=2}'\n"
+			   "echo of a comment, going on\n"
+			   "rec 12 job 'coloc/1{node=n1;policy=fair;moves=3}'\n");
+	ck_assert_int_eq(run("--cluster -S 2020-01-01 -n -P -o JobID,User,Moves"), 0);
+	ck_assert_str_eq(cli_output, "11|ada|2\n12|ada|3\n");
+}
+END_TEST
+
 #define COUNT(a) (int)(sizeof(a) / sizeof((a)[0]))
 
 static TCase *tcase(Suite *s, const char *name)
@@ -623,6 +823,13 @@ int main(void)
 	tcase_add_test(t, daemon_refusal_is_told);
 	t = tcase(s, "a row that is none is refused by name");
 	tcase_add_loop_test(t, daemon_rows_are_checked, 0, COUNT(NO_ROW));
+	t = tcase(s, "names of users are text, and nothing else");
+	tcase_add_test(t, hostile_names_stay_in_their_cells);
+	tcase_add_test(t, hostile_names_are_text_in_json_and_html);
+	t = tcase(s, "Slurm's accounting is read for what it is");
+	tcase_add_loop_test(t, number_in_admincomment_is_a_number_or_unknown, 0, COUNT(MOVES));
+	tcase_add_test(t, name_forges_no_line_of_sacct);
+	tcase_add_test(t, sacct_of_one_character_is_read);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

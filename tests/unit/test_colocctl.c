@@ -14,6 +14,7 @@
 
 #include "common/msg.h"
 #include "tests/unit/cli.h"
+#include "tests/unit/hostile.h"
 #include "tests/unit/tmpdir.h"
 
 static struct tmpdir tmp;
@@ -120,11 +121,64 @@ static void note(const struct msg *m)
 	fclose(f);
 }
 
+static const char *hostile; /* an older service, which cleans nothing, has a step of that name */
+
+/* @ret: as JSON has it, with the bytes that are none of ASCII as they are. */
+static void quote(char *ret, const char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20)
+			ret += sprintf(ret, "\\u%04x", (unsigned int)*text);
+		else
+			ret += sprintf(ret, "%s%c", strchr("\"\\", *text) ? "\\" : "", *text);
+	}
+	*ret = '\0';
+}
+
+/* To whatever is asked. */
+static void answer_hostile(int fd, struct msg *m)
+{
+	char name[2048];
+
+	quote(name, hostile);
+	msg_init(m, "ctl_part");
+	snprintf(m->buf + m->len, sizeof(m->buf) - m->len,
+		"json={\"policy\":\"fair\",\"n_domains\":1,\"pus\":\"0-1\",\"last_error\":\"%1$s\","
+		"\"steps\":[{\"id\":\"12.0\",\"user\":\"ada\",\"name\":\"%1$s\",\"program\":\"%1$"
+		"s\","
+		"\"type\":\"%1$s\",\"policy\":\"fair\",\"req_policy\":\"%1$s\",\"state\":"
+		"\"placed\","
+		"\"cores\":1,\"coreset\":\"0\",\"signals\":{},\"elapsed_s\":1.0,\"reason\":\"%1$"
+		"s\"}],"
+		"\"id\":\"12.0\",\"now\":{\"id\":\"12.0\",\"user\":\"ada\",\"program\":\"%1$s\","
+		"\"policy\":\"fair\",\"req_policy\":\"%1$s\",\"state\":\"placed\",\"coreset\":"
+		"\"0\","
+		"\"reason\":\"%1$s\"},\"decisions\":[{\"decision\":1,\"t_unix\":1.0,\"event\":"
+		"\"arrival\",\"policy\":\"fair\",\"to\":\"0\",\"moved\":true,\"why\":\"%1$s\","
+		"\"explain\":{\"job\":\"%1$s\"},\"shares\":[\"13.0\"]}],\"launch_env\":[],"
+		"\"not_set\":[{\"name\":\"X\",\"why\":\"%1$s\"}],\"guard\":{\"verdict\":\"better\","
+		"\"why\":\"%1$s\"},\"sets\":[{\"id\":\"0\",\"policy\":\"fair\",\"programs\":\"%1$"
+		"s\","
+		"\"verdict\":\"better\",\"windows\":1}],\"profiles\":[{\"type\":\"%1$s\",\"user\":"
+		"\"ada\","
+		"\"source\":\"perf\",\"signals\":{}}]}",
+		name);
+	m->len += strlen(m->buf + m->len) + 1;
+	send(fd, m->buf, m->len, 0);
+	msg_init(m, "ctl_end");
+	msg_put(m, "rc", "0");
+	send(fd, m->buf, m->len, 0);
+}
+
 static void answer(int fd, struct msg *m)
 {
 	const char *cmd = msg_get(m, "cmd"), *json = "", *error = "unknown command";
 	size_t half;
 
+	if (hostile) {
+		answer_hostile(fd, m);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(ANSWER) / sizeof(ANSWER[0]); i++) {
 		if (strcmp(ANSWER[i].cmd, cmd) == 0) {
 			json = ANSWER[i].json;
@@ -176,6 +230,15 @@ static void setup(void)
 	if (server == 0)
 		serve(fd);
 	close(fd);
+}
+
+/* Of tests/hostile-names; -1: a plain name. */
+static void setup_hostile(int i)
+{
+	hostile_load();
+	hostile = i < 0 ? "app" : hostile_name[i];
+	setup();
+	hostile = NULL;
 }
 
 static void teardown(void)
@@ -244,6 +307,29 @@ START_TEST(output_is_golden)
 	ck_assert_msg(run(GOLDEN[_i].args) == 0, "%s", cli_output);
 	ck_assert_str_eq(asked(), GOLDEN[_i].asked);
 	cli_assert_golden("ctl", GOLDEN[_i].name);
+}
+END_TEST
+
+static const char *const SHOWN[] = {"jobs", "explain 12.0", "status", "top -b -n 1",
+	"quarantine list --all", "profile list", "--json jobs", "--json explain 12.0"};
+
+/* A line more or less would be the name's. */
+START_TEST(hostile_name_moves_no_cursor)
+{
+	for (size_t i = 0; i < sizeof(SHOWN) / sizeof(SHOWN[0]); i++) {
+		int n;
+
+		setup_hostile(-1);
+		ck_assert_msg(run(SHOWN[i]) == 0, "%s: %s", SHOWN[i], cli_output);
+		n = hostile_check(SHOWN[i], cli_output);
+		teardown();
+		for (int k = 0; k < hostile_n; k++) {
+			setup_hostile(k);
+			ck_assert_msg(run(SHOWN[i]) == 0, "%s: %s", SHOWN[i], cli_output);
+			ck_assert_int_eq(hostile_check(SHOWN[i], cli_output), n);
+			teardown();
+		}
+	}
 }
 END_TEST
 
@@ -405,6 +491,10 @@ int main(void)
 	tcase_add_loop_test(t, manual_has_every_option, 0, COUNT(COMMAND));
 	t = tcase(s, "a hung daemon holds nobody up");
 	tcase_add_test(t, hung_daemon_ends_in_time);
+	t = tcase_create("what users call their programs moves no cursor");
+	tcase_set_timeout(t, 120);
+	tcase_add_test(t, hostile_name_moves_no_cursor);
+	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -187,7 +187,7 @@ START_TEST(hostile_names_stay_names)
 	finish(1);
 	start(2, "\x1b[2J\n2*x");
 	window(1);
-	ck_assert_str_eq(quarantine_get(&d, 1)->members, "%1b%5b2J%0a2%2ax@root:2");
+	ck_assert_str_eq(quarantine_get(&d, 1)->members, "%3f%5b2J%3f2%2ax@root:2");
 }
 END_TEST
 

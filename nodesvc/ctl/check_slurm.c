@@ -202,6 +202,24 @@ static void partitions(struct check_list *l, const struct check_env *e)
 		no_forced_partition(l, e, exclusive);
 }
 
+/* What Slurm's stopping of whole jobs and our placing are to one another. */
+static void preemption(struct check_list *l, const struct check_env *e)
+{
+	const char *mode = get(e, "PreemptMode"), *slice = get(e, "SchedulerTimeSlice");
+	bool gang = slurm_conf_lists(mode, "GANG");
+
+	if (gang)
+		check_ok(l, "PreemptMode",
+			"%s: Slurm has jobs on a CPU take turns of %d s; Coloc's placement and "
+			"turns are among those that Slurm runs, who is stopped competes for "
+			"nothing",
+			mode, *slice ? atoi(slice) : 30);
+	else if (slurm_conf_lists(mode, "SUSPEND"))
+		check_ok(l, "PreemptMode",
+			"%s: who is suspended competes for nothing; his cores are the others'",
+			mode);
+}
+
 static void select_type(struct check_list *l, const struct check_env *e)
 {
 	const char *value = select_type_in_force(e);
@@ -272,6 +290,7 @@ void check_slurm(struct check_list *l, const struct check_env *e)
 	proctrack(l, e);
 	constrain_cores(l, e);
 	partitions(l, e);
+	preemption(l, e);
 	select_type(l, e);
 	memory(l, e);
 }

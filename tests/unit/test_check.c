@@ -434,6 +434,15 @@ static const struct {
 		IN_TURNS("a", "YES:2", "suspend,gang")},
 	{"PreemptMode=suspend,gang\n", "PartitionName=a OverSubscribe=FORCE:1\n", "partition",
 		NONE_SHARES("1")},
+	{"PreemptMode=GANG\nSchedulerTimeSlice = 5\n", "", "PreemptMode",
+		"ok: GANG: Slurm has jobs on a CPU take turns of 5 s; Coloc's placement and turns "
+		"are among those that Slurm runs, who is stopped competes for nothing"},
+	{"PreemptMode=suspend,Gang\n", "", "PreemptMode",
+		"ok: suspend,Gang: Slurm has jobs on a CPU take turns of 30 s; Coloc's placement "
+		"and turns are among those that Slurm runs, who is stopped competes for nothing"},
+	{"PreemptMode=SUSPEND\n", "", "PreemptMode",
+		"ok: SUSPEND: who is suspended competes for nothing; his cores are the others'"},
+	{"PreemptMode=CANCEL\n", "", "PreemptMode", ""},
 	{"PreemptMode=REQUEUE\n", "PartitionName=a OverSubscribe=FORCE:6\n", "partition",
 		"ok: a: OverSubscribe=FORCE:6, up to 6 jobs share a CPU"},
 };

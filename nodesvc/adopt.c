@@ -313,6 +313,16 @@ void adopt_orphans_later(struct daemon *d)
 		loop_set_timer(d->orphans, ORPHANS_MS, 0);
 }
 
+static bool was_suspended(const struct kept *k)
+{
+	const char *text;
+
+	if (!k->figures.len || msg_check(&k->figures, NULL) < 0)
+		return false;
+	text = msg_get(&k->figures, "suspended");
+	return text && strcmp(text, "1") == 0;
+}
+
 void adopt_all(struct daemon *d)
 {
 	static int64_t alive[JOBS_MAX];
@@ -323,16 +333,21 @@ void adopt_all(struct daemon *d)
 
 	if (record_registration_list(d->record, copy_kept, &list, &err) < 0)
 		log_error("steps of a former colocd are not adopted: %s", err.text);
-	for (int i = 0; i < list.n; i++) {
-		struct registration *reg = &list.item[i]->reg;
+	/* Whose policy rules is for those to say who run: who was suspended comes after them. */
+	for (int i = 0; i < 2 * list.n; i++) {
+		struct kept *k = list.item[i % list.n];
+		struct registration *reg = &k->reg;
 
-		if (adopt_one(d, list.item[i], &err) < 0) {
+		if (was_suspended(k) != (i >= list.n))
+			continue;
+		if (adopt_one(d, k, &err) < 0) {
 			log_info("step %u.%u is gone: %s", reg->job_id, reg->step_id, err.text);
 			record_registration_rm(
 				d->record, reg->job_id, reg->step_id, reg->nodeid, NULL);
 		}
-		free(list.item[i]);
 	}
+	for (int i = 0; i < list.n; i++)
+		free(list.item[i]);
 	free(list.item);
 	if (restore_orphans(d, "a former colocd") < 0)
 		adopt_orphans_later(d);

@@ -191,9 +191,7 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 {
 	struct json_object *o = json_object_new_object();
 	int64_t now_ns = ipc_now_ns();
-	/* As squeue's TIME: not what it was suspended for. */
-	double suspended_s = (double)suspend_ns(s, now_ns) / 1e9;
-	double elapsed_s = (double)(now_ns - s->start_mono_ns) / 1e9 - suspended_s;
+	double elapsed_s = (double)(now_ns - s->start_mono_ns) / 1e9;
 	bool placed = !coreset_is_empty(&s->coreset);
 
 	ADD(o, "id", json_object_new_string(s->id));
@@ -224,7 +222,8 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "rebinds", json_object_new_int(s->rebinds));
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
-	ADD(o, "suspended_s", json_object_new_double(suspended_s));
+	/* Of that; in none of the figures. */
+	ADD(o, "suspended_s", json_object_new_double((double)suspend_ns(s, now_ns) / 1e9));
 	ADD(o, "partners", ctl_json_text(s->partners));
 	ADD(o, "reason", ctl_json_text(*step_reason(s) ? step_reason(s) : s->why));
 	return o;

@@ -176,11 +176,9 @@ for policy in fair lira gang; do
   stop_steps
 done
 for policy in fair gang; do
-  spin_step one "--coloc-policy=$policy"
-  one=$(job_id one)
-  srun -J two -c2 "--coloc-policy=$policy" "$spin" --work=100000000 >"$tmp/srun.two" 2>&1 &
-  started_pids+=("$!")
-  two=$(new_job_id two)
+  # Batch jobs: Slurm creates no step in a suspended job.
+  one=$(sbatch --parsable -J one -o /dev/null "--coloc-policy=$policy" --wrap "srun '$spin' --work=100000000")
+  two=$(sbatch --parsable -J two -o /dev/null "--coloc-policy=$policy" --wrap "srun '$spin' --work=100000000")
   for round in 1 2; do
     turn_of() { says_suspended "$2" && is_alone "$1"; }
     ok "$policy: a slice of Slurm's gang, round $round: the second has all cores" wait_for 30 turn_of "$two" "$one"

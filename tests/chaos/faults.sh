@@ -126,6 +126,52 @@ fault_cancel() {
   echo "${name#c}" >>"$tmp/cancelled"
   scancel "$j"
 }
+# A job that runs, drawn by the seed, in $drawn; '' there is none.
+draw_job() {
+  local jobs
+  mapfile -t jobs < <(squeue -h -t R -o %i | sort -n)
+  drawn=${jobs[0]:+${jobs[RANDOM % ${#jobs[@]}]}}
+}
+# Suspended, and it goes on after up to three seconds (Slurm freezes a job two seconds after it has
+# stopped it), or else when others of these faults, or the round's end, come to it.
+fault_suspend() {
+  draw_job
+  [ -n "$drawn" ] && scontrol suspend "$drawn" 2>/dev/null || return 0
+  [ $((RANDOM % 2)) = 0 ] || return 0
+  nap 99
+  nap 99
+  nap 99
+  scontrol resume "$drawn" 2>/dev/null
+}
+resume_all() {
+  local j
+  for j in $(squeue -h -t S -o %i); do scontrol resume "$j" 2>/dev/null; done
+}
+fault_resume() { resume_all; }
+# Before, while and after no colocd runs.
+fault_suspend_kill() {
+  draw_job
+  local when=$((RANDOM % 3))
+  [ -n "$drawn" ] || return 0
+  [ $when != 0 ] || scontrol suspend "$drawn" 2>/dev/null
+  nap 30
+  kill_it
+  [ $when != 1 ] || scontrol suspend "$drawn" 2>/dev/null
+  nap 99
+  [ $((RANDOM % 2)) = 0 ] || resume_all
+  begin
+  [ $when != 2 ] || scontrol suspend "$drawn" 2>/dev/null
+  nap 99
+  resume_all
+}
+# Stopped by a signal, and told to go on.
+fault_stop() {
+  draw_job
+  [ -n "$drawn" ] && scancel -s STOP "$drawn.0" 2>/dev/null || return 0
+  nap 60
+  scancel -s CONT "$drawn.0" 2>/dev/null
+  return 0
+}
 fault_forks() {
   # shellcheck disable=SC2016 # the step's
   job 'for i in $(seq 100); do (exit 0) & done; wait'
@@ -188,4 +234,4 @@ fault_truncate() {
 
 fault_names=(kill kill_twice term freeze guard reload slurmd full_disk full_end read_only full_start corrupt
   truncate no_socket no_socket_dir no_descriptors lock clock busy vanished cancel release forks
-  threads liar)
+  threads liar suspend resume suspend_kill stop)

@@ -244,11 +244,13 @@ struct lag {
 	int left, of;      /* things; of 0: it has no number */
 	int64_t behind_ns; /* the oldest of what is known instead is from so long ago; 0 unknown */
 };
-#define LAGS_MAX 4
+#define LAGS_MAX 5
 /* What of @s lags at @now_ns; how many. */
 int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
 /* It stands still from now on: what was read of it begins anew when it goes on. */
 void sample_pause(struct daemon *d, struct step *s);
+/* Something of a step goes on between rounds. */
+void sample_go_on_later(struct daemon *d);
 /* It was moved, or its neighbours were: read at every interval for a while. */
 void sample_unsettle(struct step *s);
 

@@ -135,6 +135,7 @@ static void step_free(struct step *s)
 	utilization_close(s->util);
 	clocks_done(&s->pace.clocks);
 	thread_list_done(&s->pace.list);
+	putback_stop(s);
 	polling_done(&s->polling);
 	coupling_done(&s->coupling);
 	free(s->prio.thread);
@@ -149,9 +150,9 @@ static void step_free(struct step *s)
 
 int step_check_threads(const struct step *s, int most, struct errbuf *err)
 {
-	return s->threads <= most
-		       ? 0
-		       : err_set(err, -E2BIG, "it has %d threads, more than %d", s->threads, most);
+	int n = s->threads > s->n_tasks ? s->threads : s->n_tasks;
+
+	return n <= most ? 0 : err_set(err, -E2BIG, "it has %d threads, more than %d", n, most);
 }
 
 void jobs_remove(struct jobs *j, struct step *s)

@@ -22,6 +22,7 @@
 #include "nodesvc/memory.h"
 #include "nodesvc/pages.h"
 #include "nodesvc/polling.h"
+#include "nodesvc/putback.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/rotate.h"
 #include "nodesvc/suspend.h"
@@ -34,10 +35,11 @@
 #define STEP_TASKS_MAX 4096
 /*
  * How many threads a step has its user chooses. What is done to each of them in one go, in one turn
- * of the loop, is not done to a step of more: priorities, loans of cores, cache ways.
+ * of the loop, is not done to a step of more: priorities, loans of cores, cache ways, trials.
  */
 #define STEP_THREADS_EACH 1024
-/* The kernel freezes and thaws a step in one go, 3 us for a thread. */
+/* The kernel freezes and thaws a step in one go, 3 us for a thread, and as it gives all of its
+ * threads another cpuset's masks. */
 #define STEP_THREADS_FROZEN 4096
 #define STEP_DECISIONS_MAX  32
 #define STEP_ENV_MAX        16
@@ -189,6 +191,7 @@ struct step {
 	struct step_prio prio; /* threads.c */
 	struct step_ways ways; /* ways.c */
 	struct step_memory memory;
+	struct putback *back; /* putback.h; NULL: none under way */
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;

@@ -353,6 +353,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	rotate_leave(d, s);
 	lend_end(d, s);
 	memory_leave(d, s);
+	putback_stop(s);
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0) {
 		log_error("step %s: restore at its end: %s", s->id, err.text);

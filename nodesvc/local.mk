@@ -35,6 +35,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/thread_list.c nodesvc/thread_list.h \
 	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
+	nodesvc/putback.c nodesvc/putback.h \
 	nodesvc/quarantine.c nodesvc/quarantine.h \
 	nodesvc/reconcile.c \
 	nodesvc/recording.c \
@@ -169,6 +170,11 @@ tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_putback
+TESTS += tests/unit/test_putback
+tests_unit_test_putback_SOURCES = tests/unit/test_putback.c
+tests_unit_test_putback_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_putback_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_pace
 TESTS += tests/unit/test_pace
 tests_unit_test_pace_SOURCES = tests/unit/test_pace.c tests/unit/fstree.c tests/unit/fstree.h

@@ -34,7 +34,11 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 		note_coreset(s);
 		return 0;
 	}
-	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
+	putback_stop(s);
+	rc = step_check_threads(s, STEP_THREADS_FROZEN, err);
+	if (rc == 0)
+		rc = actuate_get_ops(d->actuate)
+			     ->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
 	if (rc < 0) {
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
 		/* It would fail at every tick: leave the step alone from now on. */
@@ -89,7 +93,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	s->turn.slices = 0;
 	memory_leave(d, s);
 	if (s->located)
-		rc = actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err);
+		rc = putback_begin(d, s, &err);
 	/* Idle until it is off the cores that it borrowed. */
 	lend_end(d, s);
 	if (rc < 0) {

@@ -297,6 +297,8 @@ int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX])
 	if (l->at_ns && (thread_list_is_reading(l) || l->again_ns > now_ns))
 		ret[n++] =
 			(struct lag){.what = "the list of threads", .behind_ns = now_ns - l->at_ns};
+	if (s->back)
+		ret[n++] = (struct lag){.what = "putting back"};
 	lag = (struct lag){.what = "mappings of processes"};
 	lag.left = polling_left(&s->polling, &lag.of);
 	if (!lag.left)
@@ -425,7 +427,8 @@ static void arm(struct daemon *d, int64_t due_ns, int64_t now_ns)
 
 static bool has_work(const struct step *s)
 {
-	return thread_list_is_reading(&s->pace.list) || s->polling.look || s->coupling.look;
+	return s->back || thread_list_is_reading(&s->pace.list) || s->polling.look ||
+	       s->coupling.look;
 }
 
 /* The next step that has some, all in turn. */
@@ -446,7 +449,7 @@ static struct step *next_with_work(const struct daemon *d)
 	return first;
 }
 
-static void arm_slices(struct daemon *d)
+void sample_go_on_later(struct daemon *d)
 {
 	if (d->slices && next_with_work(d))
 		loop_set_timer(d->slices, SLICES_MS, 0);
@@ -459,14 +462,16 @@ static void on_slice(void *daemon)
 
 	if (s && !decide_stands_back(d, 0)) {
 		d->slice_of = s->order;
-		if (thread_list_is_reading(&s->pace.list))
+		if (s->back)
+			putback_go_on(d, s);
+		else if (thread_list_is_reading(&s->pace.list))
 			list_threads(d, s);
 		else if (s->polling.look)
 			polling_go_on(&s->polling);
 		else
 			coupling_go_on(&s->coupling);
 	}
-	arm_slices(d);
+	sample_go_on_later(d);
 }
 
 /* ---- rounds ---- */
@@ -542,7 +547,7 @@ static void on_timer(void *daemon)
 	}
 	looked_ns = ipc_now_ns();
 	arm(d, d->next_sample_ns, start_ns);
-	arm_slices(d);
+	sample_go_on_later(d);
 	decide_phases(d);
 	work_note(&d->work.rounds, d->round.spent_ns + ipc_now_ns() - looked_ns);
 }

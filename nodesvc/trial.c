@@ -231,8 +231,8 @@ static bool is_quiet(const struct daemon *d, int64_t now_ns)
 		if (!step_is_managed(s))
 			continue;
 		/* Half a set put back is not Slurm's placement. */
-		if (!is_placed(s) || s->nnodes > 1 || now_ns - s->last_move_ns < QUIET_NS ||
-			now_ns - s->start_mono_ns < QUIET_NS)
+		if (!is_placed(s) || s->nnodes > 1 || s->threads > STEP_THREADS_EACH ||
+			now_ns - s->last_move_ns < QUIET_NS || now_ns - s->start_mono_ns < QUIET_NS)
 			return false;
 		speed |= s->track.has_last;
 	}
@@ -359,6 +359,8 @@ const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, siz
 			why = "runs on several nodes";
 		else if (s->dry_run || d->conf.dry_run)
 			why = "is not to be touched";
+		else if (s->threads > STEP_THREADS_EACH)
+			why = "has too many threads to be moved for a moment";
 		else if (!s->track.has_last || now_ns < s->track.no_speed_until_ns)
 			why = "tells no speed";
 		if (!why)

@@ -36,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/aside.h"
 #include "common/cleanup.h"
 
 /* Threads that appear while others are being released; a round takes
@@ -85,6 +86,16 @@ static int read_stat(const struct masks *m, pid_t tgid, pid_t tid, struct proc_s
 	if (rc < 0 && rc != -ESRCH && !m->a->read_rc)
 		m->a->read_rc = rc;
 	return rc;
+}
+
+/* Between two threads. Passes over others' may be made meanwhile. */
+static int breathe(const struct masks *m, struct errbuf *err)
+{
+	int rc = m->a->read_rc;
+	bool stop = aside_breathe();
+
+	m->a->read_rc = rc;
+	return stop ? err_set(err, -ECANCELED, "%s: stopped", m->path) : 0;
 }
 
 static int check_read(const struct masks *m, struct errbuf *err)
@@ -289,6 +300,9 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 		struct ledger_thread row = {.tid = t[i].tid, .start_ticks = t[i].start_ticks};
 		struct proc_stat st;
 
+		rc = breathe(m, err);
+		if (rc < 0)
+			break;
 		if (proc_get_mask(t[i].tid, &row.mask) < 0)
 			continue; /* ended meanwhile */
 		if (!row.start_ticks) {
@@ -432,6 +446,9 @@ int masks_let_go(struct masks *m, struct errbuf *err)
 			struct coreset mask;
 			int set_rc;
 
+			rc = breathe(m, err);
+			if (rc < 0)
+				break;
 			if (t[i].foreign || proc_get_mask(t[i].tid, &mask) < 0 ||
 				coreset_is_equal(&mask, &now) ||
 				!is_rank_mask(m, &mask, &now, &t[i]))
@@ -626,6 +643,9 @@ int masks_put_back(
 			const struct coreset *want;
 			struct coreset mask, cut;
 
+			rc = breathe(m, err);
+			if (rc < 0)
+				break;
 			if (proc_get_mask(t[i].tid, &mask) < 0)
 				continue; /* ended */
 			want = wanted_back(m, rows, &t[i], &mask, target);

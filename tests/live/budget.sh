@@ -21,6 +21,7 @@ ulimit -u unlimited 2>/dev/null
 [ "$(ulimit -u)" = unlimited ] || [ "$(ulimit -u)" -ge 60000 ] ||
   skip_all "ULIMIT: processes are limited to $(ulimit -u)"
 # Its exit status is the test's.
+# shellcheck disable=SC2031
 trap 's=$?; put_back_pid_max; (exit "$s"); cleanup' EXIT
 
 start_spine 'policy: fair'
@@ -64,6 +65,16 @@ like "$(ctl status)" "step [0-9.]+: threads, [0-9]+ of $threads left" "status sa
 like "$(ctl --json status | tr -d ' \n')" "\"lags\":\[\{\"step\":\"[0-9.]+\",\"what\":\"" "so does its JSON"
 at_most "$(longest_ms)" 6000 "the watchdog, after 30 s, is far: the longest turn of the loop, ms"
 diag "the longest turn: $(longest_ms) ms"
+
+# Back to Slurm's placement, as long as it takes, and the service goes on answering.
+run ctl release "$(job_id threads)"
+is "$rc" 0 "the step of $threads threads is released"
+read -r median p99 longest <<<"$(answers 200)"
+at_most "$p99" 100 "99 of 100 questions are answered soon meanwhile, ms"
+none_goes_back() { ! ctl --json status | grep -q '"putting back"'; }
+ok "and is put back" wait_for 120 none_goes_back
+is "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/"$(pgrep -f "^$many threads")"/task/*/status | sort -u | paste -sd' ')" \
+  "$(taskset -cp $$ | sed 's/.*: //')" "all of its threads may use the CPUs that Slurm gave"
 
 stop_steps
 steps_left() { ctl --json jobs | grep -c '"id"'; }

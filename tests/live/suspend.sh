@@ -176,11 +176,12 @@ for policy in fair lira gang; do
   stop_steps
 done
 for policy in fair gang; do
-  # Batch jobs: Slurm creates no step in a suspended job.
-  one=$(sbatch --parsable -J one -o /dev/null "--coloc-policy=$policy" --wrap "srun '$spin' --work=100000000")
-  two=$(sbatch --parsable -J two -o /dev/null "--coloc-policy=$policy" --wrap "srun '$spin' --work=100000000")
+  # Without a step of their own: Slurm creates none in a suspended job.
+  one=$(sbatch --parsable -J one -o /dev/null "--coloc-policy=$policy" --wrap "exec '$spin' --work=100000000")
+  two=$(sbatch --parsable -J two -o /dev/null "--coloc-policy=$policy" --wrap "exec '$spin' --work=100000000")
+  step='batch'
   for round in 1 2; do
-    turn_of() { says_suspended "$2" && is_alone "$1"; }
+    turn_of() { says_suspended "$2" batch && is_alone "$1"; }
     ok "$policy: a slice of Slurm's gang, round $round: the second has all cores" wait_for 30 turn_of "$two" "$one"
     ok "... then the first" wait_for 30 turn_of "$one" "$two"
   done

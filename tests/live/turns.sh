@@ -24,12 +24,12 @@ spins() {
   id=$(job_id "$1")
   [ -n "$id" ] && [ "$(step_pids "$id" | xargs -I{} cat /proc/{}/comm | grep -cx spin)" = 2 ]
 }
-# The step's own group of the freezer, and what it says.
+# The step's own group of the freezer, and what it says: of step 0, or of $step.
 freezer_of() {
   if [ -n "$step_below" ]; then
-    echo "$(step_dir "$1" 0)/cgroup.freeze"
+    echo "$(step_dir "$1" "${step:-0}")/cgroup.freeze"
   else
-    echo "/sys/fs/cgroup/freezer/slurm_$node/uid_$(id -u)/job_$1/step_0/freezer.state"
+    echo "/sys/fs/cgroup/freezer/slurm_$node/uid_$(id -u)/job_$1/step_${step:-0}/freezer.state"
   fi
 }
 step_pids() { cat "$(dirname "$(freezer_of "$1")")"/{.,*,*/*}/cgroup.procs 2>/dev/null; }

@@ -54,9 +54,23 @@ static void compare_launches(struct daemon *d, const struct step_row *row, enum 
 		figures->gain_basis = provenance_name(basis);
 }
 
+/* Its own, or how long it was suspended: a part of its time that is in none of the figures. */
+static const char *reason_of(const struct step *s, char *buf, size_t size)
+{
+	int64_t suspended_ns = suspend_ns(s, ipc_now_ns());
+
+	if (*step_reason(s))
+		return step_reason(s);
+	if (!suspended_ns)
+		return NULL;
+	snprintf(buf, size, "suspended for %.1f s, which are in no figure but the time",
+		(double)suspended_ns / 1e9);
+	return buf;
+}
+
 void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
 {
-	char cores[CORESET_STR_MAX];
+	char cores[CORESET_STR_MAX], reason[96];
 	struct step_figures figures;
 	struct errbuf err;
 	int rc;
@@ -75,7 +89,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.partition = *s->partition ? s->partition : NULL,
 		.policy = *s->policy ? s->policy : NULL,
 		.req_policy = *s->req_policy ? s->req_policy : NULL,
-		.reason = *step_reason(s) ? step_reason(s) : NULL,
+		.reason = reason_of(s, reason, sizeof(reason)),
 		.cores = topo_count_cores(d->topo, &s->coreset),
 		.coreset_history = *s->history ? s->history : NULL,
 		.partners = *s->partners ? s->partners : NULL,

@@ -381,6 +381,28 @@ START_TEST(time_of_a_stop_outlives_the_daemon)
 }
 END_TEST
 
+static int copy_reason(const struct step_row *row, void *arg)
+{
+	snprintf(arg, 128, "%s", row->reason ? row->reason : "");
+	return 0;
+}
+
+START_TEST(record_says_for_how_long)
+{
+	struct step_filter all = {.from_ns = 0, .to_ns = INT64_MAX};
+	struct step *one = launch(1, "");
+	char reason[128];
+
+	lifecycle_put_row(&d, one, STEP_RUNNING, 0);
+	ck_assert_int_eq(record_step_list(d.record, &all, copy_reason, reason, &err), 0);
+	ck_assert_str_eq(reason, "");
+	one->stop.ns = INT64_C(34500000000);
+	finish(1, 0);
+	ck_assert_int_eq(record_step_list(d.record, &all, copy_reason, reason, &err), 0);
+	ck_assert_str_eq(reason, "suspended for 34.5 s, which are in no figure but the time");
+}
+END_TEST
+
 /* A batch shell that makes room does so still when its job goes on. */
 START_TEST(shell_goes_on_as_it_was)
 {
@@ -438,6 +460,7 @@ int main(void)
 	tcase_add_test(tc, nothing_measured_reaches_over_a_stop);
 	tcase_add_test(tc, neighbour_that_stops_is_no_company);
 	tcase_add_test(tc, time_of_a_stop_outlives_the_daemon);
+	tcase_add_test(tc, record_says_for_how_long);
 	tcase_add_test(tc, shell_goes_on_as_it_was);
 	tcase_add_test(tc, all_of_many_idle_steps_are_asked_in_turn);
 	suite_add_tcase(suite, tc);

@@ -203,7 +203,7 @@ static int find_placement(struct daemon *d, struct step *s, pid_t pid, struct er
 	if (ledger_get_cpuset(d->ledger, s->cgroup.step_path, &original, err) == 0 &&
 		original.inode == s->cgroup.step_inode) {
 		/* slurm_step is the original already; where it runs only the kernel knows. */
-		rc = actuate_current(d->actuate, &s->cgroup, &s->coreset, err);
+		rc = actuate_get_ops(d->actuate)->current(d->actuate, &s->cgroup, &s->coreset, err);
 		s->was_placed = rc == 0;
 	}
 	return rc;

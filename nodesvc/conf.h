@@ -36,6 +36,7 @@ struct conf_family {
 };
 
 enum conf_envelope { ENVELOPE_ALLOCATION, ENVELOPE_NODE };
+enum conf_rebind { REBIND_MASKS, REBIND_CPUSET };
 enum conf_multi_node { MULTI_NODE_ENVELOPE, MULTI_NODE_INDEPENDENT };
 enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
 enum conf_detector { DETECTOR_WIDTH, DETECTOR_PAPER };
@@ -52,6 +53,7 @@ struct conf {
 	int n_policy_options;
 	char fallback[64];
 	enum conf_envelope envelope;
+	enum conf_rebind rebind;
 	enum topo_level domain;
 	struct coreset reserve;
 	struct coreset fast_cores; /* das-fa, das-fam-c; empty: unknown */

@@ -16,6 +16,7 @@ const struct conf_key conf_keys[] = {
 	{"policy_options", CONF_OPTIONS, AT(policy_option), RELOAD},
 	{"fallback", CONF_TEXT, AT(fallback), RELOAD},
 	{"envelope", CONF_CHOICE, AT(envelope), .values = "allocation|node"},
+	{"rebind", CONF_CHOICE, AT(rebind), .values = "masks|cpuset"},
 	{"domain", CONF_DOMAIN, AT(domain), .reload = false},
 	{"reserve", CONF_CPULIST, AT(reserve), RELOAD},
 	{"fast_cores", CONF_CPULIST, AT(fast_cores), RELOAD},

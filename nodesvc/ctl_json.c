@@ -521,6 +521,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "domain_cores", domain_cores(d->topo));
 	ADD(o, "envelope",
 		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
+	ADD(o, "rebind",
+		json_object_new_string(d->conf.rebind == REBIND_CPUSET ? "cpuset" : "masks"));
 	ADD(o, "pus", ctl_json_coreset(&d->topo->all));
 	ADD(o, "reserved", ctl_json_coreset(&d->conf.reserve));
 	ADD(o, "node_type", ctl_json_text(d->node_type));

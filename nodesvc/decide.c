@@ -23,6 +23,9 @@
 #include "nodesvc/quarantine.h"
 #include "nodesvc/settled.h"
 
+/* Of a tick, for threads that have bound themselves. */
+#define LOOK_NS INT64_C(2000000)
+
 /* ---- view ---- */
 
 void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
@@ -584,6 +587,7 @@ void decide_tick(void *daemon)
 	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
 	memory_tick(d, now_ns);
 	suspend_look(d, now_ns);
+	actuate_look(d->actuate, LOOK_NS);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
 	idlepoll_update(d);

@@ -155,6 +155,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		if (rc < 0)
 			return rc;
 	}
+	actuate_by_masks(d->actuate, d->conf.rebind == REBIND_MASKS);
 	actuate_allow_outside(d->actuate, d->conf.envelope == ENVELOPE_NODE);
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));

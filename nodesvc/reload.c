@@ -104,6 +104,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	/* What only a restart takes stays as it is. */
 	fresh.domain = old.domain;
 	fresh.envelope = old.envelope;
+	fresh.rebind = old.rebind;
 	fresh.share_smt = old.share_smt;
 	memcpy(fresh.store, old.store, sizeof(old.store));
 	memcpy(fresh.socket, old.socket, sizeof(old.socket));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/actuate/steer.h"
 #include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
@@ -51,6 +52,7 @@ void actuate_close(struct actuate *a)
 	if (!a)
 		return;
 	watch_close(a);
+	steer_close(a);
 	free(a);
 }
 
@@ -64,13 +66,9 @@ const char *actuate_why_not(const struct actuate *a)
 	return a->why_not;
 }
 
-int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,
-	struct errbuf *err)
+void actuate_by_masks(struct actuate *a, bool yes)
 {
-	char dir[FILE_MAX];
-	bool out = a->ops == &actuate_cgroup_v1 && v1_out_where(a, s->step_path, dir, sizeof(dir));
-
-	return cpus_read(a->root, out ? dir : s->step_path, ret, err);
+	a->by_masks = yes;
 }
 
 void actuate_allow_outside(struct actuate *a, bool allow)

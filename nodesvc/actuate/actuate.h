@@ -82,6 +82,10 @@ struct actuate_ops {
 	/* Does the kernel still hold @set? 0 yes, 1 no, <0 error (-ENOENT: the step has ended).
 	 * Cheap: reads the step's cpuset only. */
 	int (*verify)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set);
+	/* Where the step is now: what it was given, by us or by one before us whose place is taken
+	 * over then; else what its level holds in the kernel. 0 or -errno. */
+	int (*current)(struct actuate *a, const struct step_cgroup *s, struct coreset *ret,
+		struct errbuf *err);
 	/* Puts back what the ledger holds for the step and forgets it there; nothing recorded or
 	 * step gone: 0. A job level that was widened goes back with the last of its steps. */
 	int (*restore)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
@@ -104,9 +108,15 @@ const char *actuate_why_not(const struct actuate *a);
 /* May apply() take sets beyond the job's allocation (v1: false at first; v2 takes them always)? */
 void actuate_allow_outside(struct actuate *a, bool allow);
 
-/* The set that the step's level holds in the kernel now, ours or not. 0 or -errno. */
-int actuate_current(const struct actuate *a, const struct step_cgroup *s, struct coreset *ret,
-	struct errbuf *err);
+/* How apply() places (false at first): true, by the masks of the step's threads, its cpuset stays
+ * Slurm's; false, by its cpuset. */
+void actuate_by_masks(struct actuate *a, bool yes);
+/*
+ * actuate_look - where masks place: whoever has bound itself, or was born on another mask, is put
+ * where its step is to be; changes that apply() left unfinished go on. Returns after @budget_ns or
+ * so and goes on from there when it is called next; true: all have been looked at.
+ */
+bool actuate_look(struct actuate *a, int64_t budget_ns);
 
 /*
  * actuate_restore_all - puts back everything in the ledger, whoever wrote it: on stop, release

@@ -13,8 +13,7 @@
 
 #include "common/cleanup.h"
 
-/* The directory that has the CPUs and the threads of step @path. */
-static void where(const struct hierarchy *h, const struct actuate *a, const char *path, char *ret,
+void change_where(const struct hierarchy *h, const struct actuate *a, const char *path, char *ret,
 	size_t size)
 {
 	if (!h->where || !h->where(a, path, ret, size))
@@ -94,7 +93,7 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 	char text[sizeof(cs->cpus)];
 	int n = 0, rc;
 
-	where(m->h, m->a, m->path, m->dir, sizeof(m->dir));
+	change_where(m->h, m->a, m->path, m->dir, sizeof(m->dir));
 	rc = cpus_read_text(m->a->root, m->dir, text, sizeof(text), &m->before_cpus, err);
 	m->before = m->before_cpus;
 	if (rc == 0 && !says_itself(m->h))
@@ -249,7 +248,7 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 	char dir[FILE_MAX];
 	int rc;
 
-	where(h, a, s->step_path, dir, sizeof(dir));
+	change_where(h, a, s->step_path, dir, sizeof(dir));
 	rc = cpus_read(a->root, dir, &now, NULL);
 	in_force = now;
 	if (rc == 0 && !says_itself(h))

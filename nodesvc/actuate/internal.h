@@ -58,9 +58,12 @@ struct actuate {
 	int n_held;
 	struct tried tried[TRIED_MAX];
 	int next_tried;
-	int watch_fd; /* -1 none */
-	int read_rc;  /* masks.c: what could not be read in this pass, 0 nothing */
-	bool outside; /* sets may go beyond the job's allocation */
+	int watch_fd;         /* -1 none */
+	int read_rc;          /* masks.c: what could not be read in this pass, 0 nothing */
+	bool outside;         /* sets may go beyond the job's allocation */
+	bool by_masks;        /* steps are placed by their threads' masks: steer.h */
+	struct steer **steer; /* those that are */
+	int n_steers, look_at;
 };
 
 /* ---- locate.c: texts of /proc, no access to files ------------------------------------------ */
@@ -149,6 +152,14 @@ int proc_scan_tree(
  */
 int proc_list(const struct fsroot *root, const char *path, const char *threads, bool tell_foreign,
 	pid_t **ret, int *ret_n);
+/* The numbers in @file ("tasks", "cgroup.threads", "cgroup.procs") of @path and all below, sorted
+ * and without repeats; malloc'ed. */
+int proc_pids(
+	const struct fsroot *root, const char *path, const char *file, pid_t **ret, int *ret_n);
+/* The process that @tid is a thread of. -ESRCH gone. */
+int proc_tgid(const struct fsroot *root, pid_t tid, pid_t *ret);
+/* Is @pid, one of the processes @procs of a v1 step, its slurmstepd? 0 no (or gone), 1 yes, <0. */
+int proc_is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *procs, int n);
 /* A hash of @file ("tasks", "cgroup.threads") of @path and all below; see actuate.h: mark. */
 int proc_mark(const struct fsroot *root, const char *path, const char *file, uint64_t *ret);
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
@@ -226,6 +237,9 @@ struct hierarchy {
 	bool (*where)(const struct actuate *a, const char *step_path, char *ret, size_t size);
 	/* File with the CPUs that are in force; v1: cpuset.cpus says it itself. */
 	const char *effective;
+	const char *threads_file; /* lists a directory's */
+	bool tells_slurmstepd;    /* it is among them */
+	int levels_below_job;     /* of a step's directory */
 	/* As proc_scan_known(). */
 	int (*scan)(const struct fsroot *root, const char *path, struct proc_known *known,
 		struct proc_thread **ret, int *ret_n);
@@ -237,7 +251,16 @@ struct hierarchy {
 	 */
 	int (*write_back)(const struct masks *m, const struct coreset *cpus, struct coreset *ret,
 		struct errbuf *err);
+	/* steer.c: the step's cpuset as wide as it goes, at least @set; its originals are in the
+	 * ledger. And back, if it is; also of a step that has ended. */
+	int (*widen)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+		struct errbuf *err);
+	int (*narrow)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 };
+
+/* The directory that has the CPUs and the threads of step @path. */
+void change_where(const struct hierarchy *h, const struct actuate *a, const char *path, char *ret,
+	size_t size);
 
 /* Of the ops of the same name; what differs comes by @h. */
 int change_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,

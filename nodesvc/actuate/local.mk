@@ -21,6 +21,8 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/resctrl_dirs.h \
 	nodesvc/actuate/ranks.c \
 	nodesvc/actuate/rows.c \
+	nodesvc/actuate/steer.c nodesvc/actuate/steer.h \
+	nodesvc/actuate/steer_members.c nodesvc/actuate/steer_rules.c \
 	nodesvc/actuate/tree.c \
 	nodesvc/actuate/v1.c nodesvc/actuate/v1.h \
 	nodesvc/actuate/v1_below.c nodesvc/actuate/v1_out.c \

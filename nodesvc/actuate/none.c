@@ -70,6 +70,14 @@ static int none_verify(struct actuate *a, const struct step_cgroup *s, const str
 	return 0;
 }
 
+static int none_current(
+	struct actuate *a, const struct step_cgroup *s, struct coreset *ret, struct errbuf *err)
+{
+	(void)s;
+	*ret = a->all_pus;
+	return err_set(err, -ENOTSUP, "%s", a->why_not);
+}
+
 /* What another backend left in the ledger is not ours to drop. */
 static int none_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
@@ -88,5 +96,6 @@ const struct actuate_ops actuate_none = {
 	.allocation = none_allocation,
 	.apply = none_apply,
 	.verify = none_verify,
+	.current = none_current,
 	.restore = none_restore,
 };

@@ -366,6 +366,78 @@ static int scan(const struct fsroot *root, const char *path, const char *threads
 	return rc;
 }
 
+struct list {
+	const char *file;
+	struct pids pids;
+};
+
+static int add_list(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
+{
+	struct list *l = arg;
+
+	(void)err;
+	return append_pids(root, dir, l->file, &l->pids);
+}
+
+int proc_pids(
+	const struct fsroot *root, const char *path, const char *file, pid_t **ret, int *ret_n)
+{
+	struct list l = {.file = file};
+	int rc = tree_each(root, path, add_list, &l, NULL);
+
+	if (rc < 0) {
+		free(l.pids.v);
+		return rc;
+	}
+	*ret = l.pids.v;
+	*ret_n = sort_pids(l.pids.v, l.pids.n);
+	return 0;
+}
+
+/* A number of /proc/PID/status. */
+static bool status_value(const char *text, const char *name, long *ret)
+{
+	const char *at = strstr(text, name);
+
+	return at && sscanf(at + strlen(name), "%ld", ret) == 1;
+}
+
+static int read_status(const struct fsroot *root, pid_t tid, const char *name, long *ret)
+{
+	char path[64], text[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "proc/%d/status", (int)tid);
+	n = fsroot_read_once(root, path, text, sizeof(text));
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : (int)n;
+	return status_value(text, name, ret) ? 0 : -EINVAL;
+}
+
+int proc_tgid(const struct fsroot *root, pid_t tid, pid_t *ret)
+{
+	long tgid;
+	int rc = read_status(root, tid, "\nTgid:", &tgid);
+
+	if (rc == 0)
+		*ret = (pid_t)tgid;
+	return rc;
+}
+
+int proc_is_slurmstepd(const struct fsroot *root, pid_t pid, const pid_t *procs, int n)
+{
+	struct proc_stat st;
+	long uid = 0;
+	int rc = has_other_name(root, pid) ? 0 : is_slurmstepd(root, pid, procs, n, &st);
+
+	/* Whoever may call himself so is not thereby left alone. */
+	if (rc > 0)
+		rc = read_status(root, pid, "\nUid:", &uid);
+	else
+		return rc;
+	return rc < 0 ? (rc == -ESRCH ? 0 : rc) : uid == 0;
+}
+
 void proc_known_free(struct proc_known *k)
 {
 	free(k->v);

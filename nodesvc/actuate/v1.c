@@ -6,12 +6,15 @@
  * or the step moves out of Slurm's tree (v1_out.c).
  * v1_below.c takes along what a container runtime made below the step.
  */
+#include "nodesvc/actuate/steer.h"
 #include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define STAYS_INSIDE "%s: has cpusets of its own below, it stays inside its job's CPUs"
 
 static int find_mount(
 	const struct fsroot *root, char *mount, char *top, size_t size, struct errbuf *err)
@@ -91,12 +94,48 @@ static int v1_write_back(
 	return rc < 0 ? rc : cpus_write(m->a->root, m->dir, ret, err);
 }
 
+/* Out of Slurm's tree, where Slurm fails a step whose older ones hold more than their job. */
+static int v1_widen(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+	struct errbuf *err)
+{
+	char dir[FILE_MAX];
+	int n = 0, rc = 0;
+
+	(void)set;
+	if (!v1_out_where(a, s->step_path, dir, sizeof(dir))) {
+		rc = v1_below_count(a, s->step_path, &n, err);
+		if (rc == 0 && n)
+			rc = err_set(err, -EBUSY, STAYS_INSIDE, s->step_path);
+		if (rc == 0)
+			rc = v1_out_move(a, s, err);
+	}
+	if (rc == 0 && !v1_out_where(a, s->step_path, dir, sizeof(dir)))
+		rc = -ENOENT;
+	return rc < 0 ? rc : cpus_write(a->root, dir, &a->all_pus, err);
+}
+
+static int v1_narrow(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
+{
+	char dir[FILE_MAX];
+	int rc;
+
+	if (!v1_out_where(a, s->step_path, dir, sizeof(dir)))
+		return 0;
+	rc = v1_out_return(a, s->step_path, err);
+	return rc < 0 ? rc : v1_below_restore_all(a, dir, err);
+}
+
 static const struct hierarchy v1 = {
 	.effective = "cpuset.cpus",
+	.threads_file = "tasks",
+	.tells_slurmstepd = true,
+	.levels_below_job = 1,
 	.where = v1_out_where,
 	.scan = v1_out_scan,
 	.make_room = v1_below_follow,
 	.write_back = v1_write_back,
+	.widen = v1_widen,
+	.narrow = v1_narrow,
 };
 
 static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n)
@@ -132,9 +171,7 @@ static int move_out(struct actuate *a, const struct step_cgroup *s, struct errbu
 	int n = 0, rc = v1_below_count(a, s->step_path, &n, err);
 
 	if (rc == 0 && n)
-		rc = err_set(err, -EBUSY,
-			"%s: has cpusets of its own below, it stays inside its job's CPUs",
-			s->step_path);
+		rc = err_set(err, -EBUSY, STAYS_INSIDE, s->step_path);
 	if (rc == 0)
 		rc = change_record(&v1, a, s, err);
 	if (rc < 0)
@@ -153,6 +190,11 @@ static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct
 	char dir[FILE_MAX];
 	int rc = change_check_set(a, s, set, err);
 
+	if (rc == 0 && a->by_masks)
+		return steer_apply(&v1, a, s, set, ret, err);
+	/* By one before us, whose way was the other. */
+	if (rc == 0 && steer_has(a, s->step_path))
+		rc = steer_restore(&v1, a, s, err);
 	if (rc == 0 && v1_out_where(a, s->step_path, dir, sizeof(dir)))
 		return change_apply(&v1, a, s, set, ret, err);
 
@@ -173,7 +215,19 @@ static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct
 
 static int v1_verify(struct actuate *a, const struct step_cgroup *s, const struct coreset *set)
 {
-	return change_verify(&v1, a, s, set);
+	return (a->by_masks ? steer_verify : change_verify)(&v1, a, s, set);
+}
+
+static int v1_current(
+	struct actuate *a, const struct step_cgroup *s, struct coreset *ret, struct errbuf *err)
+{
+	char dir[FILE_MAX];
+	int rc = steer_current(&v1, a, s, ret, err);
+
+	if (rc != -ENOENT)
+		return rc;
+	change_where(&v1, a, s->step_path, dir, sizeof(dir));
+	return cpus_read(a->root, dir, ret, err);
 }
 
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
@@ -185,6 +239,10 @@ static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct err
 	/* The ledger names levels below a step too. */
 	if (v1_is_below(s->step_path))
 		return v1_below_restore(a, s->step_path, err);
+	rc = steer_restore(&v1, a, s, err);
+	if (rc != -EXDEV)
+		return rc;
+	rc = 0;
 	out = v1_out_where(a, s->step_path, dir, sizeof(dir));
 	/* First to Slurm's CPUs where they are, so that no thread loses its mask on the way. */
 	if (out && fsroot_exists(a->root, s->step_path))
@@ -209,5 +267,6 @@ const struct actuate_ops actuate_cgroup_v1 = {
 	.allocation = v1_allocation,
 	.apply = v1_apply,
 	.verify = v1_verify,
+	.current = v1_current,
 	.restore = v1_restore,
 };

@@ -6,6 +6,7 @@
  * A set that is not within the level above is taken by write(2) all the same and silently not in
  * force, so cpuset.cpus.effective is what counts. v2_job.c keeps the job level wide enough.
  */
+#include "nodesvc/actuate/steer.h"
 #include "nodesvc/actuate/v2.h"
 
 #include <errno.h>
@@ -132,8 +133,49 @@ static int v2_scan(const struct fsroot *root, const char *path, struct proc_know
 	return proc_scan_tree(root, path, ret, ret_n);
 }
 
+/* The job as far as the levels above it go, and the step with it. Where Slurm left the step's file
+ * empty it has what its job has. */
+static int v2_widen(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+	struct errbuf *err)
+{
+	const struct masks m = {.a = a, .path = s->step_path};
+	struct coreset own, job;
+	int rc = v2_job_widen(&m, &a->all_pus, err);
+
+	if (rc == -ERANGE)
+		rc = v2_job_widen(&m, set, err);
+	if (rc == 0)
+		rc = cpus_read_file(a->root, s->job_path, V2_EFFECTIVE, &job, err);
+	if (rc == 0)
+		rc = cpus_read(a->root, s->step_path, &own, err);
+	if (rc < 0 || coreset_is_empty(&own))
+		return rc;
+	coreset_or(&own, &own, &job);
+	return cpus_write(a->root, s->step_path, &own, err);
+}
+
+static int v2_narrow(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
+{
+	const struct masks m = {.a = a, .path = s->step_path};
+	struct coreset original, now;
+	int rc = change_recorded(a, s->job_path, NULL, NULL, err);
+
+	if (rc < 0)
+		return rc == -ENOENT ? 0 : rc;
+	rc = change_recorded(a, s->step_path, NULL, &original, err);
+	if (rc == 0)
+		rc = v2_write_back(&m, &original, &now, err);
+	if (rc == 0)
+		rc = v2_job_settle(a, s->job_path, err);
+	return rc == -ENOENT ? 0 : rc;
+}
+
 static const struct hierarchy v2 = {
 	.effective = V2_EFFECTIVE,
+	.threads_file = "cgroup.threads",
+	.levels_below_job = 2,
+	.widen = v2_widen,
+	.narrow = v2_narrow,
 	.scan = v2_scan,
 	.make_room = v2_job_widen,
 	.write_back = v2_write_back,
@@ -155,6 +197,11 @@ static int v2_apply(struct actuate *a, const struct step_cgroup *s, const struct
 	struct below below = {set, s->step_path};
 	int rc = change_check_set(a, s, set, err);
 
+	if (rc == 0 && a->by_masks)
+		return steer_apply(&v2, a, s, set, ret, err);
+	/* By one before us, whose way was the other. */
+	if (rc == 0 && steer_has(a, s->step_path))
+		rc = steer_restore(&v2, a, s, err);
 	if (rc == 0)
 		rc = tree_each(a->root, s->step_path, check_level, &below, err);
 	if (rc < 0)
@@ -167,7 +214,15 @@ static int v2_apply(struct actuate *a, const struct step_cgroup *s, const struct
 
 static int v2_verify(struct actuate *a, const struct step_cgroup *s, const struct coreset *set)
 {
-	return change_verify(&v2, a, s, set);
+	return (a->by_masks ? steer_verify : change_verify)(&v2, a, s, set);
+}
+
+static int v2_current(
+	struct actuate *a, const struct step_cgroup *s, struct coreset *ret, struct errbuf *err)
+{
+	int rc = steer_current(&v2, a, s, ret, err);
+
+	return rc == -ENOENT ? cpus_read(a->root, s->step_path, ret, err) : rc;
 }
 
 /* The ledger names steps and widened jobs by their paths; only the former end in "user". */
@@ -179,7 +234,9 @@ static int v2_restore(struct actuate *a, const struct step_cgroup *s, struct err
 
 	if (!last || strcmp(last, "/user") != 0)
 		return v2_job_settle(a, s->step_path, err);
-	rc = change_restore(&v2, a, s, err);
+	rc = steer_restore(&v2, a, s, err);
+	if (rc == -EXDEV)
+		rc = change_restore(&v2, a, s, err);
 	if (rc == 0)
 		rc = v2_above(s->step_path, 2, job, sizeof(job));
 	return rc < 0 ? rc : v2_job_settle(a, job, err);
@@ -194,5 +251,6 @@ const struct actuate_ops actuate_cgroup_v2 = {
 	.allocation = v2_allocation,
 	.apply = v2_apply,
 	.verify = v2_verify,
+	.current = v2_current,
 	.restore = v2_restore,
 };

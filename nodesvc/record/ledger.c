@@ -10,7 +10,7 @@
 #include "nodesvc/record/db.h"
 
 #define LEDGER_APP_ID  0x434c4c47 /* "CLLG" */
-#define LEDGER_VERSION 3
+#define LEDGER_VERSION 4
 
 static const char SCHEMA_1[] =
 	"CREATE TABLE boot (id TEXT NOT NULL);"
@@ -30,7 +30,11 @@ static const char SCHEMA_3[] =
 	"  path TEXT NOT NULL, tid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
 	"  mask TEXT NOT NULL, PRIMARY KEY (path, tid, start_ticks)) WITHOUT ROWID;";
 
-static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1, SCHEMA_2, SCHEMA_3};
+static const char SCHEMA_4[] =
+	"CREATE TABLE given ("
+	"  path TEXT PRIMARY KEY, cpus TEXT NOT NULL, masks TEXT NOT NULL) WITHOUT ROWID;";
+
+static const char *const UPGRADE[LEDGER_VERSION] = {SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4};
 
 static const struct db_schema SCHEMA = {
 	.what = "ledger",
@@ -56,9 +60,14 @@ enum {
 	THREAD_DEL,
 	THREAD_DEL_ALL,
 	PIN_ADD,
+	PIN_SET,
 	PIN_GET,
 	PIN_DEL,
 	PIN_DEL_ALL,
+	GIVEN_SET,
+	GIVEN_GET,
+	GIVEN_DEL,
+	GIVEN_DEL_ALL,
 	PATHS,
 	SETTING_DEL_OLD,
 	SETTING_ADD,
@@ -86,9 +95,14 @@ static const char *const SQL[N_STMTS] = {
 	[THREAD_DEL] = "DELETE FROM thread WHERE path = ?1",
 	[THREAD_DEL_ALL] = "DELETE FROM thread",
 	[PIN_ADD] = "INSERT INTO pin (path, tid, start_ticks, mask) VALUES (?1, ?2, ?3, ?4)",
+	[PIN_SET] = "REPLACE INTO pin (path, tid, start_ticks, mask) VALUES (?1, ?2, ?3, ?4)",
 	[PIN_GET] = "SELECT tid, start_ticks, mask FROM pin WHERE path = ?1 ORDER BY tid",
 	[PIN_DEL] = "DELETE FROM pin WHERE path = ?1",
 	[PIN_DEL_ALL] = "DELETE FROM pin",
+	[GIVEN_SET] = "REPLACE INTO given (path, cpus, masks) VALUES (?1, ?2, ?3)",
+	[GIVEN_GET] = "SELECT cpus, masks FROM given WHERE path = ?1",
+	[GIVEN_DEL] = "DELETE FROM given WHERE path = ?1",
+	[GIVEN_DEL_ALL] = "DELETE FROM given",
 	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread ORDER BY 1",
 	[SETTING_DEL_OLD] = "DELETE FROM setting WHERE path = ?1 AND inode <> ?2",
 	[SETTING_ADD] = ("INSERT OR IGNORE INTO setting (path, what, inode, value) "
@@ -99,7 +113,8 @@ static const char *const SQL[N_STMTS] = {
 			 "substr(what, 1, length(?2)) = ?2"),
 	[SETTING_DEL_ALL] = "DELETE FROM setting",
 	[COUNT] = ("SELECT (SELECT count(*) FROM cpuset) + (SELECT count(*) FROM thread) + "
-		   "(SELECT count(*) FROM pin) + (SELECT count(*) FROM setting)"),
+		   "(SELECT count(*) FROM pin) + (SELECT count(*) FROM given) + "
+		   "(SELECT count(*) FROM setting)"),
 };
 
 struct ledger {
@@ -147,6 +162,8 @@ static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
 		rc = db_run(l->db, l->stmt[THREAD_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
 		rc = db_run(l->db, l->stmt[PIN_DEL_ALL], err, "drop rows of another boot");
+	if (rc == 0)
+		rc = db_run(l->db, l->stmt[GIVEN_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
 		rc = db_run(l->db, l->stmt[SETTING_DEL_ALL], err, "drop rows of another boot");
 	if (rc == 0)
@@ -196,7 +213,9 @@ static int forget(struct ledger *l, const char *path, struct errbuf *err)
 
 	if (rc == 0)
 		rc = run_path(l, THREAD_DEL, path, err);
-	return rc == 0 ? run_path(l, PIN_DEL, path, err) : rc;
+	if (rc == 0)
+		rc = run_path(l, PIN_DEL, path, err);
+	return rc == 0 ? run_path(l, GIVEN_DEL, path, err) : rc;
 }
 
 static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct errbuf *err)
@@ -216,7 +235,7 @@ static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct e
 	return db_run(l->db, l->stmt[CPUSET_ADD], err, "add a cpuset");
 }
 
-/* @stmt: THREAD_ADD or PIN_ADD. */
+/* @stmt: THREAD_ADD, PIN_ADD or PIN_SET. */
 static int add_mask(struct ledger *l, int stmt, const struct ledger_thread *t, struct errbuf *err)
 {
 	sqlite3_stmt *add = l->stmt[stmt];
@@ -253,6 +272,104 @@ int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct le
 	int n_threads, struct errbuf *err)
 {
 	return ledger_record(l, cs, thread, n_threads, NULL, NULL, 0, err);
+}
+
+/* "0-3;2": masks have no ';' in them. */
+static char *join_masks(const struct ledger_given *g)
+{
+	char one[CORESET_STR_MAX], *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (int i = 0; i < g->n; i++)
+		fprintf(f, "%s%s", i ? ";" : "", coreset_format(&g->mask[i], one, sizeof(one)));
+	return fclose(f) == 0 ? text : NULL;
+}
+
+static int set_given(struct ledger *l, const struct ledger_given *g, struct errbuf *err)
+{
+	cleanup_free char *masks = join_masks(g);
+	sqlite3_stmt *set = l->stmt[GIVEN_SET];
+	char cpus[CORESET_STR_MAX];
+
+	if (!masks)
+		return err_set(err, -ENOMEM, "ledger: out of memory");
+	coreset_format(&g->set, cpus, sizeof(cpus));
+	sqlite3_bind_text(set, 1, g->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(set, 2, cpus, -1, SQLITE_STATIC);
+	sqlite3_bind_text(set, 3, masks, -1, SQLITE_STATIC);
+	return db_run(l->db, set, err, "note what a step was given");
+}
+
+int ledger_steer(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const struct ledger_thread *pin,
+	int n_pins, bool fresh, const struct ledger_given *given, struct errbuf *err)
+{
+	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
+
+	if (rc < 0)
+		return rc;
+	if (cs)
+		rc = add_cpuset(l, cs, err);
+	for (int i = 0; rc == 0 && i < n_threads; i++)
+		rc = add_mask(l, THREAD_ADD, &thread[i], err);
+	if (rc == 0 && fresh)
+		rc = run_path(l, PIN_DEL, given->path, err);
+	for (int i = 0; rc == 0 && i < n_pins; i++)
+		rc = add_mask(l, PIN_SET, &pin[i], err);
+	if (rc == 0)
+		rc = set_given(l, given, err);
+	return end(l, rc, err);
+}
+
+/* Takes the text apart, in place. */
+static int split_masks(char *text, struct ledger_given *ret, struct errbuf *err)
+{
+	char *end = text;
+	int n = 1, rc = 0;
+
+	for (const char *p = text; *p; p++)
+		n += *p == ';';
+	ret->mask = calloc((size_t)n, sizeof(*ret->mask));
+	if (!ret->mask)
+		return err_set(err, -ENOMEM, "ledger: out of memory");
+	while (rc == 0 && end && *end) {
+		char *one = strsep(&end, ";");
+
+		rc = coreset_parse(&ret->mask[ret->n++], one, err);
+	}
+	return rc < 0 ? err_wrap(err, rc, "ledger: masks of %s", ret->path) : 0;
+}
+
+int ledger_get_given(
+	struct ledger *l, const char *path, struct ledger_given *ret, struct errbuf *err)
+{
+	sqlite3_stmt *get = l->stmt[GIVEN_GET];
+	cleanup_free char *masks = NULL;
+	int rc, bad = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	snprintf(ret->path, sizeof(ret->path), "%s", path);
+	sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
+	rc = sqlite3_step(get);
+	if (rc == SQLITE_ROW) {
+		bad = coreset_parse(&ret->set, db_column_text(get, 0), err);
+		masks = strdup(db_column_text(get, 1));
+	}
+	db_reset(get);
+	if (rc == SQLITE_DONE)
+		return err_set(err, -ENOENT, "%s: no masks in the ledger", path);
+	if (rc != SQLITE_ROW)
+		return db_fail(l->db, rc, err, "read what a step was given");
+	if (bad == 0)
+		bad = masks ? split_masks(masks, ret, err) : -ENOMEM;
+	if (bad < 0) {
+		free(ret->mask);
+		ret->mask = NULL;
+	}
+	return bad;
 }
 
 int ledger_get_cpuset(

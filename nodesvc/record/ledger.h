@@ -34,6 +34,14 @@ struct ledger_thread {
 	struct coreset mask;
 };
 
+/* What a step was given by its threads' masks (actuate/steer.h). */
+struct ledger_given {
+	char path[256];
+	struct coreset set;   /* where it is to be */
+	struct coreset *mask; /* every mask that a thread of it may have from us; [n] */
+	int n;
+};
+
 /* One value beside cpusets and masks: @what of the directory @path. */
 struct ledger_setting {
 	char path[256];
@@ -63,6 +71,18 @@ int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct le
 int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
 	const struct ledger_thread *thread, int n_threads, const char *path,
 	const struct ledger_thread *pin, int n_pins, struct errbuf *err);
+
+/*
+ * ledger_steer - one transaction: as ledger_add(); then, of @given's path, these pins beside those
+ * that are there, a thread's new one in place of its old one (@fresh: in place of all), and what
+ * it was given, instead of what it was before.
+ */
+int ledger_steer(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const struct ledger_thread *pin,
+	int n_pins, bool fresh, const struct ledger_given *given, struct errbuf *err);
+/* -ENOENT: its masks are not ours. ret->mask is malloc'ed. */
+int ledger_get_given(
+	struct ledger *l, const char *path, struct ledger_given *ret, struct errbuf *err);
 
 /* -ENOENT: nothing recorded for @path. */
 int ledger_get_cpuset(

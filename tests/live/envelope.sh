@@ -43,7 +43,8 @@ X
   wait_for 30 test -s "$tmp/pid.$name" || diag "$name did not start: $(cat "$tmp/out.$name")"
 }
 pid() { cat "$tmp/pid.$1"; }
-cpus() { cat "$(cpuset_file "$(pid "$1")")"; }
+cpus() { mask "$(pid "$1")"; }
+wall() { cat "$(cpuset_file "$(pid "$1")")"; }
 allocated() { scontrol -d show job "$(cat "$tmp/id.$1")" | sed -n 's/.*CPU_IDs=\([0-9,-]*\).*/\1/p'; }
 
 # Slurm packs four onto the two cores, two and two; those of one core stay, with one of the other.
@@ -89,7 +90,7 @@ fi
 [ -n "$outside" ] || outside=${pair[0]}
 diag "$outside has $(allocated "$outside"), runs on $(cpus "$outside")"
 like "$(cpus "$outside")" '^[0-9]' "it has CPUs"
-is "$(mask "$(pid "$outside")")" "$(cpus "$outside")" "its mask is there"
+[ -n "$kept" ] || is "$(wall "$outside")" "0-$(($(nproc) - 1))" "its cpuset is as wide as the node"
 # A child lives a tenth of a second.
 childs_mask() { [ "$(mask "$(pgrep -P "$(pid "$outside")" | head -1)")" = "$(cpus "$outside")" ]; }
 ok "its children's too" wait_for 10 childs_mask
@@ -124,7 +125,7 @@ ok "nothing of it is left" wait_for 20 gone
 ctl release >/dev/null
 for j in "${pair[@]}" "$third"; do
   [ "$j" != "$outside" ] || continue
-  is "$(cpus "$j") $(mask "$(pid "$j")")" "$(allocated "$j") $(allocated "$j")" "release: $j has what Slurm gave"
+  is "$(wall "$j") $(cpus "$j")" "$(allocated "$j") $(allocated "$j")" "release: $j has what Slurm gave"
 done
 is "$(own_dirs)" "" "no directory of ours is left"
 is "$(rows)" 0 "the ledger is empty"
@@ -149,7 +150,7 @@ run srun --overlap --jobid="$(job_id e)" -n1 bash -c 'exit 3'
 is "$rc" 3 "a further step of the job runs"
 ok "and leaves the first where it is" wait_for 10 cpuset_is e "$before"
 ctl release >/dev/null
-is "$(cpuset_of e) $(cpuset_of f) $(mask_of e) $(mask_of f)" "$whole $whole $whole $whole" "release: all as Slurm set it"
+is "$(wall_of e) $(wall_of f) $(mask_of e) $(mask_of f)" "$whole $whole $whole $whole" "release: all as Slurm set it"
 is "$(rows)" 0 "the ledger is empty again"
 stop_steps
 is "$(node_state) $(complaints)" "idle 0" "the node is idle, slurmd has nothing to complain about"

@@ -13,6 +13,7 @@ spawn b --coloc=on
 like "$(born b)" '^[01]$' "the second is born on one core"
 ok "the first moves to the other" cpuset_is a "$((1 - $(born b)))"
 is "$(mask_of a)" "$((1 - $(born b)))" "its threads' masks follow"
+is "$(wall_of a) $(wall_of b)" "0-1 0-1" "their cpusets stay Slurm's"
 spawn c --coloc=on
 spawn d --coloc=on
 is "$(for j in a b c d; do cpuset_of $j; done | sort | uniq -c | awk '{print $1}' | paste -sd' ')" \
@@ -22,7 +23,7 @@ is "$(for j in a b c d; do cpuset_of $j; done | sort | uniq -c | awk '{print $1}
 spawn plain
 is "$(cpuset_of plain)" 0-1 "a step without --coloc keeps what Slurm gave"
 spawn bound --coloc=on --cpu-bind=map_cpu:1
-is "$(cpuset_of bound) $(mask_of bound)" "0-1 1" "a user's own --cpu-bind stands"
+is "$(wall_of bound) $(mask_of bound)" "0-1 1" "a user's own --cpu-bind stands"
 like "$(ctl explain "$(job_id bound)")" 'its user bound it' "... and that is the reason given"
 spawn excluded --coloc=on --coloc-exclude
 is "$(cpuset_of excluded)" 0-1 "--coloc-exclude stands"

@@ -118,8 +118,36 @@ kernel_state() {
     done < <(step_threads "$s")
   done | sort -u
 }
-# One step's CPUs in force, and its task's mask.
-cpuset_of() { cat "$(step_dir "$(job_id "$1")" 0)/$cpus_file"; }
+# wall_of NAME: the cpuset of a step, which is Slurm's. cpuset_of NAME: where it was placed, that is,
+# where any of its threads may run (slurmstepd's not). mask_of NAME: its tasks' masks.
+wall_of() { cat "$(step_dir "$(job_id "$1")" 0)/$cpus_file"; }
+cpuset_of() {
+  local t
+  # A process that has gone meanwhile is no error.
+  while read -r t; do cat "/proc/$t/status" 2>/dev/null; done \
+    < <(step_threads "$(step_dir "$(job_id "$1")" 0)") | awk '
+    $1 == "Name:" { name = $2 }
+    $1 == "Tgid:" { tgid = $2 }
+    $1 == "Pid:" && $2 == tgid { comm[tgid] = name }
+    $1 == "Cpus_allowed_list:" { n++; of[n] = tgid; list[n] = $2 }
+    END {
+      for (i = 1; i <= n; i++) {
+        if (comm[of[i]] == "slurmstepd") continue
+        parts = split(list[i], part, ",")
+        for (k = 1; k <= parts; k++) {
+          two = split(part[k], end, "-")
+          for (c = end[1] + 0; c <= end[two] + 0; c++) { has[c] = 1; if (c > max) max = c }
+        }
+      }
+      for (c = 0; c <= max; c++) {
+        if (!(c in has)) continue
+        for (last = c; (last + 1) in has; ) last++
+        out = out (out == "" ? "" : ",") c (last > c ? "-" last : "")
+        c = last
+      }
+      print out
+    }'
+}
 mask_of() {
   local t
   while read -r t; do

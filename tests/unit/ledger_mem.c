@@ -25,6 +25,8 @@ struct ledger {
 	int n_threads;
 	struct ledger_thread *pin;
 	int n_pins;
+	struct ledger_given *given;
+	int n_given;
 	struct ledger_setting *setting;
 	int n_settings;
 };
@@ -47,6 +49,9 @@ void ledger_close(struct ledger *l)
 	free(l->cs);
 	free(l->thread);
 	free(l->pin);
+	for (int i = 0; i < l->n_given; i++)
+		free(l->given[i].mask);
+	free(l->given);
 	free(l->setting);
 	free(l);
 }
@@ -79,9 +84,10 @@ static int drop(struct ledger_thread *t, int n_threads, const char *path)
 	return n;
 }
 
-int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
+/* @merge: what is there of @path stays, but for threads that are among @pin. */
+static int add_rows(struct ledger *l, const struct ledger_cpuset *cs,
 	const struct ledger_thread *thread, int n_threads, const char *path,
-	const struct ledger_thread *pin, int n_pins, struct errbuf *err)
+	const struct ledger_thread *pin, int n_pins, bool merge, struct errbuf *err)
 {
 	struct ledger_thread *t, *p;
 	struct ledger_cpuset *c;
@@ -109,12 +115,83 @@ int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
 	for (int i = 0; i < n_threads; i++)
 		if (!has_thread(l, &thread[i]))
 			l->thread[l->n_threads++] = thread[i];
-	if (path)
+	if (path && !merge)
 		l->n_pins = drop(p, l->n_pins, path);
-	for (int i = 0; i < n_pins; i++)
-		p[l->n_pins++] = pin[i];
+	for (int i = 0; i < n_pins; i++) {
+		int at = 0;
+
+		while (at < l->n_pins &&
+			(p[at].tid != pin[i].tid || p[at].start_ticks != pin[i].start_ticks ||
+				strcmp(p[at].path, pin[i].path) != 0))
+			at++;
+		p[at] = pin[i];
+		l->n_pins += at == l->n_pins;
+	}
 	ledger_mem_adds++;
 	return 0;
+}
+
+int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const char *path,
+	const struct ledger_thread *pin, int n_pins, struct errbuf *err)
+{
+	return add_rows(l, cs, thread, n_threads, path, pin, n_pins, false, err);
+}
+
+static void drop_given(struct ledger *l, const char *path)
+{
+	int n = 0;
+
+	for (int i = 0; i < l->n_given; i++)
+		if (strcmp(l->given[i].path, path) != 0)
+			l->given[n++] = l->given[i];
+		else
+			free(l->given[i].mask);
+	l->n_given = n;
+}
+
+static int copy_given(const struct ledger_given *from, struct ledger_given *ret, struct errbuf *err)
+{
+	*ret = *from;
+	ret->mask = calloc((size_t)from->n + 1, sizeof(*ret->mask));
+	if (!ret->mask)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (from->n)
+		memcpy(ret->mask, from->mask, (size_t)from->n * sizeof(*ret->mask));
+	return 0;
+}
+
+int ledger_steer(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const struct ledger_thread *pin,
+	int n_pins, bool fresh, const struct ledger_given *given, struct errbuf *err)
+{
+	struct ledger_given *g = realloc(l->given, (size_t)(l->n_given + 1) * sizeof(*g)), copy;
+	int rc;
+
+	if (!g)
+		return err_set(err, -ENOMEM, "out of memory");
+	l->given = g;
+	rc = copy_given(given, &copy, err);
+	if (rc == 0)
+		rc = add_rows(l, cs, thread, n_threads, given->path, pin, n_pins, !fresh, err);
+	if (rc < 0) {
+		free(copy.mask);
+		return rc;
+	}
+	drop_given(l, given->path);
+	l->given[l->n_given++] = copy;
+	return 0;
+}
+
+int ledger_get_given(
+	struct ledger *l, const char *path, struct ledger_given *ret, struct errbuf *err)
+{
+	int rc = ask_hook("get_given", err);
+
+	for (int i = 0; rc == 0 && i < l->n_given; i++)
+		if (strcmp(l->given[i].path, path) == 0)
+			return copy_given(&l->given[i], ret, err);
+	return rc < 0 ? rc : err_set(err, -ENOENT, "%s: no masks in the ledger", path);
 }
 
 int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
@@ -198,6 +275,7 @@ int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
 	l->n_cs = n;
 	l->n_threads = drop(l->thread, l->n_threads, path);
 	l->n_pins = drop(l->pin, l->n_pins, path);
+	drop_given(l, path);
 	return 0;
 }
 
@@ -268,5 +346,5 @@ int ledger_setting_forget(struct ledger *l, const char *path, const char *what, 
 
 int ledger_count(struct ledger *l)
 {
-	return l->n_cs + l->n_threads + l->n_pins + l->n_settings;
+	return l->n_cs + l->n_threads + l->n_pins + l->n_given + l->n_settings;
 }

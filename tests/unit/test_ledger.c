@@ -345,7 +345,7 @@ START_TEST(newer_schema_is_refused)
 	ledger = NULL;
 	sql("ledger.db", "PRAGMA user_version = 7");
 	assert_refused("ledger.db", -EPROTONOSUPPORT,
-		"ledger schema 7 is newer than this program's 3: a newer Coloc wrote it");
+		"ledger schema 7 is newer than this program's 4: a newer Coloc wrote it");
 }
 END_TEST
 
@@ -371,11 +371,54 @@ START_TEST(older_schema_keeps_its_rows)
 	add(ledger, 1, "0-3", "0-3");
 	ledger_close(ledger);
 	ledger = NULL;
-	sql("ledger.db", "DROP TABLE pin; PRAGMA user_version = 2");
+	sql("ledger.db", "DROP TABLE pin; DROP TABLE given; PRAGMA user_version = 2");
 	ck_assert_int_eq(ledger_open(&ledger, tmpdir_path(&tmp, "ledger.db"), "boot-1", &err), 0);
 	ck_assert_int_eq(ledger_count(ledger), 3);
 	record_pins(STEP, "0", 1);
 	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 1);
+}
+END_TEST
+
+static struct ledger_given given(const char *set, struct coreset *mask, int n)
+{
+	struct ledger_given g = {.path = STEP, .mask = mask, .n = n};
+
+	ck_assert_int_eq(coreset_parse(&g.set, set, NULL), 0);
+	return g;
+}
+
+START_TEST(masks_that_were_given_are_replaced_and_go_with_their_cpuset)
+{
+	struct coreset mask[2] = {{{0x3}}, {{0x14}}};
+	struct ledger_cpuset cs = cpuset(STEP, 1, "0-7");
+	struct ledger_thread t = thread(STEP, 100, 5, "0-7"), pin = thread(STEP, 101, 6, "3");
+	struct ledger_given g = given("0-3", mask, 2), got;
+	char text[CORESET_STR_MAX];
+
+	ck_assert_int_eq(ledger_get_given(ledger, STEP, &got, &err), -ENOENT);
+	ck_assert_int_eq(ledger_steer(ledger, &cs, &t, 1, &pin, 1, false, &g, &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 4);
+	ck_assert_int_eq(ledger_get_given(ledger, STEP, &got, &err), 0);
+	ck_assert_str_eq(coreset_format(&got.set, text, sizeof(text)), "0-3");
+	ck_assert_int_eq(got.n, 2);
+	ck_assert(coreset_is_equal(&got.mask[0], &mask[0]));
+	ck_assert(coreset_is_equal(&got.mask[1], &mask[1]));
+	free(got.mask);
+	/* A thread chooses anew, another too; then they are all there are. */
+	pin = thread(STEP, 101, 6, "4");
+	g = given("2", NULL, 0);
+	ck_assert_int_eq(ledger_steer(ledger, NULL, NULL, 0, &pin, 1, false, &g, &err), 0);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 1);
+	ck_assert_str_eq(text, "4");
+	ck_assert_int_eq(ledger_get_given(ledger, STEP, &got, &err), 0);
+	ck_assert_int_eq(got.n, 0);
+	free(got.mask);
+	pin = thread(STEP, 102, 7, "1");
+	ck_assert_int_eq(ledger_steer(ledger, NULL, NULL, 0, &pin, 1, true, &g, &err), 0);
+	ck_assert_int_eq(count_pins(STEP, text, sizeof(text)), 1);
+	ck_assert_str_eq(text, "1");
+	ck_assert_int_eq(ledger_forget(ledger, STEP, &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 0);
 }
 END_TEST
 
@@ -431,6 +474,8 @@ int main(void)
 	TCASE(s, "forget removes one path only", forget_removes_one_path_only);
 	TCASE(s, "a program's pins are those of the last change",
 		pins_are_replaced_and_go_with_their_cpuset);
+	TCASE(s, "what a step was given by masks is what it was given last",
+		masks_that_were_given_are_replaced_and_go_with_their_cpuset);
 	TCASE(s, "a ledger of an older Coloc is taken over", older_schema_keeps_its_rows);
 	TCASE(s, "what was added is committed", commit_is_seen_by_a_second_connection,
 		locked_database_is_busy_and_nothing_is_written);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * steer.h - a step is placed by its threads' masks; its cpuset stays Slurm's (or is widened once).
+ * steer.c does it, steer_rules.c says what a thread is to have, steer_members.c who is there.
+ * Only files of this room include it.
+ */
+#ifndef COLOC_ACTUATE_STEER_H
+#define COLOC_ACTUATE_STEER_H
+
+#include "nodesvc/actuate/internal.h"
+
+/* A mask that a thread has without us, and by whom. */
+struct own {
+	struct coreset mask;
+	int part;     /* of struct steer: what Slurm bound its task to */
+	bool program; /* its program's choice, not Slurm's */
+};
+
+/* A thread whose masks are noted: who leads a process, and who differs from his leader. */
+struct steered {
+	struct own own;
+	struct coreset asked; /* what we set last; empty: nothing */
+	struct coreset given; /* what the kernel made of it, or showed at the last look */
+	/* The same before its last change: who follows him may still have that. */
+	struct own past_own;
+	struct coreset past;
+	uint64_t start_ticks; /* 0 not read */
+	bool saved;           /* own is in the ledger, or told by who is there */
+};
+
+struct member {
+	pid_t tid, tgid;     /* tgid 0: not known yet */
+	bool foreign;        /* slurmstepd's own */
+	bool seen;           /* at an earlier look; what it has since, it has not inherited */
+	struct steered *row; /* NULL: as its leader */
+};
+
+/* A mask that we gave, and what who has it would have: for those who inherit it. */
+struct handed {
+	struct coreset mask;
+	struct own own;
+	bool several; /* others with another own have the same */
+	int unused;   /* quiet passes in which nobody had it */
+};
+
+/* What Slurm bound tasks to; part 0 is all of the step's. */
+struct part {
+	struct coreset cpus;
+	struct coreset pins; /* what programs bound threads of it to, together */
+};
+
+struct steer {
+	const struct hierarchy *h;
+	struct step_cgroup step;
+	char dir[FILE_MAX];        /* where its threads are */
+	struct coreset set;        /* where it is to be */
+	struct coreset slurm;      /* what Slurm gave it */
+	struct coreset wall, past; /* in force at the last look, and before that */
+	struct ledger_cpuset cs;
+	bool is_recorded; /* cs is in the ledger */
+	bool first;       /* its threads are as Slurm and its program left them */
+	bool moving;      /* some may have what was given before this set */
+	bool wall_moved;  /* the kernel may have wiped masks */
+	bool unsaved;     /* set and handed are not in the ledger as they are here */
+	struct member *member;
+	int n, cap;
+	pid_t *procs; /* processes, of the last reading that found somebody new */
+	int n_procs;
+	bool newcomers;
+	int at;      /* the look goes on here */
+	int changed; /* in this pass: masks set, and newcomers */
+	int refused; /* the last error of setting a mask in this pass, 0 none */
+	struct part *part;
+	int n_parts;
+	struct handed *handed;
+	int n_handed;
+	int n_pins_saved; /* rows of pins in the ledger, the dead's included */
+	/* Of one before us, until all have been looked at. */
+	struct rows recorded, recorded_pins;
+};
+
+/* ---- steer_members.c ----------------------------------------------------------------------- */
+
+/* Lists who is there, by number; who was known stays known. -ENOENT: the step has ended. */
+int steer_list(struct actuate *a, struct steer *st);
+/* Whose thread it is: 0, or -ESRCH gone. */
+int steer_learn(struct actuate *a, struct steer *st, struct member *t);
+struct member *steer_find(struct steer *st, pid_t tid);
+/* NULL: out of memory. */
+struct steered *steer_add_row(struct member *t);
+void steer_members_done(struct steer *st);
+
+/* ---- steer_rules.c ------------------------------------------------------------------------- */
+
+/* The number of the part that is @cpus of what Slurm gave the step; 0 too for all, and on -ENOMEM.
+ */
+int steer_part(struct steer *st, const struct coreset *cpus);
+/* Sums up the programs' pins. */
+void steer_sum_pins(struct steer *st);
+/* The mask that who has @own is to have where the step is. */
+void steer_want(const struct steer *st, const struct own *own, struct coreset *ret);
+const struct handed *steer_find_handed(const struct steer *st, const struct coreset *mask);
+bool steer_is_same(const struct own *a, const struct own *b);
+/* Notes that @mask is given to who has @own. -ENOMEM. */
+int steer_hand(struct steer *st, const struct coreset *mask, const struct own *own);
+
+/* ---- steer.c: ops of the same name --------------------------------------------------------- */
+
+int steer_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set, struct actuate_result *ret, struct errbuf *err);
+int steer_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set);
+/* -EXDEV: its masks are not ours, nothing is done. */
+int steer_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* Is the step placed so, by us or by one before us? */
+bool steer_has(struct actuate *a, const char *step_path);
+/* Where it is to be; takes over from one before us. -ENOENT: its masks are not ours. */
+int steer_current(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct coreset *ret, struct errbuf *err);
+void steer_close(struct actuate *a);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * steer_rules.c - what mask a thread is to have where its step is placed. It depends on what the
+ * thread has without us (its own), and on where the plan has the step:
+ *   - its own is all that the step had, or Slurm's for a task alone: the whole set;
+ *   - Slurm bound the step's tasks side by side: the same part of the set (ranks.c);
+ *   - its program bound it: its own, if the set is what Slurm gave, or all that the program bound
+ *     lies inside the set (or its rank's part of it); else all are translated by their order, so
+ *     that four threads on CPUs of their own are two and two on two others, not three on one.
+ * No access to anything.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/actuate/steer.h"
+
+static bool is_all(const struct steer *st, const struct coreset *mask)
+{
+	return coreset_is_subset(&st->slurm, mask);
+}
+
+/* Tasks side by side: two parts beside the whole. */
+static bool has_ranks(const struct steer *st)
+{
+	return st->n_parts > 2;
+}
+
+int steer_part(struct steer *st, const struct coreset *cpus)
+{
+	struct coreset here;
+	struct part *more;
+
+	coreset_and(&here, cpus, &st->slurm);
+	if (coreset_is_empty(&here) || is_all(st, &here))
+		return 0;
+	for (int i = 1; i < st->n_parts; i++)
+		if (coreset_is_equal(&st->part[i].cpus, &here))
+			return i;
+	more = realloc(st->part, ((size_t)st->n_parts + 1) * sizeof(*more));
+	if (!more)
+		return 0;
+	st->part = more;
+	more[st->n_parts] = (struct part){.cpus = here};
+	return st->n_parts++;
+}
+
+/* Pins are summed up for a rank, or for the whole step. */
+static int group_of(const struct steer *st, const struct own *own)
+{
+	return has_ranks(st) ? own->part : 0;
+}
+
+void steer_sum_pins(struct steer *st)
+{
+	for (int i = 0; i < st->n_parts; i++)
+		coreset_zero(&st->part[i].pins);
+	for (int i = 0; i < st->n; i++) {
+		const struct own *own = st->member[i].row ? &st->member[i].row->own : NULL;
+		struct coreset here;
+
+		if (!own || !own->program || is_all(st, &own->mask))
+			continue;
+		coreset_and(&here, &own->mask, &st->wall);
+		coreset_or(&st->part[group_of(st, own)].pins, &st->part[group_of(st, own)].pins,
+			&here);
+	}
+}
+
+/* Of the set: what the threads of that part have of it. */
+static void share_of(const struct steer *st, int part, struct coreset *ret)
+{
+	*ret = st->set;
+	if (part && has_ranks(st))
+		ranks_share(ret, &st->part[part].cpus, &st->slurm, &st->set);
+	if (coreset_is_empty(ret))
+		*ret = st->set;
+}
+
+void steer_want(const struct steer *st, const struct own *own, struct coreset *ret)
+{
+	const struct coreset *pins;
+	struct coreset share, moved;
+
+	*ret = st->set;
+	if (is_all(st, &own->mask))
+		return;
+	share_of(st, own->part, &share);
+	*ret = share;
+	if (!own->program || !coreset_intersects(&own->mask, &st->wall))
+		return;
+	pins = &st->part[group_of(st, own)].pins;
+	if (coreset_is_equal(&st->set, &st->slurm) || coreset_is_subset(pins, &share)) {
+		*ret = own->mask;
+		return;
+	}
+	ranks_share(&moved, &own->mask, pins, &share);
+	if (!coreset_is_empty(&moved))
+		*ret = moved;
+}
+
+const struct handed *steer_find_handed(const struct steer *st, const struct coreset *mask)
+{
+	for (int i = 0; i < st->n_handed; i++)
+		if (coreset_is_equal(&st->handed[i].mask, mask))
+			return &st->handed[i];
+	return NULL;
+}
+
+bool steer_is_same(const struct own *a, const struct own *b)
+{
+	return a->part == b->part && a->program == b->program &&
+	       coreset_is_equal(&a->mask, &b->mask);
+}
+
+int steer_hand(struct steer *st, const struct coreset *mask, const struct own *own)
+{
+	struct handed *h = (struct handed *)steer_find_handed(st, mask);
+
+	if (h) {
+		h->several |= !steer_is_same(&h->own, own);
+		return 0;
+	}
+	h = realloc(st->handed, ((size_t)st->n_handed + 1) * sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	st->handed = h;
+	h[st->n_handed++] = (struct handed){.mask = *mask, .own = *own};
+	st->unsaved = true;
+	return 0;
+}

@@ -79,6 +79,21 @@ static bool is_wiped(const struct steer *st, const struct coreset *now, const st
 	       coreset_is_equal(now, &cut);
 }
 
+/* The mask of ours that @now is, or what the kernel has left of it. */
+static const struct handed *find_given(const struct steer *st, const struct coreset *now)
+{
+	const struct handed *h = steer_find_handed(st, now);
+
+	for (int i = 0; !h && st->wall_moved && i < st->n_handed; i++) {
+		struct coreset cut;
+
+		coreset_and(&cut, &st->handed[i].mask, &st->wall);
+		if (coreset_is_equal(&cut, now))
+			h = &st->handed[i];
+	}
+	return h;
+}
+
 static int give_row(
 	struct member *t, const struct own *own, const struct coreset *given, bool saved)
 {
@@ -106,6 +121,7 @@ static int take_recorded(struct actuate *a, struct steer *st, struct member *t,
 	const struct ledger_thread *slurms = rows_find_tid(&st->recorded, t->tid);
 	struct proc_stat stat;
 	struct own own;
+	bool ours;
 	int rc;
 
 	if (!pin && !slurms)
@@ -120,12 +136,14 @@ static int take_recorded(struct actuate *a, struct steer *st, struct member *t,
 	own.mask = pin ? pin->mask : slurms->mask;
 	own.program = pin != NULL;
 	own.part = slurms ? steer_part(st, &slurms->mask) : leader ? leader->row->own.part : 0;
-	rc = give_row(t, &own, now, true);
+	/* Else it has chosen anew since. */
+	ours = coreset_is_equal(now, &own.mask) || find_given(st, now) ||
+	       is_wiped(st, now, &own.mask);
+	rc = give_row(t, &own, ours ? now : &own.mask, true);
 	if (rc < 0)
 		return rc;
 	t->row->start_ticks = stat.start_ticks;
-	/* Else it has chosen anew since. */
-	return coreset_is_equal(now, &own.mask) || steer_find_handed(st, now);
+	return ours;
 }
 
 static int look_at(
@@ -135,7 +153,7 @@ static int look_at(
 static int inherit(struct actuate *a, struct steer *st, struct member *t, const struct coreset *now,
 	struct own *ret, uint64_t *ret_start, int depth)
 {
-	const struct handed *h = steer_find_handed(st, now);
+	const struct handed *h = find_given(st, now);
 	struct proc_stat stat, above;
 	struct member *parent;
 	struct coreset mask;
@@ -153,7 +171,7 @@ static int inherit(struct actuate *a, struct steer *st, struct member *t, const 
 	if (parent && parent->row && !parent->foreign) {
 		const struct steered *row = parent->row;
 
-		if (coreset_is_equal(now, &row->given)) {
+		if (coreset_is_equal(now, &row->given) || is_wiped(st, now, &row->given)) {
 			*ret = row->own;
 			return !st->first || !coreset_is_empty(&row->asked);
 		}
@@ -164,6 +182,10 @@ static int inherit(struct actuate *a, struct steer *st, struct member *t, const 
 	}
 	if (!h)
 		return 0;
+	if (h->guessed && parent && parent->row) {
+		*ret = parent->row->own;
+		return 1;
+	}
 	/* A task that Slurm has just forked has its mask from Slurm. */
 	if (st->first && (parent || (proc_stat_read(a->root, stat.ppid, stat.ppid, &above) == 0 &&
 					    strcmp(above.comm, "slurmstepd") == 0)))
@@ -190,7 +212,9 @@ static bool follows(const struct steer *st, bool was_seen, const struct steered 
 		return true;
 	if (was_seen && !st->moving)
 		return false;
-	h = steer_find_handed(st, now);
+	h = find_given(st, now);
+	if (h && h->guessed && !leader->own.program)
+		return true;
 	if (!h || h->own.part != leader->own.part || (!was_seen && leader->own.program))
 		return false;
 	*ret_own = h->own;
@@ -242,6 +266,29 @@ static int judge(
 	return rc;
 }
 
+/* slurmstepd's masks are nobody's to set; but where the cpuset is written an older kernel wipes
+ * them. */
+static int note_stepd(struct actuate *a, struct steer *st, struct member *t, struct coreset *now)
+{
+	struct own own = {.part = 0};
+	int rc = proc_get_mask(t->tid, now);
+
+	if (rc == 0 && !t->seen && st->recorded.n) {
+		rc = take_recorded(a, st, t, NULL, now);
+		t->seen = rc >= 0;
+	}
+	if (rc < 0)
+		return rc;
+	if (t->row &&
+		(coreset_is_equal(now, &t->row->given) || is_wiped(st, now, &t->row->given))) {
+		t->row->given = *now;
+		return 0;
+	}
+	own.mask = *now;
+	t->seen = true;
+	return give_row(t, &own, now, t->row != NULL);
+}
+
 /* -ESRCH: it has ended. slurmstepd's: 0, and nothing is told. */
 static int look_at(
 	struct actuate *a, struct steer *st, struct member *t, struct coreset *ret_now, int depth)
@@ -250,6 +297,8 @@ static int look_at(
 	struct coreset mask;
 	int rc = steer_learn(a, st, t);
 
+	if (rc == 0 && t->foreign && st->with_stepd)
+		return note_stepd(a, st, t, ret_now);
 	if (rc < 0 || t->foreign) {
 		t->seen = rc == 0;
 		return rc;
@@ -347,9 +396,17 @@ static bool has_it(
 	       (coreset_is_equal(&by->row->asked, want) && coreset_is_equal(now, &by->row->given));
 }
 
+static int set_and_read(pid_t tid, const struct coreset *mask, struct coreset *ret_got)
+{
+	int rc = proc_set_mask(tid, mask);
+
+	return rc < 0 ? rc : proc_get_mask(tid, ret_got);
+}
+
 /* All of the cpuset is asked for as all there is, so that newer kernels do not take it for a choice
  * when the cpuset grows. Where a level below the step has none of it: all, too. */
-static int set_mask(const struct steer *st, pid_t tid, const struct coreset *want)
+static int set_mask(
+	const struct steer *st, pid_t tid, const struct coreset *want, struct coreset *ret_got)
 {
 	struct coreset all;
 	int rc;
@@ -357,9 +414,15 @@ static int set_mask(const struct steer *st, pid_t tid, const struct coreset *wan
 	coreset_zero(&all);
 	coreset_add_range(&all, 0, CORESET_MAX - 1);
 	if (coreset_is_subset(&st->wall, want))
-		return proc_set_mask(tid, &all);
-	rc = proc_set_mask(tid, want);
-	return rc == -EINVAL ? proc_set_mask(tid, &all) : rc;
+		return set_and_read(tid, &all, ret_got);
+	rc = set_and_read(tid, want, ret_got);
+	if (rc != -EINVAL)
+		return rc;
+	rc = set_and_read(tid, &all, ret_got);
+	/* Its level has some of it: the cpuset was changed meanwhile. */
+	return rc == 0 && coreset_intersects(want, ret_got) && !coreset_is_subset(ret_got, want)
+		       ? set_and_read(tid, want, ret_got)
+		       : rc;
 }
 
 /* Notes what @t got of @want. */
@@ -385,10 +448,8 @@ static int note_given(
 static int set_one(struct steer *st, const struct todo *todo)
 {
 	struct coreset got;
-	int rc = set_mask(st, todo->t->tid, &todo->want);
+	int rc = set_mask(st, todo->t->tid, &todo->want, &got);
 
-	if (rc == 0)
-		rc = proc_get_mask(todo->t->tid, &got);
 	if (rc == -ESRCH)
 		return 0;
 	if (rc < 0) {
@@ -444,7 +505,7 @@ static int look_on(struct actuate *a, struct steer *st, struct todo todo[CHUNK],
 		st->changed += rc == 0 && !was_seen;
 		todo[n].set = false;
 		todo[n].t = t;
-		n += rc == 0 && !t->foreign;
+		n += rc == 0 && (!t->foreign || t->row);
 	}
 	*ret_n = n;
 	return rc < 0 ? err_set(err, rc, "%s: cannot read its threads: %s", st->step.step_path,
@@ -462,7 +523,10 @@ static int want(struct steer *st, struct todo *todo, int n)
 
 		if (!own)
 			continue;
-		steer_want(st, own, &todo[i].want);
+		if (todo[i].t->foreign)
+			todo[i].want = own->mask; /* wiped when the cpuset was written */
+		else
+			steer_want(st, own, &todo[i].want);
 		if (has_it(st, todo[i].t, &todo[i].now, &todo[i].want)) {
 			if (todo[i].t->row) {
 				todo[i].t->row->asked = todo[i].want;
@@ -550,7 +614,9 @@ static int end_pass(struct actuate *a, struct steer *st, struct errbuf *err)
 	steer_sum_pins(st);
 	if (!quiet)
 		return 0;
-	st->moving = st->wall_moved = false;
+	/* Who refused has what he had. */
+	if (!st->refused)
+		st->moving = st->wall_moved = false;
 	forget_handed(st);
 	return tidy_pins(a, st, err) < 0 ? -EIO : 1;
 }
@@ -669,7 +735,11 @@ static int load(
 				own = part;
 		}
 		rc = steer_hand(st, &g->mask[i], &own);
+		if (rc == 0)
+			st->handed[st->n_handed - 1].guessed = true;
 	}
+	/* Killed while it was widened or narrowed? */
+	st->wall_moved = st->with_stepd = true;
 	return rc;
 }
 
@@ -783,29 +853,28 @@ static void count(struct steer *st, struct actuate_result *ret)
 	}
 }
 
-/* Its cpuset as wide as it may ever be needed: once. Whose masks are whose is told before, as the
- * kernel may wipe them. */
+/* Its cpuset as wide as its job's, or as it may ever be needed: once. Whose masks are whose is told
+ * before, as the kernel may wipe them. */
 static int widen(struct actuate *a, struct steer *st, const struct coreset *set, struct errbuf *err)
 {
 	char want[CORESET_STR_MAX], have[CORESET_STR_MAX];
 	int rc = 0;
 
-	if (coreset_is_subset(&a->all_pus, &st->wall) ||
-		(!st->first && coreset_is_subset(set, &st->wall)))
+	if (coreset_is_subset(set, &st->wall) &&
+		!(a->outside && st->first && !coreset_is_subset(&a->all_pus, &st->wall)))
 		return 0;
-	if (a->outside) {
-		st->at = st->changed = 0;
-		rc = settle(a, st, false, ROUNDS_MAX, INT64_MAX, err);
-		if (rc < 0)
-			return rc;
-		rc = st->h->widen(a, &st->step, set, err);
-		st->wall_moved = true;
-		change_where(st->h, a, st->step.step_path, st->dir, sizeof(st->dir));
-		if (rc < 0 && coreset_is_subset(set, &st->wall))
-			rc = 0; /* it stays where it is */
-		if (rc == 0)
-			rc = read_wall(a, st, err);
-	}
+	st->at = st->changed = 0;
+	st->with_stepd = true;
+	rc = settle(a, st, false, ROUNDS_MAX, INT64_MAX, err);
+	if (rc < 0)
+		return rc;
+	rc = st->h->widen(a, &st->step, set, err);
+	st->wall_moved = true;
+	change_where(st->h, a, st->step.step_path, st->dir, sizeof(st->dir));
+	if (rc < 0 && coreset_is_subset(set, &st->wall))
+		rc = 0; /* it stays where it is */
+	if (rc == 0)
+		rc = read_wall(a, st, err);
 	if (rc < 0 || coreset_is_subset(set, &st->wall))
 		return rc;
 	return err_set(err, -ERANGE, "%s: '%.60s' is not inside the job's CPUs '%.60s'",
@@ -813,11 +882,35 @@ static int widen(struct actuate *a, struct steer *st, const struct coreset *set,
 		coreset_format(&st->wall, have, sizeof(have)));
 }
 
+/* Back to @before; NULL: to Slurm's, of a step that nothing was given before. */
+static void undo(
+	struct actuate *a, struct steer *st, const struct coreset *before, struct errbuf *err)
+{
+	struct errbuf first = *err, why = {""};
+	struct step_cgroup s = st->step;
+	int rc;
+
+	if (before) {
+		st->set = *before;
+		st->at = st->changed = 0;
+		st->moving = st->unsaved = true;
+		rc = settle(a, st, true, ROUNDS_MAX, now_ns() + APPLY_NS, &why);
+		if (rc >= 0 && st->refused)
+			rc = err_set(&why, st->refused, "%s", strerror(-st->refused));
+	} else if (st->is_recorded) {
+		rc = steer_restore(st->h, a, &s, &why);
+	} else {
+		drop(a, st);
+		return;
+	}
+	if (rc < 0)
+		err_set(err, rc, "%.140s; not undone: %.90s", first.text, why.text);
+}
+
 int steer_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set, struct actuate_result *ret, struct errbuf *err)
 {
 	struct coreset before;
-	struct errbuf why;
 	struct steer *st;
 	bool is_new;
 	int rc = open_step(h, a, s, &st, err);
@@ -846,15 +939,7 @@ int steer_apply(const struct hierarchy *h, struct actuate *a, const struct step_
 		count(st, ret);
 		return 0;
 	}
-	if (is_new) {
-		if (steer_restore(h, a, s, &why) < 0)
-			err_set(err, rc, "%.140s; not undone: %.90s", err->text, why.text);
-		return rc;
-	}
-	st->set = before;
-	st->at = st->changed = 0;
-	st->moving = st->unsaved = true;
-	settle(a, st, true, ROUNDS_MAX, now_ns() + APPLY_NS, &why);
+	undo(a, st, is_new ? NULL : &before, err);
 	return rc;
 }
 

@@ -40,6 +40,7 @@ struct handed {
 	struct coreset mask;
 	struct own own;
 	bool several; /* others with another own have the same */
+	bool guessed; /* who had it one before us knew: ask its leader, its parent */
 	int unused;   /* quiet passes in which nobody had it */
 };
 
@@ -60,6 +61,7 @@ struct steer {
 	bool is_recorded; /* cs is in the ledger */
 	bool first;       /* its threads are as Slurm and its program left them */
 	bool moving;      /* some may have what was given before this set */
+	bool with_stepd;  /* slurmstepd's masks are noted: the cpuset is not what it was */
 	bool wall_moved;  /* the kernel may have wiped masks */
 	bool unsaved;     /* set and handed are not in the ledger as they are here */
 	struct member *member;

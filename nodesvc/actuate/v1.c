@@ -94,14 +94,12 @@ static int v1_write_back(
 	return rc < 0 ? rc : cpus_write(m->a->root, m->dir, ret, err);
 }
 
-/* Out of Slurm's tree, where Slurm fails a step whose older ones hold more than their job. */
-static int v1_widen(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
-	struct errbuf *err)
+/* Out of Slurm's tree: its job's level is Slurm's. */
+static int widen_out(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
 	char dir[FILE_MAX];
 	int n = 0, rc = 0;
 
-	(void)set;
 	if (!v1_out_where(a, s->step_path, dir, sizeof(dir))) {
 		rc = v1_below_count(a, s->step_path, &n, err);
 		if (rc == 0 && n)
@@ -110,19 +108,49 @@ static int v1_widen(struct actuate *a, const struct step_cgroup *s, const struct
 			rc = v1_out_move(a, s, err);
 	}
 	if (rc == 0 && !v1_out_where(a, s->step_path, dir, sizeof(dir)))
-		rc = -ENOENT;
+		rc = err_set(err, -ENOENT, "%s: the step has ended", s->step_path);
 	return rc < 0 ? rc : cpus_write(a->root, dir, &a->all_pus, err);
+}
+
+static int v1_widen(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+	struct errbuf *err)
+{
+	struct coreset job;
+	int rc = cpus_read(a->root, s->job_path, &job, err);
+
+	if (rc == 0 && a->outside && !coreset_is_subset(&a->all_pus, &job)) {
+		rc = widen_out(a, s, err);
+		if (rc != -EBUSY || !coreset_is_subset(set, &job))
+			return rc;
+		rc = 0;
+	}
+	if (rc < 0 || !coreset_is_subset(set, &job))
+		return rc; /* who asked finds that it is not inside */
+	return cpus_write(a->root, s->step_path, &job, err);
 }
 
 static int v1_narrow(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
+	const struct masks m = {.a = a, .path = s->step_path};
+	struct coreset original, now;
+	struct masks in;
 	char dir[FILE_MAX];
-	int rc;
+	bool out = v1_out_where(a, s->step_path, dir, sizeof(dir));
+	int rc = v1_out_return(a, s->step_path, err);
 
-	if (!v1_out_where(a, s->step_path, dir, sizeof(dir)))
-		return 0;
-	rc = v1_out_return(a, s->step_path, err);
-	return rc < 0 ? rc : v1_below_restore_all(a, dir, err);
+	if (rc == 0 && out)
+		rc = v1_below_restore_all(a, dir, err);
+	if (rc == 0)
+		rc = change_recorded(a, s->step_path, NULL, &original, err);
+	if (rc == 0)
+		rc = cpus_read(a->root, s->step_path, &now, err);
+	/* What it has lost is not ours to give back. */
+	if (rc == 0 && !coreset_is_subset(&now, &original)) {
+		in = m;
+		snprintf(in.dir, sizeof(in.dir), "%s", s->step_path);
+		rc = v1_write_back(&in, &original, &now, err);
+	}
+	return rc == -ENOENT ? 0 : rc;
 }
 
 static const struct hierarchy v1 = {

@@ -133,14 +133,14 @@ static int v2_scan(const struct fsroot *root, const char *path, struct proc_know
 	return proc_scan_tree(root, path, ret, ret_n);
 }
 
-/* The job as far as the levels above it go, and the step with it. Where Slurm left the step's file
- * empty it has what its job has. */
+/* The step as wide as its job, and that as far as the levels above it go, where it may. Where Slurm
+ * left the step's file empty it has what its job has. */
 static int v2_widen(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	struct errbuf *err)
 {
 	const struct masks m = {.a = a, .path = s->step_path};
 	struct coreset own, job;
-	int rc = v2_job_widen(&m, &a->all_pus, err);
+	int rc = a->outside ? v2_job_widen(&m, &a->all_pus, err) : -ERANGE;
 
 	if (rc == -ERANGE)
 		rc = v2_job_widen(&m, set, err);
@@ -158,12 +158,12 @@ static int v2_narrow(struct actuate *a, const struct step_cgroup *s, struct errb
 {
 	const struct masks m = {.a = a, .path = s->step_path};
 	struct coreset original, now;
-	int rc = change_recorded(a, s->job_path, NULL, NULL, err);
+	int rc = change_recorded(a, s->step_path, NULL, &original, err);
 
-	if (rc < 0)
-		return rc == -ENOENT ? 0 : rc;
-	rc = change_recorded(a, s->step_path, NULL, &original, err);
 	if (rc == 0)
+		rc = cpus_read(a->root, s->step_path, &now, err);
+	/* What it has lost is not ours to give back. */
+	if (rc == 0 && !coreset_is_subset(&now, &original))
 		rc = v2_write_back(&m, &original, &now, err);
 	if (rc == 0)
 		rc = v2_job_settle(a, s->job_path, err);

@@ -270,6 +270,14 @@ static int show_process(const char *path, char *buf, size_t size)
 			"%d (%s) R %d 1 1 0 -1 0 0 0 0 0 5 6 0 0 20 0 3 0 %d 1 2\n", tid,
 			t->stepd ? "slurmstepd" : "app", (int)t->ppid, tid + 7);
 	}
+	n = 0;
+	if (sscanf(path, "proc/%d/status%n", &tid, &n) == 1 && n && !path[n]) {
+		t = find_thread(tid);
+		return t ? snprintf(buf, size, "Name:\tapp\nTgid:\t%d\nUid:\t0\t0\t0\t0\n",
+				   (int)t->tgid)
+			 : -ENOENT;
+	}
+	n = 0;
 	if (sscanf(path, "proc/%d/cgroup%n", &tgid, &n) == 1 && n && !path[n])
 		return snprintf(buf, size, "%s",
 			fake.v2 ? "0::/system.slice/n_slurmstepd.scope/job_1/step_0/user/task_0\n"

@@ -54,6 +54,8 @@ static bool was_alone;
 /* An old kernel wiped a pin, and it could not be put back. */
 static bool pin_is_lost;
 static int stop_after;
+/* The way of placing: by masks, or by the cpuset. */
+static bool masks;
 static char context[200];
 
 static void open_actuate(void)
@@ -62,6 +64,7 @@ static void open_actuate(void)
 
 	ck_assert_int_eq(actuate_open(&act, &fake.tree.root, ledger, &all, &err), 0);
 	ops = actuate_get_ops(act);
+	actuate_by_masks(act, masks);
 }
 
 /* Two tasks of two threads; in v1 slurmstepd is beside them, with a mask of its own. */
@@ -81,6 +84,15 @@ static void open_node(const struct node *n)
 	if (!n->v2)
 		fake.thread[fake_add_thread(-1, 1, "5-6")].stepd = true;
 	ck_assert_msg(ops->locate(act, fake.thread[0].tid, &step, &err) == 0, "%s", err.text);
+}
+
+/* Node and way number @i of NODES times two. */
+static void open_way(int i)
+{
+	masks = i >= NODES;
+	snprintf(context, sizeof(context), "%s, %s", nodes[i % NODES].name,
+		masks ? "by masks" : "by the cpuset");
+	open_node(&nodes[i % NODES]);
 }
 
 static void close_node(void)
@@ -133,7 +145,7 @@ static void check_pin(int i, const struct coreset *now)
 {
 	struct coreset part = fake_set(node->part[0]);
 
-	if (!coreset_is_equal(now, &part))
+	if (masks || !coreset_is_equal(now, &part))
 		is_set(now, &fake.thread[i].first, "pinned thread", i);
 }
 
@@ -157,12 +169,24 @@ static void check_back(void)
 	}
 }
 
+/* What a change had no time for. */
+static void let_settle(void)
+{
+	ck_assert(!masks || actuate_look(act, INT64_C(60000000000)));
+}
+
 /* Everybody has @set, or the same part of it that he had of what Slurm gave. */
 static void check_placed(const char *set)
 {
 	struct coreset s = fake_set(set), now = fake_in_force(fake.step);
 
-	is_set(&now, &s, "step", 0);
+	let_settle();
+	/* By masks the cpuset stays as it is, or as wide as it had to be. */
+	if (!masks)
+		is_set(&now, &s, "step", 0);
+	ck_assert_msg(coreset_is_subset(&s, &now) &&
+			      (!masks || coreset_is_subset(&fake.dir[fake.step].first, &now)),
+		"%s: the step's cpuset was narrowed", context);
 	for (int i = 0; i < fake.n_threads; i++) {
 		const struct fake_thread *t = &fake.thread[i];
 		struct coreset share = s;
@@ -175,7 +199,15 @@ static void check_placed(const char *set)
 			continue;
 		now = fake_mask(t);
 		if (t->pinned) {
-			bool inside = coreset_is_subset(&t->first, &s);
+			bool inside;
+
+			/* By masks it stays in its rank's part, too. */
+			if (masks && strcmp(node->part[0], node->part[1]) != 0) {
+				const struct coreset part = fake_set(node->part[0]);
+
+				ranks_share(&share, &part, &fake.dir[fake.step].first, &s);
+			}
+			inside = coreset_is_subset(&t->first, &share);
 
 			ck_assert_msg(pin_is_lost || (inside ? coreset_is_equal(&now, &t->first)
 							     : coreset_is_subset(&now, &s)),
@@ -209,9 +241,11 @@ static void check_undone(const struct before *b)
 {
 	struct coreset now = fake_in_force(fake.step), was = b->cpus;
 
+	let_settle();
 	if (coreset_is_empty(&was))
 		was = fake.dir[fake.step].first;
-	is_set(&now, &was, "after an undone change, step", 0);
+	if (!masks)
+		is_set(&now, &was, "after an undone change, step", 0);
 	for (int i = 0; i < b->n; i++) {
 		now = fake_mask(&fake.thread[i]);
 		if (fake.thread[i].alive)
@@ -259,8 +293,8 @@ static bool live(const struct node *n, enum change change, enum fake_event event
 	bool happened;
 	int rc;
 
-	snprintf(context, sizeof(context), "%s, %s, event %d, call %d", n->name,
-		change_names[change], event, at);
+	snprintf(context, sizeof(context), "%s, by %s, %s, event %d, call %d", n->name,
+		masks ? "masks" : "the cpuset", change_names[change], event, at);
 	open_node(n);
 	was_alone = event == FAKE_DIE && change == FIRST;
 	pin_is_lost = false;
@@ -325,42 +359,49 @@ static void lives(enum fake_event event)
 
 START_TEST(one_call_fails)
 {
+	masks = _i;
 	lives(FAKE_FAIL);
 }
 END_TEST
 
 START_TEST(all_calls_fail_from_one_on)
 {
+	masks = _i;
 	lives(FAKE_FAIL_ON);
 }
 END_TEST
 
 START_TEST(masks_are_refused_from_one_call_on)
 {
+	masks = _i;
 	lives(FAKE_REFUSE);
 }
 END_TEST
 
 START_TEST(tasks_fork_at_a_call)
 {
+	masks = _i;
 	lives(FAKE_FORK);
 }
 END_TEST
 
 START_TEST(a_task_dies_at_a_call)
 {
+	masks = _i;
 	lives(FAKE_DIE);
 }
 END_TEST
 
 START_TEST(the_step_ends_at_a_call)
 {
+	masks = _i;
 	lives(FAKE_VANISH);
 }
 END_TEST
 
 START_TEST(we_are_killed_at_a_call)
 {
+	masks = _i;
 	lives(FAKE_STOP);
 }
 END_TEST
@@ -370,6 +411,7 @@ START_TEST(we_are_killed_while_undoing)
 {
 	bool more;
 
+	masks = _i;
 	for (stop_after = 1; stop_after < 50; stop_after++)
 		for (int at = 1; live(&nodes[1], LATER, FAKE_FAIL, at, 0, &more);)
 			at++;
@@ -382,8 +424,7 @@ END_TEST
 
 START_TEST(a_rank_left_alone_still_has_its_share)
 {
-	snprintf(context, sizeof(context), "%s", nodes[_i].name);
-	open_node(&nodes[_i]);
+	open_way(_i);
 	apply_well(SET_A);
 	fake_end(2);
 	apply_well("6-9");
@@ -398,8 +439,7 @@ END_TEST
 /* It looks like Slurm's mask there, and an old kernel wipes it on the way. */
 START_TEST(a_pin_inside_the_new_set_stays)
 {
-	snprintf(context, sizeof(context), "%s", nodes[_i].name);
-	open_node(&nodes[_i]);
+	open_way(_i);
 	apply_well("2-5");
 	fake.thread[1].asked = fake.thread[1].first = fake_set("3");
 	fake.thread[1].pinned = true;
@@ -413,8 +453,7 @@ END_TEST
 /* Whose own file is empty has what is above it, not the node. */
 START_TEST(shares_are_parts_of_what_was_in_force)
 {
-	snprintf(context, sizeof(context), "%s", nodes[_i].name);
-	open_node(&nodes[_i]);
+	open_way(_i);
 	apply_well(SET_A);
 	check_placed(SET_A);
 	apply_well("0-9");
@@ -433,8 +472,7 @@ END_TEST
 /* A thread that takes no mask does not keep those after it from getting theirs. */
 START_TEST(one_that_refuses_does_not_stop_the_others)
 {
-	snprintf(context, sizeof(context), "%s", nodes[_i].name);
-	open_node(&nodes[_i]);
+	open_way(_i);
 	apply_well(SET_A);
 	fake.thread[0].stubborn = true;
 	err.text[0] = '\0';
@@ -460,26 +498,26 @@ int main(void)
 	if (access("/dev/shm", W_OK) == 0)
 		setenv("TMPDIR", "/dev/shm", 0); /* thousands of small trees */
 	tcase_set_timeout(t, 120);
-	tcase_add_test(t, one_call_fails);
-	tcase_add_test(t, all_calls_fail_from_one_on);
-	tcase_add_test(t, masks_are_refused_from_one_call_on);
-	tcase_add_test(t, tasks_fork_at_a_call);
-	tcase_add_test(t, a_task_dies_at_a_call);
-	tcase_add_test(t, the_step_ends_at_a_call);
-	tcase_add_test(t, we_are_killed_at_a_call);
-	tcase_add_test(t, we_are_killed_while_undoing);
+	tcase_add_loop_test(t, one_call_fails, 0, 2);
+	tcase_add_loop_test(t, all_calls_fail_from_one_on, 0, 2);
+	tcase_add_loop_test(t, masks_are_refused_from_one_call_on, 0, 2);
+	tcase_add_loop_test(t, tasks_fork_at_a_call, 0, 2);
+	tcase_add_loop_test(t, a_task_dies_at_a_call, 0, 2);
+	tcase_add_loop_test(t, the_step_ends_at_a_call, 0, 2);
+	tcase_add_loop_test(t, we_are_killed_at_a_call, 0, 2);
+	tcase_add_loop_test(t, we_are_killed_while_undoing, 0, 2);
 	suite_add_tcase(s, t);
 	t = tcase_create("ranks keep their part, whoever has ended");
-	tcase_add_loop_test(t, a_rank_left_alone_still_has_its_share, 0, NODES);
+	tcase_add_loop_test(t, a_rank_left_alone_still_has_its_share, 0, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("parts are parts of what Slurm had in force");
-	tcase_add_loop_test(t, shares_are_parts_of_what_was_in_force, 0, NODES);
+	tcase_add_loop_test(t, shares_are_parts_of_what_was_in_force, 0, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("what a program bound itself stays");
-	tcase_add_loop_test(t, a_pin_inside_the_new_set_stays, 0, NODES);
+	tcase_add_loop_test(t, a_pin_inside_the_new_set_stays, 0, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("one thread's refusal is its own");
-	tcase_add_loop_test(t, one_that_refuses_does_not_stop_the_others, 0, NODES);
+	tcase_add_loop_test(t, one_that_refuses_does_not_stop_the_others, 0, 2 * NODES);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -35,7 +35,7 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 		return 0;
 	}
 	putback_stop(s);
-	rc = step_check_threads(s, STEP_THREADS_FROZEN, err);
+	rc = d->conf.rebind == REBIND_CPUSET ? step_check_threads(s, STEP_THREADS_FROZEN, err) : 0;
 	if (rc == 0)
 		rc = actuate_get_ops(d->actuate)
 			     ->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/aside.h"
 #include "common/cleanup.h"
 #include "nodesvc/actuate/steer.h"
 
@@ -33,6 +34,8 @@
 #define DEPTH_MAX 16
 /* How long one change may take of the loop's time; the looks do the rest. */
 #define APPLY_NS INT64_C(5000000)
+/* Listing a quiet step's threads takes this part of the time at most. */
+#define LIST_PART 20
 /* A clone that was under way has come by then. */
 #define UNUSED_MAX 3
 
@@ -477,10 +480,13 @@ static int read_wall(struct actuate *a, struct steer *st, struct errbuf *err)
 
 static int list(struct actuate *a, struct steer *st, struct errbuf *err)
 {
+	int64_t began_ns = now_ns(), ended_ns;
 	int rc;
 
 	change_where(st->h, a, st->step.step_path, st->dir, sizeof(st->dir));
 	rc = steer_list(a, st);
+	ended_ns = now_ns();
+	st->next_ns = ended_ns + (ended_ns - began_ns) * LIST_PART;
 	return rc < 0 ? err_set(err, rc, "%s: cannot list its threads: %s", st->step.step_path,
 				rc == -ENOENT ? "the step has ended" : strerror(-rc))
 		      : 0;
@@ -662,14 +668,19 @@ static void steer_free(struct steer *st)
 	free(st);
 }
 
-static void drop(struct actuate *a, struct steer *st)
+static void take_out(struct actuate *a, const struct steer *st)
 {
 	for (int i = 0; i < a->n_steers; i++)
 		if (a->steer[i] == st) {
 			a->steer[i] = a->steer[--a->n_steers];
-			steer_free(st);
 			return;
 		}
+}
+
+static void drop(struct actuate *a, struct steer *st)
+{
+	take_out(a, st);
+	steer_free(st);
 }
 
 void steer_close(struct actuate *a)
@@ -770,6 +781,17 @@ static int fill(struct actuate *a, struct steer *st, struct errbuf *err)
 	return 0;
 }
 
+/* One that is being put back stays with him who does it, who stops; whoever comes then begins anew
+ * from the ledger: NULL. */
+static struct steer *leave_alone(struct actuate *a, struct steer *st)
+{
+	if (!st || !st->leaving)
+		return st;
+	st->abandoned = true;
+	take_out(a, st);
+	return NULL;
+}
+
 /* Has it another cpuset than Slurm gave? */
 static bool is_otherwise_placed(struct actuate *a, const char *step_path)
 {
@@ -782,7 +804,7 @@ static bool is_otherwise_placed(struct actuate *a, const char *step_path)
 static int open_step(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	struct steer **ret, struct errbuf *err)
 {
-	struct steer *st = find(a, s->step_path), **more;
+	struct steer *st = leave_alone(a, find(a, s->step_path)), **more;
 	struct ledger_given g = {.mask = NULL};
 	int rc;
 
@@ -968,6 +990,10 @@ bool actuate_look(struct actuate *a, int64_t budget_ns)
 	for (int i = 0; i < a->n_steers; i++) {
 		struct steer *st = a->steer[a->look_at % a->n_steers];
 
+		if (st->leaving || (!st->moving && st->at == 0 && now_ns() < st->next_ns)) {
+			a->look_at = (a->look_at + 1) % a->n_steers;
+			continue;
+		}
 		/* What fails is tried again at the next look; who has ended others will tell. */
 		if (settle(a, st, true, st->moving ? ROUNDS_MAX : 1, until_ns, &err) < 0)
 			st->at = 0;
@@ -982,6 +1008,14 @@ bool actuate_look(struct actuate *a, int64_t budget_ns)
 
 /* ---- the way back -------------------------------------------------------------------------- */
 
+/* Others may have their turn here, and may have begun the same anew. */
+static int breathe(const struct steer *st, struct errbuf *err)
+{
+	return aside_breathe() || st->abandoned
+		       ? err_set(err, -ECANCELED, "%s: stopped", st->step.step_path)
+		       : 0;
+}
+
 /* One pass: everybody his own. */
 static int put_back(struct actuate *a, struct steer *st, struct errbuf *err)
 {
@@ -989,7 +1023,9 @@ static int put_back(struct actuate *a, struct steer *st, struct errbuf *err)
 	int n, rc = todo ? 0 : -ENOMEM;
 
 	while (rc == 0 && st->at < st->n) {
-		rc = look_on(a, st, todo, &n, err);
+		rc = breathe(st, err);
+		if (rc == 0)
+			rc = look_on(a, st, todo, &n, err);
 		for (int i = 0; rc == 0 && i < n; i++) {
 			const struct own *own = own_of(st, todo[i].t);
 			struct coreset cut;
@@ -1040,6 +1076,7 @@ static int go_back(struct actuate *a, struct steer *st, struct errbuf *err)
 {
 	int rc = 0;
 
+	st->leaving = true;
 	if (!has_ended(a, st)) {
 		st->at = st->changed = 0;
 		st->set = st->slurm;
@@ -1049,6 +1086,8 @@ static int go_back(struct actuate *a, struct steer *st, struct errbuf *err)
 			int n;
 
 			rc = todo ? look_on(a, st, todo, &n, err) : -ENOMEM;
+			if (rc == 0)
+				rc = breathe(st, err);
 		}
 	}
 	if (rc == 0 || has_ended(a, st)) {
@@ -1058,6 +1097,7 @@ static int go_back(struct actuate *a, struct steer *st, struct errbuf *err)
 	}
 	if (rc == 0 && !has_ended(a, st))
 		rc = put_all_back(a, st, err);
+	st->leaving = false;
 	return rc;
 }
 
@@ -1086,7 +1126,7 @@ int steer_restore(const struct hierarchy *h, struct actuate *a, const struct ste
 	rc = change_recorded(a, s->step_path, NULL, NULL, err);
 	if (rc < 0 && rc != -ENOENT)
 		return rc;
-	st = find(a, s->step_path);
+	st = leave_alone(a, find(a, s->step_path));
 	if (rc == -ENOENT && !st) /* that directory has gone, and its rows with it */
 		return h->narrow(a, &step, err);
 	if (!st)
@@ -1095,6 +1135,10 @@ int steer_restore(const struct hierarchy *h, struct actuate *a, const struct ste
 		rc = 0;
 	if (rc == 0)
 		rc = go_back(a, st, err);
+	if (st && st->abandoned) {
+		steer_free(st);
+		return err_set(err, -ECANCELED, "%s: put back by others", s->step_path);
+	}
 	if (rc == -ENOENT && (!st || has_ended(a, st)))
 		rc = 0;
 	if (rc == 0)

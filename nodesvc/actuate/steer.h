@@ -69,9 +69,12 @@ struct steer {
 	pid_t *procs; /* processes, of the last reading that found somebody new */
 	int n_procs;
 	bool newcomers;
-	int at;      /* the look goes on here */
-	int changed; /* in this pass: masks set, and newcomers */
-	int refused; /* the last error of setting a mask in this pass, 0 none */
+	bool leaving;    /* being put back, maybe aside (common/aside.h) */
+	bool abandoned;  /* ... by somebody else: whoever had begun it frees this */
+	int64_t next_ns; /* a step that takes long to list is looked at less often */
+	int at;          /* the look goes on here */
+	int changed;     /* in this pass: masks set, and newcomers */
+	int refused;     /* the last error of setting a mask in this pass, 0 none */
 	struct part *part;
 	int n_parts;
 	struct handed *handed;

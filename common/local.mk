@@ -12,6 +12,7 @@ libcommon_la_SOURCES = \
 	common/infile.c common/infile.h \
 	common/ipc.c common/ipc.h \
 	common/msg.c common/msg.h \
+	common/out.c common/out.h \
 	common/text.c common/text.h
 # End of libcommon_la_SOURCES
 noinst_LTLIBRARIES += libtopo.la

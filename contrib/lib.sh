@@ -42,15 +42,23 @@ install_packages() {
   rm -f "$log"
 }
 
-# configure and make in DIR with the given configure options; quiet unless it fails.
+# configure and make in DIR with the given configure options; quiet unless it fails. Sources that are
+# configured in place stay so: a copy without what was built there is taken, in DIR/source.
 build() {
-  local dir=$1
+  local dir=$1 src=$top
   shift
   if ! [ "$top/configure" -nt "$top/configure.ac" ]; then
     run_quiet "$top/autogen.log" "$top/autogen.sh"
   fi
   mkdir -p "$dir"
-  run_quiet "$dir/configure.out" env -C "$dir" "$top/configure" "$@"
+  if [ -e "$top/config.status" ]; then
+    src=$dir/source
+    rm -rf "$src"
+    mkdir "$src"
+    tar -C "$top" --exclude=./.git --exclude='./build*' --exclude=./shared -cf - . | tar -C "$src" -xf -
+    run_quiet "$dir/distclean.out" make -C "$src" distclean
+  fi
+  run_quiet "$dir/configure.out" env -C "$dir" "$src/configure" "$@"
   run_quiet "$dir/make.out" make -C "$dir" -j"$(nproc)"
 }
 

@@ -18,7 +18,7 @@ EXTRA_DIST += contrib/bench/idlepoll contrib/bench/launch contrib/bench/ompregio
 	contrib/bench/waitpolicy contrib/programs/ring.c
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c contrib/bench/number.h
-contrib_bench_bin_launchpairs_LDADD = -lm
+contrib_bench_bin_launchpairs_LDADD = libcommon.la -lm
 include contrib/bench/realmix/local.mk
 
 # libcoloc from other languages

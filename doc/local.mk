@@ -10,6 +10,7 @@ EXTRA_DIST += doc/results/22.05-v1.results doc/results/24.11-v1.results doc/resu
 EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/coverage.md \
 	doc/faq.md doc/launch-environment.md doc/security.md doc/top.svg
 
-TESTS += tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
-dist_check_SCRIPTS += tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
+TESTS += tests/check-full-device.sh tests/check-in-place.sh tests/check-pictures.sh tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
+EXTRA_DIST += tests/check-pictures.py
+dist_check_SCRIPTS += tests/check-full-device.sh tests/check-in-place.sh tests/check-pictures.sh tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
 EXTRA_DIST += tests/blocks.sh

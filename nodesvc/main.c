@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "common/out.h"
 #include "config.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/daemon.h"
@@ -243,6 +244,7 @@ int main(int argc, char **argv)
 	struct errbuf err;
 	int opt, rc;
 
+	out_check_at_exit("colocd");
 	while ((opt = getopt_long(argc, argv, "c:tvhV", options, NULL)) != -1) {
 		switch (opt) {
 		case 'c':

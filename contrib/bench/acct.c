@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/out.h"
 #include "contrib/bench/number.h"
 #include "nodesvc/record/record_internal.h"
 
@@ -221,6 +222,7 @@ int main(int argc, char **argv)
 	const char *keep = NULL;
 	int rc = 0, n = 0, i = 2;
 
+	out_check_at_exit("acct");
 	if (argc < 2 || argv[1][0] == '-') {
 		fprintf(stderr, "usage: acct COLOCACCT [--keep=DIR] [RECORDS]...\n");
 		return 2;

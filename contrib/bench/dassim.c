@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/out.h"
 #include "contrib/bench/number.h"
 #include "contrib/bench/papersim/svg.h"
 #include "nodesvc/sim/task_eval.h"
@@ -477,6 +478,7 @@ static const char reasons[] =
 
 int main(int argc, char **argv)
 {
+	out_check_at_exit("dassim");
 	for (int i = 1; i < argc; i += 2) {
 		if (i + 1 < argc && strcmp(argv[i], "--runs") == 0)
 			runs = number_int("--runs", argv[i + 1]);

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/out.h"
 #include "contrib/bench/machinetime.h"
 #include "contrib/bench/number.h"
 #include "tests/unit/busy_node.h"
@@ -277,6 +278,7 @@ int main(int argc, char **argv)
 	bool first = true;
 	int c, rc = 0;
 
+	out_check_at_exit("decide");
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1)
 		switch (c) {
 		case 'j':

@@ -40,6 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/out.h"
 #include "contrib/bench/number.h"
 
 #define ROUNDS_MAX      1000
@@ -352,6 +353,7 @@ int main(int argc, char **argv)
 	struct totals totals = {0};
 	int c, n;
 
+	out_check_at_exit("launchpairs");
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 's':

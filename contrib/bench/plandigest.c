@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/out.h"
 #include "contrib/bench/number.h"
 #include "nodesvc/engine/engine.h"
 
@@ -323,6 +324,7 @@ int main(int argc, char **argv)
 {
 	int sequences = argc > 1 ? number_int("SEQUENCES", argv[1]) : 100, rc = 0;
 
+	out_check_at_exit("plandigest");
 	if (argc > 2 || sequences < 1) {
 		fputs("Usage: plandigest [SEQUENCES]\nA digest of the plans for random views, per "
 		      "policy and topology.\n",

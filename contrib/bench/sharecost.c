@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/out.h"
 #include "contrib/bench/machinetime.h"
 #include "contrib/bench/number.h"
 
@@ -326,6 +327,7 @@ int main(int argc, char **argv)
 		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	bool first = true;
 
+	out_check_at_exit("sharecost");
 	if (s == MAP_FAILED || seconds <= 0 || seconds > 60) {
 		fputs("usage: sharecost [SECONDS]\n", stderr);
 		return 2;

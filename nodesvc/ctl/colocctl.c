@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/out.h"
 #include "config.h"
 #include "nodesvc/ctl/cmd.h"
 
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
 	const char *first = argc > 1 ? argv[1] : "";
 	int rc;
 
+	out_check_at_exit("colocctl");
 	setlocale(LC_ALL, "");
 	if (strcmp(first, "-h") == 0 || strcmp(first, "--help") == 0) {
 		help();

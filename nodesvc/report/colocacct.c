@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/out.h"
 #include "config.h"
 #include "nodesvc/report/acct_alloc.h"
 #include "nodesvc/report/acct_cluster.h"
@@ -136,6 +137,7 @@ int main(int argc, char **argv)
 	struct errbuf err = {""};
 	int rc;
 
+	out_check_at_exit("colocacct");
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* 0.5 in every language: scripts read this */
 	signal(SIGPIPE, SIG_DFL);   /* `colocacct | head` ends quietly */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/out.h"
 #include "nodesvc/sim/sim.h"
 
 static const struct command {
@@ -27,6 +28,7 @@ static void print_usage(FILE *f)
 
 int main(int argc, char **argv)
 {
+	out_check_at_exit("colocsim");
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
 		print_usage(stdout);
 		return SIM_OK;

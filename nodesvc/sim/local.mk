@@ -146,7 +146,7 @@ noinst_PROGRAMS += contrib/bench/bin/sharecost
 contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c contrib/bench/machinetime.h
 contrib_bench_bin_sharecost_CFLAGS = $(WARN_CFLAGS) -fno-common -pthread
 contrib_bench_bin_sharecost_LDFLAGS =
-contrib_bench_bin_sharecost_LDADD = -lpthread
+contrib_bench_bin_sharecost_LDADD = libcommon.la -lpthread
 
 # doc/evaluation.md
 EXTRA_DIST += contrib/bench/papers doc/evaluation.md \

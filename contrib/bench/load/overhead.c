@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "common/out.h"
 #include "contrib/bench/load/burst.h"
 #include "contrib/bench/load/echo.h"
 #include "contrib/bench/machinetime.h"
@@ -531,6 +532,7 @@ int main(int argc, char **argv)
 	bool first = true, has_reads = false;
 	struct reads reads;
 
+	out_check_at_exit("overhead");
 	parse_args(argc, argv);
 	why = node_why_not();
 	if (why) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "common/out.h"
 #include "contrib/bench/load/node.h"
 
 #define ROWS     30
@@ -191,6 +192,7 @@ int main(int argc, char **argv)
 	struct node n;
 	bool grew;
 
+	out_check_at_exit("soak");
 	parse_args(argc, argv);
 	why = node_why_not();
 	if (why) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/out.h"
 #include "contrib/bench/model/measure.h"
 #include "nodesvc/counters/profile_run.h"
 
@@ -473,6 +474,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int rc, failed = 0;
 
+	out_check_at_exit("characterise");
 	set_defaults(&o);
 	rc = read_options(&o, argc, argv);
 	if (rc >= 0)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/out.h"
 #include "contrib/bench/papersim/arena.h"
 
 static const char *plots;
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
 {
 	enum { N = sizeof(parts) / sizeof(parts[0]) };
 
+	out_check_at_exit("papersim");
 	plots = argv[1];
 	for (int i = 2; i < argc; i++) {
 		int k = 0;

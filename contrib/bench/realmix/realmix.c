@@ -43,6 +43,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/out.h"
 #include "contrib/bench/realmix/mixes.h"
 #include "contrib/bench/realmix/report.h"
 #include "contrib/bench/realmix/rounds.h"
@@ -574,7 +575,7 @@ static int find_nodes(struct setting *s, const struct args *a, struct errbuf *er
 	return rc;
 }
 
-int main(int argc, char **argv)
+static int run_or_report(int argc, char **argv)
 {
 	struct args a = parse(argc, argv);
 	struct setting s = {.min_runs = a.min_runs,
@@ -588,6 +589,7 @@ int main(int argc, char **argv)
 	FILE *log;
 	int rc;
 
+	out_check_at_exit("realmix");
 	if (a.report) {
 		rc = (a.json ? report_print_json : report_print)(stdout, &a.to_report, &err);
 		if (rc)
@@ -620,4 +622,10 @@ int main(int argc, char **argv)
 	}
 	fclose(log);
 	return rc ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	out_check_at_exit("realmix");
+	return run_or_report(argc, argv);
 }

@@ -93,7 +93,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	s->turn.slices = 0;
 	memory_leave(d, s);
 	if (s->located)
-		rc = putback_begin(d, s, &err);
+		rc = putback_begin(d, s, &err); /* 1: it goes on */
 	/* Idle until it is off the cores that it borrowed. */
 	lend_end(d, s);
 	if (rc < 0) {
@@ -109,7 +109,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	attach_update(d, s);
 	if (why)
 		snprintf(s->reason, sizeof(s->reason), "%s", why);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 bool place_must_wait(const struct daemon *d, const struct step *s, int64_t now_ns)

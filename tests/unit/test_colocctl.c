@@ -42,7 +42,12 @@ static const struct {
 		"\"resctrl\":\"not mounted\",\"signals\":{"
 		"\"source\":\"profile\",\"report\":[\"papi: PAPI_attach fails\",\"perf: no PMU\"]},"
 		"\"steps\":2,\"tasks\":3,\"ledger_rows\":7,\"draining\":true,\"dry_run\":false,"
-		"\"decisions\":19,\"rebinds\":4,\"last_error\":\"step 12.0: gone\","
+		"\"decisions\":19,\"rebinds\":4,\"lags\":["
+		"{\"step\":\"12.0\",\"what\":\"threads\",\"left\":19000,\"of\":20000,\"behind_s\":"
+		"3.25},"
+		"{\"step\":\"12.0\",\"what\":\"the list of threads\",\"behind_s\":0.5},"
+		"{\"step\":\"13.0\",\"what\":\"putting back\"}],"
+		"\"last_error\":\"step 12.0: gone\","
 		"\"store\":\"/var/lib/coloc\",\"config\":\"/etc/coloc/coloc.yaml\"}",
 		NULL},
 	{"jobs",

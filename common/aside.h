@@ -24,7 +24,7 @@ struct aside;
 int aside_start(struct aside **ret, void (*fn)(void *arg), void *arg, struct errbuf *err);
 /* Lets it run for @slice_ns, a little more at most. True: it has ended. */
 bool aside_go_on(struct aside *a, int64_t slice_ns);
-/* Of all its slices. */
+/* The processor time of all its slices. */
 int64_t aside_spent_ns(const struct aside *a);
 /* Frees it. One that has not ended is told to stop, and goes on until it does. NULL is fine. */
 void aside_end(struct aside *a);

@@ -114,7 +114,7 @@ tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_thread_list_SOURCES = tests/unit/test_thread_list.c
 tests_unit_test_thread_list_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_thread_list_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_thread_list_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=clock_gettime
 tests_unit_test_thread_list_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_foreground_SOURCES = tests/unit/test_foreground.c tests/unit/rotation.c \
 	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h

@@ -14,7 +14,7 @@ dist_check_SCRIPTS += tests/check-layers.sh
 common_test_libs = libcommon.la $(CHECK_LIBS)
 tests_unit_test_aside_SOURCES = tests/unit/test_aside.c
 tests_unit_test_aside_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_aside_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_aside_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=clock_gettime
 tests_unit_test_aside_LDADD = $(common_test_libs)
 tests_unit_test_coreset_SOURCES = tests/unit/test_coreset.c
 tests_unit_test_coreset_CFLAGS = $(UNIT_CFLAGS)

@@ -102,10 +102,11 @@ static bool has_run(struct step *s)
 /* True, *ret: the thread's state. */
 static bool state_of(const struct daemon *d, pid_t tid, char *ret)
 {
-	char path[32], text[512];
+	char path[64], text[512];
 	const char *p;
 
-	snprintf(path, sizeof(path), "proc/%d/stat", (int)tid);
+	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
 	if (fsroot_read_once(&d->root, path, text, sizeof(text)) <= 0)
 		return false;
 	p = strrchr(text, ')');

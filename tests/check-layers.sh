@@ -114,6 +114,12 @@ for file in $(sources | grep '^nodesvc/engine/'); do
   [ -z "$hits" ] || complain "$file: impure header in the engine: $hits"
 done
 
+# /proc/PID/stat adds up all threads of the process at each read, in one go: its user chooses how
+# long that takes. A thread's own, proc/PID/task/TID/stat, does not. (A run of our own is no user's.)
+# shellcheck disable=SC2046
+hits=$(grep -nE 'proc/%[du]/stat"' $(sources | grep -v '^nodesvc/counters/cachegrind\.c$') || :)
+[ -z "$hits" ] || complain "the whole process's stat is read: $hits"
+
 # An assignment that a lost backslash, or one too many, made part of the one before: only `make
 # distcheck' would tell.
 for file in Makefile.am $(find . -path './build*' -prune -o -name local.mk -print) tests/live/actuate.mk; do

@@ -44,8 +44,6 @@ static void put_state(int pid, char state)
 
 	snprintf(text, sizeof(text), "%d (a (b) c) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n",
 		pid, state);
-	snprintf(path, sizeof(path), "proc/%d/stat", pid);
-	fstree_put(&tree, path, text);
 	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", pid, pid);
 	fstree_put(&tree, path, text);
 }

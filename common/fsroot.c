@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -73,6 +74,39 @@ ino_t fsroot_inode(const struct fsroot *r, const char *path)
 	struct stat st;
 
 	return fsroot_stat(r, path, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* The nearest directory above that is there can be read: then what is not in it is not there. */
+static int read_above(const struct fsroot *r, const char *path)
+{
+	char dir[512];
+	int fd = -ENOENT;
+
+	if (snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	while (fd == -ENOENT || fd == -ENOTDIR) {
+		char *slash = strrchr(dir, '/');
+
+		if (slash)
+			*slash = '\0';
+		fd = fsroot_openat(r, slash ? dir : ".", O_RDONLY | O_DIRECTORY);
+		if (!slash)
+			break;
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int fsroot_is_there(const struct fsroot *r, const char *path, uint64_t inode)
+{
+	struct stat st;
+	int rc = fsroot_stat(r, path, &st);
+
+	if (rc == 0)
+		return (uint64_t)st.st_ino == inode;
+	return rc == -ENOENT || rc == -ENOTDIR ? read_above(r, path) : rc;
 }
 
 ssize_t fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -33,6 +34,12 @@ bool fsroot_exists(const struct fsroot *r, const char *path);
 int fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret);
 /* Inode of a path, to know a cgroup again after a restart; 0 when it is not there. */
 ino_t fsroot_inode(const struct fsroot *r, const char *path);
+/*
+ * fsroot_is_there - is @path still what had this @inode? 1 yes; 0 no, and that is known: nothing of
+ * that name is in a directory that can be read, or another thing is; else -errno, it cannot be told
+ * (EMFILE, EIO, EACCES, ...) and is not to be taken for gone.
+ */
+int fsroot_is_there(const struct fsroot *r, const char *path, uint64_t inode);
 
 /*
  * fsroot_read - reads a whole small file into @buf and ends it with NUL; trailing newlines stay.

@@ -82,10 +82,10 @@ static int look_for(struct daemon *d, const struct step *s)
 	cleanup_free pid_t *tid = NULL;
 	int n;
 
-	if (s->cgroup.step_inode)
-		return fsroot_inode(&d->root, s->cgroup.step_path) == s->cgroup.step_inode
-			       ? 0
-			       : -ENOENT;
+	if (s->cgroup.step_inode) {
+		n = fsroot_is_there(&d->root, s->cgroup.step_path, s->cgroup.step_inode);
+		return n > 0 ? 0 : n == 0 ? -ENOENT : n;
+	}
 	return ops->threads(d->actuate, &s->cgroup, &tid, &n);
 }
 
@@ -116,7 +116,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 			continue;
 		}
 		rc = look_for(d, s);
-		if (rc == -ENOENT || (rc < 0 && tasks_gone(s))) {
+		if (rc == -ENOENT || (rc < 0 && !s->cgroup.step_inode && tasks_gone(s))) {
 			/* What tells its exit status may wait in the socket: at the next look. */
 			if (s->gone)
 				lifecycle_end(d, s, ipc_unix_ns());

@@ -20,9 +20,25 @@ void change_where(const struct hierarchy *h, const struct actuate *a, const char
 		snprintf(ret, size, "%s", path);
 }
 
-static bool is_same_dir(const struct actuate *a, const char *path, uint64_t inode)
+int change_is_there(const struct actuate *a, const char *path, uint64_t inode, struct errbuf *err)
 {
-	return fsroot_inode(a->root, path) == (ino_t)inode;
+	int rc = fsroot_is_there(a->root, path, inode);
+
+	if (rc == 0)
+		return err_set(err, -ENOENT, "%s: the step has ended", path);
+	return rc < 0 ? err_set(err, rc, "%s: cannot be looked at: %s", path, strerror(-rc)) : 0;
+}
+
+int change_inode(const struct actuate *a, const char *path, uint64_t *ret, struct errbuf *err)
+{
+	struct stat st;
+	int rc = fsroot_stat(a->root, path, &st);
+
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", path,
+			rc == -ENOENT ? "the step has ended" : strerror(-rc));
+	*ret = (uint64_t)st.st_ino;
+	return 0;
 }
 
 int change_recorded(struct actuate *a, const char *path, struct ledger_cpuset *ret,
@@ -34,10 +50,13 @@ int change_recorded(struct actuate *a, const char *path, struct ledger_cpuset *r
 
 	if (rc < 0)
 		return rc == -ENOENT ? rc : err_set(err, rc, "%s: cannot read the ledger", path);
-	if (!is_same_dir(a, path, cs.inode)) {
+	rc = change_is_there(a, path, cs.inode, err);
+	if (rc == -ENOENT) {
 		rc = ledger_forget(a->ledger, path, err);
 		return rc < 0 ? rc : -ENOENT;
 	}
+	if (rc < 0)
+		return rc;
 	rc = coreset_parse(&set, cs.cpus, err);
 	if (rc < 0)
 		return err_wrap(err, -EIO, "ledger: %s", path);
@@ -104,7 +123,10 @@ static int begin(struct masks *m, struct ledger_cpuset *cs, struct errbuf *err)
 		m->last = m->before;
 	rc = change_recorded(m->a, m->path, cs, &m->original_cpus, err);
 	if (rc == -ENOENT) {
-		*cs = (struct ledger_cpuset){.inode = (uint64_t)fsroot_inode(m->a->root, m->path)};
+		*cs = (struct ledger_cpuset){.inode = 0};
+		rc = change_inode(m->a, m->path, &cs->inode, err);
+		if (rc < 0)
+			return rc;
 		snprintf(cs->path, sizeof(cs->path), "%s", m->path);
 		memcpy(cs->cpus, text, sizeof(cs->cpus));
 		m->original_cpus = m->before_cpus;
@@ -140,13 +162,18 @@ int change_check_set(const struct actuate *a, const struct step_cgroup *s,
 		return err_set(err, -ERANGE, "%s: '%.60s' is not within the node's CPUs '%.60s'",
 			s->step_path, coreset_format(set, want, sizeof(want)),
 			coreset_format(&a->all_pus, have, sizeof(have)));
-	if (!is_same_dir(a, s->step_path, s->step_inode))
-		return err_set(err, -ENOENT, "%s: the step has ended", s->step_path);
-	return 0;
+	return change_is_there(a, s->step_path, s->step_inode, err);
+}
+
+/* Its files said so: but is the directory gone? */
+static bool is_gone(const struct masks *m, const struct ledger_cpuset *cs)
+{
+	return fsroot_is_there(m->a->root, m->path, cs->inode) == 0;
 }
 
 /* Back to before this change. A first change that is undone leaves nothing in the ledger. */
-static void undo(struct masks *m, const struct coreset *set, struct errbuf *err)
+static void undo(struct masks *m, const struct ledger_cpuset *cs, const struct coreset *set,
+	struct errbuf *err)
 {
 	struct errbuf why = {""};
 	struct coreset now;
@@ -156,7 +183,7 @@ static void undo(struct masks *m, const struct coreset *set, struct errbuf *err)
 	rc = m->h->write_back(m, &m->before_cpus, &now, &why);
 	if (rc == 0)
 		rc = masks_put_back(m, &m->seen, &now, &why);
-	if (rc == -ENOENT || (rc == 0 && !m->is_ours))
+	if ((rc == 0 && !m->is_ours) || (rc == -ENOENT && is_gone(m, cs)))
 		rc = ledger_forget(m->a->ledger, m->path, &why);
 	if (rc < 0) {
 		struct errbuf first = *err;
@@ -228,7 +255,7 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 			break;
 	}
 	if (rc < 0) {
-		undo(&m, set, &why);
+		undo(&m, &cs, set, &why);
 		masks_done(&m);
 		return err_set(err, rc, "%s", why.text);
 	}
@@ -253,10 +280,10 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 	in_force = now;
 	if (rc == 0 && !says_itself(h))
 		rc = cpus_read_file(a->root, dir, h->effective, &in_force, NULL);
+	if (rc == 0)
+		rc = change_is_there(a, s->step_path, s->step_inode, NULL);
 	if (rc < 0)
 		return rc;
-	if (!is_same_dir(a, s->step_path, s->step_inode))
-		return -ENOENT;
 	return !coreset_is_equal(&now, set) || !coreset_is_equal(&in_force, set);
 }
 
@@ -270,8 +297,10 @@ static int restore(const struct hierarchy *h, struct actuate *a, const struct st
 	struct errbuf why = {""};
 	int rc = change_recorded(a, m.path, &cs, NULL, err);
 
-	if (rc == -ENOENT)
+	if (rc == -ENOENT) {
+		rc = 0;
 		goto out;
+	}
 	if (rc < 0)
 		return rc;
 	rc = begin(&m, &cs, &why);
@@ -289,7 +318,7 @@ static int restore(const struct hierarchy *h, struct actuate *a, const struct st
 	if (rc == 0 && keep)
 		goto out;
 	/* The step ended under our hands: nothing to put back. */
-	if (rc == 0 || (rc == -ENOENT && !is_same_dir(a, m.path, cs.inode)))
+	if (rc == 0 || (rc == -ENOENT && is_gone(&m, &cs)))
 		rc = ledger_forget(a->ledger, m.path, &why);
 	if (rc < 0) {
 		watch_tried(a, m.path, &m.last);
@@ -297,9 +326,9 @@ static int restore(const struct hierarchy *h, struct actuate *a, const struct st
 	}
 out:
 	masks_done(&m);
-	if (rc == 0 || rc == -ENOENT)
+	if (rc == 0)
 		watch_drop(a, m.path);
-	return rc == -ENOENT ? 0 : rc;
+	return rc;
 }
 
 int change_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,

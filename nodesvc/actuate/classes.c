@@ -60,9 +60,11 @@ int classes_list(struct actuate *a, const struct step_cgroup *s, const struct cl
 	cleanup_free struct proc_thread *t = NULL;
 	cleanup_free struct class_thread *v = NULL;
 	cleanup_free struct ledger_setting *row = NULL;
-	uint64_t inode = (uint64_t)fsroot_inode(a->root, s->step_path);
+	uint64_t inode = 0;
 	int n = 0, n_rows = 0, n_threads, rc = scan_step(a, s, &t, &n_threads, err);
 
+	if (rc == 0)
+		rc = change_inode(a, s->step_path, &inode, err);
 	if (rc < 0)
 		return rc;
 	v = calloc((size_t)n_threads + 1, sizeof(*v));

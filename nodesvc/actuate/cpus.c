@@ -106,3 +106,45 @@ int cpus_write(
 		return err_set(err, rc, "%s: cannot write '%.60s': %s", path, want, meaning(rc));
 	return cpus_check(root, dir, set, err);
 }
+
+int cpus_cut_to_above(const struct fsroot *root, const char *dir, const char *effective,
+	const struct coreset *set, struct coreset *ret, struct errbuf *err)
+{
+	char above[FILE_MAX];
+	struct coreset allowed;
+	char *slash;
+	int rc;
+
+	snprintf(above, sizeof(above), "%s", dir);
+	slash = strrchr(above, '/');
+	if (!slash)
+		return err_set(err, -EINVAL, "%s: no level above", dir);
+	*slash = '\0';
+	rc = cpus_read_file(root, above, effective, &allowed, err);
+	if (rc < 0)
+		return rc;
+	coreset_and(ret, set, &allowed);
+	if (coreset_is_empty(ret))
+		*ret = allowed;
+	return 0;
+}
+
+int cpus_put_back(const struct fsroot *root, const char *dir, const char *effective,
+	const struct coreset *set, struct coreset *ret, struct errbuf *err)
+{
+	struct coreset want = *set;
+	int rc = -EINVAL;
+
+	if (strcmp(effective, "cpuset.cpus") != 0)
+		rc = cpus_write(root, dir, &want, err);
+	/* Twice: the level above may change in between. */
+	for (int i = 0; i < 2 && rc < 0 && rc != -ENOENT; i++) {
+		rc = cpus_cut_to_above(root, dir, effective, set, &want, err);
+		if (rc < 0)
+			break;
+		rc = cpus_write(root, dir, &want, err);
+	}
+	if (rc == 0)
+		*ret = want;
+	return rc;
+}

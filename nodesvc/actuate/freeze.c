@@ -83,24 +83,20 @@ void freezer_close(struct freezer *f)
 	free(f);
 }
 
-/* The step has ended when its directory is gone, or another bears its name. */
-static bool has_ended(const struct freezer *f, const char *dir, uint64_t inode)
-{
-	return (uint64_t)fsroot_inode(f->at.root, dir) != inode;
-}
-
 static int write_state(const struct freezer *f, const char *dir, uint64_t inode, const char *text,
 	struct errbuf *err)
 {
 	char file[FILE_MAX];
-	int rc;
+	int rc = change_is_there(&f->at, dir, inode, err);
 
-	if (has_ended(f, dir, inode))
-		return err_set(err, -ENOENT, "%s: the step has ended", dir);
+	if (rc < 0)
+		return rc;
 	snprintf(file, sizeof(file), "%s/%s", dir, f->w->file);
 	rc = fsroot_write(f->at.root, file, text);
-	if (rc < 0 && has_ended(f, dir, inode))
+	if (rc < 0 && fsroot_is_there(f->at.root, dir, inode) == 0)
 		rc = -ENOENT;
+	else if (rc == -ENOENT)
+		rc = -EIO; /* the directory is there without the file */
 	return rc < 0 ? err_set(err, rc, "%s: cannot write %s: %s", file, text, strerror(-rc)) : 0;
 }
 
@@ -198,8 +194,10 @@ static int know_state(struct freezer *f, struct freezer_hold *h, struct errbuf *
 	char text[32];
 	int n, rc;
 
-	if (fsroot_read(f->at.root, h->file, text, sizeof(text)) <= 0 ||
-		strncmp(text, f->w->thaw, strlen(f->w->thaw)) == 0)
+	rc = (int)fsroot_read(f->at.root, h->file, text, sizeof(text));
+	if (rc < 0)
+		return err_set(err, rc, "/%s: %s", h->file, strerror(-rc));
+	if (strncmp(text, f->w->thaw, strlen(f->w->thaw)) == 0)
 		return 0;
 	rc = ledger_settings(f->ledger, h->dir, LEDGER_WHAT, &row, &n, err);
 	for (int i = 0; rc == 0 && i < n; i++)

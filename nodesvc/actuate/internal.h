@@ -278,6 +278,12 @@ int change_record(const struct hierarchy *h, struct actuate *a, const struct ste
 /* -EINVAL empty, -ERANGE not within the node's CPUs, -ENOENT the step has ended. */
 int change_check_set(const struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set, struct errbuf *err);
+/* Is @path the directory of this inode? 0 yes, -ENOENT it is known to be gone, else the error that
+ * keeps it from being known. */
+int change_is_there(
+	const struct actuate *a, const char *path, uint64_t inode, struct errbuf *err);
+/* What the ledger is to know @path by. */
+int change_inode(const struct actuate *a, const char *path, uint64_t *ret, struct errbuf *err);
 /*
  * What the ledger has on directory @path: 0, or -ENOENT nothing. Rows of an earlier directory of
  * that name are forgotten. @ret and @ret_set (the original cpuset.cpus) may be NULL.
@@ -301,6 +307,18 @@ int cpus_check(
  */
 int cpus_write(
 	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
+/* @ret: the part of @set that the level above @dir has in force (its file @effective), or all of
+ * that where nothing is left. */
+int cpus_cut_to_above(const struct fsroot *root, const char *dir, const char *effective,
+	const struct coreset *set, struct coreset *ret, struct errbuf *err);
+/*
+ * cpus_put_back - the part of @set, an earlier value, that the level above @dir allows by now (a
+ * CPU may have gone offline, Slurm have taken some away), or all of what that has where nothing is
+ * left. @effective: as struct hierarchy's; where that is another file than cpuset.cpus (v2), the
+ * kernel takes what the level above lacks and lets it wait there. @ret: what was written.
+ */
+int cpus_put_back(const struct fsroot *root, const char *dir, const char *effective,
+	const struct coreset *set, struct coreset *ret, struct errbuf *err);
 
 /* ---- idle.c -------------------------------------------------------------------------------- */
 

@@ -70,9 +70,9 @@ int locate_pid(struct actuate *a, pid_t pid, const char *controller,
 		rc = below_mount(a, s.step_path, sizeof(s.step_path));
 	if (rc < 0)
 		return err_set(err, rc, "process %d: '%.150s': path too long", (int)pid, path);
-	s.step_inode = fsroot_inode(a->root, s.step_path);
-	if (!s.step_inode)
-		return err_set(err, -ENOENT, "/%.200s: the step has ended", s.step_path);
+	rc = change_inode(a, s.step_path, &s.step_inode, err);
+	if (rc < 0)
+		return rc;
 	*ret = s;
 	return 0;
 }

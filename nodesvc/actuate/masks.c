@@ -98,6 +98,16 @@ static int breathe(const struct masks *m, struct errbuf *err)
 	return stop ? err_set(err, -ECANCELED, "%s: stopped", m->path) : 0;
 }
 
+/* proc_get_mask(), likewise. */
+static int get_mask(const struct masks *m, pid_t tid, struct coreset *ret)
+{
+	int rc = proc_get_mask(tid, ret);
+
+	if (rc < 0 && rc != -ESRCH && !m->a->read_rc)
+		m->a->read_rc = rc;
+	return rc;
+}
+
 static int check_read(const struct masks *m, struct errbuf *err)
 {
 	int rc = m->a->read_rc;
@@ -303,7 +313,7 @@ static int look(struct masks *m, struct rows *fresh, struct errbuf *err)
 		rc = breathe(m, err);
 		if (rc < 0)
 			break;
-		if (proc_get_mask(t[i].tid, &row.mask) < 0)
+		if (get_mask(m, t[i].tid, &row.mask) < 0)
 			continue; /* ended meanwhile */
 		if (!row.start_ticks) {
 			if (read_stat(m, t[i].tgid, t[i].tid, &st) < 0)
@@ -449,7 +459,7 @@ int masks_let_go(struct masks *m, struct errbuf *err)
 			rc = breathe(m, err);
 			if (rc < 0)
 				break;
-			if (t[i].foreign || proc_get_mask(t[i].tid, &mask) < 0 ||
+			if (t[i].foreign || get_mask(m, t[i].tid, &mask) < 0 ||
 				coreset_is_equal(&mask, &now) ||
 				!is_rank_mask(m, &mask, &now, &t[i]))
 				continue;
@@ -572,7 +582,7 @@ static int release_round(struct masks *m, const struct coreset *set, bool first,
 		struct coreset mask;
 
 		ret->foreign += t[i].foreign;
-		if (t[i].foreign || proc_get_mask(t[i].tid, &mask) < 0)
+		if (t[i].foreign || get_mask(m, t[i].tid, &mask) < 0)
 			continue; /* slurmstepd's, or ended */
 		todo[i].verdict = judge(m, &t[i], &mask, set, first, &todo[i].mask);
 		ret->threads += todo[i].verdict == AS_WANTED || todo[i].verdict == REFRESH;
@@ -635,6 +645,8 @@ static const struct coreset *wanted_back(const struct masks *m, const struct row
 int masks_put_back(
 	struct masks *m, const struct rows *rows, const struct coreset *target, struct errbuf *err)
 {
+	const struct coreset all = all_cpus();
+
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		cleanup_free struct proc_thread *t = NULL;
 		int n, changed = 0, first_rc = 0, rc = scan(m, &t, &n, err);
@@ -646,12 +658,18 @@ int masks_put_back(
 			rc = breathe(m, err);
 			if (rc < 0)
 				break;
-			if (proc_get_mask(t[i].tid, &mask) < 0)
+			if (get_mask(m, t[i].tid, &mask) < 0)
 				continue; /* ended */
 			want = wanted_back(m, rows, &t[i], &mask, target);
 			if (!want)
 				continue;
 			coreset_and(&cut, want, target);
+			/* Nothing is left of what it had: the whole, and no mask to be remembered.
+			 */
+			if (coreset_is_empty(&cut)) {
+				want = &all;
+				cut = *target;
+			}
 			if (coreset_is_empty(&cut) || coreset_is_equal(&cut, &mask))
 				continue;
 			rc = proc_set_mask(t[i].tid, want);

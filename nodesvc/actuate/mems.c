@@ -132,9 +132,9 @@ int mems_record(struct actuate *a, const struct step_cgroup *s, const struct cor
 
 	if (a->ops == &actuate_none)
 		return err_set(err, -ENOTSUP, "no cgroup hierarchy to act in");
-	if ((uint64_t)fsroot_inode(a->root, s->step_path) != s->step_inode)
-		return err_set(err, -ENOENT, "%s: the step has ended", s->step_path);
-	rc = cpus_read_file(a->root, s->job_path, in_force(a), &jobs, err);
+	rc = change_is_there(a, s->step_path, s->step_inode, err);
+	if (rc == 0)
+		rc = cpus_read_file(a->root, s->job_path, in_force(a), &jobs, err);
 	if (rc < 0)
 		return rc;
 	if (coreset_is_empty(nodes) || !coreset_is_subset(nodes, &jobs))
@@ -155,43 +155,43 @@ int mems_record(struct actuate *a, const struct step_cgroup *s, const struct cor
 }
 
 /*
- * v2 lets an empty list stand for the level above's, and does not let it be written again while
- * there are threads (ENOSPC): then what is in force above, as with CPUs.
+ * What the step had, or as much of it as the level above has by now (a memory node may have gone
+ * offline); nothing left, or v2's empty list, which is not to be had again while there are threads
+ * (ENOSPC): what is in force above, as with CPUs.
  */
 static int put_back(struct actuate *a, const char *path, const char *value, struct errbuf *err)
 {
+	struct coreset nodes;
+	char text[CORESET_STR_MAX];
 	int rc = write_text(a, path, value, err);
 
-	if (rc == -ENOSPC && !*value) {
-		char above[FILE_MAX], text[CORESET_STR_MAX];
-		struct coreset nodes;
-
-		snprintf(above, sizeof(above), "%.*s", (int)(strrchr(path, '/') - path), path);
-		rc = cpus_read_file(a->root, above, in_force(a), &nodes, err);
-		if (rc == 0)
-			rc = write_text(a, path, coreset_format(&nodes, text, sizeof(text)), err);
-	}
-	return rc;
+	if (rc == 0 || rc == -ENOENT)
+		return rc;
+	rc = coreset_parse(&nodes, value, err);
+	if (rc == 0)
+		rc = cpus_cut_to_above(a->root, path, in_force(a), &nodes, &nodes, err);
+	return rc < 0 ? rc : write_text(a, path, coreset_format(&nodes, text, sizeof(text)), err);
 }
 
-static int restore_path(struct actuate *a, const char *path, struct errbuf *err)
+int mems_restore_path(struct actuate *a, const char *path, struct errbuf *err)
 {
 	cleanup_free struct ledger_setting *row = NULL;
 	int n, rc = ledger_settings(a->ledger, path, MEMS_FILE, &row, &n, err);
 
 	if (rc < 0 || n == 0)
 		return rc;
-	if ((uint64_t)fsroot_inode(a->root, path) == row[0].inode)
+	rc = change_is_there(a, path, row[0].inode, err);
+	if (rc == 0)
 		rc = put_back(a, path, row[0].value, err);
-	/* It ended under our hands: nothing to put back. */
-	if (rc == -ENOENT && (uint64_t)fsroot_inode(a->root, path) != row[0].inode)
+	/* It ended, maybe under our hands: nothing to put back. */
+	if (rc == -ENOENT && fsroot_is_there(a->root, path, row[0].inode) == 0)
 		rc = 0;
 	return rc < 0 ? rc : ledger_setting_forget(a->ledger, path, MEMS_FILE, err);
 }
 
 int mems_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
-	return restore_path(a, s->step_path, err);
+	return mems_restore_path(a, s->step_path, err);
 }
 
 int mems_restore_all(struct actuate *a, struct errbuf *err)
@@ -205,7 +205,7 @@ int mems_restore_all(struct actuate *a, struct errbuf *err)
 	for (int i = 0; i < n; i++) {
 		struct errbuf why = {""};
 
-		rc = restore_path(a, row[i].path, &why);
+		rc = mems_restore_path(a, row[i].path, &why);
 		if (rc == 0)
 			done++;
 		else if (!first_rc)

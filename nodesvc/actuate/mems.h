@@ -34,6 +34,7 @@ int mems_record(struct actuate *a, const struct step_cgroup *s, const struct cor
 	struct errbuf *err);
 /* Puts back what the ledger has and forgets it. Nothing there, or the step has ended: 0. */
 int mems_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+int mems_restore_path(struct actuate *a, const char *path, struct errbuf *err);
 /* The same for everything in the ledger, whoever wrote it; number of steps, or <0. */
 int mems_restore_all(struct actuate *a, struct errbuf *err);
 

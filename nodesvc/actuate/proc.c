@@ -212,7 +212,7 @@ static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, uin
 		close(fd);
 		return -ENOMEM;
 	}
-	for (struct dirent *e; (e = readdir(dir)) && *n < n_tasks;) {
+	for (struct dirent *e; (errno = 0, e = readdir(dir)) && *n < n_tasks;) {
 		pid_t tid = (pid_t)atoi(e->d_name);
 
 		if (aside_breathe())
@@ -231,7 +231,7 @@ static int scan_process(const struct fsroot *root, pid_t tgid, bool foreign, uin
 		}
 		(*n)++;
 	}
-	return 0;
+	return errno ? -errno : 0;
 }
 
 /* The threads @tasks, by the processes @procs. */

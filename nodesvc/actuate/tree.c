@@ -37,7 +37,7 @@ static int each(const struct fsroot *root, const char *dir, int depth,
 		close(fd);
 		return -ENOMEM;
 	}
-	for (struct dirent *e; rc == 0 && (e = readdir(d));) {
+	for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(d));) {
 		char sub[FILE_MAX];
 
 		if (aside_breathe())
@@ -48,8 +48,9 @@ static int each(const struct fsroot *root, const char *dir, int depth,
 		rc = each(root, sub, depth + 1, fn, arg, err);
 		if (rc == -ENOENT)
 			rc = 0;
+		errno = 0;
 	}
-	return rc;
+	return rc == 0 && errno ? err_set(err, -errno, "%s: %s", dir, strerror(errno)) : rc;
 }
 
 int tree_each(const struct fsroot *root, const char *dir,

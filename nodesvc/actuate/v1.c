@@ -68,30 +68,11 @@ static int v1_allocation(struct actuate *a, const struct step_cgroup *s, struct 
 static int v1_write_back(
 	const struct masks *m, const struct coreset *cpus, struct coreset *ret, struct errbuf *err)
 {
-	char dir[FILE_MAX];
-	struct coreset job;
-	char *slash;
-	int rc;
+	int rc = cpus_cut_to_above(m->a->root, m->dir, "cpuset.cpus", cpus, ret, err);
 
-	*ret = *cpus;
-	rc = v1_below_follow(m, cpus, err);
 	if (rc == 0)
-		rc = cpus_write(m->a->root, m->dir, cpus, err);
-	if (rc != -EACCES)
-		return rc;
-	/* Slurm has shrunk the job level since. */
-	snprintf(dir, sizeof(dir), "%s", m->dir);
-	slash = strrchr(dir, '/');
-	if (!slash)
-		return rc;
-	*slash = '\0';
-	if (cpus_read(m->a->root, dir, &job, NULL) < 0)
-		return rc;
-	coreset_and(ret, cpus, &job);
-	if (coreset_is_empty(ret))
-		return rc;
-	rc = v1_below_follow(m, ret, err);
-	return rc < 0 ? rc : cpus_write(m->a->root, m->dir, ret, err);
+		rc = v1_below_follow(m, ret, err);
+	return rc < 0 ? rc : cpus_put_back(m->a->root, m->dir, "cpuset.cpus", cpus, ret, err);
 }
 
 /* Out of Slurm's tree: its job's level is Slurm's. */
@@ -261,8 +242,9 @@ static int v1_current(
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
 	char dir[FILE_MAX];
+	struct stat st;
 	bool out;
-	int rc = 0;
+	int rc;
 
 	/* The ledger names levels below a step too. */
 	if (v1_is_below(s->step_path))
@@ -270,11 +252,18 @@ static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct err
 	rc = steer_restore(&v1, a, s, err);
 	if (rc != -EXDEV)
 		return rc;
-	rc = 0;
-	out = v1_out_where(a, s->step_path, dir, sizeof(dir));
+	rc = v1_out_look(a, s->step_path, dir, sizeof(dir));
+	out = rc > 0;
+	if (rc < 0)
+		return err_set(err, rc, "%s: cannot be looked at: %s", dir, strerror(-rc));
+	rc = out ? fsroot_stat(a->root, s->step_path, &st) : 0;
 	/* First to Slurm's CPUs where they are, so that no thread loses its mask on the way. */
-	if (out && fsroot_exists(a->root, s->step_path))
+	if (out && rc == 0)
 		rc = change_put_back(&v1, a, s, err);
+	else if (rc == -ENOENT)
+		rc = 0;
+	else if (rc < 0)
+		err_set(err, rc, "%s: %s", s->step_path, strerror(-rc));
 	if (rc == 0)
 		rc = v1_out_return(a, s->step_path, err);
 	/* Levels that were made below went with it: only their rows are left. */

@@ -22,7 +22,9 @@ int v1_below_restore_all(struct actuate *a, const char *step_path, struct errbuf
 /* Our own directory of the cpuset hierarchy. */
 #define V1_OUT "coloc"
 
-/* Has the step been moved out? Then @ret is its directory there. */
+/* Has the step been moved out? 1 yes, @ret is its directory there; 0 no; <0 that cannot be told. */
+int v1_out_look(const struct actuate *a, const char *step_path, char *ret, size_t size);
+/* The same, for what does no harm where it is taken to be at its place. */
 bool v1_out_where(const struct actuate *a, const char *step_path, char *ret, size_t size);
 /* As locate_step(), also for a process that was moved out. */
 int v1_out_locate(const char *path, struct step_cgroup *ret);

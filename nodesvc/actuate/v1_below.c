@@ -41,11 +41,14 @@ int v1_below_count(struct actuate *a, const char *step_path, int *ret_n, struct 
 static int record(const struct masks *m, const char *dir, struct errbuf *err)
 {
 	struct actuate *a = m->a;
-	struct ledger_cpuset cs = {.inode = (uint64_t)fsroot_inode(a->root, dir)};
+	struct ledger_cpuset cs = {.inode = 0};
 	struct coreset now;
 	int rc = change_recorded(a, dir, NULL, NULL, err);
 
 	if (rc != -ENOENT)
+		return rc;
+	rc = change_inode(a, dir, &cs.inode, err);
+	if (rc < 0)
 		return rc;
 	if (strlen(dir) >= sizeof(cs.path))
 		return err_set(err, -ENAMETOOLONG, "%.200s: too long for the ledger", dir);
@@ -111,21 +114,16 @@ bool v1_is_below(const char *path)
 
 int v1_below_restore(struct actuate *a, const char *path, struct errbuf *err)
 {
-	char dir[sizeof(((struct step_cgroup *)0)->step_path)];
-	struct coreset original, above;
-	int rc = change_recorded(a, path, NULL, &original, err);
+	struct ledger_cpuset cs;
+	struct coreset original, now;
+	int rc = change_recorded(a, path, &cs, &original, err);
 
 	if (rc < 0)
 		return rc == -ENOENT ? 0 : rc;
-	snprintf(dir, sizeof(dir), "%s", path);
-	*strrchr(dir, '/') = '\0';
-	rc = cpus_read(a->root, dir, &above, err);
-	if (rc == 0) {
-		coreset_and(&original, &original, &above);
-		rc = cpus_write(
-			a->root, path, coreset_is_empty(&original) ? &above : &original, err);
-	}
-	return rc == 0 || rc == -ENOENT ? ledger_forget(a->ledger, path, err) : rc;
+	rc = cpus_put_back(a->root, path, "cpuset.cpus", &original, &now, err);
+	return rc == 0 || (rc == -ENOENT && fsroot_is_there(a->root, path, cs.inode) == 0)
+		       ? ledger_forget(a->ledger, path, err)
+		       : rc;
 }
 
 int v1_below_restore_all(struct actuate *a, const char *step_path, struct errbuf *err)

@@ -57,9 +57,20 @@ static int own_dir(const char *step_path, char *ret, size_t size)
 	return 0;
 }
 
+int v1_out_look(const struct actuate *a, const char *step_path, char *ret, size_t size)
+{
+	struct stat st;
+	int rc;
+
+	if (own_dir(step_path, ret, size) < 0)
+		return 0;
+	rc = fsroot_stat(a->root, ret, &st);
+	return rc == 0 ? 1 : rc == -ENOENT ? 0 : rc;
+}
+
 bool v1_out_where(const struct actuate *a, const char *step_path, char *ret, size_t size)
 {
-	return own_dir(step_path, ret, size) == 0 && fsroot_exists(a->root, ret);
+	return v1_out_look(a, step_path, ret, size) > 0;
 }
 
 int v1_out_locate(const char *path, struct step_cgroup *ret)
@@ -145,12 +156,14 @@ static int remove_dir(const struct fsroot *root, const char *dir, struct errbuf 
 {
 	struct errbuf why;
 
+	struct stat st;
+
 	for (int pass = 0; pass < PASSES_MAX && fsroot_exists(root, dir); pass++)
 		(void)tree_each(root, dir, remove_level, NULL, &why); /* it may go under its feet */
-	return fsroot_exists(root, dir)
-		       ? err_set(err, -EBUSY, "%s: cannot be removed: processes are still in it",
-				 dir)
-		       : 0;
+	return fsroot_stat(root, dir, &st) == -ENOENT
+		       ? 0
+		       : err_set(err, -EBUSY, "%s: cannot be removed: processes are still in it",
+				 dir);
 }
 
 /* All processes but slurmstepd, until none is left. */
@@ -214,12 +227,18 @@ int v1_out_move(struct actuate *a, const struct step_cgroup *s, struct errbuf *e
 int v1_out_return(struct actuate *a, const char *step_path, struct errbuf *err)
 {
 	char dir[FILE_MAX];
-	int rc = 0;
+	struct stat st;
+	int rc = v1_out_look(a, step_path, dir, sizeof(dir));
 
-	if (!v1_out_where(a, step_path, dir, sizeof(dir)))
-		return 0;
-	if (fsroot_exists(a->root, step_path))
-		rc = move(a->root, dir, step_path, err);
+	if (rc > 0) {
+		rc = fsroot_stat(a->root, step_path, &st);
+		rc = rc == 0 ? 1 : rc == -ENOENT ? 2 : rc;
+	}
+	if (rc <= 0)
+		return rc < 0 ? err_set(err, rc, "%s: cannot be looked at: %s", step_path,
+					strerror(-rc))
+			      : 0;
+	rc = rc == 1 ? move(a->root, dir, step_path, err) : 0;
 	/* A step that has ended has left nobody, or Slurm is still killing him. */
 	return rc < 0 ? rc : remove_dir(a->root, dir, err);
 }

@@ -111,17 +111,8 @@ static int check_level(const struct fsroot *root, const char *dir, void *arg, st
 static int v2_write_back(
 	const struct masks *m, const struct coreset *cpus, struct coreset *ret, struct errbuf *err)
 {
-	char dir[sizeof(((struct step_cgroup *)0)->step_path)];
-	struct coreset above;
-	int rc = cpus_write(m->a->root, m->path, cpus, err);
+	int rc = cpus_put_back(m->a->root, m->path, V2_EFFECTIVE, cpus, ret, err);
 
-	if (rc == -ENOSPC && coreset_is_empty(cpus)) {
-		rc = v2_above(m->path, 1, dir, sizeof(dir));
-		if (rc == 0)
-			rc = cpus_read_file(m->a->root, dir, V2_EFFECTIVE, &above, err);
-		if (rc == 0)
-			rc = cpus_write(m->a->root, m->path, &above, err);
-	}
 	return rc < 0 ? rc : cpus_read_file(m->a->root, m->path, V2_EFFECTIVE, ret, err);
 }
 

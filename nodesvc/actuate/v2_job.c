@@ -37,12 +37,14 @@ int v2_above(const char *path, int levels, char *ret, size_t size)
 /* The original into the ledger, once. */
 static int record(struct actuate *a, const char *job, struct errbuf *err)
 {
-	struct ledger_cpuset cs = {.inode = (uint64_t)fsroot_inode(a->root, job)};
+	struct ledger_cpuset cs = {.inode = 0};
 	int rc = change_recorded(a, job, NULL, NULL, err);
 
 	if (rc != -ENOENT)
 		return rc;
-	rc = cpus_read_text(a->root, job, cs.cpus, sizeof(cs.cpus), NULL, err);
+	rc = change_inode(a, job, &cs.inode, err);
+	if (rc == 0)
+		rc = cpus_read_text(a->root, job, cs.cpus, sizeof(cs.cpus), NULL, err);
 	if (rc < 0)
 		return rc;
 	snprintf(cs.path, sizeof(cs.path), "%s", job);
@@ -107,16 +109,21 @@ static int held_below(
 	*ret_n = 0;
 	for (int i = 0; i < n; i++) {
 		struct coreset set;
+		int one = strncmp(path[i], job, len) == 0 && path[i][len] == '/'
+				  ? cpus_read(a->root, path[i], &set, err)
+				  : -ENOENT;
 
-		if (strncmp(path[i], job, len) == 0 && path[i][len] == '/' &&
-			cpus_read(a->root, path[i], &set, NULL) == 0) {
+		if (one == 0) {
 			coreset_or(ret, ret, &set);
 			(*ret_n)++;
 		}
+		/* What cannot be read may hold anything. */
+		if (one < 0 && one != -ENOENT)
+			rc = one;
 		free(path[i]);
 	}
 	free(path);
-	return 0;
+	return rc;
 }
 
 int v2_job_settle(struct actuate *a, const char *job_path, struct errbuf *err)
@@ -131,8 +138,11 @@ int v2_job_settle(struct actuate *a, const char *job_path, struct errbuf *err)
 	if (rc < 0)
 		return rc;
 	coreset_or(&held, &held, &original);
-	rc = write_job(a, job_path, &held, err);
-	if (rc == -ENOENT || (rc == 0 && n == 0))
+	rc = cpus_put_back(a->root, job_path, V2_EFFECTIVE, &held, &held, err);
+	if (rc == 0)
+		watch_job(a, job_path, &held);
+	if ((rc == -ENOENT && fsroot_is_there(a->root, job_path, cs.inode) == 0) ||
+		(rc == 0 && n == 0))
 		rc = ledger_forget(a->ledger, job_path, err);
 	return rc;
 }

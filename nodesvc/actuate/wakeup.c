@@ -65,7 +65,6 @@ int wakeup_poll(const struct fsroot *root, struct ledger *ledger, struct errbuf 
 		return fail(rc, err);
 	if (is_long_enough(row.value))
 		return 0;
-	row.inode = (uint64_t)fsroot_inode(root, DIR);
 	rc = ledger_setting_add(ledger, &row, 1, err);
 	if (rc < 0)
 		return rc;

@@ -157,13 +157,22 @@ static void vanish(void)
 	fake.gone = true;
 }
 
+void fake_offline(const char *cpus)
+{
+	struct coreset off = fake_set(cpus);
+
+	for (int i = 0; i < fake.n_dirs && (i == 0 || !fake.v2); i++)
+		coreset_andnot(&fake.dir[i].cpus, &fake.dir[i].cpus, &off);
+}
+
 /* ---- what happens at a call ---------------------------------------------------------------------
  */
 
 /* The kernel says ENOENT only of what is gone. */
-static const int read_errors[] = {EMFILE, ENOMEM, 0};
+static const int read_errors[] = {EMFILE, ENFILE, EIO, EACCES, ENOMEM, 0};
 static const int write_errors[] = {EBUSY, ENOSPC, EINVAL, EACCES, EPERM, EIO, EMFILE, 0};
 static const int mask_errors[] = {EINVAL, EPERM, ENOMEM, 0};
+static const int get_errors[] = {EPERM, 0}; /* a security module */
 static const int ledger_errors[] = {EIO, ENOSPC, 0};
 static const int no_errors[] = {0};
 
@@ -315,6 +324,10 @@ ssize_t __real_fsroot_read(const struct fsroot *r, const char *path, char *buf, 
 ssize_t __wrap_fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size);
 ssize_t __wrap_fsroot_read_once(const struct fsroot *r, const char *path, char *buf, size_t size);
 ssize_t __wrap_fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
+int __real_fsroot_is_there(const struct fsroot *r, const char *path, uint64_t inode);
+int __wrap_fsroot_is_there(const struct fsroot *r, const char *path, uint64_t inode);
+int __real_fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret);
+int __wrap_fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret);
 int __real_fsroot_openat(const struct fsroot *r, const char *path, int flags);
 int __wrap_fsroot_openat(const struct fsroot *r, const char *path, int flags);
 int __real_fsroot_write(const struct fsroot *r, const char *path, const char *text);
@@ -348,6 +361,20 @@ ssize_t __wrap_fsroot_read_alloc(const struct fsroot *r, const char *path, char 
 	return n;
 }
 
+int __wrap_fsroot_is_there(const struct fsroot *r, const char *path, uint64_t inode)
+{
+	int rc = call("look for", path, read_errors);
+
+	return rc < 0 ? rc : __real_fsroot_is_there(r, path, inode);
+}
+
+int __wrap_fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret)
+{
+	int rc = call("stat", path, read_errors);
+
+	return rc < 0 ? rc : __real_fsroot_stat(r, path, ret);
+}
+
 int __wrap_fsroot_openat(const struct fsroot *r, const char *path, int flags)
 {
 	int rc = call("open", path, flags & O_PATH ? no_errors : read_errors);
@@ -366,8 +393,12 @@ static bool has_threads(void)
 static int write_cpus(int dir, const struct coreset *set)
 {
 	int above = fake.dir[dir].parent;
-	struct coreset was, now;
+	struct coreset possible = fake_set(NODE_CPUS), was, now;
 
+	if (!coreset_is_subset(set, &possible))
+		return -ERANGE;
+	if (!fake.v2 && !coreset_is_subset(set, &fake.dir[0].cpus))
+		return -EINVAL; /* offline */
 	if (coreset_is_empty(set) && dir >= fake.step && has_threads())
 		return -ENOSPC;
 	if (!fake.v2 && above >= 0 && !coreset_is_subset(set, &fake.dir[above].cpus))
@@ -399,7 +430,7 @@ int __wrap_fsroot_write(const struct fsroot *r, const char *path, const char *te
 
 int __wrap_proc_get_mask(pid_t tid, struct coreset *ret)
 {
-	int rc = call("getaffinity", "", no_errors);
+	int rc = call("getaffinity", "", get_errors);
 	const struct fake_thread *t = find_thread(tid);
 
 	if (rc < 0)

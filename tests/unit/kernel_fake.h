@@ -71,6 +71,8 @@ void fake_close(void);
 int fake_add_thread(int leader, pid_t ppid, const char *mask);
 /* The process of thread @i ends, or thread @i alone. */
 void fake_end(int i);
+/* CPUs go offline: v1 takes them out of every cpuset for good, v2 of what is in force. */
+void fake_offline(const char *cpus);
 /* What sched_getaffinity() says. */
 struct coreset fake_mask(const struct fake_thread *t);
 /* CPUs in force in a directory. */

@@ -488,6 +488,49 @@ START_TEST(one_that_refuses_does_not_stop_the_others)
 }
 END_TEST
 
+/* ---- CPUs go offline ------------------------------------------------------------------------- */
+
+/* What is left of Slurm's, whatever the kernel says to the whole; nothing left: what is above. */
+static const struct {
+	const char *off, *step, *part[2];
+} offs[] = {
+	{"9", "0-7", {"0-3", "4-7"}},
+	{"5-7", "0-4", {"0-3", "4"}},
+	{"4-7", "0-3", {"0-3", "0-3"}},   /* all of the second rank's */
+	{"0-7", "8-9", {"8-9", "8-9"}},   /* all of the step's */
+	{"0-3,8", "4-7", {"4-7", "4-7"}}, /* the first rank's */
+	{"0,10-15", "1-7", {"1-3", "4-7"}},
+};
+#define OFFS ((int)(sizeof(offs) / sizeof(offs[0])))
+
+START_TEST(what_is_left_of_the_originals_comes_back)
+{
+	const struct node *n = &nodes[_i / OFFS];
+	const char *const *part = offs[_i % OFFS].part;
+	struct coreset want = fake_set(offs[_i % OFFS].step), now;
+
+	if (strcmp(n->step_cpus, "0-7") != 0 || !strstr(n->name, "ranks"))
+		return;
+	snprintf(context, sizeof(context), "%s, offline %s", n->name, offs[_i % OFFS].off);
+	open_node(n);
+	apply_well("0-9");
+	fake_offline(offs[_i % OFFS].off);
+	err.text[0] = '\0';
+	ck_assert_msg(actuate_restore_all(act, &err) >= 0, "%s: %s", context, err.text);
+	ck_assert_msg(ledger_count(ledger) == 0, "%s: rows are left", context);
+	now = fake_in_force(fake.step);
+	is_set(&now, &want, "step", 0);
+	for (int i = 0; i < fake.n_threads; i++) {
+		if (fake.thread[i].stepd)
+			continue;
+		want = fake_set(part[i / 2]);
+		now = fake_mask(&fake.thread[i]);
+		is_set(&now, &want, "thread", i);
+	}
+	close_node();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("inject");
@@ -518,6 +561,9 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("one thread's refusal is its own");
 	tcase_add_loop_test(t, one_that_refuses_does_not_stop_the_others, 0, 2 * NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("a restore ends though CPUs have gone offline");
+	tcase_add_loop_test(t, what_is_left_of_the_originals_comes_back, 0, NODES * OFFS);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -86,6 +86,7 @@ static void put_step(const char *tids)
 
 	fstree_put(&tree, STEP "/tasks", tids);
 	fstree_put(&tree, STEP "/cgroup.procs", tids);
+	step.step_inode = fsroot_inode(&tree.root, STEP);
 	for (const char *p = tids; *p; p = strchr(p, '\n') + 1) {
 		snprintf(path, sizeof(path), "proc/%d/task/%d/stat", atoi(p), atoi(p));
 		fstree_put(&tree, path, "1 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0\n");

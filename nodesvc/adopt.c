@@ -17,9 +17,6 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
-/* A full disk is not tried more often. */
-#define ORPHANS_MS 5000
-
 void adopt_keep(struct daemon *d, struct step *s)
 {
 	char tasks[4096] = "", one[32];
@@ -254,65 +251,6 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	return 0;
 }
 
-static bool is_adopted(const struct daemon *d, const char *path)
-{
-	for (int i = 0; i < d->jobs.n; i++)
-		if (status_is_managed(step_standing(d->jobs.step[i])) &&
-			strcmp(d->jobs.step[i]->cgroup.step_path, path) == 0)
-			return true;
-	return false;
-}
-
-/* Ledger rows of steps that nobody registered, or that are not to be moved any more. <0: some are
- * left, since the ledger cannot be read or written. */
-static int restore_orphans(struct daemon *d, const char *whose)
-{
-	struct errbuf err;
-	char **path = NULL;
-	int n = 0, bad = ledger_paths(d->ledger, &path, &n, &err);
-
-	if (bad < 0) {
-		log_error("%s", err.text);
-		return bad;
-	}
-	for (int i = 0; i < n; i++) {
-		struct step_cgroup cg = {.step_inode = 0};
-		struct ledger_cpuset original;
-
-		snprintf(cg.step_path, sizeof(cg.step_path), "%s", path[i]);
-		if (!is_adopted(d, path[i]) &&
-			ledger_get_cpuset(d->ledger, path[i], &original, &err) == 0) {
-			int rc;
-
-			cg.step_inode = original.inode;
-			rc = actuate_get_ops(d->actuate)->restore(d->actuate, &cg, &err);
-			if (rc < 0) {
-				log_error("restoring what %s left: %s", whose, err.text);
-				bad = rc;
-			} else {
-				log_info("put back %s, left by %s", path[i], whose);
-			}
-		}
-		free(path[i]);
-	}
-	free(path);
-	return bad;
-}
-
-static void on_orphans(void *arg)
-{
-	struct daemon *d = arg;
-
-	if (restore_orphans(d, "a step that ended") < 0)
-		loop_set_timer(d->orphans, ORPHANS_MS, 0);
-}
-
-void adopt_orphans_later(struct daemon *d)
-{
-	if (d->orphans || loop_add_timer(d->loop, on_orphans, d, &d->orphans, NULL) == 0)
-		loop_set_timer(d->orphans, ORPHANS_MS, 0);
-}
-
 static bool was_suspended(const struct kept *k)
 {
 	const char *text;
@@ -349,8 +287,8 @@ void adopt_all(struct daemon *d)
 	for (int i = 0; i < list.n; i++)
 		free(list.item[i]);
 	free(list.item);
-	if (restore_orphans(d, "a former colocd") < 0)
-		adopt_orphans_later(d);
+	/* Of steps that nobody registered, or that are not to be moved any more. */
+	owed_pass(d, "a former colocd", NULL);
 	for (int i = 0; i < d->jobs.n; i++)
 		alive[i] = d->jobs.step[i]->row_id;
 	clock_gettime(CLOCK_REALTIME, &ts);

@@ -15,7 +15,6 @@
 #include "common/msg.h"
 #include "common/text.h"
 #include "config.h"
-#include "nodesvc/actuate/idle.h"
 #include "nodesvc/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/ctl_json.h"
@@ -62,6 +61,9 @@ static int do_status(struct request *r)
 		if (may_see(r, r->d->jobs.step[i]))
 			ctl_json_lags(r->d->jobs.step[i], lags);
 	json_object_object_add(r->ret, "lags", lags);
+	/* It names a job. */
+	if (r->uid != 0)
+		json_object_object_del(r->ret, "owed_why");
 	return rc;
 }
 
@@ -161,13 +163,12 @@ static int do_release(struct request *r)
 	if (id && !matched)
 		return err_set(
 			r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
-	/* What an earlier end could not put back is tried again. */
-	if (!id && idlepoll_clear(r->d) < 0)
-		rc = err_set(r->err, -EIO, "%s", r->d->last_error);
-	if (!id && idle_restore_all(r->d->actuate, r->err) < 0)
+	/* What an earlier end could not put back is tried again, whatever its kind. */
+	if (!id)
+		idlepoll_clear(r->d);
+	if (owed_pass(r->d, "an earlier change", r->err) < 0)
 		rc = -EIO;
-	if (!id && actuate_restore_all(r->d->actuate, r->err) < 0)
-		rc = -EIO;
+	json_object_object_add(r->ret, "owed", json_object_new_int(r->d->owed.n));
 	json_object_object_add(
 		r->ret, "rows_left", json_object_new_int(ledger_count(r->d->ledger)));
 	log_info("release %s: %zu steps left to Slurm's placement", id ? id : "all",

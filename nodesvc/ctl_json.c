@@ -538,6 +538,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "steps", json_object_new_int(d->jobs.n));
 	ADD(o, "tasks", json_object_new_int(tasks));
 	ADD(o, "ledger_rows", json_object_new_int(ledger_count(d->ledger)));
+	ADD(o, "owed", json_object_new_int(d->owed.n));
+	ADD(o, "owed_why", ctl_json_text(d->owed.why));
 	ADD(o, "draining", json_object_new_boolean(d->draining));
 	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
 	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));

@@ -16,6 +16,7 @@
 #include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
+#include "nodesvc/owed.h"
 #include "nodesvc/record/checkpoint.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
@@ -131,7 +132,7 @@ struct daemon {
 	bool metrics_failed;
 	struct slurmacct *slurmacct; /* NULL until first needed */
 
-	struct loop_source *orphans; /* adopt.c; NULL until first needed */
+	struct owed owed;
 	struct loop_source *retain;  /* store.c */
 	long retained;               /* steps dropped by the present run of slices */
 	bool retaining;              /* asked for a run of slices that is not over yet */
@@ -304,8 +305,6 @@ void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);
-/* A step's end could not be written to the ledger: again, until it can. */
-void adopt_orphans_later(struct daemon *d);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
 

@@ -579,6 +579,9 @@ void decide_tick(void *daemon)
 	store_checkpoint(d, now_ns);
 	recording_check(d);
 	if (d->jobs.n == 0) {
+		/* Whatever is still in the ledger is nobody's. */
+		if (ledger_count(d->ledger) > 0)
+			owed_note(d, NULL);
 		/* Nothing to watch: an idle node costs no wake-ups. */
 		loop_set_timer(d->tick, 0, 0);
 		d->ticking = false;

@@ -16,6 +16,7 @@ int idlepoll_clear(struct daemon *d)
 	if (rc >= 0)
 		return 0;
 	log_error("idle CPUs: %s", err.text);
+	owed_note(d, err.text);
 	snprintf(d->last_error, sizeof(d->last_error), "idle CPUs: %.200s", err.text);
 	return rc;
 }
@@ -27,6 +28,8 @@ void idlepoll_open(struct daemon *d)
 	bool by_itself = false;
 	int rc = wakeup_restore(&d->root, d->ledger, &err);
 
+	if (rc < 0)
+		owed_note(d, err.text);
 	if (rc < 0)
 		log_error("idle CPUs, as a former colocd left them: %s", err.text);
 	else if (rc > 0)

@@ -44,11 +44,15 @@ static void wake(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
+	int rc = idle_restore(d->actuate, &s->cgroup, &err);
+
 	coreset_zero(&s->lent);
-	if (idle_restore(d->actuate, &s->cgroup, &err) < 0) {
+	if (rc < 0) {
 		err_wrap(&err, 0, "its priority");
 		note_error(d, s, &err);
 	}
+	if (rc)
+		owed_note(d, rc < 0 ? err.text : NULL);
 }
 
 void lend_end(struct daemon *d, struct step *s)

@@ -357,7 +357,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	/* Mostly gone already; then this only empties the ledger. */
 	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0) {
 		log_error("step %s: restore at its end: %s", s->id, err.text);
-		adopt_orphans_later(d);
+		owed_note(d, err.text);
 	}
 	trial_abort(d);
 	write_end(d, s, end_of(s, end_unix_ns));

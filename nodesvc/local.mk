@@ -29,6 +29,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/memory.c nodesvc/memory.h \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
+	nodesvc/owed.c nodesvc/owed.h \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
 	nodesvc/coupling.c nodesvc/coupling.h \
@@ -65,12 +66,12 @@ nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
@@ -83,6 +84,9 @@ tests_unit_test_coupling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_idlepoll_SOURCES = tests/unit/test_idlepoll.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_idlepoll_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_idlepoll_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_owed_SOURCES = tests/unit/test_owed.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_owed_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_owed_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_jobs_SOURCES = tests/unit/test_jobs.c
 tests_unit_test_jobs_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_jobs_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -170,9 +170,11 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		return rc;
 	rotate_open(d);
 	suspend_open(d);
-	if ((rc = idle_restore_all(d->actuate, err)) < 0)
+	if ((rc = idle_restore_all(d->actuate, err)) < 0) {
 		log_error("priorities that a former colocd changed: %s", err->text);
-	else if (rc > 0)
+		owed_note(d, err->text);
+	}
+	if (rc > 0)
 		log_info("put back the priorities of %d steps that borrowed cores", rc);
 	memory_open(d);
 	ways_open(d);
@@ -196,6 +198,7 @@ static void daemon_close(struct daemon *d)
 	struct errbuf err;
 
 	server_free(d->server);
+	owed_close(d);
 	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
 		log_error("recording: %s", err.text);
 	if (d->record)

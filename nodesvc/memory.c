@@ -58,6 +58,7 @@ static void put_back(struct daemon *d, const char *id, const struct step_cgroup 
 	if (mems_restore(d->actuate, cgroup, &err) < 0) {
 		log_error("step %s: its memory nodes: %s", id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", id, err.text);
+		owed_note(d, err.text);
 	}
 }
 
@@ -204,9 +205,11 @@ void memory_open(struct daemon *d)
 	struct errbuf err;
 	int n = mems_restore_all(d->actuate, &err);
 
-	if (n < 0)
+	if (n < 0) {
 		log_error("memory nodes that a former colocd set: %s", err.text);
-	else if (n > 0)
+		owed_note(d, err.text);
+	}
+	if (n > 0)
 		log_info("put back the memory nodes of %d steps", n);
 }
 
@@ -302,4 +305,17 @@ const char *memory_says(const struct daemon *d)
 	if (d->conf.memory != MEMORY_FOLLOW)
 		return "stay";
 	return d->memory && d->memory->one_node ? "follow, but there is one memory node" : "follow";
+}
+
+bool memory_holds(const struct daemon *d, const char *step_path)
+{
+	const struct memory *m = d->memory;
+
+	if (m && m->worker && strcmp(m->cgroup.step_path, step_path) == 0)
+		return true;
+	for (int i = 0; i < d->jobs.n; i++)
+		if (d->jobs.step[i]->memory.held &&
+			strcmp(d->jobs.step[i]->cgroup.step_path, step_path) == 0)
+			return true;
+	return false;
 }

@@ -37,5 +37,7 @@ void memory_leave(struct daemon *d, struct step *s);
 void memory_tick(struct daemon *d, int64_t now_ns);
 /* For status: "stay", "follow", or why it cannot. */
 const char *memory_says(const struct daemon *d);
+/* Has the step of this directory memory nodes of ours, or a worker that may write them? */
+bool memory_holds(const struct daemon *d, const char *step_path);
 
 #endif

@@ -149,6 +149,9 @@ void metrics_write(FILE *f, const struct daemon *d)
 	fprintf(f, "coloc_draining %d\n", d->draining);
 	head(f, "coloc_uptime_seconds", "gauge", "Time since colocd started.");
 	fprintf(f, "coloc_uptime_seconds %.3f\n", (double)(ipc_now_ns() - d->start_mono_ns) / 1e9);
+	head(f, "coloc_restores_owed", "gauge",
+		"Changes that could not be put back yet; tried again at each tick.");
+	fprintf(f, "coloc_restores_owed %d\n", d->owed.n);
 	write_steps(f, d);
 	write_decisions(f, d);
 	write_guard(f, d);

@@ -98,6 +98,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	lend_end(d, s);
 	if (rc < 0) {
 		log_error("step %s: restore: %s", s->id, err.text);
+		owed_note(d, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
 			err.text);
 	} else if (s->located) {

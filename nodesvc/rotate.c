@@ -87,8 +87,10 @@ static int open_freezer(struct daemon *d, struct errbuf *err)
 	rc = freezer_restore_all(r->freezer, mark == 1, err);
 	if (rc > 0)
 		log_info("thawed %d steps that a former colocd had in its rotation", rc);
-	else if (rc < 0)
+	if (rc < 0) {
 		log_error("thawing what a former colocd left: %s", err->text);
+		owed_note(d, err->text);
+	}
 	if (mark < 0)
 		return err_set(err, mark, "the guard's mark in the store: %s", strerror(-mark));
 	rc = freezer_watch(r->freezer, err);
@@ -97,6 +99,22 @@ static int open_freezer(struct daemon *d, struct errbuf *err)
 			&r->watch, err);
 	if (rc == 0)
 		rc = loop_add_timer(d->loop, on_timer, d, &r->timer, err);
+	return rc;
+}
+
+bool rotate_holds(const struct daemon *d, const char *path)
+{
+	return d->rotate && d->rotate->freezer && freezer_holds(d->rotate->freezer, path);
+}
+
+int rotate_restore_path(struct daemon *d, const char *path, struct errbuf *err)
+{
+	struct freezer *f = d->rotate ? d->rotate->freezer : NULL, *own = NULL;
+	int rc = f ? 0 : freezer_open(&own, &d->root, d->ledger, NULL, err);
+
+	if (rc == 0)
+		rc = freezer_restore_path(f ? f : own, path, err);
+	freezer_close(own);
 	return rc;
 }
 
@@ -296,6 +314,7 @@ void rotate_leave(struct daemon *d, struct step *s)
 		return;
 	hear_slurm(d);
 	if (freezer_drop(d->rotate->freezer, t->hold, &err) < 0) {
+		owed_note(d, err.text);
 		log_error("step %s: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
 	}

@@ -84,4 +84,9 @@ int64_t rotate_served_ns(const struct step *s, int64_t now_ns);
 /* What the timer calls; *ret_next_ns: when next, 0 never. For tests, which bring their own time. */
 void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns);
 
+/* Is a step of this directory of the freezer's held in turns? And a row of the ledger that nobody
+ * holds, put back: owed.c. Also where nobody can take turns. */
+bool rotate_holds(const struct daemon *d, const char *path);
+int rotate_restore_path(struct daemon *d, const char *path, struct errbuf *err);
+
 #endif

@@ -170,9 +170,13 @@ static void forget(struct step *s)
 static void put_back(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
+	int rc;
 
 	forget(s);
-	if (idle_restore(d->actuate, &s->cgroup, &err) < 0) {
+	rc = idle_restore(d->actuate, &s->cgroup, &err);
+	if (rc)
+		owed_note(d, rc < 0 ? err.text : NULL);
+	if (rc < 0) {
 		log_error("step %s: its threads' priorities: %s", s->id, err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
 	}

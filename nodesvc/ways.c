@@ -20,6 +20,8 @@ void ways_open(struct daemon *d)
 	}
 	n = resctrl_clear(w->resctrl, &err);
 	if (n < 0)
+		owed_note(d, err.text);
+	if (n < 0)
 		log_error("resctrl groups of a former colocd: %s", err.text);
 	else if (n > 0)
 		log_info("removed %d resctrl groups of a former colocd", n);
@@ -35,6 +37,7 @@ static void clear(struct daemon *d)
 	if (resctrl_clear(d->ways.resctrl, &err) >= 0)
 		return;
 	log_error("resctrl: %s", err.text);
+	owed_note(d, err.text);
 	snprintf(d->last_error, sizeof(d->last_error), "resctrl: %.200s", err.text);
 }
 
@@ -194,4 +197,10 @@ void ways_end(struct daemon *d, struct step *s)
 		any |= d->jobs.step[i]->ways.cluster != 0;
 	if (!any)
 		clear(d);
+}
+
+int ways_restore_path(struct daemon *d, const char *path, struct errbuf *err)
+{
+	return d->ways.resctrl ? resctrl_remove(d->ways.resctrl, path, err)
+			       : resctrl_remove_left(&d->root, d->ledger, path, err);
 }

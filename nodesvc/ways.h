@@ -43,5 +43,7 @@ void ways_plan(struct daemon *d, const struct plan *p, struct step *const *step)
 void ways_update(struct daemon *d);
 /* Back into the default group: before its placement is put back, or it has ended. */
 void ways_end(struct daemon *d, struct step *s);
+/* A group of the ledger that nobody uses: owed.c. */
+int ways_restore_path(struct daemon *d, const char *path, struct errbuf *err);
 
 #endif

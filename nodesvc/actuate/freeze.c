@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/actuate/internal.h"
 
-#define LEDGER_WHAT "freezer"
+#define LEDGER_WHAT LEDGER_WHAT_FREEZER
 
 /* What the two hierarchies call it. */
 struct words {
@@ -100,6 +100,31 @@ static int write_state(const struct freezer *f, const char *dir, uint64_t inode,
 	return rc < 0 ? err_set(err, rc, "%s: cannot write %s: %s", file, text, strerror(-rc)) : 0;
 }
 
+static int restore_row(struct freezer *f, const struct ledger_setting *row, struct errbuf *err)
+{
+	int rc = write_state(f, row->path, row->inode, f->w->thaw, err);
+
+	return rc == 0 || rc == -ENOENT
+		       ? ledger_setting_forget(f->ledger, row->path, LEDGER_WHAT, err)
+		       : rc;
+}
+
+int freezer_restore_path(struct freezer *f, const char *path, struct errbuf *err)
+{
+	cleanup_free struct ledger_setting *row = NULL;
+	int n, rc = ledger_settings(f->ledger, path, LEDGER_WHAT, &row, &n, err);
+
+	return rc < 0 || n == 0 ? rc : restore_row(f, row, err);
+}
+
+bool freezer_holds(const struct freezer *f, const char *path)
+{
+	for (const struct freezer_hold *h = f->held; h; h = h->next)
+		if (strcmp(h->dir, path) == 0)
+			return true;
+	return false;
+}
+
 int freezer_restore_all(struct freezer *f, bool thawed, struct errbuf *err)
 {
 	cleanup_free struct ledger_setting *row = NULL;
@@ -111,10 +136,8 @@ int freezer_restore_all(struct freezer *f, bool thawed, struct errbuf *err)
 	for (int i = 0; i < n; i++) {
 		struct errbuf why = {""};
 
-		if (!thawed)
-			rc = write_state(f, row[i].path, row[i].inode, f->w->thaw, &why);
-		if (rc == 0 || rc == -ENOENT)
-			rc = ledger_setting_forget(f->ledger, row[i].path, LEDGER_WHAT, &why);
+		rc = thawed ? ledger_setting_forget(f->ledger, row[i].path, LEDGER_WHAT, &why)
+			    : restore_row(f, &row[i], &why);
 		if (rc == 0)
 			done++;
 		else if (!first_rc)

@@ -36,6 +36,10 @@ void freezer_close(struct freezer *f);
 /* Thaws what a former daemon left frozen and empties the ledger of it; number of rows, or <0.
  * @thawed: its guard has done the former (guard_take_mark()), and what is frozen is Slurm's. */
 int freezer_restore_all(struct freezer *f, bool thawed, struct errbuf *err);
+/* The same of one directory. */
+int freezer_restore_path(struct freezer *f, const char *path, struct errbuf *err);
+/* Is a step of this directory held? */
+bool freezer_holds(const struct freezer *f, const char *path);
 
 /*
  * freezer_hold - takes a step in: place, ledger, guard, watch. @pid: one of its tasks. Nothing is

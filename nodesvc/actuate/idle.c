@@ -6,17 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "nodesvc/actuate/v1.h"
 
-#define CPU_IDLE   "cpu.idle"
-#define SCHED      "sched "     /* "sched TID START" */
-#define AUTOGROUP  "autogroup " /* "autogroup PID START" */
+#define CPU_IDLE   LEDGER_WHAT_CPU_IDLE
+#define SCHED      LEDGER_WHAT_SCHED     /* "sched TID START" */
+#define AUTOGROUP  LEDGER_WHAT_AUTOGROUP /* "autogroup PID START" */
 #define ROUNDS_MAX 20
 /* Threads of one transaction; a step with more takes several. */
 #define ROWS_MAX 256
+/* Looks of idle_restore_all() at what a fork that began before the first has left. */
+#define LOOKS_MAX 5
+#define LOOK_NS   10000000
 /* Processes above a newborn thread's that are asked for what it inherited. */
 #define ABOVE_MAX 16
 
@@ -56,21 +60,28 @@ static int set_group(struct actuate *a, const struct step_cgroup *s, struct errb
 	if (rc < 0 || strcmp(row.value, "1") == 0)
 		return rc;
 	snprintf(row.path, sizeof(row.path), "%s", s->job_path);
-	row.inode = (uint64_t)fsroot_inode(a->root, s->job_path);
-	rc = ledger_setting_add(a->ledger, &row, 1, err);
+	rc = change_inode(a, s->job_path, &row.inode, err);
+	if (rc == 0)
+		rc = ledger_setting_add(a->ledger, &row, 1, err);
 	return rc < 0 ? rc : write_value(a, s->job_path, CPU_IDLE, "1", err);
 }
 
 /* ---- v1 ------------------------------------------------------------------------------------ */
 
-static bool start_of(const struct actuate *a, pid_t tgid, pid_t tid, uint64_t *ret)
+/* -ESRCH: it has ended; any other error says nothing of it. */
+static int start_of(const struct actuate *a, pid_t tgid, pid_t tid, uint64_t *ret)
 {
 	struct proc_stat st;
+	int rc = proc_stat_read(a->root, tgid, tid, &st);
 
-	if (proc_stat_read(a->root, tgid, tid, &st) < 0)
-		return false;
-	*ret = st.start_ticks;
-	return true;
+	if (rc == 0)
+		*ret = st.start_ticks;
+	return rc;
+}
+
+static int unreadable(pid_t tid, int rc, struct errbuf *err)
+{
+	return err_set(err, rc, "thread %d: cannot be looked at: %s", (int)tid, strerror(-rc));
 }
 
 static void add_row(struct ledger_setting *row, const char *path, uint64_t inode, const char *what,
@@ -119,14 +130,12 @@ static int read_autogroup(const struct actuate *a, pid_t pid, int *ret_nice)
 	return 0;
 }
 
-static void write_autogroup(const struct actuate *a, pid_t pid, const char *nice)
+static int write_autogroup(const struct actuate *a, pid_t pid, const char *nice)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "proc/%d/autogroup", (int)pid);
-	/* The kernel takes one change in 0.1 s from others than root; what it does not take, the
-	 * threads' own policy still does. */
-	(void)fsroot_write(a->root, path, nice);
+	return fsroot_write(a->root, path, nice);
 }
 
 struct todo {
@@ -148,9 +157,10 @@ static int find_busy(struct actuate *a, const struct step_cgroup *s, uint64_t in
 	for (int i = 0; i < n && ret->n + 1 < ROWS_MAX; i++) {
 		int policy = t[i].foreign ? SCHED_IDLE : sched_getscheduler(t[i].tid), nice;
 		char value[16]; /* the autogroup's */
-		uint64_t start;
+		uint64_t start = 0;
 
-		if (policy < 0 || policy == SCHED_IDLE || !start_of(a, t[i].tgid, t[i].tid, &start))
+		if (policy < 0 || policy == SCHED_IDLE ||
+			start_of(a, t[i].tgid, t[i].tid, &start) < 0)
 			continue; /* ended, or is so already */
 		if (policy != SCHED_OTHER && policy != SCHED_BATCH)
 			continue; /* real time is somebody's decision */
@@ -192,10 +202,10 @@ static int note_own(
 	if (!row)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < n; i++) {
-		uint64_t start;
+		uint64_t start = 0;
 
 		if (!t[i].foreign && sched_getscheduler(t[i].tid) == SCHED_IDLE &&
-			start_of(a, t[i].tgid, t[i].tid, &start))
+			start_of(a, t[i].tgid, t[i].tid, &start) == 0)
 			idle_row(&row[n_rows++], s->step_path, inode, t[i].tid, start, SCHED_IDLE);
 	}
 	return n_rows ? ledger_setting_add(a->ledger, row, n_rows, err) : 0;
@@ -205,11 +215,11 @@ static int set_threads(struct actuate *a, const struct step_cgroup *s, struct er
 {
 	static struct todo todo; /* one thread changes */
 	const struct sched_param none = {.sched_priority = 0};
-	uint64_t inode = (uint64_t)fsroot_inode(a->root, s->step_path);
+	uint64_t inode;
+	int rc = change_inode(a, s->step_path, &inode, err);
 
-	for (int round = 0; round < ROUNDS_MAX; round++) {
-		int rc = find_busy(a, s, inode, &todo, err);
-
+	for (int round = 0; rc == 0 && round < ROUNDS_MAX; round++) {
+		rc = find_busy(a, s, inode, &todo, err);
 		if (rc < 0 || todo.n == 0)
 			return rc;
 		if (round == 0)
@@ -219,38 +229,48 @@ static int set_threads(struct actuate *a, const struct step_cgroup *s, struct er
 		if (rc < 0)
 			return rc;
 		for (int i = 0; i < todo.n; i++) {
+			/* The kernel takes one change in 0.1 s from others than root; what it does
+			 * not take, the threads' own policy still does. */
 			if (todo.group[i])
-				write_autogroup(a, todo.group[i], "19");
+				(void)write_autogroup(a, todo.group[i], "19");
 			else if (sched_setscheduler(todo.tid[i], SCHED_IDLE, &none) < 0 &&
 				 errno != ESRCH)
 				return err_set(err, -errno, "thread %d: SCHED_IDLE: %s",
 					(int)todo.tid[i], strerror(errno));
 		}
 	}
-	return err_set(err, -EAGAIN, "%s: its threads do not settle", s->step_path);
+	return rc < 0 ? rc : err_set(err, -EAGAIN, "%s: its threads do not settle", s->step_path);
 }
 
+static int compare_rows(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct ledger_setting *)a)->what, ((const struct ledger_setting *)b)->what);
+}
+
+/* @row is sorted by what it says. */
 static const struct ledger_setting *find_row(
 	const struct ledger_setting *row, int n, pid_t tid, uint64_t start_ticks)
 {
-	char what[48];
+	struct ledger_setting key;
 
-	snprintf(what, sizeof(what), SCHED "%d %llu", (int)tid, (unsigned long long)start_ticks);
-	for (int i = 0; i < n; i++)
-		if (strcmp(row[i].what, what) == 0)
-			return &row[i];
-	return NULL;
+	snprintf(key.what, sizeof(key.what), SCHED "%d %llu", (int)tid,
+		(unsigned long long)start_ticks);
+	return n ? bsearch(&key, row, (size_t)n, sizeof(*row), compare_rows) : NULL;
 }
 
-/* What a thread without a row inherited: as its process or the next above that has one. */
+/* What a thread without a row inherited: as its process or the next above that has one. <0: that
+ * cannot be read. */
 static int inherited(const struct actuate *a, const struct ledger_setting *row, int n, pid_t pid)
 {
-	struct proc_stat st;
+	for (int i = 0; i < ABOVE_MAX && pid > 1; i++) {
+		const struct ledger_setting *r;
+		struct proc_stat st;
+		int rc = proc_stat_read(a->root, pid, pid, &st);
 
-	for (int i = 0; i < ABOVE_MAX && pid > 1 && proc_stat_read(a->root, pid, pid, &st) == 0;
-		i++) {
-		const struct ledger_setting *r = find_row(row, n, pid, st.start_ticks);
-
+		if (rc < 0)
+			return rc == -ESRCH ? SCHED_OTHER : rc;
+		r = find_row(row, n, pid, st.start_ticks);
 		if (r)
 			return atoi(r->value);
 		pid = st.ppid;
@@ -258,46 +278,114 @@ static int inherited(const struct actuate *a, const struct ledger_setting *row, 
 	return SCHED_OTHER;
 }
 
-/* Threads born while the step was idle have no row. */
-static void wake_newborn(
-	struct actuate *a, const char *path, const struct ledger_setting *row, int n)
+/* What thread @tid of process @tgid is to be; <0: it has ended (-ESRCH), or cannot be read. */
+static int wanted(
+	const struct actuate *a, const struct ledger_setting *row, int n, pid_t tgid, pid_t tid)
 {
-	cleanup_free struct proc_thread *t = NULL;
-	const struct sched_param none = {.sched_priority = 0};
-	int n_threads;
+	const struct ledger_setting *own;
+	uint64_t start = 0;
+	int rc = start_of(a, tgid, tid, &start);
 
-	if (n == 0 || idle_scan(a, path, &t, &n_threads) < 0)
-		return;
-	for (int i = 0; i < n_threads; i++) {
-		uint64_t start;
-		int policy;
-
-		if (t[i].foreign || sched_getscheduler(t[i].tid) != SCHED_IDLE ||
-			!start_of(a, t[i].tgid, t[i].tid, &start) ||
-			find_row(row, n, t[i].tid, start))
-			continue;
-		policy = inherited(a, row, n, t[i].tgid);
-		if (policy != SCHED_IDLE)
-			sched_setscheduler(t[i].tid, policy, &none);
-	}
+	if (rc < 0)
+		return rc;
+	own = find_row(row, n, tid, start);
+	return own ? atoi(own->value) : inherited(a, row, n, tgid);
 }
 
-static void wake_thread(struct actuate *a, const struct ledger_setting *row)
+/* 1 it was idle and is no more, 0 nothing to do, <0. */
+static int wake_thread(struct actuate *a, const struct ledger_setting *row, int n, pid_t tgid,
+	pid_t tid, struct errbuf *err)
 {
 	const struct sched_param none = {.sched_priority = 0};
-	bool group = strncmp(row->what, AUTOGROUP, strlen(AUTOGROUP)) == 0;
-	unsigned long long start;
-	uint64_t now;
-	int tid;
+	int policy = sched_getscheduler(tid);
 
-	if (sscanf(row->what + (group ? strlen(AUTOGROUP) : strlen(SCHED)), "%d %llu", &tid,
-		    &start) != 2 ||
-		!start_of(a, tid, tid, &now) || now != start)
-		return; /* ended: the number may be another's */
-	if (group)
-		write_autogroup(a, tid, row->value);
-	else if (atoi(row->value) != SCHED_IDLE) /* its own choice: we changed nothing */
-		sched_setscheduler(tid, atoi(row->value), &none);
+	if (policy != SCHED_IDLE && (policy >= 0 || errno == ESRCH))
+		return 0;
+	policy = policy < 0 ? -errno : wanted(a, row, n, tgid, tid);
+	if (policy < 0)
+		return policy == -ESRCH ? 0 : unreadable(tid, policy, err);
+	if (policy == SCHED_IDLE) /* its own choice: we changed nothing */
+		return 0;
+	if (sched_setscheduler(tid, policy, &none) == 0)
+		return 1;
+	return errno == ESRCH ? 0
+			      : err_set(err, -errno, "thread %d: its scheduling class: %s",
+					(int)tid, strerror(errno));
+}
+
+/* A thread whose row is left, and who is in no directory of the step. */
+static int wake_stray(struct actuate *a, const struct ledger_setting *row, struct errbuf *err)
+{
+	unsigned long long start;
+	uint64_t now = 0;
+	int tid, rc;
+
+	if (sscanf(row->what + strlen(SCHED), "%d %llu", &tid, &start) != 2 ||
+		sched_getscheduler(tid) != SCHED_IDLE)
+		return 0;
+	rc = start_of(a, tid, tid, &now);
+	if (rc < 0)
+		return rc == -ESRCH ? 0 : unreadable(tid, rc, err);
+	/* Another's by now. */
+	return now == start ? wake_thread(a, row, 1, tid, tid, err) : 0;
+}
+
+/* One look at all threads. How many were woken; <0: the first that could not be. */
+static int wake_round(struct actuate *a, const char *path, const struct ledger_setting *row, int n,
+	struct errbuf *err)
+{
+	cleanup_free struct proc_thread *t = NULL;
+	int n_threads = 0, woken = 0, first_rc = 0, rc = idle_scan(a, path, &t, &n_threads);
+
+	if (rc < 0 && (rc != -ENOENT || fsroot_is_there(a->root, path, row->inode) != 0))
+		return err_set(err, rc, "%s: cannot list its threads: %s", path, strerror(-rc));
+	for (int i = 0; i < n_threads + n; i++) {
+		struct errbuf why = {""};
+
+		if (i < n_threads && t[i].foreign)
+			continue;
+		rc = i < n_threads ? wake_thread(a, row, n, t[i].tgid, t[i].tid, &why)
+				   : wake_stray(a, &row[i - n_threads], &why);
+		woken += rc > 0;
+		/* One that cannot be woken is no reason to leave those after it. */
+		if (rc < 0 && !first_rc)
+			first_rc = err_set(err, rc, "%s", why.text);
+	}
+	return first_rc ? first_rc : woken;
+}
+
+/*
+ * Until a look finds nobody idle. Whoever was born meanwhile has no row. 1: somebody was woken:
+ * a child whose fork began before that is idle as well, and may not be to be seen yet.
+ */
+static int wake_threads(
+	struct actuate *a, const char *path, struct ledger_setting *row, int n, struct errbuf *err)
+{
+	int rc = 1;
+
+	qsort(row, (size_t)n, sizeof(*row), compare_rows);
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		rc = wake_round(a, path, row, n, err);
+		if (rc <= 0)
+			return rc < 0 ? rc : round > 0;
+	}
+	return err_set(err, -EAGAIN, "%s: its threads do not settle", path);
+}
+
+static int wake_group(struct actuate *a, const struct ledger_setting *row, struct errbuf *err)
+{
+	unsigned long long start;
+	uint64_t now = 0;
+	int pid, rc;
+
+	if (sscanf(row->what + strlen(AUTOGROUP), "%d %llu", &pid, &start) != 2)
+		return 0;
+	rc = start_of(a, pid, pid, &now);
+	if (rc == 0 && now == start)
+		rc = write_autogroup(a, pid, row->value);
+	return rc == 0 || rc == -ESRCH || rc == -ENOENT
+		       ? 0
+		       : err_set(err, rc, "process %d: its autogroup: %s", pid, strerror(-rc));
 }
 
 /* ---- both ---------------------------------------------------------------------------------- */
@@ -311,57 +399,98 @@ int idle_set(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 	return err_set(err, -ENOTSUP, "no cgroup hierarchy to act in");
 }
 
-static int restore_path(struct actuate *a, const char *path, struct errbuf *err)
+static int restore_kind(struct actuate *a, const char *path, const char *kind,
+	struct ledger_setting *row, int n, struct errbuf *err)
 {
-	static const char *const kinds[] = {CPU_IDLE, SCHED, AUTOGROUP};
 	int rc = 0;
 
-	for (size_t k = 0; rc == 0 && k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		cleanup_free struct ledger_setting *row = NULL;
-		int n;
-
-		rc = ledger_settings(a->ledger, path, kinds[k], &row, &n, err);
-		for (int i = 0; rc == 0 && i < n; i++) {
-			bool same = (uint64_t)fsroot_inode(a->root, path) == row[i].inode;
-
-			if (k == 0 && same)
-				rc = write_value(a, path, CPU_IDLE, row[i].value, err);
-			else if (k != 0)
-				wake_thread(a, &row[i]);
-		}
-		if (rc == 0 && kinds[k][0] == SCHED[0] && n > 0)
-			wake_newborn(a, path, row, n);
-		if (rc == 0 && n > 0)
-			rc = ledger_setting_forget(a->ledger, path, kinds[k], err);
+	if (strcmp(kind, SCHED) == 0)
+		return wake_threads(a, path, row, n, err);
+	if (strcmp(kind, AUTOGROUP) == 0) {
+		for (int i = 0; rc == 0 && i < n; i++)
+			rc = wake_group(a, &row[i], err);
+		return rc;
 	}
-	return rc;
+	rc = change_is_there(a, path, row->inode, err);
+	if (rc == 0)
+		rc = write_value(a, path, CPU_IDLE, row->value, err);
+	return rc < 0 && fsroot_is_there(a->root, path, row->inode) == 0 ? 0 : rc;
+}
+
+int idle_restore_path(struct actuate *a, const char *path, struct errbuf *err)
+{
+	static const char *const kinds[] = {CPU_IDLE, SCHED, AUTOGROUP};
+	int again = 0, first_rc = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		cleanup_free struct ledger_setting *row = NULL;
+		struct errbuf why = {""};
+		int n, rc = ledger_settings(a->ledger, path, kinds[k], &row, &n, &why);
+
+		if (rc == 0 && n > 0) {
+			rc = restore_kind(a, path, kinds[k], row, n, &why);
+			if (rc == 0)
+				rc = ledger_setting_forget(a->ledger, path, kinds[k], &why);
+		}
+		again |= rc > 0;
+		if (rc < 0 && !first_rc)
+			first_rc = err_set(err, rc, "%s", why.text);
+	}
+	return first_rc ? first_rc : again;
 }
 
 int idle_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
-	int rc = restore_path(a, s->step_path, err);
+	int rc = idle_restore_path(a, s->step_path, err), job = 0;
 
-	return rc == 0 && s->job_path[0] ? restore_path(a, s->job_path, err) : rc;
+	if (s->job_path[0])
+		job = idle_restore_path(a, s->job_path, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : job < 0 ? job : rc | job;
+}
+
+/* Every path of a kind once, how often it takes. */
+static int restore_kinds(struct actuate *a, const char *kind, int *ret_done, struct errbuf *err)
+{
+	cleanup_free struct ledger_setting *row = NULL;
+	int n, again = 0, first_rc = 0, rc = ledger_settings(a->ledger, NULL, kind, &row, &n, err);
+
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < n; i++) {
+		struct errbuf why = {""};
+
+		/* Rows come by path. */
+		if (i > 0 && strcmp(row[i].path, row[i - 1].path) == 0)
+			continue;
+		rc = idle_restore_path(a, row[i].path, &why);
+		again |= rc > 0;
+		*ret_done += rc == 0;
+		if (rc < 0 && !first_rc)
+			first_rc = err_set(err, rc, "%s", why.text);
+	}
+	return first_rc ? first_rc : again;
 }
 
 int idle_restore_all(struct actuate *a, struct errbuf *err)
 {
 	static const char *const kinds[] = {CPU_IDLE, SCHED, AUTOGROUP};
-	int done = 0;
+	int done = 0, first_rc = 0;
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		cleanup_free struct ledger_setting *row = NULL;
-		int n, rc = ledger_settings(a->ledger, NULL, kinds[k], &row, &n, err);
+	for (int look = 0; look < LOOKS_MAX; look++) {
+		bool again = false;
 
-		for (int i = 0; rc == 0 && i < n; i++) {
-			/* Rows come by path: each once. */
-			if (i > 0 && strcmp(row[i].path, row[i - 1].path) == 0)
-				continue;
-			rc = restore_path(a, row[i].path, err);
-			done += rc == 0;
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+			struct errbuf why = {""};
+			int rc = restore_kinds(a, kinds[k], &done, &why);
+
+			again |= rc > 0;
+			if (rc < 0 && !first_rc)
+				first_rc = err_set(err, rc, "%s", why.text);
 		}
-		if (rc < 0)
-			return rc;
+		if (first_rc || !again)
+			return first_rc ? first_rc : done;
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
 	}
-	return done;
+	return err_set(
+		err, -EAGAIN, "threads are born idle all the time: they are looked at again");
 }

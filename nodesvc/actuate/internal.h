@@ -280,8 +280,7 @@ int change_check_set(const struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set, struct errbuf *err);
 /* Is @path the directory of this inode? 0 yes, -ENOENT it is known to be gone, else the error that
  * keeps it from being known. */
-int change_is_there(
-	const struct actuate *a, const char *path, uint64_t inode, struct errbuf *err);
+int change_is_there(const struct actuate *a, const char *path, uint64_t inode, struct errbuf *err);
 /* What the ledger is to know @path by. */
 int change_inode(const struct actuate *a, const char *path, uint64_t *ret, struct errbuf *err);
 /*

@@ -17,7 +17,7 @@
 
 #define TOP        "sys/fs/resctrl"
 #define PREFIX     "coloc-"
-#define WHAT       "resctrl"
+#define WHAT       LEDGER_WHAT_RESCTRL
 #define TEXT_MAX   2048
 #define ROUNDS_MAX 20
 
@@ -377,6 +377,19 @@ static int remove_group(struct resctrl *r, const char *path, struct errbuf *err)
 	if (rc < 0 && rc != -ENOENT)
 		return err_set(err, rc, "/%s: cannot remove: %s", path, strerror(-rc));
 	return ledger_setting_forget(r->ledger, path, WHAT, err);
+}
+
+int resctrl_remove(struct resctrl *r, const char *path, struct errbuf *err)
+{
+	return remove_group(r, path, err);
+}
+
+int resctrl_remove_left(
+	const struct fsroot *root, struct ledger *ledger, const char *path, struct errbuf *err)
+{
+	struct resctrl r = {.root = root, .ledger = ledger, .dirs = &real_dirs};
+
+	return remove_group(&r, path, err);
 }
 
 int resctrl_clear(struct resctrl *r, struct errbuf *err)

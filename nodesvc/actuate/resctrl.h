@@ -75,5 +75,9 @@ int resctrl_assign(struct resctrl *r, struct actuate *a, const struct step_cgrou
 	struct errbuf *err);
 /* Removes every group in the ledger, whoever made it; number of them, or <0. */
 int resctrl_clear(struct resctrl *r, struct errbuf *err);
+/* One of them; the second where there is no resctrl to open any more. */
+int resctrl_remove(struct resctrl *r, const char *path, struct errbuf *err);
+int resctrl_remove_left(
+	const struct fsroot *root, struct ledger *ledger, const char *path, struct errbuf *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define GOVERNOR "sys/devices/system/cpu/cpuidle/current_governor"
 #define DIR      "sys/module/haltpoll/parameters"
-#define WHAT     "guest_halt_poll_ns"
+#define WHAT     LEDGER_WHAT_HALTPOLL
 #define FILE_    DIR "/" WHAT
 
 static int read_line(const struct fsroot *root, const char *path, char *ret, size_t size)

@@ -35,6 +35,12 @@ static void daemon_answers(struct check_list *l, const struct check_env *e)
 	if (*show_text(e->status, "last_error"))
 		check_add(l, CHECK_WARN, "colocd", "See journalctl -u colocd.",
 			"its last error: %.250s", show_text(e->status, "last_error"));
+	if (show_double(e->status, "owed") > 0)
+		check_add(l, CHECK_WARN, "restore",
+			"colocctl release tries at once; the reason says what is in the way.",
+			"%s changes are not put back yet%s%.200s", show_text(e->status, "owed"),
+			*show_text(e->status, "owed_why") ? ": " : "",
+			show_text(e->status, "owed_why"));
 	if (show_bool(e->status, "draining"))
 		check_add(l, CHECK_WARN, "colocd", "colocctl resume.",
 			"is draining: it takes no new steps");

@@ -59,6 +59,10 @@ static void show(struct json_object *o)
 		show_line(stdout, "Idle CPUs", "%s", show_text(o, "idle"));
 	show_line(stdout, "Now", "%s steps, %s tasks; originals in the ledger: %s",
 		show_text(o, "steps"), show_text(o, "tasks"), show_text(o, "ledger_rows"));
+	if (show_double(o, "owed") > 0)
+		show_line(stdout, "Owed", "%s not put back yet, tried at each tick%s%s",
+			show_text(o, "owed"), *show_text(o, "owed_why") ? ": " : "",
+			show_text(o, "owed_why"));
 	show_line(stdout, "So far", "%s decisions, %s rebinds", show_text(o, "decisions"),
 		show_text(o, "rebinds"));
 	show_lags(show_get(o, "lags"));

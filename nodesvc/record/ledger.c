@@ -69,6 +69,7 @@ enum {
 	GIVEN_DEL,
 	GIVEN_DEL_ALL,
 	PATHS,
+	OWNERS,
 	SETTING_DEL_OLD,
 	SETTING_ADD,
 	SETTING_GET,
@@ -103,7 +104,10 @@ static const char *const SQL[N_STMTS] = {
 	[GIVEN_GET] = "SELECT cpus, masks FROM given WHERE path = ?1",
 	[GIVEN_DEL] = "DELETE FROM given WHERE path = ?1",
 	[GIVEN_DEL_ALL] = "DELETE FROM given",
-	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread ORDER BY 1",
+	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread UNION "
+		  "SELECT path FROM pin UNION SELECT path FROM given ORDER BY 1",
+	[OWNERS] = ("SELECT DISTINCT path FROM setting WHERE substr(what, 1, length(?1)) = ?1 "
+		    "ORDER BY 1"),
 	[SETTING_DEL_OLD] = "DELETE FROM setting WHERE path = ?1 AND inode <> ?2",
 	[SETTING_ADD] = ("INSERT OR IGNORE INTO setting (path, what, inode, value) "
 			 "VALUES (?1, ?2, ?3, ?4)"),
@@ -115,6 +119,16 @@ static const char *const SQL[N_STMTS] = {
 	[COUNT] = ("SELECT (SELECT count(*) FROM cpuset) + (SELECT count(*) FROM thread) + "
 		   "(SELECT count(*) FROM pin) + (SELECT count(*) FROM given) + "
 		   "(SELECT count(*) FROM setting)"),
+};
+
+static const char *const WHATS[LEDGER_KINDS] = {
+	[LEDGER_CPU_IDLE] = LEDGER_WHAT_CPU_IDLE,
+	[LEDGER_SCHED] = LEDGER_WHAT_SCHED,
+	[LEDGER_AUTOGROUP] = LEDGER_WHAT_AUTOGROUP,
+	[LEDGER_MEMS] = LEDGER_WHAT_MEMS,
+	[LEDGER_FREEZER] = LEDGER_WHAT_FREEZER,
+	[LEDGER_RESCTRL] = LEDGER_WHAT_RESCTRL,
+	[LEDGER_HALTPOLL] = LEDGER_WHAT_HALTPOLL,
 };
 
 struct ledger {
@@ -461,9 +475,9 @@ int ledger_get_pins(struct ledger *l, const char *path, struct ledger_thread **r
 	return get_masks(l, PIN_GET, path, ret, ret_n, err);
 }
 
-int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
+static int list_paths(
+	struct ledger *l, sqlite3_stmt *get, char ***ret, int *ret_n, struct errbuf *err)
 {
-	sqlite3_stmt *get = l->stmt[PATHS];
 	char **list = NULL;
 	int n = 0, cap = 0, rc, bad = 0;
 
@@ -488,6 +502,20 @@ int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
 	free(list);
 	return bad < 0 ? err_set(err, bad, "ledger: out of memory")
 		       : db_fail(l->db, rc, err, "list paths");
+}
+
+int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
+{
+	return list_paths(l, l->stmt[PATHS], ret, ret_n, err);
+}
+
+int ledger_owners(
+	struct ledger *l, enum ledger_kind kind, char ***ret, int *ret_n, struct errbuf *err)
+{
+	if (kind == LEDGER_CPUSET)
+		return ledger_paths(l, ret, ret_n, err);
+	sqlite3_bind_text(l->stmt[OWNERS], 1, WHATS[kind], -1, SQLITE_STATIC);
+	return list_paths(l, l->stmt[OWNERS], ret, ret_n, err);
 }
 
 int ledger_forget(struct ledger *l, const char *path, struct errbuf *err)
@@ -517,10 +545,27 @@ static int add_setting(struct ledger *l, const struct ledger_setting *v, struct 
 	return db_run(l->db, add, err, "add a setting");
 }
 
+static bool has_kind(const char *what)
+{
+	for (int k = 0; k < LEDGER_KINDS; k++) {
+		size_t len = WHATS[k] ? strlen(WHATS[k]) : 0;
+
+		if (len && strncmp(what, WHATS[k], len) == 0 &&
+			(WHATS[k][len - 1] == ' ' || !what[len]))
+			return true;
+	}
+	return false;
+}
+
 int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, struct errbuf *err)
 {
-	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
+	int rc = 0;
 
+	for (int i = 0; i < n; i++)
+		if (!has_kind(v[i].what))
+			return err_set(err, -EINVAL, "ledger: '%s': no kind that has a way back",
+				v[i].what);
+	rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
 	if (rc < 0)
 		return rc;
 	for (int i = 0; rc == 0 && i < n; i++)

@@ -42,6 +42,30 @@ struct ledger_given {
 	int n;
 };
 
+/*
+ * What a row is about. Each kind has a way back of its own, all in one table (nodesvc/owed.c): a
+ * new one is refused here until it is named, and does not build there until it has its own.
+ */
+enum ledger_kind {
+	LEDGER_CPUSET,    /* CPUs of a directory, masks and pins of its threads */
+	LEDGER_CPU_IDLE,  /* v2: cpu.idle of a job */
+	LEDGER_SCHED,     /* v1: the class of a thread */
+	LEDGER_AUTOGROUP, /* v1: the weight of a session */
+	LEDGER_MEMS,      /* memory nodes of a step */
+	LEDGER_FREEZER,   /* a step that takes turns */
+	LEDGER_RESCTRL,   /* a group of ours */
+	LEDGER_HALTPOLL,  /* how long idle CPUs poll */
+	LEDGER_KINDS,
+};
+/* How ledger_setting.what begins; a last blank: a thread's or process's number and start follow. */
+#define LEDGER_WHAT_CPU_IDLE  "cpu.idle"
+#define LEDGER_WHAT_SCHED     "sched "
+#define LEDGER_WHAT_AUTOGROUP "autogroup "
+#define LEDGER_WHAT_MEMS      "cpuset.mems"
+#define LEDGER_WHAT_FREEZER   "freezer"
+#define LEDGER_WHAT_RESCTRL   "resctrl"
+#define LEDGER_WHAT_HALTPOLL  "guest_halt_poll_ns"
+
 /* One value beside cpusets and masks: @what of the directory @path. */
 struct ledger_setting {
 	char path[256];
@@ -95,9 +119,12 @@ int ledger_get_pins(struct ledger *l, const char *path, struct ledger_thread **r
 	struct errbuf *err);
 /* Paths that have rows, malloc'ed array of malloc'ed strings. */
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err);
+/* The same of one kind, in ascending order. */
+int ledger_owners(
+	struct ledger *l, enum ledger_kind kind, char ***ret, int *ret_n, struct errbuf *err);
 int ledger_forget(struct ledger *l, const char *path, struct errbuf *err);
 
-/* ledger_setting_add - one transaction; as ledger_add() in all else. */
+/* ledger_setting_add - one transaction; as ledger_add() in all else. -EINVAL: of no kind. */
 int ledger_setting_add(struct ledger *l, const struct ledger_setting *v, int n, struct errbuf *err);
 /* All of @path (NULL: of every path) whose what begins with @what, malloc'ed. */
 int ledger_settings(struct ledger *l, const char *path, const char *what,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,17 @@ static bool reads(const char *path, const char *text)
 	return strncmp(now, text, strlen(text)) == 0;
 }
 
+/* Who was idle is so no more after the first look; the second finds nobody new, and ends it. */
+static void restore_idle(void)
+{
+	int rows = ledger_count(ledger);
+
+	ck_assert_msg(idle_restore(act, &step, &err) == 1, "%s", err.text);
+	ck_assert_int_gt(ledger_count(ledger), 0);
+	ck_assert_int_le(ledger_count(ledger), rows);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+}
+
 START_TEST(threads_are_idle_and_back)
 {
 	char path[64];
@@ -149,7 +161,7 @@ START_TEST(threads_are_idle_and_back)
 	ck_assert_int_eq(ledger_count(ledger), 2);
 	ck_assert_int_eq(idle_set(act, &step, &err), 0); /* again: nothing to do */
 	ck_assert_int_eq(ledger_count(ledger), 2);
-	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	restore_idle();
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
 	ck_assert(reads(path, "3"));
 	ck_assert_int_eq(ledger_count(ledger), 0);
@@ -188,7 +200,7 @@ START_TEST(own_idle_thread_beside_others_stays_idle)
 	ck_assert_int_eq(idle_set(act, &step, &err), 0);
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
 	ck_assert_int_eq(idle_set(act, &step, &err), 0);
-	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	restore_idle();
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
 	ck_assert_int_eq(sched_getscheduler(own), SCHED_IDLE);
 	ck_assert_int_eq(ledger_count(ledger), 0);
@@ -209,6 +221,47 @@ START_TEST(newborn_comes_back_as_what_forked_it)
 	ck_assert_int_eq(sched_getscheduler(of_own), SCHED_IDLE);
 	ck_assert_int_eq(sched_getscheduler(of_child), SCHED_BATCH);
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_BATCH);
+}
+END_TEST
+
+/* Its fork had begun when its parent was idle, and was over after the look at the threads. */
+START_TEST(one_born_of_a_fork_that_had_begun_comes_back_at_the_next_look)
+{
+	pid_t late;
+
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	late = list_more(0, child, SCHED_IDLE);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(late), SCHED_OTHER);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+/* What cannot be read has not ended: a directory in the place of the file gives EISDIR. */
+START_TEST(thread_that_cannot_be_read_keeps_its_row)
+{
+	char path[64], file[300], away[300];
+
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
+	snprintf(file, sizeof(file), "%s/%s", tree.dir, path);
+	snprintf(away, sizeof(away), "%s/away", tree.dir);
+	ck_assert_int_eq(rename(file, away), 0);
+	ck_assert_int_eq(mkdir(file, 0755), 0);
+	err.text[0] = '\0';
+	ck_assert_int_eq(idle_restore(act, &step, &err), -EISDIR);
+	ck_assert_ptr_nonnull(strstr(err.text, "Is a directory"));
+	ck_assert_int_gt(ledger_count(ledger), 0);
+	ck_assert_int_eq(idle_restore_all(act, &err), -EISDIR);
+	ck_assert_int_gt(ledger_count(ledger), 0);
+	ck_assert_int_eq(rmdir(file), 0);
+	ck_assert_int_eq(rename(away, file), 0);
+	ck_assert_int_eq(idle_restore_all(act, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(ledger_count(ledger), 0);
 }
 END_TEST
 
@@ -294,7 +347,7 @@ START_TEST(one_thread_is_low_and_back)
 	ck_assert_int_eq(classes_set(again, false, &err), 0);
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
 	ck_assert_int_eq(classes_set(again, true, &err), 0);
-	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	restore_idle();
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
 	ck_assert_int_eq(ledger_count(ledger), 0);
 	free(t);
@@ -336,7 +389,7 @@ START_TEST(idle_thread_and_its_newborn_stay_so_beside_low_ones)
 	ck_assert_int_eq(n_again, 4);
 	for (int i = 0; i < n_again; i++)
 		ck_assert_int_eq(again[i].fixed, again[i].tid == own || again[i].tid == of_own);
-	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	restore_idle();
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
 	ck_assert_int_eq(sched_getscheduler(of_child), SCHED_OTHER);
 	ck_assert_int_eq(sched_getscheduler(own), SCHED_IDLE);
@@ -418,6 +471,8 @@ int main(void)
 	tcase_add_test(tc, own_idle_thread_is_no_business_of_ours);
 	tcase_add_test(tc, own_idle_thread_beside_others_stays_idle);
 	tcase_add_test(tc, newborn_comes_back_as_what_forked_it);
+	tcase_add_test(tc, one_born_of_a_fork_that_had_begun_comes_back_at_the_next_look);
+	tcase_add_test(tc, thread_that_cannot_be_read_keeps_its_row);
 	tcase_add_test(tc, reused_thread_id_is_not_touched);
 	tcase_add_test(tc, without_a_ledger_nothing_is_changed);
 	suite_add_tcase(s, tc);

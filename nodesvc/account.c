@@ -137,7 +137,7 @@ static void write_histories(struct daemon *d)
 
 static bool is_to_keep(const struct step *s)
 {
-	return !s->kept && s->n_tasks && s->n_tasks >= s->ntasks;
+	return s->located && (!s->kept || s->n_tasks > s->kept_tasks);
 }
 
 /* @one: in one transaction; where an error undoes that, the rest waits. */
@@ -154,8 +154,10 @@ static void write_rows(struct daemon *d, bool one)
 		s->flushed_kept = s->kept;
 		if (s->flushing)
 			lifecycle_put_row(d, s, STEP_RUNNING, 0);
-		if (keep)
+		if (keep) {
 			adopt_keep(d, s);
+			s->kept_tasks = s->n_tasks;
+		}
 		s->kept |= keep;
 		if (s->kept && s->dirty)
 			adopt_carry(d, s);
@@ -173,6 +175,7 @@ static void take_rows_back(struct daemon *d)
 			continue;
 		s->row_id = s->flushed_row_id;
 		s->kept = s->flushed_kept;
+		s->kept_tasks = 0;
 		s->dirty = true;
 	}
 }

@@ -87,7 +87,7 @@ int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 	if (rc == 0)
 		rc = optional_int(m, "nnodes", 1, 1 << 20, &s->nnodes, err);
 	if (rc == 0)
-		rc = optional_int(m, "ntasks", 0, STEP_TASKS_MAX, &s->ntasks, err);
+		rc = optional_int(m, "ntasks", 0, INT32_MAX, &s->ntasks, err);
 	if (rc == 0)
 		rc = optional_int(m, "cpus_asked", 0, CORESET_MAX, &s->cpus_per_task, err);
 	if (rc == 0)

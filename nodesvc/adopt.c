@@ -17,31 +17,47 @@
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
+/* "LID:PID,..." of those that have not ended; NULL out of memory. */
+static char *list_tasks(const struct step *s, pid_t *ret_first)
+{
+	const size_t one = sizeof("4294967295:2147483647,");
+	char *text = malloc((size_t)s->n_tasks * one + 1);
+	size_t len = 0;
+
+	*ret_first = 0;
+	if (!text)
+		return NULL;
+	text[0] = '\0';
+	for (int i = 0; i < s->n_tasks; i++) {
+		if (s->task[i].ended)
+			continue;
+		if (!*ret_first)
+			*ret_first = s->task[i].pid;
+		len += (size_t)snprintf(text + len, one, "%s%u:%d", len ? "," : "", s->task[i].lid,
+			(int)s->task[i].pid);
+	}
+	return text;
+}
+
 void adopt_keep(struct daemon *d, struct step *s)
 {
-	char tasks[4096] = "", one[32];
 	struct registration reg = {
 		.job_id = s->job_id,
 		.step_id = s->step_id,
 		.nodeid = s->nodeid,
 		.row_id = s->row_id,
 		.start_ns = s->start_unix_ns,
-		.tasks = tasks,
+		.cgroup = s->located ? s->cgroup.step_path : NULL,
+		.inode = s->cgroup.step_inode,
 		.message = s->message,
 		.message_len = s->message_len,
 	};
+	cleanup_free char *tasks = list_tasks(s, &reg.pid);
 	struct errbuf err;
 
 	if (!s->message)
 		return;
-	for (int i = 0; i < s->n_tasks; i++) {
-		if (s->task[i].ended)
-			continue;
-		if (!reg.pid)
-			reg.pid = s->task[i].pid;
-		snprintf(one, sizeof(one), "%u:%d", s->task[i].lid, (int)s->task[i].pid);
-		step_note(tasks, sizeof(tasks), ",", one, false);
-	}
+	reg.tasks = tasks;
 	if (record_registration_put(d->record, &reg, &err) < 0)
 		log_warning("step %s: a restart would not know it: %s", s->id, err.text);
 }
@@ -124,7 +140,7 @@ void adopt_forget(struct daemon *d, const struct step *s)
 
 struct kept {
 	struct registration reg;
-	char tasks[4096];
+	char *tasks, *cgroup; /* NULL none */
 	struct msg msg, figures;
 };
 
@@ -148,7 +164,8 @@ static int copy_kept(const struct registration *reg, void *arg)
 	if (!k)
 		return -ENOMEM;
 	k->reg = *reg;
-	snprintf(k->tasks, sizeof(k->tasks), "%s", reg->tasks ? reg->tasks : "");
+	k->tasks = reg->tasks ? strdup(reg->tasks) : NULL;
+	k->cgroup = reg->cgroup && *reg->cgroup ? strdup(reg->cgroup) : NULL;
 	memcpy(k->msg.buf, reg->message, reg->message_len);
 	k->msg.len = reg->message_len;
 	if (reg->figures && reg->figures_len <= sizeof(k->figures.buf)) {
@@ -187,14 +204,38 @@ static void take_figures(struct step *s, const struct kept *k)
 	suspend_adopt(s, k->reg.figures_ns);
 	if (s->n_tasks < s->ntasks)
 		s->exit_unknown = true;
+	/* Those that ended while nobody looked never register. */
+	s->tasks_lost = s->n_tasks < s->ntasks && s->was_placed;
 }
 
-/* Where it is, and what Slurm gave it: the kernel's and the ledger's word. */
-static int find_placement(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
+/* By one of its tasks: of a colocd that kept no directory. */
+static int find_by_tasks(struct daemon *d, struct step *s, const char *text, struct errbuf *err)
+{
+	int pid, used, rc = err_set(err, -ENOENT, "no task of it is left");
+
+	while (rc < 0 && sscanf(text, "%*u:%d%n", &pid, &used) == 1) {
+		rc = lifecycle_locate(d, s, pid, err);
+		text += used;
+		if (*text++ != ',')
+			break;
+	}
+	return rc;
+}
+
+/* Where it is, and what Slurm gave it: the kernel's and the ledger's word. A step is a job, a step
+ * and a directory; its first task may have ended long ago. */
+static int find_placement(
+	struct daemon *d, struct step *s, const struct kept *k, struct errbuf *err)
 {
 	struct ledger_cpuset original;
-	int rc = lifecycle_locate(d, s, pid, err);
+	int rc = -ENOENT;
 
+	if (k->cgroup && k->reg.inode)
+		rc = lifecycle_locate_dir(d, s, k->cgroup, k->reg.inode, err);
+	else if (k->tasks)
+		rc = find_by_tasks(d, s, k->tasks, err);
+	if (rc == -ENOENT && !(k->cgroup && k->reg.inode))
+		rc = lifecycle_find(d, s, err);
 	if (rc < 0)
 		return rc;
 	if (ledger_get_cpuset(d->ledger, s->cgroup.step_path, &original, err) == 0 &&
@@ -220,7 +261,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 		return err_set(err, -ENOMEM, "the table of steps is full");
 	rc = lifecycle_read_step(&k->msg, s, err);
 	if (rc == 0)
-		rc = find_placement(d, s, k->reg.pid, err);
+		rc = find_placement(d, s, k, err);
 	if (rc == 0)
 		rc = lifecycle_admit(d, s, &k->msg, err);
 	if (rc < 0) {
@@ -229,7 +270,9 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	}
 	/* The allocation as the kernel has it, not as the message's abstract cores say. */
 	s->envelope = s->slurm_job;
-	add_tasks(s, k->tasks);
+	if (k->tasks)
+		add_tasks(s, k->tasks);
+	s->kept_tasks = s->n_tasks;
 	/* For the daemon after this one, and for its release to be remembered. */
 	s->kept = true;
 	s->message = malloc(k->msg.len);
@@ -261,6 +304,13 @@ static bool was_suspended(const struct kept *k)
 	return text && strcmp(text, "1") == 0;
 }
 
+/* What keeps us from looking says nothing of the step: its registration stays. */
+static bool is_no_answer(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -EIO || rc == -EACCES ||
+	       rc == -EINTR;
+}
+
 void adopt_all(struct daemon *d)
 {
 	static int64_t alive[JOBS_MAX];
@@ -275,17 +325,25 @@ void adopt_all(struct daemon *d)
 	for (int i = 0; i < 2 * list.n; i++) {
 		struct kept *k = list.item[i % list.n];
 		struct registration *reg = &k->reg;
+		int rc;
 
 		if (was_suspended(k) != (i >= list.n))
 			continue;
-		if (adopt_one(d, k, &err) < 0) {
+		rc = adopt_one(d, k, &err);
+		if (rc < 0 && is_no_answer(rc)) {
+			log_error("step %u.%u is not adopted: %s", reg->job_id, reg->step_id,
+				err.text);
+		} else if (rc < 0) {
 			log_info("step %u.%u is gone: %s", reg->job_id, reg->step_id, err.text);
 			record_registration_rm(
 				d->record, reg->job_id, reg->step_id, reg->nodeid, NULL);
 		}
 	}
-	for (int i = 0; i < list.n; i++)
+	for (int i = 0; i < list.n; i++) {
+		free(list.item[i]->tasks);
+		free(list.item[i]->cgroup);
 		free(list.item[i]);
+	}
 	free(list.item);
 	/* Of steps that nobody registered, or that are not to be moved any more. */
 	owed_pass(d, "a former colocd", NULL);

@@ -62,8 +62,10 @@ struct daemon {
 	struct loop *loop;
 	struct fsroot root;
 	struct topo *topo;
-	struct coreset usable; /* the node's PUs less reserve: */
-	int lock_fd;           /* one daemon per store */
+	struct coreset usable;                /* the node's PUs less reserve: */
+	char online[256], online_failed[256]; /* online.c: the kernel's list of CPUs */
+	struct coreset start_pus;             /* the topology's when we started */
+	int lock_fd;                          /* one daemon per store */
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
@@ -133,9 +135,9 @@ struct daemon {
 	struct slurmacct *slurmacct; /* NULL until first needed */
 
 	struct owed owed;
-	struct loop_source *retain;  /* store.c */
-	long retained;               /* steps dropped by the present run of slices */
-	bool retaining;              /* asked for a run of slices that is not over yet */
+	struct loop_source *retain; /* store.c */
+	long retained;              /* steps dropped by the present run of slices */
+	bool retaining;             /* asked for a run of slices that is not over yet */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
@@ -289,6 +291,11 @@ void lifecycle_step_end(struct daemon *d, const struct msg *m);
 int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err);
 int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err);
 int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err);
+/* The same by its directory; -ENOENT: known to be gone. */
+int lifecycle_locate_dir(
+	struct daemon *d, struct step *s, const char *path, uint64_t inode, struct errbuf *err);
+/* The same by its ids alone; -ENOENT: nothing, or more than one, that is nobody else's. */
+int lifecycle_find(struct daemon *d, struct step *s, struct errbuf *err);
 /* Looks at /proc and the cgroups: what ended unseen, what Slurm rewrote. */
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns);
 /* Descriptor callback: somebody wrote to a cpuset that we hold (Slurm does at a new step). */
@@ -334,6 +341,9 @@ int reload_check(struct daemon *d, struct errbuf *err);
 int reload_usable(struct daemon *d, struct errbuf *err);
 /* Reads the file again; *ret_old is what held before. On an error nothing changed. */
 int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err);
+
+/* online.c: have CPUs gone or come? Then all is planned anew on what there is. */
+void online_look(struct daemon *d);
 
 /* server.c */
 int server_create(struct server **ret, struct daemon *d, struct errbuf *err);

@@ -513,7 +513,7 @@ void decide_finish(struct daemon *d)
 			place_count_move(s, now_ns);
 			s->dirty = true;
 		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
-			   s->n_tasks >= s->ntasks && !coreset_is_empty(&s->coreset)) {
+			   step_is_launched(s) && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
 			place_apply(d, s, &err);
 		}
@@ -570,6 +570,7 @@ void decide_tick(void *daemon)
 	if (d->finish_put_off)
 		decide_finish(d);
 	d->finish_put_off = false;
+	online_look(d);
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
 		lifecycle_reconcile(d, now_ns);

@@ -193,7 +193,10 @@ const struct decision *step_get_decision(const struct step *s, int k)
 
 struct task *step_find_task(struct step *s, uint32_t lid)
 {
-	for (int i = 0; i < s->n_tasks; i++)
+	/* They register in order, mostly. */
+	if (lid < (uint32_t)s->n_tasks && s->task[lid].lid == lid)
+		return &s->task[lid];
+	for (int i = s->n_tasks - 1; i >= 0; i--)
 		if (s->task[i].lid == lid)
 			return &s->task[i];
 	return NULL;
@@ -203,12 +206,14 @@ int step_add_task(struct step *s, uint32_t lid, pid_t pid)
 {
 	struct task *t;
 
-	if (s->n_tasks >= STEP_TASKS_MAX)
-		return -E2BIG;
-	t = realloc(s->task, (size_t)(s->n_tasks + 1) * sizeof(*t));
-	if (!t)
-		return -ENOMEM;
-	s->task = t;
+	/* Room for a power of two. */
+	if ((s->n_tasks & (s->n_tasks - 1)) == 0) {
+		t = realloc(s->task, (size_t)(s->n_tasks ? 2 * s->n_tasks : 1) * sizeof(*t));
+		if (!t)
+			return -ENOMEM;
+		s->task = t;
+	}
+	s->last_task_ns = clock_ns(CLOCK_MONOTONIC);
 	s->task[s->n_tasks++] = (struct task){.lid = lid, .pid = pid, .status = -1};
 	s->n_alive++;
 	return 0;
@@ -254,6 +259,11 @@ enum step_status step_standing(const struct step *s)
 bool status_is_managed(enum step_status status)
 {
 	return status == STATUS_PENDING || status == STATUS_PLACED || status == STATUS_OBSERVED;
+}
+
+bool step_is_launched(const struct step *s)
+{
+	return s->n_tasks >= s->ntasks || s->tasks_lost;
 }
 
 bool step_is_managed(const struct step *s)

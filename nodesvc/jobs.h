@@ -31,8 +31,7 @@
 #include "nodesvc/track.h"
 #include "nodesvc/ways.h"
 
-#define JOBS_MAX       1024
-#define STEP_TASKS_MAX 4096
+#define JOBS_MAX 1024
 /*
  * How many threads a step has its user chooses. What is done to each of them in one go, in one turn
  * of the loop, is not done to a step of more: priorities, loans of cores, cache ways, trials.
@@ -158,8 +157,11 @@ struct step {
 
 	struct task *task;
 	int n_tasks, n_alive;
-	int exit_status;   /* highest wait status; -1 none known */
-	bool exit_unknown; /* a task ended while no daemon ran */
+	int kept_tasks;       /* so many of them are in the store */
+	bool tasks_lost;      /* some never registered, but the step runs: reconcile.c */
+	int64_t last_task_ns; /* one registered; monotonic */
+	int exit_status;      /* highest wait status; -1 none known */
+	bool exit_unknown;    /* a task ended while no daemon ran */
 
 	char *message; /* step_start as it came, for the next daemon */
 	size_t message_len;
@@ -239,7 +241,7 @@ struct decision *step_new_decision(struct step *s);
 const struct decision *step_get_decision(const struct step *s, int k);
 /* A live task with this pid or local id, or NULL. */
 struct task *step_find_task(struct step *s, uint32_t lid);
-/* -ENOMEM, -E2BIG. */
+/* As many as there are. -ENOMEM. */
 int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 /* Adds "text" to a separated list unless it is (last: the end; else anywhere) there. */
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
@@ -247,6 +249,8 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 struct coreset step_cpus(const struct step *s);
 /* Why it is where it is, or not where it was asked to be; "" nothing to say. */
 const char *step_reason(const struct step *s);
+/* Have all its tasks been forked and bound by Slurm? */
+bool step_is_launched(const struct step *s);
 /* What it is, or was before it was suspended, and is when it goes on. */
 enum step_status step_standing(const struct step *s);
 /* May the engine place it? (not excluded, aside, released, suspended) */

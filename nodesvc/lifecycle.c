@@ -165,6 +165,8 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		refuse_step(reply, rc < 0 ? err.text : "the extern step is never touched");
 		return;
 	}
+	if (d->jobs.n == 0)
+		online_look(d); /* nothing ticked meanwhile */
 	s = find_step(d, &key);
 	if (s && s->n_tasks == 0) { /* sent twice: same answer */
 		put_step_reply(s, reply);
@@ -234,31 +236,75 @@ static const struct step *owner_of(const struct daemon *d, const struct step_cgr
 	return NULL;
 }
 
-int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
+/* @s is in @cg, if that is its. */
+static int set_place(struct daemon *d, struct step *s, struct step_cgroup *cg, const char *who,
+	struct errbuf *err)
 {
-	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
-	struct step_cgroup cg;
-	int rc = ops->locate(d->actuate, pid, &cg, err);
+	const struct step *owner = owner_of(d, cg);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	/* A path without the job's number (actuate.h: sluid) leaves the plugin's word for it, but
 	 * for a directory that is another's already. */
-	if (cg.sluid[0]) {
-		const struct step *owner = owner_of(d, &cg);
-
-		cg.job_id = owner ? owner->job_id : s->job_id;
-	}
-	if (cg.job_id != s->job_id || cg.step_id != s->step_id)
-		return err_set(err, -EPROTO, "pid %d is in step %u.%u, not %s", (int)pid, cg.job_id,
-			cg.step_id, s->id);
-	rc = ops->allocation(d->actuate, &cg, &s->slurm_job, &s->slurm_step, err);
+	if (cg->sluid[0])
+		cg->job_id = owner ? owner->job_id : s->job_id;
+	if (cg->job_id != s->job_id || cg->step_id != s->step_id)
+		return err_set(err, -EPROTO, "%s is in step %u.%u, not %s", who, cg->job_id,
+			cg->step_id, s->id);
+	rc = actuate_get_ops(d->actuate)
+		     ->allocation(d->actuate, cg, &s->slurm_job, &s->slurm_step, err);
 	if (rc < 0)
 		return rc;
-	s->cgroup = cg;
+	s->cgroup = *cg;
 	s->located = true;
 	s->envelope = s->slurm_job;
 	return 0;
+}
+
+int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err)
+{
+	struct step_cgroup cg;
+	char who[24];
+	int rc = actuate_get_ops(d->actuate)->locate(d->actuate, pid, &cg, err);
+
+	snprintf(who, sizeof(who), "pid %d", (int)pid);
+	return rc < 0 ? rc : set_place(d, s, &cg, who, err);
+}
+
+int lifecycle_locate_dir(
+	struct daemon *d, struct step *s, const char *path, uint64_t inode, struct errbuf *err)
+{
+	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	struct step_cgroup cg;
+	int rc = ops->locate_dir ? ops->locate_dir(d->actuate, path, inode, &cg, err)
+				 : err_set(err, -ENOENT, "no cgroup hierarchy to look in");
+
+	return rc < 0 ? rc : set_place(d, s, &cg, path, err);
+}
+
+/* Slurm nodes of one kernel: a test's, mostly. */
+#define NODES_MAX 64
+
+int lifecycle_find(struct daemon *d, struct step *s, struct errbuf *err)
+{
+	static struct step_cgroup cg[NODES_MAX]; /* one thread looks */
+	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	struct step_cgroup *its = NULL;
+	int n = ops->locate_ids
+			? ops->locate_ids(d->actuate, s->job_id, s->step_id, cg, NODES_MAX, err)
+			: 0;
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n; i++) {
+		if (owner_of(d, &cg[i]))
+			continue;
+		/* Of several nobody can tell which is this node's. */
+		if (its)
+			return err_set(err, -ENOENT, "several nodes have a step %s", s->id);
+		its = &cg[i];
+	}
+	return its ? set_place(d, s, its, its->step_path, err)
+		   : err_set(err, -ENOENT, "no cgroup of step %s", s->id);
 }
 
 void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply)
@@ -286,7 +332,7 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 		rc = step_add_task(s, (uint32_t)lid, (pid_t)pid);
 	/* All tasks of a step wait for the last one's fork before any execs, and Slurm still sets
 	 * masks of its own meanwhile: one placement, when all are there. */
-	if (rc == 0 && s->n_tasks >= s->ntasks)
+	if (rc == 0 && step_is_launched(s))
 		rc = decide_place(d, s, &err);
 	else
 		d->finish_put_off = rc == 0;

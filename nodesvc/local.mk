@@ -29,6 +29,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/memory.c nodesvc/memory.h \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
+	nodesvc/online.c \
 	nodesvc/owed.c nodesvc/owed.h \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \

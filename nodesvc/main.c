@@ -168,6 +168,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	/* Before anybody is adopted: who was left alone stays so. */
 	if ((rc = quarantine_open(d, err)) < 0)
 		return rc;
+	online_look(d);
 	rotate_open(d);
 	suspend_open(d);
 	if ((rc = idle_restore_all(d->actuate, err)) < 0) {

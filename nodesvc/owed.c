@@ -50,9 +50,13 @@ static bool is_of(const struct step *s, const char *path)
 
 static bool holds_cpuset(const struct daemon *d, const char *path)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		if (status_is_managed(step_standing(d->jobs.step[i])) && is_of(d->jobs.step[i], path))
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+
+		/* Or it is on its way back, aside (putback.h). */
+		if ((status_is_managed(step_standing(s)) || s->back) && is_of(s, path))
 			return true;
+	}
 	return false;
 }
 

@@ -69,6 +69,7 @@ void putback_go_on(struct daemon *d, struct step *s)
 		return;
 	if (b->rc < 0) {
 		log_error("step %s: restore: %s", s->id, b->err.text);
+		owed_note(d, b->err.text);
 		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
 			b->err.text);
 	} else {

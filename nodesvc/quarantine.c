@@ -410,7 +410,7 @@ void quarantine_hold(struct daemon *d, const char *event)
 		coreset_zero(&s->coreset);
 		s->to_apply = false;
 		/* Its tasks are there, and it is where it is to be. */
-		if (s->located && s->status == STATUS_PENDING && s->n_tasks >= s->ntasks &&
+		if (s->located && s->status == STATUS_PENDING && step_is_launched(s) &&
 			now_ns >= s->track.control_until_ns)
 			s->status = STATUS_OBSERVED;
 	}

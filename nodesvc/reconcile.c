@@ -5,15 +5,23 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/quarantine.h"
 
-/* A registered step whose tasks never came: the launch failed before fork. */
+/* A registered step whose tasks never came, and that has no cgroup: the launch failed before fork.
+ */
 #define PENDING_MAX_NS INT64_C(30000000000)
+/* After so long without a message of its launch, what the kernel has is believed: a message may
+ * have been lost (the plugin has a budget for them). */
+#define LOST_NS INT64_C(2000000000)
+/* So many of its threads are asked whether one is slurmstepd's child still. */
+#define LAUNCHING_MAX 256
 /* A batch shell comes back into the set when its job ran no step for this long. */
 #define ASIDE_BACK_NS INT64_C(2000000000)
 #define VERIFY_NS     INT64_C(10000000000)
@@ -103,6 +111,51 @@ static bool verify_is_due(const struct daemon *d, struct step *s, int64_t now_ns
 	return true;
 }
 
+/* Does one of the step's processes bear slurmstepd's name, that is, has not exec'ed? Slurm still
+ * binds it. Nobody there: neither. */
+static bool is_running(struct daemon *d, const struct step *s)
+{
+	cleanup_free pid_t *tid = NULL;
+	int n = 0;
+
+	if (actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) < 0 || n == 0)
+		return false;
+	for (int i = 0; i < n && i < LAUNCHING_MAX; i++) {
+		char path[64], name[32];
+
+		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
+		if (fsroot_read(&d->root, path, name, sizeof(name)) > 0 &&
+			strcmp(name, "slurmstepd\n") == 0)
+			return false;
+	}
+	return true;
+}
+
+/* A step of which a task_start never came is placed all the same, once it runs. */
+static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
+{
+	int64_t since_ns = s->last_task_ns ? s->last_task_ns : s->start_mono_ns;
+	struct errbuf err;
+
+	if ((s->located && step_is_launched(s)) || now_ns - since_ns < LOST_NS)
+		return;
+	if (!s->located) {
+		if (lifecycle_find(d, s, &err) < 0)
+			return;
+		quarantine_stale(d);
+	}
+	if (!is_running(d, s))
+		return;
+	log_info("step %s: %d of its %d tasks registered; it runs, and is placed", s->id,
+		s->n_tasks, s->ntasks);
+	s->tasks_lost = true;
+	s->exit_unknown = true;
+	s->dirty = true;
+	if (decide_place(d, s, &err) < 0)
+		log_warning("step %s: not placed: %s", s->id, err.text);
+	decide_finish(d);
+}
+
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 {
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
@@ -110,6 +163,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 		struct coreset cpus;
 		int rc;
 
+		look_for_lost(d, s, now_ns);
 		if (!s->located) {
 			if (now_ns - s->start_mono_ns > PENDING_MAX_NS)
 				lifecycle_end(d, s, ipc_unix_ns());

@@ -268,8 +268,15 @@ static void refuse(struct step *s, const char *why)
 	log_info("step %s: %s", s->id, s->reason);
 }
 
-static pid_t live_pid(const struct step *s)
+/* Somebody in the step, by whom its freezer is found. Tasks that ended while no colocd ran are in
+ * its table still. */
+static pid_t live_pid(struct daemon *d, const struct step *s)
 {
+	cleanup_free pid_t *tid = NULL;
+	int n = 0;
+
+	if (actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) == 0 && n > 0)
+		return tid[0];
 	for (int i = 0; i < s->n_tasks; i++)
 		if (!s->task[i].ended)
 			return s->task[i].pid;
@@ -279,8 +286,8 @@ static pid_t live_pid(const struct step *s)
 /* Placed by us, and not in the middle of its launch. */
 static bool may_join(const struct daemon *d, const struct step *s)
 {
-	return s->status == STATUS_PLACED && s->located && s->n_tasks >= s->ntasks && live_pid(s) &&
-	       !s->dry_run && !d->conf.dry_run && !s->turn.refused;
+	return s->status == STATUS_PLACED && s->located && step_is_launched(s) &&
+	       (s->n_alive || s->tasks_lost) && !s->dry_run && !d->conf.dry_run && !s->turn.refused;
 }
 
 static void join(struct daemon *d, struct step *s)
@@ -290,7 +297,7 @@ static void join(struct daemon *d, struct step *s)
 	int rc = step_check_threads(s, STEP_THREADS_FROZEN, &err);
 
 	if (rc == 0)
-		rc = freezer_hold(d->rotate->freezer, live_pid(s), &s->cgroup, &t->hold, &err);
+		rc = freezer_hold(d->rotate->freezer, live_pid(d, s), &s->cgroup, &t->hold, &err);
 	if (rc == -ENOENT)
 		return; /* ended meanwhile, or its first task only */
 	if (rc < 0) {

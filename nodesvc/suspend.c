@@ -242,7 +242,7 @@ static void settle(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
-	if (s->status == STATUS_PENDING && s->n_tasks >= s->ntasks)
+	if (s->status == STATUS_PENDING && step_is_launched(s))
 		decide_place(d, s, &err);
 	else if (s->status == STATUS_PLACED && strcmp(d->decided_by, "none") == 0)
 		decide_restore(d, s, STATUS_OBSERVED, NULL);

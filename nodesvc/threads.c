@@ -351,7 +351,7 @@ static bool may_join(const struct daemon *d, const struct step *s)
 {
 	return s->status == STATUS_PLACED && s->located && !s->prio.failed && !s->dry_run &&
 	       !d->conf.dry_run && !coreset_is_empty(&s->prio.wanted) &&
-	       !coreset_is_empty(&s->coreset) && s->n_tasks >= s->ntasks;
+	       !coreset_is_empty(&s->coreset) && step_is_launched(s);
 }
 
 void threads_update(struct daemon *d)

@@ -71,6 +71,11 @@ void actuate_by_masks(struct actuate *a, bool yes)
 	a->by_masks = yes;
 }
 
+void actuate_set_pus(struct actuate *a, const struct coreset *all_pus)
+{
+	a->all_pus = *all_pus;
+}
+
 void actuate_allow_outside(struct actuate *a, bool allow)
 {
 	a->outside = allow;

@@ -52,6 +52,14 @@ struct actuate_ops {
 	int (*probe)(const struct fsroot *root, struct errbuf *why);
 	/* -ENOENT: @pid is in no Slurm step of this hierarchy. */
 	int (*locate)(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err);
+	/* The step whose directory @path bore @inode, as locate() gave it. -ENOENT: it has ended.
+	 * NULL: this backend knows no directories. */
+	int (*locate_dir)(struct actuate *a, const char *path, uint64_t inode,
+		struct step_cgroup *ret, struct errbuf *err);
+	/* Directories of that job and step, one for each node of Slurm's on this kernel: how many,
+	 * at most @max. Not where job directories bear no number (sluid). NULL as above. */
+	int (*locate_ids)(struct actuate *a, uint32_t job_id, uint32_t step_id,
+		struct step_cgroup *ret, int max, struct errbuf *err);
 	/* All threads in the step, slurmstepd's own left out; *ret malloc'ed. Also says whether the
 	 * step still exists: -ENOENT. */
 	int (*threads)(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n);
@@ -107,6 +115,9 @@ const char *actuate_why_not(const struct actuate *a);
 
 /* May apply() take sets beyond the job's allocation (v1: false at first; v2 takes them always)? */
 void actuate_allow_outside(struct actuate *a, bool allow);
+
+/* CPUs have gone offline or come: these are the node's now. */
+void actuate_set_pus(struct actuate *a, const struct coreset *all_pus);
 
 /* How apply() places (false at first): true, by the masks of the step's threads, its cpuset stays
  * Slurm's; false, by its cpuset. */

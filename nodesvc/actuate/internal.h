@@ -104,6 +104,19 @@ int locate_pid(struct actuate *a, pid_t pid, const char *controller,
 	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
 	struct errbuf *err);
 
+/* The same of directory @path below the fsroot, which bore @inode. -ENOENT: it is known to be gone.
+ */
+int locate_dir(struct actuate *a, const char *path, uint64_t inode,
+	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
+	struct errbuf *err);
+/*
+ * locate_ids - the step's directories of any node of Slurm's, up to @max: below the mount, @parse
+ * says which they are. Returns how many there are, or <0.
+ */
+int locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id, const char *below_step,
+	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret, int max,
+	struct errbuf *err);
+
 /* ---- proc.c -------------------------------------------------------------------------------- */
 
 struct proc_stat {

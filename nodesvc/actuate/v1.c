@@ -45,6 +45,28 @@ static int v1_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, stru
 	return rc < 0 ? rc : locate_pid(a, pid, "cpuset", v1_out_locate, ret, err);
 }
 
+static int know_mount(struct actuate *a, struct errbuf *err)
+{
+	return a->mount[0] ? 0
+			   : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
+}
+
+static int v1_locate_dir(struct actuate *a, const char *path, uint64_t inode,
+	struct step_cgroup *ret, struct errbuf *err)
+{
+	int rc = know_mount(a, err);
+
+	return rc < 0 ? rc : locate_dir(a, path, inode, locate_step, ret, err);
+}
+
+static int v1_locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id,
+	struct step_cgroup *ret, int max, struct errbuf *err)
+{
+	int rc = know_mount(a, err);
+
+	return rc < 0 ? rc : locate_ids(a, job_id, step_id, "", locate_step, ret, max, err);
+}
+
 static int v1_allocation(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
 	struct coreset *ret_step, struct errbuf *err)
 {
@@ -152,23 +174,28 @@ static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **re
 	char dir[FILE_MAX];
 	bool out = v1_out_where(a, s->step_path, dir, sizeof(dir));
 	int rc = proc_list(a->root, out ? dir : s->step_path, "tasks", !out, ret, ret_n);
+	struct stat st;
 
 	/* What was moved out outlives the step. */
-	if (rc < 0 || fsroot_exists(a->root, s->step_path))
-		return rc;
-	free(*ret);
-	return -ENOENT;
+	if (rc == 0 && out) {
+		rc = fsroot_stat(a->root, s->step_path, &st);
+		if (rc < 0)
+			free(*ret);
+	}
+	return rc;
 }
 
 static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
 {
 	char dir[FILE_MAX];
+	struct stat st;
+	int rc;
 
 	if (!v1_out_where(a, s->step_path, dir, sizeof(dir)))
 		return proc_mark(a->root, s->step_path, "tasks", ret);
 	/* What was moved out outlives the step. */
-	return fsroot_exists(a->root, s->step_path) ? proc_mark(a->root, dir, "tasks", ret)
-						    : -ENOENT;
+	rc = fsroot_stat(a->root, s->step_path, &st);
+	return rc < 0 ? rc : proc_mark(a->root, dir, "tasks", ret);
 }
 
 /* A first change that fails leaves nothing in the ledger, unless the way back failed as well. */
@@ -279,6 +306,8 @@ const struct actuate_ops actuate_cgroup_v1 = {
 	.name = "cgroup-v1",
 	.probe = v1_probe,
 	.locate = v1_locate,
+	.locate_dir = v1_locate_dir,
+	.locate_ids = v1_locate_ids,
 	.threads = v1_threads,
 	.mark = v1_mark,
 	.allocation = v1_allocation,

@@ -55,6 +55,28 @@ static int v2_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, stru
 	return rc < 0 ? rc : locate_pid(a, pid, "", locate_step_v2, ret, err);
 }
 
+static int know_mount(struct actuate *a, struct errbuf *err)
+{
+	return a->mount[0] ? 0
+			   : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
+}
+
+static int v2_locate_dir(struct actuate *a, const char *path, uint64_t inode,
+	struct step_cgroup *ret, struct errbuf *err)
+{
+	int rc = know_mount(a, err);
+
+	return rc < 0 ? rc : locate_dir(a, path, inode, locate_step_v2, ret, err);
+}
+
+static int v2_locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id,
+	struct step_cgroup *ret, int max, struct errbuf *err)
+{
+	int rc = know_mount(a, err);
+
+	return rc < 0 ? rc : locate_ids(a, job_id, step_id, "/user", locate_step_v2, ret, max, err);
+}
+
 /* What the ledger says a directory had, or what is in force there. */
 static int slurms_cpus(struct actuate *a, const char *path, struct coreset *ret, struct errbuf *err)
 {
@@ -237,6 +259,8 @@ const struct actuate_ops actuate_cgroup_v2 = {
 	.name = "cgroup-v2",
 	.probe = v2_probe,
 	.locate = v2_locate,
+	.locate_dir = v2_locate_dir,
+	.locate_ids = v2_locate_ids,
 	.threads = v2_threads,
 	.mark = v2_mark,
 	.allocation = v2_allocation,

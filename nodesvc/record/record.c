@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 6
+#define RECORD_VERSION 7
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -39,8 +39,8 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 	/* A version is made of the parts that changed; a new one adds a text and raises the number.
 	 */
 	char schema_1[4096], schema_2[4096], schema_3[4096], schema_5[1024], schema_6[1024];
-	const char *const upgrade[RECORD_VERSION] = {
-		schema_1, schema_2, schema_3, RECORD_STEP_SCHEMA_4, schema_5, schema_6};
+	const char *const upgrade[RECORD_VERSION] = {schema_1, schema_2, schema_3,
+		RECORD_STEP_SCHEMA_4, schema_5, schema_6, RECORD_REGISTRATION_SCHEMA_7};
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,

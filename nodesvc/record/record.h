@@ -163,8 +163,10 @@ struct registration {
 	uint32_t job_id, step_id;
 	uint32_t nodeid; /* of its node within the step */
 	int64_t row_id, start_ns;
-	pid_t pid;         /* of a task: finds the cgroup again; 0 none yet */
-	const char *tasks; /* "LID:PID,..."; NULL none */
+	pid_t pid;          /* of a task; 0 none yet */
+	const char *cgroup; /* its directory below the fsroot; NULL not found yet */
+	uint64_t inode;     /* of that */
+	const char *tasks;  /* "LID:PID,..."; NULL none */
 	const void *message;
 	size_t message_len;
 	const void *figures; /* what was measured of it (carry.h); NULL none saved */

@@ -108,6 +108,7 @@ extern const char RECORD_STEP_SCHEMA_4[];
 extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_3[];
 extern const char RECORD_STEP_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_5[];
+extern const char RECORD_REGISTRATION_SCHEMA_7[];
 extern const char RECORD_STEP_SCHEMA_6[], RECORD_JUDGED_SCHEMA_6[];
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];

@@ -27,19 +27,24 @@ const char RECORD_REGISTRATION_SCHEMA_5[] =
 	"ALTER TABLE registration ADD COLUMN figures BLOB;"
 	"ALTER TABLE registration ADD COLUMN figures_ns INTEGER;";
 
+/* Where the step is: its first task may have ended. */
+const char RECORD_REGISTRATION_SCHEMA_7[] = "ALTER TABLE registration ADD COLUMN cgroup TEXT;"
+					    "ALTER TABLE registration ADD COLUMN inode INTEGER;";
+
 const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS] = {
 	[REGISTRATION_PUT] =
 		("INSERT INTO registration (job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
-		 " message) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+		 " message, cgroup, inode) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 		 " ON CONFLICT (job_id, step_id, nodeid) DO UPDATE SET"
-		 " row_id = ?4, start_ns = ?5, pid = ?6, tasks = ?7, message = ?8"),
+		 " row_id = ?4, start_ns = ?5, pid = ?6, tasks = ?7, message = ?8, cgroup = ?9,"
+		 " inode = ?10"),
 	[REGISTRATION_RM] = ("DELETE FROM registration WHERE job_id = ?1 AND step_id = ?2"
 			     " AND nodeid = ?3"),
 	[REGISTRATION_FIGURES] = ("UPDATE registration SET figures = ?4, figures_ns = ?5"
 				  " WHERE job_id = ?1 AND step_id = ?2 AND nodeid = ?3"),
-	[REGISTRATION_LIST] =
-		("SELECT job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
-		 " message, figures, figures_ns FROM registration ORDER BY start_ns, nodeid"),
+	[REGISTRATION_LIST] = ("SELECT job_id, step_id, nodeid, row_id, start_ns, pid, tasks,"
+			       " message, figures, figures_ns, cgroup, inode FROM registration "
+			       "ORDER BY start_ns, nodeid"),
 };
 
 int record_registration_put(struct record *r, const struct registration *reg, struct errbuf *err)
@@ -54,6 +59,8 @@ int record_registration_put(struct record *r, const struct registration *reg, st
 	sqlite3_bind_int64(s, 6, reg->pid);
 	db_bind_text(s, 7, reg->tasks);
 	sqlite3_bind_blob(s, 8, reg->message, (int)reg->message_len, SQLITE_STATIC);
+	db_bind_text(s, 9, reg->cgroup);
+	sqlite3_bind_int64(s, 10, (int64_t)reg->inode);
 	return db_run(r->db, s, err, "keep a registration");
 }
 
@@ -101,6 +108,8 @@ int record_registration_list(struct record *r, int (*fn)(const struct registrati
 			.figures = sqlite3_column_blob(s, 8),
 			.figures_len = (size_t)sqlite3_column_bytes(s, 8),
 			.figures_ns = sqlite3_column_int64(s, 9),
+			.cgroup = db_column_text(s, 10),
+			.inode = (uint64_t)sqlite3_column_int64(s, 11),
 		};
 
 		stop = fn(&reg, arg);

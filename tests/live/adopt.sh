@@ -91,4 +91,55 @@ ok "of damaged figures it says so" grep -q "step $three.0: what was measured of 
 ok "and takes all of the step's life so far as unmeasured" wait_for 20 at_least "$three.0" \
   figures.unmeasured_s 0.1
 stop_steps
+
+# A step is a job, a step and a cgroup: its first task may have ended, by hundreds.
+srun -J many -n3 --overcommit --coloc=on sh -c \
+  "[ \$SLURM_PROCID != 0 ] || exit 0; exec sleep 300" >"$tmp/many.out" 2>&1 &
+started_pids+=("$!")
+srun -J other --coloc=on sleep 300 >"$tmp/other.out" 2>&1 &
+started_pids+=("$!")
+ok "a step whose first task ends, and another" wait_for 20 job_known other
+ok "both are known" wait_for 20 job_known many
+many=$(job_id many)
+ok "its first task has ended" wait_for 20 saved_at_least "$many" n_ended 1
+placed() { ctl --json jobs | python3 -c "
+import json,sys
+print([s['state'] for s in json.load(sys.stdin)['steps'] if s['id'] == '$1'] == ['placed'])"; }
+is_placed() { [ "$(placed "$1")" = True ]; }
+ok "it is placed" wait_for 20 is_placed "$many.0"
+stop "$pid" KILL
+start_colocd "$tmp/coloc.yaml" "$socket"
+ok "killed, started: it is adopted" grep -q "step $many.0: adopted" "$tmp/colocd.out"
+ok "and placed" wait_for 20 is_placed "$many.0"
+is "$(acct -n -P -j "$many.0" -o State)" RUNNING "its record goes on"
+stop_steps
+
+# A message of a launch is lost: the plugin has a budget for them.
+srun -J lost -n2 --overcommit --coloc=off sleep 300 >"$tmp/lost.out" 2>&1 &
+started_pids+=("$!")
+srun -J gone -n1 --coloc=off sleep 300 >"$tmp/gone.out" 2>&1 &
+started_pids+=("$!")
+ok "two steps that nobody registered" wait_for 20 job_known gone
+ok "they run" wait_for 20 job_known lost
+say() { "$builddir/tests/live/live_client" "$socket" 0 say "$@"; }
+lost=$(job_id lost) gone=$(job_id gone)
+task_of() {
+  for t in $(step_threads "$(step_dir "$1" 0)"); do
+    grep -qx sleep "/proc/$t/comm" && echo "$t"
+  done | head -1
+}
+has_task() { [ -n "$(task_of "$1")" ]; }
+ok "their tasks run" wait_for 20 has_task "$lost"
+ok "both steps' tasks" wait_for 20 has_task "$gone"
+like "$(say step_start "job=$lost" step=0 uid=0 nnodes=1 nodeid=0 ntasks=2 name=sleep)" \
+  'step_ok' "one is registered, of two tasks"
+like "$(say task_start "job=$lost" step=0 nodeid=0 task=0 "pid=$(task_of "$lost")")" 'task_ok' \
+  "one of its tasks comes"
+like "$(say step_start "job=$gone" step=0 uid=0 nnodes=1 nodeid=0 ntasks=1 name=sleep)" \
+  'step_ok' "of the other none"
+ok "the first is placed all the same" wait_for 20 is_placed "$lost.0"
+ok "the other is found by its cgroup" wait_for 20 is_placed "$gone.0"
+stop_steps
+nobody() { [ "$(ctl --json status | tr -d ' \n' | sed 's/.*"steps":\([0-9]*\).*/\1/')" = 0 ]; }
+ok "and they end with their cgroups" wait_for 20 nobody
 done_testing

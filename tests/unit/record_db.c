@@ -49,9 +49,13 @@ static int note_registration(const struct registration *reg, void *arg)
 {
 	char *text = arg;
 
-	sprintf(text + strlen(text), "%u.%u row %lld pid %d tasks %s message %.*s; ", reg->job_id,
+	sprintf(text + strlen(text), "%u.%u row %lld pid %d tasks %s message %.*s", reg->job_id,
 		reg->step_id, (long long)reg->row_id, (int)reg->pid, reg->tasks ? reg->tasks : "-",
 		(int)reg->message_len, (const char *)reg->message);
+	if (reg->cgroup && *reg->cgroup)
+		sprintf(text + strlen(text), " in %s %llu", reg->cgroup,
+			(unsigned long long)reg->inode);
+	strcat(text, "; ");
 	return 0;
 }
 

@@ -25,6 +25,66 @@ START_TEST(steps_share_the_node_from_their_start)
 }
 END_TEST
 
+static void put_online(const char *cpus, const char *machine)
+{
+	char file[240];
+	FILE *f;
+
+	snprintf(file, sizeof(file),
+		"mkdir -p %s/sys/devices/system/cpu && echo %s >%s/sys/devices/system/cpu/online",
+		dir, cpus, dir);
+	f = popen(file, "r");
+	ck_assert(f && pclose(f) == 0);
+	setenv("HWLOC_SYNTHETIC", machine, 1);
+}
+
+/* The topology is read again, and everybody placed on what there is; also when it comes back. */
+START_TEST(cpus_go_offline_and_come_back)
+{
+	put_online("0-1", "core:2 pu:1");
+	online_look(&d);
+	run(1, "");
+	run(2, "");
+	ck_assert_str_eq(coreset_of(1), "0");
+	ck_assert_str_eq(coreset_of(2), "1");
+	put_online("0", "core:1 pu:1");
+	decide_tick(&d);
+	ck_assert_int_eq(d.topo->n_cores, 1);
+	ck_assert_str_eq(coreset_of(1), "0");
+	ck_assert_str_eq(coreset_of(2), "0");
+	run(3, "");
+	ck_assert_str_eq(coreset_of(3), "0");
+	finish(3, 0);
+	put_online("0-1", "core:2 pu:1");
+	decide_tick(&d);
+	ck_assert_int_eq(d.topo->n_cores, 2);
+	ck_assert_str_eq(coreset_of(1), "0");
+	ck_assert_str_eq(coreset_of(2), "1");
+	unsetenv("HWLOC_SYNTHETIC");
+}
+END_TEST
+
+/* What is reserved is used where nothing else is left, until it is back. */
+START_TEST(without_other_cpus_the_reserved_are_used)
+{
+	struct errbuf err;
+
+	ck_assert_int_eq(coreset_parse(&d.conf.reserve, "0", &err), 0);
+	ck_assert_int_eq(reload_usable(&d, &err), 0);
+	put_online("0-1", "core:2 pu:1");
+	online_look(&d);
+	run(1, "");
+	ck_assert_str_eq(coreset_of(1), "1");
+	put_online("0", "core:1 pu:1");
+	decide_tick(&d);
+	ck_assert(coreset_has(&d.usable, 0));
+	put_online("0-1", "core:2 pu:1");
+	decide_tick(&d);
+	ck_assert_str_eq(coreset_of(1), "1");
+	unsetenv("HWLOC_SYNTHETIC");
+}
+END_TEST
+
 START_TEST(the_rest_of_a_decision_waits_for_the_launch_or_the_tick)
 {
 	start(1, 0);
@@ -489,6 +549,8 @@ int main(void)
 	tc = tcase_create("steps come and go");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, steps_share_the_node_from_their_start);
+	tcase_add_test(tc, cpus_go_offline_and_come_back);
+	tcase_add_test(tc, without_other_cpus_the_reserved_are_used);
 	tcase_add_test(tc, the_rest_of_a_decision_waits_for_the_launch_or_the_tick);
 	tcase_add_test(tc, who_decides_is_told_also_if_nothing_moves);
 	tcase_add_test(tc, a_fallbacks_turns_are_dropped_where_there_are_none);

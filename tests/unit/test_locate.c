@@ -212,6 +212,51 @@ START_TEST(locate_v1_gives_paths_below_the_root)
 }
 END_TEST
 
+/* By its directory, which it is known by, or by its ids: without any process. */
+START_TEST(step_is_found_without_its_tasks)
+{
+	static const struct {
+		const char *mountinfo, *mount_file, *step;
+	} node[] = {
+		{MOUNT_HEAD MOUNT_V1, "sys/fs/cgroup/cpuset/cpuset.cpus",
+			"sys/fs/cgroup/cpuset/slurm_n%d/uid_7/job_42/step_3"},
+		{"30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"sys/fs/cgroup/cgroup.controllers",
+			"sys/fs/cgroup/system.slice/n%d_slurmstepd.scope/job_42/step_3/user"},
+	};
+	const struct actuate_ops *ops;
+	struct step_cgroup s, found[4];
+	char path[200], file[240];
+
+	fstree_put(&tree, node[_i].mount_file, "cpuset\n");
+	if (_i == 0)
+		fstree_put(&tree, node[_i].mount_file, "0-1\n");
+	snprintf(path, sizeof(path), node[_i].step, 1);
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	fstree_put(&tree, file, "");
+	open_on(node[_i].mountinfo);
+	ops = actuate_get_ops(act);
+	ck_assert_msg(ops->locate_dir(act, path, fsroot_inode(&tree.root, path), &s, &err) == 0,
+		"%s", err.text);
+	ck_assert_uint_eq(s.job_id, 42);
+	ck_assert_uint_eq(s.step_id, 3);
+	ck_assert_str_eq(s.node, "n1");
+	ck_assert_str_eq(s.step_path, path);
+	ck_assert_uint_eq(s.step_inode, fsroot_inode(&tree.root, path));
+	ck_assert_int_eq(ops->locate_dir(act, path, 1, &s, &err), -ENOENT);
+	ck_assert_int_eq(ops->locate_ids(act, 42, 3, found, 4, &err), 1);
+	ck_assert_mem_eq(&found[0], &s, sizeof(s));
+	ck_assert_int_eq(ops->locate_ids(act, 42, 4, found, 4, &err), 0);
+	ck_assert_int_eq(ops->locate_ids(act, 43, 3, found, 4, &err), 0);
+	/* Another node of the same kernel. */
+	snprintf(path, sizeof(path), node[_i].step, 2);
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	fstree_put(&tree, file, "");
+	ck_assert_int_eq(ops->locate_ids(act, 42, 3, found, 4, &err), 2);
+	ck_assert_int_eq(ops->locate_ids(act, 42, 3, found, 1, &err), 1);
+}
+END_TEST
+
 START_TEST(locate_v1_in_a_part_of_the_hierarchy)
 {
 	const struct actuate_ops *ops;
@@ -293,6 +338,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, locate_v1_gives_paths_below_the_root);
 	tcase_add_test(tc, locate_v1_in_a_part_of_the_hierarchy);
+	tcase_add_loop_test(tc, step_is_found_without_its_tasks, 0, 2);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("without v1 cpusets the backend is none");
 	tcase_add_checked_fixture(tc, setup, teardown);

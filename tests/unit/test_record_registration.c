@@ -13,6 +13,8 @@ START_TEST(registration_outlives_the_connection)
 		.start_ns = 10,
 		.pid = 77,
 		.tasks = "0:77",
+		.cgroup = "sys/fs/cgroup/job_2",
+		.inode = UINT64_MAX,
 		.message = "",
 		.message_len = 0};
 
@@ -21,8 +23,8 @@ START_TEST(registration_outlives_the_connection)
 	record_close(record);
 	ck_assert_int_eq(record_open(&record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
 	ck_assert_str_eq(record_db_registrations(),
-		"2.4294967291 row 0 pid 77 tasks 0:77 message ; 3.0 row 9 pid 0 tasks - message "
-		"x=1; ");
+		"2.4294967291 row 0 pid 77 tasks 0:77 message  in sys/fs/cgroup/job_2 "
+		"18446744073709551615; 3.0 row 9 pid 0 tasks - message x=1; ");
 	a.tasks = "0:5,1:6";
 	a.pid = 5;
 	ck_assert_int_eq(record_registration_put(record, &a, &err), 0);

@@ -6,6 +6,7 @@ live_scripts = \
 	tests/live/placement.sh \
 	tests/live/progress.sh \
 	tests/live/restore.sh \
+	tests/live/offline.sh \
 	tests/live/security.sh \
 	tests/live/report.sh \
 	tests/live/top.sh \

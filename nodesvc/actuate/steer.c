@@ -766,10 +766,11 @@ static int fill(struct actuate *a, struct steer *st, struct errbuf *err)
 	rc = change_recorded(a, st->step.step_path, &st->cs, &recorded, err);
 	st->is_recorded = rc == 0;
 	if (rc == -ENOENT) {
-		st->cs.inode = (uint64_t)fsroot_inode(a->root, st->step.step_path);
 		snprintf(st->cs.path, sizeof(st->cs.path), "%s", st->step.step_path);
-		rc = cpus_read_text(
-			a->root, st->step.step_path, st->cs.cpus, sizeof(st->cs.cpus), NULL, err);
+		rc = change_inode(a, st->step.step_path, &st->cs.inode, err);
+		if (rc == 0)
+			rc = cpus_read_text(a->root, st->step.step_path, st->cs.cpus,
+				sizeof(st->cs.cpus), NULL, err);
 	}
 	if (rc == 0)
 		rc = cpus_read_file(a->root, st->dir, st->h->effective, &st->wall, err);
@@ -977,8 +978,9 @@ int steer_verify(const struct hierarchy *h, struct actuate *a, const struct step
 	rc = cpus_read_file(a->root, dir, h->effective, &wall, NULL);
 	if (rc < 0)
 		return rc;
-	if (fsroot_inode(a->root, s->step_path) != (ino_t)s->step_inode)
-		return -ENOENT;
+	rc = change_is_there(a, s->step_path, s->step_inode, NULL);
+	if (rc < 0)
+		return rc;
 	return !st || !coreset_is_equal(&st->set, set) || !coreset_is_subset(set, &wall);
 }
 
@@ -1066,9 +1068,10 @@ static int put_all_back(struct actuate *a, struct steer *st, struct errbuf *err)
 				st->step.step_path, ROUNDS_MAX);
 }
 
+/* And that is known. */
 static bool has_ended(const struct actuate *a, const struct steer *st)
 {
-	return fsroot_inode(a->root, st->step.step_path) != (ino_t)st->cs.inode;
+	return fsroot_is_there(a->root, st->step.step_path, st->cs.inode) == 0;
 }
 
 /* Whose are whose, then Slurm's cpuset where it was widened, then the masks. */

@@ -126,10 +126,13 @@ fault_cancel() {
   echo "${name#c}" >>"$tmp/cancelled"
   scancel "$j"
 }
-# A job that runs, drawn by the seed, in $drawn; '' there is none.
+# A job that has begun, drawn by the seed, in $drawn; '' there is none. In one that has not, Slurm would
+# create no step while it is suspended, and srun asks again ever more seldom.
 draw_job() {
   local jobs
-  mapfile -t jobs < <(squeue -h -t R -o %i | sort -n)
+  mapfile -t jobs < <(squeue -h -t R -o '%i %j' | sort -n | while read -r drawn name; do
+    [ ! -e "$tmp/began.${name#c}" ] || echo "$drawn"
+  done)
   drawn=${jobs[0]:+${jobs[RANDOM % ${#jobs[@]}]}}
 }
 # Suspended, and it goes on after up to three seconds (Slurm freezes a job two seconds after it has

@@ -36,6 +36,8 @@ struct stop {
 	struct thread_list list; /* when it was found to be stopped by a signal */
 	clockid_t witness;       /* a process that ran at the last look, and its clock then */
 	int64_t witness_ns;
+	int64_t window_ns; /* the minute in which its stops are counted */
+	int n_in_window;
 	int at; /* of the clocks, the witness; of the list, whom to ask next */
 };
 

@@ -420,6 +420,28 @@ START_TEST(shell_goes_on_as_it_was)
 }
 END_TEST
 
+/* Others are moved each time: not as often as its user likes. */
+START_TEST(one_that_stops_again_and_again_keeps_its_cores)
+{
+	struct step *one = launch(1, "");
+	int64_t now_ns = ipc_now_ns();
+	int stops = 0;
+
+	launch(2, "");
+	for (int i = 0; i < 40; i++, now_ns += 1000000) {
+		write_freezer(1, i % 2 ? "THAWED\n" : "FROZEN\n");
+		suspend_look(&d, now_ns);
+		stops += one->status == STATUS_SUSPENDED;
+	}
+	ck_assert_int_eq(stops, 12);
+	ck_assert_str_eq(coreset_of(2), "1");
+	write_freezer(1, "FROZEN\n");
+	suspend_look(&d, now_ns + INT64_C(61000000000));
+	ck_assert_str_eq(step_status_name(one->status), "suspended");
+	ck_assert_str_eq(coreset_of(2), "0-1");
+}
+END_TEST
+
 /* With more of them than are asked at once each has its turn. */
 START_TEST(all_of_many_idle_steps_are_asked_in_turn)
 {
@@ -460,6 +482,7 @@ int main(void)
 	tcase_add_test(tc, time_of_a_stop_outlives_the_daemon);
 	tcase_add_test(tc, record_says_for_how_long);
 	tcase_add_test(tc, shell_goes_on_as_it_was);
+	tcase_add_test(tc, one_that_stops_again_and_again_keeps_its_cores);
 	tcase_add_test(tc, all_of_many_idle_steps_are_asked_in_turn);
 	suite_add_tcase(suite, tc);
 	sr = srunner_create(suite);

@@ -120,8 +120,9 @@ static bool state_of(const struct daemon *d, pid_t tid, char *ret)
 	return true;
 }
 
-/* Of @l some from @from on, evenly spread: all that are left of them are stopped. */
-static bool are_stopped(const struct daemon *d, const struct thread_list *l, int from, int most)
+/* Of @l some from @from on, evenly spread: all that are left of them are stopped, or @asleep. */
+static bool are_stopped(
+	const struct daemon *d, const struct thread_list *l, int from, int most, bool asleep)
 {
 	int n = l->n < most ? l->n : most, stopped = 0;
 
@@ -129,13 +130,22 @@ static bool are_stopped(const struct daemon *d, const struct thread_list *l, int
 		char state;
 
 		if (!state_of(d, l->tid[(from + (int64_t)i * l->n / n) % l->n], &state) ||
-			state == 'Z' || state == 'X')
+			state == 'Z' || state == 'X' || (asleep && state == 'S'))
 			continue;
 		if (state != 'T')
 			return false;
 		stopped++;
 	}
-	return stopped > 0;
+	return stopped > 0 || asleep;
+}
+
+/* A shell whose script is stopped does not run, though the srun that it waits for has its own way
+ * with SIGTSTP. */
+static bool script_is_stopped(const struct daemon *d, const struct step *s)
+{
+	char state;
+
+	return s->n_tasks && state_of(d, s->task[0].pid, &state) && state == 'T';
 }
 
 /* The last reading's threads say no for little; who has come since must not be missed. */
@@ -144,15 +154,17 @@ static bool is_stopped(struct daemon *d, struct step *s)
 	struct stop *p = &s->stop;
 	bool changed;
 
+	if (s->batch && !script_is_stopped(d, s))
+		return false;
 	if (p->kind == STOP_SIGNAL && p->list.n) {
 		p->at = (p->at + 1) % p->list.n;
-		return are_stopped(d, &p->list, p->at, THREADS_WATCHED);
+		return are_stopped(d, &p->list, p->at, THREADS_WATCHED, s->batch);
 	}
-	if (s->pace.list.n && !are_stopped(d, &s->pace.list, 0, THREADS_ASKED))
+	if (s->pace.list.n && !are_stopped(d, &s->pace.list, 0, THREADS_ASKED, s->batch))
 		return false;
 	if (thread_list_update(&p->list, d->actuate, &s->cgroup, &changed) < 0)
 		return false;
-	return are_stopped(d, &p->list, 0, THREADS_ASKED);
+	return are_stopped(d, &p->list, 0, THREADS_ASKED, s->batch);
 }
 
 static bool find_group(struct daemon *d, struct step *s)

@@ -379,6 +379,38 @@ START_TEST(time_of_a_stop_outlives_the_daemon)
 }
 END_TEST
 
+/* srun has its own way with Slurm's SIGTSTP. */
+START_TEST(shell_with_a_stopped_script_does_not_run)
+{
+	struct step *shell = launch_as(1, STEP_BATCH, "step_batch", "");
+
+	launch(2, "");
+	put_state(15, 'T');
+	put_state(16, 'R');
+	look();
+	ck_assert_str_eq(step_status_name(shell->status), "observed");
+	put_state(16, 'S');
+	look();
+	ck_assert_str_eq(step_status_name(shell->status), "suspended");
+	ck_assert_str_eq(coreset_of(2), "0-1");
+	look();
+	ck_assert_str_eq(step_status_name(shell->status), "suspended");
+	put_state(15, 'S');
+	look();
+	ck_assert_str_eq(step_status_name(shell->status), "observed");
+}
+END_TEST
+
+START_TEST(who_registers_meets_who_runs_now)
+{
+	launch(1, "");
+	write_freezer(1, "FROZEN\n");
+	launch(2, ""); /* before any tick */
+	ck_assert_str_eq(coreset_of(2), "0-1");
+	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->rebinds, 0);
+}
+END_TEST
+
 static int copy_reason(const struct step_row *row, void *arg)
 {
 	snprintf(arg, 128, "%s", row->reason ? row->reason : "");
@@ -481,6 +513,8 @@ int main(void)
 	tcase_add_test(tc, neighbour_that_stops_is_no_company);
 	tcase_add_test(tc, time_of_a_stop_outlives_the_daemon);
 	tcase_add_test(tc, record_says_for_how_long);
+	tcase_add_test(tc, shell_with_a_stopped_script_does_not_run);
+	tcase_add_test(tc, who_registers_meets_who_runs_now);
 	tcase_add_test(tc, shell_goes_on_as_it_was);
 	tcase_add_test(tc, one_that_stops_again_and_again_keeps_its_cores);
 	tcase_add_test(tc, all_of_many_idle_steps_are_asked_in_turn);

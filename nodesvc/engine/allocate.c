@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,14 +57,23 @@ static bool is_convex(const struct allocate *a, int n, int most)
 	return true;
 }
 
+/* What job @i's next unit adds to the costs; of the largest, first whoever it would be and is
+ * helped. */
+static double next_gain(const struct allocate *a, int i, int have, enum combine how)
+{
+	double now = *allocate_cost(a, i, have), more = *allocate_cost(a, i, have + 1) - now;
+
+	return how == COMBINE_MAX && more < 0 ? -now : more;
+}
+
 /* Each further unit to the job it helps most, of those alike to the smallest; exact if convex. */
-static void greedy(const struct allocate *a, int n, int units, int *ret_units)
+static void greedy(const struct allocate *a, int n, int units, enum combine how, int *ret_units)
 {
 	double *gain = a->value;
 
 	for (int i = 0; i < n; i++) {
 		ret_units[i] = 1;
-		gain[i] = units > n ? *allocate_cost(a, i, 2) - *allocate_cost(a, i, 1) : 0;
+		gain[i] = units > n ? next_gain(a, i, 1, how) : 0;
 	}
 	for (int left = units - n; left > 0; left--) {
 		int best = 0, u;
@@ -76,7 +84,7 @@ static void greedy(const struct allocate *a, int n, int units, int *ret_units)
 				best = i;
 		u = ++ret_units[best];
 		if (u < units)
-			gain[best] = *allocate_cost(a, best, u + 1) - *allocate_cost(a, best, u);
+			gain[best] = next_gain(a, best, u, how);
 	}
 }
 
@@ -118,10 +126,12 @@ static void program(struct allocate *a, int n, int units, enum combine how, int 
 
 double allocate_best(struct allocate *a, int n, int units, enum combine how, int *ret_units)
 {
-	double most;
+	bool convex = how == COMBINE_SUM && is_convex(a, n, units - n + 1);
+	double spare = units - n, most;
 
-	if (how == COMBINE_SUM && is_convex(a, n, units - n + 1)) {
-		greedy(a, n, units, ret_units);
+	a->cut = !convex && n * spare * spare / 2 > ALLOCATE_STEPS_MAX;
+	if (convex || a->cut) {
+		greedy(a, n, units, how, ret_units);
 		return total(a, n, how, ret_units);
 	}
 	program(a, n, units, how, ret_units);
@@ -139,6 +149,7 @@ double allocate_best(struct allocate *a, int n, int units, enum combine how, int
 
 double allocate_climb(struct allocate *a, int n, int units, enum combine how, int *ret_units)
 {
+	long a_look = how == COMBINE_SUM ? 1 : n, steps = 0;
 	double now;
 
 	for (int i = 0; i < n; i++)
@@ -148,9 +159,13 @@ double allocate_climb(struct allocate *a, int n, int units, enum combine how, in
 		double best = now;
 		int from = -1, to = -1;
 
-		for (int i = 0; i < n; i++) {
+		a->cut = steps > ALLOCATE_STEPS_MAX;
+		for (int i = 0; i < n && !a->cut; i++) {
 			if (ret_units[i] < 2)
 				continue;
+			steps += n * a_look;
+			if (steps > ALLOCATE_STEPS_MAX && a_look > 1)
+				break;
 			for (int j = 0; j < n; j++) {
 				double v;
 
@@ -176,6 +191,7 @@ double allocate_climb(struct allocate *a, int n, int units, enum combine how, in
 				}
 			}
 		}
+		a->cut = steps > ALLOCATE_STEPS_MAX;
 		if (from < 0)
 			return total(a, n, how, ret_units);
 		ret_units[from]--;

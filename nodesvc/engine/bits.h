@@ -64,6 +64,26 @@ static inline bool bits_equal_all(const struct coreset *a, const struct coreset 
 	return !differ;
 }
 
+static inline bool bits_has(const struct coreset *s, int pu)
+{
+	return s->w[pu / 64] >> (pu % 64) & 1;
+}
+
+/* Takes all out of @s but @from..@to - 1. */
+static inline void bits_clip(struct coreset *s, int from, int to)
+{
+	for (int i = 0; i < CORESET_WORDS; i++) {
+		int low = from - i * 64, high = to - i * 64;
+
+		if (high <= 0 || low >= 64)
+			s->w[i] = 0;
+		if (low > 0 && low < 64)
+			s->w[i] &= ~UINT64_C(0) << low;
+		if (high > 0 && high < 64)
+			s->w[i] &= ~(~UINT64_C(0) << high);
+	}
+}
+
 static inline void bits_add(struct coreset *s, const struct coreset *more, int words)
 {
 	for (int i = 0; i < words; i++)

@@ -41,10 +41,17 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->piece = calloc(jobs, sizeof(*c->piece));
 	c->allowed = calloc(jobs * domains, 1);
 	c->polls = calloc(jobs, sizeof(*c->polls));
+	c->reach = calloc(jobs, sizeof(*c->reach));
+	c->here = calloc(jobs, sizeof(*c->here));
+	c->place = calloc(cores, sizeof(int));
+	c->queue = calloc(jobs, sizeof(int));
+	c->before = calloc(jobs, sizeof(int));
+	c->via = calloc(jobs, sizeof(int));
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
 		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
-		!c->load || !c->sorted || !c->piece || !c->polls) {
+		!c->load || !c->sorted || !c->piece || !c->polls || !c->reach || !c->here ||
+		!c->place || !c->queue || !c->before || !c->via) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -73,6 +80,12 @@ void contest_done(struct contest *c)
 	free(c->piece);
 	free(c->allowed);
 	free(c->polls);
+	free(c->reach);
+	free(c->here);
+	free(c->place);
+	free(c->queue);
+	free(c->before);
+	free(c->via);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -238,32 +251,32 @@ static void collect_cores(struct contest *c)
 	}
 }
 
-static bool may_use(const struct contest *c, int k, int core)
-{
-	return c->uniform || bits_intersect(&c->t->core[core].pus, c->envelope[k], c->words);
-}
-
-static int usable_cores(const struct contest *c, int k)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->total; i++)
-		n += may_use(c, k, c->core[i]);
-	return n;
-}
-
-static void fill_allowed(struct contest *c)
+/* Which cores and domains each job may use, where that is not all. */
+static void fill_reach(struct contest *c)
 {
 	size_t stride = (size_t)c->t->n_domains;
 
 	if (c->uniform)
 		return;
+	for (int i = 0; i < c->total; i++)
+		c->place[c->core[i]] = i;
 	memset(c->allowed, 0, (size_t)c->n * stride);
-	for (int k = 0; k < c->n; k++)
-		for (int i = 0; i < c->total; i++)
-			if (may_use(c, k, c->core[i]))
-				c->allowed[(size_t)k * stride +
-					   (size_t)c->core_domain[c->core[i]]] = 1;
+	for (int k = 0; k < c->n; k++) {
+		const struct coreset *now = &c->v->job[c->job[k]].current;
+
+		coreset_zero(&c->reach[k]);
+		coreset_zero(&c->here[k]);
+		bits_for_each (pu, c->envelope[k], c->words) {
+			int core = c->t->pu_core[pu];
+
+			if (core < 0 || c->core_domain[core] < 0)
+				continue;
+			coreset_add(&c->reach[k], (unsigned int)c->place[core]);
+			if (bits_intersect(&c->t->core[core].pus, now, c->words))
+				coreset_add(&c->here[k], (unsigned int)c->place[core]);
+			c->allowed[(size_t)k * stride + (size_t)c->core_domain[core]] = 1;
+		}
+	}
 }
 
 /* Fair share max(1, C/N) of @cores among the jobs without a size; the earliest get the rest. */
@@ -289,18 +302,17 @@ static void deal_equally(struct contest *c, int cores, int n_without)
  */
 static void deal_by_core(struct contest *c)
 {
+	int *users = c->scratch;
+
+	memset(users, 0, (size_t)c->total * sizeof(int));
+	for (int k = 0; k < c->n; k++)
+		bits_for_each (i, &c->reach[k], c->words)
+			users[i]++;
 	for (int k = 0; k < c->n; k++) {
 		double share = 0;
 
-		for (int i = 0; i < c->total; i++) {
-			int users = 0;
-
-			if (!may_use(c, k, c->core[i]))
-				continue;
-			for (int l = 0; l < c->n; l++)
-				users += may_use(c, l, c->core[i]);
-			share += 1.0 / users;
-		}
+		bits_for_each (i, &c->reach[k], c->words)
+			share += 1.0 / users[i];
 		c->size[k] = share < 1 ? 1 : (int)(share + 1e-9);
 	}
 }
@@ -497,6 +509,9 @@ static void carve(struct contest *c, struct plan *p)
 static void sum_sizes(struct contest *c)
 {
 	c->equal = true;
+	c->uneven = false;
+	for (int d = 1; d < c->n_domains && c->uniform; d++)
+		c->uneven = c->uneven || c->capacity[d] != c->capacity[0];
 	c->sum = 0;
 	c->biggest = 1;
 	for (int k = 0; k < c->n; k++) {
@@ -522,10 +537,10 @@ static int read_sizes(struct contest *c, struct plan *p, struct errbuf *err)
 	collect_cores(c);
 	if (c->total == 0)
 		return err_set(err, -EINVAL, "capacity leaves no core");
-	fill_allowed(c);
+	fill_reach(c);
 	mark_running(c);
 	for (int k = 0; k < c->n && !c->uniform; k++)
-		if (usable_cores(c, k) == 0)
+		if (coreset_is_empty(&c->reach[k]))
 			return err_set(err, -EINVAL,
 				"job %s: capacity leaves no core of its envelope",
 				c->v->job[c->job[k]].id);
@@ -552,11 +567,16 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	return 0;
 }
 
-uint64_t contest_set(const struct contest *c, const int *slot)
+uint64_t contest_set(const struct contest *c)
 {
-	uint64_t h = 14695981039346656037u + (uint64_t)c->total; /* FNV-1a over slots */
+	uint64_t h = 14695981039346656037u + (uint64_t)c->total; /* FNV-1a over ids */
 
+	/* Not over slots: one who comes may have that of one who went. */
 	for (int k = 0; k < c->n; k++)
-		h = (h ^ (uint64_t)(slot[c->job[k]] + 1)) * 1099511628211u;
+		for (const char *id = c->v->job[c->job[k]].id;; id++) {
+			h = (h ^ (uint64_t)(unsigned char)*id) * 1099511628211u;
+			if (!*id)
+				break;
+		}
 	return h;
 }

@@ -31,6 +31,7 @@ struct contest_load {
 	int members, sum; /* jobs, and their cores there */
 	int least, most;  /* cores of one job */
 	bool overlap;     /* two jobs on one core */
+	bool partial;     /* one has not all that it may use of a core */
 };
 
 struct contest {
@@ -49,6 +50,7 @@ struct contest {
 	bool equal;       /* all sizes are the same, or even: jobs count, not cores */
 	bool shared;      /* more jobs than cores: a domain's members share it */
 	bool uniform;     /* all envelopes hold all usable cores */
+	bool uneven;      /* uniform, and domains differ in cores: equal parts before domains */
 	int n_domains;    /* domains with a usable core */
 	int *domain;      /* [n_domains] index in the topology */
 	int *capacity;    /* [n_domains] usable cores */
@@ -68,14 +70,18 @@ struct contest {
 	struct coreset *base;            /* [max_jobs] by view job: where PUs are reserved */
 	bool *polls;                     /* [max_jobs] contest_turns.c */
 	unsigned char *allowed;          /* [max_jobs * topo.n_domains] */
+	struct coreset *reach;           /* [max_jobs] envelopes differ: its places in core[] */
+	struct coreset *here;            /* [max_jobs] ... and of those, where it runs now */
+	int *place;                      /* [n_cores] of a usable core in core[] */
+	struct coreset free;             /* contest_sizes.c: places in core[] nobody owns */
 	int *owner;                      /* [n_cores] */
-	int mark;                        /* of contest_sizes.c's walks */
 	int *member;                     /* [max_jobs] contest jobs by domain, then number */
 	int *first_member;               /* [topo.n_domains + 1] into member[] */
 	struct contest_load *load;       /* [topo.n_domains] */
 	int n_sorted;                    /* view jobs of the last build, and ... */
 	int *sorted;                     /* [max_jobs] ... their order of arrival: a guess */
 	int *scratch;                    /* [4 * max(max_jobs, n_cores)] */
+	int *queue, *before, *via;       /* [max_jobs] contest_sizes.c: a search's jobs */
 };
 
 int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err);
@@ -114,8 +120,9 @@ bool contest_fits(const struct contest *c, const int *domain_of);
 
 /*
  * contest_blocks - the rule for no more jobs than domains and no sizes asked for: a block of
- * domains each, equal but for the remainder, keeping what jobs have. Places them; false where
- * the rule does not apply (then nothing was done).
+ * domains each, equal but for the remainder, keeping what jobs have; where domains differ in cores,
+ * equal parts by contest_deal_row(). Places them; false where the rule does not apply (then
+ * nothing was done).
  */
 bool contest_blocks(struct contest *c, struct plan *p);
 
@@ -144,7 +151,10 @@ void contest_relabel(struct contest *c, int *domain_of);
 /* Turns a grouping into coresets: current cores first, then the lowest free ones. */
 void contest_apply(struct contest *c, const int *domain_of, struct plan *p);
 
-/* Deals the cores of all domains in one row, by size: exact shares that may straddle domains. */
+/*
+ * Deals all cores by size: exact shares that may straddle domains. In one row; where domains differ
+ * in cores, by contest_deal_sizes().
+ */
 void contest_deal_row(struct contest *c, struct plan *p);
 
 /*
@@ -160,19 +170,27 @@ void contest_deal_apart(struct contest *c, const int *size, const double *heat, 
  * contest_mixed_start() on. A job that cannot grow never will until a new start.
  */
 void contest_mixed_start(struct contest *c);
-bool contest_mixed_grow(struct contest *c, int k, const int *order); /* order of cores; NULL any */
-bool contest_mixed_room(struct contest *c, int k);                   /* could it grow? */
-void contest_mixed_give(struct contest *c, struct plan *p);          /* what was grown */
+bool contest_mixed_grow(struct contest *c, int k);
+/* The same within domain @d alone (-1: any), and only onto a core that nobody owns. */
+bool contest_mixed_take(struct contest *c, int k, int d);
+/*
+ * contest_mixed_reach - whose core could become @k's, by exchanges among those between? Sets
+ * @ret_from[job] of the contest, false for @k itself; true: it could have one that nobody owns.
+ */
+bool contest_mixed_reach(struct contest *c, int k, bool *ret_from);
+/* A core of @from becomes @k's, which contest_mixed_reach() said could be. */
+void contest_mixed_exchange(struct contest *c, int from, int k);
+void contest_mixed_give(struct contest *c, struct plan *p); /* what was grown */
 /* Can these sizes be dealt? Leaves them ready to give. */
-bool contest_mixed_fits(struct contest *c, const int *size, const int *order);
+bool contest_mixed_fits(struct contest *c, const int *size);
 /* Fair sizes that can be dealt, all cores used; false: not even a core for each. */
 bool contest_mixed_sizes(struct contest *c, int *ret_size);
 
 /* No choice to be made: equal shares by arrival, or groups where jobs outnumber cores. */
 void contest_share(struct contest *c, int *domain_of, struct plan *p);
 
-/* A number that changes with the set of competing jobs; @slot as in policy_ops.decide. */
-uint64_t contest_set(const struct contest *c, const int *slot);
+/* A number that changes with the set of competing jobs. */
+uint64_t contest_set(const struct contest *c);
 
 /* A grouping by arrival that keeps jobs where they are if balance allows: fair's. */
 void contest_by_arrival(struct contest *c, int *ret_domain_of);

@@ -10,7 +10,7 @@
 
 static bool may_use(const struct contest *c, int k, int core)
 {
-	return c->uniform || bits_intersect(&c->t->core[core].pus, c->envelope[k], c->words);
+	return c->uniform || bits_has(&c->reach[k], c->place[core]);
 }
 
 static bool runs_on(const struct contest *c, int k, int core)
@@ -136,6 +136,11 @@ bool contest_blocks(struct contest *c, struct plan *p)
 			return false;
 	if (c->n > c->n_domains || !c->uniform || c->n == 0)
 		return false;
+	/* So many domains each are no equal parts. */
+	if (c->uneven && c->n > 1) {
+		contest_deal_row(c, p);
+		return true;
+	}
 	/* Block b goes to the job that has most of it now, else to the earliest without one. */
 	for (int k = 0; k < c->n; k++)
 		block_of[k] = -1;
@@ -196,17 +201,27 @@ static void share_domain(const struct contest *c, int d, int *want)
 		want[member[i]] = c->capacity[d] / members + (i < c->capacity[d] % members);
 }
 
-/* Would sharing out each domain leave everybody its minimum? Jobs in groups have no own cores. */
+/*
+ * Would sharing out each domain leave everybody its minimum, and, where domains differ, equal
+ * parts? Jobs in groups have no own cores.
+ */
 static bool shares_suffice(const struct contest *c, int *want)
 {
+	int least = c->total, most = 0, sum = 0;
+
 	if (c->shared)
 		return true;
 	for (int d = 0; d < c->n_domains; d++)
 		share_domain(c, d, want);
-	for (int k = 0; k < c->n; k++)
+	for (int k = 0; k < c->n; k++) {
 		if (want[k] < c->v->job[c->job[k]].min_cores && c->v->job[c->job[k]].min_cores > 1)
 			return false;
-	return true;
+		least = want[k] < least ? want[k] : least;
+		most = want[k] > most ? want[k] : most;
+		sum += want[k];
+	}
+	/* A domain without a job would be idle. */
+	return !c->uneven || (c->even && least > 0 && most - least <= 1 && sum == c->total);
 }
 
 static void give_whole_domain(struct contest *c, int d, struct plan *p)
@@ -278,13 +293,12 @@ static void give_row(
 	}
 }
 
-void contest_deal_row(struct contest *c, struct plan *p)
+/* The cores of all domains in one row to all members in their order. */
+static void deal_all(struct contest *c, struct plan *p)
 {
 	int *want = c->scratch;
 
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
-	for (int k = 0; k < c->n; k++)
-		c->member[k] = k;
 	deal_row(c, c->core, c->total, c->member, c->n, NULL, 0, want);
 	give_row(c, c->core, c->total, c->member, c->n, p);
 	for (int k = 0; k < c->n && p->want_explain; k++)
@@ -292,28 +306,19 @@ void contest_deal_row(struct contest *c, struct plan *p)
 			c->size[k] - want[k]);
 }
 
-/* Finds a core for job @k by an augmenting path (Kuhn); its current cores, then those of its
- * domain, first. */
-static bool find_core(struct contest *c, int k, const int *domain_of, int *seen, int mark)
+void contest_deal_row(struct contest *c, struct plan *p)
 {
-	for (int pass = 0; pass < 3; pass++)
-		for (int i = 0; i < c->total; i++) {
-			int core = c->core[i];
-
-			if (seen[core] == mark || !may_use(c, k, core))
-				continue;
-			if (pass < 2 && c->core_domain[core] != domain_of[k])
-				continue;
-			if (pass == 0 && !runs_on(c, k, core))
-				continue;
-			seen[core] = mark;
-			if (c->owner[core] < 0 ||
-				find_core(c, c->owner[core], domain_of, seen, mark)) {
-				c->owner[core] = k;
-				return true;
-			}
-		}
-	return false;
+	if (c->uneven) { /* a row would be cut where small domains are filled to the last core */
+		contest_deal_sizes(c, c->size, p);
+		for (int k = 0; k < c->n; k++)
+			plan_why(p, c->job[k],
+				"fair share of %d among %d jobs: %d cores, domains differ",
+				c->total, c->n, c->size[k]);
+		return;
+	}
+	for (int k = 0; k < c->n; k++)
+		c->member[k] = k;
+	deal_all(c, p);
 }
 
 /* A job no core is left for shares one with the job that has it; who has no second one, or the path
@@ -332,51 +337,26 @@ static void squeeze_in(const struct contest *c, int k, struct plan *p)
 	}
 }
 
-/* Envelopes differ: one core each by matching, then growth inside the wished domain. */
+/* Envelopes differ: one core each by matching, then growth, inside the wished domain first. */
 static void apply_mixed(struct contest *c, const int *domain_of, int *want, struct plan *p)
 {
-	int *seen = c->scratch + c->max_jobs, *list = seen + c->t->n_cores;
 	bool grew = true;
 
-	for (int i = 0; i < c->t->n_cores; i++) {
-		c->owner[i] = -1;
-		seen[i] = -1;
-	}
+	contest_mixed_start(c);
 	for (int k = 0; k < c->n; k++)
-		want[k] = find_core(c, k, domain_of, seen, k) ? c->size[k] - 1 : -1;
+		want[k] = contest_mixed_take(c, k, domain_of[k]) || contest_mixed_grow(c, k)
+				  ? c->size[k] - 1
+				  : -1;
 	while (grew) {
 		grew = false;
-		for (int k = 0; k < c->n; k++) {
-			int best = -1, best_rank = 0;
-
-			for (int i = 0; i < c->total && want[k] > 0; i++) {
-				int core = c->core[i], rank;
-
-				if (c->owner[core] >= 0 || !may_use(c, k, core))
-					continue;
-				rank = 1 + 2 * (c->core_domain[core] == domain_of[k]) +
-				       runs_on(c, k, core);
-				if (rank > best_rank) {
-					best = core;
-					best_rank = rank;
-				}
-			}
-			if (best >= 0) {
-				c->owner[best] = k;
+		for (int k = 0; k < c->n; k++)
+			if (want[k] > 0 && (contest_mixed_take(c, k, domain_of[k]) ||
+						   contest_mixed_take(c, k, -1))) {
 				want[k]--;
 				grew = true;
 			}
-		}
 	}
-	for (int k = 0; k < c->n; k++) {
-		int n = 0;
-
-		for (int i = 0; i < c->total; i++)
-			if (c->owner[c->core[i]] == k)
-				list[n++] = c->core[i];
-		if (n)
-			contest_give(c, k, list, n, p);
-	}
+	contest_mixed_give(c, p);
 	for (int k = 0; k < c->n; k++)
 		if (want[k] < 0)
 			squeeze_in(c, k, p);
@@ -394,7 +374,11 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
 	contest_list_members(c, domain_of);
 	if (!fits && !shares_suffice(c, want)) {
-		contest_deal_row(c, p);
+		/* Each group's jobs side by side, so in its domain as far as that goes. */
+		if (c->uneven)
+			deal_all(c, p);
+		else
+			contest_deal_row(c, p);
 		return;
 	}
 	for (int d = 0; d < c->n_domains; d++) {

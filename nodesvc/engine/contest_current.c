@@ -25,6 +25,17 @@ int contest_current_domain(const struct contest *c, int k)
 	return domain;
 }
 
+/* Has @k, which runs on @core, all of it that its envelope has? */
+static bool has_whole(const struct contest *c, int k, int core)
+{
+	const struct coreset *now = contest_current(c, k), *pus = &c->t->core[core].pus;
+
+	for (int w = 0; w < c->words && !c->t->pu_is_core; w++)
+		if (pus->w[w] & c->envelope[k]->w[w] & ~now->w[w])
+			return false;
+	return true;
+}
+
 /* Cores that @k runs on; @l->overlap where another job was there before. */
 static int take_current(struct contest *c, int k, struct contest_load *l)
 {
@@ -37,6 +48,7 @@ static int take_current(struct contest *c, int k, struct contest_load *l)
 		if (c->owner[core] == k)
 			continue;
 		l->overlap = l->overlap || c->owner[core] >= 0;
+		l->partial = l->partial || !has_whole(c, k, core);
 		c->owner[core] = k;
 		cores++;
 	}
@@ -47,8 +59,10 @@ static bool could_be_dealt(const struct contest *c, const struct contest_load *l
 {
 	int capacity = c->capacity[d];
 
+	if (l->partial)
+		return false;
 	if (contest_owns_as_group(c, d, l->members))
-		return l->least == capacity; /* all share all */
+		return l->least == capacity && (c->uniform || !l->overlap); /* all share all */
 	/* Disjoint, and all dealt out as evenly as sizes are. */
 	if (l->overlap || l->sum > capacity)
 		return false;
@@ -62,6 +76,8 @@ static bool could_be_dealt(const struct contest *c, const struct contest_load *l
  */
 static bool domains_are_dealt(struct contest *c, const int *domain_of)
 {
+	int least = c->total, most = 0, sum = 0;
+
 	for (int i = 0; i < c->t->n_cores; i++)
 		c->owner[i] = -1;
 	for (int d = 0; d < c->n_domains; d++)
@@ -76,7 +92,12 @@ static bool domains_are_dealt(struct contest *c, const int *domain_of)
 		l->sum += cores;
 		l->least = cores < l->least ? cores : l->least;
 		l->most = cores > l->most ? cores : l->most;
+		least = cores < least ? cores : least;
+		most = cores > most ? cores : most;
+		sum += cores;
 	}
+	if (c->uneven && c->even && !c->shared && (most - least > 1 || sum != c->total))
+		return false;
 	for (int d = 0; d < c->n_domains; d++)
 		if (!could_be_dealt(c, &c->load[d], d))
 			return false;
@@ -145,15 +166,15 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 }
 
 /* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
-static double at_home(const struct contest *c, const int *domain_of, int g, int d)
+static double at_home(const struct contest *c, int g, int d)
 {
 	int numa = c->t->domain[c->domain[d]].numa;
 	double bytes = 0;
 
-	for (int k = 0; k < c->n; k++) {
-		const struct view_job *j = &c->v->job[c->job[k]];
+	for (int m = c->first_member[g]; m < c->first_member[g + 1]; m++) {
+		const struct view_job *j = &c->v->job[c->job[c->member[m]]];
 
-		if (domain_of[k] == g && j->home_numa >= 0 && j->home_numa == numa)
+		if (j->home_numa >= 0 && j->home_numa == numa)
 			bytes += j->rss_bytes > 0 ? j->rss_bytes : 1;
 	}
 	return bytes;
@@ -189,8 +210,7 @@ void contest_relabel(struct contest *c, int *domain_of)
 			if (taken[d] < 0 && c->capacity[d] == c->capacity[g] &&
 				(best < 0 || overlap[d] > overlap[best] ||
 					(overlap[d] == overlap[best] &&
-						at_home(c, domain_of, g, d) >
-							at_home(c, domain_of, g, best))))
+						at_home(c, g, d) > at_home(c, g, best))))
 				best = d;
 		label[g] = best;
 		taken[best] = g;

@@ -6,12 +6,14 @@
  * condition), so growing the best job by one core while that is possible is exact for any convex
  * cost.
  */
+#include <string.h>
+
 #include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/contest.h"
 
 static bool may_use(const struct contest *c, int k, int core)
 {
-	return c->uniform || bits_intersect(&c->t->core[core].pus, c->envelope[k], c->words);
+	return c->uniform || bits_has(&c->reach[k], c->place[core]);
 }
 
 static bool runs_on(const struct contest *c, int k, int core)
@@ -21,111 +23,196 @@ static bool runs_on(const struct contest *c, int k, int core)
 	return bits_intersect(&c->t->core[core].pus, &c->v->job[c->job[k]].current, c->words);
 }
 
-/* One core more for job @k by an augmenting path (Kuhn); those it runs on first. */
-static bool augment(struct contest *c, int k, const int *order, int *seen, int mark)
+void contest_mixed_start(struct contest *c)
 {
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < c->total; i++) {
-			int core = order[i];
+	coreset_zero(&c->free);
+	for (int i = 0; i < c->total; i++)
+		c->free.w[i / 64] |= UINT64_C(1) << (i % 64);
+	for (int i = 0; i < c->t->n_cores; i++)
+		c->owner[i] = -1;
+}
 
-			if (seen[core] == mark || c->owner[core] == k || !may_use(c, k, core) ||
-				(pass == 0 && (c->owner[core] >= 0 || !runs_on(c, k, core))))
-				continue;
-			seen[core] = mark;
-			if (c->owner[core] < 0 || augment(c, c->owner[core], order, seen, mark)) {
-				c->owner[core] = k;
-				return true;
+static int first_of(const struct contest *c, const struct coreset *a, const struct coreset *b)
+{
+	for (int w = 0; w < c->words; w++)
+		if (a->w[w] & b->w[w])
+			return w * 64 + __builtin_ctzll(a->w[w] & b->w[w]);
+	return -1;
+}
+
+/* A place of core[] in @from that job @k may use: where it runs, else the first; -1 none. */
+static int pick(const struct contest *c, int k, const struct coreset *from)
+{
+	int at = first_of(c, from, &c->here[k]);
+
+	return at >= 0 ? at : first_of(c, from, &c->reach[k]);
+}
+
+/* Job @k of a search takes place @at; what it was reached by goes to who reached it, and so on. */
+static void apply_path(struct contest *c, int k, int at)
+{
+	for (;;) {
+		c->owner[c->core[at]] = k;
+		if (c->before[k] < 0)
+			return;
+		at = c->via[k];
+		k = c->before[k];
+	}
+}
+
+/*
+ * Breadth first from job @k over whose cores its could become: to a free place (>= 0, of
+ * *@ret_job), or to a core of job @from (-1 nobody's); -1 neither. Each job and each core is looked
+ * at once, so a search is O(cores + jobs). @ret_seen, where not NULL: the jobs it came by.
+ */
+static int search(struct contest *c, int k, int from, int *ret_job, bool *ret_seen)
+{
+	struct coreset left;
+	int n = 0;
+
+	memset(&left, 0xff, sizeof(left));
+	for (int l = 0; l < c->n; l++)
+		c->via[l] = -2;
+	c->before[k] = c->via[k] = -1;
+	c->queue[n++] = k;
+	for (int i = 0; i < n; i++) {
+		int j = c->queue[i], at = ret_seen || from >= 0 ? -1 : pick(c, j, &c->free);
+
+		*ret_job = j;
+		if (at >= 0)
+			return at;
+		for (int w = 0; w < c->words; w++) {
+			uint64_t new = left.w[w] & c->reach[j].w[w] & ~c->free.w[w];
+
+			for (left.w[w] &= ~new; new; new &= new - 1) {
+				int o;
+
+				at = w * 64 + __builtin_ctzll(new);
+				o = c->owner[c->core[at]];
+				if (o == from)
+					return at;
+				if (c->via[o] != -2)
+					continue;
+				c->before[o] = j;
+				c->via[o] = at;
+				c->queue[n++] = o;
 			}
 		}
+	}
+	for (int i = 0; ret_seen && i < n; i++)
+		ret_seen[c->queue[i]] = true;
+	return -1;
+}
+
+static void take(struct contest *c, int k, int at)
+{
+	c->free.w[at / 64] &= ~(UINT64_C(1) << (at % 64));
+	apply_path(c, k, at);
+}
+
+bool contest_mixed_grow(struct contest *c, int k)
+{
+	int j, at = search(c, k, -1, &j, NULL);
+
+	if (at >= 0)
+		take(c, j, at);
+	return at >= 0;
+}
+
+bool contest_mixed_take(struct contest *c, int k, int d)
+{
+	struct coreset here = c->free;
+	int at;
+
+	if (d >= 0)
+		bits_clip(&here, c->first_core[d], c->first_core[d] + c->capacity[d]);
+	at = pick(c, k, &here);
+	c->before[k] = -1;
+	if (at >= 0)
+		take(c, k, at);
+	return at >= 0;
+}
+
+bool contest_mixed_reach(struct contest *c, int k, bool *ret_from)
+{
+	int unused;
+
+	for (int l = 0; l < c->n; l++)
+		ret_from[l] = false;
+	search(c, k, -1, &unused, ret_from);
+	ret_from[k] = false;
+	for (int l = 0; l < c->n; l++)
+		if ((l == k || ret_from[l]) && bits_intersect(&c->reach[l], &c->free, c->words))
+			return true;
 	return false;
 }
 
-void contest_mixed_start(struct contest *c)
+void contest_mixed_exchange(struct contest *c, int from, int k)
 {
-	int *seen = c->scratch + (size_t)2 * c->max_jobs;
+	int j, at = search(c, k, from, &j, NULL);
 
-	for (int i = 0; i < c->t->n_cores; i++) {
-		c->owner[i] = -1;
-		seen[i] = -1;
-	}
-	c->mark = 0;
-}
-
-bool contest_mixed_grow(struct contest *c, int k, const int *order)
-{
-	return augment(
-		c, k, order ? order : c->core, c->scratch + (size_t)2 * c->max_jobs, c->mark++);
+	if (at >= 0)
+		apply_path(c, j, at);
 }
 
 void contest_mixed_give(struct contest *c, struct plan *p)
 {
-	int *list = c->scratch + (size_t)2 * c->max_jobs;
+	for (int k = 0; k < c->n; k++)
+		coreset_zero(&p->job[c->job[k]].coreset);
+	for (int i = 0; i < c->total; i++) {
+		int k = c->owner[c->core[i]];
 
-	for (int k = 0; k < c->n; k++) {
-		int n = 0;
-
-		for (int i = 0; i < c->total; i++)
-			if (c->owner[c->core[i]] == k)
-				list[n++] = c->core[i];
-		contest_give(c, k, list, n, p);
+		if (k >= 0)
+			bits_add(&p->job[c->job[k]].coreset, &c->t->core[c->core[i]].pus, c->words);
 	}
+	for (int k = 0; k < c->n; k++)
+		coreset_and(&p->job[c->job[k]].coreset, &p->job[c->job[k]].coreset, c->envelope[k]);
 }
 
-bool contest_mixed_fits(struct contest *c, const int *size, const int *order)
+bool contest_mixed_fits(struct contest *c, const int *size)
 {
 	contest_mixed_start(c);
 	for (int k = 0; k < c->n; k++)
 		for (int i = 0; i < size[k]; i++)
-			if (!contest_mixed_grow(c, k, order))
+			if (!contest_mixed_grow(c, k))
 				return false;
 	return true;
 }
 
-/* As grow, but nothing is kept. */
-bool contest_mixed_room(struct contest *c, int k)
-{
-	int *keep = c->scratch + (size_t)2 * c->max_jobs + c->t->n_cores;
-	bool room;
-
-	for (int i = 0; i < c->t->n_cores; i++)
-		keep[i] = c->owner[i];
-	room = contest_mixed_grow(c, k, NULL);
-	for (int i = 0; i < c->t->n_cores; i++)
-		c->owner[i] = keep[i];
-	return room;
-}
-
 bool contest_mixed_sizes(struct contest *c, int *ret_size)
 {
+	int *full = c->scratch;
 	bool grew = true;
 
 	contest_mixed_start(c);
 	for (int k = 0; k < c->n; k++) {
-		if (!contest_mixed_grow(c, k, NULL))
+		if (!contest_mixed_grow(c, k))
 			return false;
 		ret_size[k] = 1;
+		full[k] = false;
 	}
 	while (grew) {
 		grew = false;
-		for (int k = 0; k < c->n; k++)
-			if (ret_size[k] < c->size[k] && contest_mixed_grow(c, k, NULL)) {
-				ret_size[k]++;
-				grew = true;
-			}
+		for (int k = 0; k < c->n; k++) {
+			if (full[k] || ret_size[k] >= c->size[k])
+				continue;
+			full[k] = !contest_mixed_grow(c, k);
+			ret_size[k] += !full[k];
+			grew = grew || !full[k];
+		}
 	}
 	/* Shares are rounded down: what is left goes to the smallest that can have it. */
 	while (!c->given) {
 		int best = -1;
 
 		for (int k = 0; k < c->n; k++)
-			if (c->v->job[c->job[k]].cores == 0 &&
-				(best < 0 || ret_size[k] < ret_size[best]) &&
-				contest_mixed_room(c, k))
+			if (c->v->job[c->job[k]].cores == 0 && !full[k] &&
+				(best < 0 || ret_size[k] < ret_size[best]))
 				best = k;
 		if (best < 0)
 			break;
-		contest_mixed_grow(c, best, NULL);
-		ret_size[best]++;
+		full[best] = !contest_mixed_grow(c, best);
+		ret_size[best] += !full[best];
 	}
 	return true;
 }

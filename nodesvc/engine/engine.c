@@ -5,7 +5,6 @@
 #include "nodesvc/engine/engine.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/company.h"
+#include "nodesvc/engine/explain.h"
 
 #define OPTIONS_MAX 32
 #define SPEC_MAX    512
@@ -35,6 +35,10 @@ struct engine {
 	int *slot_of;      /* [max_jobs] view index -> slot; last round's until matched */
 	uint64_t round;
 	struct company company;
+	/* A view with figures that cannot be, as the policy sees it. */
+	struct view_job *job; /* [max_jobs] */
+	const char **dropped; /* [max_jobs] what one lacks by that; NULL nothing */
+	bool any_dropped;
 };
 
 static void engine_free_p(struct engine **e)
@@ -126,7 +130,8 @@ int engine_create_with(struct engine **ret, const struct policy_ops *ops,
 	int rc;
 
 	if (!cfg->topo || cfg->max_jobs < 1 || cfg->max_jobs > CHECK_JOBS_MAX)
-		return err_set(err, -EINVAL, "an engine for %d jobs", cfg->max_jobs);
+		return err_set(err, -EINVAL, "an engine for %d jobs: 1 to %d expected",
+			cfg->max_jobs, CHECK_JOBS_MAX);
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -136,7 +141,9 @@ int engine_create_with(struct engine **ret, const struct policy_ops *ops,
 	e->slot = calloc(max, sizeof(*e->slot));
 	e->slot_of = calloc(max, sizeof(*e->slot_of));
 	e->bucket = calloc((size_t)e->n_buckets, sizeof(*e->bucket));
-	if (!e->slot || !e->slot_of || !e->bucket ||
+	e->job = calloc(max, sizeof(*e->job));
+	e->dropped = calloc(max, sizeof(*e->dropped));
+	if (!e->slot || !e->slot_of || !e->bucket || !e->job || !e->dropped ||
 		company_init(&e->company, cfg->topo, cfg->max_jobs) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = ops->create(&e->policy, cfg, err);
@@ -173,6 +180,8 @@ void engine_free(struct engine *e)
 	free(e->slot);
 	free(e->slot_of);
 	free(e->bucket);
+	free(e->job);
+	free(e->dropped);
 	company_done(&e->company);
 	free(e);
 }
@@ -249,12 +258,99 @@ static int check_view_job(const struct engine *e, const struct view_job *j, stru
 			j->id ? j->id : "", JOB_ID_MAX - 1);
 	if (!bits_subset_all(&j->envelope, &e->cfg.topo->all))
 		return err_set(err, -EINVAL, "job %s: envelope has CPUs the node has not", j->id);
+	return 0;
+}
+
+/* What of @j cannot be, the last of several, NULL nothing; it is not in @ret, a copy, NULL none. */
+static const char *drop_figures(const struct engine *e, const struct view *v,
+	const struct view_job *j, struct view_job *ret)
+{
+	const struct topo *t = e->cfg.topo;
+	const char *what = NULL;
+	struct view_job unused;
+
+	ret = ret ? ret : &unused;
 	for (int s = 0; s < SIGNAL_COUNT; s++)
 		if (j->signal[s].provenance != PROVENANCE_NONE &&
-			!(j->signal[s].value >= 0 && j->signal[s].value <= DBL_MAX))
-			return err_set(err, -EINVAL, "job %s: %s is %g", j->id,
-				signal_name((enum signal_id)s), j->signal[s].value);
-	return 0;
+			!signal_is_sane((enum signal_id)s, j->signal[s].value)) {
+			ret->signal[s].provenance = PROVENANCE_NONE;
+			what = signal_name((enum signal_id)s);
+		}
+	for (int i = 0; i < j->n_speed; i++)
+		if (j->speed[i].cores < 1 || !speed_is_sane(j->speed[i].speed)) {
+			ret->n_speed = 0;
+			what = "speed";
+		}
+	if (!(j->rss_bytes <= 1e18)) {
+		ret->rss_bytes = -1;
+		what = "rss_bytes";
+	}
+	if (!(j->qos >= 0 && j->qos <= 1)) {
+		ret->qos = 0;
+		what = "qos";
+	}
+	if (j->in_turns && !(fabs(j->wanted_s) <= 1e12 && fabs(j->served_s) <= 1e12)) {
+		ret->in_turns = false;
+		what = "wanted_s or served_s";
+	}
+	if (j->min_cores > 1 || v->reserved) {
+		struct coreset base;
+		int cores;
+
+		plan_base_coreset(&base, v, t, j);
+		cores = topo_count_cores(t, &base);
+		if (j->min_cores > cores) {
+			ret->min_cores = cores;
+			what = "min_cores";
+		}
+		if (cores == 0 && !j->excluded) {
+			ret->excluded = true;
+			if (coreset_is_empty(&j->current))
+				ret->current =
+					coreset_is_empty(&j->envelope) ? t->all : j->envelope;
+			what = "envelope";
+		}
+	}
+	return what;
+}
+
+/*
+ * One job's bad figure is that job's alone. @at: the view as the policy gets it, of the engine's
+ * own jobs from the first such figure on.
+ */
+static void believe(struct engine *e, const struct view *v, struct view *at)
+{
+	*at = *v;
+	e->any_dropped = false;
+	for (int i = 0; i < v->n_jobs; i++) {
+		e->dropped[i] = drop_figures(e, v, &v->job[i], NULL);
+		if (e->dropped[i] && !e->any_dropped) {
+			memcpy(e->job, v->job, (size_t)v->n_jobs * sizeof(*e->job));
+			at->job = e->job;
+			e->any_dropped = true;
+		}
+		if (e->dropped[i])
+			drop_figures(e, v, &v->job[i], &e->job[i]);
+	}
+}
+
+/* What is said of them, whatever the policy says. */
+static void say_dropped(const struct engine *e, const struct view *v, struct plan *p)
+{
+	for (int i = 0; i < p->n_jobs && p->want_explain && e->any_dropped; i++) {
+		char was[PLAN_WHY_MAX];
+		const struct view_job *j = &v->job[i], *as = &e->job[i];
+		const char *how = "no figure, taken for unknown";
+
+		if (!e->dropped[i])
+			continue;
+		if (j->excluded != as->excluded)
+			how = "no CPU is left in it (reserved?)";
+		else if (j->min_cores != as->min_cores)
+			how = "more than its envelope has";
+		memcpy(was, p->job[i].why, sizeof(was));
+		plan_why(p, i, "%.100s%s%s: %s", was, *was ? "; " : "", e->dropped[i], how);
+	}
 }
 
 /* -1: a job not seen before. */
@@ -320,7 +416,8 @@ static uint32_t missing_of(uint32_t needs, const struct view_job *j)
 	for (; needs; needs &= needs - 1) {
 		int s = __builtin_ctz(needs);
 
-		if (j->signal[s].provenance == PROVENANCE_NONE)
+		if (j->signal[s].provenance == PROVENANCE_NONE ||
+			!signal_is_sane((enum signal_id)s, j->signal[s].value))
 			missing |= SIGNAL_BIT(s);
 	}
 	return missing;
@@ -366,13 +463,16 @@ static void finish(const struct engine *e, const struct view *v, struct plan *p)
 	p->keep = p->moves == 0;
 }
 
-int engine_decide(struct engine *e, const struct view *v, struct plan *ret, struct errbuf *err)
+int engine_decide(struct engine *e, const struct view *asked, struct plan *ret, struct errbuf *err)
 {
+	struct view at;
+	const struct view *v = &at;
 	int rc;
 
-	if (v->n_jobs > e->cfg.max_jobs)
-		return err_set(err, -EINVAL, "%d jobs: the engine was made for %d", v->n_jobs,
+	if (asked->n_jobs > e->cfg.max_jobs)
+		return err_set(err, -EINVAL, "%d jobs: the engine was made for %d", asked->n_jobs,
 			e->cfg.max_jobs);
+	believe(e, asked, &at);
 	rc = match_slots(e, v, err);
 	if (!rc)
 		rc = check_signals(e, v, err);
@@ -384,6 +484,7 @@ int engine_decide(struct engine *e, const struct view *v, struct plan *ret, stru
 		return rc;
 	company_turns(&e->company, e->cfg.topo, v, ret);
 	finish(e, v, ret);
+	say_dropped(e, asked, ret);
 	rc = plan_check(ret, v, e->cfg.topo, e->cfg.share_smt, err);
 	return rc ? err_wrap(err, -EPROTO, "policy '%s'", e->ops->name) : 0;
 }

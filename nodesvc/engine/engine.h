@@ -32,8 +32,11 @@ const struct policy_ops *engine_policy(const struct engine *e);
 /*
  * engine_decide - observes the view's events and samples, decides, checks the plan.
  * @ret: from plan_init() with the same max_jobs; on an error it holds nothing of use.
- * Errors: -ENODATA a needed signal is missing (text names job and field), -EINVAL bad view,
- * -EPROTO the policy's plan broke an invariant (a bug: the driver keeps the old placement).
+ * A figure of one job that cannot be (signal_is_sane(), a speed, an account) is unknown for that
+ * job, and a minimum above what its envelope has is one of all of it: its "why" says so.
+ * Errors: -ENODATA a needed signal is missing (text names job and field), -ENOTSUP the policy
+ * cannot place such jobs (text says why; another can), -EINVAL bad view, -EPROTO the policy's plan
+ * broke an invariant (a bug: the driver keeps the old placement).
  */
 int engine_decide(struct engine *e, const struct view *v, struct plan *ret, struct errbuf *err);
 

@@ -11,14 +11,17 @@
 #define EXHAUSTIVE_JOBS  8
 #define EXHAUSTIVE_NODES 20000 /* groupings of 8 jobs in 4 domains: 2 795; bounds odd envelopes */
 #define ROUNDS           2
-#define BETTER           1e-9 /* below: rounding of sums taken in another order */
+/* Looks at a domain or a pair, some ns each: what a decision has for each of the two searches.
+ * Eight jobs in 32 domains, and 512 jobs of one size in as many, stay far below. */
+#define STEPS_MAX 4000000
+#define BETTER    1e-9 /* below: rounding of sums taken in another order */
 
 struct search {
 	struct grouping *g;
 	struct contest *c;
 	const double *second;
 	double best_score, best_spread;
-	long nodes;
+	long nodes, steps;
 	bool found;
 	bool loose; /* no balanced grouping fits: any that fits */
 };
@@ -101,7 +104,7 @@ static bool first_fit(struct search *s, int *domain_of)
 }
 
 /* May @by cores more go to @a, as many less to @b, and balance not be lost? */
-static bool loads_ok(const struct search *s, int a, int b, int by)
+static bool loads_ok(struct search *s, int a, int b, int by)
 {
 	struct grouping *g = s->g;
 	bool ok;
@@ -110,6 +113,7 @@ static bool loads_ok(const struct search *s, int a, int b, int by)
 		return false;
 	if (s->loose || by == 0)
 		return true;
+	s->steps += 2L * s->c->n_domains;
 	ok = !contest_balanced(s->c, g->load);
 	g->load[a] += by;
 	g->load[b] -= by;
@@ -195,12 +199,14 @@ static void improve(struct search *s, int *domain_of)
 	for (int k = 0; k < c->n; k++)
 		for (int l = 0; l < c->n; l++)
 			*gain_at(g, k, domain_of[l]) += pair(g, k, l);
+	s->steps = 0;
 	for (int round = 0; round < ROUNDS; round++) {
 		bool any = false;
 
-		for (int k = 0; k < c->n; k++) {
+		for (int k = 0; k < c->n && s->steps < STEPS_MAX; k++) {
 			any |= try_moves(s, domain_of, k);
 			any |= try_swaps(s, domain_of, k);
+			s->steps += c->n_domains + 4L * c->n;
 		}
 		if (!any)
 			break;
@@ -305,7 +311,8 @@ static void try_all(struct search *s, int k, double score)
 	struct grouping *g = s->g;
 	struct contest *c = s->c;
 
-	if (++s->nodes > EXHAUSTIVE_NODES)
+	s->steps += (long)c->n_domains * (c->n_domains / 2 + c->n);
+	if (++s->nodes > EXHAUSTIVE_NODES || s->steps > STEPS_MAX)
 		return;
 	if (k == c->n) {
 		consider(s, g->trial, g->per_domain ? normed(s, g->trial) : score);
@@ -349,11 +356,11 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 				g->max[d] = most;
 		}
 		if (c->n <= EXHAUSTIVE_JOBS) {
-			s.nodes = 0;
+			s.nodes = s.steps = 0;
 			memset(g->load, 0, (size_t)c->n_domains * sizeof(int));
 			try_all(&s, 0, 0);
 		}
-		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES) &&
+		if ((c->n > EXHAUSTIVE_JOBS || s.nodes > EXHAUSTIVE_NODES || s.steps > STEPS_MAX) &&
 			first_fit(&s, g->trial)) {
 			improve(&s, g->trial);
 			consider(&s, g->trial,

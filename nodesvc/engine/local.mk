@@ -56,6 +56,7 @@ engine_tests = \
 	tests/unit/test_colocsim_plan \
 	tests/unit/test_engine \
 	tests/unit/test_engine_corners \
+	tests/unit/test_equal \
 	tests/unit/test_gang \
 	tests/unit/test_engine_view \
 	tests/unit/test_plan_check \
@@ -88,6 +89,9 @@ tests_unit_test_gang_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_engine_corners_SOURCES = tests/unit/test_engine_corners.c $(SMALL_NODE)
 tests_unit_test_engine_corners_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_engine_corners_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_equal_SOURCES = tests/unit/test_equal.c $(SMALL_NODE)
+tests_unit_test_equal_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_equal_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_callisto_SOURCES = tests/unit/test_callisto.c $(SMALL_NODE)
 tests_unit_test_callisto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callisto_LDADD = $(ENGINE_TEST_LIBS)

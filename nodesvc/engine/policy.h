@@ -66,7 +66,8 @@ struct policy_ops {
 	/*
 	 * @slot[i]: a small number for view job i, stable while it lives, < max_jobs: state is
 	 * kept in arrays by slot. @ret is reset by the engine; fill coresets and why.
-	 * Errors: -ENODATA a signal is missing (text names job and field), -EINVAL.
+	 * Errors: -ENODATA a signal is missing (text names job and field), -ENOTSUP it cannot place
+	 * such jobs, -EINVAL.
 	 */
 	int (*decide)(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 		struct errbuf *err);
@@ -86,7 +87,7 @@ int view_job_index(const struct view *v, const char *id);
 int view_slice_ms(const struct view *v);
 /* Did job @a of the view arrive before job @b? Equal orders: by id. */
 bool view_is_earlier(const struct view *v, int a, int b);
-/* -ENODATA with "job A: loads_per_s is missing, policy 'lira' needs it". */
+/* -ENODATA with "job A: loads_per_s is missing, policy 'lira' needs it", or what it has instead. */
 int policy_no_signal(
 	struct errbuf *err, const char *policy, const struct view_job *j, enum signal_id id);
 

@@ -32,6 +32,7 @@ static int nth_thread(const struct contest *c, int core, int n)
 static bool collect(struct pairing *x, const int *domain_of, int d)
 {
 	struct contest *c = x->c;
+	int threads = 0;
 
 	x->n = x->m = 0;
 	for (int k = 0; k < c->n; k++) {
@@ -60,9 +61,12 @@ static bool collect(struct pairing *x, const int *domain_of, int d)
 		x->width = coreset_count(&c->t->core[core].pus);
 		x->core[x->m++] = core;
 	}
-	for (int j = 0; j < x->n; j++)
+	for (int j = 0; j < x->n; j++) {
 		x->threads[j] = coreset_count(&x->p->job[c->job[x->member[j]]].coreset);
-	return x->n > 1 && x->width > 1;
+		threads += x->threads[j];
+	}
+	/* Fewer cores than threads: a job has some in another domain. */
+	return x->n > 1 && x->width > 1 && threads == x->m * x->width;
 }
 
 /* Sum over the cores of what their threads' jobs differ by; -1: not a dealing of these threads. */

@@ -71,6 +71,7 @@ static void fill(struct units *u, const struct contest *c, enum unit_level level
 
 	u->n = 0;
 	u->size = 1;
+	u->uneven = false;
 	/* Domain by domain, so that neighbours in the list are neighbours on the machine. */
 	for (int i = 0; i < c->total; i++) {
 		int key = unit_key(c, level, c->core[i]);
@@ -86,6 +87,7 @@ static void fill(struct units *u, const struct contest *c, enum unit_level level
 				u->core[at++] = c->core[j];
 		u->count[u->n] = at - u->first[u->n];
 		u->size = u->count[u->n] > u->size ? u->count[u->n] : u->size;
+		u->uneven = u->uneven || u->count[u->n] != u->count[0];
 		u->n++;
 	}
 }
@@ -104,6 +106,7 @@ void units_split(struct units *u, const struct contest *c)
 {
 	u->n = c->total;
 	u->size = 1;
+	u->uneven = false;
 	for (int i = 0; i < c->total; i++) {
 		u->first[i] = i;
 		u->count[i] = 1;

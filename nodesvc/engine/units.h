@@ -15,10 +15,11 @@ enum unit_fallback {
 
 struct units {
 	int n;
-	int *first; /* [n] into core[] */
-	int *count; /* [n] cores */
-	int *core;  /* [cores] core_lx by unit */
-	int size;   /* cores of the largest unit */
+	int *first;  /* [n] into core[] */
+	int *count;  /* [n] cores */
+	int *core;   /* [cores] core_lx by unit */
+	int size;    /* cores of the largest unit */
+	bool uneven; /* units differ in cores */
 };
 
 int units_init(struct units *u, const struct topo *t, struct errbuf *err);

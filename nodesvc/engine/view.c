@@ -5,6 +5,7 @@
 #include "nodesvc/engine/view.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "nodesvc/engine/policy.h"
@@ -50,6 +51,13 @@ int view_job_index(const struct view *v, const char *id)
 int policy_no_signal(
 	struct errbuf *err, const char *policy, const struct view_job *j, enum signal_id id)
 {
+	double value = j->signal[id].value;
+
+	/* Of what was made of a bad profile the value is left (counters/rates.c). */
+	if (!isnan(value) && !signal_is_sane(id, value))
+		return err_set(err, -ENODATA,
+			"job %s: %s of %g is no figure, policy '%s' needs one", j->id,
+			signal_name(id), value, policy);
 	return err_set(err, -ENODATA, "job %s: %s is missing, policy '%s' needs it", j->id,
 		signal_name(id), policy);
 }

@@ -47,6 +47,42 @@ enum provenance {
 const char *provenance_name(enum provenance p); /* "none" "hw" "app" "profile" "os" */
 const char *signal_name(enum signal_id id);     /* JSON key: "loads_per_s", "utilization", ... */
 
+/*
+ * The most a figure can be; beyond it, or under 0, it says nothing and its job has none. Far above
+ * what machines do (a thread has some 1e10 instructions a second), far below where sums, products
+ * and squares of figures overflow.
+ */
+static inline double signal_max(enum signal_id id)
+{
+	switch (id) {
+	case SIGNAL_LLC_MISS_RATIO:
+	case SIGNAL_UTILIZATION:
+		return 1.000001; /* 1, and what rounding adds */
+	case SIGNAL_PROGRESS:    /* in the program's own unit */
+		return 1e30;
+	default:
+		return 1e15;
+	}
+}
+
+/* Neither is a NAN. */
+static inline bool signal_is_sane(enum signal_id id, double value)
+{
+	return value >= 0 && value <= signal_max(id);
+}
+
+/* Of a view's curves, and of experiments. */
+static inline bool speed_is_sane(double speed)
+{
+	return speed >= 1e-30 && speed <= 1e30;
+}
+
+/* Of task_done events and trace tables. */
+static inline bool seconds_are_sane(double seconds)
+{
+	return seconds >= 1e-12 && seconds <= 1e12;
+}
+
 struct signal {
 	double value;
 	enum provenance provenance;
@@ -63,7 +99,7 @@ struct view_job {
 	int64_t order;    /* order of arrival: smaller came first; unique */
 	int threads;      /* runnable threads wanted; 0 unknown */
 	int cores;        /* core count asked for / fair share; 0: the policy chooses */
-	int min_cores;    /* 0 or 1: no wish */
+	int min_cores;    /* 0 or 1: no wish; no more than its envelope has counts */
 	struct coreset envelope; /* PUs it may ever get; empty: the whole node */
 	struct coreset current;  /* PUs it has now; empty: not placed yet */
 	struct signal signal[SIGNAL_COUNT];

@@ -64,9 +64,10 @@ END_TEST
 
 START_TEST(an_engine_for_no_jobs_is_refused)
 {
-	assert_no_engine("fair", (struct policy_cfg){.max_jobs = 0}, "an engine for 0 jobs");
-	assert_no_engine(
-		"fair", (struct policy_cfg){.max_jobs = 100000}, "an engine for 100000 jobs");
+	assert_no_engine("fair", (struct policy_cfg){.max_jobs = 0},
+		"an engine for 0 jobs: 1 to 1024 expected");
+	assert_no_engine("fair", (struct policy_cfg){.max_jobs = 100000},
+		"an engine for 100000 jobs: 1 to 1024 expected");
 }
 END_TEST
 
@@ -74,7 +75,6 @@ END_TEST
 static const char *spoil(struct small_node *x, int how)
 {
 	static char long_id[JOB_ID_MAX + 8];
-	static struct coreset reserved;
 	static const int none[] = {0, 0}, first[] = {4, 0};
 
 	switch (how) {
@@ -89,29 +89,16 @@ static const char *spoil(struct small_node *x, int how)
 	case 2:
 		x->job[1].id = NULL;
 		return "job id '': 1 to 47 characters expected";
-	case 3:
-		x->job[2].signal[SIGNAL_LOADS] = (struct signal){-1, PROVENANCE_HW};
-		return "job j2: loads_per_s is -1";
-	case 4:
-		x->job[2].signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_OS};
-		return "job j2: utilization is nan";
-	case 5: /* known from the view before */
+	case 3: /* known from the view before */
 		x->job[2].id = x->job[0].id;
 		return "job j0: twice in one view";
-	case 6: /* both new */
+	case 4: /* both new */
 		x->job[1].id = x->job[2].id = "new";
 		return "job new: twice in one view";
-	case 7:
+	case 5:
 		x->v.n_jobs = SMALL_NODE_JOBS + 1;
 		return "41 jobs: the engine was made for 40";
-	case 8:
-		coreset_zero(&reserved);
-		for (int pu = 0; pu < 4; pu++)
-			coreset_add(&reserved, (unsigned int)pu);
-		x->job[1].envelope = reserved;
-		x->v.reserved = &reserved;
-		return "job j1: envelope: no CPU is left in it (reserved?)";
-	case 9:
+	case 6:
 		x->v.capacity = none;
 		x->v.n_capacity = 2;
 		return "capacity leaves no core";
@@ -123,7 +110,7 @@ static const char *spoil(struct small_node *x, int how)
 		return "job j1: capacity leaves no core of its envelope";
 	}
 }
-#define SPOILS 11
+#define SPOILS 8
 
 START_TEST(a_spoilt_view_is_refused_by_name_and_forgotten)
 {
@@ -148,6 +135,96 @@ START_TEST(a_spoilt_view_is_refused_by_name_and_forgotten)
 	small_node_decide(&x);
 	for (int i = 0; i < 3; i++)
 		ck_assert(coreset_is_equal(&x.plan.job[i].coreset, &was[i]));
+	small_node_close(&x);
+}
+END_TEST
+
+/* Figures of job 2 that cannot be, and what is said of it. */
+static const char *spoil_figure(struct view_job *j, int how)
+{
+	static struct speed_point speed[2] = {{1, 1}, {2, 1e308}};
+
+	switch (how) {
+	case 0:
+		j->signal[SIGNAL_LOADS] = (struct signal){-1, PROVENANCE_HW};
+		return "loads_per_s: no figure, taken for unknown";
+	case 1:
+		j->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_OS};
+		return "utilization: no figure, taken for unknown";
+	case 2:
+		j->signal[SIGNAL_INSTRUCTIONS] = (struct signal){INFINITY, PROVENANCE_PROFILE};
+		return "instructions_per_s: no figure, taken for unknown";
+	case 3:
+		j->signal[SIGNAL_PROGRESS] = (struct signal){1e308, PROVENANCE_APP};
+		return "progress_per_s: no figure, taken for unknown";
+	case 4:
+		j->speed = speed;
+		j->n_speed = 2;
+		return "speed: no figure, taken for unknown";
+	case 5:
+		j->rss_bytes = NAN;
+		return "rss_bytes: no figure, taken for unknown";
+	case 6:
+		j->qos = INFINITY;
+		return "qos: no figure, taken for unknown";
+	case 7:
+		j->in_turns = true;
+		j->wanted_s = NAN;
+		return "wanted_s or served_s: no figure, taken for unknown";
+	default:
+		j->min_cores = 1000;
+		return "min_cores: more than its envelope has";
+	}
+}
+#define FIGURES 9
+
+static const char *const all_policies[] = {"fair", "spread", "callisto", "lira", "llc-complex",
+	"dio", "sbmp", "sbmp-cd", "gang", "das-dam-c", "mapper", "hillclimb"};
+#define N_POLICIES (int)(sizeof(all_policies) / sizeof(all_policies[0]))
+
+START_TEST(a_bad_figure_is_one_jobs_alone)
+{
+	const char *spec = all_policies[_i / FIGURES], *text;
+	struct small_node x;
+	int rc;
+
+	small_node_open(&x, "pack:2 core:4", spec, 3);
+	x.plan.want_explain = true;
+	for (int i = 0; i < 3; i++)
+		for (int s = 0; s < SIGNAL_COUNT; s++)
+			x.job[i].signal[s] = (struct signal){0.5, PROVENANCE_HW};
+	text = spoil_figure(&x.job[2], _i % FIGURES);
+	rc = small_node_try(&x);
+	/* What needs the figure says so of this job; whoever stands in has it placed. */
+	if (rc == -ENODATA || rc == -ENOTSUP) {
+		ck_assert_msg(strncmp(x.err.text, "job j2: ", 8) == 0, "%s", x.err.text);
+	} else {
+		ck_assert_msg(rc == 0, "%s: %s", spec, x.err.text);
+		ck_assert_msg(strstr(x.plan.job[2].why, text) != NULL, "%s: '%s' wanted, '%s'",
+			spec, text, x.plan.job[2].why);
+		ck_assert(!strstr(x.plan.job[0].why, text) && !strstr(x.plan.job[1].why, text));
+	}
+	ck_assert(rc == 0 || strcmp(spec, "fair") != 0);
+	small_node_close(&x);
+}
+END_TEST
+
+START_TEST(a_job_without_a_cpu_keeps_nobody_from_being_placed)
+{
+	struct small_node x;
+	struct coreset reserved;
+
+	small_node_open(&x, "pack:2 core:4", "fair", 3);
+	x.plan.want_explain = true;
+	coreset_zero(&reserved);
+	coreset_add_range(&reserved, 0, 3);
+	x.job[1].envelope = reserved;
+	x.v.reserved = &reserved;
+	small_node_decide(&x);
+	ck_assert_int_eq(x.plan.job[1].role, ROLE_EXCLUDED);
+	ck_assert_ptr_nonnull(strstr(x.plan.job[1].why, "no CPU is left in it (reserved?)"));
+	ck_assert_int_eq(x.plan.job[0].cores, 2);
+	ck_assert_int_eq(x.plan.job[2].cores, 2);
 	small_node_close(&x);
 }
 END_TEST
@@ -226,7 +303,7 @@ START_TEST(gang_refuses_more_turns_than_there_are_slices)
 	ck_assert_int_eq(x.plan.n_slices, PLAN_SLICES_MAX);
 	coreset_add(&x.job[5].envelope, 0);
 	coreset_add(&x.job[5].envelope, 1);
-	ck_assert_int_eq(small_node_try(&x), -EINVAL);
+	ck_assert_int_eq(small_node_try(&x), -ENOTSUP);
 	ck_assert_str_eq(x.err.text,
 		"job j0: envelope: differs from others', and 33 jobs need more than 32 slices");
 	small_node_close(&x);
@@ -255,6 +332,10 @@ int main(void)
 	tcase_add_test(t, an_engine_for_no_jobs_is_refused);
 	t = tcase(s, "a view that cannot be is refused by job and field");
 	tcase_add_loop_test(t, a_spoilt_view_is_refused_by_name_and_forgotten, 0, SPOILS);
+	t = tcase(s, "one job's bad figure is that job's alone");
+	tcase_add_loop_test(t, a_bad_figure_is_one_jobs_alone, 0, N_POLICIES * FIGURES);
+	tcase_add_test(t, a_job_without_a_cpu_keeps_nobody_from_being_placed);
+	t = tcase(s, "what there is no room for is refused");
 	tcase_add_test(t, a_plan_for_fewer_jobs_is_refused);
 	tcase_add_test(t, gang_refuses_more_turns_than_there_are_slices);
 	t = tcase(s, "names mean what they say");

@@ -142,7 +142,7 @@ static void map_at_random(struct policy *p, const struct view *v, struct plan *r
 	}
 	/* Which core a job can have is no longer free to draw. */
 	if (!c->uniform) {
-		contest_mixed_fits(c, c->size, NULL);
+		contest_mixed_fits(c, c->size);
 		contest_mixed_give(c, ret);
 		return;
 	}
@@ -245,7 +245,7 @@ static int callisto_decide(struct policy *p, const struct view *v, const int *sl
 	}
 	for (int k = 0; k < c->n && !c->uniform; k++)
 		c->size[k] = p->domain_of[k];
-	set = contest_set(c, slot);
+	set = contest_set(c);
 	if (set != p->set || !still_holds(c))
 		map_at_random(p, v, ret);
 	p->set = set;

@@ -135,7 +135,8 @@ static int load_ptt(struct policy *p, const struct view *v, struct errbuf *err)
 		if (place < 0)
 			return err_set(err, -EINVAL, "ptt.%s: core %d, width %d is no place here",
 				e->type, e->core, e->width);
-		p->ptt.type[ptt_type(&p->ptt, e->type)].seconds[place] = e->seconds;
+		if (seconds_are_sane(e->seconds))
+			p->ptt.type[ptt_type(&p->ptt, e->type)].seconds[place] = e->seconds;
 	}
 	p->has_ptt = v->n_ptt > 0;
 	return 0;
@@ -158,7 +159,7 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 		const struct event *ev = &v->event[e];
 		int place, type;
 
-		if (ev->type != EVENT_TASK_DONE || !(ev->seconds > 0))
+		if (ev->type != EVENT_TASK_DONE || !seconds_are_sane(ev->seconds))
 			continue;
 		place = ptt_find(&p->ptt, ev->core, ev->width);
 		if (place < 0)
@@ -264,9 +265,10 @@ static int find(const struct policy *p, int k, int type, const struct search *s)
 }
 
 /* A number in [0, 1) from seed, time and job. */
-static double chance(const struct view *v, int slot)
+static double chance(const struct view *v, const struct view_job *j, int draw)
 {
-	uint64_t x = v->seed + (uint64_t)(v->now_s * 1e6) * 2654435761u + (uint64_t)slot;
+	uint64_t x = v->seed + (uint64_t)(v->now_s * 1e6) * 2654435761u + (uint64_t)j->order +
+		     (uint64_t)draw * CHECK_JOBS_MAX;
 
 	x ^= x >> 30;
 	x *= 0xbf58476d1ce4e5b9u;
@@ -277,15 +279,16 @@ static double chance(const struct view *v, int slot)
 }
 
 /* Any place of the partition, once in a while (XiTAO's history_mold). */
-static int explore(struct policy *p, const struct view *v, int k, int slot, int core)
+static int explore(struct policy *p, const struct view *v, int k, int core)
 {
+	const struct view_job *j = &v->job[p->contest.job[k]];
 	int n = 0, pick, n_places;
 	const int *at = places_at(p, core, &n_places);
 
-	if (chance(v, slot) >= p->cfg.explore)
+	if (chance(v, j, 0) >= p->cfg.explore)
 		return -1;
 	for (int pass = 0; pass < 2; pass++) {
-		pick = pass ? (int)(chance(v, slot + p->contest.max_jobs) * n) : 0;
+		pick = pass ? (int)(chance(v, j, 1) * n) : 0;
 		n = 0;
 		for (int i = 0; i < n_places; i++) {
 			if (!may_use(p, k, at[i]) || !is_free(p, at[i]))
@@ -316,7 +319,7 @@ static int find_local(struct policy *p, const struct view *v, int k, int slot, i
 	int type = p->state[slot].type, place = -1;
 
 	if (core >= 0 && p->cfg.explore > 0 && !width)
-		place = explore(p, v, k, slot, core);
+		place = explore(p, v, k, core);
 	if (place < 0 && core >= 0)
 		place = find(p, k, type, &s);
 	for (int i = 0; place < 0 && i < c->total; i++) {
@@ -484,8 +487,9 @@ static int das_decide(struct policy *p, const struct view *v, const int *slot, s
 					j->id, variant_name[p->variant]);
 			s->place = choose(p, v, k, slot[c->job[k]], critical);
 			if (s->place < 0)
-				return err_set(err, -EINVAL,
-					"job %s: envelope: no execution place fits it", j->id);
+				return err_set(err, -ENOTSUP,
+					"job %s: envelope, min_cores: no execution place fits it",
+					j->id);
 			take(p, s->place);
 		}
 	for (int k = 0; k < c->n; k++) {

@@ -259,7 +259,7 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (c->n == 0)
 		return 0;
 	if (c->n > PLAN_SLICES_MAX && !c->uniform)
-		return err_set(err, -EINVAL,
+		return err_set(err, -ENOTSUP,
 			"job %s: envelope: differs from others', and %d jobs need more than %d "
 			"slices",
 			v->job[c->job[0]].id, c->n, PLAN_SLICES_MAX);
@@ -273,7 +273,7 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 		if (c->n == 1)
 			continue;
 		if (v->job[i].nodes > 1)
-			return err_set(err, -EINVAL,
+			return err_set(err, -ENOTSUP,
 				"job %s: nodes: %d: a step of several nodes is never frozen",
 				v->job[i].id, v->job[i].nodes);
 		j->role = ROLE_GANG;

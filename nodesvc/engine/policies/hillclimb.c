@@ -16,6 +16,9 @@
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
+/* Searches for who could exchange a core, some 10 us each at 1 024 cores. */
+#define LOOKS_MAX 512
+
 struct config {
 	double gain; /* least rise of the geometric mean */
 };
@@ -31,6 +34,7 @@ struct policy {
 	int *alloc;          /* [max_jobs] by contest job; valid for set */
 	uint64_t *sample_no; /* [max_jobs] by slot */
 	int *domain_of;
+	bool *reach; /* [max_jobs] whose cores a job could have */
 	uint64_t set;
 	double base;     /* log of the geometric mean before the trial; NAN unknown */
 	bool trying;     /* a move is being measured */
@@ -45,6 +49,7 @@ static void hillclimb_free(struct policy *p)
 	free(p->alloc);
 	free(p->sample_no);
 	free(p->domain_of);
+	free(p->reach);
 	free(p);
 }
 
@@ -64,7 +69,8 @@ static int hillclimb_create(struct policy **ret, const struct policy_cfg *cfg, s
 	p->alloc = calloc(n, sizeof(int));
 	p->sample_no = calloc(n, sizeof(uint64_t));
 	p->domain_of = calloc(n, sizeof(int));
-	if (!rc && (!p->alloc || !p->sample_no || !p->domain_of))
+	p->reach = calloc(n, sizeof(bool));
+	if (!rc && (!p->alloc || !p->sample_no || !p->domain_of || !p->reach))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		hillclimb_free(p);
@@ -121,27 +127,32 @@ static void start_over(struct policy *p)
 	p->fails = 0;
 }
 
-/* Next pair that has a core to give; false: all pairs failed since the last success. */
+/*
+ * Next pair that has a core to give; false: all pairs failed since the last success, or as many as
+ * one decision may look at: the next goes on from there.
+ */
 static bool next_move(struct policy *p)
 {
-	const struct contest *c = &p->contest;
-	int pairs = c->n * (c->n - 1);
+	struct contest *c = &p->contest;
+	int pairs = c->n * (c->n - 1), looks = 0;
 
-	for (; p->fails < pairs; p->fails++) {
+	if (!c->uniform)
+		contest_mixed_fits(c, p->alloc);
+	for (; p->fails < pairs && looks < LOOKS_MAX; p->fails++) {
 		int at = p->next++ % pairs, from = at / (c->n - 1), to = at % (c->n - 1);
 		int min = c->v->job[c->job[from]].min_cores;
 
 		to += to >= from;
 		if (p->alloc[from] <= (min > 1 ? min : 1))
 			continue;
+		looks++;
+		if (!c->uniform && !contest_mixed_reach(c, to, p->reach) && !p->reach[from])
+			continue;
 		p->from = from;
 		p->to = to;
 		p->alloc[from]--;
 		p->alloc[to]++;
-		if (c->uniform || contest_mixed_fits(&p->contest, p->alloc, NULL))
-			return true;
-		p->alloc[from]++;
-		p->alloc[to]--;
+		return true;
 	}
 	return false;
 }
@@ -167,7 +178,7 @@ static void step(struct policy *p, const struct view *v, const int *slot)
 		p->base = now;
 	}
 	p->trying = next_move(p);
-	p->settled = !p->trying;
+	p->settled = !p->trying && p->fails >= p->contest.n * (p->contest.n - 1);
 }
 
 static int hillclimb_decide(struct policy *p, const struct view *v, const int *slot,
@@ -189,7 +200,7 @@ static int hillclimb_decide(struct policy *p, const struct view *v, const int *s
 		c->size[k] = p->domain_of[k];
 	for (int e = 0; e < v->n_events; e++)
 		phase = phase || v->event[e].type == EVENT_PHASE;
-	set = contest_set(c, slot);
+	set = contest_set(c);
 	if (set != p->set)
 		restart(p, v, slot);
 	else if (phase)
@@ -198,9 +209,9 @@ static int hillclimb_decide(struct policy *p, const struct view *v, const int *s
 		step(p, v, slot);
 	p->set = set;
 	/* Envelopes may have changed under the same jobs. */
-	if (!c->uniform && !contest_mixed_fits(c, p->alloc, NULL)) {
+	if (!c->uniform && !contest_mixed_fits(c, p->alloc)) {
 		restart(p, v, slot);
-		contest_mixed_fits(c, p->alloc, NULL);
+		contest_mixed_fits(c, p->alloc);
 	}
 	if (c->uniform)
 		contest_deal_sizes(c, p->alloc, ret);

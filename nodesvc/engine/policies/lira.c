@@ -282,7 +282,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	best = grouping_best(&p->grouping, c, p->value, missbal ? p->second : p->value,
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
 	ret->score = best;
-	set = contest_set(c, slot);
+	set = contest_set(c);
 	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
 	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
 	if (runs && p->fixed && set == p->set)

@@ -161,10 +161,10 @@ static void explain(const struct policy *p, const struct view *v, struct plan *r
 	explain_close(&x);
 }
 
-static void place(struct policy *p, const int *slot, struct plan *ret)
+static void place(struct policy *p, struct plan *ret)
 {
 	struct contest *c = &p->contest;
-	uint64_t set = contest_set(c, slot);
+	uint64_t set = contest_set(c);
 
 	if (set == p->set && contest_incumbent(c, p->domain_of)) {
 		contest_keep(
@@ -188,7 +188,7 @@ static int complex_decide(struct policy *p, const struct view *v, const int *slo
 	fill_complex(p, v, slot);
 	explain(p, v, ret);
 	if (c->n > 0 && !contest_blocks(c, ret))
-		place(p, slot, ret);
+		place(p, ret);
 	clusters_decide(&p->clusters, c, slot, ret);
 	return 0;
 }

@@ -55,7 +55,8 @@ struct policy {
 	struct job_state *state; /* [max_jobs] by slot */
 	int *alloc, *n_min, *spare, *domain_of;
 	double *efficiency, *heat;
-	bool *full; /* [max_jobs] can have no more */
+	bool *full;  /* [max_jobs] can have no more, or would not be faster */
+	bool *reach; /* [max_jobs] whose cores a job could have */
 	double explored_s;
 	uint64_t set;
 };
@@ -70,6 +71,7 @@ static void mapper_free(struct policy *p)
 	free(p->domain_of);
 	free(p->efficiency);
 	free(p->full);
+	free(p->reach);
 	free(p->heat);
 	free(p);
 }
@@ -94,9 +96,10 @@ static int mapper_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	p->domain_of = calloc(n, sizeof(int));
 	p->efficiency = calloc(n, sizeof(double));
 	p->full = calloc(n, sizeof(bool));
+	p->reach = calloc(n, sizeof(bool));
 	p->heat = calloc(n, sizeof(double));
 	if (!rc && (!p->state || !p->alloc || !p->n_min || !p->spare || !p->domain_of ||
-			   !p->efficiency || !p->full || !p->heat))
+			   !p->efficiency || !p->full || !p->reach || !p->heat))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		mapper_free(p);
@@ -198,7 +201,8 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 		if (i < 0)
 			continue;
 		s = &p->state[slot[i]];
-		if (ev->type == EVENT_EXPERIMENT_RESULT && ev->speed > 0) {
+		if (ev->type == EVENT_EXPERIMENT_RESULT && ev->cores > 0 &&
+			speed_is_sane(ev->speed)) {
 			if (ev->cores < s->fair && ev->speed < curve_at(&s->curve, s->fair))
 				s->down_done = true;
 			curve_set(&s->curve, ev->cores, ev->speed);
@@ -320,83 +324,62 @@ static bool gains(const struct policy *p, int k, const struct job_state *s)
 	return curve_at(&s->curve, p->alloc[k] + 1) > curve_at(&s->curve, p->alloc[k]) * (1 + GAIN);
 }
 
-/* Spare cores, and those nobody has, to the most efficient who gains, from the least. */
+/* The most efficient job that can have more and gains; -1 none. */
+static int pick_gainer(const struct policy *p)
+{
+	int to = -1;
+
+	for (int k = 0; k < p->contest.n; k++)
+		if (!p->full[k] && (to < 0 || p->efficiency[k] > p->efficiency[to]))
+			to = k;
+	return to;
+}
+
+/* The least efficient job that can spare a core for @to, of those @reach has (NULL all); -1 none.
+ */
+static int pick_giver(const struct policy *p, int to, const bool *reach)
+{
+	int from = -1;
+
+	for (int k = 0; k < p->contest.n; k++)
+		if (p->alloc[k] > p->n_min[k] && p->efficiency[k] < p->efficiency[to] &&
+			(!reach || reach[k]) &&
+			(from < 0 || p->efficiency[k] < p->efficiency[from]))
+			from = k;
+	return from;
+}
+
+/*
+ * Spare cores, and those nobody has (@unowned), to the most efficient who gains, from the least;
+ * where not every core is everybody's, from the next best with whom it can exchange. Each core
+ * moves once: whoever is served has as much as it can, and gives to nobody who is served later.
+ */
 static void move_spare(struct policy *p, const int *slot, int unowned)
 {
-	const struct contest *c = &p->contest;
-
-	for (;;) {
-		int to = -1, from = -1;
-
-		for (int k = 0; k < c->n; k++)
-			if (isfinite(p->efficiency[k]) && gains(p, k, &p->state[slot[c->job[k]]]) &&
-				(to < 0 || p->efficiency[k] > p->efficiency[to]))
-				to = k;
-		if (to < 0)
-			return;
-		for (int k = 0; k < c->n; k++)
-			if (p->alloc[k] > p->n_min[k] && p->efficiency[k] < p->efficiency[to] &&
-				(from < 0 || p->efficiency[k] < p->efficiency[from]))
-				from = k;
-		if (unowned > 0)
-			unowned--;
-		else if (from >= 0)
-			p->alloc[from]--;
-		else
-			return;
-		p->alloc[to]++;
-	}
-}
-
-/* Could @to have a core more, from nobody or (@from >= 0) from that job? Then it has. */
-static bool shift_mixed(struct policy *p, int from, int to)
-{
-	if (from >= 0)
-		p->alloc[from]--;
-	p->alloc[to]++;
-	if (contest_mixed_fits(&p->contest, p->alloc, NULL))
-		return true;
-	if (from >= 0)
-		p->alloc[from]++;
-	p->alloc[to]--;
-	return false;
-}
-
-/* As move_spare(), where not every core is everybody's: the next best pair that can exchange. */
-static void move_spare_mixed(struct policy *p, const int *slot)
-{
-	const struct contest *c = &p->contest;
-	bool *full = p->full;
+	struct contest *c = &p->contest;
+	int to;
 
 	for (int k = 0; k < c->n; k++)
-		full[k] = false;
-	for (;;) {
-		int to = -1;
-		bool moved;
+		p->full[k] =
+			!isfinite(p->efficiency[k]) || !gains(p, k, &p->state[slot[c->job[k]]]);
+	if (!c->uniform)
+		contest_mixed_fits(c, p->alloc);
+	while ((to = pick_gainer(p)) >= 0) {
+		bool room = c->uniform ? unowned > 0 : contest_mixed_reach(c, to, p->reach);
+		int from = room ? -1 : pick_giver(p, to, c->uniform ? NULL : p->reach);
 
-		for (int k = 0; k < c->n; k++)
-			if (!full[k] && isfinite(p->efficiency[k]) &&
-				gains(p, k, &p->state[slot[c->job[k]]]) &&
-				(to < 0 || p->efficiency[k] > p->efficiency[to]))
-				to = k;
-		if (to < 0)
-			return;
-		moved = shift_mixed(p, -1, to);
-		for (double above = -1; !moved;) {
-			int from = -1;
-
-			for (int k = 0; k < c->n; k++)
-				if (p->alloc[k] > p->n_min[k] &&
-					p->efficiency[k] < p->efficiency[to] &&
-					p->efficiency[k] > above &&
-					(from < 0 || p->efficiency[k] < p->efficiency[from]))
-					from = k;
-			if (from < 0)
-				break;
-			above = p->efficiency[from];
-			moved = shift_mixed(p, from, to);
-		}
-		full[to] = !moved;
+		p->full[to] = !room && from < 0;
+		if (p->full[to])
+			continue;
+		unowned--;
+		if (!c->uniform && room)
+			contest_mixed_grow(c, to);
+		else if (!c->uniform)
+			contest_mixed_exchange(c, from, to);
+		if (from >= 0)
+			p->alloc[from]--;
+		p->alloc[to]++;
+		p->full[to] = !gains(p, to, &p->state[slot[c->job[to]]]);
 	}
 }
 
@@ -471,7 +454,7 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 	}
 	for (int k = 0; k < c->n && !c->uniform; k++)
 		c->size[k] = p->domain_of[k];
-	set = contest_set(c, slot);
+	set = contest_set(c);
 	observe(p, v, slot);
 	set_fair(p, slot, set != p->set);
 	p->set = set;
@@ -483,14 +466,11 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 		unowned += s->fair - p->alloc[k];
 	}
 	explain(p, v, slot, ret);
-	if (c->uniform)
-		move_spare(p, slot, unowned);
-	else
-		move_spare_mixed(p, slot);
+	move_spare(p, slot, unowned);
 	if (c->uniform) {
 		contest_deal_apart(c, p->alloc, heat(p, v), ret);
 	} else {
-		contest_mixed_fits(c, p->alloc, NULL);
+		contest_mixed_fits(c, p->alloc);
 		contest_mixed_give(c, ret);
 	}
 	for (int k = 0; k < c->n; k++) {

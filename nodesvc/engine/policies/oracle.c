@@ -143,10 +143,10 @@ static void try_all(struct policy *p, int k, struct plan *ret)
 	}
 }
 
-static int by_truth(struct policy *p, const int *slot, struct plan *ret)
+static int by_truth(struct policy *p, struct plan *ret)
 {
 	struct contest *c = &p->contest;
-	uint64_t set = contest_set(c, slot);
+	uint64_t set = contest_set(c);
 
 	if (contest_blocks(c, ret))
 		return 0;
@@ -222,10 +222,11 @@ static int oracle_decide(struct policy *p, const struct view *v, const int *slot
 	struct contest *c = &p->contest;
 	int rc = contest_build(c, v, ret, err);
 
+	(void)slot;
 	if (rc || c->n == 0)
 		return rc;
 	if (p->truth)
-		return by_truth(p, slot, ret);
+		return by_truth(p, ret);
 	if (c->shared || !c->uniform) {
 		contest_share(c, p->trial, ret);
 		return 0;

@@ -50,6 +50,7 @@ static void sbmp_free(struct policy *p)
 	free(p->is_green);
 	free(p->taken);
 	free(p->peak);
+	free(p->gain);
 	free(p->most);
 	free(p);
 }
@@ -84,9 +85,10 @@ static int create(
 	p->is_green = calloc(n, sizeof(bool));
 	p->taken = calloc(n, sizeof(bool));
 	p->peak = calloc(n, sizeof(double));
+	p->gain = calloc(n, sizeof(double));
 	p->most = calloc(n, sizeof(int));
 	if (!rc && (!p->state || !p->given || !p->unit_owner || !p->domain_of || !p->is_green ||
-			   !p->taken || !p->peak || !p->most))
+			   !p->taken || !p->peak || !p->gain || !p->most))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc) {
 		sbmp_free(p);
@@ -298,7 +300,8 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 			continue;
 		if (ev->type == EVENT_PHASE && !p->state[slot[i]].fresh)
 			phase_changed(p, &p->state[slot[i]]);
-		else if (ev->type == EVENT_EXPERIMENT_RESULT && ev->speed > 0)
+		else if (ev->type == EVENT_EXPERIMENT_RESULT && ev->cores > 0 &&
+			 speed_is_sane(ev->speed))
 			add_point(&p->state[slot[i]], ev->cores, ev->speed);
 	}
 }
@@ -398,6 +401,19 @@ static void fill_most(struct policy *p)
 	}
 }
 
+/* Minima that fit in cores may not in units. */
+static bool minima_fit(const struct policy *p)
+{
+	int units = 0;
+
+	for (int k = 0; k < p->contest.n; k++) {
+		int min = p->contest.v->job[p->contest.job[k]].min_cores;
+
+		units += min > 1 ? (min + p->units.size - 1) / p->units.size : 1;
+	}
+	return units <= p->units.n;
+}
+
 static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
@@ -413,9 +429,9 @@ static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->given)))
 		return share(p, "more jobs than cores: groups own a domain", ret);
 	units_build(&p->units, c, UNIT_CORE);
-	/* More jobs than dies, or dies of which some jobs may use a part: single cores are dealt.
-	 */
-	if (c->n > p->units.n || !c->uniform)
+	/* More jobs than dies, dies of which some jobs may use a part, or dies that differ: so many
+	 * of them say nothing of speed. Single cores are dealt. */
+	if (c->n > p->units.n || !c->uniform || p->units.uneven || !minima_fit(p))
 		units_split(&p->units, c);
 	fill_most(p);
 	for (int k = 0; k < c->n; k++)

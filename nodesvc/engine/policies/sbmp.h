@@ -59,6 +59,7 @@ struct policy {
 	int *given, *unit_owner, *domain_of;
 	bool *is_green, *taken;
 	double *peak; /* [max_jobs] best speed of the job's table */
+	double *gain; /* [max_jobs] what a further core is worth to the job */
 	int *most;    /* [max_jobs] units a job may have */
 };
 

@@ -85,13 +85,16 @@ double sbmp_allocate(struct policy *p, const int *slot)
 {
 	const struct contest *c = &p->contest;
 	enum combine how = p->cfg.objective == OBJECTIVE_WORST ? COMBINE_MAX : COMBINE_SUM;
-	int *units = c->scratch, n = 0;
+	int *units = c->scratch, n = 0, most = p->units.n + 2;
 	double value;
 
+	/* Everybody has one: nobody more than the rest, and one is looked at beyond that. */
+	for (int k = 0; k < c->n; k++)
+		most -= !p->is_green[k];
 	for (int k = 0; k < c->n; k++) {
 		if (p->is_green[k])
 			continue;
-		for (int u = 1; u <= p->units.n; u++)
+		for (int u = 1; u <= most && u <= p->units.n; u++)
 			*allocate_cost(&p->allocate, n, u) =
 				cost(p, k, &p->state[slot[c->job[k]]], u);
 		n++;
@@ -106,6 +109,15 @@ double sbmp_allocate(struct policy *p, const int *slot)
 	if (p->cfg.objective == OBJECTIVE_ANTT)
 		return value / n;
 	return p->cfg.objective == OBJECTIVE_WORST ? value : -value;
+}
+
+/* What a further core is worth to job @k: the slowest first where the largest counts; whom more
+ * cores would slow down, last. */
+static double mixed_gain(const struct policy *p, int k, const struct job_state *s)
+{
+	double now = cost(p, k, s, p->given[k]), gain = now - cost(p, k, s, p->given[k] + 1);
+
+	return p->cfg.objective == OBJECTIVE_WORST && gain >= 0 ? now : gain;
 }
 
 /*
@@ -126,23 +138,19 @@ int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, str
 			c->v->job[c->job[1]].id);
 	contest_mixed_start(c);
 	for (int k = 0; k < c->n; k++) {
-		contest_mixed_grow(c, k, NULL); /* it can: contest_mixed_sizes() has seen to it */
+		contest_mixed_grow(c, k); /* it can: contest_mixed_sizes() has seen to it */
 		p->given[k] = 1;
-		full[k] = false;
+		full[k] = p->most[k] <= 1;
+		p->gain[k] = mixed_gain(p, k, &p->state[slot[c->job[k]]]);
 	}
 	for (;;) {
 		int best = -1;
 		double best_gain = 0;
 
 		for (int k = 0; k < c->n; k++) {
-			const struct job_state *s = &p->state[slot[c->job[k]]];
-			double now = cost(p, k, s, p->given[k]);
-			double gain = now - cost(p, k, s, p->given[k] + 1);
+			double gain = p->gain[k];
 
-			/* The slowest first; whom more cores would slow down, last. */
-			if (p->cfg.objective == OBJECTIVE_WORST && gain >= 0)
-				gain = now;
-			if (full[k] || p->given[k] >= p->most[k])
+			if (full[k])
 				continue;
 			if (best < 0 || gain > best_gain + 1e-12 ||
 				(gain >= best_gain - 1e-12 && p->given[k] < p->given[best])) {
@@ -152,10 +160,11 @@ int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, str
 		}
 		if (best < 0)
 			break;
-		if (contest_mixed_grow(c, best, NULL))
-			p->given[best]++;
-		else
-			full[best] = true;
+		full[best] = !contest_mixed_grow(c, best);
+		if (full[best])
+			continue;
+		full[best] = ++p->given[best] >= p->most[best];
+		p->gain[best] = mixed_gain(p, best, &p->state[slot[c->job[best]]]);
 	}
 	for (int k = 0; k < c->n; k++) {
 		double slow = cost(p, k, &p->state[slot[c->job[k]]], p->given[k]);
@@ -390,6 +399,9 @@ void sbmp_explain(const struct policy *p, const int *slot, bool allocated, struc
 	}
 	if (allocated)
 		explain_number(&x, "antt", antt);
+	if (allocated && p->allocate.cut)
+		explain_bool(
+			&x, "cut", true); /* beyond the bound on steps: not the best there is */
 	explain_number(&x, "unit", p->units.size);
 	explain_number(&x, "assignments", assignments(p->units.n, c->n));
 	explain_close(&x);

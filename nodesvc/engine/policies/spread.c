@@ -54,9 +54,10 @@ static int spread_decide(struct policy *p, const struct view *v, const int *slot
 	int *count = c->scratch;
 	uint64_t set;
 
+	(void)slot;
 	if (rc || c->n == 0 || contest_blocks(c, ret))
 		return rc;
-	set = contest_set(c, slot);
+	set = contest_set(c);
 	if (set == p->set && contest_incumbent(c, p->domain_of)) {
 		contest_keep(c, p->domain_of, "stays: the jobs are the same", ret);
 		return 0;

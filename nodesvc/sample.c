@@ -74,8 +74,9 @@ static void scale_profile(struct step *s, double live)
 	profile_scale(&s->profile, live, scaled);
 	for (int i = 0; i < SIGNAL_COUNT; i++)
 		if (i != SIGNAL_UTILIZATION && s->signal[i].provenance != PROVENANCE_HW &&
-			scaled[i].provenance != PROVENANCE_NONE)
-			s->signal[i] = scaled[i];
+			(scaled[i].provenance != PROVENANCE_NONE ||
+				!(isnan(scaled[i].value) || scaled[i].value == 0)))
+			s->signal[i] = scaled[i]; /* what cannot be, too: it is unknown now */
 }
 
 void sample_open_step(struct daemon *d, struct step *s)

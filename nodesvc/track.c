@@ -164,7 +164,8 @@ static int take_measurement(const struct measurement *m, void *arg)
 	rank = 1 + (int)m->kind + (m->cores == w->cores ? MEASURED_COUNT : 0);
 	if (m->signal <= SIGNAL_LLC_MISS_RATIO && rank > w->rank[m->signal]) {
 		w->rank[m->signal] = rank;
-		*sig = (struct signal){m->mean, PROVENANCE_PROFILE};
+		if (signal_is_sane(m->signal, m->mean))
+			*sig = (struct signal){m->mean, PROVENANCE_PROFILE};
 	}
 	return 0;
 }
@@ -178,7 +179,8 @@ static void make_curve(struct step *s)
 	for (int cores = 1; cores <= CORESET_MAX && s->n_speed < STEP_SPEEDS_MAX; cores++)
 		for (int i = 0; i < t->n_bases; i++)
 			if (t->base[i].cores == cores &&
-				strcmp(t->base[i].unit, t->base[0].unit) == 0)
+				strcmp(t->base[i].unit, t->base[0].unit) == 0 &&
+				speed_is_sane(t->base[i].speed))
 				s->speed[s->n_speed++] = (struct speed_point){
 					.cores = cores, .speed = t->base[i].speed};
 	/* One point is no shape. */

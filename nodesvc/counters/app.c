@@ -94,8 +94,8 @@ void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struc
 		if (isfinite(s->rate))
 			sum = (isnan(sum) ? 0 : sum) + slot_rate(s, now_ns);
 	}
-	*ret = isfinite(sum) ? (struct signal){sum, PROVENANCE_APP}
-			     : (struct signal){NAN, PROVENANCE_NONE};
+	*ret = signal_is_sane(SIGNAL_PROGRESS, sum) ? (struct signal){sum, PROVENANCE_APP}
+						    : (struct signal){NAN, PROVENANCE_NONE};
 }
 
 void app_pause(struct app *a)

@@ -169,7 +169,8 @@ struct profile {
 	double spread; /* (max-min)/median of the native times; NAN with one run */
 };
 /* Scaled signals of a running step: solo per-thread rate * live / solo utilisation; the miss ratio
- * as it was. @live_utilization NAN: none. Writes the same signals as counters_rates(). */
+ * as it was. @live_utilization NAN: none. Writes the same signals as counters_rates(). Of a signal
+ * that comes out as no machine's (signal_is_sane()) the value is left, with provenance none. */
 void profile_scale(
 	const struct profile *p, double live_utilization, struct signal ret[SIGNAL_COUNT]);
 

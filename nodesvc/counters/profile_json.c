@@ -15,14 +15,13 @@
 static const struct {
 	const char *name;
 	enum signal_id id;
-	double max;
 } signals[] = {
-	{"instructions_per_s", SIGNAL_INSTRUCTIONS, HUGE_VAL},
-	{"loads_per_s", SIGNAL_LOADS, HUGE_VAL},
-	{"llc_refs_per_s", SIGNAL_LLC_REFS, HUGE_VAL},
-	{"llc_misses_per_s", SIGNAL_LLC_MISSES, HUGE_VAL},
-	{"mem_bytes_per_s", SIGNAL_MEM_BYTES, HUGE_VAL},
-	{"llc_miss_ratio", SIGNAL_LLC_MISS_RATIO, 1.0},
+	{"instructions_per_s", SIGNAL_INSTRUCTIONS},
+	{"loads_per_s", SIGNAL_LOADS},
+	{"llc_refs_per_s", SIGNAL_LLC_REFS},
+	{"llc_misses_per_s", SIGNAL_LLC_MISSES},
+	{"mem_bytes_per_s", SIGNAL_MEM_BYTES},
+	{"llc_miss_ratio", SIGNAL_LLC_MISS_RATIO},
 };
 #define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
@@ -148,7 +147,9 @@ static int get_signals(struct profile *p, struct json_object *o, struct errbuf *
 			;
 		if (i == N_SIGNALS)
 			return err_set(err, -EINVAL, "profile: signals: '%.60s' is no signal", key);
-		rc = get_double(&p->rate[signals[i].id], key, v, 0.0, signals[i].max, true, err);
+		rc = get_double(&p->rate[signals[i].id], key, v, 0.0,
+			signals[i].id == SIGNAL_LLC_MISS_RATIO ? 1.0 : signal_max(signals[i].id),
+			true, err);
 		if (rc)
 			return err_wrap(err, rc, "signals");
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rates.c - cumulative counts to rates per thread, and a stored solo profile to what a running
- * step is likely to do now. What is not known is NAN with provenance none, never 0.
+ * step is likely to do now. What is not known is NAN with provenance none, never 0; what cannot be
+ * (view.h) is unknown, too.
  */
 #include <math.h>
 
@@ -26,6 +27,12 @@ static void clear(struct signal ret[SIGNAL_COUNT])
 	ret[SIGNAL_LLC_MISS_RATIO] = (struct signal){NAN, PROVENANCE_NONE};
 }
 
+/* A value that cannot be stays, for whoever says why the signal is unknown. */
+static void set(struct signal ret[SIGNAL_COUNT], enum signal_id id, double value, enum provenance p)
+{
+	ret[id] = (struct signal){value, signal_is_sane(id, value) ? p : PROVENANCE_NONE};
+}
+
 void counters_rates(const struct sample *before, const struct sample *after, int n_threads,
 	struct signal ret[SIGNAL_COUNT])
 {
@@ -41,10 +48,9 @@ void counters_rates(const struct sample *before, const struct sample *after, int
 
 		if (!(valid & COUNTER_BIT(c)) || after->count[c] < before->count[c])
 			continue;
-		ret[rate_of[i].signal] = (struct signal){
+		set(ret, rate_of[i].signal,
 			(double)(after->count[c] - before->count[c]) / elapsed_s / n_threads,
-			PROVENANCE_HW,
-		};
+			PROVENANCE_HW);
 	}
 	if (ret[SIGNAL_LLC_REFS].provenance == PROVENANCE_NONE ||
 		ret[SIGNAL_LLC_MISSES].provenance == PROVENANCE_NONE)
@@ -69,9 +75,8 @@ void profile_scale(
 		enum signal_id s = rate_of[i].signal;
 
 		if (isfinite(p->rate[s]))
-			ret[s] = (struct signal){p->rate[s] * factor, PROVENANCE_PROFILE};
+			set(ret, s, p->rate[s] * factor, PROVENANCE_PROFILE);
 	}
 	if (isfinite(p->rate[SIGNAL_LLC_MISS_RATIO]))
-		ret[SIGNAL_LLC_MISS_RATIO] =
-			(struct signal){p->rate[SIGNAL_LLC_MISS_RATIO], PROVENANCE_PROFILE};
+		set(ret, SIGNAL_LLC_MISS_RATIO, p->rate[SIGNAL_LLC_MISS_RATIO], PROVENANCE_PROFILE);
 }

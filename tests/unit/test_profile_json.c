@@ -103,6 +103,8 @@ static const struct {
 	{"{" REQUIRED "\"signals\":{\"loads_per_s\":\"3\"}}", "loads_per_s", "\"3\""},
 	{"{" REQUIRED "\"signals\":{\"llc_miss_ratio\":1.5}}", "llc_miss_ratio", "1.5"},
 	{"{" REQUIRED "\"signals\":{\"loads_per_s\":1e999}}", "loads_per_s", ""},
+	{"{" REQUIRED "\"signals\":{\"instructions_per_s\":1e308}}", "instructions_per_s",
+		"a number from 0 to 1e+15"},
 	{"{" REQUIRED "\"signals\":{},\"colour\":1}", "'colour'", ""},
 	{"{" REQUIRED "\"signals\":{},\"user\":7}", "user", "7"},
 	{"{" REQUIRED "\"signals\":{},\"user\":\"a\\u0000b\"}", "user", ""},

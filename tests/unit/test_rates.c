@@ -128,6 +128,23 @@ START_TEST(profile_without_utilization_is_none)
 }
 END_TEST
 
+/* 1e308 a second, at more than its own utilisation; the old figure is not left in its place. */
+START_TEST(profile_of_no_machine_is_none_and_its_figure_is_kept_to_be_told)
+{
+	struct profile p = a_profile();
+
+	p.utilization = 1e-6;
+	p.rate[SIGNAL_LOADS] = 1e308;
+	p.rate[SIGNAL_LLC_REFS] = 1e12;
+	p.rate[SIGNAL_LLC_MISSES] = 1;
+	profile_scale(&p, 0.9, ret);
+	ck_assert_int_eq(ret[SIGNAL_LOADS].provenance, PROVENANCE_NONE);
+	ck_assert(isinf(ret[SIGNAL_LOADS].value));
+	ck_assert_int_eq(ret[SIGNAL_LLC_REFS].provenance, PROVENANCE_NONE);
+	ck_assert_int_eq(ret[SIGNAL_LLC_MISSES].provenance, PROVENANCE_PROFILE);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rates");
@@ -150,6 +167,7 @@ int main(void)
 	suite_add_tcase(s, none);
 	tcase_add_test(scale, profile_scales_with_utilization);
 	tcase_add_test(scale, profile_without_utilization_is_none);
+	tcase_add_test(scale, profile_of_no_machine_is_none_and_its_figure_is_kept_to_be_told);
 	suite_add_tcase(s, scale);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -73,6 +73,12 @@ engine_tests = \
 # End of engine_tests
 check_PROGRAMS += $(engine_tests)
 TESTS += $(engine_tests)
+# The fuzzer of the engine as a program of its own: 2 s here, hours by hand.
+check_PROGRAMS += tests/fuzz/engine_views
+TESTS += tests/fuzz/engine_views
+tests_fuzz_engine_views_SOURCES = tests/fuzz/fuzz_engine.c
+tests_fuzz_engine_views_CFLAGS = $(AM_CFLAGS) -DFUZZ_MAIN
+tests_fuzz_engine_views_LDADD = libengine.la libtopo.la libcommon.la -lm
 # Allocations are counted by --wrap: the engine's objects are linked in statically.
 COUNT_ALLOC_WRAP = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc \
 	-Wl,--wrap=strdup -Wl,--wrap=qsort

@@ -8,6 +8,7 @@ fuzz_harnesses = \
 	tests/fuzz/fuzz_conf \
 	tests/fuzz/fuzz_coreset \
 	tests/fuzz/fuzz_ctl \
+	tests/fuzz/fuzz_engine \
 	tests/fuzz/fuzz_linkage \
 	tests/fuzz/fuzz_model \
 	tests/fuzz/fuzz_msg \
@@ -61,6 +62,10 @@ tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c
 tests_fuzz_fuzz_ctl_CFLAGS = $(FUZZ_CFLAGS)
 tests_fuzz_fuzz_ctl_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_ctl_LDADD = $(NODESVC_LIBS)
+tests_fuzz_fuzz_engine_SOURCES = tests/fuzz/fuzz_engine.c
+tests_fuzz_fuzz_engine_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_engine_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_engine_LDADD = libengine.la libtopo.la libcommon.la -lm
 tests_fuzz_fuzz_linkage_SOURCES = tests/fuzz/fuzz_linkage.c
 tests_fuzz_fuzz_linkage_CFLAGS = $(FUZZ_CFLAGS)
 tests_fuzz_fuzz_linkage_LDFLAGS = $(FUZZ_LINK)

@@ -26,6 +26,8 @@
  * one sample to the next of a loop that naps 4 ms). */
 #define BUSY_FLOOR        0.25
 #define INSTRUCTIONS_UNIT "instr"
+/* Cores run on, below which the cpu time of a little work says nothing of it. */
+#define RUNS_MIN 0.05
 
 static int64_t unix_s(void)
 {
@@ -403,8 +405,13 @@ static bool sample_phase(struct daemon *d, struct step *s, int64_t now_ns, doubl
 		busy_high = fmax(busy, utilization_at_most(s->util));
 	by_busy = phase_sample_range(
 		&t->busy, &cfg, now_s, fmax(busy, BUSY_FLOOR), fmax(busy_high, BUSY_FLOOR));
+	/* Who hardly ran has no figure: two that deviate with such a sample between them are not in
+	 * a row, nor is the first looked at again and again. (Who reports seldom has one at every
+	 * other sample: those are.) */
 	if (isfinite(intensity))
 		by_intensity = phase_sample(&t->intensity, &cfg, now_s, intensity);
+	else if (!(utilization_running(s->util) > RUNS_MIN))
+		phase_no_sample(&t->intensity);
 	if (by_busy || by_intensity) {
 		/* One change, not one of each: the other starts anew. With width both do: the
 		 * sample that told may be of half an interval, in which on a crowded node a
@@ -473,7 +480,7 @@ static double per_cpu_second(const struct step *s, double units, double speed, u
 {
 	double running = utilization_running(s->util), ran_s = utilization_ran_s(s->util);
 
-	if (!(running > 0.05) || reports < 2)
+	if (!(running > RUNS_MIN) || reports < 2)
 		return NAN;
 	return reports < MANY_REPORTS ? speed / running : units / ran_s;
 }

@@ -55,7 +55,7 @@ static bool sample_paper(struct phase *p, const struct phase_cfg *cfg, double no
 
 static bool sample_width(struct phase *p, const struct phase_cfg *cfg, double low, double high)
 {
-	bool deviating;
+	bool deviating, up;
 
 	if (!p->has_reference) {
 		p->sum += low;
@@ -79,6 +79,12 @@ static bool sample_width(struct phase *p, const struct phase_cfg *cfg, double lo
 		return false;
 	}
 	p->level = low;
+	/* Off to the other side than the one before: what one sample had too much of, the next had
+	 * too little of. */
+	up = low > p->reference_high;
+	if (p->deviating && up != p->up)
+		p->deviating = 0;
+	p->up = up;
 	if (++p->deviating < CONFIRMATIONS)
 		return false;
 	p->deviating = 0;
@@ -86,6 +92,13 @@ static bool sample_width(struct phase *p, const struct phase_cfg *cfg, double lo
 	p->reference = low;
 	p->reference_high = high;
 	return true;
+}
+
+void phase_no_sample(struct phase *p)
+{
+	p->deviating = 0;
+	p->suspect = false;
+	p->last = 0;
 }
 
 bool phase_asks_high(const struct phase *p, const struct phase_cfg *cfg, double low)

@@ -6,12 +6,12 @@
  * a change (SBMP, PACT 2012, section 3.3 and Table 3). A change inside the long first epoch is
  * averaged into the reference and missed.
  * width: against the mean of the first two samples at the present number of cores (utilisation
- * depends on it: SBMP Table 1); 1.6 times, twice running. Ours. A sample that deviates, or
- * is as far from the one before as if half of it were of another phase, is suspect: whoever samples
- * takes the next one after half an interval, and has the second of the two within two intervals of
- * any change, wherever it fell. On a crowded node a sample says less: others that held its threads
- * up may be all that kept it from running. Then it is a range, and a change is what no value of
- * the range explains.
+ * depends on it: SBMP Table 1); 1.6 times, twice running, to the same side. Ours. A sample that
+ * deviates, or is as far from the one before as if half of it were of another phase, is suspect:
+ * whoever samples takes the next one after half an interval, and has the second of the two within
+ * two intervals of any change, wherever it fell. On a crowded node a sample says less: others that
+ * held its threads up may be all that kept it from running. Then it is a range, and a change is
+ * what no value of the range explains.
  *
  * One struct per job; time is the view's.
  */
@@ -41,7 +41,8 @@ struct phase {
 	double reference;
 	double reference_high; /* >= reference: it may have been as high as this */
 	double sum_high;       /* of the reference being made */
-	int deviating;         /* samples in a row */
+	int deviating;         /* samples in a row, all to the same side */
+	bool up;               /* to which */
 	double level;          /* utilisation of the deviating samples, last one */
 	double last;           /* of the sample before; 0 none */
 	bool suspect; /* the last sample may have had a change in it, or be the first after one */
@@ -59,6 +60,8 @@ bool phase_sample(struct phase *p, const struct phase_cfg *cfg, double now_s, do
  */
 bool phase_sample_range(
 	struct phase *p, const struct phase_cfg *cfg, double now_s, double low, double high);
+/* No sample could be taken: what deviated before it has nothing that confirms it. */
+void phase_no_sample(struct phase *p);
 bool phase_asks_high(const struct phase *p, const struct phase_cfg *cfg, double low);
 
 #endif

@@ -73,6 +73,21 @@ START_TEST(width_forgives_one_odd_sample)
 }
 END_TEST
 
+/* A daemon that is held up between its readings of a program's cpu time and of its work has too
+ * much of the work in one sample, and too little in the next. */
+START_TEST(width_wants_both_on_one_side)
+{
+	struct phase p;
+	bool seen = false;
+	static const double rate[8] = {500, 510, 900, 250, 900, 250, 495, 500};
+
+	phase_restart(&p, &phase_width, 0, 2);
+	for (int i = 0; i < 8; i++)
+		seen |= phase_sample(&p, &phase_width, 0.5 * (i + 1), rate[i]);
+	ck_assert(!seen);
+}
+END_TEST
+
 /*
  * A change at @at intervals after a sample, from 1 to @level: how many intervals pass until it is
  * seen by a sampler that halves the interval after a suspect sample.
@@ -196,6 +211,7 @@ int main(void)
 	tc = tcase_create("the corrected one compares at equal width, twice");
 	tcase_add_test(tc, width_sees_it_after_two_samples);
 	tcase_add_test(tc, width_forgives_one_odd_sample);
+	tcase_add_test(tc, width_wants_both_on_one_side);
 	tcase_add_test(tc, width_sees_any_change_within_two_intervals);
 	tcase_add_test(tc, what_stays_off_is_not_suspect_for_ever);
 	tcase_add_test(tc, a_new_width_starts_a_new_reference);

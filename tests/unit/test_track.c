@@ -117,6 +117,69 @@ START_TEST(two_samples_in_another_phase_are_a_change)
 }
 END_TEST
 
+/* Its one thread has run so long in the interval that ends now. */
+static void ran(struct step *s, double share)
+{
+	static const pid_t tid = 100;
+	static uint64_t run_ns = 1, slices;
+	struct signal wanted;
+	char path[96];
+	FILE *f;
+
+	run_ns += (uint64_t)(share * STEP_NS);
+	snprintf(path, sizeof(path), "%s/proc/%d/schedstat", dir, (int)tid);
+	f = fopen(path, "we");
+	ck_assert_ptr_nonnull(f);
+	fprintf(f, "%llu 0 %llu\n", (unsigned long long)run_ns, (unsigned long long)++slices);
+	fclose(f);
+	ck_assert_int_eq(
+		utilization_read(s->util, &tid, 1, now_ns, 2, NULL, &wanted, NULL, &err), 0);
+}
+
+/*
+ * A loop that computes for 0.2 ms and sleeps for 4 runs for about a twentieth of the time: beside a
+ * load now a little more, which gives a figure, now a little less, which gives none.
+ */
+START_TEST(deviations_with_no_figure_between_are_not_in_a_row)
+{
+	static const struct {
+		double share, per_cpu_s;
+	} sample[] = {
+		{.060, 5000},
+		{.060, 5000},
+		{.060, 5000},
+		{.060, 5000},
+		{.060, 5000},
+		{.060, 2900},
+		{.046, 0},
+		{.047, 0},
+		{.049, 0},
+		{.060, 2900},
+		{.046, 0},
+		{.060, 5000},
+		{.045, 0},
+		{.060, 2900},
+	};
+	struct step *s = add(1, "app", "0-1");
+	char path[96];
+
+	snprintf(path, sizeof(path), "mkdir -p %s/proc/100", dir);
+	ck_assert_int_eq(system(path), 0);
+	ran(s, 0);
+	for (size_t i = 0; i < sizeof(sample) / sizeof(sample[0]); i++) {
+		double share = sample[i].share,
+		       rate = sample[i].per_cpu_s > 0 ? sample[i].per_cpu_s : 5000;
+
+		pass();
+		ran(s, share);
+		s->pages->report->slot[0].updates += 40;
+		ck_assert(!interval(s, rate * share * STEP_NS / 1e9, share));
+		ck_assert(sample[i].per_cpu_s > 0 || !track_is_suspect(s));
+	}
+	ck_assert_int_eq(s->track.changes, 0);
+}
+END_TEST
+
 START_TEST(noise_and_little_waiting_change_no_phase)
 {
 	struct step *s = add(1, "app", "0-1");
@@ -654,6 +717,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, two_samples_in_another_phase_are_a_change);
+	tcase_add_test(t, deviations_with_no_figure_between_are_not_in_a_row);
 	tcase_add_test(t, noise_and_little_waiting_change_no_phase);
 	tcase_add_test(t, a_move_starts_the_reference_anew);
 	tcase_add_test(t, epochs_of_the_paper_see_a_change_after_an_epoch);

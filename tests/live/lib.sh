@@ -174,6 +174,31 @@ now_ms() {
   echo $((${t%[.,]*} * 1000 + 10#${t#*[.,]} / 1000))
 }
 
+# Whether the machine was the test's own, for checks of speed: watch_machine, the work, was_disturbed
+# MS, with the cpu time of the test's job steps. True, and sets disturbance, where others (processes,
+# or the hypervisor) had more than a twentieth of the processors' time. Such a check that fails is
+# tried again, and in the end skipped: it says nothing.
+machine_ms() {
+  awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%d\n", ($2 + $3 + $4 + $7 + $8 + $9) * 1000 / hz }' /proc/stat
+}
+# Of this shell's children that have ended.
+children_ms() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%d\n", ($14 + $15) * 1000 / hz }' /proc/$$/stat; }
+watch_machine() { watched=$(machine_ms) watched_own=$(children_ms) watched_at=$(now_ms); }
+was_disturbed() {
+  local own others all
+  own=$(($(children_ms) - watched_own + $1))
+  others=$(($(machine_ms) - watched - own))
+  all=$((($(now_ms) - watched_at) * $(getconf _NPROCESSORS_ONLN)))
+  [ $((others * 20)) -gt $all ] || return 1
+  # shellcheck disable=SC2034 # the test's
+  disturbance="others had $((others * 100 / all)) % of the processors"
+}
+# skipped NAME REASON: one check.
+skipped() {
+  tests_run=$((tests_run + 1))
+  echo "ok $tests_run - $1 # SKIP $2"
+}
+
 # run COMMAND...: sets rc, out, err and ms.
 # shellcheck disable=SC2034
 run() {

@@ -61,11 +61,13 @@ stop_steps
 # interval_ms after the program began the phase, wherever in an interval that was. By how much the
 # machine let a sample come late is in colocd's log; that, and nothing else, is not counted.
 interval_ms=$(ctl status --json | sed -n 's/.*"interval_ms": *\([0-9]*\).*/\1/p')
-srun -J phases --coloc=on "$programs/phases" --work=13 --ms=2100 >"$tmp/phases.out" 2>&1
-was_watched() { [ "$(acct -n -P -j 4.0 -o State)" = COMPLETED ]; }
-ok "their step was watched" wait_for 10 was_watched
-ok "all thirteen phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 13
-out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
+go_through_phases() {
+  watch_machine
+  srun -J phases --coloc=on "$programs/phases" --work=13 --ms=2100 >"$tmp/phases.out" 2>&1
+  was_watched() { [ "$(acct -n -P -j "$1" -o State)" = COMPLETED ]; }
+  ok "their step was watched" wait_for 10 was_watched "$1"
+  ok "all thirteen phases were gone through" test "$(grep -c ^phase= "$tmp/phases.out")" = 13
+  out=$(python3 - "$tmp/phases.out" "$tmp/colocd.out" "$interval_ms" <<'PY'
 import re, sys
 log = open(sys.argv[2]).read()
 begun = [float(l.split("unix=")[1]) for l in open(sys.argv[1]) if l.startswith("phase=")]
@@ -94,6 +96,19 @@ for s in left:
 print("missed %d slow %d false %d" % (missed, slow, len(left)))
 PY
 )
-diag "$out"
-like "$out" '^missed 0 slow 0 false 0$' "each change is seen within two intervals, and no other"
+  diag "$out"
+}
+cpu_of_phases() { sed -n 's/^cpu_ms=//p' "$tmp/phases.out"; }
+for try in 1 2 3; do
+  go_through_phases $((3 + try)).0
+  disturbance=''
+  if grep -q '^missed 0 slow 0 false 0$' <<<"$out" || ! was_disturbed "$(cpu_of_phases)"; then break; fi
+  diag "$disturbance: once more"
+done
+seen="each change is seen within two intervals, and no other"
+if [ -n "$disturbance" ]; then
+  skipped "$seen" "$disturbance, three times"
+else
+  like "$out" '^missed 0 slow 0 false 0$' "$seen"
+fi
 done_testing

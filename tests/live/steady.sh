@@ -15,15 +15,24 @@ noise() {
     sleep 0.33
   done
 }
-noise &
-noise_pid=$!
-started_pids+=("$noise_pid")
-
-srun -J steady --coloc=on "$programs/phases" --work=1 --phases=1 --ms=$((seconds * 1000)) \
-  >"$tmp/steady.out" 2>&1
-is "$?" 0 "the program ran for $seconds s"
-stop "$noise_pid"
-changes=$(grep 'step 1.0: phase change' "$tmp/colocd.out")
-is "$changes" "" "and no change of phase was seen"
-is "$(acct -n -P -j 1.0 -o State)" COMPLETED "its row is there"
+for try in 1 2 3; do
+  watch_machine
+  noise &
+  noise_pid=$!
+  started_pids+=("$noise_pid")
+  srun -J steady --coloc=on "$programs/phases" --work=1 --phases=1 --ms=$((seconds * 1000)) \
+    >"$tmp/steady.out" 2>&1
+  is "$?" 0 "the program ran for $seconds s"
+  stop "$noise_pid"
+  is "$(acct -n -P -j $try.0 -o State)" COMPLETED "its row is there"
+  changes=$(grep "step $try.0: phase change" "$tmp/colocd.out")
+  disturbance=''
+  if [ -z "$changes" ] || ! was_disturbed "$(sed -n 's/^cpu_ms=//p' "$tmp/steady.out")"; then break; fi
+  diag "$disturbance: once more" "$changes"
+done
+if [ -n "$disturbance" ]; then
+  skipped "no change of phase was seen" "$disturbance, three times"
+else
+  is "$changes" "" "no change of phase was seen"
+fi
 done_testing

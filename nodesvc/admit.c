@@ -12,6 +12,7 @@
 #include "common/msg.h"
 #include "common/text.h"
 #include "nodesvc/daemon.h"
+#include "nodesvc/launch_family.h"
 
 /* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
@@ -175,9 +176,19 @@ static void put_batch_aside(struct daemon *d, const struct step *s)
 	decide_restore(d, batch, STATUS_ASIDE, "its job runs steps of its own");
 }
 
+/* What of the user's environment binds threads to the CPUs that a program sees at its start; NULL
+ * nothing. A cpuset that becomes narrower would make that fail. */
+static const char *binds_itself(const struct msg *m)
+{
+	for (const char *name = msg_get(m, "set"); name; name = msg_get_next(m, "set", name))
+		if (launch_family(name) == LAUNCH_openmp_bind)
+			return name;
+	return NULL;
+}
+
 int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err)
 {
-	const char *job_cores = msg_get(m, "job_cores");
+	const char *job_cores = msg_get(m, "job_cores"), *own;
 	int rc = check_allowed(&d->conf, s, err);
 
 	if (rc < 0)
@@ -198,6 +209,14 @@ int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struc
 		snprintf(s->reason, sizeof(s->reason), "%s",
 			s->exclude ? "--coloc-exclude"
 				   : "its user bound it (--cpu-bind or SLURM_CPU_BIND)");
+		return 0;
+	}
+	own = d->conf.rebind == REBIND_CPUSET ? binds_itself(m) : NULL;
+	if (own) {
+		s->status = STATUS_EXCLUDED;
+		snprintf(s->policy, sizeof(s->policy), "none");
+		snprintf(s->reason, sizeof(s->reason),
+			"its user set %.40s: under rebind: cpuset it stays on Slurm's cores", own);
 		return 0;
 	}
 	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)

@@ -52,6 +52,13 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 		lend_end(d, s);
 		return rc;
 	}
+	/* A narrower cpuset would make its next call fail. */
+	if (d->conf.rebind == REBIND_CPUSET && result.pinned) {
+		decide_restore(d, s, STATUS_EXCLUDED,
+			"its program binds its threads: under rebind: cpuset it stays on Slurm's "
+			"cores");
+		return 0;
+	}
 	/* What was lent was lent beside the old cores: it is off them now. */
 	lend_end(d, s);
 	s->coreset = result.coreset;

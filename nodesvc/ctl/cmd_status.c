@@ -48,8 +48,9 @@ static void show(struct json_object *o)
 		show_text(o, "domain"), show_text(o, "envelope"));
 	show_line(stdout, "CPUs", "%s%s%s", show_text(o, "pus"),
 		*show_text(o, "reserved") ? ", reserved " : "", show_text(o, "reserved"));
-	show_line(stdout, "Rebinding", "%s, samples every %s ms, decides every %s ms",
-		show_text(o, "actuator"), show_text(o, "interval_ms"), show_text(o, "tick_ms"));
+	show_line(stdout, "Rebinding", "%s, by %s, samples every %s ms, decides every %s ms",
+		show_text(o, "actuator"), show_text(o, "rebind"), show_text(o, "interval_ms"),
+		show_text(o, "tick_ms"));
 	show_signals(o);
 	if (*show_text(o, "memory"))
 		show_line(stdout, "Memory", "%s", show_text(o, "memory"));

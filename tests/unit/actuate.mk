@@ -1,8 +1,8 @@
 # Unit tests of nodesvc/actuate; the ledger is its double in memory.
 check_PROGRAMS += tests/unit/test_locate tests/unit/test_proc tests/unit/test_actuate \
-	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_inject tests/unit/test_mems tests/unit/test_resctrl tests/unit/test_v2
+	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_inject tests/unit/test_mems tests/unit/test_resctrl tests/unit/test_steer_rules tests/unit/test_v2
 TESTS += tests/unit/test_locate tests/unit/test_proc tests/unit/test_actuate \
-	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_inject tests/unit/test_mems tests/unit/test_resctrl tests/unit/test_v2
+	tests/unit/test_freeze tests/unit/test_idle tests/unit/test_inject tests/unit/test_mems tests/unit/test_resctrl tests/unit/test_steer_rules tests/unit/test_v2
 actuate_doubles = \
 	tests/unit/fstree.c tests/unit/fstree.h \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
@@ -19,6 +19,9 @@ tests_unit_test_actuate_LDADD = $(actuate_test_libs)
 tests_unit_test_v2_SOURCES = tests/unit/test_v2.c $(actuate_doubles)
 tests_unit_test_v2_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_v2_LDADD = $(actuate_test_libs)
+tests_unit_test_steer_rules_SOURCES = tests/unit/test_steer_rules.c $(actuate_doubles)
+tests_unit_test_steer_rules_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_steer_rules_LDADD = $(actuate_test_libs)
 tests_unit_test_freeze_SOURCES = tests/unit/test_freeze.c $(actuate_doubles)
 tests_unit_test_freeze_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_freeze_LDADD = $(actuate_test_libs)

@@ -247,6 +247,28 @@ START_TEST(lists_keep_others_out)
 }
 END_TEST
 
+/* Where a narrower cpuset would make it fail. */
+START_TEST(what_binds_itself_is_left_alone_under_cpusets)
+{
+	start(1, 0);
+	msg_put(&in, "set", "OMP_PLACES");
+	go();
+	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_PENDING);
+	d.conf.rebind = REBIND_CPUSET;
+	start(2, 0);
+	msg_put(&in, "set", "OMP_NUM_THREADS");
+	go();
+	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->status, STATUS_PENDING);
+	start(3, 0);
+	msg_put(&in, "set", "OMP_NUM_THREADS");
+	msg_put(&in, "set", "OMP_PLACES");
+	go();
+	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->reason,
+		"its user set OMP_PLACES: under rebind: cpuset it stays on Slurm's cores");
+}
+END_TEST
+
 START_TEST(users_own_binding_stands)
 {
 	start(1, 0);
@@ -571,6 +593,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, lists_keep_others_out);
 	tcase_add_test(tc, users_own_binding_stands);
+	tcase_add_test(tc, what_binds_itself_is_left_alone_under_cpusets);
 	tcase_add_test(tc, dry_run_decides_and_sets_nothing);
 	tcase_add_test(tc, reserved_allocation_is_left_alone);
 	tcase_add_test(tc, node_envelope_is_what_the_steps_have_together);

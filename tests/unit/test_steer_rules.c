@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What mask a thread is to have where its step is placed (actuate/steer_rules.c). */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodesvc/actuate/steer.h"
+
+#define MEMBERS 8
+
+struct rule {
+	const char *name;
+	const char *slurm, *set;
+	const char *own[MEMBERS]; /* "p:" before what the program chose */
+	const char *want[MEMBERS];
+};
+
+static const struct rule rules[] = {
+	{"nobody is bound: the whole set", "0-3", "2-3", {"0-3", "0-3"}, {"2-3", "2-3"}},
+	{"a task that Slurm bound alone: the whole set", "0-3", "1-2", {"0"}, {"1-2"}},
+	{"Slurm's ranks: the same parts", "0-3", "2-3", {"0-1", "2-3"}, {"2", "3"}},
+	{"... of a larger set", "0-3", "0-7", {"0-1", "2-3"}, {"0-3", "4-7"}},
+	{"... which is theirs where the set is Slurm's", "0-3", "0-3", {"0-1", "2-3"},
+		{"0-1", "2-3"}},
+	{"four pins on two CPUs: two and two", "0-3", "2-3", {"p:0", "p:1", "p:2", "p:3"},
+		{"2", "2", "3", "3"}},
+	{"two pins on two others: one each", "0-3", "2-3", {"p:0", "p:1"}, {"2", "3"}},
+	{"two pins on four others: two each", "0-7", "4-7", {"p:0", "p:1"}, {"4-5", "6-7"}},
+	{"pins inside stay", "0-7", "0-3", {"p:1", "p:2", "0-7"}, {"1", "2", "0-3"}},
+	{"one outside, all are translated", "0-3", "0-1", {"p:1", "p:2"}, {"0", "1"}},
+	{"pins are the program's where the set is Slurm's", "0-3", "0-3", {"p:3", "p:0"},
+		{"3", "0"}},
+	{"a pin of all there is is none", "0-3", "1-2", {"p:0-3"}, {"1-2"}},
+	{"a pin of more than there is is none", "0-3", "1-2", {"p:0-63"}, {"1-2"}},
+	{"sockets as places", "0-3", "0-1", {"p:0-1", "p:2-3"}, {"0", "1"}},
+};
+#define RULES ((int)(sizeof(rules) / sizeof(rules[0])))
+
+START_TEST(thread_has_what_the_rules_say)
+{
+	const struct rule *r = &rules[_i];
+	struct steered row[MEMBERS];
+	struct member member[MEMBERS];
+	struct steer st = {.member = member};
+	char text[CORESET_STR_MAX];
+	struct coreset want;
+
+	memset(row, 0, sizeof(row));
+	memset(member, 0, sizeof(member));
+	ck_assert_int_eq(coreset_parse(&st.slurm, r->slurm, NULL), 0);
+	ck_assert_int_eq(coreset_parse(&st.set, r->set, NULL), 0);
+	coreset_or(&st.wall, &st.slurm, &st.set);
+	st.part = calloc(1, sizeof(*st.part));
+	st.part[st.n_parts++].cpus = st.slurm;
+	for (; st.n < MEMBERS && r->own[st.n]; st.n++) {
+		struct own *own = &row[st.n].own;
+		bool program = strncmp(r->own[st.n], "p:", 2) == 0;
+
+		ck_assert_int_eq(
+			coreset_parse(&own->mask, r->own[st.n] + (program ? 2 : 0), NULL), 0);
+		own->program = program;
+		own->part = program ? 0 : steer_part(&st, &own->mask);
+		member[st.n].row = &row[st.n];
+	}
+	steer_sum_pins(&st);
+	for (int i = 0; i < st.n; i++) {
+		steer_want(&st, &row[i].own, &want);
+		ck_assert_msg(strcmp(coreset_format(&want, text, sizeof(text)), r->want[i]) == 0,
+			"%s: thread %d has '%s', not '%s'", r->name, i, text, r->want[i]);
+	}
+	free(st.part);
+}
+END_TEST
+
+/* A rank that binds its threads does so within its part. */
+START_TEST(pins_stay_in_their_ranks_part)
+{
+	struct steered row[4];
+	struct member member[4];
+	struct steer st = {.slurm = {{0xff}}, .wall = {{0xff}}, .set = {{0xf}}, .n = 4};
+	static const uint64_t own[4] = {0xf, 0xf0, 0x10, 0x20}, wanted[4] = {0x3, 0xc, 0x4, 0x8};
+	struct coreset want;
+
+	memset(row, 0, sizeof(row));
+	memset(member, 0, sizeof(member));
+	st.member = member;
+	st.part = calloc(1, sizeof(*st.part));
+	st.part[st.n_parts++].cpus = st.slurm;
+	for (int i = 0; i < 4; i++) {
+		row[i].own.mask.w[0] = own[i];
+		row[i].own.program = i > 1;
+		row[i].own.part = i > 1 ? row[1].own.part : steer_part(&st, &row[i].own.mask);
+		member[i].row = &row[i];
+	}
+	steer_sum_pins(&st);
+	for (int i = 0; i < 4; i++) {
+		steer_want(&st, &row[i].own, &want);
+		ck_assert_uint_eq(want.w[0], wanted[i]);
+	}
+	free(st.part);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("steer_rules");
+	TCase *t = tcase_create("each has its part of where the step is");
+	SRunner *r;
+	int failed;
+
+	tcase_add_loop_test(t, thread_has_what_the_rules_say, 0, RULES);
+	tcase_add_test(t, pins_stay_in_their_ranks_part);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

@@ -20,3 +20,10 @@ tests_live_live_out_SOURCES = \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
 tests_live_live_out_CFLAGS = $(UNIT_CFLAGS)
 tests_live_live_out_LDADD = libactuate.la libcommon.la $(CHECK_LIBS) -lpthread
+# What a move costs its mover; contrib/bench/movecost.c says more.
+check_PROGRAMS += contrib/bench/bin/movecost
+contrib_bench_bin_movecost_SOURCES = contrib/bench/movecost.c \
+	tests/live/step_fixture.c tests/live/step_fixture.h
+contrib_bench_bin_movecost_CFLAGS = $(UNIT_CFLAGS)
+contrib_bench_bin_movecost_LDADD = libactuate.la librecord.la libcommon.la \
+	$(SQLITE_LIBS) $(JSON_LIBS) $(CHECK_LIBS) -lpthread

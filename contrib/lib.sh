@@ -55,7 +55,11 @@ build() {
     src=$dir/source
     rm -rf "$src"
     mkdir "$src"
-    tar -C "$top" --exclude=./.git --exclude='./build*' --exclude=./shared -cf - . | tar -C "$src" -xf -
+    local others=(.git shared "${dir#"$top"/}") d
+    for d in "$top"/*/; do
+      [ ! -e "$d/config.status" ] || others+=("$(basename "$d")")
+    done
+    tar -C "$top" "${others[@]/#/--exclude=./}" -cf - . | tar -C "$src" -xf -
     run_quiet "$dir/distclean.out" make -C "$src" distclean
   fi
   run_quiet "$dir/configure.out" env -C "$dir" "$src/configure" "$@"

@@ -6,7 +6,8 @@ set -euo pipefail
 srcdir=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp/top/contrib" "$tmp/top/build-other" "$tmp/top/.git"
+mkdir -p "$tmp/top/contrib" "$tmp/top/build-aux" "$tmp/top/build-other" "$tmp/top/.git"
+touch "$tmp/top/build-aux/install-sh" "$tmp/top/build-other/config.status"
 cp "$srcdir/contrib/lib.sh" "$tmp/top/contrib/"
 cd "$tmp/top"
 touch configure.ac
@@ -14,6 +15,7 @@ touch configure.ac
 cat >configure <<'EOF'
 #!/bin/sh
 src=$(dirname "$0")
+[ -e "$src/build-aux/install-sh" ] || exit 2
 if [ "$(cd "$src" && pwd)" != "$PWD" ] && [ -f "$src/config.status" ]; then
   echo "configure: error: source directory already configured" >&2
   exit 1
@@ -38,9 +40,9 @@ is() {
 build "$tmp/top/build-new"
 is "$(cat build-new/prog)" one "it is built"
 is "$(ls -A --ignore=build-new)" "$(cat "$tmp/before")" "what was built in place stays"
-is "$(ls build-new/source)" $'configure\nconfigure.ac\ncontrib\nprog.c' "the copy has sources alone"
+is "$(ls build-new/source)" $'build-aux\nconfigure\nconfigure.ac\ncontrib\nprog.c' "the copy has sources alone"
 echo two >prog.c
-rm build-new/prog
+rm -r build-new/prog build-other
 build "$tmp/top/build-new"
 is "$(cat build-new/prog)" two "a second time, of what the sources are then"
 make -s distclean

@@ -47,15 +47,18 @@ double sbmp_table(const struct policy *p, int k, const struct job_state *s, int 
 void sbmp_find_green(struct policy *p, const int *slot)
 {
 	const struct contest *c = &p->contest;
-
+	bool freezable = true;
 	int n = 1;
 
+	/* Whoever is not run alone is frozen meanwhile, which no step of several nodes is. */
+	for (int k = 0; k < c->n; k++)
+		freezable = freezable && c->v->job[c->job[k]].nodes <= 1;
 	for (int k = 0; k < c->n; k++) {
 		const struct job_state *s = &p->state[slot[c->job[k]]];
 
 		/* Half of the slices: polling jobs may have the others. */
 		p->is_green[k] = c->n > 1 && n < PLAN_SLICES_MAX / 2 && p->cfg.green &&
-				 p->units.n >= GREEN_UNITS && c->v->job[c->job[k]].nodes <= 1 &&
+				 p->units.n >= GREEN_UNITS && freezable &&
 				 sbmp_table(p, k, s, c->total / 2) <= GREEN_TABLE_HALF &&
 				 scalability_speed(&s->fit, c->total) >= GREEN_SPEEDUP * c->total;
 		n += p->is_green[k];

@@ -182,8 +182,8 @@ for policy in fair gang; do
   step='batch'
   for round in 1 2; do
     turn_of() { says_suspended "$2" batch && is_alone "$1"; }
-    ok "$policy: a slice of Slurm's gang, round $round: the second has all cores" wait_for 30 turn_of "$two" "$one"
-    ok "... then the first" wait_for 30 turn_of "$one" "$two"
+    ok "$policy: a slice of Slurm's gang, round $round: the second has all cores" wait_for 60 turn_of "$two" "$one"
+    ok "... then the first" wait_for 60 turn_of "$one" "$two"
   done
   stop_steps
 done

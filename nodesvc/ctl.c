@@ -59,7 +59,7 @@ static int do_status(struct request *r)
 
 	for (int i = 0; i < r->d->jobs.n; i++)
 		if (may_see(r, r->d->jobs.step[i]))
-			ctl_json_lags(r->d->jobs.step[i], lags);
+			ctl_json_lags(r->d, r->d->jobs.step[i], lags);
 	json_object_object_add(r->ret, "lags", lags);
 	/* It names a job. */
 	if (r->uid != 0)

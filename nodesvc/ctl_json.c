@@ -474,10 +474,10 @@ static struct json_object *domain_cores(const struct topo *t)
 	return domains;
 }
 
-void ctl_json_lags(const struct step *s, struct json_object *to)
+void ctl_json_lags(const struct daemon *d, const struct step *s, struct json_object *to)
 {
 	struct lag lag[LAGS_MAX];
-	int n = sample_lags(s, ipc_now_ns(), lag);
+	int n = sample_lags(d, s, ipc_now_ns(), lag);
 
 	for (int i = 0; i < n; i++) {
 		struct json_object *o = json_object_new_object();

@@ -18,6 +18,6 @@ struct json_object *ctl_json_policies(struct daemon *d);
 struct json_object *ctl_json_status(struct daemon *d);
 struct json_object *ctl_json_counters(struct daemon *d);
 /* Appends what of @s lags to the array @to. */
-void ctl_json_lags(const struct step *s, struct json_object *to);
+void ctl_json_lags(const struct daemon *d, const struct step *s, struct json_object *to);
 
 #endif

@@ -249,7 +249,8 @@ struct lag {
 };
 #define LAGS_MAX 5
 /* What of @s lags at @now_ns; how many. */
-int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
+int sample_lags(
+	const struct daemon *d, const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
 /* It stands still from now on: what was read of it begins anew when it goes on. */
 void sample_pause(struct daemon *d, struct step *s);
 /* Something of a step goes on between rounds. */

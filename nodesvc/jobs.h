@@ -38,7 +38,7 @@
  */
 #define STEP_THREADS_EACH 1024
 /* The kernel freezes and thaws a step in one go, 3 us for a thread, and as it gives all of its
- * threads another cpuset's masks. */
+ * threads another cpuset's masks (rebind: cpuset). */
 #define STEP_THREADS_FROZEN 4096
 #define STEP_DECISIONS_MAX  32
 #define STEP_ENV_MAX        16

@@ -285,7 +285,8 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	return changed;
 }
 
-int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX])
+int sample_lags(
+	const struct daemon *d, const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX])
 {
 	const struct thread_list *l = &s->pace.list;
 	struct lag lag;
@@ -298,8 +299,12 @@ int sample_lags(const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX])
 	if (l->at_ns && (thread_list_is_reading(l) || l->again_ns > now_ns))
 		ret[n++] =
 			(struct lag){.what = "the list of threads", .behind_ns = now_ns - l->at_ns};
+	lag = (struct lag){.what = "placing"};
+	lag.left = actuate_left(d->actuate, &s->cgroup, &lag.of);
 	if (s->back)
 		ret[n++] = (struct lag){.what = "putting back"};
+	else if (lag.left)
+		ret[n++] = lag;
 	lag = (struct lag){.what = "mappings of processes"};
 	lag.left = polling_left(&s->polling, &lag.of);
 	if (!lag.left)

@@ -128,6 +128,8 @@ void actuate_by_masks(struct actuate *a, bool yes);
  * so and goes on from there when it is called next; true: all have been looked at.
  */
 bool actuate_look(struct actuate *a, int64_t budget_ns);
+/* Threads of a step, of so many, that a change which goes on has not come to; 0 none goes on. */
+int actuate_left(const struct actuate *a, const struct step_cgroup *s, int *ret_of);
 
 /*
  * actuate_restore_all - puts back everything in the ledger, whoever wrote it: on stop, release

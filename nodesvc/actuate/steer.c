@@ -1008,6 +1008,14 @@ bool actuate_look(struct actuate *a, int64_t budget_ns)
 	return true;
 }
 
+int actuate_left(const struct actuate *a, const struct step_cgroup *s, int *ret_of)
+{
+	const struct steer *st = find(a, s->step_path);
+
+	*ret_of = st ? st->n : 0;
+	return st && st->moving && !st->leaving ? st->n - st->at : 0;
+}
+
 /* ---- the way back -------------------------------------------------------------------------- */
 
 /* Others may have their turn here, and may have begun the same anew. */

@@ -74,7 +74,7 @@ at_most "$p99" 100 "99 of 100 questions are answered soon meanwhile, ms"
 none_goes_back() { ! ctl --json status | grep -q '"putting back"'; }
 ok "and is put back" wait_for 120 none_goes_back
 is "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/"$(pgrep -f "^$many threads")"/task/*/status | sort -u | paste -sd' ')" \
-  "$(taskset -cp $$ | sed 's/.*: //')" "all of its threads may use the CPUs that Slurm gave"
+  "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/$$/status)" "all of its threads may use the CPUs that Slurm gave"
 
 stop_steps
 steps_left() { ctl --json jobs | grep -c '"id"'; }

@@ -73,7 +73,7 @@ read -r median p99 longest <<<"$(answers 200)"
 at_most "$p99" 100 "99 of 100 questions are answered soon meanwhile, ms"
 none_goes_back() { ! ctl --json status | grep -q '"putting back"'; }
 ok "and is put back" wait_for 120 none_goes_back
-is "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/"$(pgrep -f "^$many threads")"/task/*/status | sort -u | paste -sd' ')" \
+is "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/"$(pgrep -a -x live_many | awk '$3 == "threads" { print $1 }')"/task/*/status | sort -u | paste -sd' ')" \
   "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/$$/status)" "all of its threads may use the CPUs that Slurm gave"
 
 stop_steps

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # masks.sh - threads' affinity masks, on a kernel that remembers them (6.2 and later: widening a
 # cpuset alone sends a thread back to where it was bound) and on one that forgets them: ranks that
-# Slurm bound follow their step, a program's own pin is left to the kernel, and a step that was put
+# Slurm bound follow their step, a program's own pin is kept and comes back, and a step that was put
 # back behaves at later writes of its cpuset as one that we never had.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
@@ -79,10 +79,7 @@ is "$(mask_of solo)" "$left" "a program pins itself"
 spawn one --coloc=on -n1
 ok "narrowed: it runs where its step is" wait_for 5 masks_are solo "$(cpuset_of solo)"
 end_job one
-ok "both cores again" wait_for 10 cpuset_is solo 0-1
-if [ -n "$remembers" ]; then
-  ok "and the pin is the program's again" wait_for 5 masks_are solo "$left"
-fi
+ok "both cores again: the pin is the program's" wait_for 10 masks_are solo "$left"
 stop_steps
 
 # --- put back: it behaves as one that was never ours ------------------------------------------------

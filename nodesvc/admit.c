@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/launch_family.h"
+#include "nodesvc/log.h"
 
 /* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
@@ -103,6 +104,12 @@ int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err)
 	s->array_job = (uint32_t)array_job;
 	copy_field(m, "account", s->account, sizeof(s->account));
 	copy_field(m, "partition", s->partition, sizeof(s->partition));
+	/* Our own mark, from before a restart: no environment writes it. */
+	if (msg_get(m, "slurm_partition")) {
+		copy_field(m, "slurm_account", s->account, sizeof(s->account));
+		copy_field(m, "slurm_partition", s->partition, sizeof(s->partition));
+		s->owned = true;
+	}
 	copy_field(m, "jobname", s->job_name, sizeof(s->job_name));
 	text_copy(s->program, sizeof(s->program), slash ? slash + 1 : name);
 	text = msg_get(m, "tag");
@@ -154,13 +161,24 @@ static bool allowed(const struct conf_list *l, const char *item)
 	return l->n == 0;
 }
 
-static int check_allowed(const struct conf *c, const struct step *s, struct errbuf *err)
+static int check_user(const struct conf *c, const struct step *s, struct errbuf *err)
+{
+	if (!allowed(&c->allow_users, s->user))
+		return err_set(err, -EPERM, "user '%s' is not in allow.users", s->user);
+	return 0;
+}
+
+bool lifecycle_goes_by_job(const struct conf *c)
+{
+	return c->allow_partitions.n > 0 || c->allow_accounts.n > 0;
+}
+
+/* After they are slurmctld's word. */
+static int check_job(const struct conf *c, const struct step *s, struct errbuf *err)
 {
 	if (!allowed(&c->allow_partitions, s->partition))
 		return err_set(
 			err, -EPERM, "partition '%s' is not in allow.partitions", s->partition);
-	if (!allowed(&c->allow_users, s->user))
-		return err_set(err, -EPERM, "user '%s' is not in allow.users", s->user);
 	if (!allowed(&c->allow_accounts, s->account))
 		return err_set(err, -EPERM, "account '%s' is not in allow.accounts", s->account);
 	return 0;
@@ -186,11 +204,95 @@ static const char *binds_itself(const struct msg *m)
 	return NULL;
 }
 
+static void keep_out(struct step *s, const char *why)
+{
+	s->status = STATUS_EXCLUDED;
+	snprintf(s->policy, sizeof(s->policy), "none");
+	text_copy(s->reason, sizeof(s->reason), why);
+}
+
+static void keep_waiting(struct daemon *d, struct step *s)
+{
+	const char *trouble = whose_trouble(d);
+	struct errbuf why;
+
+	err_set(&why, 0, "slurmctld has not said yet in which partition and account its job is%s%s",
+		*trouble ? ": " : "", trouble);
+	keep_out(s, why.text);
+}
+
+static void take_owner(struct step *s, const struct whose_job *j)
+{
+	text_copy(s->account, sizeof(s->account), j->account);
+	text_copy(s->partition, sizeof(s->partition), j->partition);
+	s->owned = true;
+	s->unowned = false;
+}
+
+/* What a step that may come still has to pass. */
+static int join(struct daemon *d, struct step *s, struct errbuf *err)
+{
+	int rc;
+
+	s->reason[0] = '\0';
+	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)
+		snprintf(s->reason, sizeof(s->reason), "runs on %d nodes: keeps its envelope",
+			s->nnodes);
+	put_batch_aside(d, s);
+	/* While its own status is "pending" it would count as the set it is to join. */
+	s->status = STATUS_RELEASED;
+	rc = decide_admit(d, s->req_policy, s->id, s->reason, sizeof(s->reason), err);
+	s->status = STATUS_PENDING;
+	return rc;
+}
+
+void lifecycle_learn(struct daemon *d, uint32_t job_id, const struct whose_job *j)
+{
+	bool joined = false;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+		struct errbuf err;
+
+		if (s->job_id != job_id || !s->unowned)
+			continue;
+		if (!j) {
+			keep_waiting(d, s);
+			continue;
+		}
+		take_owner(s, j);
+		adopt_mark_owner(d, s);
+		if (check_job(&d->conf, s, &err) < 0 || join(d, s, &err) < 0) {
+			keep_out(s, err.text);
+			log_debug("step %s: stays out: %s", s->id, err.text);
+			continue;
+		}
+		sample_open_step(d, s);
+		/* Its tasks may register yet: then each is put where the plan has it. */
+		decide_run(d, EVENT_ARRIVAL, s->id, s->located ? NULL : s);
+		joined = true;
+	}
+	server_learned(d->server, job_id);
+	if (joined) {
+		decide_finish(d);
+		decide_start_ticking(d);
+	}
+}
+
 int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err)
 {
 	const char *job_cores = msg_get(m, "job_cores"), *own;
-	int rc = check_allowed(&d->conf, s, err);
+	struct whose_job j;
+	int rc = check_user(&d->conf, s, err);
 
+	if (rc < 0)
+		return rc;
+	if (lifecycle_goes_by_job(&d->conf)) {
+		s->unowned = !s->owned;
+		if (s->unowned && whose_ask(d, s->job_id, &j))
+			take_owner(s, &j);
+		rc = s->unowned ? 0 : check_job(&d->conf, s, err);
+	}
 	if (rc < 0)
 		return rc;
 	if (!s->located) {
@@ -204,28 +306,24 @@ int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struc
 		return 0;
 	}
 	if (s->exclude || (s->user_bound && d->conf.respect_user_binding)) {
-		s->status = STATUS_EXCLUDED;
-		snprintf(s->policy, sizeof(s->policy), "none");
-		snprintf(s->reason, sizeof(s->reason), "%s",
-			s->exclude ? "--coloc-exclude"
-				   : "its user bound it (--cpu-bind or SLURM_CPU_BIND)");
+		keep_out(s, s->exclude ? "--coloc-exclude"
+				       : "its user bound it (--cpu-bind or SLURM_CPU_BIND)");
+		s->unowned = false;
 		return 0;
 	}
 	own = d->conf.rebind == REBIND_CPUSET ? binds_itself(m) : NULL;
 	if (own) {
-		s->status = STATUS_EXCLUDED;
-		snprintf(s->policy, sizeof(s->policy), "none");
-		snprintf(s->reason, sizeof(s->reason),
+		struct errbuf why;
+
+		err_set(&why, 0,
 			"its user set %.40s: under rebind: cpuset it stays on Slurm's cores", own);
+		keep_out(s, why.text);
+		s->unowned = false;
 		return 0;
 	}
-	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)
-		snprintf(s->reason, sizeof(s->reason), "runs on %d nodes: keeps its envelope",
-			s->nnodes);
-	put_batch_aside(d, s);
-	/* While its own status is "pending" it would count as the set it is to join. */
-	s->status = STATUS_RELEASED;
-	rc = decide_admit(d, s->req_policy, s->id, s->reason, sizeof(s->reason), err);
-	s->status = STATUS_PENDING;
-	return rc;
+	if (s->unowned) {
+		keep_waiting(d, s);
+		return 0;
+	}
+	return join(d, s, err);
 }

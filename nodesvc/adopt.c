@@ -109,25 +109,43 @@ static void shorten(struct step *s, size_t n)
 	s->message_len -= n;
 }
 
-void adopt_mark_released(struct daemon *d, struct step *s)
+/* Adds records ("key=value", each with its NUL) to the message that the next daemon will read. */
+static void add_mark(struct step *s, const char *mark, size_t size)
 {
-	static const char mark[] = "released=1";
-	const size_t room = MSG_MAX - sizeof(mark);
+	const size_t room = MSG_MAX - size;
 	char *longer;
 
 	if (!s->message)
 		return;
 	if (s->message_len > room)
 		shorten(s, s->message_len - room);
-	longer = s->message_len > room ? NULL : realloc(s->message, s->message_len + sizeof(mark));
+	longer = s->message_len > room ? NULL : realloc(s->message, s->message_len + size);
 	if (!longer) {
-		log_warning("step %s: a restart would not know that it was released", s->id);
+		log_warning("step %s: a restart would not know of '%s'", s->id, mark);
 		return;
 	}
-	memcpy(longer + s->message_len, mark, sizeof(mark));
+	memcpy(longer + s->message_len, mark, size);
 	s->message = longer;
-	s->message_len += sizeof(mark);
+	s->message_len += size;
+}
+
+void adopt_mark_released(struct daemon *d, struct step *s)
+{
+	static const char mark[] = "released=1";
+
+	add_mark(s, mark, sizeof(mark));
 	adopt_keep(d, s);
+}
+
+void adopt_mark_owner(struct daemon *d, struct step *s)
+{
+	char marks[sizeof(s->partition) + sizeof(s->account) + 40];
+	int n = snprintf(marks, sizeof(marks), "slurm_partition=%s", s->partition) + 1;
+
+	n += snprintf(marks + n, sizeof(marks) - (size_t)n, "slurm_account=%s", s->account) + 1;
+	add_mark(s, marks, (size_t)n);
+	if (s->kept)
+		adopt_keep(d, s);
 }
 
 void adopt_forget(struct daemon *d, const struct step *s)

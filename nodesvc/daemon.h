@@ -21,6 +21,7 @@
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/slurmacct.h"
+#include "nodesvc/whose.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail.h"
 #include "nodesvc/ways.h"
@@ -133,6 +134,7 @@ struct daemon {
 	struct loop_source *metrics;
 	bool metrics_failed;
 	struct slurmacct *slurmacct; /* NULL until first needed */
+	struct whose *whose;         /* NULL until first needed */
 
 	struct owed owed;
 	struct loop_source *retain; /* store.c */
@@ -297,6 +299,11 @@ int lifecycle_locate_dir(
 	struct daemon *d, struct step *s, const char *path, uint64_t inode, struct errbuf *err);
 /* The same by its ids alone; -ENOENT: nothing, or more than one, that is nobody else's. */
 int lifecycle_find(struct daemon *d, struct step *s, struct errbuf *err);
+/* Do its lists go by what slurmctld says of a job? */
+bool lifecycle_goes_by_job(const struct conf *c);
+/* Admits, or keeps out, the job's steps that waited for @j; NULL: not known yet, the reason says
+ * why. */
+void lifecycle_learn(struct daemon *d, uint32_t job_id, const struct whose_job *j);
 /* Looks at /proc and the cgroups: what ended unseen, what Slurm rewrote. */
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns);
 /* Descriptor callback: somebody wrote to a cpuset that we hold (Slurm does at a new step). */
@@ -312,6 +319,8 @@ void adopt_keep(struct daemon *d, struct step *s);
 void adopt_carry(struct daemon *d, struct step *s);
 /* Also the next daemon leaves it to Slurm's placement. */
 void adopt_mark_released(struct daemon *d, struct step *s);
+/* ... and whose its job is, which is not asked again. */
+void adopt_mark_owner(struct daemon *d, struct step *s);
 void adopt_forget(struct daemon *d, const struct step *s);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
@@ -349,5 +358,7 @@ void online_look(struct daemon *d);
 /* server.c */
 int server_create(struct server **ret, struct daemon *d, struct errbuf *err);
 void server_free(struct server *s);
+/* Registrations that waited for slurmctld's word on the job, or that there is none, go on. */
+void server_learned(struct server *s, uint32_t job_id);
 
 #endif

@@ -123,6 +123,7 @@ struct step {
 	bool held;          /* quarantine.h: left to Slurm's placement */
 	bool dirty;         /* its accounting row is to be written */
 	bool kept;          /* it is in the store */
+	bool unowned;       /* whose.h: kept out until slurmctld has said whose job it is */
 	int64_t carried_ns; /* when its figures were put there last; monotonic */
 	int64_t row_id;
 	int64_t order;
@@ -139,6 +140,7 @@ struct step {
 	uint32_t array_job, array_task;
 	uint32_t uid;
 	char user[33], account[64], partition[64], job_name[128];
+	bool owned; /* account and partition are slurmctld's word, not the environment's */
 	char program[JOB_TYPE_MAX]; /* argv[0]'s last component */
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
 	uint32_t links;             /* LINKS_: runtimes its executable links; 0 not known */

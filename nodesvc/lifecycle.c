@@ -195,6 +195,8 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		return;
 	}
 	keep_message(s, m);
+	if (s->owned)
+		adopt_mark_owner(d, s);
 	lifecycle_note_partners(d, s);
 	if (s->status == STATUS_PENDING) {
 		sample_open_step(d, s);

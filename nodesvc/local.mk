@@ -48,6 +48,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/server.c \
 	nodesvc/settled.c nodesvc/settled.h \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
+	nodesvc/whose.c nodesvc/whose.h \
 	nodesvc/store.c \
 	nodesvc/suspend.c nodesvc/suspend.h \
 	nodesvc/threads.c nodesvc/threads.h \

@@ -223,6 +223,7 @@ static void daemon_close(struct daemon *d)
 	quarantine_close(d);
 	actuate_close(d->actuate);
 	slurmacct_close(d);
+	whose_close(d);
 	checkpoint_free(d->checkpointer);
 	record_close(d->record);
 	ledger_close(d->ledger);

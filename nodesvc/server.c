@@ -35,8 +35,10 @@
 #define CONNS_OF_USERS 1024
 /* So long after somebody touched the socket's file it is looked for, and when it could not be put
  * back, again. */
-#define LOOK_MS   200
-#define AGAIN_MS  5000
+#define LOOK_MS  200
+#define AGAIN_MS 5000
+/* At most; a plugin waits 250 for all. */
+#define WHOSE_MS  100
 #define QUEUE_MAX (4u << 20) /* bytes of answer waiting in one connection */
 
 /* One part in so many of the loop's time is a user's, or all users'. */
@@ -68,8 +70,12 @@ struct conn {
 	int fd;
 	uint32_t uid;
 	pid_t pid;
-	bool waits;      /* for its user's next share of time */
-	uint32_t events; /* asked of the loop */
+	bool waits; /* for its user's next share of time, or */
+	/* ... so long for slurmctld's word on the job it is about to register; 0 not */
+	int64_t whose_until_ns;
+	uint32_t whose_job;
+	bool whose_asked; /* for the message that waits in its socket */
+	uint32_t events;  /* asked of the loop */
 	struct packet *head, **tail;
 	size_t queued;
 	struct conn *next, **prev;
@@ -207,9 +213,10 @@ static void on_wake(void *arg)
 
 		if (!c->waits)
 			continue;
-		at = free_at(s, c->uid);
+		at = c->whose_until_ns ? c->whose_until_ns : free_at(s, c->uid);
 		if (at <= now) {
 			c->waits = false;
+			c->whose_until_ns = 0;
 			ask_events(c);
 		} else if (!next || at < next) {
 			next = at;
@@ -220,18 +227,64 @@ static void on_wake(void *arg)
 		loop_set_timer_at(s->wake, next);
 }
 
+static void wait_until(struct conn *c, int64_t at)
+{
+	c->waits = true;
+	if (!c->server->wake_at_ns || at < c->server->wake_at_ns) {
+		c->server->wake_at_ns = at;
+		loop_set_timer_at(c->server->wake, at);
+	}
+}
+
+/*
+ * A step whose partition or account decides waits a part of the plugin's patience for slurmctld's
+ * word on them, so that it is placed before it starts. Nobody waits with it.
+ */
+static bool must_learn(struct conn *c)
+{
+	struct server *s = c->server;
+	int64_t job, ms = WHOSE_MS;
+	struct whose_job known;
+	ssize_t n;
+
+	if (c->uid != 0 || c->whose_asked || !lifecycle_goes_by_job(&s->d->conf))
+		return false;
+	n = recv(c->fd, s->in.buf, sizeof(s->in.buf), MSG_DONTWAIT | MSG_TRUNC | MSG_PEEK);
+	if (n <= 0 || (size_t)n > sizeof(s->in.buf))
+		return false;
+	s->in.len = (size_t)n;
+	if (msg_check(&s->in, NULL) < 0 || strcmp(msg_get(&s->in, "type"), "step_start") != 0 ||
+		msg_get_int(&s->in, "job", 1, UINT32_MAX, &job, NULL) < 0 ||
+		whose_ask(s->d, (uint32_t)job, &known))
+		return false;
+	if (msg_get_int(&s->in, "timeout_ms", 1, INT32_MAX, &ms, NULL) == 0)
+		ms = ms / 2 < WHOSE_MS ? ms / 2 : WHOSE_MS;
+	c->whose_asked = true;
+	c->whose_job = (uint32_t)job;
+	c->whose_until_ns = ipc_now_ns() + ms * 1000000;
+	wait_until(c, c->whose_until_ns);
+	return true;
+}
+
+void server_learned(struct server *s, uint32_t job_id)
+{
+	for (struct conn *c = s ? s->conns : NULL; c; c = c->next) {
+		if (!c->whose_until_ns || c->whose_job != job_id)
+			continue;
+		c->waits = false;
+		c->whose_until_ns = 0;
+		ask_events(c);
+	}
+}
+
 /* True: not now; what it has sent stays in its socket. */
 static bool must_wait(struct conn *c)
 {
 	int64_t at = free_at(c->server, c->uid);
 
 	if (at <= ipc_now_ns())
-		return false;
-	c->waits = true;
-	if (!c->server->wake_at_ns || at < c->server->wake_at_ns) {
-		c->server->wake_at_ns = at;
-		loop_set_timer_at(c->server->wake, at);
-	}
+		return must_learn(c);
+	wait_until(c, at);
 	return true;
 }
 
@@ -379,6 +432,7 @@ static void on_conn(int fd, uint32_t events, void *arg)
 	/* One message a turn: nobody keeps the loop to himself. */
 	if (rc == 0 && !c->waits && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !must_wait(c)) {
 		n = recv(fd, s->in.buf, sizeof(s->in.buf), MSG_DONTWAIT | MSG_TRUNC);
+		c->whose_asked = false;
 		if (n > 0 && (size_t)n <= sizeof(s->in.buf)) {
 			s->in.len = (size_t)n;
 			rc = msg_check(&s->in, &err);

@@ -12,6 +12,11 @@ done
 # shellcheck disable=SC2034 # start_spine's
 spine_cluster=(--conf "PartitionName=shared Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:16")
 start_spine 'policy: fair' 'allow:' '  partitions: [shared]'
+# Again with the cluster's SLURM_CONF: what colocd asks slurmctld needs it.
+kill "$colocd_pid"
+wait "$colocd_pid" 2>/dev/null
+start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
 
 run srun --coloc=on --coloc-verbose=1 -p main bash -c 'exit 3'
 is "$rc" 3 "a step of another partition runs as without us"
@@ -23,6 +28,12 @@ like "$err" 'policy fair, cores' "a step of the partition is taken"
 for _ in 1 2 3 4 5; do srun --coloc=on -p main true; done
 like "$(log)" "refused: partition 'main' is not in allow.partitions" "refusals are in the log"
 is "$(acct -P -n -o JobID | grep -c '\.0')" 1 "only who was taken is accounted"
+
+# What the environment says of partition and account is the user's to write.
+run env SLURM_JOB_PARTITION=shared SLURM_JOB_ACCOUNT=physics srun --coloc=on --coloc-verbose=1 -p main true
+like "$err" "refused: partition 'main' is not in allow.partitions" "a variable of that name moves no job into the partition"
+run srun --coloc=on --coloc-verbose=1 -p main --export=ALL,SLURM_JOB_PARTITION=shared true
+like "$err" "refused: partition 'main' is not in allow.partitions" "nor does --export"
 
 reload() {
   printf 'store: %s\nsocket: %s\nlog: info\npolicy: fair\n' "$tmp/store" "$socket" >"$tmp/coloc.yaml"
@@ -44,6 +55,36 @@ reload 'allow:' '  users: [root]' '  accounts: [physics]'
 ok "SIGHUP: read again" wait_for 10 said "$had"
 run srun --coloc=on --coloc-verbose=1 true
 like "$err" "refused: account '.*' is not in allow.accounts" "the list of accounts holds"
+run env SLURM_JOB_ACCOUNT=physics srun --coloc=on --coloc-verbose=1 true
+like "$err" "refused: account '.*' is not in allow.accounts" "whatever the environment says"
+cat >"$tmp/spoof.sh" <<'EOF'
+#!/bin/bash
+export SLURM_JOB_ACCOUNT=physics
+srun --coloc=on --coloc-verbose=1 true
+EOF
+chmod 755 "$tmp/spoof.sh"
+run salloc -Q "$tmp/spoof.sh"
+like "$err" "refused: account '.*' is not in allow.accounts" "nor within an allocation"
+run srun -A physics --coloc=on --coloc-verbose=1 true
+like "$err" 'policy fair, cores' "a job that Slurm has in that account is taken"
+
+# --- slurmctld does not answer
+mkdir "$tmp/no"
+printf '#!/bin/sh\n[ -e %s ] || exec sleep 600\nexec %s "$@"\n' "$tmp/answers" "$(command -v squeue)" >"$tmp/no/squeue"
+chmod 755 "$tmp/no/squeue"
+kill "$colocd_pid"
+wait "$colocd_pid" 2>/dev/null
+PATH=$tmp/no:$PATH start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
+srun -A physics -J waits --coloc=on sleep 60 >"$tmp/waits" 2>&1 &
+started_pids+=("$!")
+job=$(new_job_id waits)
+explained() { ctl explain "$job.0" 2>&1 | grep -qE "$1"; }
+ok "a step of a job that nobody knows is kept out, and told why" wait_for 20 explained 'slurmctld has not said yet'
+touch "$tmp/answers"
+ok "once slurmctld answers it is placed" wait_for 60 explained '^State +placed'
+scancel "$job"
+ok "and ends" wait_for 20 job_gone waits
 had=$(count)
 reload
 ok "SIGHUP: no lists" wait_for 10 said "$had"

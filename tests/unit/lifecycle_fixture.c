@@ -43,6 +43,7 @@ void teardown(void)
 	for (int i = 0; i < d.jobs.n; i++)
 		sample_close_step(&d, d.jobs.step[i]);
 	jobs_done(&d.jobs);
+	whose_close(&d);
 	decide_close(&d);
 	actuate_close(d.actuate);
 	record_close(d.record);

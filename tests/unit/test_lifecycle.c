@@ -211,35 +211,50 @@ START_TEST(what_a_node_cannot_do_falls_back_and_says_so)
 }
 END_TEST
 
+/* As squeue prints it of a job of root's. */
+static void slurmctld_says(uint32_t job, const char *partition_and_account)
+{
+	struct whose_job j;
+	char line[128];
+
+	snprintf(line, sizeof(line), "%u 0 %s\n", job, partition_and_account);
+	ck_assert(whose_parse(line, &j));
+	whose_learn(&d, &j);
+}
+
 START_TEST(lists_keep_others_out)
 {
 	d.conf.allow_partitions.n = 1;
 	strcpy(d.conf.allow_partitions.item[0], "shared");
+	slurmctld_says(1, "main ");
 	start(1, 0);
-	msg_put(&in, "partition", "main");
+	msg_put(&in, "partition", "shared"); /* what the environment says is not believed */
 	ck_assert_str_eq(go(), "step_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "partition 'main' is not in allow.partitions");
-	start(1, 0);
-	msg_put(&in, "partition", "shared");
+	slurmctld_says(3, "shared ");
+	start(3, 0);
+	msg_put(&in, "partition", "main");
 	ck_assert_str_eq(go(), "step_ok");
+	ck_assert_str_eq(coreset_of(3), "0-1");
 	d.conf.allow_users.n = d.conf.allow_accounts.n = 1;
 	strcpy(d.conf.allow_users.item[0], "nobody");
 	strcpy(d.conf.allow_accounts.item[0], "physics");
+	slurmctld_says(2, "shared (null)");
 	start(2, 0);
-	msg_put(&in, "partition", "shared");
-	msg_put(&in, "user", "nobody"); /* what the environment says is not believed */
+	msg_put(&in, "user", "nobody");
 	ck_assert_str_eq(go(), "step_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "user 'root' is not in allow.users");
 	strcpy(d.conf.allow_users.item[0], "root");
 	start(2, 0);
-	msg_put(&in, "partition", "shared");
+	msg_put(&in, "account", "physics");
 	ck_assert_str_eq(go(), "step_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "account '' is not in allow.accounts");
-	start(2, 0);
-	msg_put(&in, "partition", "shared");
-	msg_put(&in, "account", "physics");
+	slurmctld_says(4, "shared physics");
+	start(4, 0);
+	msg_put(&in, "account", "none");
 	ck_assert_str_eq(go(), "step_ok");
-	finish(2, 0);
+	ck_assert_str_eq(jobs_find(&d.jobs, 4, 0, 0)->account, "physics");
+	finish(4, 0);
 	d.conf.allow_users.n = d.conf.allow_accounts.n = d.conf.allow_partitions.n = 0;
 	d.conf.allow_policies.n = 1;
 	strcpy(d.conf.allow_policies.item[0], "fair");
@@ -266,6 +281,69 @@ START_TEST(what_binds_itself_is_left_alone_under_cpusets)
 	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
 	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->reason,
 		"its user set OMP_PLACES: under rebind: cpuset it stays on Slurm's cores");
+}
+END_TEST
+
+/* slurmctld has not answered when the step begins. */
+START_TEST(list_waits_for_slurmctld)
+{
+	struct step *s;
+
+	d.conf.allow_accounts.n = 1;
+	strcpy(d.conf.allow_accounts.item[0], "physics");
+	for (uint32_t job = 1; job <= 3; job++) {
+		start(job, 0);
+		msg_put(&in, "account", "physics");
+		ck_assert_str_eq(go(), "step_ok");
+		s = jobs_find(&d.jobs, job, 0, 0);
+		ck_assert_int_eq(s->status, STATUS_EXCLUDED);
+		ck_assert_str_eq(coreset_of(job), "");
+		ck_assert_str_eq(step_reason(s), "slurmctld has not said yet in which partition "
+						 "and account its job is");
+	}
+	slurmctld_says(1, "main physics");
+	ck_assert_str_eq(coreset_of(1), "0-1");
+	ck_assert_str_eq(coreset_of(2), "");
+	ck_assert_str_eq(step_reason(jobs_find(&d.jobs, 1, 0, 0)), "");
+	slurmctld_says(2, "main chemistry");
+	s = jobs_find(&d.jobs, 2, 0, 0);
+	ck_assert_int_eq(s->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(step_reason(s), "account 'chemistry' is not in allow.accounts");
+	/* Nothing is known of the third, now and later. */
+	lifecycle_learn(&d, 3, NULL);
+	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
+	/* A daemon after this one does not ask again. */
+	s = jobs_find(&d.jobs, 1, 0, 0);
+	ck_assert_ptr_nonnull(memmem(s->message, s->message_len, "\0slurm_account=physics", 23));
+}
+END_TEST
+
+static const struct {
+	const char *line;
+	bool good;
+	const char *partition, *account;
+} SQUEUE[] = {
+	{"12 1000 main physics\n", true, "main", "physics"},
+	{"12 1000 main (null)\n", true, "main", ""},
+	{"12 1000 main \n", true, "main", ""},
+	{"12 1000 main", true, "main", ""},
+	{"12 1000 main a b\n13 0 vip paid\n", true, "main", "a b"},
+	{"slurm_load_jobs error: Invalid job id specified\n", false, "", ""},
+	{"12 1000\n", false, "", ""},
+	{"", false, "", ""},
+};
+
+START_TEST(squeue_is_read)
+{
+	struct whose_job j;
+
+	ck_assert_int_eq(whose_parse(SQUEUE[_i].line, &j), SQUEUE[_i].good);
+	if (!SQUEUE[_i].good)
+		return;
+	ck_assert_uint_eq(j.job_id, 12);
+	ck_assert_uint_eq(j.uid, 1000);
+	ck_assert_str_eq(j.partition, SQUEUE[_i].partition);
+	ck_assert_str_eq(j.account, SQUEUE[_i].account);
 }
 END_TEST
 
@@ -592,6 +670,8 @@ int main(void)
 	tc = tcase_create("what must not be touched is not");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, lists_keep_others_out);
+	tcase_add_test(tc, list_waits_for_slurmctld);
+	tcase_add_loop_test(tc, squeue_is_read, 0, (int)(sizeof(SQUEUE) / sizeof(SQUEUE[0])));
 	tcase_add_test(tc, users_own_binding_stands);
 	tcase_add_test(tc, what_binds_itself_is_left_alone_under_cpusets);
 	tcase_add_test(tc, dry_run_decides_and_sets_nothing);

@@ -21,6 +21,7 @@
  *               cwd path (of a relative name: srun's working directory, the step's PATH)
  *     reply     type=step_ok  policy (the ruling one) req_policy reason
  *                             env=NAME=VALUE (repeats: set these before exec)
+ *                             may_idle=1 (its threads may be SCHED_IDLE for a while)
  *               type=step_refused reason   (the step runs as without us)
  *   task_start  job step nodeid task (local id) pid
  *     reply     type=task_ok  coreset cores reason | type=task_refused reason

@@ -78,6 +78,9 @@ static void put_step_reply(const struct step *s, struct msg *reply)
 	msg_put(reply, "policy", s->policy);
 	msg_put(reply, "req_policy", s->req_policy);
 	msg_put(reply, "reason", step_reason(s));
+	/* For cores lent to it, and turns of single threads. */
+	if (s->status != STATUS_EXCLUDED && !s->dry_run)
+		msg_put(reply, "may_idle", "1");
 	for (int i = 0; i < s->n_env; i++) {
 		if (*s->env[i].why)
 			continue;

@@ -11,7 +11,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/msg.h"
@@ -24,6 +26,9 @@
 #define STEP_INTERACTIVE UINT32_C(0xfffffffa)
 /* First of the reserved range. */
 #define STEP_RESERVED UINT32_C(0xfffffff0)
+/* RLIMIT_NICE counts from nice 20 down. */
+#define NICE_0_LIMIT      20
+#define NICE_0_LIMIT_TEXT "20"
 /* A longer PATH, or working directory, is not told. */
 #define PATH_TEXT_MAX 4096
 
@@ -39,6 +44,7 @@ static struct {
 	char policy[64]; /* the ruling one, as the daemon said */
 	bool started;    /* the daemon has, or may have, step_start: owed step_end */
 	bool asking;     /* accepted, and no error since */
+	bool may_idle;   /* its threads may be SCHED_IDLE for a while */
 	int verbose;
 	bool said;         /* the user's line is out */
 	struct errbuf err; /* why not; for the user's line */
@@ -311,6 +317,22 @@ static void tell_socket(const struct launch_io *io)
 		io->set(io->env, "COLOC_SOCKET", args.socket);
 }
 
+/*
+ * The kernel lets only root, and who could have nice 0 anyway, leave SCHED_IDLE: without this limit
+ * a program that asks for SCHED_OTHER, in which it believes itself, would be refused. Never above
+ * what is usual, and gone with the task. Just before exec slurmstepd sets the limit that srun had,
+ * which is in this variable; the task does not see it.
+ */
+static void expect_usual_nice(const struct launch_io *io)
+{
+	char text[24];
+
+	step.may_idle = true;
+	if (io->get(io->env, "SLURM_RLIMIT_NICE", text, sizeof(text)) == 0 &&
+		strtoul(text + (*text == 'U'), NULL, 10) < NICE_0_LIMIT)
+		io->set(io->env, "SLURM_RLIMIT_NICE", NICE_0_LIMIT_TEXT);
+}
+
 static void start_step(const struct launch_io *io)
 {
 	const char *type;
@@ -340,6 +362,8 @@ static void start_step(const struct launch_io *io)
 	step.asking = true;
 	snprintf(step.policy, sizeof(step.policy), "%s",
 		msg_get(&in, "policy") ? msg_get(&in, "policy") : "?");
+	if (msg_get(&in, "may_idle"))
+		expect_usual_nice(io);
 	launch_apply(io, &in);
 	tell_socket(io);
 }
@@ -391,12 +415,27 @@ static void say_placed(void)
 	say(text, "");
 }
 
+/* Refused in a container: the service lends only to those who have it. */
+static void allow_usual_nice(pid_t pid)
+{
+	struct rlimit l;
+
+	if (prlimit(pid, RLIMIT_NICE, NULL, &l) < 0 || l.rlim_cur >= NICE_0_LIMIT)
+		return;
+	l.rlim_cur = NICE_0_LIMIT;
+	if (l.rlim_max < NICE_0_LIMIT)
+		l.rlim_max = NICE_0_LIMIT;
+	prlimit(pid, RLIMIT_NICE, &l, NULL);
+}
+
 void ctx_stepd_task_post_fork(spank_t sp)
 {
 	pid_t pid;
 	int lid;
 
 	if (step.asking && get_task(sp, &lid, &pid)) {
+		if (step.may_idle)
+			allow_usual_nice(pid);
 		put_head("task_start");
 		msg_putf(&out, "task", "%d", lid);
 		msg_putf(&out, "pid", "%d", (int)pid);

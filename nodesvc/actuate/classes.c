@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/actuate/idle.h"
 #include "nodesvc/actuate/internal.h"
 
 /* Where the step's threads are, which may be a cpuset of ours (v1_out.c). */
@@ -62,6 +63,8 @@ int classes_list(struct actuate *a, const struct step_cgroup *s, const struct cl
 	cleanup_free struct ledger_setting *row = NULL;
 	uint64_t inode = 0;
 	int n = 0, n_rows = 0, n_threads, rc = scan_step(a, s, &t, &n_threads, err);
+	pid_t asked = 0; /* the process that @may_leave is about */
+	bool may_leave = false;
 
 	if (rc == 0)
 		rc = change_inode(a, s->step_path, &inode, err);
@@ -89,8 +92,13 @@ int classes_list(struct actuate *a, const struct step_cgroup *s, const struct cl
 			class = inherited(
 				v, n, before, n_before, x.tid == x.tgid ? st.ppid : x.tgid);
 		x.original = class;
+		if (!old && x.tgid != asked) {
+			asked = x.tgid;
+			may_leave = idle_may_leave(a, asked);
+		}
 		/* Real time, and what sets its children's class aside, is somebody's decision. */
-		x.fixed = old ? old->fixed : class != SCHED_OTHER && class != SCHED_BATCH;
+		x.fixed = old ? old->fixed
+			      : !may_leave || (class != SCHED_OTHER && class != SCHED_BATCH);
 		v[n++] = x;
 		/* Idle by its own choice: its row tells idle_restore() so. */
 		if (!old && (!x.fixed || x.original == SCHED_IDLE))

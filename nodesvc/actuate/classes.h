@@ -17,8 +17,10 @@
 struct class_thread {
 	pid_t tid, tgid;
 	uint64_t start_ticks;
-	int original;       /* SCHED_OTHER or SCHED_BATCH, unless it is fixed */
-	bool fixed;         /* of another class by its own or somebody's decision: leave it alone */
+	int original; /* SCHED_OTHER or SCHED_BATCH, unless it is fixed */
+	/* Left alone: of another class by its own or somebody's decision, or idle_may_leave() says
+	 * no. */
+	bool fixed;
 	struct coreset cpu; /* where it may run now */
 };
 

@@ -144,6 +144,36 @@ struct todo {
 	int n;
 };
 
+/* Room for /proc/PID/limits and status. */
+#define PROC_TEXT_MAX 4096
+/* RLIMIT_NICE counts from nice 20 down. */
+#define NICE_0_LIMIT 20
+#define CAP_SYS_NICE 23
+
+/* What follows @name in /proc/PID/@file, as a number; -1: not to be had, so nothing is granted. */
+static long long proc_number(
+	const struct actuate *a, pid_t pid, const char *file, const char *name, int base)
+{
+	char path[64], text[PROC_TEXT_MAX];
+	const char *at;
+
+	snprintf(path, sizeof(path), "proc/%d/%s", (int)pid, file);
+	if (fsroot_read(a->root, path, text, sizeof(text)) <= 0)
+		return -1;
+	at = strstr(text, name);
+	return at ? strtoll(at + strlen(name), NULL, base) : -1;
+}
+
+bool idle_may_leave(const struct actuate *a, pid_t pid)
+{
+	long long caps;
+
+	if (proc_number(a, pid, "limits", "\nMax nice priority", 10) >= NICE_0_LIMIT)
+		return true;
+	caps = proc_number(a, pid, "status", "\nCapEff:", 16);
+	return caps >= 0 && (caps >> CAP_SYS_NICE & 1);
+}
+
 /* What is not idle yet, at most a transaction's worth. */
 static int find_busy(struct actuate *a, const struct step_cgroup *s, uint64_t inode,
 	struct todo *ret, struct errbuf *err)
@@ -164,6 +194,11 @@ static int find_busy(struct actuate *a, const struct step_cgroup *s, uint64_t in
 			continue; /* ended, or is so already */
 		if (policy != SCHED_OTHER && policy != SCHED_BATCH)
 			continue; /* real time is somebody's decision */
+		if (t[i].tid == t[i].tgid && !idle_may_leave(a, t[i].tgid) &&
+			start_of(a, t[i].tgid, t[i].tgid, &start) == 0)
+			return err_set(err, -EACCES,
+				"process %d could not leave SCHED_IDLE by itself (RLIMIT_NICE)",
+				(int)t[i].tgid);
 		ret->tid[ret->n] = t[i].tid;
 		ret->group[ret->n] = 0;
 		idle_row(&ret->row[ret->n++], s->step_path, inode, t[i].tid, start, policy);

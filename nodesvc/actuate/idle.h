@@ -17,7 +17,14 @@
 
 #include "nodesvc/actuate/actuate.h"
 
-/* -ENOENT the step has ended, -ENOTSUP no such control here, -EAGAIN its threads do not settle, or
+/*
+ * May process @pid ask for SCHED_OTHER while it is SCHED_IDLE? It believes itself there already, so
+ * the kernel's refusal (which goes by RLIMIT_NICE) would be our fault. The plugin gives steps the
+ * limit for it; nobody without is made idle thread by thread.
+ */
+bool idle_may_leave(const struct actuate *a, pid_t pid);
+/* -ENOENT the step has ended, -ENOTSUP no such control here, -EACCES a process could not leave
+ * SCHED_IDLE by itself, -EAGAIN its threads do not settle, or
  * the ledger's; then nothing is changed that is not in the ledger. */
 int idle_set(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 /*

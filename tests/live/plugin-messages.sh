@@ -176,6 +176,9 @@ is "$(launch_of "$out")" \
   "COLOC_LAUNCH_ENV=OMP_WAIT_POLICY,GOMP_SPINCOUNT GOMP_SPINCOUNT=1000 OMP_WAIT_POLICY=passive " \
   "the answer's variables are there at exec, and named"
 unlike "$out" 'COLOC_(BIND_ASKED|SRUN_CWD)' "nothing else is left in the environment"
+run srun --coloc=on bash -c 'ulimit -e'
+messages 1
+is "$out" "$(ulimit -e)" "the limit of nice values is as without, if the answer does not ask for more"
 run env OMP_WAIT_POLICY=active KMP_BLOCKTIME=1 srun --coloc=on env
 messages 1
 is "$(launch_of "$out")" \

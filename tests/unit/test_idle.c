@@ -49,6 +49,8 @@ static void put_stat(pid_t pid, pid_t ppid, uint64_t start)
 	snprintf(text, sizeof(text), "%d (app) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %llu\n",
 		(int)pid, (int)ppid, (unsigned long long)start);
 	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%d/limits", (int)pid);
+	fstree_put(&tree, path, "Limit  Soft Limit  Hard Limit\nMax nice priority   20   20\n");
 }
 
 static pid_t fork_one(void)
@@ -165,6 +167,38 @@ START_TEST(threads_are_idle_and_back)
 	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
 	ck_assert(reads(path, "3"));
 	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+/* What the child may do about its class. */
+static void put_rights(int limit, const char *caps)
+{
+	char path[64], text[80];
+
+	snprintf(path, sizeof(path), "proc/%d/limits", (int)child);
+	snprintf(text, sizeof(text), "Limit  Soft Limit  Hard Limit\nMax nice priority   %d   %d\n",
+		limit, limit);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%d/status", (int)child);
+	snprintf(text, sizeof(text), "Name:\tapp\nCapEff:\t%s\n", caps);
+	fstree_put(&tree, path, text);
+}
+
+START_TEST(process_that_could_not_leave_is_not_made_idle)
+{
+	struct class_thread *t;
+	int n;
+
+	put_rights(19, "0000000000000000");
+	ck_assert_int_eq(idle_set(act, &step, &err), -EACCES);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	ck_assert_int_eq(classes_list(act, &step, NULL, 0, &t, &n, &err), 0);
+	ck_assert(t[0].fixed);
+	free(t);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+	put_rights(0, "000001ffffffffff");
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_IDLE);
 }
 END_TEST
 
@@ -467,6 +501,7 @@ int main(void)
 	tc = tcase_create("v1: a step's threads are idle, and as before again");
 	tcase_add_checked_fixture(tc, setup_v1, teardown);
 	tcase_add_test(tc, threads_are_idle_and_back);
+	tcase_add_test(tc, process_that_could_not_leave_is_not_made_idle);
 	tcase_add_test(tc, batch_policy_comes_back_as_it_was);
 	tcase_add_test(tc, own_idle_thread_is_no_business_of_ours);
 	tcase_add_test(tc, own_idle_thread_beside_others_stays_idle);

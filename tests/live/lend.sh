@@ -9,6 +9,11 @@ spin=$builddir/contrib/programs/bin/spin
 [ -x "$spin" ] || skip_all "PROGRAMS: contrib/programs was not built"
 start_spine 'policy: callisto' 'min_dwell_s: 0' 'max_moves_per_min: 0'
 
+# An ordinary user's threads are made idle only if they could leave that class by themselves.
+if [ "$steps_user" != root ] && [ -z "$step_below" ] && ! (ulimit -e 20) 2>/dev/null; then
+  skip_all "RESOURCE: Slurm may not raise RLIMIT_NICE here (CAP_SYS_RESOURCE)"
+fi
+
 # Busy with two threads' worth; the other sleeps until $tmp/wake is there, and again without it.
 start_busy() {
   srun -J busy -c2 --coloc=on bash -c "'$spin' --work=100000000 & exec '$spin' --work=100000000" \

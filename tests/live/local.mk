@@ -12,6 +12,7 @@ live_scripts = \
 	tests/live/top.sh \
 	tests/live/accounting.sh \
 	tests/live/adopt.sh \
+	tests/live/affinity.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \
 	tests/live/das.sh \
@@ -53,15 +54,17 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(full_scripts) $(speed_scripts)
 include tests/live/actuate.mk
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c \
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c tests/live/live_regions.c \
 	.shellcheckrc tests/security-removal.sh tests/chaos/chaos tests/chaos/faults.sh tests/chaos/clock.c tests/chaos/sum
 
 # Stands where colocd would.
 LIVE_HELPERS = tests/live/live_msgdump tests/live/live_worker tests/live/live_client \
-	tests/live/live_liar tests/live/live_topology tests/live/live_many
+	tests/live/live_liar tests/live/live_topology tests/live/live_many tests/live/live_affinity
 check_PROGRAMS += $(LIVE_HELPERS)
 tests_live_live_msgdump_SOURCES = tests/live/live_msgdump.c
 tests_live_live_msgdump_LDADD = libcommon.la
+tests_live_live_affinity_SOURCES = tests/live/live_affinity.c
+tests_live_live_affinity_LDFLAGS = -pthread
 tests_live_live_topology_SOURCES = tests/live/live_topology.c
 tests_live_live_topology_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 tests_live_live_topology_LDADD = $(HWLOC_LIBS)

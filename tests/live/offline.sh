@@ -20,21 +20,21 @@ spawn_two() {
 apart() { [ "$(mask_of a)" != "$(mask_of b)" ]; }
 
 # Slurm's CPUs named one that the machine does not have by now: the kernel refuses such a list.
-all=$(cat $online)
 ok "two steps" spawn_two
 ok "are placed apart" wait_for 20 apart
+slurms=$(cpuset_of a) # by masks: it stays
 stop "$colocd_pid" KILL
 python3 -c "
 import sqlite3
 c=sqlite3.connect('$tmp/store/ledger.db')
-c.execute(\"UPDATE cpuset SET cpus = '$all,500'\")
-c.execute(\"UPDATE thread SET mask = '$all,500'\")
+c.execute(\"UPDATE cpuset SET cpus = cpus || ',500'\")
+c.execute(\"UPDATE thread SET mask = mask || ',500'\")
 c.commit()"
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
 ok "killed, the originals name a CPU that is not there: release" ctl release
-is "$(cpuset_of a) $(cpuset_of b)" "$all $all" "both have what there is of it"
-is "$(mask_of a) $(mask_of b)" "$all $all" "their threads too"
+is "$(cpuset_of a) $(cpuset_of b)" "$slurms $slurms" "both have what there is of it"
+is "$(mask_of a) $(mask_of b)" "$slurms $slurms" "their threads too"
 is "$(field ledger_rows)" 0 "the ledger is empty"
 is "$(field owed)" 0 "nothing is owed"
 stop_steps
@@ -46,7 +46,7 @@ others() {
 }
 not_here() { verdict 0 "a CPU goes offline and comes back # SKIP $1"; }
 put_back() { echo 1 >$one; }
-if [ ! -w $one ] || [ "$all" != 0-1 ]; then
+if [ ! -w $one ] || [ "$(cat $online)" != 0-1 ]; then
   not_here "it cannot here, or there are not two"
 elif [ -n "$(others)" ]; then
   not_here "other cpusets of this machine would lose it for good"

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/out.h"
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/record/ledger.h"
 #include "tests/live/step_fixture.h"
@@ -132,12 +133,18 @@ static void measure(const char *store, bool by_masks, int threads, double *ret_u
 	step_tree_sweep(top);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const int sizes[] = {1, 100, 1000};
 	const char *why = step_tree_why_not();
 	char dir[] = "/tmp/coloc-movecost.XXXXXX", store[64];
 
+	(void)argv;
+	out_check_at_exit("movecost");
+	if (argc > 1) {
+		fprintf(stderr, "usage: movecost\n");
+		return 2;
+	}
 	if (why) {
 		fprintf(stderr, "movecost: %s\n", why);
 		return 77;
@@ -146,17 +153,17 @@ int main(void)
 		return 1;
 	snprintf(store, sizeof(store), "%s/ledger.db", dir);
 	snprintf(top, sizeof(top), "slurm_movecost%d", (int)getpid());
-	printf("{\"moves\": %d", MOVES);
+	printf("{\"bench\": \"movecost\", \"provenance\": \"measured\", \"results\": [");
 	for (int i = 0; i < 3; i++) {
 		double masks, cpuset, look, none;
 
 		measure(store, false, sizes[i], &cpuset, &none);
 		measure(store, true, sizes[i], &masks, &look);
-		printf(",\n \"threads_%d\": {\"cpuset_us\": %.0f, \"masks_us\": %.0f, \"look_us\": "
-		       "%.1f}",
-			sizes[i], cpuset, masks, look);
+		printf("%s\n {\"threads\": %d, \"moves\": %d, \"cpuset_us\": %.0f, "
+		       "\"masks_us\": %.0f, \"look_us\": %.1f}",
+			i ? "," : "", sizes[i], MOVES, cpuset, masks, look);
 	}
-	printf("}\n");
+	printf("]}\n");
 	unlink(store);
 	for (const char *const *end = (const char *const[]){"-wal", "-shm", NULL}; *end; end++) {
 		char path[80];

@@ -20,17 +20,17 @@ clean() {
 ctl record start "$tmp/trace" >/dev/null
 mkdir -m 777 "$tmp/u"
 n=0
-while IFS= read -r line; do
+while IFS= read -r -u 9 line; do # not its standard input, of which srun reads
   [[ $line != \#* ]] || continue
   printf -v name %b "$line"
   # A program of that name, where a file may have it.
   program=$tmp/u/$name
   [[ $name != */* ]] || program=$tmp/u/plain
   cp "$(command -v sleep)" "$program" 2>/dev/null || cp "$(command -v sleep)" "${program:=$tmp/u/plain}"
-  (cd "$tmp/u" && as_user srun -p shared -n1 -J "$name" --coloc=on "$program" 600) >"$tmp/srun.$n" 2>&1 &
+  (cd "$tmp/u" && as_user srun -p shared -n1 -J "$name" --coloc=on "$program" 600) </dev/null >"$tmp/srun.$n" 2>&1 &
   started_pids+=("$!")
   n=$((n + 1))
-done <"$srcdir/tests/hostile-names"
+done 9<"$srcdir/tests/hostile-names"
 is "$n" 20 "twenty names"
 all_known() { [ "$(ctl --json jobs | grep -o '"state":"placed"\|"state": "placed"' | wc -l)" = "$n" ]; }
 ok "all steps are there" wait_for 60 all_known

@@ -52,7 +52,9 @@ done
 two() { [ "$(ids | wc -l)" = 2 ]; }
 ok "two jobs of two nodes" wait_for 20 two
 cpus_of() {
-  find /sys/fs/cgroup -path "*/*${node}n$1[_/]*/step_0$step_below/$cpus_file" -exec cat {} + 2>/dev/null
+  local file
+  file=$(find /sys/fs/cgroup -path "*/*${node}n$1[_/]*/step_0$step_below/$cpus_file" 2>/dev/null)
+  [ -z "$file" ] || placed_in "${file%/*}"
 }
 apart() { [ -n "$(cpus_of 1)" ] && [ -n "$(cpus_of 2)" ] && [ "$(cpus_of 1)" != "$(cpus_of 2)" ]; }
 ok "are placed apart from each other" wait_for 10 apart

@@ -121,11 +121,12 @@ kernel_state() {
 # wall_of NAME: the cpuset of a step, which is Slurm's. cpuset_of NAME: where it was placed, that is,
 # where any of its threads may run (slurmstepd's not). mask_of NAME: its tasks' masks.
 wall_of() { cat "$(step_dir "$(job_id "$1")" 0)/$cpus_file"; }
-cpuset_of() {
+cpuset_of() { placed_in "$(step_dir "$(job_id "$1")" 0)"; }
+# placed_in DIR: the same for a step's directory.
+placed_in() {
   local t
   # A process that has gone meanwhile is no error.
-  while read -r t; do cat "/proc/$t/status" 2>/dev/null; done \
-    < <(step_threads "$(step_dir "$(job_id "$1")" 0)") | awk '
+  while read -r t; do cat "/proc/$t/status" 2>/dev/null; done < <(step_threads "$1") | awk '
     $1 == "Name:" { name = $2 }
     $1 == "Tgid:" { tgid = $2 }
     $1 == "Pid:" && $2 == tgid { comm[tgid] = name }

@@ -244,7 +244,7 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	double elapsed_s = p->read_ns ? (double)(now_ns - p->read_ns) / 1e9 : 0, runnable;
 	int64_t own_ns = own_clock(s, now_ns);
 	struct budget budget;
-	struct errbuf err;
+	struct errbuf err = {""};
 	bool changed;
 
 	if (list_threads(d, s) < 0 || p->list.n == 0)

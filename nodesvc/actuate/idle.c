@@ -287,7 +287,7 @@ static int compare_rows(const void *a, const void *b)
 static const struct ledger_setting *find_row(
 	const struct ledger_setting *row, int n, pid_t tid, uint64_t start_ticks)
 {
-	struct ledger_setting key;
+	struct ledger_setting key = {.inode = 0};
 
 	snprintf(key.what, sizeof(key.what), SCHED "%d %llu", (int)tid,
 		(unsigned long long)start_ticks);

@@ -267,7 +267,7 @@ static const char *drop_figures(const struct engine *e, const struct view *v,
 {
 	const struct topo *t = e->cfg.topo;
 	const char *what = NULL;
-	struct view_job unused;
+	struct view_job unused = *j;
 
 	ret = ret ? ret : &unused;
 	for (int s = 0; s < SIGNAL_COUNT; s++)

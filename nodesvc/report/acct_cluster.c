@@ -88,7 +88,7 @@ static int add_time(struct args *a, struct json_object *filter, const char *key,
 static int make_args(struct args *a, struct json_object *filter, bool all_users,
 	const char *separator, struct errbuf *err)
 {
-	static const char *const FIRST[] = {"sacct", "-X", "-n", "-P", "--format=" FIELDS};
+	static const char *const FIRST[] = {"sacct", "-X", "-n", "-P", ("--format=" FIELDS)};
 	char delimiter[SEPARATOR_MAX + 16];
 	struct json_object *jobs = json_object_object_get(filter, "jobs");
 	int rc = 0;
@@ -316,13 +316,11 @@ static int split(char *line, const char *separator, char *field[N_FIELDS])
 {
 	int n = 0;
 
-	for (char *p = line; p && n < N_FIELDS; n++) {
-		field[n] = p;
-		p = n < N_FIELDS - 1 ? strstr(p, separator) : NULL;
-		if (p) {
-			*p = '\0';
-			p += strlen(separator);
-		}
+	for (char *p = line, *end; p; p = end ? end + strlen(separator) : NULL) {
+		field[n++] = p;
+		end = n < N_FIELDS ? strstr(p, separator) : NULL;
+		if (end)
+			*end = '\0';
 	}
 	return n;
 }

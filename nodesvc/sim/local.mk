@@ -143,10 +143,10 @@ tests_unit_test_sim_workload_LDADD = $(SIM_TEST_LIBS) $(YAML_LIBS)
 # Where the time-sharing penalties come from. No sanitizers: it measures.
 EXTRA_DIST += contrib/bench/oversubscribe
 noinst_PROGRAMS += contrib/bench/bin/sharecost
-contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c contrib/bench/machinetime.h
+contrib_bench_bin_sharecost_SOURCES = contrib/bench/sharecost.c contrib/bench/machinetime.h common/out.c
 contrib_bench_bin_sharecost_CFLAGS = $(WARN_CFLAGS) -fno-common -pthread
 contrib_bench_bin_sharecost_LDFLAGS =
-contrib_bench_bin_sharecost_LDADD = libcommon.la -lpthread
+contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
 EXTRA_DIST += contrib/bench/papers doc/evaluation.md \

@@ -30,13 +30,13 @@ cpus() {
   local r all=$*
   for r in ${all//,/ }; do seq "${r%-*}" "${r#*-}"; done | sort -nu | paste -sd' '
 }
-# threads_on_set NAME RANKS: seen from /proc, each thread of a job's step has the step's CPUs, or,
+# threads_on_set NAME RANKS: seen from /proc, each thread of a job's step has where it was placed, or,
 # where Slurm bound the ranks to CPUs of their own, its rank's part: as many parts as ranks, none
 # overlaps another, together they are the set.
 threads_on_set() {
   local t dir masks set
   dir=$(step_dir "$(job_id "$1")" 0)
-  set=$(cpus "$(cat "$dir/cpuset.cpus.effective")")
+  set=$(cpus "$(placed_in "$dir")")
   masks=$(for t in $(step_threads "$dir"); do
     sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$t/status"
   done | sort -u)
@@ -103,6 +103,9 @@ is "$(rows)" 0 "the ledger is empty"
 stop_steps
 
 spawn_all "a b c d" --coloc=on -n2 -c2
+# Registrations are written with the accounting, at a tick.
+kept() { [ "$(acct -P -n -o JobID,State | grep -c '\.0|RUNNING')" = 4 ]; }
+ok "four steps are accounted" wait_for 10 kept
 stop "$colocd_pid" KILL
 ok "killed: the placements stay" differs
 start_colocd "$tmp/coloc.yaml" "$socket"
@@ -117,7 +120,8 @@ stop_steps
 
 phase "lira: by stored profiles; the two most loading jobs never share a socket"
 # No live samples: what sleeps would count as idle, and work takes the emulator too long.
-sed -i 's/^policy:.*/policy: lira/; s/^interval_ms:.*/interval_ms: 60000/' "$tmp/coloc.yaml"
+# And by walls, which a job's level has to be wide enough for.
+sed -i 's/^policy:.*/policy: lira\nrebind: cpuset/; s/^interval_ms:.*/interval_ms: 60000/' "$tmp/coloc.yaml"
 start_colocd "$tmp/coloc.yaml" "$socket"
 for p in a:10e8 b:2e8 c:5e8 d:8e8; do
   echo '{"schema":1,"type":"'"${p%:*}"'","user":"","node_type":"","source":"cachegrind","threads":1,"solo_s":1,' \

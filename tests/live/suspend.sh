@@ -51,7 +51,7 @@ two_jobs() {
   spin_step one "--coloc-policy=$policy"
   spin_step two "--coloc-policy=$policy"
   one=$(job_id one) two=$(job_id two)
-  ok "$policy: two jobs share the node" wait_for 10 share "$one" "$two"
+  ok "$policy: two jobs share the node" wait_for 30 share "$one" "$two"
 }
 [ "$(nproc)" = 2 ] || skip_all "CPUS: for two CPUs, here are $(nproc)"
 
@@ -67,7 +67,7 @@ for policy in fair lira gang; do
   like "$(ctl explain "$one")" 'Reason.*suspended: its cgroup is frozen' "... explain says by what"
   ok "... the other has all cores still" is_alone "$two"
   scontrol resume "$one"
-  ok "$policy: resumed, they share it again" wait_for 10 share "$one" "$two"
+  ok "$policy: resumed, they share it again" wait_for 30 share "$one" "$two"
   ok "... jobs says so" wait_for 5 says_placed "$one"
   like "$(ctl explain "$one")" ' resume ' "... explain has the event"
 
@@ -81,7 +81,7 @@ for policy in fair lira gang; do
   spin_step two "--coloc-policy=$policy"
   two=$(job_id two)
   scontrol resume "$one"
-  ok "... and shares them when it goes on" wait_for 10 share "$one" "$two"
+  ok "... and shares them when it goes on" wait_for 30 share "$one" "$two"
 
   # The end of one that does not run.
   scontrol suspend "$one"
@@ -111,7 +111,7 @@ for policy in fair gang; do
   ok "... the other has all cores" wait_for 10 is_alone "$two"
   ok "... nothing wakes it" stays_frozen "$one"
   scontrol resume "$one"
-  ok "... resumed, they share them" wait_for 10 share "$one" "$two"
+  ok "... resumed, they share them" wait_for 30 share "$one" "$two"
   suspend_now() { scontrol suspend "$one" && wait_for 10 is_thawed "$two"; }
   restart_colocd suspend_now
   ok "$policy: suspended while no colocd runs: known to the next" wait_for 5 says_suspended "$one"
@@ -121,7 +121,7 @@ for policy in fair gang; do
   restart_colocd frozen_now
   ok "... nor one that was frozen meanwhile" stays_frozen "$one"
   scontrol resume "$one"
-  ok "... resumed, they share the node" wait_for 10 share "$one" "$two"
+  ok "... resumed, they share the node" wait_for 30 share "$one" "$two"
   stop_steps
 done
 

@@ -135,6 +135,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 			printf("Wrote %s; read it before you send it: it names users and jobs\n",
 				path);
 	}
+	check_done(list);
 	free(list);
 	return rc;
 }

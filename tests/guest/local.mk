@@ -1,11 +1,10 @@
 # guest tests: in an emulated machine with two sockets and cgroup v2, with a real Slurm inside; as
 # root; `make check-guest' runs them one after another. Exit 77: skipped, with the reason.
 GUEST_TESTS = \
-	tests/guest/placement-v2.sh \
 	tests/guest/counters-arm64.sh
 # End of GUEST_TESTS
-# One more boot of up to ten minutes: `make check-guest-full'.
-GUEST_FULL_TESTS = tests/guest/actuators-v2.sh
+# More boots of up to ten minutes: `make check-guest-full'.
+GUEST_FULL_TESTS = tests/guest/placement-v2.sh tests/guest/actuators-v2.sh
 dist_check_SCRIPTS += $(GUEST_TESTS) $(GUEST_FULL_TESTS) tests/guest/guest tests/guest/live tests/guest/releases
 EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/uml-init tests/guest/packages.sh \
 	tests/guest/packages-uml.sh \

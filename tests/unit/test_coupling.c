@@ -26,7 +26,7 @@ int64_t __wrap_ipc_now_ns(void)
 	return 1;
 }
 
-static const pid_t tids[] = {10, 11};
+static const pid_t tids[] = {10, 11, 12, 13};
 
 static void setup(void)
 {

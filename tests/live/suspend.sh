@@ -3,7 +3,8 @@
 # suspend.sh - who does not run competes for nothing: a job that Slurm suspends (by hand, for a job of
 # a higher partition, for a slice of its own gang scheduling) or that somebody stops leaves its cores
 # to the others at once, and has its part again when it goes on; under fair, lira and gang, before
-# and after a restart of colocd. Nothing of ours wakes it.
+# and after a restart of colocd. Nothing of ours wakes it. Turns, ours and those of Slurm's gang, take
+# minutes and a machine that does little else: with COLOC_LONG only.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 . "$(dirname "$0")/turns.sh"
@@ -56,7 +57,7 @@ two_jobs() {
 [ "$(nproc)" = 2 ] || skip_all "CPUS: for two CPUs, here are $(nproc)"
 
 # --- by hand -------------------------------------------------------------------------------------
-for policy in fair lira gang; do
+for policy in fair lira ${COLOC_LONG:+gang}; do
   two_jobs
   scontrol suspend "$one"
   ok "$policy: one is suspended, and jobs says so" wait_for 10 says_suspended "$one"
@@ -102,7 +103,7 @@ restart_colocd() {
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
 }
-for policy in fair gang; do
+for policy in fair ${COLOC_LONG:+gang}; do
   two_jobs
   scontrol suspend "$one"
   wait_for 10 is_frozen "$one"
@@ -163,7 +164,7 @@ start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms" \
   --conf 'PartitionName=high Nodes=ALL PriorityTier=10 OverSubscribe=FORCE:1'
 find_layout
 freezer_files=()
-for policy in fair lira gang; do
+for policy in fair lira ${COLOC_LONG:+gang}; do
   spin_step one "--coloc-policy=$policy" -p low
   one=$(job_id one)
   ok "$policy: one alone has all cores" wait_for 10 has_all "$one"
@@ -175,7 +176,7 @@ for policy in fair lira gang; do
   ok "... and it has them back" wait_for 20 is_alone "$one"
   stop_steps
 done
-for policy in fair gang; do
+for policy in ${COLOC_LONG:+fair gang}; do
   # Without a step of their own: Slurm creates none in a suspended job.
   one=$(sbatch --parsable -J one -o /dev/null "--coloc-policy=$policy" --wrap "exec '$spin' --work=100000000")
   two=$(sbatch --parsable -J two -o /dev/null "--coloc-policy=$policy" --wrap "exec '$spin' --work=100000000")

@@ -7,11 +7,14 @@
  *
  * Grants 2 cores; at each SIGUSR1 the next number, 0 is "unknown", "2x4" are cores of four hardware
  * threads each. A command that sent it itself gets SIGUSR2 then. LIBRARY is preloaded ("" none).
- * Ends with the command's status; ends like shells (128 + signal) when a signal ended it.
+ * Ends with the command's status; ends like shells (128 + signal) when a signal ended it; 75 when
+ * the command had given up waiting for the answer (200 ms, libcoloc's own deadline) before we came
+ * to give it: on a machine that busy it says nothing of the command.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +28,10 @@
 #include "nodesvc/pages.h"
 #include "nodesvc/spin.h"
 
+#define LATE 75 /* EX_TEMPFAIL */
+
 static struct pages *pages;
+static bool late;
 
 /* What @text says first; returns what follows. */
 static char *grant(const char *text)
@@ -50,7 +56,7 @@ static void answer(int listener)
 		return;
 	if (ipc_recv(fd, &m, ipc_now_ns() + 1000000000, NULL) == 0) {
 		msg_init(&m, "attach_ok");
-		ipc_send_fds(fd, &m, fds, 2, NULL);
+		late |= ipc_send_fds(fd, &m, fds, 2, NULL) < 0;
 	}
 	close(fd);
 }
@@ -128,5 +134,7 @@ int main(int argc, char **argv)
 	}
 	unlink(addr.sun_path);
 	pages_free(pages);
+	if (late)
+		return LATE;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -8,7 +8,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/daemon.h"
-#include "nodesvc/gain.h"
+#include "nodesvc/engine/gain.h"
 #include "nodesvc/log.h"
 #include "nodesvc/ptable.h"
 #include "nodesvc/track.h"

@@ -13,7 +13,6 @@ libnodesvc_la_SOURCES = \
 	nodesvc/ctl_json.c nodesvc/ctl_json.h \
 	nodesvc/daemon.h \
 	nodesvc/decide.c \
-	nodesvc/gain.c nodesvc/gain.h \
 	nodesvc/history.c \
 	nodesvc/idlepoll.c nodesvc/idlepoll.h \
 	nodesvc/jobs.c nodesvc/jobs.h \
@@ -33,9 +32,6 @@ libnodesvc_la_SOURCES = \
 	nodesvc/owed.c nodesvc/owed.h \
 	nodesvc/pages.c nodesvc/pages.h \
 	nodesvc/place.c nodesvc/place.h \
-	nodesvc/coupling.c nodesvc/coupling.h \
-	nodesvc/thread_list.c nodesvc/thread_list.h \
-	nodesvc/polling.c nodesvc/polling.h \
 	nodesvc/ptable.c nodesvc/ptable.h \
 	nodesvc/putback.c nodesvc/putback.h \
 	nodesvc/quarantine.c nodesvc/quarantine.h \

@@ -24,7 +24,7 @@
 #include "nodesvc/actuate/freeze.h"
 #include "nodesvc/engine/burst.h"
 #include "nodesvc/engine/plan.h"
-#include "nodesvc/thread_list.h"
+#include "nodesvc/actuate/thread_list.h"
 
 struct daemon;
 struct step;

@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "common/err.h"
-#include "nodesvc/thread_list.h"
+#include "nodesvc/actuate/thread_list.h"
 
 struct daemon;
 struct step;

@@ -14,7 +14,7 @@
 
 #include "nodesvc/engine/phase.h"
 #include "nodesvc/engine/view.h"
-#include "nodesvc/gain.h"
+#include "nodesvc/engine/gain.h"
 
 #define TRACK_PHASES 8
 #define TRACK_BASES  8

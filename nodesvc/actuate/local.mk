@@ -23,6 +23,7 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/rows.c \
 	nodesvc/actuate/steer.c nodesvc/actuate/steer.h \
 	nodesvc/actuate/steer_members.c nodesvc/actuate/steer_rules.c \
+	nodesvc/actuate/thread_list.c nodesvc/actuate/thread_list.h \
 	nodesvc/actuate/tree.c \
 	nodesvc/actuate/v1.c nodesvc/actuate/v1.h \
 	nodesvc/actuate/v1_below.c nodesvc/actuate/v1_out.c \

@@ -5,9 +5,11 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \
+	nodesvc/counters/coupling.c nodesvc/counters/coupling.h \
 	nodesvc/counters/cover.c nodesvc/counters/cover.h \
 	nodesvc/counters/events.c nodesvc/counters/events.h \
 	nodesvc/counters/perf.c \
+	nodesvc/counters/polling.c nodesvc/counters/polling.h \
 	nodesvc/counters/probe.c nodesvc/counters/probe.h \
 	nodesvc/counters/profile_json.c nodesvc/counters/profile_json.h \
 	nodesvc/counters/profile_run.c nodesvc/counters/profile_run.h \

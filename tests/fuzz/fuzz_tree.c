@@ -12,7 +12,7 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/events.h"
 #include "nodesvc/ctl/llc.h"
-#include "nodesvc/polling.h"
+#include "nodesvc/counters/polling.h"
 #include "tests/fuzz/fuzz.h"
 
 #define STEP_V1 "sys/fs/cgroup/cpuset/slurm_n/uid_0/job_1/step_0"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/coupling.h"
+#include "nodesvc/counters/coupling.h"
 #include "tests/unit/fstree.h"
 
 #define OFTEN_S  0.0003

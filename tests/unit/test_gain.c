@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "nodesvc/gain.h"
+#include "nodesvc/engine/gain.h"
 
 static uint64_t seed;
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/polling.h"
+#include "nodesvc/counters/polling.h"
 #include "tests/unit/fstree.h"
 
 static struct fstree tree;

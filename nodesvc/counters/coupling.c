@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/coupling.h"
+#include "nodesvc/counters/coupling.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/thread_list.h"
+#include "nodesvc/actuate/thread_list.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/polling.h"
+#include "nodesvc/counters/polling.h"
 
 #include <math.h>
 #include <stdio.h>

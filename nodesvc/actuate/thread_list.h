@@ -7,8 +7,8 @@
  * How many there are its user chooses: an update takes a few milliseconds of the loop at most, and
  * goes on at the next one; what took long is not read again soon.
  */
-#ifndef COLOC_NODESVC_THREAD_LIST_H
-#define COLOC_NODESVC_THREAD_LIST_H
+#ifndef COLOC_ACTUATE_THREAD_LIST_H
+#define COLOC_ACTUATE_THREAD_LIST_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  *
  * What is not seen: runtimes linked statically, and threads of none. Loop thread only.
  */
-#ifndef COLOC_NODESVC_COUPLING_H
-#define COLOC_NODESVC_COUPLING_H
+#ifndef COLOC_COUNTERS_COUPLING_H
+#define COLOC_COUNTERS_COUPLING_H
 
 #include <stdbool.h>
 #include <sys/types.h>

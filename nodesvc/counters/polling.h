@@ -7,8 +7,8 @@
  * What is not seen: an MPI linked statically, and polling without MPI. What is taken for polling
  * and is not: ranks that only compute; they lose nothing by turns. Loop thread only.
  */
-#ifndef COLOC_NODESVC_POLLING_H
-#define COLOC_NODESVC_POLLING_H
+#ifndef COLOC_COUNTERS_POLLING_H
+#define COLOC_COUNTERS_POLLING_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -5,8 +5,8 @@
  * Ratios are averaged as logarithms: 2 and 1/2 cancel. No interval, no figure: below GAIN_MIN
  * observations everything is NAN.
  */
-#ifndef COLOC_NODESVC_GAIN_H
-#define COLOC_NODESVC_GAIN_H
+#ifndef COLOC_ENGINE_GAIN_H
+#define COLOC_ENGINE_GAIN_H
 
 #include <stdbool.h>
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/engine/gain.h"
 #include "nodesvc/log.h"
@@ -90,7 +91,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.policy = *s->policy ? s->policy : NULL,
 		.req_policy = *s->req_policy ? s->req_policy : NULL,
 		.reason = reason_of(s, reason, sizeof(reason)),
-		.cores = topo_count_cores(d->topo, &s->coreset),
+		.cores = topo_count_cores(d->node.topo, &s->coreset),
 		.coreset_history = *s->history ? s->history : NULL,
 		.partners = *s->partners ? s->partners : NULL,
 		.start_ns = s->start_unix_ns,
@@ -115,7 +116,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 	}
 	if (rc < 0) {
 		log_error("step %s: accounting: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+		health_error("accounting: %.200s", err.text);
 		return;
 	}
 	s->row_id = row.row_id;
@@ -217,7 +218,7 @@ void lifecycle_flush(struct daemon *d)
 		return;
 	if (!undone) {
 		log_error("accounting: %s", err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+		health_error("accounting: %.200s", err.text);
 	}
 	take_rows_back(d);
 	d->flush_again_ns = ipc_now_ns() + AGAIN_NS;

@@ -147,10 +147,10 @@ static void envelope_from_cores(struct daemon *d, const char *cores, struct core
 	coreset_zero(ret);
 	if (cores && coreset_parse(&abstract, cores, NULL) == 0)
 		coreset_for_each (core, &abstract)
-			if (core < d->topo->n_cores)
-				coreset_or(ret, ret, &d->topo->core[core].pus);
+			if (core < d->node.topo->n_cores)
+				coreset_or(ret, ret, &d->node.topo->core[core].pus);
 	if (coreset_is_empty(ret))
-		*ret = d->topo->all;
+		*ret = d->node.topo->all;
 }
 
 static bool allowed(const struct conf_list *l, const char *item)

@@ -41,7 +41,7 @@ void attach_update(struct daemon *d, struct step *s)
 		return;
 	if (s->status == STATUS_PLACED && !coreset_is_empty(&s->coreset))
 		set = &s->coreset;
-	pages_grant(s->pages, set, topo_count_cores(d->topo, set));
+	pages_grant(s->pages, set, topo_count_cores(d->node.topo, set));
 }
 
 void attach_beat(struct daemon *d, int64_t now_ns)

@@ -15,6 +15,7 @@
 #include "common/msg.h"
 #include "common/text.h"
 #include "config.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/ctl_json.h"
@@ -155,7 +156,7 @@ static int do_release(struct request *r)
 		if (!status_is_managed(step_standing(s)) && step_standing(s) != STATUS_ASIDE)
 			continue;
 		if (decide_restore(r->d, s, STATUS_RELEASED, "colocctl release") < 0)
-			rc = err_set(r->err, -EIO, "%s", r->d->last_error);
+			rc = err_set(r->err, -EIO, "%s", health_last_error());
 		adopt_mark_released(r->d, s);
 		json_object_array_add(list, json_object_new_string(s->id));
 		lifecycle_put_row(r->d, s, STEP_RUNNING, 0);
@@ -285,7 +286,7 @@ static int put_measured(struct request *r, const char *json)
 	if (r->uid != 0 || !*m.user)
 		user_name(r->uid, m.user, sizeof(m.user));
 	if (!*m.node_type)
-		snprintf(m.node_type, sizeof(m.node_type), "%s", r->d->node_type);
+		snprintf(m.node_type, sizeof(m.node_type), "%s", r->d->node.type);
 	rc = check_quota(r, m.user, true);
 	if (rc < 0)
 		return rc;
@@ -316,7 +317,7 @@ static int do_profile_put(struct request *r)
 	if (r->uid != 0 || !*p.user)
 		user_name(r->uid, p.user, sizeof(p.user));
 	if (!*p.node_type)
-		snprintf(p.node_type, sizeof(p.node_type), "%s", r->d->node_type);
+		snprintf(p.node_type, sizeof(p.node_type), "%s", r->d->node.type);
 	rc = check_quota(r, p.user, false);
 	if (rc < 0)
 		return rc;

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "config.h"
 #include "nodesvc/actuate/resctrl.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/quarantine.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
@@ -208,7 +209,7 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "state", json_object_new_string(step_status_name(s->status)));
 	ADD(o, "dry_run", json_object_new_boolean(s->dry_run || d->conf.dry_run));
 	ADD(o, "cores",
-		placed ? json_object_new_int(topo_count_cores(d->topo, &s->coreset)) : NULL);
+		placed ? json_object_new_int(topo_count_cores(d->node.topo, &s->coreset)) : NULL);
 	ADD(o, "coreset", ctl_json_coreset(&s->coreset));
 	ADD(o, "envelope", ctl_json_coreset(&s->envelope));
 	ADD(o, "slurm_cpus", ctl_json_coreset(&s->slurm_step));
@@ -516,16 +517,16 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "policy_spec", json_object_new_string(d->ruling));
 	ADD(o, "ruling_by", json_object_new_string(*d->ruling_by ? d->ruling_by : "configuration"));
 	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
-	ADD(o, "domain", json_object_new_string(topo_level_name(d->topo->domain_level)));
-	ADD(o, "n_domains", json_object_new_int(d->topo->n_domains));
-	ADD(o, "domain_cores", domain_cores(d->topo));
+	ADD(o, "domain", json_object_new_string(topo_level_name(d->node.topo->domain_level)));
+	ADD(o, "n_domains", json_object_new_int(d->node.topo->n_domains));
+	ADD(o, "domain_cores", domain_cores(d->node.topo));
 	ADD(o, "envelope",
 		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "rebind",
 		json_object_new_string(d->conf.rebind == REBIND_CPUSET ? "cpuset" : "masks"));
-	ADD(o, "pus", ctl_json_coreset(&d->topo->all));
+	ADD(o, "pus", ctl_json_coreset(&d->node.topo->all));
 	ADD(o, "reserved", ctl_json_coreset(&d->conf.reserve));
-	ADD(o, "node_type", ctl_json_text(d->node_type));
+	ADD(o, "node_type", ctl_json_text(d->node.type));
 	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
@@ -545,7 +546,7 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));
 	ADD(o, "rebinds", json_object_new_int64((int64_t)d->n_rebinds));
 	ADD(o, "work", work_json(&d->work, d->loop ? loop_longest_ns(d->loop) : 0));
-	ADD(o, "last_error", ctl_json_text(d->last_error));
+	ADD(o, "last_error", ctl_json_text(health_last_error()));
 	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
 		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));
 	if (events)

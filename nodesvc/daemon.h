@@ -5,8 +5,6 @@
 #ifndef COLOC_NODESVC_DAEMON_H
 #define COLOC_NODESVC_DAEMON_H
 
-#include "common/fsroot.h"
-#include "common/topo.h"
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/conf.h"
 #include "nodesvc/counters/counters.h"
@@ -16,6 +14,7 @@
 #include "nodesvc/lend.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
+#include "nodesvc/node/node.h"
 #include "nodesvc/owed.h"
 #include "nodesvc/record/checkpoint.h"
 #include "nodesvc/record/ledger.h"
@@ -61,9 +60,7 @@ struct daemon {
 	const char *conf_path;
 	bool verbose; /* -v: whatever `log` says */
 	struct loop *loop;
-	struct fsroot root;
-	struct topo *topo;
-	struct coreset usable;                /* the node's PUs less reserve: */
+	struct node node;
 	char online[256], online_failed[256]; /* online.c: the kernel's list of CPUs */
 	struct coreset start_pus;             /* the topology's when we started */
 	int lock_fd;                          /* one daemon per store */
@@ -143,8 +140,6 @@ struct daemon {
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
-	char node_type[64]; /* CPU model and core count: profiles are kept per node type */
-	char last_error[256];
 };
 
 /* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
@@ -347,8 +342,6 @@ int ctl_run(
 /* reload.c */
 /* Policies and their options are checked too: "colocd -t" must find what a start would. */
 int reload_check(struct daemon *d, struct errbuf *err);
-/* The node's PUs less reserve:; -EINVAL none is left. */
-int reload_usable(struct daemon *d, struct errbuf *err);
 /* Reads the file again; *ret_old is what held before. On an error nothing changed. */
 int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err);
 

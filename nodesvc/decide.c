@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
@@ -37,7 +38,7 @@ void decide_envelope(const struct daemon *d, const struct step *s, struct corese
 		for (int i = 0; i < d->jobs.n; i++)
 			if (step_is_managed(d->jobs.step[i]))
 				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
-	coreset_and(ret, ret, &d->usable);
+	coreset_and(ret, ret, &d->node.usable);
 }
 
 static bool can_be_frozen(const struct daemon *d, const struct step *s)
@@ -193,7 +194,7 @@ void decide_flush(struct daemon *d)
 		if (d->unwritten[i].json &&
 			record_decision_add(d->record, d->unwritten[i].t_ns, d->unwritten[i].event,
 				d->unwritten[i].json, &err) < 0)
-			snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+			health_error("%.200s", err.text);
 		free(d->unwritten[i].json);
 	}
 	d->n_unwritten = 0;
@@ -461,8 +462,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		log_info("%s decides instead of %s: %s", policy, d->ruling, why.text);
 	}
 	if (rc < 0) {
-		snprintf(d->last_error, sizeof(d->last_error), "policy %s: %.200s", policy,
-			err.text);
+		health_error("policy %s: %.200s", policy, err.text);
 		return;
 	}
 	if (quarantine_holds(d, fallback)) {

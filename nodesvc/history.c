@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -49,6 +50,6 @@ void history_write(struct daemon *d, struct step *s)
 	}
 	if (rc < 0) {
 		log_debug("step %s: history: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "history: %.200s", err.text);
+		health_error("history: %.200s", err.text);
 	}
 }

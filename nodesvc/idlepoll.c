@@ -4,20 +4,21 @@
 #include <stdio.h>
 
 #include "nodesvc/actuate/wakeup.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
 int idlepoll_clear(struct daemon *d)
 {
 	struct errbuf err;
-	int rc = wakeup_restore(&d->root, d->ledger, &err);
+	int rc = wakeup_restore(&d->node.root, d->ledger, &err);
 
 	d->idlepoll.on = false;
 	if (rc >= 0)
 		return 0;
 	log_error("idle CPUs: %s", err.text);
 	owed_note(d, err.text);
-	snprintf(d->last_error, sizeof(d->last_error), "idle CPUs: %.200s", err.text);
+	health_error("idle CPUs: %.200s", err.text);
 	return rc;
 }
 
@@ -26,7 +27,7 @@ void idlepoll_open(struct daemon *d)
 	struct idlepoll *p = &d->idlepoll;
 	struct errbuf err;
 	bool by_itself = false;
-	int rc = wakeup_restore(&d->root, d->ledger, &err);
+	int rc = wakeup_restore(&d->node.root, d->ledger, &err);
 
 	if (rc < 0)
 		owed_note(d, err.text);
@@ -34,7 +35,7 @@ void idlepoll_open(struct daemon *d)
 		log_error("idle CPUs, as a former colocd left them: %s", err.text);
 	else if (rc > 0)
 		log_info("idle CPUs wait as before a former colocd");
-	*p = (struct idlepoll){.can = wakeup_probe(&d->root, &by_itself, &err) == 0};
+	*p = (struct idlepoll){.can = wakeup_probe(&d->node.root, &by_itself, &err) == 0};
 	p->by_itself = by_itself;
 	if (!p->can)
 		snprintf(p->why_not, sizeof(p->why_not), "%.159s", err.text);
@@ -78,14 +79,14 @@ void idlepoll_update(struct daemon *d)
 		return;
 	}
 	p->on = true;
-	if (wakeup_poll(&d->root, d->ledger, &err) == 0)
+	if (wakeup_poll(&d->node.root, d->ledger, &err) == 0)
 		return;
 	/* Steps run as well with what their CPUs do by themselves, but for some per cent. */
 	p->failed = true;
 	snprintf(p->why_not, sizeof(p->why_not), "%.159s", err.text);
 	log_error("idle CPUs do not poll: %s", p->why_not);
 	idlepoll_clear(d);
-	snprintf(d->last_error, sizeof(d->last_error), "idle CPUs: %.200s", p->why_not);
+	health_error("idle CPUs: %.200s", p->why_not);
 }
 
 const char *idlepoll_says(const struct daemon *d, char *buf, size_t size)

@@ -7,6 +7,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/actuate/idle.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -34,10 +35,10 @@ static int apply(struct daemon *d, struct step *s, struct errbuf *err)
 	return actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, err);
 }
 
-static void note_error(struct daemon *d, const struct step *s, const struct errbuf *err)
+static void note_error(const struct step *s, const struct errbuf *err)
 {
 	log_error("step %s: %s", s->id, err->text);
-	snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
+	health_error("step %s: %.200s", s->id, err->text);
 }
 
 static void wake(struct daemon *d, struct step *s)
@@ -49,7 +50,7 @@ static void wake(struct daemon *d, struct step *s)
 	coreset_zero(&s->lent);
 	if (rc < 0) {
 		err_wrap(&err, 0, "its priority");
-		note_error(d, s, &err);
+		note_error(s, &err);
 	}
 	if (rc)
 		owed_note(d, rc < 0 ? err.text : NULL);
@@ -77,7 +78,7 @@ static void give_up(
 	coreset_zero(&s->lent);
 	if (!coreset_is_empty(before) && apply(d, s, &err) < 0) {
 		s->lent = *before;
-		note_error(d, s, &err);
+		note_error(s, &err);
 		return;
 	}
 	wake(d, s);

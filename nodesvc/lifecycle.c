@@ -11,6 +11,7 @@
 
 #include "common/ipc.h"
 #include "common/msg.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
@@ -208,8 +209,9 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run &&
 			!d->conf.dry_run && !start_control(d, s)) {
 			find_links(d, s, m);
-			launch_decide(&d->conf, s, m, topo_count_cores(d->topo, &s->envelope),
-				topo_count_cores(d->topo, s->held ? &s->envelope : &s->coreset),
+			launch_decide(&d->conf, s, m, topo_count_cores(d->node.topo, &s->envelope),
+				topo_count_cores(
+					d->node.topo, s->held ? &s->envelope : &s->coreset),
 				around(d, s));
 		}
 		if (s->n_env && !s->track.launch)
@@ -351,7 +353,7 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	}
 	msg_init(reply, "task_ok");
 	msg_put(reply, "coreset", coreset_format(&s->coreset, cores, sizeof(cores)));
-	msg_putf(reply, "cores", "%d", topo_count_cores(d->topo, &s->coreset));
+	msg_putf(reply, "cores", "%d", topo_count_cores(d->node.topo, &s->coreset));
 	msg_put(reply, "policy", s->policy);
 	msg_put(reply, "reason", *step_reason(s) ? step_reason(s) : s->why);
 }
@@ -393,7 +395,7 @@ static void write_end(struct daemon *d, struct step *s, int64_t end_ns)
 		return;
 	if (record_end(d->record, 0, &err) < 0) {
 		log_error("step %s: accounting: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "accounting: %.200s", err.text);
+		health_error("accounting: %.200s", err.text);
 	}
 }
 

@@ -6,6 +6,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/attach.c \
+	nodesvc/base/health.c nodesvc/base/health.h \
+	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/command.c nodesvc/command.h \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \

@@ -45,30 +45,6 @@ static void usage(FILE *f)
 		   "to Slurm's placement and end.\n");
 }
 
-static int load_topology(struct daemon *d, struct errbuf *err)
-{
-	char model[40] = "cpu", line[256];
-	FILE *f;
-	int rc = topo_load(&d->topo, NULL, err);
-
-	if (rc == 0)
-		rc = topo_set_domains(d->topo, d->conf.domain, err);
-	if (rc)
-		return err_wrap(err, rc, "topology");
-	f = fopen("/proc/cpuinfo", "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
-			snprintf(model, sizeof(model), "%s", strchr(line, ':') + 2);
-			model[strcspn(model, "\n")] = '\0';
-			break;
-		}
-	if (f)
-		fclose(f);
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): topo_load() set it */
-	snprintf(d->node_type, sizeof(d->node_type), "%s, %d cores", model, d->topo->n_cores);
-	return 0;
-}
-
 /* A child that a killed daemon had just forked holds the lock until it has closed what is not its.
  */
 static int take_lock(int fd)
@@ -103,7 +79,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (take_lock(d->lock_fd) < 0)
 		return err_set(err, -EBUSY, "%s: another colocd holds it", path);
-	fsroot_read(&d->root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+	fsroot_read(&d->node.root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
 	boot_id[strcspn(boot_id, "\n")] = '\0';
 	snprintf(path, sizeof(path), "%s/ledger.db", d->conf.store);
 	rc = ledger_open(&d->ledger, path, boot_id, err);
@@ -148,7 +124,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = loop_create(&d->loop, err)) < 0 ||
 		(rc = loop_add_signals(d->loop, &set, on_signal, d, &signals, err)) < 0 ||
 		(rc = open_store(d, err)) < 0 ||
-		(rc = actuate_open(&d->actuate, &d->root, d->ledger, &d->topo->all, err)) < 0)
+		(rc = actuate_open(
+			 &d->actuate, &d->node.root, d->ledger, &d->node.topo->all, err)) < 0)
 		return rc;
 	if (actuate_watch_fd(d->actuate) >= 0) {
 		rc = loop_add_fd(d->loop, actuate_watch_fd(d->actuate), EPOLLIN, lifecycle_watch, d,
@@ -242,8 +219,7 @@ int main(int argc, char **argv)
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
-	static struct daemon d = {
-		.conf_path = COLOC_SYSCONFDIR "/coloc.yaml", .root.fd = -1, .lock_fd = -1};
+	static struct daemon d = {.conf_path = COLOC_SYSCONFDIR "/coloc.yaml", .lock_fd = -1};
 	bool test = false;
 	enum log_level level = LOG_LEVEL_INFO;
 	struct errbuf err;
@@ -279,15 +255,14 @@ int main(int argc, char **argv)
 	}
 	/* A test may be run by anybody, over files that are not installed yet. */
 	if (conf_load(&d.conf, d.conf_path, !test, &err) < 0 ||
-		fsroot_open(&d.root, NULL, &err) < 0 || load_topology(&d, &err) < 0 ||
-		reload_usable(&d, &err) < 0 || reload_check(&d, &err) < 0) {
+		node_open(&d.node, d.conf.domain, &err) < 0 ||
+		node_reserve(&d.node, &d.conf.reserve, &err) < 0 || reload_check(&d, &err) < 0) {
 		fprintf(stderr, "colocd: %s\n", err.text);
 		return 1;
 	}
 	if (test) {
 		printf("%s: ok\n", d.conf_path);
-		topo_free(d.topo);
-		fsroot_close(&d.root);
+		node_close(&d.node);
 		return 0;
 	}
 	if (geteuid() != 0) {
@@ -309,9 +284,9 @@ int main(int argc, char **argv)
 		/* NOLINTBEGIN(clang-analyzer-core.NullDereference): topo_load() set it */
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "
 			 "signals from %s",
-			d.conf.socket, d.topo->n_cores, d.topo->n_domains,
-			topo_level_name(d.topo->domain_level), actuate_get_ops(d.actuate)->name,
-			d.counters.ops->name);
+			d.conf.socket, d.node.topo->n_cores, d.node.topo->n_domains,
+			topo_level_name(d.node.topo->domain_level),
+			actuate_get_ops(d.actuate)->name, d.counters.ops->name);
 		/* NOLINTEND(clang-analyzer-core.NullDereference) */
 		notify_send("READY=1");
 		rc = loop_run(d.loop);
@@ -320,7 +295,6 @@ int main(int argc, char **argv)
 		log_error("%s", err.text);
 	}
 	daemon_close(&d);
-	topo_free(d.topo);
-	fsroot_close(&d.root);
+	node_close(&d.node);
 	return rc < 0 ? 1 : 0;
 }

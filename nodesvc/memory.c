@@ -16,6 +16,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/actuate/mems.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -57,7 +58,7 @@ static void put_back(struct daemon *d, const char *id, const struct step_cgroup 
 
 	if (mems_restore(d->actuate, cgroup, &err) < 0) {
 		log_error("step %s: its memory nodes: %s", id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", id, err.text);
+		health_error("step %s: %.200s", id, err.text);
 		owed_note(d, err.text);
 	}
 }
@@ -144,12 +145,12 @@ static int start_worker(struct daemon *d, const struct step *s, struct errbuf *e
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* Nothing of the daemon's but its root: above all not its lock, nor the pipe by
 		 * which the guard knows that it lives. */
-		root = fcntl(d->root.fd, F_DUPFD, 10);
+		root = fcntl(d->node.root.fd, F_DUPFD, 10);
 		out = fcntl(fd[1], F_DUPFD, 10);
 		if (root < 0 || out < 0)
 			_exit(1);
 		dup2(out, 4);
-		d->root.fd = dup2(root, 3);
+		d->node.root.fd = dup2(root, 3);
 		close_range(5, ~0U, 0);
 		prctl(PR_SET_NAME, "colocd-memory");
 		/* The daemon's own priority is for launches. */
@@ -261,7 +262,7 @@ void memory_follow(struct daemon *d, struct step *s)
 	m = get(d);
 	if (!m || sm->failed)
 		return;
-	if (mems_of_cpus(&d->root, &s->coreset, &nodes, &n, &err) < 0) {
+	if (mems_of_cpus(&d->node.root, &s->coreset, &nodes, &n, &err) < 0) {
 		give_up(d, s, err.text);
 		return;
 	}
@@ -293,7 +294,7 @@ void memory_tick(struct daemon *d, int64_t now_ns)
 		if (d->conf.memory != MEMORY_FOLLOW)
 			memory_leave(d, s); /* a reload changed it */
 		if (!s->memory.held ||
-			mems_free(&d->root, &s->memory.wanted, &total, &left, &err) < 0)
+			mems_free(&d->node.root, &s->memory.wanted, &total, &left, &err) < 0)
 			continue;
 		if ((double)left < MEMS_RESERVE_RATIO / 2 * (double)total)
 			give_up(d, s, "its memory nodes run short");

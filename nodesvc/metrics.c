@@ -10,6 +10,7 @@
 
 #include "common/ipc.h"
 #include "config.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/quarantine.h"
@@ -79,7 +80,7 @@ static void write_steps(FILE *f, const struct daemon *d)
 		if (coreset_is_empty(&s->coreset) || s->status == STATUS_SUSPENDED)
 			continue;
 		step_labels(f, "coloc_step_cores", s);
-		fprintf(f, "%d\n", topo_count_cores(d->topo, &s->coreset));
+		fprintf(f, "%d\n", topo_count_cores(d->node.topo, &s->coreset));
 	}
 	head(f, "coloc_step_utilization_ratio", "gauge",
 		"Share of its cores' time that a step ran or waited to run.");
@@ -205,7 +206,7 @@ static void on_timer(void *arg)
 	if (!d->metrics_failed)
 		log_warning("%s", err.text);
 	d->metrics_failed = true;
-	snprintf(d->last_error, sizeof(d->last_error), "%.250s", err.text);
+	health_error("%.250s", err.text);
 }
 
 int metrics_open(struct daemon *d, struct errbuf *err)

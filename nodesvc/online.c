@@ -30,19 +30,19 @@ static int load(struct daemon *d, struct topo **ret, struct errbuf *err)
 
 static int take(struct daemon *d, struct errbuf *err)
 {
-	struct topo *was = d->topo, *fresh;
+	struct topo *was = d->node.topo, *fresh;
 	int rc = load(d, &fresh, err);
 
 	if (rc < 0)
 		return rc;
-	d->topo = fresh;
+	d->node.topo = fresh;
 	/* Nothing but reserved CPUs is left: better those than none. */
-	if (reload_usable(d, err) < 0)
-		d->usable = fresh->all;
+	if (node_reserve(&d->node, &d->conf.reserve, err) < 0)
+		d->node.usable = fresh->all;
 	rc = decide_renew(d, err);
 	if (rc < 0) {
-		d->topo = was;
-		reload_usable(d, NULL);
+		d->node.topo = was;
+		node_reserve(&d->node, &d->conf.reserve, NULL);
 		topo_free(fresh);
 		return rc;
 	}
@@ -65,11 +65,11 @@ static void follow(struct daemon *d, struct step *s)
 	if (s->located &&
 		actuate_get_ops(d->actuate)
 				->allocation(d->actuate, &s->cgroup, &job, &step, &err) == 0) {
-		coreset_and(&s->slurm_job, &job, &d->topo->all);
-		coreset_and(&s->slurm_step, &step, &d->topo->all);
+		coreset_and(&s->slurm_job, &job, &d->node.topo->all);
+		coreset_and(&s->slurm_step, &step, &d->node.topo->all);
 		s->envelope = s->slurm_job;
 	}
-	coreset_and(&s->coreset, &s->coreset, &d->topo->all);
+	coreset_and(&s->coreset, &s->coreset, &d->node.topo->all);
 	coreset_zero(&s->lent_wanted);
 	/* The kernel has changed its cpuset and masks under us. */
 	s->to_apply = s->located && s->status == STATUS_PLACED;
@@ -80,14 +80,14 @@ void online_look(struct daemon *d)
 	char now[sizeof(d->online)], cpus[CORESET_STR_MAX];
 	struct errbuf err;
 
-	if (fsroot_read(&d->root, ONLINE, now, sizeof(now)) <= 0)
+	if (fsroot_read(&d->node.root, ONLINE, now, sizeof(now)) <= 0)
 		return; /* one CPU, or an emulation: nothing goes */
 	now[strcspn(now, "\n")] = '\0';
 	if (strcmp(now, d->online) == 0)
 		return;
 	if (!*d->online) { /* as it was loaded */
 		memcpy(d->online, now, sizeof(now));
-		d->start_pus = d->topo->all;
+		d->start_pus = d->node.topo->all;
 		return;
 	}
 	if (take(d, &err) < 0) {
@@ -99,8 +99,8 @@ void online_look(struct daemon *d)
 	memcpy(d->online, now, sizeof(now));
 	d->online_failed[0] = '\0';
 	log_info("CPUs %s are online now: %d cores, %d domains, steps are placed on %s", now,
-		d->topo->n_cores, d->topo->n_domains,
-		coreset_format(&d->usable, cpus, sizeof(cpus)));
+		d->node.topo->n_cores, d->node.topo->n_domains,
+		coreset_format(&d->node.usable, cpus, sizeof(cpus)));
 	trial_abort(d);
 	for (int i = 0; i < d->jobs.n; i++)
 		follow(d, d->jobs.step[i]);

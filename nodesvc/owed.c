@@ -11,6 +11,7 @@
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/actuate/mems.h"
 #include "nodesvc/actuate/wakeup.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
@@ -107,7 +108,7 @@ static int restore_mems(struct daemon *d, const char *path, struct errbuf *err)
 
 static int restore_polling(struct daemon *d, const char *path, struct errbuf *err)
 {
-	int rc = wakeup_restore(&d->root, d->ledger, err);
+	int rc = wakeup_restore(&d->node.root, d->ledger, err);
 
 	(void)path;
 	return rc < 0 ? rc : 0;
@@ -195,7 +196,7 @@ static bool go_on(struct daemon *d, int64_t until_ns, const char *whose)
 			return false;
 	if (o->failed && strcmp(o->why, o->first) != 0) {
 		log_error("%d ways back failed, to be tried again: %s", o->failed, o->first);
-		snprintf(d->last_error, sizeof(d->last_error), "not put back: %.230s", o->first);
+		health_error("not put back: %.230s", o->first);
 	} else if (o->n && !o->failed && *o->why) {
 		log_info("all that was owed is back");
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/memory.h"
@@ -40,7 +41,7 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 		rc = actuate_get_ops(d->actuate)
 			     ->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
 	if (rc < 0) {
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err->text);
+		health_error("step %s: %.200s", s->id, err->text);
 		/* It would fail at every tick: leave the step alone from now on. */
 		if (rc != -ENOENT && rc != -ESRCH) {
 			char why[160];
@@ -106,8 +107,7 @@ int decide_restore(struct daemon *d, struct step *s, enum step_status status, co
 	if (rc < 0) {
 		log_error("step %s: restore: %s", s->id, err.text);
 		owed_note(d, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
-			err.text);
+		health_error("step %s: restore: %.180s", s->id, err.text);
 	} else if (s->located) {
 		history_note(s, &s->slurm_step, why);
 	}

@@ -100,11 +100,11 @@ static int read_file(struct daemon *d, struct ptable *t, const char *path, struc
 		return err_set(err, -ENODEV, "version %d, %d expected", json_object_get_int(o),
 			FILE_VERSION);
 	if (!json_object_object_get_ex(root, "node_type", &o) ||
-		strcmp(json_object_get_string(o) ? json_object_get_string(o) : "", d->node_type) !=
+		strcmp(json_object_get_string(o) ? json_object_get_string(o) : "", d->node.type) !=
 			0)
 		return err_set(err, -ENODEV, "measured on '%.60s', this is '%.60s'",
 			o && json_object_get_string(o) ? json_object_get_string(o) : "",
-			d->node_type);
+			d->node.type);
 	if (!json_object_object_get_ex(root, "types", &o) ||
 		!json_object_is_type(o, json_type_object))
 		return err_set(err, -EINVAL, "types is missing");
@@ -121,7 +121,7 @@ static void clear(struct ptable *t)
 
 int ptable_open(struct daemon *d, struct errbuf *err)
 {
-	struct policy_cfg cfg = {.topo = d->topo, .max_jobs = 1};
+	struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 1};
 	struct ptable *t = calloc(1, sizeof(*t));
 	char path[CONF_TEXT_MAX + 32], aside[CONF_TEXT_MAX + 40];
 	int rc;
@@ -179,7 +179,7 @@ static int write_file(const struct daemon *d, const struct ptable *t)
 	int rc;
 
 	json_object_object_add(root, "version", json_object_new_int(FILE_VERSION));
-	json_object_object_add(root, "node_type", json_object_new_string(d->node_type));
+	json_object_object_add(root, "node_type", json_object_new_string(d->node.type));
 	json_object_object_add(root, "types", types);
 	for (int i = 0; i < PTT_TYPES; i++)
 		if (t->ptt.type[i].used)
@@ -232,13 +232,14 @@ void ptable_close(struct daemon *d)
 static int place_of(const struct daemon *d, const struct ptt *ptt, const struct coreset *set)
 {
 	int pu = coreset_next(set, 0);
-	int place =
-		pu < 0 ? -1 : ptt_find(ptt, d->topo->pu_core[pu], topo_count_cores(d->topo, set));
+	int place = pu < 0 ? -1
+			   : ptt_find(ptt, d->node.topo->pu_core[pu],
+				     topo_count_cores(d->node.topo, set));
 
 	for (int i = 0; place >= 0 && i < ptt->place[place].width; i++) {
 		int core = ptt->units.core[ptt->place[place].first + i];
 
-		if (!coreset_intersects(&d->topo->core[core].pus, set))
+		if (!coreset_intersects(&d->node.topo->core[core].pus, set))
 			return -1;
 	}
 	return place;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/aside.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -70,8 +71,7 @@ void putback_go_on(struct daemon *d, struct step *s)
 	if (b->rc < 0) {
 		log_error("step %s: restore: %s", s->id, b->err.text);
 		owed_note(d, b->err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: restore: %.180s", s->id,
-			b->err.text);
+		health_error("step %s: restore: %.180s", s->id, b->err.text);
 	} else {
 		log_info("step %s: all its threads are as they were", s->id);
 	}

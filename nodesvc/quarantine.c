@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -61,7 +62,7 @@ static void name_member(const struct daemon *d, const struct step *s, char *buf,
 
 	buf[len++] = '@';
 	len += put_word(buf + len, size - len - 16, s->user);
-	snprintf(buf + len, size - len, ":%d", topo_count_cores(d->topo, &s->envelope));
+	snprintf(buf + len, size - len, ":%d", topo_count_cores(d->node.topo, &s->envelope));
 }
 
 static int compare_members(const void *a, const void *b)
@@ -137,7 +138,7 @@ static struct judged *find(struct daemon *d, const char *policy, const char *mem
 	for (int i = 0; i < q->n; i++)
 		if (strcmp(q->set[i]->members, members) == 0 &&
 			strcmp(q->set[i]->policy, policy) == 0 &&
-			strcmp(q->set[i]->node_type, d->node_type) == 0)
+			strcmp(q->set[i]->node_type, d->node.type) == 0)
 			return q->set[i];
 	return NULL;
 }
@@ -162,7 +163,7 @@ static void drop(struct daemon *d, int i)
 	struct errbuf err;
 
 	if (record_judged_rm(d->record, q->set[i], &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+		health_error("%.200s", err.text);
 	free(q->set[i]);
 	memmove(&q->set[i], &q->set[i + 1], (size_t)(q->n - i - 1) * sizeof(q->set[0]));
 	q->n--;
@@ -212,7 +213,7 @@ static void keep(struct daemon *d, const struct judged *j)
 	bool failed = record_judged_put(d->record, j, &err) < 0;
 
 	if (failed) {
-		snprintf(d->last_error, sizeof(d->last_error), "guard: %.200s", err.text);
+		health_error("guard: %.200s", err.text);
 		if (!d->quarantine->unwritten)
 			log_warning("guard: a restart would not know: %s", err.text);
 	}
@@ -466,7 +467,7 @@ static struct judged *current(struct daemon *d)
 	if (q->now[which] || !*q->members)
 		return q->now[which];
 	memcpy(fresh.policy, q->policy[which], sizeof(fresh.policy));
-	snprintf(fresh.node_type, sizeof(fresh.node_type), "%s", d->node_type);
+	snprintf(fresh.node_type, sizeof(fresh.node_type), "%s", d->node.type);
 	return add(d, &fresh);
 }
 

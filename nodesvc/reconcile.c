@@ -91,7 +91,7 @@ static int look_for(struct daemon *d, const struct step *s)
 	int n;
 
 	if (s->cgroup.step_inode) {
-		n = fsroot_is_there(&d->root, s->cgroup.step_path, s->cgroup.step_inode);
+		n = fsroot_is_there(&d->node.root, s->cgroup.step_path, s->cgroup.step_inode);
 		return n > 0 ? 0 : n == 0 ? -ENOENT : n;
 	}
 	return ops->threads(d->actuate, &s->cgroup, &tid, &n);
@@ -124,7 +124,7 @@ static bool is_running(struct daemon *d, const struct step *s)
 		char path[64], name[32];
 
 		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
-		if (fsroot_read(&d->root, path, name, sizeof(name)) > 0 &&
+		if (fsroot_read(&d->node.root, path, name, sizeof(name)) > 0 &&
 			strcmp(name, "slurmstepd\n") == 0)
 			return false;
 	}

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -28,7 +29,7 @@ static void fill_head(const struct daemon *d, struct trace_head *ret)
 	*ret = (struct trace_head){
 		.recorder = "colocd " PACKAGE_VERSION,
 		.started_unix_s = (double)ts.tv_sec + (double)ts.tv_nsec / 1e9,
-		.topo = d->topo,
+		.topo = d->node.topo,
 		.share_smt = d->conf.share_smt,
 		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,
 		.want_explain = d->plan.want_explain,
@@ -135,6 +136,6 @@ void recording_check(struct daemon *d)
 	if (!d->trace || trace_writer_failed(d->trace) == 0)
 		return;
 	if (recording_stop(d, &decisions, &bytes, &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "recording: %.200s", err.text);
+		health_error("recording: %.200s", err.text);
 	log_warning("the recording ended: %s", err.text);
 }

@@ -11,7 +11,7 @@
 static int check_policy(
 	const struct daemon *d, const char *key, const char *spec, struct errbuf *err)
 {
-	struct policy_cfg cfg = {.topo = d->topo, .max_jobs = 4};
+	struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 4};
 	struct engine *e;
 	bool on_node;
 	int rc = engine_create(&e, spec, &cfg, err);
@@ -72,7 +72,7 @@ int reload_check(struct daemon *d, struct errbuf *err)
 		const struct conf_pair *p = &c->policy_option[i];
 		char spec[256];
 		size_t len = strcspn(p->key, ".");
-		struct policy_cfg cfg = {.topo = d->topo, .max_jobs = 4};
+		struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 4};
 		struct engine *e;
 
 		snprintf(spec, sizeof(spec), "%.*s,%s=%s", (int)len, p->key, p->key + len + 1,
@@ -82,14 +82,6 @@ int reload_check(struct daemon *d, struct errbuf *err)
 			return err_wrap(err, rc, "line %d, key 'policy_options'", p->line);
 		engine_free(e);
 	}
-	return 0;
-}
-
-int reload_usable(struct daemon *d, struct errbuf *err)
-{
-	coreset_andnot(&d->usable, &d->topo->all, &d->conf.reserve);
-	if (coreset_is_empty(&d->usable))
-		return err_set(err, -EINVAL, "key 'reserve': no CPU is left");
 	return 0;
 }
 
@@ -111,14 +103,14 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	fresh.events = old.events;
 	memcpy(&fresh.counters.source, &old.counters.source, sizeof(old.counters.source));
 	d->conf = fresh;
-	rc = reload_usable(d, err);
+	rc = node_reserve(&d->node, &d->conf.reserve, err);
 	if (rc == 0)
 		rc = reload_check(d, err);
 	if (rc == 0)
 		rc = decide_reconfigure(d, err);
 	if (rc < 0) {
 		d->conf = old;
-		reload_usable(d, NULL);
+		node_reserve(&d->node, &d->conf.reserve, NULL);
 		return rc;
 	}
 	if (!d->verbose && log_level_parse(fresh.log_level, &level) == 0)

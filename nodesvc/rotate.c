@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/turns.h"
@@ -62,7 +63,7 @@ int rotate_guard(struct daemon *d, struct errbuf *err)
 	int rc;
 
 	snprintf(mark, sizeof(mark), "%s/guard-thawed", d->conf.store);
-	rc = r ? guard_start(&r->guard, &d->root, mark, FREEZER_MAX, err)
+	rc = r ? guard_start(&r->guard, &d->node.root, mark, FREEZER_MAX, err)
 	       : err_set(err, -ENOMEM, "out of memory");
 
 	if (rc < 0) {
@@ -79,7 +80,7 @@ static void on_watch(int fd, uint32_t events, void *arg);
 static int open_freezer(struct daemon *d, struct errbuf *err)
 {
 	struct rotate *r = d->rotate;
-	int rc = freezer_open(&r->freezer, &d->root, d->ledger, r->guard, err), mark;
+	int rc = freezer_open(&r->freezer, &d->node.root, d->ledger, r->guard, err), mark;
 
 	if (rc < 0)
 		return rc;
@@ -110,7 +111,7 @@ bool rotate_holds(const struct daemon *d, const char *path)
 int rotate_restore_path(struct daemon *d, const char *path, struct errbuf *err)
 {
 	struct freezer *f = d->rotate ? d->rotate->freezer : NULL, *own = NULL;
-	int rc = f ? 0 : freezer_open(&own, &d->root, d->ledger, NULL, err);
+	int rc = f ? 0 : freezer_open(&own, &d->node.root, d->ledger, NULL, err);
 
 	if (rc == 0)
 		rc = freezer_restore_path(f ? f : own, path, err);
@@ -258,7 +259,7 @@ static void set_frozen(struct daemon *d, struct step *s, bool frozen, int64_t no
 	if (rc >= 0 || rc == -ENOENT) /* ended: the next look takes it out */
 		return;
 	log_error("step %s: %s", s->id, err.text);
-	snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+	health_error("step %s: %.200s", s->id, err.text);
 }
 
 static void refuse(struct step *s, const char *why)
@@ -305,7 +306,7 @@ static void join(struct daemon *d, struct step *s)
 		refuse(s, err.text);
 		return;
 	}
-	if (!t->util && utilization_open(&t->util, &d->root, &err) < 0)
+	if (!t->util && utilization_open(&t->util, &d->node.root, &err) < 0)
 		t->util = NULL; /* it never yields then */
 	t->burst = (struct burst){.at_ns = ipc_now_ns()};
 	d->rotate->n_turns++;
@@ -323,7 +324,7 @@ void rotate_leave(struct daemon *d, struct step *s)
 	if (freezer_drop(d->rotate->freezer, t->hold, &err) < 0) {
 		owed_note(d, err.text);
 		log_error("step %s: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+		health_error("step %s: %.200s", s->id, err.text);
 	}
 	t->hold = NULL;
 	note_thawed(s, ipc_now_ns());
@@ -347,7 +348,7 @@ static void slice_cpus(const struct daemon *d, int64_t now_ns, struct coreset *r
 			turns_wanted_by(s, now_ns))
 			coreset_or(&cpus, &cpus, &s->coreset);
 	}
-	topo_whole_cores(d->topo, &cpus, ret);
+	topo_whole_cores(d->node.topo, &cpus, ret);
 }
 
 /*

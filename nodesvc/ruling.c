@@ -42,7 +42,7 @@ static int make_engine(struct daemon *d, const char *spec, struct engine **ret, 
 {
 	struct policy_option options[CONF_LIST_MAX + 1];
 	struct policy_cfg cfg = {
-		.topo = d->topo,
+		.topo = d->node.topo,
 		.max_jobs = JOBS_MAX,
 		.share_smt = d->conf.share_smt,
 		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,

@@ -83,10 +83,10 @@ void sample_open_step(struct daemon *d, struct step *s)
 {
 	struct errbuf err;
 
-	if (!s->util && utilization_open(&s->util, &d->root, &err) < 0)
+	if (!s->util && utilization_open(&s->util, &d->node.root, &err) < 0)
 		log_warning("step %s: utilisation: %s", s->id, err.text);
 	if (record_profile_find(d->record, s->type, s->user,
-		    topo_count_cores(d->topo, &s->envelope), d->node_type, &s->profile,
+		    topo_count_cores(d->node.topo, &s->envelope), d->node.type, &s->profile,
 		    &err) == 0) {
 		s->has_profile = true;
 		/* Nothing live yet: as it was alone. */
@@ -170,7 +170,7 @@ void sample_pause(struct daemon *d, struct step *s)
 	s->turn.util = NULL;
 	utilization_close(s->util);
 	s->util = NULL;
-	if (utilization_open(&s->util, &d->root, &err) < 0)
+	if (utilization_open(&s->util, &d->node.root, &err) < 0)
 		log_warning("step %s: utilisation: %s", s->id, err.text);
 }
 
@@ -192,7 +192,7 @@ static int drop_sleepers(const struct daemon *d, pid_t *tid, int n)
 		char path[64], name[32] = "";
 
 		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
-		if (fsroot_read_once(&d->root, path, name, sizeof(name)) < 0 ||
+		if (fsroot_read_once(&d->node.root, path, name, sizeof(name)) < 0 ||
 			strcmp(name, COLOC_SLEEPER "\n") != 0)
 			tid[kept++] = tid[i];
 	}
@@ -252,7 +252,7 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	s->threads = p->list.n;
 	budget = budget_of(READ_THREADS, READ_THREADS_NS);
 	if (!s->util || utilization_read(s->util, p->list.tid, p->list.n, own_ns,
-				topo_count_cores(d->topo, &s->envelope), &budget,
+				topo_count_cores(d->node.topo, &s->envelope), &budget,
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
 	note_clocks(d, s, own_ns);
@@ -263,11 +263,11 @@ static bool read_step(struct daemon *d, struct step *s, int64_t now_ns)
 	p->read_own_ns = own_ns;
 	if (p->restless > 0)
 		p->restless--;
-	if (polling_sample(&s->polling, &d->root, p->list.tid, p->list.n, runnable))
+	if (polling_sample(&s->polling, &d->node.root, p->list.tid, p->list.n, runnable))
 		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
 			s->polling.on ? "poll for one another" : "do not poll any more");
-	if (coupling_sample(&s->coupling, &d->root, p->list.tid, p->list.n,
-		    topo_count_cores(d->topo, &s->coreset), utilization_stretch_s(s->util),
+	if (coupling_sample(&s->coupling, &d->node.root, p->list.tid, p->list.n,
+		    topo_count_cores(d->node.topo, &s->coreset), utilization_stretch_s(s->util),
 		    runnable, s->turn.hold != NULL))
 		log_info("step %s: its threads %s", s->id,
 			s->coupling.on ? "wait for one another often"
@@ -332,7 +332,7 @@ static double look_running(struct daemon *d, struct step *s, int64_t own_ns)
 
 static bool runs_otherwise(const struct daemon *d, const struct step *s, double running)
 {
-	int cores = topo_count_cores(d->topo, &s->envelope);
+	int cores = topo_count_cores(d->node.topo, &s->envelope);
 
 	if (s->threads < cores)
 		cores = s->threads;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -60,8 +61,7 @@ int store_open(struct daemon *d, struct errbuf *err)
 	if (rc < 0)
 		return rc;
 	log_error("accounting begins anew; the damaged file is %s", aside);
-	snprintf(d->last_error, sizeof(d->last_error), "accounting began anew: damaged: %.180s",
-		aside);
+	health_error("accounting began anew: damaged: %.180s", aside);
 	return record_open(&d->record, path, false, err);
 }
 

@@ -39,7 +39,7 @@ void suspend_open(struct daemon *d)
 
 	if (!u)
 		return;
-	if (freezer_open(&u->freezer, &d->root, d->ledger, NULL, &err) < 0)
+	if (freezer_open(&u->freezer, &d->node.root, d->ledger, NULL, &err) < 0)
 		log_debug("suspended steps are known by their processes only: %s", err.text);
 	if (loop_add_timer(d->loop, on_timer, d, &u->timer, &err) < 0)
 		log_warning("suspend: %s", err.text);
@@ -111,7 +111,7 @@ static bool state_of(const struct daemon *d, pid_t tid, char *ret)
 
 	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
 	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
-	if (fsroot_read_once(&d->root, path, text, sizeof(text)) <= 0)
+	if (fsroot_read_once(&d->node.root, path, text, sizeof(text)) <= 0)
 		return false;
 	p = strrchr(text, ')');
 	if (!p || p[1] != ' ')

@@ -9,6 +9,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/actuate/idle.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/engine/priority.h"
 #include "nodesvc/log.h"
@@ -178,7 +179,7 @@ static void put_back(struct daemon *d, struct step *s)
 		owed_note(d, rc < 0 ? err.text : NULL);
 	if (rc < 0) {
 		log_error("step %s: its threads' priorities: %s", s->id, err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "step %s: %.200s", s->id, err.text);
+		health_error("step %s: %.200s", s->id, err.text);
 	}
 }
 

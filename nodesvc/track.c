@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/quarantine.h"
@@ -157,7 +158,7 @@ static int take_measurement(const struct measurement *m, void *arg)
 	struct signal *sig = &w->s->signal[m->signal];
 	int rank;
 
-	if (strcmp(m->node_type, w->d->node_type) != 0 || !(m->mean > 0))
+	if (strcmp(m->node_type, w->d->node.type) != 0 || !(m->mean > 0))
 		return 0;
 	if (m->signal == SIGNAL_PROGRESS && m->kind != MEASURED_SHARED)
 		take_base(&w->s->track, m);
@@ -192,7 +193,7 @@ static void make_curve(struct step *s)
 
 void track_open(struct daemon *d, struct step *s)
 {
-	struct walk w = {.d = d, .s = s, .cores = topo_count_cores(d->topo, &s->envelope)};
+	struct walk w = {.d = d, .s = s, .cores = topo_count_cores(d->node.topo, &s->envelope)};
 	struct errbuf err;
 
 	/* A stored profile is a run of its own: it stands. */
@@ -248,12 +249,12 @@ static void keep(struct daemon *d, const struct step *s, enum signal_id signal,
 		return;
 	snprintf(m.type, sizeof(m.type), "%s", s->type);
 	snprintf(m.user, sizeof(m.user), "%s", s->user);
-	snprintf(m.node_type, sizeof(m.node_type), "%s", d->node_type);
+	snprintf(m.node_type, sizeof(m.node_type), "%s", d->node.type);
 	snprintf(m.source, sizeof(m.source), "%s", provenance_name(source));
 	if (signal == SIGNAL_PROGRESS)
 		snprintf(m.unit, sizeof(m.unit), "%s", track_unit(s));
 	if (record_measurement_add(d->record, &m, value, &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+		health_error("%.200s", err.text);
 }
 
 void track_keep_speed(struct daemon *d, const struct step *s, int cores, bool alone, double speed)
@@ -372,7 +373,7 @@ static void note_phase(struct daemon *d, struct step *s, double busy, double int
 		s->track.phase_now + 1, s->track.n_phases, text, s->track.phase_unix_s);
 	if (s->row_id && record_phase(d->record, s->row_id, (int64_t)(s->track.phase_unix_s * 1e9),
 				 text, &err) < 0)
-		snprintf(d->last_error, sizeof(d->last_error), "%.200s", err.text);
+		health_error("%.200s", err.text);
 }
 
 /*
@@ -490,7 +491,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	struct track *t = &s->track;
 	struct track_work work;
 	bool alone = track_is_alone(d, s);
-	int cores = topo_count_cores(d->topo, cores_of(s));
+	int cores = topo_count_cores(d->node.topo, cores_of(s));
 	double units = 0, seconds = 0, intensity = NAN;
 
 	track_read_work(d, s, now_ns, &work);
@@ -525,7 +526,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 	if (seconds > 0 && !alone) {
 		t->shared.units += units;
 		t->shared.seconds += seconds;
-	} else if (seconds > 0 && cores == topo_count_cores(d->topo, &s->envelope)) {
+	} else if (seconds > 0 && cores == topo_count_cores(d->node.topo, &s->envelope)) {
 		t->alone.units += units;
 		t->alone.seconds += seconds;
 	}
@@ -538,7 +539,7 @@ bool track_sample(struct daemon *d, struct step *s, int64_t now_ns, double elaps
 double track_solo(struct daemon *d, const struct step *s, const char **ret_basis)
 {
 	const struct track *t = &s->track;
-	int cores = topo_count_cores(d->topo, &s->envelope);
+	int cores = topo_count_cores(d->node.topo, &s->envelope);
 
 	*ret_basis = NULL;
 	if (t->alone.seconds >= d->conf.profile_interval_s) {
@@ -557,10 +558,10 @@ double track_solo(struct daemon *d, const struct step *s, const char **ret_basis
 static double solo_share(struct daemon *d, const struct step *s)
 {
 	const struct track *t = &s->track;
-	int cores = topo_count_cores(d->topo, cores_of(s));
+	int cores = topo_count_cores(d->node.topo, cores_of(s));
 	const char *basis;
 
-	if (cores == topo_count_cores(d->topo, &s->envelope))
+	if (cores == topo_count_cores(d->node.topo, &s->envelope))
 		return track_solo(d, s, &basis);
 	for (int i = 0; i < t->n_bases; i++)
 		if (t->base[i].cores == cores && strcmp(t->base[i].unit, track_unit(s)) == 0)
@@ -674,6 +675,7 @@ void track_close(struct daemon *d, struct step *s)
 	/* In a gap it may have had company. */
 	if (t->shared.seconds == 0 && !t->gap.ns && !t->gap.open_ns &&
 		t->alone.seconds >= d->conf.profile_interval_s)
-		keep(d, s, SIGNAL_PROGRESS, t->last.basis, topo_count_cores(d->topo, &s->envelope),
-			MEASURED_SOLO, t->alone.units / t->alone.seconds);
+		keep(d, s, SIGNAL_PROGRESS, t->last.basis,
+			topo_count_cores(d->node.topo, &s->envelope), MEASURED_SOLO,
+			t->alone.units / t->alone.seconds);
 }

@@ -61,7 +61,7 @@ static void put_on(struct daemon *d, struct step *s, const struct coreset *set)
 	}
 	lend_end(d, s); /* lent again when the trial is over */
 	if (s->pages)
-		pages_grant(s->pages, set, topo_count_cores(d->topo, set));
+		pages_grant(s->pages, set, topo_count_cores(d->node.topo, set));
 }
 
 /* Slurm's own, masks and all. The coreset stays the plan's, in the table. */
@@ -74,7 +74,8 @@ static void put_back(struct daemon *d, struct step *s)
 	/* Idle until it is off the cores that it borrowed. */
 	lend_end(d, s);
 	if (s->pages)
-		pages_grant(s->pages, &s->slurm_step, topo_count_cores(d->topo, &s->slurm_step));
+		pages_grant(
+			s->pages, &s->slurm_step, topo_count_cores(d->node.topo, &s->slurm_step));
 }
 
 static void put_all(struct daemon *d, bool planned)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -14,7 +15,7 @@ void ways_open(struct daemon *d)
 	struct errbuf err;
 	int n;
 
-	if (resctrl_open(&w->resctrl, &d->root, d->ledger, &err) < 0) {
+	if (resctrl_open(&w->resctrl, &d->node.root, d->ledger, &err) < 0) {
 		snprintf(w->why_not, sizeof(w->why_not), "%.159s", err.text);
 		return;
 	}
@@ -38,7 +39,7 @@ static void clear(struct daemon *d)
 		return;
 	log_error("resctrl: %s", err.text);
 	owed_note(d, err.text);
-	snprintf(d->last_error, sizeof(d->last_error), "resctrl: %.200s", err.text);
+	health_error("resctrl: %.200s", err.text);
 }
 
 void ways_close(struct daemon *d)
@@ -132,8 +133,7 @@ static int set_groups(struct daemon *d)
 		w->failed = true;
 		clear(d);
 		log_error("clusters of cache: %s", err.text);
-		snprintf(d->last_error, sizeof(d->last_error), "clusters of cache: %.200s",
-			err.text);
+		health_error("clusters of cache: %.200s", err.text);
 		return -1;
 	}
 	memcpy(w->cluster, w->wanted, sizeof(w->cluster));
@@ -202,5 +202,5 @@ void ways_end(struct daemon *d, struct step *s)
 int ways_restore_path(struct daemon *d, const char *path, struct errbuf *err)
 {
 	return d->ways.resctrl ? resctrl_remove(d->ways.resctrl, path, err)
-			       : resctrl_remove_left(&d->root, d->ledger, path, err);
+			       : resctrl_remove_left(&d->node.root, d->ledger, path, err);
 }

@@ -26,6 +26,8 @@ nodesvc/ctl: nodesvc/ctl/ common/ nodesvc/counters/ nodesvc/engine/ nodesvc/reco
 nodesvc/trace: nodesvc/trace/ common/ nodesvc/engine/
 nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/ nodesvc/trace/ nodesvc/runtime/task_
 nodesvc/runtime: nodesvc/runtime/ common/ nodesvc/engine/
+nodesvc/base: nodesvc/base/ common/
+nodesvc/node: nodesvc/node/ common/
 nodesvc: nodesvc/ common/ spank/
 '
 

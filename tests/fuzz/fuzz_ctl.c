@@ -75,13 +75,13 @@ static void open_daemon(struct daemon *d)
 	snprintf(d->conf.policy, sizeof(d->conf.policy), "fair");
 	d->conf_path = "/nonexistent/coloc.yaml";
 	FUZZ_ASSERT(topo || topo_load(&topo, "core:4 pu:1", &err) == 0);
-	d->topo = topo;
-	d->usable = topo->all;
-	FUZZ_ASSERT(fsroot_open(&d->root, fuzz_dir(), &err) == 0);
+	d->node.topo = topo;
+	d->node.usable = topo->all;
+	FUZZ_ASSERT(fsroot_open(&d->node.root, fuzz_dir(), &err) == 0);
 	FUZZ_ASSERT(loop_create(&d->loop, &err) == 0);
 	FUZZ_ASSERT(ledger_open(&d->ledger, ":memory:", "boot", &err) == 0);
 	d->record = store();
-	FUZZ_ASSERT(actuate_open(&d->actuate, &d->root, d->ledger, &topo->all, &err) == 0);
+	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node.root, d->ledger, &topo->all, &err) == 0);
 	counters_choose(&d->counters, "none", NULL);
 	FUZZ_ASSERT(decide_open(d, &err) == 0);
 }
@@ -104,7 +104,7 @@ static void close_daemon(struct daemon *d)
 	checkpoint_free(d->checkpointer);
 	ledger_close(d->ledger);
 	loop_free(d->loop);
-	fsroot_close(&d->root);
+	fsroot_close(&d->node.root);
 	snprintf(path, sizeof(path), "%s/trace-table.json", fuzz_dir());
 	unlink(path);
 }

@@ -19,10 +19,10 @@ static void check_table(const uint8_t *data, size_t size)
 	char path[400];
 	FILE *f;
 
-	if (!d.topo) {
+	if (!d.node.topo) {
 		log_init(LOG_LEVEL_ERROR);
-		FUZZ_ASSERT(topo_load(&d.topo, "pack:2 l3:1 core:4 pu:1", NULL) == 0);
-		snprintf(d.node_type, sizeof(d.node_type), "cpu 8");
+		FUZZ_ASSERT(topo_load(&d.node.topo, "pack:2 l3:1 core:4 pu:1", NULL) == 0);
+		snprintf(d.node.type, sizeof(d.node.type), "cpu 8");
 		snprintf(d.conf.store, sizeof(d.conf.store), "%s", fuzz_dir());
 	}
 	snprintf(path, sizeof(path), "%s/trace-table.json", fuzz_dir());
@@ -32,7 +32,7 @@ static void check_table(const uint8_t *data, size_t size)
 	ptable_tell(&d, "das-fam-c", &v);
 	for (int i = 0; i < v.n_ptt; i++)
 		FUZZ_ASSERT(v.ptt[i].seconds > 0 && v.ptt[i].width > 0 && v.ptt[i].core >= 0 &&
-			    v.ptt[i].core < d.topo->n_cores &&
+			    v.ptt[i].core < d.node.topo->n_cores &&
 			    strlen(v.ptt[i].type) < JOB_TYPE_MAX);
 	ptable_close(&d);
 	unlink(path);

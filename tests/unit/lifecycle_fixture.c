@@ -23,14 +23,15 @@ void setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
-	ck_assert_int_eq(fsroot_open(&d.root, dir, &err), 0);
-	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
-	d.usable = d.topo->all;
+	ck_assert_int_eq(fsroot_open(&d.node.root, dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
+	d.node.usable = d.node.topo->all;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
@@ -49,8 +50,8 @@ void teardown(void)
 	record_close(d.record);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
-	topo_free(d.topo);
-	fsroot_close(&d.root);
+	topo_free(d.node.topo);
+	fsroot_close(&d.node.root);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	ck_assert_int_eq(system(command), 0);
 }

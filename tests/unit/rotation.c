@@ -48,15 +48,16 @@ void setup(void)
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
 	fstree_make(&tree);
-	d.root = tree.root;
+	d.node.root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"31 22 0:27 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n"
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
-	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	ck_assert_int_eq(plan_init(&plan, JOBS_MAX, &err), 0);
 	ck_assert_int_eq(rotate_guard(&d, &err), 0);
 	rotate_open(&d);
@@ -70,7 +71,7 @@ void teardown(void)
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
-	topo_free(d.topo);
+	topo_free(d.node.topo);
 	fstree_remove(&tree);
 }
 

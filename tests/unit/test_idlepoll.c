@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
@@ -38,7 +39,7 @@ static void setup(void)
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
 	fstree_make(&tree);
-	d.root = tree.root;
+	d.node.root = tree.root;
 	fstree_put(&tree, GOVERNOR, "haltpoll\n");
 	fstree_put(&tree, POLL_NS, "0\n");
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
@@ -225,14 +226,14 @@ START_TEST(what_the_kernel_refuses_is_not_asked_again)
 	ck_assert_int_eq(mkdirat(tree.root.fd, POLL_NS, 0755), 0);
 	idlepoll_update(&d);
 	ck_assert(!idlepoll_is_on(&d));
-	ck_assert_ptr_nonnull(strstr(d.last_error, "guest_halt_poll_ns"));
+	ck_assert_ptr_nonnull(strstr(health_last_error(), "guest_halt_poll_ns"));
 	ck_assert_ptr_nonnull(strstr(idlepoll_says(&d, says, sizeof(says)), "guest_halt_poll_ns"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
-	d.last_error[0] = '\0';
+	health_error("%s", "");
 	end(s);
 	add(2);
 	idlepoll_update(&d);
-	ck_assert_str_eq(d.last_error, "");
+	ck_assert_str_eq(health_last_error(), "");
 }
 END_TEST
 
@@ -246,7 +247,7 @@ START_TEST(a_failed_way_back_is_tried_again)
 	ck_assert_int_eq(mkdirat(tree.root.fd, POLL_NS, 0755), 0);
 	end(s);
 	ck_assert_int_eq(ledger_count(d.ledger), 1);
-	ck_assert_ptr_nonnull(strstr(d.last_error, "guest_halt_poll_ns"));
+	ck_assert_ptr_nonnull(strstr(health_last_error(), "guest_halt_poll_ns"));
 	ck_assert_int_eq(unlinkat(tree.root.fd, POLL_NS, AT_REMOVEDIR), 0);
 	fstree_put(&tree, POLL_NS, "200000\n");
 	ck_assert_int_eq(idlepoll_clear(&d), 0);

@@ -11,6 +11,7 @@
 
 #include "nodesvc/actuate/classes.h"
 #include "nodesvc/actuate/idle.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/place.h"
@@ -185,7 +186,7 @@ START_TEST(who_does_not_leave_foreign_cores_stays_idle)
 	fails[1] = fails[2] = -EBUSY;
 	lend("1-2");
 	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 ");
-	ck_assert_str_eq(d.last_error, "step 1.0: the kernel says no");
+	ck_assert_str_eq(health_last_error(), "step 1.0: the kernel says no");
 	/* Until its end, or it is placed anew. */
 	lend_end(&d, s);
 	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 wake ");

@@ -49,7 +49,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	ck_assert_str_eq(coreset_of(2), "1");
 	put_online("0", "core:1 pu:1");
 	decide_tick(&d);
-	ck_assert_int_eq(d.topo->n_cores, 1);
+	ck_assert_int_eq(d.node.topo->n_cores, 1);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "0");
 	run(3, "");
@@ -57,7 +57,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	finish(3, 0);
 	put_online("0-1", "core:2 pu:1");
 	decide_tick(&d);
-	ck_assert_int_eq(d.topo->n_cores, 2);
+	ck_assert_int_eq(d.node.topo->n_cores, 2);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "1");
 	unsetenv("HWLOC_SYNTHETIC");
@@ -70,14 +70,14 @@ START_TEST(without_other_cpus_the_reserved_are_used)
 	struct errbuf err;
 
 	ck_assert_int_eq(coreset_parse(&d.conf.reserve, "0", &err), 0);
-	ck_assert_int_eq(reload_usable(&d, &err), 0);
+	ck_assert_int_eq(node_reserve(&d.node, &d.conf.reserve, &err), 0);
 	put_online("0-1", "core:2 pu:1");
 	online_look(&d);
 	run(1, "");
 	ck_assert_str_eq(coreset_of(1), "1");
 	put_online("0", "core:1 pu:1");
 	decide_tick(&d);
-	ck_assert(coreset_has(&d.usable, 0));
+	ck_assert(coreset_has(&d.node.usable, 0));
 	put_online("0-1", "core:2 pu:1");
 	decide_tick(&d);
 	ck_assert_str_eq(coreset_of(1), "1");
@@ -469,8 +469,8 @@ END_TEST
 
 START_TEST(reserved_allocation_is_left_alone)
 {
-	coreset_zero(&d.usable);
-	coreset_add(&d.usable, 1);
+	coreset_zero(&d.node.usable);
+	coreset_add(&d.node.usable, 1);
 	start(1, 0);
 	msg_put(&in, "job_cores", "0");
 	go();
@@ -528,11 +528,12 @@ static void setup_v2(void)
 
 	setup();
 	snprintf(t.dir, sizeof(t.dir), "%s", dir);
-	t.root = d.root;
+	t.root = d.node.root;
 	fstree_put(&t, "proc/self/mountinfo", "1 2 0:1 / /cg rw - cgroup2 c rw\n");
 	fstree_put(&t, "cg/cgroup.controllers", "cpuset\n");
 	actuate_close(d.actuate);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	ck_assert_str_eq(actuate_get_ops(d.actuate)->name, "cgroup-v2");
 }
 
@@ -544,7 +545,7 @@ static void put_task(pid_t pid, const char *job)
 	struct fstree t;
 
 	snprintf(t.dir, sizeof(t.dir), "%s", dir);
-	t.root = d.root;
+	t.root = d.node.root;
 	for (size_t i = 0; i < sizeof(level) / sizeof(level[0]); i++) {
 		snprintf(path, sizeof(path), "cg" SCOPE "/%s%s/cpuset.cpus", job, level[i]);
 		fstree_put(&t, path, "0-1\n");

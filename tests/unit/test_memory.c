@@ -47,7 +47,7 @@ static void setup(void)
 	conf_defaults(&d.conf);
 	d.conf.memory = MEMORY_FOLLOW;
 	fstree_make(&tree);
-	d.root = tree.root;
+	d.node.root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-3\n");
@@ -57,15 +57,16 @@ static void setup(void)
 	fstree_put(&tree, NODES "/online", "0-1\n");
 	put_node(0, "0-1\n", 900);
 	put_node(1, "2-3\n", 900);
-	ck_assert_int_eq(topo_load(&d.topo, "pack:2 core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node.topo, "pack:2 core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(loop_add_timer(d.loop, on_poll, NULL, &poll_timer, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	s = jobs_add(&d.jobs, 7, 0, 0);
 	strcpy(s->cgroup.job_path, JOB);
 	strcpy(s->cgroup.step_path, STEP);
-	s->cgroup.step_inode = fsroot_inode(&d.root, STEP);
+	s->cgroup.step_inode = fsroot_inode(&d.node.root, STEP);
 	s->located = true;
 	s->status = STATUS_PLACED;
 }
@@ -78,7 +79,7 @@ static void teardown(void)
 	ledger_close(d.ledger);
 	loop_remove(d.loop, poll_timer);
 	loop_free(d.loop);
-	topo_free(d.topo);
+	topo_free(d.node.topo);
 	fstree_remove(&tree);
 }
 

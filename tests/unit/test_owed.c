@@ -51,7 +51,7 @@ static void setup(void)
 	conf_defaults(&d.conf);
 	d.conf.tick_ms = 20;
 	fstree_make(&tree);
-	d.root = tree.root;
+	d.node.root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"32 22 0:28 / /" CPUSET " rw - cgroup cgroup rw,cpuset\n"
 		"33 22 0:29 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
@@ -59,7 +59,7 @@ static void setup(void)
 	fstree_put(&tree, CPUSET "/slurm_n1/uid_0/cpuset.cpus", "0-1\n");
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &all, &err), 0);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.node.root, d.ledger, &all, &err), 0);
 }
 
 static void teardown(void)

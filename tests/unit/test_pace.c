@@ -66,7 +66,7 @@ static void setup(void)
 
 	memset(&d, 0, sizeof(d));
 	fstree_make(&tree);
-	d.root = tree.root;
+	d.node.root = tree.root;
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
 	d.conf.interval_ms = 100;
@@ -90,10 +90,11 @@ static void setup(void)
 	list_tasks("");
 	now_ns = INT64_C(1000000000000);
 	pass_ms(0, 0);
-	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
 	s = jobs_add(&d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
@@ -109,7 +110,7 @@ static void teardown(void)
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);
-	topo_free(d.topo);
+	topo_free(d.node.topo);
 	fstree_remove(&tree);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/aside.h"
 #include "nodesvc/actuate/internal.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 
@@ -79,7 +80,7 @@ START_TEST(a_long_one_goes_on_until_it_is_through)
 	}
 	ck_assert_int_eq(n_begun, 1);
 	ck_assert_int_eq(n_through, 1);
-	ck_assert_str_eq(d.last_error, "");
+	ck_assert_str_eq(health_last_error(), "");
 	putback_go_on(&d, s); /* none: nothing */
 }
 END_TEST
@@ -91,7 +92,7 @@ START_TEST(what_fails_at_last_is_told)
 	ck_assert_int_eq(putback_begin(&d, s, &err), 1);
 	while (s->back)
 		putback_go_on(&d, s);
-	ck_assert_ptr_nonnull(strstr(d.last_error, "no way back"));
+	ck_assert_ptr_nonnull(strstr(health_last_error(), "no way back"));
 }
 END_TEST
 

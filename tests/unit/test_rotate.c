@@ -245,8 +245,8 @@ static void give_cpu_each(const char *topology)
 {
 	struct errbuf err;
 
-	topo_free(d.topo);
-	ck_assert_int_eq(topo_load(&d.topo, topology, &err), 0);
+	topo_free(d.node.topo);
+	ck_assert_int_eq(topo_load(&d.node.topo, topology, &err), 0);
 	ck_assert_int_eq(coreset_parse(&add(1)->coreset, "0", &err), 0);
 	ck_assert_int_eq(coreset_parse(&add(2)->coreset, "1", &err), 0);
 	plan.n_jobs = plan.n_slices = 2;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/tmpdir.h"
@@ -32,7 +33,7 @@ static void setup(void)
 	tmpdir_create(&tmp);
 	conf_defaults(&d.conf);
 	snprintf(d.conf.store, sizeof(d.conf.store), "%s", tmp.dir);
-	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_msg(store_open(&d, &err) == 0, "%s", err.text);
 }
@@ -42,7 +43,7 @@ static void teardown(void)
 	jobs_done(&d.jobs);
 	record_close(d.record);
 	loop_free(d.loop);
-	topo_free(d.topo);
+	topo_free(d.node.topo);
 	tmpdir_remove(&tmp);
 }
 
@@ -200,7 +201,7 @@ START_TEST(damaged_store_is_moved_aside_at_the_start)
 	ck_assert_msg(store_open(&d, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(jobs(), "");
 	ck_assert_int_eq(count_files("coloc.db.damaged-"), 1);
-	ck_assert_ptr_nonnull(strstr(d.last_error, "accounting began anew"));
+	ck_assert_ptr_nonnull(strstr(health_last_error(), "accounting began anew"));
 	put(2, 0, false);
 	ck_assert_str_eq(jobs(), "2 ");
 }

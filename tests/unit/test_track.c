@@ -32,9 +32,9 @@ static void setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
-	strcpy(d.node_type, "model, 2 cores");
-	ck_assert_int_eq(fsroot_open(&d.root, dir, &err), 0);
-	ck_assert_int_eq(topo_load(&d.topo, "core:2 pu:1", &err), 0);
+	strcpy(d.node.type, "model, 2 cores");
+	ck_assert_int_eq(fsroot_open(&d.node.root, dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_int_eq(record_open(&d.record, path, false, &err), 0);
 	/* Its own time: the clock of a machine that has just started shows less than a test's. */
@@ -47,8 +47,8 @@ static void teardown(void)
 
 	jobs_done(&d.jobs);
 	record_close(d.record);
-	topo_free(d.topo);
-	fsroot_close(&d.root);
+	topo_free(d.node.topo);
+	fsroot_close(&d.node.root);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	ck_assert_int_eq(system(command), 0);
 }
@@ -62,10 +62,10 @@ static struct step *add(uint32_t job, const char *type, const char *cores)
 	strcpy(s->user, "ada");
 	s->located = true;
 	s->status = STATUS_PLACED;
-	s->envelope = s->slurm_step = d.topo->all;
+	s->envelope = s->slurm_step = d.node.topo->all;
 	coreset_parse(&s->coreset, cores, NULL);
 	ck_assert_int_eq(pages_create(&s->pages, 1000, &err), 0);
-	ck_assert_int_eq(utilization_open(&s->util, &d.root, &err), 0);
+	ck_assert_int_eq(utilization_open(&s->util, &d.node.root, &err), 0);
 	s->pages->report->slot[0].pid = 100;
 	s->pages->report->slot[0].unit = coloc_name("sweeps");
 	track_open(&d, s);
@@ -273,7 +273,7 @@ START_TEST(a_prior_is_of_the_same_width_and_alone)
 		.last_unix_s = 9};
 	struct step *s;
 
-	strcpy(m.node_type, d.node_type);
+	strcpy(m.node_type, d.node.type);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		m.cores = row[i].cores;
 		m.kind = row[i].kind;

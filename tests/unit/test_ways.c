@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/health.h"
 #include "nodesvc/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/resctrl_tree.h"
@@ -29,17 +30,18 @@ static void setup_bare(void)
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "dio,clusters=2");
 	d.conf.min_dwell_s = 0;
 	fstree_make(&tree);
-	d.root = tree.root;
+	d.node.root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, CPUSET "/cpuset.cpus", "0-3\n");
 	resctrl_tree_makes_left = -1;
-	ck_assert_int_eq(topo_load(&d.topo, "pack:1 l3:1 core:4 pu:1", &err), 0);
-	d.usable = d.topo->all;
+	ck_assert_int_eq(topo_load(&d.node.topo, "pack:1 l3:1 core:4 pu:1", &err), 0);
+	d.node.usable = d.node.topo->all;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.root, d.ledger, &d.topo->all, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 	ways_open(&d);
@@ -64,7 +66,7 @@ static void teardown(void)
 	record_close(d.record);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
-	topo_free(d.topo);
+	topo_free(d.node.topo);
 	fstree_remove(&tree);
 }
 
@@ -96,7 +98,7 @@ static struct step *add(uint32_t job, const char *cpus, double refs, double rati
 	s->status = STATUS_PLACED;
 	s->nnodes = s->ntasks = 1;
 	ck_assert_int_eq(step_add_task(s, 0, (pid_t)(job * 10)), 0);
-	s->envelope = d.topo->all;
+	s->envelope = d.node.topo->all;
 	ck_assert_int_eq(coreset_parse(&s->coreset, cpus, &err), 0);
 	s->signal[SIGNAL_LLC_REFS] = (struct signal){refs, PROVENANCE_HW};
 	s->signal[SIGNAL_LLC_MISSES] = (struct signal){refs * ratio, PROVENANCE_HW};
@@ -136,7 +138,7 @@ START_TEST(clusters_become_groups_with_ways_bandwidth_and_threads)
 	add(2, "2-3", 1000, 0.1);
 	tick();
 	ck_assert_str_eq(d.decided_by, "dio");
-	ck_assert_msg(d.ways.n == 2, "%s", d.last_error);
+	ck_assert_msg(d.ways.n == 2, "%s", health_last_error());
 	/* 0.8 and 0.2 of the nine ways that no other hardware shares. */
 	ck_assert(holds(TOP "/coloc-0/schemata", "L3:0=7f"));
 	ck_assert(holds(TOP "/coloc-1/schemata", "L3:0=180"));
@@ -206,7 +208,7 @@ START_TEST(what_cannot_be_set_is_told_once_and_the_steps_go_on)
 	tick();
 	ck_assert_int_eq(d.ways.n, 0);
 	ck_assert(d.ways.failed);
-	ck_assert_ptr_nonnull(strstr(d.last_error, "no group is left"));
+	ck_assert_ptr_nonnull(strstr(health_last_error(), "no group is left"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	resctrl_tree_makes_left = -1;

@@ -90,27 +90,34 @@ static int read_plugstack(const struct check_env *e, const char *path, int depth
 	return 0;
 }
 
-/* A bare name is looked for in PluginDir, a list separated by ':'. */
-static void find_plugin(const struct check_env *e, const struct line *line, char *ret, size_t size)
+/* Where Slurm's own builds and the distributions' look without a PluginDir. */
+#define PLUGIN_DIRS                                                                                \
+	"/usr/lib64/slurm:/usr/lib/slurm:/usr/local/lib/slurm:"                                    \
+	"/usr/lib/x86_64-linux-gnu/slurm-wlm:/usr/lib/aarch64-linux-gnu/slurm-wlm"
+
+/* A bare name is looked for in PluginDir, a list separated by ':'. What to say of one that is
+ * not there names the last place, or all where Slurm has its own; NULL: it is @ret. */
+static const char *find_plugin(
+	const struct check_env *e, const struct line *line, char *ret, size_t size)
 {
 	const char *dirs = slurm_conf_get(e->slurm, "PluginDir");
 	cleanup_free char *copy = NULL;
 	char *save = NULL;
-	struct stat st;
 
 	snprintf(ret, size, "%s%s", e->tree, line->plugin);
 	if (*line->plugin == '/')
-		return;
-	copy = strdup(
-		dirs ? dirs
-		     : "/usr/lib64/slurm:/usr/lib/slurm:/usr/local/lib/slurm:"
-		       "/usr/lib/x86_64-linux-gnu/slurm-wlm:/usr/lib/aarch64-linux-gnu/slurm-wlm");
+		return access(ret, R_OK) < 0 ? strerror(errno) : NULL;
+	copy = strdup(dirs ? dirs : PLUGIN_DIRS);
 	for (char *d = copy ? strtok_r(copy, ":", &save) : NULL; d;
 		d = strtok_r(NULL, ":", &save)) {
 		snprintf(ret, size, "%s%s/%s", e->tree, d, line->plugin);
-		if (stat(ret, &st) == 0)
-			return;
+		if (access(ret, R_OK) == 0)
+			return NULL;
 	}
+	if (dirs)
+		return strerror(errno);
+	snprintf(ret, size, "%s", line->plugin);
+	return "in none of " PLUGIN_DIRS;
 }
 
 /*
@@ -157,13 +164,13 @@ static int try_load(const char *path, char *why, size_t size)
 static void plugin_file(struct check_list *l, const struct check_env *e, const struct line *line)
 {
 	char path[PATH_MAX * 2], why[300];
+	const char *absent = find_plugin(e, line, path, sizeof(path));
 	int rc;
 
-	find_plugin(e, line, path, sizeof(path));
-	if (access(path, R_OK) < 0) {
+	if (absent) {
 		check_add(l, CHECK_FAIL, "plugin",
 			"Install the plugin there, or correct the path in plugstack.conf.",
-			"%.200s: %s", path, strerror(errno));
+			"%.200s: %s", path, absent);
 		return;
 	}
 	if (*e->tree) {

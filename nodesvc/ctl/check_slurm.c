@@ -176,6 +176,20 @@ static void partition_in_turns(
 		name, s->value, get(e, "PreemptMode"));
 }
 
+static const char *partition_name(const struct check_env *e, int i)
+{
+	return slurm_pairs_get(&e->slurm->partition[i], "PartitionName");
+}
+
+/* slurmctld ends at the second line of a partition; its own answer has each once. */
+static bool is_named_before(const struct check_env *e, int i)
+{
+	for (int j = 0; j < i; j++)
+		if (strcmp(partition_name(e, j), partition_name(e, i)) == 0)
+			return true;
+	return false;
+}
+
 static void partitions(struct check_list *l, const struct check_env *e)
 {
 	bool in_turns = slurm_conf_lists(get(e, "PreemptMode"), "GANG");
@@ -183,9 +197,17 @@ static void partitions(struct check_list *l, const struct check_env *e)
 
 	for (int i = 0; i < e->slurm->n_partitions; i++) {
 		const struct slurm_pairs *p = &e->slurm->partition[i];
-		const char *name = slurm_pairs_get(p, "PartitionName");
+		const char *name = partition_name(e, i);
 		struct share s = share_of(p);
 
+		if (is_named_before(e, i)) {
+			check_add(l, CHECK_FAIL, "partition", "slurm.conf: one line for each.",
+				"%s: a second line of that PartitionName, with which slurmctld "
+				"does "
+				"not start",
+				name);
+			continue;
+		}
 		exclusive += s.jobs == 0;
 		if (s.jobs < 2)
 			continue;

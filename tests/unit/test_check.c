@@ -408,6 +408,12 @@ static const struct {
 		"PartitionName=DEFAULT OverSubscribe=FORCE:4\nPartitionName=DEFAULT MaxTime=1\n"
 		"PartitionName=DEFAULT MaxTime=2\nPartitionName=b\n",
 		"partition", "ok: b: OverSubscribe=FORCE:4, up to 4 jobs share a CPU"},
+	/* a name twice is an error of Slurm's own */
+	{"", "PartitionName=a OverSubscribe=FORCE:4\nPartitionName=a Nodes=x\nPartitionName=A\n",
+		"partition",
+		"ok: a: OverSubscribe=FORCE:4, up to 4 jobs share a CPU\nFAIL: a: a second line of "
+		"that PartitionName, with which slurmctld does not start -> slurm.conf: one line "
+		"for each."},
 	{"", "PartitionName=DEFAULT OverSubscribe=FORCE\nPartitionName=b Shared=NO\n", "partition",
 		"ok: b: OverSubscribe=FORCE, up to 4 jobs share a CPU"},
 	{"AccountingStorageType=accounting_storage/slurmdbd\n",

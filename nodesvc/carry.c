@@ -99,6 +99,18 @@ static void save_field(const struct field *f, const struct step *s, struct msg *
 	}
 }
 
+/* How many tasks from the @i-th on ended with its status, with numbers one after another. */
+static int ended_alike(const struct step *s, int i)
+{
+	const struct task *first = &s->task[i];
+	int n = 0;
+
+	while (i + n < s->n_tasks && first[n].ended && first[n].status == first->status &&
+		first[n].lid == first->lid + (uint32_t)n)
+		n++;
+	return n;
+}
+
 void carry_save(const struct step *s, struct msg *ret)
 {
 	const struct track *t = &s->track;
@@ -119,10 +131,16 @@ void carry_save(const struct step *s, struct msg *ret)
 	for (int i = 0; i < s->n_tasks; i++)
 		ended += s->task[i].ended;
 	msg_putf(ret, "n_ended", "%d", ended);
-	/* Room for a few hundred; of a wider step the next daemon will not know the status. */
-	for (int i = 0; i < s->n_tasks && ret->len < MSG_MAX - 64; i++)
-		if (s->task[i].ended)
-			msg_putf(ret, "ended", "%u %d", s->task[i].lid, s->task[i].status);
+	/* Neighbours that ended alike are one entry. Room for a few hundred; of a step with more of
+	 * them the next daemon will not know the status. */
+	for (int i = 0, n; i < s->n_tasks && ret->len < MSG_MAX - 64; i += n) {
+		n = ended_alike(s, i);
+		if (n > 0)
+			msg_putf(ret, "ended", "%u-%u %d", s->task[i].lid, s->task[i + n - 1].lid,
+				s->task[i].status);
+		else
+			n = 1;
+	}
 }
 
 static int bad(const char *key, const char *value, struct errbuf *err)
@@ -195,30 +213,41 @@ static int load_phases(const struct msg *m, struct track_phase *ret, int n, stru
 	return 0;
 }
 
+static void load_one_ended(struct step *s, uint32_t lid, int status)
+{
+	struct task *t = step_find_task(s, lid);
+
+	if (!t && step_add_task(s, lid, 0) == 0)
+		t = step_find_task(s, lid);
+	if (!t || t->ended)
+		return;
+	t->ended = true;
+	t->status = status;
+	s->n_alive--;
+}
+
 /* They ended while a daemon still looked: their status is known. */
 static void load_ended(struct step *s, const struct msg *m)
 {
 	const char *text = NULL;
-	int64_t wanted = 0;
-	unsigned int lid;
-	int status, n = 0;
+	int64_t wanted = 0, n = 0;
+	unsigned int from, to;
+	int status;
 
+	if (msg_get_int(m, "n_ended", 0, INT_MAX, &wanted, NULL) < 0)
+		wanted = -1;
 	while ((text = msg_get_next(m, "ended", text))) {
-		struct task *t;
-
-		if (sscanf(text, "%u %d", &lid, &status) != 2)
-			continue;
-		n++;
-		t = step_find_task(s, lid);
-		if (!t && step_add_task(s, lid, 0) == 0)
-			t = step_find_task(s, lid);
-		if (!t || t->ended)
-			continue;
-		t->ended = true;
-		t->status = status;
-		s->n_alive--;
+		if (sscanf(text, "%u-%u %d", &from, &to, &status) != 3) {
+			if (sscanf(text, "%u %d", &from, &status) != 2)
+				continue;
+			to = from; /* of an older daemon */
+		}
+		if (to < from || to - from >= wanted - n)
+			break;
+		for (uint32_t lid = from; lid - from <= to - from; lid++, n++)
+			load_one_ended(s, lid, status);
 	}
-	if (msg_get_int(m, "n_ended", 0, INT_MAX, &wanted, NULL) < 0 || wanted != n)
+	if (wanted != n)
 		s->exit_unknown = true;
 }
 

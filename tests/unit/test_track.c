@@ -453,6 +453,39 @@ START_TEST(what_was_measured_outlasts_a_restart)
 }
 END_TEST
 
+static const struct {
+	int stride; /* every so many tasks one that failed */
+	bool fits;
+} WIDE[] = {{5000, true}, {100, true}, {1, true}, {2, false}};
+
+/* Thousands of tasks of which most ended while somebody looked. */
+START_TEST(the_end_of_thousands_of_tasks_outlasts_a_restart)
+{
+	static struct msg m;
+	struct step *s = add(1, "app", "0-1"), *next;
+
+	for (uint32_t i = 0; i < 5000; i++)
+		ck_assert_int_eq(step_add_task(s, i, 1000 + (pid_t)i), 0);
+	for (int i = 0; i < 4999; i++) {
+		s->task[i].ended = true;
+		s->task[i].status = i % WIDE[_i].stride ? 0 : 256;
+		s->n_alive--;
+	}
+	carry_save(s, &m);
+	jobs_remove(&d.jobs, s);
+	next = add(1, "app", "0-1");
+	ck_assert_int_eq(step_add_task(next, 4999, 5999), 0);
+	ck_assert_msg(carry_load(next, &m, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(next->exit_unknown, !WIDE[_i].fits);
+	for (int i = 0; WIDE[_i].fits && i < 4999; i++) {
+		struct task *t = step_find_task(next, (uint32_t)i);
+
+		ck_assert(t && t->ended && t->status == (i % WIDE[_i].stride ? 0 : 256));
+	}
+	ck_assert_int_eq(next->n_alive, 1);
+}
+END_TEST
+
 /* Company in the gap, and work that nobody counted: neither a run alone nor a whole one. */
 START_TEST(a_gap_makes_no_solo_run)
 {
@@ -732,6 +765,8 @@ int main(void)
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);
 	tcase_add_test(t, what_was_measured_outlasts_a_restart);
+	tcase_add_loop_test(t, the_end_of_thousands_of_tasks_outlasts_a_restart, 0,
+		(int)(sizeof(WIDE) / sizeof(WIDE[0])));
 	tcase_add_test(t, a_gap_makes_no_solo_run);
 	tcase_add_loop_test(t, bad_carried_figures_change_nothing, 0,
 		sizeof(BAD_CARRIED) / sizeof(BAD_CARRIED[0]));

@@ -8,10 +8,10 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/choose/ptable.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/engine/gain.h"
 #include "nodesvc/log.h"
-#include "nodesvc/ptable.h"
 #include "nodesvc/track.h"
 
 /* The newest launches count: programs and nodes change. */

@@ -11,7 +11,7 @@
 
 #include "common/msg.h"
 #include "common/text.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch_family.h"
 #include "nodesvc/log.h"
 

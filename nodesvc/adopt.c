@@ -14,7 +14,7 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/carry.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 /* "LID:PID,..." of those that have not ended; NULL out of memory. */

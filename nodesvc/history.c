@@ -7,7 +7,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 void history_note(struct step *s, const struct coreset *cores, const char *why)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/msg.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch_family.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/spin.h"

@@ -12,11 +12,11 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/choose/ptable.h"
+#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
-#include "nodesvc/ptable.h"
-#include "nodesvc/quarantine.h"
 
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)

@@ -5,63 +5,63 @@ libnodesvc_la_SOURCES = \
 	nodesvc/admit.c \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
-	nodesvc/attach.c \
-	nodesvc/base/health.c nodesvc/base/health.h \
-	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/command.c nodesvc/command.h \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \
-	nodesvc/ctl.c \
-	nodesvc/ctl_json.c nodesvc/ctl_json.h \
-	nodesvc/daemon.h \
-	nodesvc/decide.c \
 	nodesvc/history.c \
-	nodesvc/idlepoll.c nodesvc/idlepoll.h \
 	nodesvc/jobs.c nodesvc/jobs.h \
-	nodesvc/lend.c nodesvc/lend.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/linkage.c nodesvc/linkage.h \
-	nodesvc/spin.c nodesvc/spin.h \
-	nodesvc/listener.c nodesvc/listener.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
-	nodesvc/measured_json.c nodesvc/measured_json.h \
-	nodesvc/memory.c nodesvc/memory.h \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
-	nodesvc/online.c \
-	nodesvc/owed.c nodesvc/owed.h \
-	nodesvc/pages.c nodesvc/pages.h \
-	nodesvc/place.c nodesvc/place.h \
-	nodesvc/ptable.c nodesvc/ptable.h \
-	nodesvc/putback.c nodesvc/putback.h \
-	nodesvc/quarantine.c nodesvc/quarantine.h \
 	nodesvc/reconcile.c \
-	nodesvc/recording.c \
-	nodesvc/reload.c \
-	nodesvc/rotate.c nodesvc/rotate.h \
-	nodesvc/ruling.c \
 	nodesvc/sample.c \
-	nodesvc/server.c \
-	nodesvc/settled.c nodesvc/settled.h \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
-	nodesvc/whose.c nodesvc/whose.h \
+	nodesvc/spin.c nodesvc/spin.h \
 	nodesvc/store.c \
 	nodesvc/suspend.c nodesvc/suspend.h \
-	nodesvc/threads.c nodesvc/threads.h \
 	nodesvc/track.c nodesvc/track.h \
-	nodesvc/trial.c \
-	nodesvc/turns.c nodesvc/turns.h \
-	nodesvc/ways.c nodesvc/ways.h \
-	nodesvc/work.c nodesvc/work.h
+	nodesvc/whose.c nodesvc/whose.h \
+	nodesvc/work.c nodesvc/work.h \
+	nodesvc/base/health.c nodesvc/base/health.h \
+	nodesvc/choose/decide.c \
+	nodesvc/choose/ptable.c nodesvc/choose/ptable.h \
+	nodesvc/choose/quarantine.c nodesvc/choose/quarantine.h \
+	nodesvc/choose/recording.c \
+	nodesvc/choose/ruling.c \
+	nodesvc/choose/settled.c nodesvc/choose/settled.h \
+	nodesvc/choose/trial.c \
+	nodesvc/daemon/daemon.h \
+	nodesvc/daemon/online.c \
+	nodesvc/daemon/reload.c \
+	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
+	nodesvc/levers/lend.c nodesvc/levers/lend.h \
+	nodesvc/levers/memory.c nodesvc/levers/memory.h \
+	nodesvc/levers/owed.c nodesvc/levers/owed.h \
+	nodesvc/levers/place.c nodesvc/levers/place.h \
+	nodesvc/levers/putback.c nodesvc/levers/putback.h \
+	nodesvc/levers/rotate.c nodesvc/levers/rotate.h \
+	nodesvc/levers/threads.c nodesvc/levers/threads.h \
+	nodesvc/levers/turns.c nodesvc/levers/turns.h \
+	nodesvc/levers/ways.c nodesvc/levers/ways.h \
+	nodesvc/node/node.c nodesvc/node/node.h \
+	nodesvc/socket/attach.c \
+	nodesvc/socket/ctl.c \
+	nodesvc/socket/ctl_json.c nodesvc/socket/ctl_json.h \
+	nodesvc/socket/listener.c nodesvc/socket/listener.h \
+	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
+	nodesvc/socket/pages.c nodesvc/socket/pages.h \
+	nodesvc/socket/server.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \
 	libcommon.la $(YAML_LIBS) $(JSON_LIBS) -lm
 
 sbin_PROGRAMS += nodesvc/colocd
-nodesvc_colocd_SOURCES = nodesvc/main.c
+nodesvc_colocd_SOURCES = nodesvc/daemon/main.c
 nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \

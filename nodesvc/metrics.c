@@ -11,9 +11,9 @@
 #include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
-#include "nodesvc/quarantine.h"
 
 /* Decisions take microseconds; a millisecond is a bad one. */
 const double METRICS_BOUNDS[METRICS_BUCKETS] = {1e-5, 3e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};

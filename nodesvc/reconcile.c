@@ -10,9 +10,9 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
-#include "nodesvc/quarantine.h"
 
 /* A registered step whose tasks never came, and that has no cgroup: the launch failed before fork.
  */

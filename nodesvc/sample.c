@@ -22,7 +22,7 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "nodesvc/runtime/sleeper.h"
 

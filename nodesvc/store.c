@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 #define DAY_MS   86400000

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 /* Steps that are asked in one look: what did not run since the last one, some 10 us each. The

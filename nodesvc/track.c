@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
-#include "nodesvc/quarantine.h"
 
 /* After a start or a move: caches fill, threads settle. */
 #define SKIP_SAMPLES 2

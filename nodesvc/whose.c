@@ -14,7 +14,7 @@
 
 #include "common/ipc.h"
 #include "common/text.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 #define KNOWN_MAX 1024

@@ -195,6 +195,6 @@ sed -n 's/.*LAUNCH_VAR([a-z_]*, "\([A-Z_a-z]*\)").*/\1/p' "$top/common/launch_na
   have doc/coloc.7 'launch variable' || failed=1
 sed -n 's/^	{ *"\([a-z_]*\)", set_.*/\1=/p' "$top/spank/args.c" |
   have spank/spank_coloc.8 key || failed=1
-sed -n 's/.*{ *"\([a-z-]*\)", [a-z]*_argument, NULL.*/--\1/p' "$top/nodesvc/main.c" |
+sed -n 's/.*{ *"\([a-z-]*\)", [a-z]*_argument, NULL.*/--\1/p' "$top/nodesvc/daemon/main.c" |
   have nodesvc/colocd.8 option || failed=1
 exit "$failed"

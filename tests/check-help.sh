@@ -45,8 +45,8 @@ if (within $'--a\n--b' --b x) 2>/dev/null && [ "$(within $'--a\n--b' --b x 2>&1)
 fi
 
 # --- one command each ---
-colocd=$(taken nodesvc/main.c)
-some "$colocd" 5 nodesvc/main.c
+colocd=$(taken nodesvc/daemon/main.c)
+some "$colocd" 5 nodesvc/daemon/main.c
 help=$("$bin/colocd" --help | named)
 within "$colocd" "$help" "colocd --help does not name"
 within "$help" "$colocd" "colocd --help names what colocd does not take"
@@ -98,7 +98,7 @@ for c in $commands; do
 done
 
 # --- the pages of doc/, by their commands ---
-all=$({ taken nodesvc/main.c nodesvc/report/acct_opts.c nodesvc/ctl/*.c nodesvc/sim/*.c
+all=$({ taken nodesvc/daemon/main.c nodesvc/report/acct_opts.c nodesvc/ctl/*.c nodesvc/sim/*.c
   sed -nE 's/.*\] = \{ *"(coloc[a-z-]*)".*/--\1/p' spank/opts.c; } | sort -u)
 for page in README.md doc/*.md; do
   told=$({ grep -oE '`coloc(ctl|acct|sim|d)[^`]*`' "$page" || :; } | named)

@@ -28,6 +28,10 @@ nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ no
 nodesvc/runtime: nodesvc/runtime/ common/ nodesvc/engine/
 nodesvc/base: nodesvc/base/ common/
 nodesvc/node: nodesvc/node/ common/
+nodesvc/levers: nodesvc/ common/
+nodesvc/choose: nodesvc/ common/
+nodesvc/socket: nodesvc/ common/
+nodesvc/daemon: nodesvc/ common/
 nodesvc: nodesvc/ common/ spank/
 '
 

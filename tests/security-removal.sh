@@ -17,20 +17,20 @@ builddir=${COLOC_BUILDDIR:-$srcdir/build}
 # tests/unit, with the program that it runs, if any, after a comma; or "live": tests/live/security.sh.
 removals() {
   cat <<'REMOVALS'
-peer S1 live nodesvc/server.c s/if (c->uid != 0) {/if (0) {/
-command S2 live nodesvc/ctl.c s/if (commands\[i\].root && uid != 0) {/if (0) {/
-service S3 live nodesvc/ctl.c s/if (commands\[i\].root && uid != 0) {/if (0) {/
-see S4 live nodesvc/ctl.c s/return r->uid == 0 || r->uid == s->uid;/return s != NULL;/
-attach S5 live nodesvc/attach.c s/if (s && s->uid != uid)/if (0)/
+peer S1 live nodesvc/socket/server.c s/if (c->uid != 0) {/if (0) {/
+command S2 live nodesvc/socket/ctl.c s/if (commands\[i\].root && uid != 0) {/if (0) {/
+service S3 live nodesvc/socket/ctl.c s/if (commands\[i\].root && uid != 0) {/if (0) {/
+see S4 live nodesvc/socket/ctl.c s/return r->uid == 0 || r->uid == s->uid;/return s != NULL;/
+attach S5 live nodesvc/socket/attach.c s/if (s && s->uid != uid)/if (0)/
 cgroup S6 live nodesvc/lifecycle.c s/if (cg.job_id != s->job_id || cg.step_id != s->step_id)/if (0)/
-form S7 live nodesvc/server.c s/rc = msg_check(&s->in, &err);/rc = 0;/
-message S7 live nodesvc/server.c s/else if (n > 0) {/else if (n > 100000) {/
-connections S8 live nodesvc/server.c s/count_uid(s, cred.uid) >= CONNS_PER_UID/0/
-share S9 test_server nodesvc/server.c s/return uid == 0 ? 0 : later(.*/return 0;/
-quota S10 live nodesvc/ctl.c s/if (rc < 0 || c.n < KEPT_PER_USER)/if (rc <= 0)/
+form S7 live nodesvc/socket/server.c s/rc = msg_check(&s->in, &err);/rc = 0;/
+message S7 live nodesvc/socket/server.c s/else if (n > 0) {/else if (n > 100000) {/
+connections S8 live nodesvc/socket/server.c s/count_uid(s, cred.uid) >= CONNS_PER_UID/0/
+share S9 test_server nodesvc/socket/server.c s/return uid == 0 ? 0 : later(.*/return 0;/
+quota S10 live nodesvc/socket/ctl.c s/if (rc < 0 || c.n < KEPT_PER_USER)/if (rc <= 0)/
 conf S11 live nodesvc/conf.c s/if (st.st_mode & (S_IWGRP | S_IWOTH))/if (0)/
-store S11 live nodesvc/main.c s/if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
-socketdir S11 live nodesvc/listener.c s/if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
+store S11 live nodesvc/daemon/main.c s/if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
+socketdir S11 live nodesvc/socket/listener.c s/if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
 setuid S12 live - -
 dotdot S13 test_fsroot common/fsroot.c s/^\t\t\treturn NULL;/\t\t\tcontinue;/
 lists S14 test_lifecycle nodesvc/lifecycle.c s/int rc = check_allowed(&d->conf, s, err);/int rc = 0;/

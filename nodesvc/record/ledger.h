@@ -43,8 +43,9 @@ struct ledger_given {
 };
 
 /*
- * What a row is about. Each kind has a way back of its own, all in one table (nodesvc/owed.c): a
- * new one is refused here until it is named, and does not build there until it has its own.
+ * What a row is about. Each kind has a way back of its own, all in one table
+ * (nodesvc/levers/owed.c): a new one is refused here until it is named, and does not build there
+ * until it has its own.
  */
 enum ledger_kind {
 	LEDGER_CPUSET,    /* CPUs of a directory, masks and pins of its threads */

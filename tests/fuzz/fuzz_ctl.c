@@ -6,7 +6,7 @@
  * JSON is JSON, and a user neither sees nor changes what is not his.
  */
 #include "common/msg.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/fuzz/fuzz.h"
 

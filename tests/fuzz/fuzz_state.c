@@ -5,9 +5,9 @@
  * was, or taken, and then saved and taken again as the same.
  */
 #include "nodesvc/carry.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
-#include "nodesvc/ptable.h"
+#include "nodesvc/choose/ptable.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct daemon d;

@@ -7,7 +7,7 @@
 #define COLOC_TESTS_LIFECYCLE_FIXTURE_H
 
 #include "common/msg.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 
 extern struct daemon d;
 extern char dir[64];       /* the tree, and the store in it */

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/pages.h"
+#include "nodesvc/socket/pages.h"
 #include "nodesvc/spin.h"
 
 #define LATE 75 /* EX_TEMPFAIL */

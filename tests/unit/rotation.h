@@ -8,7 +8,7 @@
 
 #include <check.h>
 
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "tests/unit/fstree.h"
 
 #define MS INT64_C(1000000)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nodesvc/turns.h"
+#include "nodesvc/levers/turns.h"
 #include "tests/unit/rotation.h"
 
 /* One slice may be much longer than the others (gang's foreground). Jobs 1..n; to the start of 1's.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "nodesvc/jobs.h"
-#include "nodesvc/place.h"
+#include "nodesvc/levers/place.h"
 
 static struct jobs jobs;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/msg.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/spin.h"
 

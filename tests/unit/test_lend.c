@@ -12,9 +12,9 @@
 #include "nodesvc/actuate/classes.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/place.h"
 #include "nodesvc/log.h"
-#include "nodesvc/place.h"
 
 static struct daemon d;
 static struct step *s;

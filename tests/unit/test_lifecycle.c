@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/levers/turns.h"
 #include "nodesvc/spin.h"
-#include "nodesvc/turns.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/lifecycle_fixture.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
 

@@ -10,7 +10,7 @@
 #include "common/aside.h"
 #include "nodesvc/actuate/internal.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 static struct daemon d;

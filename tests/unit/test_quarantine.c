@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "common/msg.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
-#include "nodesvc/quarantine.h"
 #include "tests/unit/tmpdir.h"
 
 static struct daemon d;

@@ -15,7 +15,7 @@
 
 #include "common/ipc.h"
 #include "common/msg.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "tests/unit/tmpdir.h"
 
 #define COST_NS   INT64_C(1000000)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/tmpdir.h"
 

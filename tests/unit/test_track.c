@@ -12,9 +12,9 @@
 
 #include "common/ipc.h"
 #include "nodesvc/carry.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
-#include "nodesvc/measured_json.h"
+#include "nodesvc/socket/measured_json.h"
 
 #define STEP_NS INT64_C(200000000)
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/turns.h"
+#include "nodesvc/levers/turns.h"
 #include "tests/unit/rotation.h"
 
 static int first_ms;              /* run_programs(): the first one's slice */

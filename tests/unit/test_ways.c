@@ -11,7 +11,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/resctrl_tree.h"
 

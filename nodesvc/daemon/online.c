@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * online.c - CPUs that go offline, or come back, while we run: the topology is read again, the
+ * policies begin anew on it, and who was on a CPU that has gone is placed anew. The kernel tells
+ * not everybody (uevents need a socket of the right network namespace), so its list is compared.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "nodesvc/choose/ptable.h"
+#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/log.h"
+
+#define ONLINE "sys/devices/system/cpu/online"
+
+/* The domains that the configuration wants, or what there is. */
+static int load(struct daemon *d, struct topo **ret, struct errbuf *err)
+{
+	struct topo *t;
+	int rc = topo_load(&t, NULL, err);
+
+	if (rc < 0)
+		return rc;
+	if (topo_set_domains(t, d->conf.domain, err) < 0)
+		log_warning("domain: %s: %s; auto as long as that is so",
+			topo_level_name(d->conf.domain), err->text);
+	*ret = t;
+	return 0;
+}
+
+static int take(struct daemon *d, struct errbuf *err)
+{
+	struct topo *was = d->node.topo, *fresh;
+	int rc = load(d, &fresh, err);
+
+	if (rc < 0)
+		return rc;
+	d->node.topo = fresh;
+	/* Nothing but reserved CPUs is left: better those than none. */
+	if (node_reserve(&d->node, &d->conf.reserve, err) < 0)
+		d->node.usable = fresh->all;
+	rc = decide_renew(d, err);
+	if (rc < 0) {
+		d->node.topo = was;
+		node_reserve(&d->node, &d->conf.reserve, NULL);
+		topo_free(fresh);
+		return rc;
+	}
+	actuate_set_pus(d->actuate, &fresh->all);
+	/* Its table is of the cores that there were at the start. */
+	if (d->ptable)
+		ptable_close(d);
+	if (coreset_is_equal(&fresh->all, &d->start_pus) && ptable_open(d, err) < 0)
+		log_warning("%s", err->text);
+	topo_free(was);
+	return 0;
+}
+
+/* What Slurm's cgroups still have; a step's CPUs that are no more are not its. */
+static void follow(struct daemon *d, struct step *s)
+{
+	struct coreset job, step;
+	struct errbuf err;
+
+	if (s->located &&
+		actuate_get_ops(d->actuate)
+				->allocation(d->actuate, &s->cgroup, &job, &step, &err) == 0) {
+		coreset_and(&s->slurm_job, &job, &d->node.topo->all);
+		coreset_and(&s->slurm_step, &step, &d->node.topo->all);
+		s->envelope = s->slurm_job;
+	}
+	coreset_and(&s->coreset, &s->coreset, &d->node.topo->all);
+	coreset_zero(&s->lent_wanted);
+	/* The kernel has changed its cpuset and masks under us. */
+	s->to_apply = s->located && s->status == STATUS_PLACED;
+}
+
+void online_look(struct daemon *d)
+{
+	char now[sizeof(d->online)], cpus[CORESET_STR_MAX];
+	struct errbuf err;
+
+	if (fsroot_read(&d->node.root, ONLINE, now, sizeof(now)) <= 0)
+		return; /* one CPU, or an emulation: nothing goes */
+	now[strcspn(now, "\n")] = '\0';
+	if (strcmp(now, d->online) == 0)
+		return;
+	if (!*d->online) { /* as it was loaded */
+		memcpy(d->online, now, sizeof(now));
+		d->start_pus = d->node.topo->all;
+		return;
+	}
+	if (take(d, &err) < 0) {
+		if (strcmp(d->online_failed, now) != 0)
+			log_error("CPUs %s are online now: %s", now, err.text);
+		memcpy(d->online_failed, now, sizeof(now));
+		return;
+	}
+	memcpy(d->online, now, sizeof(now));
+	d->online_failed[0] = '\0';
+	log_info("CPUs %s are online now: %d cores, %d domains, steps are placed on %s", now,
+		d->node.topo->n_cores, d->node.topo->n_domains,
+		coreset_format(&d->node.usable, cpus, sizeof(cpus)));
+	trial_abort(d);
+	for (int i = 0; i < d->jobs.n; i++)
+		follow(d, d->jobs.step[i]);
+	if (jobs_count_managed(&d->jobs))
+		decide_run(d, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
+}

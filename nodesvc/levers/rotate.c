@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/levers/rotate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "common/cleanup.h"
+#include "common/ipc.h"
+#include "nodesvc/base/health.h"
+#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/turns.h"
+#include "nodesvc/log.h"
+
+/* No slice is shorter, however many there are: a switch takes some 0.1 ms of kernel work. */
+#define SLICE_MIN_MS 10
+/* Slurm thaws a step before each signal that is to end it. So long it is let alone; KillWait is
+ * 30 s by default, and a turn comes round in less than freeze_max_ms anyway. */
+#define ENDING_NS INT64_C(60000000000)
+static void on_timer(void *arg);
+
+static void on_guard_gone(int fd, uint32_t events, void *arg);
+
+static void watch_guard(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	struct errbuf err;
+
+	if (guard_fd(r->guard) >= 0 && loop_add_fd(d->loop, guard_fd(r->guard), EPOLLIN,
+					       on_guard_gone, d, &r->guard_watch, &err) < 0)
+		log_warning("guard: %s", err.text);
+}
+
+static void on_guard_gone(int fd, uint32_t events, void *arg)
+{
+	struct daemon *d = arg;
+	struct rotate *r = d->rotate;
+	struct errbuf err;
+
+	(void)fd, (void)events;
+	loop_remove(d->loop, r->guard_watch);
+	r->guard_watch = NULL;
+	log_warning("the guard process is gone, starting it again");
+	if (guard_restart(r->guard, &err) == 0) {
+		watch_guard(d);
+		return;
+	}
+	/* Nobody would thaw after a crash: then nobody is frozen. */
+	log_error("%s", err.text);
+	snprintf(r->why_not, sizeof(r->why_not), "%.200s", err.text);
+	for (int i = 0; i < d->jobs.n; i++)
+		rotate_leave(d, d->jobs.step[i]);
+	r->on = false;
+}
+
+int rotate_guard(struct daemon *d, struct errbuf *err)
+{
+	struct rotate *r = calloc(1, sizeof(*r));
+	char mark[sizeof(d->conf.store) + 16];
+	int rc;
+
+	snprintf(mark, sizeof(mark), "%s/guard-thawed", d->conf.store);
+	rc = r ? guard_start(&r->guard, &d->node.root, mark, FREEZER_MAX, err)
+	       : err_set(err, -ENOMEM, "out of memory");
+
+	if (rc < 0) {
+		free(r);
+		return rc;
+	}
+	r->slice = -1;
+	d->rotate = r;
+	return 0;
+}
+
+static void on_watch(int fd, uint32_t events, void *arg);
+
+static int open_freezer(struct daemon *d, struct errbuf *err)
+{
+	struct rotate *r = d->rotate;
+	int rc = freezer_open(&r->freezer, &d->node.root, d->ledger, r->guard, err), mark;
+
+	if (rc < 0)
+		return rc;
+	mark = guard_take_mark(r->guard);
+	rc = freezer_restore_all(r->freezer, mark == 1, err);
+	if (rc > 0)
+		log_info("thawed %d steps that a former colocd had in its rotation", rc);
+	if (rc < 0) {
+		log_error("thawing what a former colocd left: %s", err->text);
+		owed_note(d, err->text);
+	}
+	if (mark < 0)
+		return err_set(err, mark, "the guard's mark in the store: %s", strerror(-mark));
+	rc = freezer_watch(r->freezer, err);
+	if (rc == 0)
+		rc = loop_add_fd(d->loop, freezer_watch_fd(r->freezer), EPOLLIN, on_watch, d,
+			&r->watch, err);
+	if (rc == 0)
+		rc = loop_add_timer(d->loop, on_timer, d, &r->timer, err);
+	return rc;
+}
+
+bool rotate_holds(const struct daemon *d, const char *path)
+{
+	return d->rotate && d->rotate->freezer && freezer_holds(d->rotate->freezer, path);
+}
+
+int rotate_restore_path(struct daemon *d, const char *path, struct errbuf *err)
+{
+	struct freezer *f = d->rotate ? d->rotate->freezer : NULL, *own = NULL;
+	int rc = f ? 0 : freezer_open(&own, &d->node.root, d->ledger, NULL, err);
+
+	if (rc == 0)
+		rc = freezer_restore_path(f ? f : own, path, err);
+	freezer_close(own);
+	return rc;
+}
+
+void rotate_open(struct daemon *d)
+{
+	struct errbuf err = {""};
+
+	if (!d->rotate)
+		return;
+	watch_guard(d);
+	if (open_freezer(d, &err) < 0)
+		snprintf(d->rotate->why_not, sizeof(d->rotate->why_not), "%.250s", err.text);
+	if (*d->rotate->why_not)
+		log_info("steps cannot take turns: %s", d->rotate->why_not);
+}
+
+void rotate_close(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+
+	if (!r)
+		return;
+	for (int i = 0; i < d->jobs.n; i++)
+		rotate_leave(d, d->jobs.step[i]);
+	loop_remove(d->loop, r->watch);
+	loop_remove(d->loop, r->timer);
+	loop_remove(d->loop, r->guard_watch);
+	freezer_close(r->freezer);
+	guard_stop(r->guard);
+	free(r);
+	d->rotate = NULL;
+}
+
+const char *rotate_why_not(const struct daemon *d)
+{
+	if (!d->rotate)
+		return "no guard process runs";
+	return *d->rotate->why_not ? d->rotate->why_not : NULL;
+}
+
+int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
+}
+
+int64_t rotate_wanted_ns(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->wanted_ns + (t->wants ? now_ns - t->noted_ns : 0);
+}
+
+int64_t rotate_served_ns(const struct step *s, int64_t now_ns)
+{
+	int64_t ns = rotate_wanted_ns(s, now_ns) - rotate_frozen_ns(s, now_ns);
+
+	/* Whoever ends in a freeze wants nothing any more. */
+	return ns > 0 ? ns : 0;
+}
+
+bool rotate_has_foreground(const struct daemon *d)
+{
+	return d->rotate && d->rotate->on && turns_have_foreground(d->rotate);
+}
+
+/* ---- freezing and thawing one step --------------------------------------------------------- */
+
+/* Once who wants a core may have changed. */
+static void note(const struct daemon *d, struct step *s, int64_t now_ns)
+{
+	struct turn *t = &s->turn;
+
+	t->wanted_ns = rotate_wanted_ns(s, now_ns);
+	t->noted_ns = now_ns;
+	/* Nobody looks whether one alone waits: what it could have had it has had. */
+	t->wants = d->rotate->on ? turns_wanted_by(s, now_ns)
+				 : t->hold && !freezer_is_suspended(t->hold);
+}
+
+static void note_all(const struct daemon *d, int64_t now_ns)
+{
+	for (int i = 0; i < d->jobs.n; i++)
+		note(d, d->jobs.step[i], now_ns);
+}
+
+static void note_thawed(struct step *s, int64_t now_ns)
+{
+	s->turn.frozen_ns = rotate_frozen_ns(s, now_ns);
+	s->turn.frozen_since_ns = 0;
+}
+
+static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
+{
+	struct daemon *d = arg;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (s->turn.hold != h)
+			continue;
+		note_thawed(s, ipc_now_ns());
+		if (news == FREEZER_THAWED)
+			s->turn.off_until_ns = ipc_now_ns() + ENDING_NS;
+		note(d, s, ipc_now_ns());
+		log_info("step %s: %s", s->id,
+			news == FREEZER_SUSPENDED ? "suspended by Slurm, its turns are over"
+			: news == FREEZER_RESUMED ? "resumed by Slurm, takes its turns again"
+						  : "thawed by Slurm for a signal, left alone");
+		suspend_look_soon(d);
+	}
+}
+
+/*
+ * What Slurm wrote comes before what we are about to write: our thaw would undo its suspend. What
+ * remains is the time between the two system calls.
+ */
+static void hear_slurm(struct daemon *d)
+{
+	freezer_watch_read(d->rotate->freezer, on_news, d);
+}
+
+static void set_frozen(struct daemon *d, struct step *s, bool frozen, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	struct turn *t = &s->turn;
+	struct errbuf err;
+	int rc;
+
+	if (!frozen)
+		hear_slurm(d);
+	if (freezer_is_suspended(t->hold) || freezer_is_frozen(t->hold) == frozen)
+		return;
+	rc = frozen ? freezer_freeze(r->freezer, t->hold, now_ns + d->conf.freeze_max_ms * MS, &err)
+		    : freezer_thaw(r->freezer, t->hold, &err);
+	if (rc == 0 && frozen)
+		t->frozen_since_ns = now_ns;
+	else if (rc == 0)
+		note_thawed(s, now_ns);
+	if (rc >= 0 || rc == -ENOENT) /* ended: the next look takes it out */
+		return;
+	log_error("step %s: %s", s->id, err.text);
+	health_error("step %s: %.200s", s->id, err.text);
+}
+
+static void refuse(struct step *s, const char *why)
+{
+	s->turn.refused = true;
+	snprintf(s->reason, sizeof(s->reason), "runs beside the slices: %.120s", why);
+	log_info("step %s: %s", s->id, s->reason);
+}
+
+/* Somebody in the step, by whom its freezer is found. Tasks that ended while no colocd ran are in
+ * its table still. */
+static pid_t live_pid(struct daemon *d, const struct step *s)
+{
+	cleanup_free pid_t *tid = NULL;
+	int n = 0;
+
+	if (actuate_get_ops(d->actuate)->threads(d->actuate, &s->cgroup, &tid, &n) == 0 && n > 0)
+		return tid[0];
+	for (int i = 0; i < s->n_tasks; i++)
+		if (!s->task[i].ended)
+			return s->task[i].pid;
+	return 0;
+}
+
+/* Placed by us, and not in the middle of its launch. */
+static bool may_join(const struct daemon *d, const struct step *s)
+{
+	return s->status == STATUS_PLACED && s->located && step_is_launched(s) &&
+	       (s->n_alive || s->tasks_lost) && !s->dry_run && !d->conf.dry_run && !s->turn.refused;
+}
+
+static void join(struct daemon *d, struct step *s)
+{
+	struct turn *t = &s->turn;
+	struct errbuf err;
+	int rc = step_check_threads(s, STEP_THREADS_FROZEN, &err);
+
+	if (rc == 0)
+		rc = freezer_hold(d->rotate->freezer, live_pid(d, s), &s->cgroup, &t->hold, &err);
+	if (rc == -ENOENT)
+		return; /* ended meanwhile, or its first task only */
+	if (rc < 0) {
+		t->hold = NULL;
+		refuse(s, err.text);
+		return;
+	}
+	if (!t->util && utilization_open(&t->util, &d->node.root, &err) < 0)
+		t->util = NULL; /* it never yields then */
+	t->burst = (struct burst){.at_ns = ipc_now_ns()};
+	d->rotate->n_turns++;
+	turns_join(d, s, ipc_now_ns());
+}
+
+void rotate_leave(struct daemon *d, struct step *s)
+{
+	struct turn *t = &s->turn;
+	struct errbuf err;
+
+	if (!t->hold)
+		return;
+	hear_slurm(d);
+	if (freezer_drop(d->rotate->freezer, t->hold, &err) < 0) {
+		owed_note(d, err.text);
+		log_error("step %s: %s", s->id, err.text);
+		health_error("step %s: %.200s", s->id, err.text);
+	}
+	t->hold = NULL;
+	note_thawed(s, ipc_now_ns());
+	note(d, s, ipc_now_ns());
+	d->rotate->n_turns--;
+	d->rotate->stale = true;
+}
+
+/* ---- slices -------------------------------------------------------------------------------- */
+
+/* CPUs of those of the slice that want to run, siblings included: what the others keep off. */
+static void slice_cpus(const struct daemon *d, int64_t now_ns, struct coreset *ret)
+{
+	struct coreset cpus;
+
+	coreset_zero(&cpus);
+	for (int i = 0; i < d->jobs.n; i++) {
+		const struct step *s = d->jobs.step[i];
+
+		if (s->turn.slices & (UINT32_C(1) << d->rotate->slice) &&
+			turns_wanted_by(s, now_ns))
+			coreset_or(&cpus, &cpus, &s->coreset);
+	}
+	topo_whole_cores(d->node.topo, &cpus, ret);
+}
+
+/*
+ * First those who stop, then those who go: no moment has both running. Who stands in nobody's way
+ * goes: another group's turns, or the one whose slice it is waits.
+ */
+static void make_true(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	struct coreset taken;
+
+	if (r->slice >= 0)
+		slice_cpus(d, now_ns, &taken);
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < d->jobs.n; i++) {
+			struct step *s = d->jobs.step[i];
+			bool out;
+
+			if (!s->turn.hold)
+				continue;
+			out = r->slice >= 0 && turns_wanted_by(s, now_ns) &&
+			      !(s->turn.slices & (UINT32_C(1) << r->slice)) &&
+			      coreset_intersects(&s->coreset, &taken);
+			if (out == (pass == 0))
+				set_frozen(d, s, out, now_ns);
+		}
+}
+
+/* Whoever waited already, in line behind slices of another plan, gets his turn in time. */
+static void end_before_limit(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+	int64_t latest_ns = r->slice < 0 ? r->end_ns : turns_latest_end(d, now_ns);
+	int64_t least_ns = r->start_ns + turns_slice_ns(r);
+
+	if (latest_ns < r->end_ns)
+		r->due_ns = r->end_ns = latest_ns > least_ns ? latest_ns : least_ns;
+}
+
+static void begin_slice(struct daemon *d, int slice, int64_t at_ns, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	r->slice = slice;
+	r->start_ns = at_ns;
+	/* With nobody in line: look again after as long as a slice. */
+	r->due_ns = r->end_ns = at_ns + (slice < 0 ? turns_slice_ns(r) : r->ms[slice] * MS);
+	make_true(d, now_ns);
+	turns_slice_begins(d, now_ns);
+	end_before_limit(d, now_ns);
+	r->look_ns = slice < 0 ? 0 : turns_first_look(d, now_ns);
+	r->wake_all_ns = 0;
+	turns_set_wake(d, now_ns);
+}
+
+/* The looks that are due: who waits in the slice, and who does not wait any more. */
+static void look(struct daemon *d, int64_t now_ns)
+{
+	struct rotate *r = d->rotate;
+
+	if (r->look_ns && now_ns >= r->look_ns) {
+		bool some;
+
+		r->look_ns = 0;
+		if (turns_slice_waits(d, now_ns, &some)) {
+			r->end_ns = now_ns;
+			return;
+		}
+		if (some)
+			make_true(d, now_ns);
+		r->look_ns = turns_next_look(d, now_ns);
+	}
+	if (r->wake_ns && now_ns >= r->wake_ns) {
+		if (turns_wake(d, !turns_wake_all(r, now_ns), now_ns)) {
+			if (r->slice < 0 || turns_foreground_is_back(d, now_ns))
+				r->end_ns = now_ns;
+			else
+				make_true(d, now_ns);
+		}
+		turns_set_wake(d, now_ns);
+	}
+}
+
+static int64_t next_time(const struct rotate *r)
+{
+	int64_t next_ns = r->end_ns;
+
+	if (r->look_ns && r->look_ns < next_ns)
+		next_ns = r->look_ns;
+	if (r->wake_ns && r->wake_ns < next_ns)
+		next_ns = r->wake_ns;
+	return next_ns;
+}
+
+void rotate_run(struct daemon *d, int64_t now_ns, int64_t *ret_next_ns)
+{
+	struct rotate *r = d->rotate;
+	int64_t late;
+
+	*ret_next_ns = 0;
+	if (!r->on)
+		return;
+	hear_slurm(d);
+	if (now_ns < r->end_ns)
+		look(d, now_ns);
+	if (now_ns >= r->end_ns && !turns_go_on(d, now_ns)) {
+		turns_settle(d, now_ns);
+		turns_wake(d, false, now_ns);
+		/* On time to the tick, so that shares do not drift; a late loop starts afresh. */
+		late = now_ns - r->end_ns;
+		begin_slice(d, turns_next_slice(d, now_ns),
+			late < turns_slice_ns(r) / 2 ? r->end_ns : now_ns, now_ns);
+	}
+	note_all(d, now_ns);
+	*ret_next_ns = next_time(r);
+}
+
+static void on_timer(void *arg)
+{
+	struct daemon *d = arg;
+	int64_t next;
+
+	rotate_run(d, ipc_now_ns(), &next);
+	loop_set_timer_at(d->rotate->timer, next);
+}
+
+static void on_watch(int fd, uint32_t events, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)fd, (void)events;
+	hear_slurm(d);
+}
+
+void rotate_task_exited(struct daemon *d, struct step *s)
+{
+	struct rotate *r = d->rotate;
+	int64_t now_ns = ipc_now_ns();
+
+	if (!r || !r->on || !turns_has_ended(d, s, now_ns))
+		return;
+	note(d, s, now_ns);
+	if (r->slice < 0)
+		return;
+	if (turns_slice_is_wanted(d, r->slice, now_ns)) {
+		make_true(d, now_ns); /* its cores are others' now */
+		return;
+	}
+	r->end_ns = now_ns;
+	loop_set_timer_at(r->timer, now_ns);
+}
+
+/* ---- the plan ------------------------------------------------------------------------------ */
+
+/* Slices so short that nobody is frozen longer than freeze_max_ms, with a tenth to spare. */
+static void fit_slices(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	double limit = 0.9 * d->conf.freeze_max_ms, longest = 0;
+	int total = 0;
+
+	for (int k = 0; k < r->n_slices; k++)
+		total += r->asked_ms[k];
+	for (int k = 0; k < r->n_slices; k++)
+		longest = fmax(longest, total - r->asked_ms[k]);
+	for (int k = 0; k < r->n_slices; k++) {
+		r->ms[k] =
+			longest > limit ? (int)(r->asked_ms[k] * limit / longest) : r->asked_ms[k];
+		if (r->ms[k] < SLICE_MIN_MS)
+			r->ms[k] = SLICE_MIN_MS;
+	}
+}
+
+/* A slice that is shorter by the new plan ends by it, and is no longer than it for another job. */
+static void cut_current(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	int64_t end_ns;
+
+	if (!r->on || r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns)
+		return;
+	end_ns = r->start_ns + r->ms[r->slice] * MS;
+	if (end_ns >= r->end_ns)
+		return;
+	r->due_ns = r->end_ns = end_ns;
+	loop_set_timer_at(r->timer, next_time(r));
+}
+
+bool rotate_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+{
+	struct rotate *r = d->rotate;
+	uint32_t before[JOBS_MAX];
+	bool other_length = false;
+
+	if (!r)
+		return false;
+	for (int i = 0; i < d->jobs.n; i++) {
+		before[i] = d->jobs.step[i]->turn.slices;
+		d->jobs.step[i]->turn.slices = 0;
+	}
+	r->n_slices = p->n_slices;
+	for (int k = 0; k < p->n_slices; k++) {
+		other_length |= r->asked_ms[k] != p->slice[k].ms;
+		r->asked_ms[k] = p->slice[k].ms;
+		for (int j = 0; j < p->slice[k].n_jobs; j++)
+			step[p->slice[k].job[j]]->turn.slices |= UINT32_C(1) << k;
+	}
+	for (int i = 0; i < d->jobs.n; i++)
+		r->stale |= d->jobs.step[i]->turn.slices != before[i];
+	/* The timer may come before rotate_update(). */
+	fit_slices(d);
+	cut_current(d);
+	return other_length;
+}
+
+void rotate_update(struct daemon *d)
+{
+	struct rotate *r = d->rotate;
+	int64_t now_ns = ipc_now_ns();
+	bool changed, on;
+
+	if (!r || *r->why_not)
+		return;
+	/* Whose slice the current one is now: nobody stands still in his own. */
+	changed = r->stale;
+	r->stale = false;
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+		bool in = s->turn.slices && may_join(d, s);
+
+		if (in && !s->turn.hold) {
+			join(d, s);
+			changed |= s->turn.hold != NULL;
+		} else if (!in && s->turn.hold) {
+			rotate_leave(d, s);
+			changed = true;
+		}
+	}
+	if (r->n_slices)
+		fit_slices(d);
+	on = r->n_turns > 1;
+	if (!on && r->on) {
+		/* One alone needs no turns. */
+		r->slice = -1;
+		make_true(d, now_ns);
+		loop_set_timer_at(r->timer, 0);
+	}
+	r->on = on;
+	note_all(d, now_ns);
+	if (!on || !changed)
+		return;
+	if (r->slice < 0 || r->slice >= r->n_slices ||
+		!turns_slice_is_wanted(d, r->slice, now_ns)) {
+		memset(r->skip, 0, sizeof(r->skip));
+		begin_slice(d, turns_next_slice(d, now_ns), now_ns, now_ns);
+	} else {
+		make_true(d, now_ns); /* who came waits for his turn */
+	}
+	loop_set_timer_at(r->timer, next_time(r));
+}

@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/engine/gain.h"
 #include "nodesvc/log.h"
-#include "nodesvc/track.h"
 
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50
@@ -104,7 +104,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.figures = &figures,
 	};
 
-	track_figures(d, s, state == STEP_COMPLETED, &figures);
+	corun_figures(d->measure, s, state == STEP_COMPLETED, &figures);
 	if (end_ns)
 		compare_launches(d, &row, s->track.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))

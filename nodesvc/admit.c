@@ -14,6 +14,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch_family.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
@@ -267,7 +268,7 @@ void lifecycle_learn(struct daemon *d, uint32_t job_id, const struct whose_job *
 			log_debug("step %s: stays out: %s", s->id, err.text);
 			continue;
 		}
-		sample_open_step(d, s);
+		reading_open(d->measure, s);
 		/* Its tasks may register yet: then each is put where the plan has it. */
 		decide_run(d, EVENT_ARRIVAL, s->id, s->located ? NULL : s);
 		joined = true;

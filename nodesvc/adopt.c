@@ -16,6 +16,7 @@
 #include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* "LID:PID,..." of those that have not ended; NULL out of memory. */
 static char *list_tasks(const struct step *s, pid_t *ret_first)
@@ -218,7 +219,7 @@ static void take_figures(struct step *s, const struct kept *k)
 		log_warning("step %s: what was measured of it is lost: %s", s->id, err.text);
 		have = false;
 	}
-	track_adopt(s, have ? k->reg.figures_ns : 0);
+	speed_adopt(s, have ? k->reg.figures_ns : 0);
 	suspend_adopt(s, k->reg.figures_ns);
 	if (s->n_tasks < s->ntasks)
 		s->exit_unknown = true;
@@ -307,7 +308,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	take_figures(s, k);
 	if (s->status == STATUS_PENDING && s->was_placed)
 		s->status = STATUS_PLACED;
-	sample_open_step(d, s);
+	reading_open(d->measure, s);
 	log_info("step %s: adopted", s->id);
 	return 0;
 }

@@ -288,3 +288,29 @@ int jobs_count_managed(const struct jobs *j)
 		n += step_is_managed(j->step[i]);
 	return n;
 }
+
+bool step_is_company(const struct step *s)
+{
+	return s->located && !s->gone && s->status != STATUS_ASIDE && s->status != STATUS_PENDING &&
+	       s->status != STATUS_SUSPENDED;
+}
+
+bool jobs_is_alone(const struct jobs *j, const struct step *s)
+{
+	for (int i = 0; i < j->n; i++)
+		if (j->step[i] != s && step_is_company(j->step[i]))
+			return false;
+	return true;
+}
+
+int64_t step_frozen_ns(const struct step *s, int64_t now_ns)
+{
+	const struct turn *t = &s->turn;
+
+	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
+}
+
+const char *step_guard(const struct step *s)
+{
+	return *s->guard ? s->guard : NULL;
+}

@@ -14,8 +14,6 @@
 
 #include "common/coreset.h"
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/actuate/thread_list.h"
-#include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/coupling.h"
 #include "nodesvc/counters/polling.h"
@@ -29,7 +27,7 @@
 #include "nodesvc/record/record.h"
 #include "nodesvc/socket/pages.h"
 #include "nodesvc/suspend.h"
-#include "nodesvc/track.h"
+#include "nodesvc/steps/measured.h"
 
 #define JOBS_MAX 1024
 /*
@@ -84,21 +82,6 @@ struct decision {
 	char why[PLAN_WHY_MAX];
 	char shares[128];        /* ids of steps on the same coreset */
 	struct explain *explain; /* of the whole decision; NULL none */
-};
-
-/* sample.c: how often it is looked at */
-struct pace {
-	struct thread_list list; /* at the last reading */
-	struct clocks clocks;    /* of the processes among them */
-	int64_t run_ns;          /* what they showed, at */
-	int64_t run_at_ns;       /* on the step's own clock; 0: nothing to compare with */
-	double running;          /* cores it ran on at the last reading; NAN unknown */
-	int64_t read_ns;         /* time of the last reading; 0 none */
-	int64_t read_own_ns;     /* the same on the step's own clock */
-	bool confirm;            /* the last reading told of a change */
-	int calm;                /* readings in a row that told of nothing */
-	int restless;            /* readings to come at every interval */
-	int64_t verified_ns;     /* reconcile.c: its cpuset was read */
 };
 
 /* A coreset that the store does not have yet. */
@@ -251,6 +234,12 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 struct coreset step_cpus(const struct step *s);
 /* Why it is where it is, or not where it was asked to be; "" nothing to say. */
 const char *step_reason(const struct step *s);
+/* What the guard last said of its set; NULL nothing. */
+const char *step_guard(const struct step *s);
+/* It runs, as far as others are concerned. */
+bool step_is_company(const struct step *s);
+/* How long it has been frozen so far, ns (CLOCK_MONOTONIC). */
+int64_t step_frozen_ns(const struct step *s, int64_t now_ns);
 /* Have all its tasks been forked and bound by Slurm? */
 bool step_is_launched(const struct step *s);
 /* What it is, or was before it was suspended, and is when it goes on. */
@@ -261,5 +250,7 @@ bool step_is_managed(const struct step *s);
 /* 0, or -E2BIG: @s has more threads than @most. */
 int step_check_threads(const struct step *s, int most, struct errbuf *err);
 int jobs_count_managed(const struct jobs *j);
+/* No other step runs on this node. */
+bool jobs_is_alone(const struct jobs *j, const struct step *s);
 
 #endif

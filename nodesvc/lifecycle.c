@@ -11,6 +11,7 @@
 
 #include "common/ipc.h"
 #include "common/msg.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
@@ -203,7 +204,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		adopt_mark_owner(d, s);
 	lifecycle_note_partners(d, s);
 	if (s->status == STATUS_PENDING) {
-		sample_open_step(d, s);
+		reading_open(d->measure, s);
 		decide_run(d, EVENT_ARRIVAL, s->id, s);
 		/* The guard judges placements: both sides of its windows have the environment. */
 		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run &&
@@ -383,7 +384,7 @@ static void write_end(struct daemon *d, struct step *s, int64_t end_ns)
 	int n_stores = d->n_stores;
 	struct errbuf err;
 
-	track_close(d, s);
+	priors_close(d->measure, s);
 	lifecycle_put_row(d, s, final_state(s), end_ns);
 	/* A full disk undoes a transaction; what comes after it would not be. */
 	if (one && n_stores == d->n_stores && !record_is_open(d->record))
@@ -416,7 +417,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	}
 	trial_abort(d);
 	write_end(d, s, end_of(s, end_unix_ns));
-	sample_close_step(d, s);
+	reading_close(d->measure, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	slurmacct_step_ended(d, s);
 	if (final_state(s) == STEP_COMPLETED)

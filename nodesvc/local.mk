@@ -18,12 +18,10 @@ libnodesvc_la_SOURCES = \
 	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/reconcile.c \
-	nodesvc/sample.c \
 	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/spin.c nodesvc/spin.h \
 	nodesvc/store.c \
 	nodesvc/suspend.c nodesvc/suspend.h \
-	nodesvc/track.c nodesvc/track.h \
 	nodesvc/whose.c nodesvc/whose.h \
 	nodesvc/work.c nodesvc/work.h \
 	nodesvc/base/health.c nodesvc/base/health.h \
@@ -34,7 +32,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/choose/ruling.c \
 	nodesvc/choose/settled.c nodesvc/choose/settled.h \
 	nodesvc/choose/trial.c \
-	nodesvc/daemon/daemon.h \
+	nodesvc/daemon/daemon.c nodesvc/daemon/daemon.h \
 	nodesvc/daemon/online.c \
 	nodesvc/daemon/reload.c \
 	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
@@ -47,6 +45,14 @@ libnodesvc_la_SOURCES = \
 	nodesvc/levers/threads.c nodesvc/levers/threads.h \
 	nodesvc/levers/turns.c nodesvc/levers/turns.h \
 	nodesvc/levers/ways.c nodesvc/levers/ways.h \
+	nodesvc/measure/corun.c \
+	nodesvc/measure/internal.h nodesvc/measure/measure.h \
+	nodesvc/measure/phases.c \
+	nodesvc/measure/priors.c \
+	nodesvc/measure/reading.c \
+	nodesvc/measure/sampler.c \
+	nodesvc/measure/speed.c \
+	nodesvc/steps/measured.h \
 	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/socket/attach.c \
 	nodesvc/socket/ctl.c \

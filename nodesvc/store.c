@@ -46,13 +46,13 @@ static int move_aside(const char *path, char *ret_name, size_t size, struct errb
 	return 0;
 }
 
-int store_open(struct daemon *d, struct errbuf *err)
+static int open_record(const struct daemon *d, struct record **ret, struct errbuf *err)
 {
 	char path[CONF_TEXT_MAX + 16], aside[CONF_TEXT_MAX + 64];
 	int rc;
 
 	store_path(d, path, sizeof(path));
-	rc = record_open(&d->record, path, false, err);
+	rc = record_open(ret, path, false, err);
 	/* -EIO: SQLite can make nothing of it, or the disk not read it. */
 	if (rc != -EBADMSG && rc != -EIO)
 		return rc;
@@ -62,25 +62,35 @@ int store_open(struct daemon *d, struct errbuf *err)
 		return rc;
 	log_error("accounting begins anew; the damaged file is %s", aside);
 	health_error("accounting began anew: damaged: %.180s", aside);
-	return record_open(&d->record, path, false, err);
+	return record_open(ret, path, false, err);
+}
+
+int store_open(struct daemon *d, struct errbuf *err)
+{
+	return open_record(d, &d->record, err);
+}
+
+/* The store is @r's from now on, in the same place: others hold a pointer to it. */
+static void replace_record(struct daemon *d, struct record *r)
+{
+	record_swap(d->record, r);
+	record_close(r);
 }
 
 bool store_recover(struct daemon *d, int rc)
 {
-	struct record *spare = NULL;
+	struct record *other = NULL;
 	struct errbuf err;
 
 	/* In memory first: whatever happens on disk, the service goes on with a store. */
-	if (rc != -EBADMSG || record_open(&spare, ":memory:", false, &err) < 0)
+	if (rc != -EBADMSG || record_open(&other, ":memory:", false, &err) < 0)
 		return false;
-	record_close(d->record);
+	replace_record(d, other);
 	d->n_stores++;
-	if (store_open(d, &err) == 0) {
-		record_close(spare);
-	} else {
+	if (open_record(d, &other, &err) == 0)
+		replace_record(d, other);
+	else
 		log_error("%s; accounting is kept in memory only", err.text);
-		d->record = spare;
-	}
 	/* The rows of the live steps were the old store's. */
 	for (int i = 0; i < d->jobs.n; i++) {
 		struct step *s = d->jobs.step[i];

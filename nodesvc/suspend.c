@@ -8,6 +8,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* Steps that are asked in one look: what did not run since the last one, some 10 us each. The
  * others have their turn at the next. */
@@ -237,7 +238,7 @@ static void take_out(struct daemon *d, struct step *s, enum stop_kind kind)
 	s->status = STATUS_SUSPENDED;
 	s->phase_changed = false;
 	s->stop.kind = kind;
-	sample_pause(d, s);
+	reading_pause(d->measure, s);
 	s->stop.carried = true;
 	log_info("step %s: %s", s->id, suspend_why(s));
 	note_decision(s, "suspend", suspend_why(s));
@@ -264,7 +265,7 @@ static void bring_back(struct daemon *d, struct step *s)
 	/* Not placed for a reason of then: the plan to come says. */
 	if (s->status == STATUS_OBSERVED && !s->held)
 		s->status = STATUS_PENDING;
-	track_disturb(s);
+	reading_disturb(s);
 	s->pace.verified_ns = 1; /* long ago: what was written meanwhile was not looked at */
 	lifecycle_note_partners(d, s);
 	log_info("step %s: goes on after %.1f s", s->id, (double)s->stop.ns / 1e9);

@@ -32,6 +32,8 @@ nodesvc/levers: nodesvc/ common/
 nodesvc/choose: nodesvc/ common/
 nodesvc/socket: nodesvc/ common/
 nodesvc/daemon: nodesvc/ common/
+nodesvc/steps: nodesvc/steps/ common/ nodesvc/actuate/ nodesvc/counters/ nodesvc/engine/
+nodesvc/measure: nodesvc/measure/ nodesvc/steps/ nodesvc/node/ nodesvc/base/ nodesvc/jobs.h nodesvc/conf.h nodesvc/loop.h nodesvc/log.h nodesvc/work.h nodesvc/runtime/sleeper.h common/ nodesvc/engine/
 nodesvc: nodesvc/ common/ spank/
 '
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
@@ -530,8 +531,7 @@ void decide_finish(struct daemon *d)
 void decide_start_ticking(struct daemon *d)
 {
 	/* Each stops by itself with the last step: the next one may come between the two. */
-	if (!d->sampling)
-		sample_start(d);
+	sampler_start(d->measure);
 	if (!d->ticking)
 		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
 	d->ticking = true;

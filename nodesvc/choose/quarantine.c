@@ -596,11 +596,6 @@ void quarantine_say(struct daemon *d, struct quarantine_says *ret)
 		say_unknown(d, &ret->judged, ret->why, sizeof(ret->why));
 }
 
-const char *quarantine_word(const struct step *s)
-{
-	return *s->guard ? s->guard : NULL;
-}
-
 int quarantine_count(const struct daemon *d)
 {
 	return d->quarantine ? d->quarantine->n : 0;

@@ -76,8 +76,6 @@ struct quarantine_says {
 };
 /* Of the steps that run now. */
 void quarantine_say(struct daemon *d, struct quarantine_says *ret);
-/* "better", "worse", "quarantined", NULL unknown: of a step, for its record. */
-const char *quarantine_word(const struct step *s);
 
 int quarantine_count(const struct daemon *d);
 const struct judged *quarantine_get(const struct daemon *d, int i);

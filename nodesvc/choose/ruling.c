@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/choose/settled.h"
 #include "nodesvc/daemon/daemon.h"
@@ -128,8 +129,6 @@ int decide_open(struct daemon *d, struct errbuf *err)
 		return err_wrap(err, rc, "key 'policy'");
 	recording_engine(d, true);
 	rc = trial_open(d, err);
-	if (rc == 0)
-		rc = sample_open(d, err);
 	return rc < 0 ? rc : loop_add_timer(d->loop, decide_tick, d, &d->tick, err);
 }
 
@@ -143,7 +142,6 @@ void decide_close(struct daemon *d)
 	plan_done(&d->plan);
 	if (d->tick)
 		loop_remove(d->loop, d->tick);
-	sample_close(d);
 	if (d->trial.timer)
 		loop_remove(d->loop, d->trial.timer);
 	d->tick = d->trial.timer = NULL;
@@ -167,7 +165,8 @@ int decide_reconfigure(struct daemon *d, struct errbuf *err)
 	recording_engine(d, true);
 	quarantine_stale(d);
 	if (d->ticking) {
-		d->ticking = d->sampling = false;
+		d->ticking = false;
+		sampler_restart(d->measure);
 		decide_start_ticking(d);
 	}
 	return 0;

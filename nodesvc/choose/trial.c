@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
@@ -92,7 +93,7 @@ static void put_all(struct daemon *d, bool planned)
 			rotate_leave(d, s);
 			put_back(d, s);
 		}
-		track_displace(s);
+		reading_displace(s);
 	}
 	if (planned) {
 		rotate_update(d);
@@ -124,8 +125,8 @@ static void mark_all(struct daemon *d)
 {
 	for (int i = 0; i < d->jobs.n; i++)
 		if (is_placed(d->jobs.step[i]))
-			track_read_work(
-				d, d->jobs.step[i], ipc_now_ns(), &d->jobs.step[i]->trial_mark);
+			speed_read_work(d->measure, d->jobs.step[i], ipc_now_ns(),
+				&d->jobs.step[i]->trial_mark);
 }
 
 /* What each made of the stretch that ends now; NAN: it has no speed to tell. */
@@ -137,8 +138,8 @@ static void measure_all(struct daemon *d, int stretch)
 
 		if (!is_placed(s))
 			continue;
-		track_read_work(d, s, ipc_now_ns(), &now);
-		s->track.stretch[stretch] = track_speed(&s->trial_mark, &now, STRETCH_REPORTS);
+		speed_read_work(d->measure, s, ipc_now_ns(), &now);
+		s->track.stretch[stretch] = speed_between(&s->trial_mark, &now, STRETCH_REPORTS);
 		s->trial_mark = now;
 	}
 }
@@ -281,7 +282,7 @@ static void place_experiment(struct daemon *d)
 
 		if (!is_placed(s))
 			continue;
-		track_displace(s);
+		reading_displace(s);
 		rotate_leave(d, s);
 		if (s == subject(d)) {
 			put_on(d, s, own);
@@ -315,13 +316,13 @@ static void step_experiment(struct daemon *d)
 
 	if (s && is_placed(s) && d->trial.stage == 0) {
 		d->trial.stage = 1;
-		track_read_work(d, s, ipc_now_ns(), &s->trial_mark);
+		speed_read_work(d->measure, s, ipc_now_ns(), &s->trial_mark);
 		loop_set_timer(d->trial.timer, x->ms, 0);
 		return;
 	}
 	if (s && is_placed(s)) {
-		track_read_work(d, s, ipc_now_ns(), &now);
-		speed = track_speed(&s->trial_mark, &now, 2);
+		speed_read_work(d->measure, s, ipc_now_ns(), &now);
+		speed = speed_between(&s->trial_mark, &now, 2);
 		if (isnan(speed) && ++d->trial.tries < EXPERIMENT_TRIES) {
 			loop_set_timer(d->trial.timer, x->ms, 0);
 			return;
@@ -331,10 +332,10 @@ static void step_experiment(struct daemon *d)
 				.job = s->id,
 				.cores = x->cores,
 				.speed = speed};
-			track_keep_speed(d, s, x->cores,
-				!d->trial.in_company && track_is_alone(d, s), speed);
+			priors_keep_speed(d->measure, s, x->cores,
+				!d->trial.in_company && jobs_is_alone(&d->jobs, s), speed);
 			log_debug("step %s: experiment: %.4g %s/s on %d cores%s", s->id, speed,
-				track_unit(s), x->cores,
+				speed_unit(s), x->cores,
 				d->trial.in_company ? ", not alone there" : "");
 		} else {
 			s->track.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;

@@ -33,6 +33,7 @@ struct ptable;
 struct memory;
 struct quarantine;
 struct suspend;
+struct measure;
 
 /* Decisions between two ticks before they are written out of turn. */
 #define DECISIONS_WAITING 16
@@ -82,6 +83,7 @@ struct daemon {
 	struct idlepoll idlepoll;      /* how CPUs idle under short spins */
 	struct linkage *linkage;       /* NULL: nothing is known of executables */
 	struct jobs jobs;
+	struct measure *measure;
 
 	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
@@ -92,19 +94,10 @@ struct daemon {
 	char ruling[128];           /* spec of the ruling policy */
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 	struct plan plan;
-	struct loop_source *tick, *sampler;
-	struct loop_source *slices; /* work that goes on between rounds */
-	int64_t slice_of;           /* order of the step that had the last one */
-	bool ticking, sampling;
+	struct loop_source *tick;
+	bool ticking;
 	int tick_put_off; /* so many times, by a launch */
-	int64_t last_sample_ns, next_sample_ns, last_reconcile_ns, last_history_ns;
-	uint64_t n_rounds; /* of looks at the steps */
-	struct round {
-		bool on;      /* it goes on after other work */
-		int64_t next; /* order of the next step */
-		int64_t spent_ns;
-		double elapsed_s; /* since the round before */
-	} round;
+	int64_t last_reconcile_ns, last_history_ns;
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
@@ -141,6 +134,9 @@ struct daemon {
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
 };
+
+/* daemon.c: the rooms, opened with what they need and told whom to tell. */
+int daemon_open_measure(struct daemon *d, struct errbuf *err);
 
 /* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
  * their execution */
@@ -219,42 +215,6 @@ void trial_consider(struct daemon *d, int64_t now_ns);
 /* Why the plan's experiments cannot be carried out; NULL they can. */
 const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, size_t size);
 void trial_experiments(struct daemon *d, const struct plan *p);
-/* track.c, for trial.c: keeps a speed with its program. */
-void track_keep_speed(struct daemon *d, const struct step *s, int cores, bool alone, double speed);
-
-/* sample.c: signals of the live steps */
-void sample_open_step(struct daemon *d, struct step *s);
-/* The sampler: a timer of its own, every interval_ms, and after half of it where a sample is
- * suspect (engine/phase.h). It stops with the last step. */
-int sample_open(struct daemon *d, struct errbuf *err);
-void sample_close(struct daemon *d);
-void sample_start(struct daemon *d);
-/* One look at all steps, at @now_ns: each is read, or found to run as before. */
-void sample_round(struct daemon *d, int64_t now_ns);
-/* Reads all steps, if interval_ms have passed since they were read; what takes longer than some
- * milliseconds goes on later. */
-void sample_refresh(struct daemon *d);
-void sample_close_step(struct daemon *d, struct step *s);
-/* What its hardware counters show now; the step's own samples stay as they are. -ENODATA: nothing
- * is counted. */
-int sample_count(struct daemon *d, struct step *s, struct sample *ret);
-/* Work of a size that its user chose, and that does not get to its end at once. */
-struct lag {
-	const char *what;
-	int left, of;      /* things; of 0: it has no number */
-	int64_t behind_ns; /* the oldest of what is known instead is from so long ago; 0 unknown */
-};
-#define LAGS_MAX 5
-/* What of @s lags at @now_ns; how many. */
-int sample_lags(
-	const struct daemon *d, const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
-/* It stands still from now on: what was read of it begins anew when it goes on. */
-void sample_pause(struct daemon *d, struct step *s);
-/* Something of a step goes on between rounds. */
-void sample_go_on_later(struct daemon *d);
-/* It was moved, or its neighbours were: read at every interval for a while. */
-void sample_unsettle(struct step *s);
-
 /* history.c: a step's coresets and signals over time, for the report */
 /* It is on @cores from now on; @why may be NULL. Nothing is written yet. */
 void history_note(struct step *s, const struct coreset *cores, const char *why);

@@ -20,6 +20,7 @@
 #include "common/ipc.h"
 #include "common/out.h"
 #include "config.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
@@ -140,7 +141,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	counters_choose(&d->counters,
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source,
 		&d->conf.events);
-	if ((rc = decide_open(d, err)) < 0 || (rc = ptable_open(d, err)) < 0)
+	if ((rc = daemon_open_measure(d, err)) < 0 || (rc = decide_open(d, err)) < 0 ||
+		(rc = ptable_open(d, err)) < 0)
 		return rc;
 	/* Before anybody is adopted: who was left alone stays so. */
 	if ((rc = quarantine_open(d, err)) < 0)
@@ -193,9 +195,10 @@ static void daemon_close(struct daemon *d)
 	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
 		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
-		sample_close_step(d, d->jobs.step[i]);
+		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
+	measure_close(d->measure);
 	ptable_close(d);
 	quarantine_close(d);
 	actuate_close(d->actuate);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/levers/place.h"
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
@@ -64,7 +65,7 @@ int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
 	lend_end(d, s);
 	s->coreset = result.coreset;
 	s->status = STATUS_PLACED;
-	track_disturb(s);
+	reading_disturb(s);
 	attach_update(d, s);
 	note_coreset(s);
 	memory_follow(d, s);

@@ -9,6 +9,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* Of the loop's time, at once. */
 #define SLICE_NS INT64_C(2000000)
@@ -53,7 +54,7 @@ int putback_begin(struct daemon *d, struct step *s, struct errbuf *err)
 	}
 	s->back = b;
 	if (!aside_go_on(b->work, SLICE_NS)) {
-		sample_go_on_later(d);
+		sampler_go_on_later(d->measure);
 		return 1;
 	}
 	rc = b->rc;

@@ -156,13 +156,6 @@ const char *rotate_why_not(const struct daemon *d)
 	return *d->rotate->why_not ? d->rotate->why_not : NULL;
 }
 
-int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns)
-{
-	const struct turn *t = &s->turn;
-
-	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
-}
-
 int64_t rotate_wanted_ns(const struct step *s, int64_t now_ns)
 {
 	const struct turn *t = &s->turn;
@@ -172,7 +165,7 @@ int64_t rotate_wanted_ns(const struct step *s, int64_t now_ns)
 
 int64_t rotate_served_ns(const struct step *s, int64_t now_ns)
 {
-	int64_t ns = rotate_wanted_ns(s, now_ns) - rotate_frozen_ns(s, now_ns);
+	int64_t ns = rotate_wanted_ns(s, now_ns) - step_frozen_ns(s, now_ns);
 
 	/* Whoever ends in a freeze wants nothing any more. */
 	return ns > 0 ? ns : 0;
@@ -205,7 +198,7 @@ static void note_all(const struct daemon *d, int64_t now_ns)
 
 static void note_thawed(struct step *s, int64_t now_ns)
 {
-	s->turn.frozen_ns = rotate_frozen_ns(s, now_ns);
+	s->turn.frozen_ns = step_frozen_ns(s, now_ns);
 	s->turn.frozen_since_ns = 0;
 }
 

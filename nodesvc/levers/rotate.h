@@ -74,8 +74,6 @@ void rotate_leave(struct daemon *d, struct step *s);
 void rotate_task_exited(struct daemon *d, struct step *s);
 /* One goes before the others for a while: how fast each is now says little of how fast they are. */
 bool rotate_has_foreground(const struct daemon *d);
-/* How long it has been frozen so far, ns. */
-int64_t rotate_frozen_ns(const struct step *s, int64_t now_ns);
 /* How long it was in the rotation and wanted a core so far, ns; and of that was not frozen. Waits
  * and its start are not in it, nor what it was suspended for. */
 int64_t rotate_wanted_ns(const struct step *s, int64_t now_ns);

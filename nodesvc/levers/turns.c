@@ -188,7 +188,7 @@ static double listed_runnable(struct step *s, int64_t now_ns)
 	if (l->n == 0)
 		return 0;
 	/* On the step's own clock: what it was frozen is no time in which it could have run. */
-	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - rotate_frozen_ns(s, now_ns), l->n,
+	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - step_frozen_ns(s, now_ns), l->n,
 		    &budget, &value, &threads, &err) < 0)
 		return NAN;
 	return threads;
@@ -390,7 +390,7 @@ static bool runs_on(struct step *s, int64_t now_ns)
 
 	if (!t->util || !t->list.tid)
 		return false;
-	if (utilization_still_runs(t->util, now_ns - rotate_frozen_ns(s, now_ns), WAITS_BELOW))
+	if (utilization_still_runs(t->util, now_ns - step_frozen_ns(s, now_ns), WAITS_BELOW))
 		return true;
 	if (now_ns - t->look_ns < close_ns(t->list.n))
 		return true;

@@ -90,6 +90,17 @@ void record_close(struct record *r)
 	free(r);
 }
 
+void record_swap(struct record *a, struct record *b)
+{
+	struct record was = *a;
+
+	*a = *b;
+	*b = was;
+	/* Each counts into its own. */
+	db_wal_open(a->db, &a->wal_frames);
+	db_wal_open(b->db, &b->wal_frames);
+}
+
 int record_begin(struct record *r, struct errbuf *err)
 {
 	return db_exec(r->db, "BEGIN IMMEDIATE", err, "begin");

@@ -98,6 +98,8 @@ struct step_row {
  */
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err);
 void record_close(struct record *r);
+/* Each is the other from now on: whoever holds a pointer to @a writes into what @b had open. */
+void record_swap(struct record *a, struct record *b);
 
 /*
  * Several writes as one: what is written in between is there when record_end() has committed, or

@@ -15,6 +15,7 @@
 #include "common/msg.h"
 #include "common/text.h"
 #include "config.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/conf_keys.h"
@@ -82,7 +83,7 @@ static int do_jobs(struct request *r)
 {
 	struct json_object *list = json_object_new_array();
 
-	sample_refresh(r->d);
+	sampler_refresh(r->d->measure);
 	for (int i = 0; i < r->d->jobs.n; i++)
 		if (may_see(r, r->d->jobs.step[i]))
 			json_object_array_add(list, ctl_json_step(r->d, r->d->jobs.step[i]));

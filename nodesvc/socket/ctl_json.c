@@ -13,6 +13,7 @@
 #include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/quarantine.h"
+#include "nodesvc/measure/measure.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
@@ -66,7 +67,7 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	struct json_object *o = json_object_new_object();
 	struct step_figures f;
 
-	track_figures(d, s, false, &f);
+	corun_figures(d->measure, s, false, &f);
 	ADD(o, "speed", number(s->track.rate));
 	ADD(o, "speed_unit", known_text(f.speed_unit));
 	ADD(o, "speed_source",
@@ -218,7 +219,7 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "signals", signals(s));
 	ADD(o, "progress_unit",
 		s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP
-			? json_object_new_string(track_unit(s))
+			? json_object_new_string(speed_unit(s))
 			: NULL);
 	ADD(o, "rebinds", json_object_new_int(s->rebinds));
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
@@ -478,7 +479,7 @@ static struct json_object *domain_cores(const struct topo *t)
 void ctl_json_lags(const struct daemon *d, const struct step *s, struct json_object *to)
 {
 	struct lag lag[LAGS_MAX];
-	int n = sample_lags(d, s, ipc_now_ns(), lag);
+	int n = reading_lags(d->measure, s, ipc_now_ns(), lag);
 
 	for (int i = 0; i < n; i++) {
 		struct json_object *o = json_object_new_object();

@@ -6,6 +6,7 @@
  * JSON is JSON, and a user neither sees nor changes what is not his.
  */
 #include "common/msg.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/fuzz/fuzz.h"
@@ -83,6 +84,7 @@ static void open_daemon(struct daemon *d)
 	d->record = store();
 	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node.root, d->ledger, &topo->all, &err) == 0);
 	counters_choose(&d->counters, "none", NULL);
+	FUZZ_ASSERT(daemon_open_measure(d, &err) == 0);
 	FUZZ_ASSERT(decide_open(d, &err) == 0);
 }
 
@@ -94,9 +96,10 @@ static void close_daemon(struct daemon *d)
 	recording_stop(d, &n, &bytes, NULL);
 	lifecycle_flush(d);
 	for (int i = 0; i < d->jobs.n; i++)
-		sample_close_step(d, d->jobs.step[i]);
+		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
+	measure_close(d->measure);
 	slurmacct_close(d);
 	loop_remove(d->loop, d->retain);
 	actuate_close(d->actuate);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/log.h"
 
 struct daemon d;
@@ -34,6 +35,7 @@ void setup(void)
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 }
 
@@ -42,10 +44,11 @@ void teardown(void)
 	char command[96];
 
 	for (int i = 0; i < d.jobs.n; i++)
-		sample_close_step(&d, d.jobs.step[i]);
+		reading_close(d.measure, d.jobs.step[i]);
 	jobs_done(&d.jobs);
 	whose_close(&d);
 	decide_close(&d);
+	measure_close(d.measure);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/log.h"
 
 struct fstree tree;
@@ -59,6 +60,7 @@ void setup(void)
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	ck_assert_int_eq(plan_init(&plan, JOBS_MAX, &err), 0);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_int_eq(rotate_guard(&d, &err), 0);
 	rotate_open(&d);
 }
@@ -67,6 +69,7 @@ void teardown(void)
 {
 	rotate_close(&d);
 	jobs_done(&d.jobs);
+	measure_close(d.measure);
 	plan_done(&plan);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
@@ -96,10 +97,11 @@ static void setup(void)
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	s = jobs_add(&d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	ck_assert_msg(lifecycle_locate(&d, s, child, &err) == 0, "%s", err.text);
-	sample_open_step(&d, s);
+	reading_open(d.measure, s);
 }
 
 static void teardown(void)
@@ -107,6 +109,7 @@ static void teardown(void)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	jobs_done(&d.jobs);
+	measure_close(d.measure);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);
@@ -121,21 +124,21 @@ static int rounds(int n, double running)
 
 	for (int i = 0; i < n; i++) {
 		pass_ms(100, running);
-		sample_round(&d, now_ns);
+		sampler_round(d.measure, now_ns);
 	}
 	return (int)(s->sample_no - before);
 }
 
 START_TEST(new_step_is_read_at_each_interval)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	ck_assert_int_eq(rounds(6, 0), 6);
 }
 END_TEST
 
 START_TEST(step_that_stays_the_same_is_read_every_two_seconds)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(30, 0);
 	ck_assert_int_ge(rounds(60, 0), 2);
 	ck_assert_int_le(rounds(40, 0), 3);
@@ -144,7 +147,7 @@ END_TEST
 
 START_TEST(step_that_stays_the_same_for_long_is_read_every_four_then_eight)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(160, 0);
 	/* 12 s */
 	ck_assert_int_ge(rounds(120, 0), 2);
@@ -157,7 +160,7 @@ START_TEST(step_that_stays_the_same_for_long_is_read_every_four_then_eight)
 	s->pace.run_ns -= 1000 * MS;
 	ck_assert_int_ge(rounds(6, 0), 1);
 	/* And as any other when it was moved. */
-	track_disturb(s);
+	reading_disturb(s);
 	ck_assert_int_eq(rounds(6, 0), 6);
 	rounds(20, 0);
 	ck_assert_int_ge(rounds(60, 0), 2);
@@ -166,7 +169,7 @@ END_TEST
 
 START_TEST(utilization_is_of_all_the_time_since_the_last_reading)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(30, 0);
 	/* Its clock is not asked what schedstat says: nobody looks before the two seconds. */
 	rounds(20, 0.5);
@@ -178,9 +181,9 @@ END_TEST
 
 START_TEST(moved_step_is_read_at_each_interval_again)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(30, 0);
-	track_disturb(s);
+	reading_disturb(s);
 	ck_assert_int_eq(rounds(6, 0), 6);
 }
 END_TEST
@@ -189,7 +192,7 @@ START_TEST(new_thread_is_found_at_the_next_reading)
 {
 	char path[96];
 
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(30, 0);
 	ck_assert_int_eq(s->threads, 1);
 	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, 1234567);
@@ -203,7 +206,7 @@ END_TEST
 
 START_TEST(ended_process_has_the_step_read_at_once)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(30, 0);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
@@ -214,7 +217,7 @@ END_TEST
 
 START_TEST(step_that_runs_otherwise_is_read_at_its_next_look)
 {
-	sample_unsettle(s);
+	reading_unsettle(s);
 	rounds(30, 0);
 	/* What its clock showed is less than what it will show: as if it had run since. */
 	s->pace.run_ns -= 1000 * MS;
@@ -226,20 +229,20 @@ START_TEST(short_turns_are_no_phases)
 {
 	/* In line for 95 of each 100 ms; twice in twenty it gets going late. */
 	for (int i = 0; i < 100; i++) {
-		sample_unsettle(s);
+		reading_unsettle(s);
 		s->turn.frozen_ns += 95 * MS;
 		pass_ms(100, i % 20 >= 18 ? 0.015 : 0.049);
-		sample_round(&d, now_ns);
+		sampler_round(d.measure, now_ns);
 	}
 	ck_assert_int_eq(s->track.changes, 0);
 	/* What it did is in the mean over its own time all the same. */
 	ck_assert_double_ge(s->signal[SIGNAL_UTILIZATION].value, 0.7);
 	/* A true change is still seen. */
 	for (int i = 0; i < 100; i++) {
-		sample_unsettle(s);
+		reading_unsettle(s);
 		s->turn.frozen_ns += 75 * MS;
 		pass_ms(100, 0.08);
-		sample_round(&d, now_ns);
+		sampler_round(d.measure, now_ns);
 	}
 	ck_assert_int_ge(s->track.changes, 1);
 }
@@ -267,17 +270,19 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 	d.conf.tick_ms = 60000;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(loop_add_timer(d.loop, decide_tick, &d, &d.tick, &err), 0);
-	ck_assert_int_eq(sample_open(&d, &err), 0);
+	measure_close(d.measure);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	decide_start_ticking(&d);
 	jobs_done(&d.jobs);
 	run_loop_ms(100);
-	ck_assert_int_eq((int)d.n_rounds, 0);
+	ck_assert_int_eq((int)sampler_rounds(d.measure), 0);
 	ck_assert_ptr_nonnull(jobs_add(&d.jobs, 2, 0, 0));
 	decide_start_ticking(&d);
-	for (int i = 0; i < 100 && d.n_rounds == 0; i++)
+	for (int i = 0; i < 100 && sampler_rounds(d.measure) == 0; i++)
 		run_loop_ms(50);
-	ck_assert_int_gt((int)d.n_rounds, 0);
-	sample_close(&d);
+	ck_assert_int_gt((int)sampler_rounds(d.measure), 0);
+	measure_close(d.measure);
+	d.measure = NULL;
 	loop_remove(d.loop, d.tick);
 	loop_free(d.loop);
 }
@@ -309,7 +314,7 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 	snprintf(path, sizeof(path), "proc/1000000/cgroup");
 	put(path, "4:cpuset:/slurm_n/uid_0/job_2/step_0\n");
 	ck_assert_msg(lifecycle_locate(&d, other, 1000000, &err) == 0, "%s", err.text);
-	sample_open_step(&d, other);
+	reading_open(d.measure, other);
 	/* The new one is before the other in each round, too. */
 	other->order = 0;
 	s->order = 1;
@@ -318,11 +323,11 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 	for (int i = 0; i < 8; i++) {
 		uint64_t before = d.work.threads, read = s->sample_no;
 
-		sample_unsettle(s);
-		sample_unsettle(other);
+		reading_unsettle(s);
+		reading_unsettle(other);
 		grow(2000 * (i + 2));
 		pass_ms(100, 0.5);
-		sample_round(&d, now_ns);
+		sampler_round(d.measure, now_ns);
 		ck_assert_int_eq((int)(s->sample_no - read), 1);
 		ck_assert_int_le((int)(d.work.threads - before), 1024 + 1);
 	}

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "common/msg.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
@@ -40,6 +41,7 @@ static void setup(void)
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(quarantine_open(&d, &err), 0);
 }
@@ -47,9 +49,10 @@ static void setup(void)
 static void teardown(void)
 {
 	for (int i = 0; i < d.jobs.n; i++)
-		sample_close_step(&d, d.jobs.step[i]);
+		reading_close(d.measure, d.jobs.step[i]);
 	jobs_done(&d.jobs);
 	decide_close(&d);
+	measure_close(d.measure);
 	quarantine_close(&d);
 	actuate_close(d.actuate);
 	record_close(d.record);
@@ -121,9 +124,11 @@ static void tick(void)
 static void restart(void)
 {
 	quarantine_close(&d);
+	measure_close(d.measure);
 	record_close(d.record);
 	d.record = NULL;
 	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_int_eq(quarantine_open(&d, &err), 0);
 	tick();
 }
@@ -256,7 +261,7 @@ START_TEST(a_policy_that_makes_a_set_worse_is_taken_back)
 	ck_assert_str_eq(coreset_of(b), "");
 	ck_assert_str_eq(a->policy, "none");
 	ck_assert_ptr_nonnull(strstr(step_reason(a), "guard: fair made these programs 0."));
-	ck_assert_str_eq(quarantine_word(a), "quarantined");
+	ck_assert_str_eq(step_guard(a), "quarantined");
 	dec = step_get_decision(b, 0);
 	ck_assert_ptr_nonnull(strstr(dec->why, "guard: fair"));
 	/* Nothing moves them again, and nothing is noted at every tick. */
@@ -272,13 +277,13 @@ START_TEST(a_good_policy_and_a_small_loss_are_left_alone)
 	struct step *a = start(1, "lmp");
 
 	ck_assert(!windows(1.3, 40));
-	ck_assert_str_eq(quarantine_word(a), "better");
+	ck_assert_str_eq(step_guard(a), "better");
 	finish(1);
 	a = start(2, "gmx");
 	ck_assert(!windows(0.97, 100));
 	tick();
 	ck_assert(!a->held);
-	ck_assert_str_eq(quarantine_word(a), "worse"); /* told, and not acted on */
+	ck_assert_str_eq(step_guard(a), "worse"); /* told, and not acted on */
 }
 END_TEST
 
@@ -323,7 +328,7 @@ START_TEST(other_company_is_another_set)
 	/* Its record keeps that it was. */
 	finish(2);
 	ck_assert(!a->held);
-	ck_assert_str_eq(quarantine_word(a), "quarantined");
+	ck_assert_str_eq(step_guard(a), "quarantined");
 }
 END_TEST
 

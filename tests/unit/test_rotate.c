@@ -124,11 +124,11 @@ START_TEST(frozen_time_is_counted)
 	add(2);
 	give((int[]){100, 100}, 2);
 	t0 = now;
-	before = rotate_frozen_ns(s, now);
+	before = step_frozen_ns(s, now);
 	wanted = rotate_wanted_ns(s, now);
 	served = rotate_served_ns(s, now);
 	ran = run_until(now + 1000 * MS, 1);
-	ck_assert_int_eq((rotate_frozen_ns(s, now) - before) / MS, (now - t0) / MS - ran);
+	ck_assert_int_eq((step_frozen_ns(s, now) - before) / MS, (now - t0) / MS - ran);
 	ck_assert_int_eq(rotate_wanted_ns(s, now) - wanted, now - t0);
 	ck_assert_int_eq((rotate_served_ns(s, now) - served) / MS, ran);
 }

@@ -10,6 +10,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/carry.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/lifecycle_fixture.h"
 
@@ -337,9 +338,9 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	ck_assert_int_eq(one->pace.run_at_ns, 0);
 	ck_assert_int_eq(one->signal[SIGNAL_UTILIZATION].provenance, PROVENANCE_NONE);
 	/* Nor is it read meanwhile. */
-	sample_round(&d, t0 + 2000);
+	sampler_round(d.measure, t0 + 2000);
 	ck_assert_int_eq(one->pace.read_ns, 0);
-	ck_assert(track_is_alone(&d, one));
+	ck_assert(jobs_is_alone(&d.jobs, one));
 	suspend_look(&d, t0 + 500000);
 	ck_assert_int_eq(suspend_ns(one, t0 + 1001000), 1000000);
 	write_freezer(1, "THAWED\n");
@@ -354,10 +355,10 @@ START_TEST(neighbour_that_stops_is_no_company)
 	struct step *one = launch(1, ""), *two = launch(2, "");
 
 	one->status = two->status = STATUS_PLACED;
-	ck_assert(!track_is_alone(&d, two));
+	ck_assert(!jobs_is_alone(&d.jobs, two));
 	write_freezer(1, "FROZEN\n");
 	look();
-	ck_assert(track_is_alone(&d, two));
+	ck_assert(jobs_is_alone(&d.jobs, two));
 }
 END_TEST
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
@@ -37,6 +38,7 @@ static void setup(void)
 	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_int_eq(record_open(&d.record, path, false, &err), 0);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	/* Its own time: the clock of a machine that has just started shows less than a test's. */
 	now_ns = STEP_NS;
 }
@@ -46,6 +48,7 @@ static void teardown(void)
 	char command[96];
 
 	jobs_done(&d.jobs);
+	measure_close(d.measure);
 	record_close(d.record);
 	topo_free(d.node.topo);
 	fsroot_close(&d.node.root);
@@ -68,7 +71,7 @@ static struct step *add(uint32_t job, const char *type, const char *cores)
 	ck_assert_int_eq(utilization_open(&s->util, &d.node.root, &err), 0);
 	s->pages->report->slot[0].pid = 100;
 	s->pages->report->slot[0].unit = coloc_name("sweeps");
-	track_open(&d, s);
+	priors_open(d.measure, s);
 	return s;
 }
 
@@ -84,12 +87,12 @@ static bool interval(struct step *s, double units, double busy)
 	}
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){busy, PROVENANCE_OS};
 	s->sample_no++;
-	return track_sample(&d, s, now_ns, STEP_NS / 1e9);
+	return reading_judge(d.measure, s, now_ns, STEP_NS / 1e9);
 }
 
 static void pass(void)
 {
-	track_corun(&d, STEP_NS / 1e9);
+	corun_round(d.measure, STEP_NS / 1e9);
 	now_ns += STEP_NS;
 }
 
@@ -174,7 +177,7 @@ START_TEST(deviations_with_no_figure_between_are_not_in_a_row)
 		ran(s, share);
 		s->pages->report->slot[0].updates += 40;
 		ck_assert(!interval(s, rate * share * STEP_NS / 1e9, share));
-		ck_assert(sample[i].per_cpu_s > 0 || !track_is_suspect(s));
+		ck_assert(sample[i].per_cpu_s > 0 || !phases_are_suspect(s));
 	}
 	ck_assert_int_eq(s->track.changes, 0);
 }
@@ -200,7 +203,7 @@ START_TEST(a_move_starts_the_reference_anew)
 	for (int i = 0; i < 20; i++, pass())
 		ck_assert(!interval(s, 10, 0.5));
 	coreset_parse(&s->coreset, "0", NULL);
-	track_disturb(s);
+	reading_disturb(s);
 	for (int i = 0; i < 20; i++, pass())
 		ck_assert(!interval(s, 10, 1));
 	ck_assert_int_eq(s->track.changes, 0);
@@ -237,7 +240,7 @@ START_TEST(first_interval_and_run_alone_become_priors)
 
 	for (int i = 0; i < 30; i++, pass())
 		interval(s, 10, 0.9);
-	track_close(&d, s);
+	priors_close(d.measure, s);
 	jobs_remove(&d.jobs, s);
 	ck_assert_int_eq(record_measurement_list(d.record, "app", "ada", count, got, &err), 0);
 	ck_assert_int_eq(got[MEASURED_ALONE].count, 1);
@@ -247,13 +250,13 @@ START_TEST(first_interval_and_run_alone_become_priors)
 	/* The next run of it is compared with that one. */
 	s = add(2, "app", "0");
 	interval(s, 10, 0.9);
-	ck_assert_double_eq_tol(track_solo(&d, s, &basis), 50, 1e-6);
+	ck_assert_double_eq_tol(speed_solo(d.measure, s, &basis), 50, 1e-6);
 	ck_assert_str_eq(basis, "profile");
 	/* Another user's is none of his business. */
 	jobs_remove(&d.jobs, s);
 	s = add(3, "other", "0");
 	interval(s, 10, 0.9);
-	ck_assert(isnan(track_solo(&d, s, &basis)));
+	ck_assert(isnan(speed_solo(d.measure, s, &basis)));
 	ck_assert_ptr_null(basis);
 }
 END_TEST
@@ -300,7 +303,7 @@ START_TEST(a_trials_placement_is_nobodys_speed)
 	for (int i = 0; i < 10; i++, pass())
 		interval(a, 10, 0.9);
 	units = a->track.shared.units;
-	track_displace(a);
+	reading_displace(a);
 	interval(a, 1000, 0.9);
 	pass();
 	ck_assert_double_eq_tol(a->track.shared.units, units, 1e-9);
@@ -325,13 +328,13 @@ START_TEST(corun_is_worth_the_solo_time_of_its_work)
 		interval(a, 5, 0.9);
 		interval(b, i % 2 ? 4 : 0, 0.9);
 	}
-	track_figures(&d, a, false, &f);
+	corun_figures(d.measure, a, false, &f);
 	ck_assert_double_eq_tol(f.ntt_full, 2, 0.02);
 	ck_assert_double_eq_tol(f.shared_speed, 25, 0.3);
 	ck_assert_str_eq(f.speed_basis, "alone");
 	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);
 	ck_assert_double_eq_tol(f.antt_full, 2, 0.04);
-	track_figures(&d, b, false, &f);
+	corun_figures(d.measure, b, false, &f);
 	ck_assert_double_eq_tol(f.ntt_full, 2, 0.02);
 	ck_assert_str_eq(f.speed_basis, "profile");
 	/* Nobody ever saw it on one core. */
@@ -352,10 +355,10 @@ START_TEST(company_of_unknown_speed_leaves_blanks)
 		interval(a, 5, 0.9);
 		interval(b, 0, 0.9);
 	}
-	track_figures(&d, a, false, &f);
+	corun_figures(d.measure, a, false, &f);
 	ck_assert_double_eq_tol(f.ntt_full, 2, 0.1);
 	ck_assert(isnan(f.stp_full) && isnan(f.antt_full));
-	track_figures(&d, b, false, &f);
+	corun_figures(d.measure, b, false, &f);
 	ck_assert(isnan(f.shared_speed) && isnan(f.ntt_full));
 	ck_assert_ptr_null(f.speed_unit);
 }
@@ -371,9 +374,9 @@ START_TEST(a_stored_profile_tells_the_speed_alone_of_a_whole_run)
 	add(2, "other", "0");
 	for (int i = 0; i < 41; i++, pass())
 		interval(a, 5, 0.9);
-	track_figures(&d, a, false, &f);
+	corun_figures(d.measure, a, false, &f);
 	ck_assert(isnan(f.solo_speed));
-	track_figures(&d, a, true, &f);
+	corun_figures(d.measure, a, true, &f);
 	ck_assert_double_eq_tol(f.solo_speed, 41 * 5 / 4.0, 1e-6);
 	ck_assert_str_eq(f.speed_basis, "progress");
 }
@@ -396,7 +399,7 @@ static struct step *restart(struct step *s, int64_t gap_ns, const char *cores)
 	next = add(1, "app", cores);
 	add_tasks(next);
 	ck_assert_msg(carry_load(next, &m, &err) == 0, "%s", err.text);
-	track_adopt(next, (int64_t)(track_unix_now() * 1e9) - gap_ns);
+	speed_adopt(next, ipc_unix_ns() - gap_ns);
 	next->pages->report->slot[0].pid = 0;
 	return next;
 }
@@ -420,13 +423,13 @@ START_TEST(what_was_measured_outlasts_a_restart)
 		interval(a, 10, 0.45);
 	for (int i = 0; i < 4; i++)
 		gain_mean_add(&a->track.windows, 0.4 + 0.01 * i);
-	track_figures(&d, a, false, &before);
+	corun_figures(d.measure, a, false, &before);
 	ck_assert_int_eq(before.gap_ns, 0);
 	a = restart(a, 3000000000, "0-1");
 	/* Its program has not found the new daemon: it may work or not. */
 	interval(a, 0, 0.45);
 	ck_assert(isnan(a->track.done));
-	track_figures(&d, a, false, &f);
+	corun_figures(d.measure, a, false, &f);
 	ck_assert_double_eq_tol(f.shared_speed, before.shared_speed, 1e-9);
 	ck_assert_double_eq_tol(f.gain_placement_lo, before.gain_placement_lo, 1e-12);
 	ck_assert_int_eq(f.windows, 4);
@@ -447,7 +450,7 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	ck_assert_int_eq(a->track.gap.open_ns, 0);
 	ck_assert(a->track.gap.ns >= 3000000000 && a->track.gap.ns < 60000000000);
 	ck_assert_double_gt(a->track.shared.seconds, 7);
-	track_figures(&d, a, false, &f);
+	corun_figures(d.measure, a, false, &f);
 	ck_assert_double_eq_tol(f.shared_speed, before.shared_speed, 1);
 	(void)b;
 }
@@ -499,7 +502,7 @@ START_TEST(a_gap_makes_no_solo_run)
 	s->pages->report->slot[0].pid = 100;
 	for (int i = 0; i < 30; i++, pass())
 		interval(s, 10, 0.9);
-	track_close(&d, s);
+	priors_close(d.measure, s);
 	ck_assert_int_eq(record_measurement_list(d.record, "app", "ada", count, got, &err), 0);
 	ck_assert_int_eq(got[MEASURED_SOLO].count, 0);
 	add(2, "other", "0");
@@ -507,7 +510,7 @@ START_TEST(a_gap_makes_no_solo_run)
 	s->profile.solo_s = 4;
 	memset(&s->track.alone, 0, sizeof(s->track.alone));
 	s->track.n_bases = 0;
-	track_figures(&d, s, true, &f);
+	corun_figures(d.measure, s, true, &f);
 	ck_assert_ptr_null(f.speed_basis);
 }
 END_TEST
@@ -681,9 +684,9 @@ static bool take_window(struct step *s, double *ret)
 	double speed[4];
 
 	for (int i = 0; i < READINGS; i++)
-		track_read_work(&d, s, ipc_now_ns(), &w[i]);
+		speed_read_work(d.measure, s, ipc_now_ns(), &w[i]);
 	for (int i = 0; i < 4; i++)
-		speed[i] = track_speed(&w[from[i]], &w[to[i]], 5);
+		speed[i] = speed_between(&w[from[i]], &w[to[i]], 5);
 	return gain_abba(speed, ret);
 }
 
@@ -724,19 +727,19 @@ START_TEST(reports_that_do_not_add_up_are_no_speed)
 		.total = 20, .t_ns = INT64_C(1000001000), .count = 105, .basis = PROVENANCE_APP};
 	struct track_work c = b;
 
-	ck_assert_double_eq_tol(track_speed(&a, &b, 5), 10, 1e-9);
-	ck_assert(isnan(track_speed(&a, &b, 6)));
+	ck_assert_double_eq_tol(speed_between(&a, &b, 5), 10, 1e-9);
+	ck_assert(isnan(speed_between(&a, &b, 6)));
 	c.count = 3;
-	ck_assert(isnan(track_speed(&a, &c, 1)));
+	ck_assert(isnan(speed_between(&a, &c, 1)));
 	c = b;
 	c.total = 9;
-	ck_assert(isnan(track_speed(&a, &c, 1)));
+	ck_assert(isnan(speed_between(&a, &c, 1)));
 	c = b;
 	c.t_ns = 1000;
-	ck_assert(isnan(track_speed(&a, &c, 1)));
+	ck_assert(isnan(speed_between(&a, &c, 1)));
 	c = b;
 	c.basis = PROVENANCE_HW;
-	ck_assert(isnan(track_speed(&a, &c, 1)));
+	ck_assert(isnan(speed_between(&a, &c, 1)));
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
@@ -43,6 +44,7 @@ static void setup_bare(void)
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	counters_choose(&d.counters, "none", NULL);
+	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 	ways_open(&d);
 }
@@ -62,6 +64,7 @@ static void teardown(void)
 	ways_close(&d);
 	jobs_done(&d.jobs);
 	decide_close(&d);
+	measure_close(d.measure);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);

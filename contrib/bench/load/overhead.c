@@ -55,7 +55,7 @@ static struct {
 	.n_tasks = 1,
 	.interval = {100},
 	.n_interval = 1,
-	/* Steps in which nothing changes are read least after 12 s (nodesvc/sample.c). */
+	/* Steps in which nothing changes are read least after 12 s (nodesvc/measure/sampler.c). */
 	.settle = 16,
 	.seconds = 10,
 	.registrations = 600,

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * corun.c - what the co-run is worth, and all that is known of a step as its row has it.
+ */
+#include <math.h>
+
+#include "common/ipc.h"
+#include "nodesvc/engine/gain.h"
+#include "nodesvc/measure/internal.h"
+
+/* A co-run's figures need the speeds of all for this share of its time. */
+#define KNOWN_SHARE 0.8
+
+void corun_round(const struct measure *m, double elapsed_s)
+{
+	double full = 0, share = 0, ntt_full = 0, ntt_share = 0, solo, solo_on_share;
+	int n = 0;
+
+	for (int i = 0; i < m->use.jobs->n; i++) {
+		const struct step *s = m->use.jobs->step[i];
+		const char *basis;
+
+		if (!step_is_company(s))
+			continue;
+		if (s->track.is_apart)
+			return;
+		n++;
+		/* One that nobody knows the speed of, and all that follows is known. */
+		if (isnan(full))
+			continue;
+		solo = speed_solo(m, s, &basis);
+		solo_on_share = speed_solo_share(m, s);
+		/* Work done, not the rate of the moment: a program that loads its next input
+		 * publishes nothing, and that is part of its speed. */
+		full += s->track.done / solo;
+		share += s->track.done / solo_on_share;
+		ntt_full += solo / speed_shared(s);
+		ntt_share += solo_on_share / speed_shared(s);
+	}
+	if (n < 2)
+		return;
+	for (int i = 0; i < m->use.jobs->n; i++) {
+		struct track *t = &m->use.jobs->step[i]->track;
+
+		if (!step_is_company(m->use.jobs->step[i]))
+			continue;
+		/* NAN of one is NAN of all. */
+		if (isnan(full)) {
+			t->unknown_s += elapsed_s;
+			continue;
+		}
+		t->known_s += elapsed_s;
+		t->stp_full += full;
+		t->stp_share += share;
+		t->antt_full = ntt_full / n;
+		t->antt_share = ntt_share / n;
+	}
+}
+
+void corun_figures(
+	const struct measure *m, const struct step *s, bool complete, struct step_figures *ret)
+{
+	const struct track *t = &s->track;
+	struct step_figures f = STEP_FIGURES_NONE;
+	struct gain_estimate gain;
+	struct track_gap gap = t->gap;
+	double solo = speed_solo(m, s, &f.speed_basis);
+
+	speed_close_gap(&gap, ipc_unix_ns());
+	f.gap_ns = gap.ns;
+	f.gap_from_ns = gap.from_ns;
+	f.gap_to_ns = gap.to_ns;
+	/* What it did in a gap is in nobody's total. */
+	if (isnan(solo) && complete && !gap.ns && s->has_profile && s->profile.solo_s > 0 &&
+		t->last.basis == PROVENANCE_APP) {
+		solo = t->last.total / s->profile.solo_s;
+		f.speed_basis = "progress";
+	}
+	f.shared_speed = speed_shared(s);
+	f.solo_speed = solo;
+	if (s->track.last.basis != PROVENANCE_NONE)
+		f.speed_unit = speed_unit(s);
+	if (isfinite(f.shared_speed)) {
+		f.ntt_full = solo / f.shared_speed;
+		f.ntt_share = speed_solo_share(m, s) / f.shared_speed;
+	}
+	if (t->known_s > 0 && t->known_s >= KNOWN_SHARE * (t->known_s + t->unknown_s)) {
+		f.stp_full = t->stp_full / t->known_s;
+		f.stp_share = t->stp_share / t->known_s;
+		f.antt_full = t->antt_full;
+		f.antt_share = t->antt_share;
+	}
+	gain_paired(&t->windows, &gain);
+	f.gain_placement = gain.ratio;
+	f.gain_placement_lo = gain.lo;
+	f.gain_placement_hi = gain.hi;
+	f.windows = t->windows.n;
+	if (t->windows.n)
+		f.gain_basis = provenance_name(t->last.basis);
+	f.launch = t->launch;
+	f.guard = step_guard(s);
+	f.phases = t->n_phases ? t->changes : -1;
+	f.moves = s->rebinds;
+	*ret = f;
+}

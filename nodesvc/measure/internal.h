@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * internal.h - what the files of measure/ share, and nobody else.
+ */
+#ifndef COLOC_MEASURE_INTERNAL_H
+#define COLOC_MEASURE_INTERNAL_H
+
+#include "nodesvc/measure/measure.h"
+
+/* After a start or a move: caches fill, threads settle. */
+#define SKIP_SAMPLES 2
+/* Cores run on, below which the cpu time of a little work says nothing of it. */
+#define RUNS_MIN 0.05
+
+struct measure {
+	struct measure_uses use;
+	struct measure_events tell;
+	struct loop_source *timer, *slices; /* slices: work that goes on between rounds */
+	int64_t slice_of;                   /* order of the step that had the last one */
+	bool on;
+	int64_t last_ns, next_ns; /* of rounds */
+	uint64_t n_rounds;
+	struct {
+		bool on;      /* it goes on after other work */
+		int64_t next; /* order of the next step */
+		int64_t spent_ns;
+		double elapsed_s; /* since the round before */
+	} round;
+};
+
+/* reading.c. True: the step entered another phase. */
+bool reading_take(struct measure *m, struct step *s, int64_t now_ns);
+/* Its list of threads; 0, <0 there is none. */
+int reading_list(struct measure *m, struct step *s);
+/* What its clocks show, to compare the next look with. */
+void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns);
+/* Its own clock: a frozen step could not run. */
+int64_t reading_own_clock(const struct step *s, int64_t now_ns);
+/* It has more threads than are read at once, and no clocks. */
+bool reading_is_large(const struct step *s);
+
+/* speed.c */
+void speed_close_gap(struct track_gap *g, int64_t now_unix_ns);
+/* Where it is, by the plan or else by Slurm. */
+const struct coreset *speed_cores(const struct step *s);
+/* Alone on as many cores as its share has; in company. NAN unknown. */
+double speed_solo_share(const struct measure *m, const struct step *s);
+double speed_shared(const struct step *s);
+
+/* priors.c: a sample of its first interval. */
+void priors_first(const struct measure *m, struct step *s, int64_t now_ns, int cores, bool alone,
+	double units, double seconds);
+
+/* phases.c. True: another one. */
+bool phases_sample(const struct measure *m, struct step *s, int64_t now_ns, double elapsed_s,
+	int cores, double intensity);
+
+#endif

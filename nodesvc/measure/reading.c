@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reading.c - one reading of a step: utilisation from schedstat always; rates from hardware
+ * counters where probing found any, else from the program's stored profile, scaled by live
+ * utilisation. What neither has stays PROVENANCE_NONE. Then what it is taken for.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/ipc.h"
+#include "nodesvc/log.h"
+#include "nodesvc/measure/internal.h"
+#include "nodesvc/runtime/sleeper.h"
+
+/* Readings in a row after a start or a move: two that say nothing (SKIP_SAMPLES), two for a
+ * reference (phase.h), two that confirm. */
+#define UNSETTLED 6
+/*
+ * How many threads a step has its user chooses. More than this, and longer, no reading goes on; the
+ * next goes on where it stopped (utilization.c). What costs for each of its threads and cannot go
+ * on is not done for a step that has more: clocks, counters of threads, the names of sleepers.
+ */
+#define READ_THREADS    1024
+#define READ_THREADS_NS INT64_C(3000000)
+/* In one interval: the one that is cut at its end is then a small part. */
+#define MANY_REPORTS 10
+
+static int compare_pids(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void scale_profile(struct step *s, double live)
+{
+	struct signal scaled[SIGNAL_COUNT];
+
+	memset(scaled, 0, sizeof(scaled));
+	profile_scale(&s->profile, live, scaled);
+	for (int i = 0; i < SIGNAL_COUNT; i++)
+		if (i != SIGNAL_UTILIZATION && s->signal[i].provenance != PROVENANCE_HW &&
+			(scaled[i].provenance != PROVENANCE_NONE ||
+				!(isnan(scaled[i].value) || scaled[i].value == 0)))
+			s->signal[i] = scaled[i]; /* what cannot be, too: it is unknown now */
+}
+
+void reading_open(const struct measure *m, struct step *s)
+{
+	struct errbuf err;
+
+	if (!s->util && utilization_open(&s->util, &m->use.node->root, &err) < 0)
+		log_warning("step %s: utilisation: %s", s->id, err.text);
+	if (record_profile_find(m->use.record, s->type, s->user,
+		    topo_count_cores(m->use.node->topo, &s->envelope), m->use.node->type,
+		    &s->profile, &err) == 0) {
+		s->has_profile = true;
+		/* Nothing live yet: as it was alone. */
+		scale_profile(s, s->profile.utilization);
+		s->sample_no++;
+	}
+	priors_open(m, s);
+}
+
+void reading_close(const struct measure *m, struct step *s)
+{
+	m->use.counters->ops->close(s->counters);
+	s->counters = NULL;
+}
+
+static void read_counters(const struct measure *m, struct step *s, const pid_t *tid, int n_tids)
+{
+	char cgroup[sizeof(s->cgroup.step_path) + 1];
+	/* perf counts a whole v2 cgroup at once; one it does not take, thread by thread. */
+	struct counter_target target = {.tid = tid, .n_tids = n_tids, .cgroup = cgroup};
+	struct sample now;
+	struct errbuf err;
+
+	if (m->use.counters->ops == &counters_none)
+		return;
+	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
+	if (!s->counters && m->use.counters->ops->open(&s->counters, &target, &err) < 0) {
+		log_debug("step %s: counters: %s", s->id, err.text);
+		return;
+	}
+	if (m->use.counters->ops->read(s->counters, &target, &now, &err) < 0)
+		return;
+	if (s->has_sample) {
+		struct signal rate[SIGNAL_COUNT];
+
+		memset(rate, 0, sizeof(rate));
+		counters_rates(&s->last_sample, &now, n_tids, rate);
+		for (int i = 0; i < SIGNAL_COUNT; i++)
+			if (i != SIGNAL_UTILIZATION && rate[i].provenance != PROVENANCE_NONE)
+				s->signal[i] = rate[i];
+	}
+	s->last_sample = now;
+	s->has_sample = true;
+}
+
+/* What its processes publish; the figure of a process that has ended goes with it. */
+static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids)
+{
+	if (!s->pages)
+		return;
+	app_read(&s->pages->app, s->pages->report, now_ns, &s->signal[SIGNAL_PROGRESS]);
+	qsort(tid, (size_t)n_tids, sizeof(*tid), compare_pids);
+	app_release(&s->pages->app, s->pages->report, tid, n_tids);
+}
+
+/* ---- what a reading is taken for ---- */
+
+void reading_skip(struct step *s)
+{
+	s->track.done = 0;
+}
+
+void reading_disturb(struct step *s)
+{
+	s->track.skip = SKIP_SAMPLES;
+	reading_unsettle(s);
+}
+
+void reading_unsettle(struct step *s)
+{
+	s->pace.restless = UNSETTLED;
+	s->pace.calm = 0;
+}
+
+void reading_displace(struct step *s)
+{
+	s->track.displaced = true;
+	reading_disturb(s);
+}
+
+/*
+ * Units per cpu second. Of many reports all but a little of one interval's cpu time is told, also
+ * where others took the cpu for a part of it. Of few the rate between the reports has to serve; of
+ * one, nothing: its cpu time is not the interval's.
+ */
+static double per_cpu_second(const struct step *s, double units, double speed, uint64_t reports)
+{
+	double running = utilization_running(s->util), ran_s = utilization_ran_s(s->util);
+
+	if (!(running > RUNS_MIN) || reports < 2)
+		return NAN;
+	return reports < MANY_REPORTS ? speed / running : units / ran_s;
+}
+
+bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double elapsed_s)
+{
+	struct track *t = &s->track;
+	struct track_work work;
+	bool alone = jobs_is_alone(m->use.jobs, s);
+	int cores = topo_count_cores(m->use.node->topo, speed_cores(s));
+	double units = 0, seconds = 0, intensity = NAN;
+
+	speed_read_work(m, s, now_ns, &work);
+	if (!t->gap.until_report || work.basis == PROVENANCE_APP)
+		speed_close_gap(&t->gap, ipc_unix_ns());
+	t->done = t->gap.open_ns ? NAN : 0;
+	if (t->has_last) {
+		double speed = speed_between(&t->last, &work, 1);
+
+		if (isfinite(speed)) {
+			units = work.total - t->last.total;
+			seconds = (double)(work.t_ns - t->last.t_ns) / 1e9;
+			intensity = per_cpu_second(s, units, speed, work.count - t->last.count);
+			t->rate = speed;
+		} else if (work.basis == PROVENANCE_APP && s->pages) {
+			t->rate = s->signal[SIGNAL_PROGRESS].value;
+		}
+	}
+	if (work.basis != PROVENANCE_NONE) {
+		t->last = work;
+		t->has_last = true;
+		snprintf(t->unit, sizeof(t->unit), "%s", speed_unit(s));
+	}
+	t->is_apart = t->displaced || (m->tell.displaces && m->tell.displaces(m->tell.arg));
+	t->displaced = false;
+	if (t->is_apart) {
+		reading_disturb(s);
+		return false;
+	}
+	if (!t->gap.open_ns)
+		t->done = units;
+	if (seconds > 0 && !alone) {
+		t->shared.units += units;
+		t->shared.seconds += seconds;
+	} else if (seconds > 0 && cores == topo_count_cores(m->use.node->topo, &s->envelope)) {
+		t->alone.units += units;
+		t->alone.seconds += seconds;
+	}
+	priors_first(m, s, now_ns, cores, alone, units, seconds);
+	return phases_sample(m, s, now_ns, elapsed_s, cores, intensity);
+}
+
+static void pause_figures(struct step *s)
+{
+	struct track *t = &s->track;
+
+	t->has_last = false;
+	t->rate = NAN;
+	t->done = 0;
+	t->first_ns = 0;
+	t->busy.started = t->intensity.started = false;
+}
+
+void reading_pause(const struct measure *m, struct step *s)
+{
+	struct errbuf err;
+
+	pause_figures(s);
+	s->pace.read_ns = s->pace.run_at_ns = 0;
+	s->has_sample = false;
+	s->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_NONE};
+	if (s->pages)
+		app_pause(&s->pages->app);
+	/* Each of them counts from its last look on. */
+	utilization_close(s->turn.util);
+	s->turn.util = NULL;
+	utilization_close(s->util);
+	s->util = NULL;
+	if (utilization_open(&s->util, &m->use.node->root, &err) < 0)
+		log_warning("step %s: utilisation: %s", s->id, err.text);
+}
+
+/* ---- readings ---- */
+
+/* Takes out those that sleep for libcoloc_omp: they are no work that waits for cores. Returns how
+ * many there are then. */
+static int drop_sleepers(const struct measure *m, pid_t *tid, int n)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		char path[64], name[32] = "";
+
+		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
+		if (fsroot_read_once(&m->use.node->root, path, name, sizeof(name)) < 0 ||
+			strcmp(name, COLOC_SLEEPER "\n") != 0)
+			tid[kept++] = tid[i];
+	}
+	return kept;
+}
+
+bool reading_is_large(const struct step *s)
+{
+	return s->pace.list.n > READ_THREADS;
+}
+
+int reading_list(struct measure *m, struct step *s)
+{
+	struct pace *p = &s->pace;
+	bool changed;
+	int rc = thread_list_update(&p->list, m->use.actuate, &s->cgroup, &changed);
+
+	if (changed)
+		p->calm = -1; /* other threads */
+	if (rc < 0 || !changed)
+		return rc;
+	if (s->omp && !reading_is_large(s))
+		p->list.n = drop_sleepers(m, p->list.tid, p->list.n);
+	clocks_set(&p->clocks, p->list.tid, reading_is_large(s) ? 0 : p->list.n);
+	p->run_at_ns = 0;
+	return 0;
+}
+
+int64_t reading_own_clock(const struct step *s, int64_t now_ns)
+{
+	return now_ns - step_frozen_ns(s, now_ns);
+}
+
+void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns)
+{
+	struct pace *p = &s->pace;
+
+	m->use.work->clocks += (uint64_t)p->clocks.n;
+	p->run_at_ns = clocks_read(&p->clocks, &p->run_ns) == 0 ? own_ns : 0;
+}
+
+bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
+{
+	struct pace *p = &s->pace;
+	double elapsed_s = p->read_ns ? (double)(now_ns - p->read_ns) / 1e9 : 0, runnable;
+	int64_t own_ns = reading_own_clock(s, now_ns);
+	struct budget budget;
+	struct errbuf err = {""};
+	bool changed;
+
+	if (reading_list(m, s) < 0 || p->list.n == 0)
+		return false;
+	s->threads = p->list.n;
+	budget = budget_of(READ_THREADS, READ_THREADS_NS);
+	if (!s->util || utilization_read(s->util, p->list.tid, p->list.n, own_ns,
+				topo_count_cores(m->use.node->topo, &s->envelope), &budget,
+				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
+		return false;
+	reading_note_clocks(m, s, own_ns);
+	m->use.work->readings++;
+	m->use.work->threads += (uint64_t)budget.taken;
+	p->running = utilization_running(s->util);
+	p->read_ns = now_ns;
+	p->read_own_ns = own_ns;
+	if (p->restless > 0)
+		p->restless--;
+	if (polling_sample(&s->polling, &m->use.node->root, p->list.tid, p->list.n, runnable))
+		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
+			s->polling.on ? "poll for one another" : "do not poll any more");
+	if (coupling_sample(&s->coupling, &m->use.node->root, p->list.tid, p->list.n,
+		    topo_count_cores(m->use.node->topo, &s->coreset),
+		    utilization_stretch_s(s->util), runnable, s->turn.hold != NULL))
+		log_info("step %s: its threads %s", s->id,
+			s->coupling.on ? "wait for one another often"
+				       : "seldom wait for one another");
+	if (!reading_is_large(s))
+		read_counters(m, s, p->list.tid, p->list.n);
+	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
+		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);
+	read_progress(s, now_ns, p->list.tid, p->list.n);
+	s->sample_no++;
+	changed = reading_judge(m, s, now_ns, elapsed_s);
+	/* A change has to be seen twice. */
+	p->confirm = phases_are_suspect(s) || s->track.busy.deviating;
+	p->calm = p->confirm || changed || p->restless ? 0 : p->calm + 1;
+	return changed;
+}
+
+int reading_lags(
+	const struct measure *m, const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX])
+{
+	const struct thread_list *l = &s->pace.list;
+	struct lag lag;
+	int n = 0;
+
+	lag = (struct lag){.what = "threads", .of = l->n};
+	lag.left = s->util ? utilization_unread(s->util, &lag.behind_ns) : 0;
+	if (lag.left)
+		ret[n++] = lag;
+	if (l->at_ns && (thread_list_is_reading(l) || l->again_ns > now_ns))
+		ret[n++] =
+			(struct lag){.what = "the list of threads", .behind_ns = now_ns - l->at_ns};
+	lag = (struct lag){.what = "placing"};
+	lag.left = actuate_left(m->use.actuate, &s->cgroup, &lag.of);
+	if (s->back)
+		ret[n++] = (struct lag){.what = "putting back"};
+	else if (lag.left)
+		ret[n++] = lag;
+	lag = (struct lag){.what = "mappings of processes"};
+	lag.left = polling_left(&s->polling, &lag.of);
+	if (!lag.left)
+		lag.left = coupling_left(&s->coupling, &lag.of);
+	if (lag.left)
+		ret[n++] = lag;
+	return n;
+}

@@ -2,8 +2,9 @@
 # shellcheck disable=SC2154,SC2034 # from lib.sh, spine.sh and chaos
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# faults.sh - the faults of the campaign: fault_NAME does it and leaves the service running. What a
-# fault draws it draws in this shell: $RANDOM of a subshell is not the seed's.
+# faults.sh - the faults of the campaign: fault_NAME does it and leaves the service running, can_NAME,
+# where there is one, says whether this node has what it needs. What a fault draws it draws in this
+# shell: $RANDOM of a subshell is not the seed's.
 
 # A nap of 1 to $1 hundredths of a second, by the seed.
 nap() {
@@ -96,13 +97,14 @@ node_answers() { [[ $(sinfo -h -o %T) =~ ^(idle|allocated|mixed)$ ]]; }
 # colocd stands still while the group of a step that it has placed goes.
 fault_vanished() {
   local d
-  d=$(find "$cgroup" -mindepth 3 -maxdepth 3 -type d -name 'step_[0-9]*' 2>/dev/null | head -1)
+  d=$(job_dirs | while read -r d; do find "$d" -maxdepth 1 -type d -name 'step_[0-9]*' 2>/dev/null; done | head -1)
   kill -STOP "$colocd_pid"
   [ -z "$d" ] || wait_for 5 test ! -d "$d"
   kill -CONT "$colocd_pid"
 }
 # A group of somebody else's below a step's keeps the kernel from making the step's smaller (EBUSY;
 # cgroup v1). New steps come meanwhile.
+can_busy() { [ -z "$step_below" ]; }
 fault_busy() {
   local d
   job 'sleep 1'
@@ -186,6 +188,22 @@ fault_threads() {
 # A step's own program writes nonsense where colocd reads its reports and counts.
 fault_liar() { job "'$builddir/tests/live/live_liar' 1.5 $RANDOM; true"; }
 
+# A CPU goes, and comes back; half of the time colocd is started anew meanwhile. On cgroup v1 every
+# cpuset would have lost it for good.
+can_offline() { [ -n "$step_below" ] && [ -w /sys/devices/system/cpu/cpu1/online ]; }
+fault_offline() {
+  local one=/sys/devices/system/cpu/cpu1/online
+  # A launch that meets it is Slurm's to answer for.
+  wait_for 60 all_began || found failed "jobs do not begin: $(squeue -h -o '%i %T %r' | paste -sd' ')"
+  printf . >>"$tmp/offline"
+  echo 0 >$one || found failed "the CPU does not go offline"
+  nap 90
+  [ $((RANDOM % 2)) = 0 ] || fault_kill
+  nap 90
+  echo 1 >$one
+  printf . >>"$tmp/offline"
+}
+
 # --- the store ----------------------------------------------------------------------------------
 
 fill_store() { dd if=/dev/zero of="$tmp/store/ballast" bs=64k 2>/dev/null; }
@@ -237,4 +255,4 @@ fault_truncate() {
 
 fault_names=(kill kill_twice term freeze guard reload slurmd full_disk full_end read_only full_start corrupt
   truncate no_socket no_socket_dir no_descriptors lock clock busy vanished cancel release forks
-  threads liar suspend resume suspend_kill stop)
+  threads liar suspend resume suspend_kill stop offline)

@@ -46,12 +46,13 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 	c->place = calloc(cores, sizeof(int));
 	c->queue = calloc(jobs, sizeof(int));
 	c->before = calloc(jobs, sizeof(int));
+	c->full = calloc(jobs, sizeof(bool));
 	c->via = calloc(jobs, sizeof(int));
 	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
 		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
 		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
 		!c->load || !c->sorted || !c->piece || !c->polls || !c->reach || !c->here ||
-		!c->place || !c->queue || !c->before || !c->via) {
+		!c->place || !c->queue || !c->before || !c->via || !c->full) {
 		contest_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -85,6 +86,7 @@ void contest_done(struct contest *c)
 	free(c->place);
 	free(c->queue);
 	free(c->before);
+	free(c->full);
 	free(c->via);
 	memset(c, 0, sizeof(*c));
 }
@@ -298,7 +300,7 @@ static void deal_equally(struct contest *c, int cores, int n_without)
 
 /*
  * Overlapping but different envelopes: a core counts for 1/(jobs that may use it) to each of them;
- * with equal envelopes this is C/N, with disjoint ones the allocation.
+ * with equal envelopes this is C/N, with disjoint ones the allocation. A size that is set stays.
  */
 static void deal_by_core(struct contest *c)
 {
@@ -311,6 +313,8 @@ static void deal_by_core(struct contest *c)
 	for (int k = 0; k < c->n; k++) {
 		double share = 0;
 
+		if (c->size[k] > 0)
+			continue;
 		bits_for_each (i, &c->reach[k], c->words)
 			share += 1.0 / users[i];
 		c->size[k] = share < 1 ? 1 : (int)(share + 1e-9);

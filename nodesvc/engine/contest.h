@@ -82,6 +82,7 @@ struct contest {
 	int *sorted;                     /* [max_jobs] ... their order of arrival: a guess */
 	int *scratch;                    /* [4 * max(max_jobs, n_cores)] */
 	int *queue, *before, *via;       /* [max_jobs] contest_sizes.c: a search's jobs */
+	bool *full;                      /* [max_jobs] contest_sizes.c: it cannot grow */
 };
 
 int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err);
@@ -183,6 +184,11 @@ void contest_mixed_exchange(struct contest *c, int from, int k);
 void contest_mixed_give(struct contest *c, struct plan *p); /* what was grown */
 /* Can these sizes be dealt? Leaves them ready to give. */
 bool contest_mixed_fits(struct contest *c, const int *size);
+/*
+ * contest_mixed_fill - from what is grown so far, @size[k] cores each (0: not to grow), to the fair
+ * sizes, and on until no core is left that somebody may use who asked for no number of his own.
+ */
+void contest_mixed_fill(struct contest *c, int *size);
 /* Fair sizes that can be dealt, all cores used; false: not even a core for each. */
 bool contest_mixed_sizes(struct contest *c, int *ret_size);
 

@@ -337,28 +337,32 @@ static void squeeze_in(const struct contest *c, int k, struct plan *p)
 	}
 }
 
-/* Envelopes differ: one core each by matching, then growth, inside the wished domain first. */
-static void apply_mixed(struct contest *c, const int *domain_of, int *want, struct plan *p)
+/*
+ * Envelopes differ: one core each by matching, then growth over free cores, inside the wished
+ * domain first; then whatever exchanges make room for, so that no core is left that a job without a
+ * size may use.
+ */
+static void apply_mixed(struct contest *c, const int *domain_of, int *size, struct plan *p)
 {
 	bool grew = true;
 
 	contest_mixed_start(c);
 	for (int k = 0; k < c->n; k++)
-		want[k] = contest_mixed_take(c, k, domain_of[k]) || contest_mixed_grow(c, k)
-				  ? c->size[k] - 1
-				  : -1;
+		size[k] = contest_mixed_take(c, k, domain_of[k]) || contest_mixed_grow(c, k);
 	while (grew) {
 		grew = false;
 		for (int k = 0; k < c->n; k++)
-			if (want[k] > 0 && (contest_mixed_take(c, k, domain_of[k]) ||
-						   contest_mixed_take(c, k, -1))) {
-				want[k]--;
+			if (size[k] > 0 && size[k] < c->size[k] &&
+				(contest_mixed_take(c, k, domain_of[k]) ||
+					contest_mixed_take(c, k, -1))) {
+				size[k]++;
 				grew = true;
 			}
 	}
+	contest_mixed_fill(c, size);
 	contest_mixed_give(c, p);
 	for (int k = 0; k < c->n; k++)
-		if (want[k] < 0)
+		if (size[k] == 0)
 			squeeze_in(c, k, p);
 }
 

@@ -179,26 +179,20 @@ bool contest_mixed_fits(struct contest *c, const int *size)
 	return true;
 }
 
-bool contest_mixed_sizes(struct contest *c, int *ret_size)
+void contest_mixed_fill(struct contest *c, int *size)
 {
-	int *full = c->scratch;
 	bool grew = true;
 
-	contest_mixed_start(c);
-	for (int k = 0; k < c->n; k++) {
-		if (!contest_mixed_grow(c, k))
-			return false;
-		ret_size[k] = 1;
-		full[k] = false;
-	}
+	for (int k = 0; k < c->n; k++)
+		c->full[k] = size[k] == 0;
 	while (grew) {
 		grew = false;
 		for (int k = 0; k < c->n; k++) {
-			if (full[k] || ret_size[k] >= c->size[k])
+			if (c->full[k] || size[k] >= c->size[k])
 				continue;
-			full[k] = !contest_mixed_grow(c, k);
-			ret_size[k] += !full[k];
-			grew = grew || !full[k];
+			c->full[k] = !contest_mixed_grow(c, k);
+			size[k] += !c->full[k];
+			grew = grew || !c->full[k];
 		}
 	}
 	/* Shares are rounded down: what is left goes to the smallest that can have it. */
@@ -206,14 +200,25 @@ bool contest_mixed_sizes(struct contest *c, int *ret_size)
 		int best = -1;
 
 		for (int k = 0; k < c->n; k++)
-			if (c->v->job[c->job[k]].cores == 0 && !full[k] &&
-				(best < 0 || ret_size[k] < ret_size[best]))
+			if (c->v->job[c->job[k]].cores == 0 && !c->full[k] &&
+				(best < 0 || size[k] < size[best]))
 				best = k;
 		if (best < 0)
 			break;
-		full[best] = !contest_mixed_grow(c, best);
-		ret_size[best] += !full[best];
+		c->full[best] = !contest_mixed_grow(c, best);
+		size[best] += !c->full[best];
 	}
+}
+
+bool contest_mixed_sizes(struct contest *c, int *ret_size)
+{
+	contest_mixed_start(c);
+	for (int k = 0; k < c->n; k++) {
+		if (!contest_mixed_grow(c, k))
+			return false;
+		ret_size[k] = 1;
+	}
+	contest_mixed_fill(c, ret_size);
 	return true;
 }
 

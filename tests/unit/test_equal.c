@@ -215,6 +215,58 @@ START_TEST(parts_of_an_allocation_with_holes_are_equal)
 }
 END_TEST
 
+/* Allocations that overlap but differ, on "pack:2 core:4"; wishes; what fair gives. */
+static const struct {
+	const char *envelope[3];
+	int wish[3], cores[3];
+} overlaps[] = {
+	{{"0-4", "3-7"}, {0}, {4, 4}},
+	{{"0-2", "2-4", "4-6"}, {0}, {3, 2, 2}},
+	{{"0-7", "0-7", "6-7"}, {0}, {3, 3, 2}},
+	{{"0-5", "2-7"}, {0}, {4, 4}},
+	{{"0-5", "2-7"}, {2, 0}, {2, 6}},
+	{{"0-5", "2-7"}, {2, 2}, {2, 2}},
+	{{"0-1", "1-2", "2-7"}, {0}, {2, 1, 5}},
+};
+#define N_OVERLAPS (int)(sizeof(overlaps) / sizeof(overlaps[0]))
+
+/* No core is left that somebody may use who named no number, and nobody has one outside. */
+START_TEST(no_core_of_overlapping_allocations_is_left)
+{
+	const char *spec = policies[_i % N_POLICIES];
+	int o = _i / N_POLICIES, n = overlaps[o].envelope[2] ? 3 : 2;
+	struct coreset all, used;
+	struct small_node x;
+	bool wishes = false;
+
+	small_node_open(&x, "pack:2 core:4", spec, n);
+	set_signals(&x);
+	coreset_zero(&all);
+	coreset_zero(&used);
+	for (int i = 0; i < n; i++) {
+		ck_assert_int_eq(
+			coreset_parse(&x.job[i].envelope, overlaps[o].envelope[i], NULL), 0);
+		x.job[i].cores = overlaps[o].wish[i];
+		wishes |= x.job[i].cores > 0;
+		coreset_or(&all, &all, &x.job[i].envelope);
+	}
+	small_node_decide(&x);
+	for (int i = 0; i < n; i++) {
+		const struct plan_job *p = &x.plan.job[i];
+
+		ck_assert_msg(coreset_is_subset(&p->coreset, &x.job[i].envelope),
+			"%s: job %d of %d", spec, i, o);
+		coreset_or(&used, &used, &p->coreset);
+		if (strcmp(spec, "fair") == 0)
+			ck_assert_msg(p->cores == overlaps[o].cores[i], "%d: job %d has %d cores",
+				o, i, p->cores);
+	}
+	if (!wishes)
+		ck_assert_msg(coreset_is_equal(&all, &used), "%s: %d: a core is left", spec, o);
+	small_node_close(&x);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("equal");
@@ -229,6 +281,8 @@ int main(void)
 		(int)(sizeof(hybrid) / sizeof(hybrid[0])));
 	tcase_add_loop_test(tc, parts_of_an_allocation_with_holes_are_equal, 0,
 		(int)(sizeof(holes) / sizeof(holes[0])) * N_POLICIES);
+	tcase_add_loop_test(
+		tc, no_core_of_overlapping_allocations_is_left, 0, N_OVERLAPS * N_POLICIES);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("domains are kept where parts fit them");
 	tcase_add_test(tc, parts_that_fit_a_domain_are_in_one);

@@ -192,7 +192,7 @@ static void put_batch_aside(struct daemon *d, const struct step *s)
 
 	if (!batch || batch == s || !step_is_managed(batch))
 		return;
-	decide_restore(d, batch, STATUS_ASIDE, "its job runs steps of its own");
+	levers_restore(d->levers, batch, STATUS_ASIDE, "its job runs steps of its own");
 }
 
 /* What of the user's environment binds threads to the CPUs that a program sees at its start; NULL

@@ -135,12 +135,12 @@ static void step_free(struct step *s)
 	utilization_close(s->util);
 	clocks_done(&s->pace.clocks);
 	thread_list_done(&s->pace.list);
-	putback_stop(s);
+	if (s->back)
+		s->back_stop(s);
 	polling_done(&s->polling);
 	coupling_done(&s->coupling);
 	free(s->prio.thread);
-	utilization_close(s->turn.util);
-	thread_list_done(&s->turn.list);
+	turn_done(&s->turn);
 	thread_list_done(&s->stop.list);
 	pages_free(s->pages);
 	free(s->task);
@@ -301,13 +301,6 @@ bool jobs_is_alone(const struct jobs *j, const struct step *s)
 		if (j->step[i] != s && step_is_company(j->step[i]))
 			return false;
 	return true;
-}
-
-int64_t step_frozen_ns(const struct step *s, int64_t now_ns)
-{
-	const struct turn *t = &s->turn;
-
-	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
 }
 
 const char *step_guard(const struct step *s)

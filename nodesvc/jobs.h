@@ -19,13 +19,9 @@
 #include "nodesvc/counters/polling.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
-#include "nodesvc/levers/memory.h"
-#include "nodesvc/levers/putback.h"
-#include "nodesvc/levers/rotate.h"
-#include "nodesvc/levers/threads.h"
-#include "nodesvc/levers/ways.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/socket/pages.h"
+#include "nodesvc/steps/held.h"
 #include "nodesvc/suspend.h"
 #include "nodesvc/steps/measured.h"
 
@@ -95,6 +91,8 @@ struct launch_var {
 	char name[64], value[128];
 	char why[96]; /* why it was not set; "" set */
 };
+
+struct putback;
 
 struct step {
 	/* What ticks and rounds look at, of each step: in a few lines of the processor's cache. */
@@ -168,17 +166,18 @@ struct step {
 	struct track_work trial_mark;
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
-	struct turn turn; /* rotate.c */
+	struct turn turn;
 	struct polling polling;
 	struct coupling coupling;
 	/* lend.c: others' cores it may use while they idle, at the lowest priority */
 	struct coreset lent, lent_wanted;
 	bool lent_failed;
 	int64_t lent_changed_ns;
-	struct step_prio prio; /* threads.c */
-	struct step_ways ways; /* ways.c */
+	struct step_prio prio;
+	struct step_ways ways;
 	struct step_memory memory;
-	struct putback *back; /* putback.h; NULL: none under way */
+	struct putback *back; /* its way back that goes on (levers/); NULL none */
+	void (*back_stop)(struct step *s);
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;
@@ -238,8 +237,6 @@ const char *step_reason(const struct step *s);
 const char *step_guard(const struct step *s);
 /* It runs, as far as others are concerned. */
 bool step_is_company(const struct step *s);
-/* How long it has been frozen so far, ns (CLOCK_MONOTONIC). */
-int64_t step_frozen_ns(const struct step *s, int64_t now_ns);
 /* Have all its tasks been forked and bound by Slurm? */
 bool step_is_launched(const struct step *s);
 /* What it is, or was before it was suspended, and is when it goes on. */

@@ -125,11 +125,13 @@ static enum launch_around around(const struct daemon *d, const struct step *s)
 	const struct policy_ops *ops = d->decided_by ? policy_find(d->decided_by) : NULL;
 
 	/* Whoever decided gives cores to one at a time, and the node and the step allow of it. */
-	if (ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 && !rotate_why_not(d))
+	if (ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 &&
+		!levers_no_turns(d->levers))
 		return LAUNCH_IN_TURNS;
 	/* CPUs poll for nobody who may not wait that way: a script, or what is not known. */
-	return idlepoll_is_on(d) && !s->held && (s->links & LINKS_LIBGOMP) ? LAUNCH_POLLED
-									   : LAUNCH_SHARES;
+	return levers_will_poll(d->levers) && !s->held && (s->links & LINKS_LIBGOMP)
+		       ? LAUNCH_POLLED
+		       : LAUNCH_SHARES;
 }
 
 /* Only where there is something to choose. */
@@ -404,17 +406,8 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 {
 	bool managed = step_is_managed(s);
 	char id[JOB_ID_MAX];
-	struct errbuf err;
 
-	rotate_leave(d, s);
-	lend_end(d, s);
-	memory_leave(d, s);
-	putback_stop(s);
-	/* Mostly gone already; then this only empties the ledger. */
-	if (s->located && actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0) {
-		log_error("step %s: restore at its end: %s", s->id, err.text);
-		owed_note(d, err.text);
-	}
+	levers_end(d->levers, s);
 	trial_abort(d);
 	write_end(d, s, end_of(s, end_unix_ns));
 	reading_close(d->measure, s);
@@ -423,7 +416,7 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	if (final_state(s) == STEP_COMPLETED)
 		d->has_task_done = ptable_note(d, s, &d->task_done);
 	jobs_remove(&d->jobs, s);
-	idlepoll_update(d);
+	levers_look_at_idle(d->levers);
 	if (managed)
 		decide_run(d, EVENT_END, id, NULL);
 }
@@ -449,7 +442,7 @@ void lifecycle_task_exit(struct daemon *d, const struct msg *m)
 		if (t->status > s->exit_status)
 			s->exit_status = t->status;
 	}
-	rotate_task_exited(d, s);
+	levers_task_exited(d->levers, s);
 }
 
 void lifecycle_step_end(struct daemon *d, const struct msg *m)

@@ -36,7 +36,9 @@ libnodesvc_la_SOURCES = \
 	nodesvc/daemon/online.c \
 	nodesvc/daemon/reload.c \
 	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
+	nodesvc/levers/internal.h \
 	nodesvc/levers/lend.c nodesvc/levers/lend.h \
+	nodesvc/levers/levers.c nodesvc/levers/levers.h \
 	nodesvc/levers/memory.c nodesvc/levers/memory.h \
 	nodesvc/levers/owed.c nodesvc/levers/owed.h \
 	nodesvc/levers/place.c nodesvc/levers/place.h \
@@ -60,7 +62,8 @@ libnodesvc_la_SOURCES = \
 	nodesvc/socket/listener.c nodesvc/socket/listener.h \
 	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
 	nodesvc/socket/pages.c nodesvc/socket/pages.h \
-	nodesvc/socket/server.c
+	nodesvc/socket/server.c \
+	nodesvc/steps/held.c nodesvc/steps/held.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \
@@ -90,7 +93,7 @@ tests_unit_test_coupling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_idlepoll_SOURCES = tests/unit/test_idlepoll.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_idlepoll_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_idlepoll_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_owed_SOURCES = tests/unit/test_owed.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_owed_SOURCES = tests/unit/test_owed.c tests/unit/levers_of.h tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_owed_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_owed_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_jobs_SOURCES = tests/unit/test_jobs.c
@@ -203,3 +206,12 @@ TESTS += tests/unit/test_memory
 tests_unit_test_memory_SOURCES = tests/unit/test_memory.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_memory_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_memory_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_levers
+TESTS += tests/unit/test_levers
+tests_unit_test_levers_SOURCES = tests/unit/test_levers.c tests/unit/levers_of.h
+tests_unit_test_levers_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_levers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap=idle_restore,--wrap=idle_restore_all \
+	-Wl,--wrap=mems_restore,--wrap=mems_restore_all,--wrap=resctrl_assign,--wrap=resctrl_clear,--wrap=resctrl_close \
+	-Wl,--wrap=wakeup_restore,--wrap=actuate_restore_all
+tests_unit_test_levers_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -140,8 +140,10 @@ static void write_guard(FILE *f, const struct daemon *d)
 
 void metrics_write(FILE *f, const struct daemon *d)
 {
+	struct levers_state state;
 	int64_t size = d->record ? record_size_bytes(d->record, NULL) : -1;
 
+	levers_get_state(d->levers, &state);
 	head(f, "coloc_info", "gauge", "Version and ruling policy of colocd.");
 	fprintf(f, "coloc_info{version=\"%s\",policy=", PACKAGE_VERSION);
 	value(f, d->ruling);
@@ -152,7 +154,7 @@ void metrics_write(FILE *f, const struct daemon *d)
 	fprintf(f, "coloc_uptime_seconds %.3f\n", (double)(ipc_now_ns() - d->start_mono_ns) / 1e9);
 	head(f, "coloc_restores_owed", "gauge",
 		"Changes that could not be put back yet; tried again at each tick.");
-	fprintf(f, "coloc_restores_owed %d\n", d->owed.n);
+	fprintf(f, "coloc_restores_owed %d\n", state.owed);
 	write_steps(f, d);
 	write_decisions(f, d);
 	write_guard(f, d);

@@ -232,8 +232,7 @@ static void take_out(struct daemon *d, struct step *s, enum stop_kind kind)
 {
 	/* Where the plan has it, before it stands aside. */
 	trial_abort(d);
-	rotate_leave(d, s);
-	s->turn.slices = 0;
+	levers_out_of_turns(d->levers, s);
 	s->status_before = s->status;
 	s->status = STATUS_SUSPENDED;
 	s->phase_changed = false;
@@ -255,7 +254,7 @@ static void bring_back(struct daemon *d, struct step *s)
 	if (status_is_managed(s->status_before)) {
 		if (decide_admit(d, s->req_policy, s->id, why, sizeof(why), &err) < 0) {
 			log_info("step %s: %s", s->id, err.text);
-			decide_restore(d, s, STATUS_EXCLUDED, err.text);
+			levers_restore(d->levers, s, STATUS_EXCLUDED, err.text);
 			s->status_before = STATUS_EXCLUDED;
 		} else if (*why || strncmp(s->reason, "asked for ", 10) == 0) {
 			snprintf(s->reason, sizeof(s->reason), "%s", why);
@@ -280,7 +279,7 @@ static void settle(struct daemon *d, struct step *s)
 	if (s->status == STATUS_PENDING && step_is_launched(s))
 		decide_place(d, s, &err);
 	else if (s->status == STATUS_PLACED && strcmp(d->decided_by, "none") == 0)
-		decide_restore(d, s, STATUS_OBSERVED, NULL);
+		levers_restore(d->levers, s, STATUS_OBSERVED, NULL);
 }
 
 /* The plan has it among its jobs. */
@@ -298,7 +297,7 @@ static void change(struct daemon *d, struct step **gone, int n_gone, struct step
 		take_out(d, gone[i], gone[i]->stop.kind);
 	for (int i = 0; i < n_back; i++)
 		bring_back(d, back[i]);
-	idlepoll_update(d);
+	levers_look_at_idle(d->levers);
 	for (int i = 0; i < n_gone; i++)
 		if (is_planned(gone[i]))
 			decide_run(d, EVENT_END, gone[i]->id, NULL);

@@ -28,7 +28,7 @@ nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ no
 nodesvc/runtime: nodesvc/runtime/ common/ nodesvc/engine/
 nodesvc/base: nodesvc/base/ common/
 nodesvc/node: nodesvc/node/ common/
-nodesvc/levers: nodesvc/ common/
+nodesvc/levers: nodesvc/levers/ common/ nodesvc/base/ nodesvc/engine/ nodesvc/counters/ nodesvc/actuate/ nodesvc/record/ nodesvc/conf.h nodesvc/node/ nodesvc/steps/ nodesvc/jobs.h nodesvc/log.h nodesvc/loop.h nodesvc/measure/
 nodesvc/choose: nodesvc/ common/
 nodesvc/socket: nodesvc/ common/
 nodesvc/daemon: nodesvc/ common/

@@ -20,8 +20,7 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/choose/settled.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/memory.h"
-#include "nodesvc/levers/place.h"
+#include "nodesvc/levers/levers.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
 
@@ -45,7 +44,7 @@ void decide_envelope(const struct daemon *d, const struct step *s, struct corese
 static bool can_be_frozen(const struct daemon *d, const struct step *s)
 {
 	return s->nnodes <= 1 && !s->batch && !s->dry_run && !d->conf.dry_run && !s->turn.refused &&
-	       s->threads <= STEP_THREADS_FROZEN && !rotate_why_not(d);
+	       s->threads <= STEP_THREADS_FROZEN && !levers_no_turns(d->levers);
 }
 
 /* For whom turns by the freezer are worth their while; none, or not to be had: no reason. */
@@ -78,7 +77,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
 			snprintf(s->reason, sizeof(s->reason), "its allocation is reserved");
-			decide_restore(d, s, STATUS_EXCLUDED, NULL);
+			levers_restore(d->levers, s, STATUS_EXCLUDED, NULL);
 		}
 		if (s->status == STATUS_EXCLUDED) {
 			j->excluded = true;
@@ -103,8 +102,8 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		add_reasons_for_turns(d, s, j);
 		j->bursty = s->turn.burst.known;
 		j->in_turns = s->turn.hold;
-		j->wanted_s = (double)rotate_wanted_ns(s, now_ns) / 1e9;
-		j->served_s = (double)rotate_served_ns(s, now_ns) / 1e9;
+		j->wanted_s = (double)turn_wanted_ns(&s->turn, now_ns) / 1e9;
+		j->served_s = (double)turn_served_ns(&s->turn, now_ns) / 1e9;
 		steps[n++] = s;
 	}
 	v->now_s = (double)now_ns / 1e9;
@@ -254,10 +253,9 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	*ret_moved = moved;
 	for (int i = 0; i < v->n_jobs; i++)
 		turns[i] = steps[i]->turn.slices;
-	turned = other_length = rotate_plan(d, &d->plan, steps);
+	turned = other_length = levers_plan(d->levers, &d->plan, steps);
 	for (int i = 0; i < v->n_jobs; i++)
 		turned |= turns[i] != steps[i]->turn.slices;
-	lend_plan(d, &d->plan, steps);
 	/* Most ticks change nothing, and nobody's company. */
 	if (!moved && !turned && !d->new_whys && type == EVENT_TICK)
 		return;
@@ -291,37 +289,21 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 	explain_put(explain);
 }
 
-uint32_t decide_lacks(const struct daemon *d)
-{
-	return (actuate_get_ops(d->actuate) == &actuate_none ? POLICY_ASKS_LENT : 0) |
-	       (rotate_why_not(d) ? POLICY_ASKS_SLICES : 0);
-}
-
 /* What a plan asks for and this node cannot do; NULL all is well. */
 static const char *cannot_do(struct daemon *d, const struct plan *p)
 {
 	static char why[160];
-	uint32_t lacks = decide_lacks(d);
 
-	if (p->n_slices && lacks & POLICY_ASKS_SLICES)
-		return "time slices";
-	if (p->hysteresis_ms && lacks & POLICY_ASKS_LENT)
-		return "priorities of threads";
-	if (ways_lack(d, p))
-		return ways_lack(d, p);
-	if (p->n_experiments)
-		return trial_refuses(d, p, why, sizeof(why));
-	for (int i = 0; i < p->n_jobs; i++)
-		if (p->job[i].n_lent && lacks & POLICY_ASKS_LENT)
-			return "lent cores";
-	return NULL;
+	return p->n_experiments && !levers_cannot(d->levers, p)
+		       ? trial_refuses(d, p, why, sizeof(why))
+		       : levers_cannot(d->levers, p);
 }
 
 /* The fallback's plan, which nobody stands in for: where nobody can be frozen the jobs of its
  * slices run side by side, and are told so. */
 static void drop_turns(struct daemon *d, struct plan *p)
 {
-	const char *why = rotate_why_not(d);
+	const char *why = levers_no_turns(d->levers);
 
 	if (!p->n_slices || !why)
 		return;
@@ -356,8 +338,9 @@ static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why,
 	if (what)
 		rc = err_set(why, -ENOTSUP,
 			"policy '%s' asks for %s, not to be had on this node%s%.80s", d->decided_by,
-			what, d->plan.n_slices && rotate_why_not(d) ? ": " : "",
-			d->plan.n_slices && rotate_why_not(d) ? rotate_why_not(d) : "");
+			what, d->plan.n_slices && levers_no_turns(d->levers) ? ": " : "",
+			d->plan.n_slices && levers_no_turns(d->levers) ? levers_no_turns(d->levers)
+								       : "");
 	*ret_fallback = rc < 0;
 	if (rc < 0) {
 		d->decided_by = engine_policy(d->fallback)->name;
@@ -387,10 +370,8 @@ static void tell_end(struct daemon *d, const struct view *v)
 /* What a plan without placements still says: who takes turns, who borrows. */
 static void take_turns(struct daemon *d, struct step **steps)
 {
-	rotate_plan(d, &d->plan, steps);
-	lend_plan(d, &d->plan, steps);
-	rotate_update(d);
-	lend_update(d);
+	levers_plan(d->levers, &d->plan, steps);
+	levers_apply(d->levers, trial_is_on(d));
 }
 
 /* The policy is not to rule these steps: of its plan nothing is done. */
@@ -441,7 +422,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		record_decision(d, d->unrecorded);
 	d->unrecorded = NULL;
 	if (build_view(d, &v, jobs, steps) == 0) {
-		rotate_update(d);
+		levers_apply(d->levers, true);
 		tell_end(d, &v);
 		return;
 	}
@@ -473,7 +454,7 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
-				place_must_wait(d, steps[i], now_ns))
+				levers_must_wait(d->levers, steps[i], now_ns))
 				return;
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
@@ -495,6 +476,27 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 		trial_experiments(d, &d->plan);
 }
 
+int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
+{
+	struct coreset envelope;
+
+	if (!step_is_managed(s))
+		return 0;
+	if (ipc_now_ns() < s->track.control_until_ns)
+		return 0; /* decide_finish() places it later */
+	decide_envelope(d, s, &envelope);
+	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &envelope)) {
+		/* The allocation is not what Slurm's item said: decide again with the truth. */
+		coreset_zero(&s->coreset);
+		decide_run(d, EVENT_ARRIVAL, s->id, s);
+	}
+	if (coreset_is_empty(&s->coreset) || strcmp(s->policy, "none") == 0) {
+		s->status = STATUS_OBSERVED;
+		return 0;
+	}
+	return levers_place(d->levers, s, err);
+}
+
 void decide_finish(struct daemon *d)
 {
 	int64_t now_ns = ipc_now_ns();
@@ -507,20 +509,19 @@ void decide_finish(struct daemon *d)
 			continue;
 		if (s->to_apply) {
 			s->to_apply = false;
-			if (place_apply(d, s, &err) < 0)
+			if (levers_place(d->levers, s, &err) < 0)
 				continue;
 			s->rebinds++;
 			d->n_rebinds++;
-			place_count_move(s, now_ns);
+			levers_count_move(s, now_ns);
 			s->dirty = true;
 		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
 			   step_is_launched(s) && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
-			place_apply(d, s, &err);
+			levers_place(d->levers, s, &err);
 		}
 	}
-	rotate_update(d);
-	lend_update(d);
+	levers_apply(d->levers, trial_is_on(d));
 	if (d->unrecorded)
 		record_decision(d, d->unrecorded);
 	d->unrecorded = NULL;
@@ -582,19 +583,18 @@ void decide_tick(void *daemon)
 	if (d->jobs.n == 0) {
 		/* Whatever is still in the ledger is nobody's. */
 		if (ledger_count(d->ledger) > 0)
-			owed_note(d, NULL);
+			levers_owe(d->levers, NULL);
 		/* Nothing to watch: an idle node costs no wake-ups. */
 		loop_set_timer(d->tick, 0, 0);
 		d->ticking = false;
 		return;
 	}
 	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
-	memory_tick(d, now_ns);
 	suspend_look(d, now_ns);
 	actuate_look(d->actuate, LOOK_NS);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d, EVENT_TICK, NULL, NULL);
-	idlepoll_update(d);
+	levers_tick(d->levers, now_ns);
 	trial_consider(d, now_ns);
 	work_note(&d->work.ticks, ipc_now_ns() - now_ns);
 }

@@ -378,7 +378,7 @@ static void hold_step(struct daemon *d, struct step *s, const char *event, const
 
 	memcpy(reason, s->reason, sizeof(reason));
 	if (s->status == STATUS_PLACED) {
-		decide_restore(d, s, STATUS_OBSERVED, why);
+		levers_restore(d->levers, s, STATUS_OBSERVED, why);
 		memcpy(s->reason, reason, sizeof(s->reason));
 	}
 	dec = step_new_decision(s);

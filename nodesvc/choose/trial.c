@@ -51,34 +51,6 @@ static bool is_placed(const struct step *s)
 	return s->located && s->status == STATUS_PLACED && !coreset_is_empty(&s->coreset);
 }
 
-static void put_on(struct daemon *d, struct step *s, const struct coreset *set)
-{
-	struct actuate_result result;
-	struct errbuf err;
-
-	if (actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, set, &result, &err) < 0) {
-		log_debug("step %s: trial: %s", s->id, err.text);
-		return;
-	}
-	lend_end(d, s); /* lent again when the trial is over */
-	if (s->pages)
-		pages_grant(s->pages, set, topo_count_cores(d->node.topo, set));
-}
-
-/* Slurm's own, masks and all. The coreset stays the plan's, in the table. */
-static void put_back(struct daemon *d, struct step *s)
-{
-	struct errbuf err;
-
-	if (actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, &err) < 0)
-		log_debug("step %s: trial: %s", s->id, err.text);
-	/* Idle until it is off the cores that it borrowed. */
-	lend_end(d, s);
-	if (s->pages)
-		pages_grant(
-			s->pages, &s->slurm_step, topo_count_cores(d->node.topo, &s->slurm_step));
-}
-
 static void put_all(struct daemon *d, bool planned)
 {
 	for (int i = 0; i < d->jobs.n; i++) {
@@ -86,19 +58,11 @@ static void put_all(struct daemon *d, bool planned)
 
 		if (!is_placed(s))
 			continue;
-		if (planned) {
-			put_on(d, s, &s->coreset);
-		} else {
-			/* Slurm's way is that all run at once. */
-			rotate_leave(d, s);
-			put_back(d, s);
-		}
+		levers_displace(d->levers, s, planned ? &s->coreset : NULL);
 		reading_displace(s);
 	}
-	if (planned) {
-		rotate_update(d);
-		lend_update(d);
-	}
+	if (planned)
+		levers_apply(d->levers, true);
 }
 
 static void finish(struct daemon *d)
@@ -225,7 +189,7 @@ static bool is_quiet(const struct daemon *d, int64_t now_ns)
 	bool speed = false;
 
 	/* One would seem to gain as much as the others lose, and less than that on average. */
-	if (rotate_has_foreground(d))
+	if (levers_have_foreground(d->levers))
 		return false;
 	for (int i = 0; i < d->jobs.n; i++) {
 		const struct step *s = d->jobs.step[i];
@@ -283,15 +247,14 @@ static void place_experiment(struct daemon *d)
 		if (!is_placed(s))
 			continue;
 		reading_displace(s);
-		rotate_leave(d, s);
 		if (s == subject(d)) {
-			put_on(d, s, own);
+			levers_displace(d->levers, s, own);
 			continue;
 		}
 		coreset_andnot(&rest, &s->coreset, own);
 		if (coreset_is_empty(&rest))
 			d->trial.in_company = true;
-		put_on(d, s, coreset_is_empty(&rest) ? &s->coreset : &rest);
+		levers_displace(d->levers, s, coreset_is_empty(&rest) ? &s->coreset : &rest);
 	}
 	d->trial.displaced = true;
 	d->trial.stage = 0;

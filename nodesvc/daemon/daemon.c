@@ -4,8 +4,10 @@
  */
 #include "nodesvc/daemon/daemon.h"
 
-#include "nodesvc/levers/putback.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/socket/pages.h"
+
+/* ---- measure/ ---- */
 
 static bool stands_back(void *daemon, int64_t late_ns)
 {
@@ -24,7 +26,9 @@ static void on_round(void *daemon)
 
 static void on_slice(void *daemon, struct step *s)
 {
-	putback_go_on(daemon, s);
+	const struct daemon *d = daemon;
+
+	levers_go_on(d->levers, s);
 }
 
 int daemon_open_measure(struct daemon *d, struct errbuf *err)
@@ -48,4 +52,44 @@ int daemon_open_measure(struct daemon *d, struct errbuf *err)
 	};
 
 	return measure_open(&d->measure, &uses, &events, err);
+}
+
+/* ---- levers/ ---- */
+
+static void on_grant(void *daemon, struct step *s, const struct coreset *set)
+{
+	const struct daemon *d = daemon;
+
+	if (s->pages)
+		pages_grant(s->pages, set, topo_count_cores(d->node.topo, set));
+}
+
+static void on_note(void *daemon, struct step *s, const struct coreset *set, const char *why)
+{
+	(void)daemon;
+	history_note(s, set, why);
+}
+
+static void on_suspended(void *daemon)
+{
+	suspend_look_soon(daemon);
+}
+
+static void on_way_back(void *daemon)
+{
+	const struct daemon *d = daemon;
+
+	sampler_go_on_later(d->measure);
+}
+
+int daemon_create_levers(struct daemon *d)
+{
+	static const struct levers_events events = {
+		.grant = on_grant,
+		.note = on_note,
+		.suspended = on_suspended,
+		.goes_on = on_way_back,
+	};
+
+	return levers_create(&d->levers, &d->conf, &d->node, &d->jobs, &events, d);
 }

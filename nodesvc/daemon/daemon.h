@@ -10,10 +10,7 @@
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
-#include "nodesvc/levers/idlepoll.h"
-#include "nodesvc/levers/lend.h"
-#include "nodesvc/levers/owed.h"
-#include "nodesvc/levers/ways.h"
+#include "nodesvc/levers/levers.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/metrics.h"
 #include "nodesvc/node/node.h"
@@ -27,10 +24,7 @@
 #include "nodesvc/work.h"
 
 struct server;
-struct rotate;
-struct threads;
 struct ptable;
-struct memory;
 struct quarantine;
 struct suspend;
 struct measure;
@@ -74,14 +68,10 @@ struct daemon {
 	int64_t last_launch_ns;            /* somebody registered, or ended */
 	struct counters_choice counters;
 	struct server *server;
-	struct rotate *rotate;         /* NULL: no guard, so no rotation */
-	struct threads *threads;       /* NULL until first needed */
-	struct memory *memory;         /* NULL until first needed */
 	struct quarantine *quarantine; /* NULL: nothing is judged */
 	struct suspend *suspend;       /* NULL: nobody looks who is suspended */
-	struct ways ways;              /* cache ways and bandwidth, where there is resctrl */
-	struct idlepoll idlepoll;      /* how CPUs idle under short spins */
-	struct linkage *linkage;       /* NULL: nothing is known of executables */
+	struct levers *levers;
+	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
 	struct measure *measure;
 
@@ -126,7 +116,6 @@ struct daemon {
 	struct slurmacct *slurmacct; /* NULL until first needed */
 	struct whose *whose;         /* NULL until first needed */
 
-	struct owed owed;
 	struct loop_source *retain; /* store.c */
 	long retained;              /* steps dropped by the present run of slices */
 	bool retaining;             /* asked for a run of slices that is not over yet */
@@ -138,7 +127,10 @@ struct daemon {
 /* daemon.c: the rooms, opened with what they need and told whom to tell. */
 int daemon_open_measure(struct daemon *d, struct errbuf *err);
 
-/* decide.c, with ruling.c (engines, who rules) and place.c (one step's part): policies, plans and
+/* daemon.c: d->levers, told whom to tell. -ENOMEM. */
+int daemon_create_levers(struct daemon *d);
+
+/* decide.c, with ruling.c (engines, who rules): policies, plans and
  * their execution */
 int decide_open(struct daemon *d, struct errbuf *err);
 void decide_close(struct daemon *d);
@@ -149,8 +141,6 @@ int decide_admit(struct daemon *d, const char *spec, const char *step_id, char *
 /* Where @s may be placed: its allocation, or with envelope: node those of all co-located jobs; less
  * what is reserved. */
 void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret);
-/* POLICY_ASKS_* that this node cannot carry out. */
-uint32_t decide_lacks(const struct daemon *d);
 /* Rebuilds the default after the configuration changed. */
 int decide_reconfigure(struct daemon *d, struct errbuf *err);
 /*
@@ -166,8 +156,6 @@ void decide_finish(struct daemon *d);
 void decide_flush(struct daemon *d);
 /* Makes the last plan true for a step whose first task just started. */
 int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
-/* Back to Slurm's placement; the step goes on with @status. */
-int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why);
 void decide_tick(void *daemon);
 /* Changes of phase that samples showed: each is an event of its own. */
 /* A launch is a message for each task, one after another: ticks and rounds, milliseconds on a full

@@ -20,14 +20,12 @@
 #include "common/ipc.h"
 #include "common/out.h"
 #include "config.h"
-#include "nodesvc/measure/measure.h"
-#include "nodesvc/actuate/idle.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/memory.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/notify.h"
 
 #define LOCK_WAIT_NS INT64_C(2000000000)
@@ -120,7 +118,9 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	/* First: the guard is to hold nothing of what follows. Without it nobody takes turns. */
-	if (rotate_guard(d, err) < 0)
+	if (daemon_create_levers(d) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (levers_guard(d->levers, err) < 0)
 		log_warning("%s", err->text);
 	if ((rc = loop_create(&d->loop, err)) < 0 ||
 		(rc = loop_add_signals(d->loop, &set, on_signal, d, &signals, err)) < 0 ||
@@ -148,17 +148,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = quarantine_open(d, err)) < 0)
 		return rc;
 	online_look(d);
-	rotate_open(d);
+	levers_open(d->levers, d->loop, d->ledger, d->actuate);
 	suspend_open(d);
-	if ((rc = idle_restore_all(d->actuate, err)) < 0) {
-		log_error("priorities that a former colocd changed: %s", err->text);
-		owed_note(d, err->text);
-	}
-	if (rc > 0)
-		log_info("put back the priorities of %d steps that borrowed cores", rc);
-	memory_open(d);
-	ways_open(d);
-	idlepoll_open(d);
 	adopt_all(d);
 	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
 		(rc = metrics_open(d, err)) < 0)
@@ -178,22 +169,13 @@ static void daemon_close(struct daemon *d)
 	struct errbuf err;
 
 	server_free(d->server);
-	owed_close(d);
 	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
 		log_error("recording: %s", err.text);
 	if (d->record)
 		lifecycle_flush(d);
-	rotate_close(d);
+	levers_close(d->levers);
 	suspend_close(d);
 	linkage_free(d->linkage);
-	if (d->actuate && idle_restore_all(d->actuate, &err) < 0)
-		log_error("priorities at stop: %s", err.text);
-	threads_close(d);
-	memory_close(d);
-	ways_close(d);
-	idlepoll_close(d);
-	if (d->actuate && actuate_restore_all(d->actuate, &err) < 0)
-		log_error("restore at stop: %s", err.text);
 	for (int i = 0; i < d->jobs.n; i++)
 		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);

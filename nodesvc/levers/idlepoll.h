@@ -14,8 +14,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-struct daemon;
+#include "common/err.h"
+
+struct levers;
 
 struct idlepoll {
 	bool can;          /* wakeup_probe() */
@@ -26,17 +29,21 @@ struct idlepoll {
 };
 
 /* What this node can; what a former daemon told CPUs is taken back. Never fails. */
-void idlepoll_open(struct daemon *d);
+void idlepoll_open(struct levers *lv);
 /* CPUs as they were. */
-void idlepoll_close(struct daemon *d);
+void idlepoll_close(struct levers *lv);
 /* Will CPUs poll for a step that is launched now, as launch_env.idle has it? */
-bool idlepoll_is_on(const struct daemon *d);
+bool idlepoll_is_on(const struct levers *lv);
 /* They do while a placed step counts on it. Cheap when nothing changed. */
-void idlepoll_update(struct daemon *d);
-/* As the ledger has it, also what an earlier time could not put back; 0 or -errno, and last_error
- * has it. The next update may tell them anew. */
-int idlepoll_clear(struct daemon *d);
+void idlepoll_update(struct levers *lv);
+void idlepoll_tick(struct levers *lv, int64_t now_ns);
+/* As the ledger has it, also what an earlier time could not put back; 0 or -errno. The next update
+ * may tell them anew. */
+int idlepoll_clear(struct levers *lv);
+/* A row of the ledger: owed.h. */
+bool idlepoll_holds(const struct levers *lv, const char *path);
+int idlepoll_restore_path(struct levers *lv, const char *path, struct errbuf *err);
 /* For status. */
-const char *idlepoll_says(const struct daemon *d, char *buf, size_t size);
+const char *idlepoll_says(const struct levers *lv, char *buf, size_t size);
 
 #endif

@@ -8,31 +8,52 @@
 #include "common/ipc.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/internal.h"
+#include "nodesvc/levers/place.h"
 #include "nodesvc/log.h"
 
 /* A loan that has just changed stands so long, unless it is taken back for a move: the policies'
  * own bounds for donors are further apart than a second's noise in utilisation. */
 #define DWELL_NS INT64_C(1000000000)
 
-void lend_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+void lend_open(struct levers *lv)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		coreset_zero(&d->jobs.step[i]->lent_wanted);
+	struct errbuf err;
+	int n = idle_restore_all(lv->actuate, &err);
+
+	if (n < 0) {
+		log_error("priorities that a former colocd changed: %s", err.text);
+		owed_note(lv, err.text);
+	}
+	if (n > 0)
+		log_info("put back the priorities of %d steps that borrowed cores", n);
+}
+
+void lend_close(struct levers *lv)
+{
+	struct errbuf err;
+
+	if (lv->actuate && idle_restore_all(lv->actuate, &err) < 0)
+		log_error("priorities at stop: %s", err.text);
+}
+
+bool lend_plan(struct levers *lv, const struct plan *p, struct step *const *step)
+{
+	for (int i = 0; i < lv->jobs->n; i++)
+		coreset_zero(&lv->jobs->step[i]->lent_wanted);
 	for (int i = 0; i < p->n_jobs; i++)
 		for (int l = 0; l < p->job[i].n_lent; l++)
 			coreset_or(&step[i]->lent_wanted, &step[i]->lent_wanted,
 				&p->job[i].lent[l].coreset);
-	threads_plan(d, p, step);
-	ways_plan(d, p, step);
+	return false;
 }
 
-static int apply(struct daemon *d, struct step *s, struct errbuf *err)
+static int apply(struct levers *lv, struct step *s, struct errbuf *err)
 {
 	struct coreset cpus = step_cpus(s);
 	struct actuate_result result;
 
-	return actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, err);
+	return actuate_get_ops(lv->actuate)->apply(lv->actuate, &s->cgroup, &cpus, &result, err);
 }
 
 static void note_error(const struct step *s, const struct errbuf *err)
@@ -41,11 +62,11 @@ static void note_error(const struct step *s, const struct errbuf *err)
 	health_error("step %s: %.200s", s->id, err->text);
 }
 
-static void wake(struct daemon *d, struct step *s)
+static void wake(struct levers *lv, struct step *s)
 {
 	struct errbuf err;
 
-	int rc = idle_restore(d->actuate, &s->cgroup, &err);
+	int rc = idle_restore(lv->actuate, &s->cgroup, &err);
 
 	coreset_zero(&s->lent);
 	if (rc < 0) {
@@ -53,20 +74,20 @@ static void wake(struct daemon *d, struct step *s)
 		note_error(s, &err);
 	}
 	if (rc)
-		owed_note(d, rc < 0 ? err.text : NULL);
+		owed_note(lv, rc < 0 ? err.text : NULL);
 }
 
-void lend_end(struct daemon *d, struct step *s)
+int lend_end(struct levers *lv, struct step *s, bool ended)
 {
-	threads_end(d, s);
-	ways_end(d, s);
+	(void)ended;
 	if (!coreset_is_empty(&s->lent))
-		wake(d, s);
+		wake(lv, s);
+	return 0;
 }
 
 /* Not again for this step: it runs well enough on its own. @before: what it had borrowed. */
 static void give_up(
-	struct daemon *d, struct step *s, const struct coreset *before, const struct errbuf *why)
+	struct levers *lv, struct step *s, const struct coreset *before, const struct errbuf *why)
 {
 	struct errbuf err;
 
@@ -76,15 +97,15 @@ static void give_up(
 	/* Idle until the last has gone; if it does not go, until the step is placed anew or ends.
 	 */
 	coreset_zero(&s->lent);
-	if (!coreset_is_empty(before) && apply(d, s, &err) < 0) {
+	if (!coreset_is_empty(before) && apply(lv, s, &err) < 0) {
 		s->lent = *before;
 		note_error(s, &err);
 		return;
 	}
-	wake(d, s);
+	wake(lv, s);
 }
 
-static void change(struct daemon *d, struct step *s)
+static void change(struct levers *lv, struct step *s)
 {
 	char cpus[CORESET_STR_MAX];
 	struct coreset before = s->lent;
@@ -95,47 +116,59 @@ static void change(struct daemon *d, struct step *s)
 	if (!coreset_is_empty(&s->lent_wanted))
 		rc = step_check_threads(s, STEP_THREADS_EACH, &err);
 	if (rc == 0 && !coreset_is_empty(&s->lent_wanted))
-		rc = idle_set(d->actuate, &s->cgroup, &err);
+		rc = idle_set(lv->actuate, &s->cgroup, &err);
 	if (rc == 0) {
 		s->lent = s->lent_wanted;
-		rc = apply(d, s, &err);
+		rc = apply(lv, s, &err);
 	}
 	if (rc == -ENOENT) {
-		wake(d, s); /* ended; some of its threads may be noted by now */
+		wake(lv, s); /* ended; some of its threads may be noted by now */
 		return;
 	}
 	if (rc < 0) {
-		give_up(d, s, &before, &err);
+		give_up(lv, s, &before, &err);
 		return;
 	}
 	if (coreset_is_empty(&s->lent))
-		wake(d, s);
+		wake(lv, s);
 	log_info("step %s: %s%s", s->id,
 		coreset_is_empty(&s->lent) ? "gives back what it borrowed" : "borrows ",
 		coreset_is_empty(&s->lent) ? "" : coreset_format(&s->lent, cpus, sizeof(cpus)));
 }
 
-void lend_update(struct daemon *d)
+void lend_update(struct levers *lv)
 {
 	int64_t now_ns = ipc_now_ns();
 
-	/* A trial compares placements, not loans; it ends those it meets. */
-	if (trial_is_on(d))
-		return;
 	/* First those who give back. */
 	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < d->jobs.n; i++) {
-			struct step *s = d->jobs.step[i];
+		for (int i = 0; i < lv->jobs->n; i++) {
+			struct step *s = lv->jobs->step[i];
 
 			if (s->status != STATUS_PLACED || !s->located || s->lent_failed ||
-				s->dry_run || d->conf.dry_run ||
+				s->dry_run || lv->conf->dry_run ||
 				coreset_is_equal(&s->lent, &s->lent_wanted) ||
 				now_ns - s->lent_changed_ns < DWELL_NS ||
 				coreset_is_empty(&s->lent_wanted) != (pass == 0))
 				continue;
 			s->lent_changed_ns = now_ns;
-			change(d, s);
+			change(lv, s);
 		}
-	threads_update(d);
-	ways_update(d);
+}
+
+bool lend_holds(const struct levers *lv, const char *path)
+{
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
+
+		if (place_is_of(s, path) && (!coreset_is_empty(&s->lent) ||
+						    !coreset_is_empty(&s->prio.low) || s->prio.n))
+			return true;
+	}
+	return false;
+}
+
+int lend_restore_path(struct levers *lv, const char *path, struct errbuf *err)
+{
+	return idle_restore_path(lv->actuate, path, err);
 }

@@ -11,14 +11,21 @@
 
 #include "nodesvc/engine/plan.h"
 
-struct daemon;
+struct levers;
 struct step;
 
+/* At start and stop: whatever priorities anybody of ours changed are put back. */
+void lend_open(struct levers *lv);
+void lend_close(struct levers *lv);
+
 /* What @p lends, whose job i is @step[i]. Takes effect at update. */
-void lend_plan(struct daemon *d, const struct plan *p, struct step *const *step);
+bool lend_plan(struct levers *lv, const struct plan *p, struct step *const *step);
 /* Gives (first idle, then wider) and takes back (first narrower, then as it was). */
-void lend_update(struct daemon *d);
+void lend_update(struct levers *lv);
 /* Its own priority again; who calls places or restores the step itself. */
-void lend_end(struct daemon *d, struct step *s);
+int lend_end(struct levers *lv, struct step *s, bool ended);
+/* A row of the ledger: owed.h. Priorities of single threads (threads.h) are the same kind. */
+bool lend_holds(const struct levers *lv, const char *path);
+int lend_restore_path(struct levers *lv, const char *path, struct errbuf *err);
 
 #endif

@@ -8,36 +8,29 @@
 #ifndef COLOC_NODESVC_MEMORY_H
 #define COLOC_NODESVC_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "common/coreset.h"
+#include "common/err.h"
 
-struct daemon;
+struct levers;
 struct step;
-struct memory; /* the worker; NULL until first needed */
-
-/* A step's part. */
-struct step_memory {
-	struct coreset wanted; /* nodes; empty: Slurm's */
-	bool waiting;          /* for the worker */
-	bool held;             /* the ledger has its original */
-	bool failed;           /* not again for this step */
-};
 
 /* At start: what a former daemon left. */
-void memory_open(struct daemon *d);
+void memory_open(struct levers *lv);
 /* At stop: ends the worker, puts everything back. */
-void memory_close(struct daemon *d);
+void memory_close(struct levers *lv);
 /* After @s was placed: queues it if its nodes are others. Only ever fails in words. */
-void memory_follow(struct daemon *d, struct step *s);
+void memory_follow(struct levers *lv, struct step *s);
 /* Puts its cpuset.mems back: at its end, or before it is left to Slurm's placement. Its pages stay
  * where they are. */
-void memory_leave(struct daemon *d, struct step *s);
+int memory_leave(struct levers *lv, struct step *s, bool ended);
 /* At a tick: gives Slurm's nodes back to steps whose own run short. */
-void memory_tick(struct daemon *d, int64_t now_ns);
+void memory_tick(struct levers *lv, int64_t now_ns);
 /* For status: "stay", "follow", or why it cannot. */
-const char *memory_says(const struct daemon *d);
+const char *memory_says(const struct levers *lv);
 /* Has the step of this directory memory nodes of ours, or a worker that may write them? */
-bool memory_holds(const struct daemon *d, const char *step_path);
+bool memory_holds(const struct levers *lv, const char *step_path);
+int memory_restore_path(struct levers *lv, const char *path, struct errbuf *err);
 
 #endif

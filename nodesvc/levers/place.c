@@ -1,133 +1,92 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * place.c - one step's part of a plan made true, or undone, and how often it may move.
- */
+#include "nodesvc/levers/place.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/measure/measure.h"
-#include "nodesvc/levers/place.h"
-#include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/memory.h"
+#include "nodesvc/levers/internal.h"
+#include "nodesvc/levers/putback.h"
 #include "nodesvc/log.h"
 
-static void note_coreset(struct step *s)
+int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, struct errbuf *err)
 {
-	char text[CORESET_STR_MAX];
-
-	step_note(s->history, sizeof(s->history), ";",
-		coreset_format(&s->coreset, text, sizeof(text)), true);
-	history_note(s, &s->coreset, s->why);
-}
-
-int place_apply(struct daemon *d, struct step *s, struct errbuf *err)
-{
-	struct actuate_result result;
 	int rc;
 
-	if (d->conf.dry_run || s->dry_run || actuate_get_ops(d->actuate) == &actuate_none) {
-		s->status = STATUS_OBSERVED;
-		if (actuate_get_ops(d->actuate) == &actuate_none)
-			snprintf(s->reason, sizeof(s->reason), "nothing is moved: %.120s",
-				actuate_why_not(d->actuate));
-		note_coreset(s);
-		return 0;
-	}
 	putback_stop(s);
-	rc = d->conf.rebind == REBIND_CPUSET ? step_check_threads(s, STEP_THREADS_FROZEN, err) : 0;
+	rc = lv->conf->rebind == REBIND_CPUSET ? step_check_threads(s, STEP_THREADS_FROZEN, err)
+					       : 0;
 	if (rc == 0)
-		rc = actuate_get_ops(d->actuate)
-			     ->apply(d->actuate, &s->cgroup, &s->coreset, &result, err);
-	if (rc < 0) {
-		health_error("step %s: %.200s", s->id, err->text);
-		/* It would fail at every tick: leave the step alone from now on. */
-		if (rc != -ENOENT && rc != -ESRCH) {
-			char why[160];
-
-			log_warning("step %s: %s, left to Slurm's placement", s->id, err->text);
-			snprintf(why, sizeof(why), "cannot be moved: %.120s", err->text);
-			decide_restore(d, s, STATUS_EXCLUDED, why);
-		}
-		lend_end(d, s);
-		return rc;
-	}
-	/* A narrower cpuset would make its next call fail. */
-	if (d->conf.rebind == REBIND_CPUSET && result.pinned) {
-		decide_restore(d, s, STATUS_EXCLUDED,
-			"its program binds its threads: under rebind: cpuset it stays on Slurm's "
-			"cores");
+		rc = actuate_get_ops(lv->actuate)
+			     ->apply(lv->actuate, &s->cgroup, &s->coreset, ret, err);
+	if (rc == 0)
 		return 0;
-	}
-	/* What was lent was lent beside the old cores: it is off them now. */
-	lend_end(d, s);
-	s->coreset = result.coreset;
-	s->status = STATUS_PLACED;
-	reading_disturb(s);
-	attach_update(d, s);
-	note_coreset(s);
-	memory_follow(d, s);
-	return 0;
+	health_error("step %s: %.200s", s->id, err->text);
+	if (rc != -ENOENT && rc != -ESRCH)
+		log_warning("step %s: %s, left to Slurm's placement", s->id, err->text);
+	return rc;
 }
 
-int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
+int place_aside(struct levers *lv, struct step *s, const struct coreset *set)
 {
-	struct coreset envelope;
+	const struct actuate_ops *ops = actuate_get_ops(lv->actuate);
+	struct actuate_result result;
+	struct errbuf err;
+	int rc = set ? ops->apply(lv->actuate, &s->cgroup, set, &result, &err)
+		     : ops->restore(lv->actuate, &s->cgroup, &err);
 
-	if (!step_is_managed(s))
-		return 0;
-	if (ipc_now_ns() < s->track.control_until_ns)
-		return 0; /* decide_finish() places it later */
-	decide_envelope(d, s, &envelope);
-	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &envelope)) {
-		/* The allocation is not what Slurm's item said: decide again with the truth. */
-		coreset_zero(&s->coreset);
-		decide_run(d, EVENT_ARRIVAL, s->id, s);
-	}
-	if (coreset_is_empty(&s->coreset) || strcmp(s->policy, "none") == 0) {
-		s->status = STATUS_OBSERVED;
-		return 0;
-	}
-	return place_apply(d, s, err);
+	if (rc < 0)
+		log_debug("step %s: trial: %s", s->id, err.text);
+	return rc;
 }
 
-int decide_restore(struct daemon *d, struct step *s, enum step_status status, const char *why)
+/* Mostly gone already; then this only empties the ledger. */
+static int leave_ended(struct levers *lv, struct step *s)
 {
 	struct errbuf err;
-	int rc = 0;
+	int rc;
 
-	rotate_leave(d, s);
-	s->turn.slices = 0;
-	memory_leave(d, s);
-	if (s->located)
-		rc = putback_begin(d, s, &err); /* 1: it goes on */
-	/* Idle until it is off the cores that it borrowed. */
-	lend_end(d, s);
+	putback_stop(s);
+	rc = s->located ? actuate_get_ops(lv->actuate)->restore(lv->actuate, &s->cgroup, &err) : 0;
+	if (rc < 0) {
+		log_error("step %s: restore at its end: %s", s->id, err.text);
+		owed_note(lv, err.text);
+	}
+	return rc;
+}
+
+int place_leave(struct levers *lv, struct step *s, bool ended)
+{
+	struct errbuf err;
+	int rc;
+
+	if (ended)
+		return leave_ended(lv, s);
+	rc = s->located ? putback_begin(lv, s, &err) : 0; /* 1: it goes on */
 	if (rc < 0) {
 		log_error("step %s: restore: %s", s->id, err.text);
-		owed_note(d, err.text);
+		owed_note(lv, err.text);
 		health_error("step %s: restore: %.180s", s->id, err.text);
-	} else if (s->located) {
-		history_note(s, &s->slurm_step, why);
 	}
-	s->status = status;
-	s->to_apply = false;
-	coreset_zero(&s->coreset);
-	attach_update(d, s);
-	if (why)
-		snprintf(s->reason, sizeof(s->reason), "%s", why);
 	return rc < 0 ? rc : 0;
 }
 
-bool place_must_wait(const struct daemon *d, const struct step *s, int64_t now_ns)
+void place_close(struct levers *lv)
+{
+	struct errbuf err;
+
+	if (lv->actuate && actuate_restore_all(lv->actuate, &err) < 0)
+		log_error("restore at stop: %s", err.text);
+}
+
+bool place_must_wait(const struct conf *c, const struct step *s, int64_t now_ns)
 {
 	if (s->status != STATUS_PLACED)
 		return false;
-	if (s->last_move_ns && now_ns - s->last_move_ns < (int64_t)(d->conf.min_dwell_s * 1e9))
+	if (s->last_move_ns && now_ns - s->last_move_ns < (int64_t)(c->min_dwell_s * 1e9))
 		return true;
-	return d->conf.max_moves_per_min && s->moves_in_window >= d->conf.max_moves_per_min &&
+	return c->max_moves_per_min && s->moves_in_window >= c->max_moves_per_min &&
 	       now_ns - s->move_window_ns < INT64_C(60000000000);
 }
 
@@ -139,4 +98,38 @@ void place_count_move(struct step *s, int64_t now_ns)
 	}
 	s->moves_in_window++;
 	s->last_move_ns = now_ns;
+}
+
+static bool is_at_or_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return n && strncmp(path, dir, n) == 0 && (!path[n] || path[n] == '/');
+}
+
+bool place_is_of(const struct step *s, const char *path)
+{
+	return s->located &&
+	       (is_at_or_below(path, s->cgroup.step_path) || strcmp(path, s->cgroup.job_path) == 0);
+}
+
+bool place_holds(const struct levers *lv, const char *path)
+{
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
+
+		/* Or it is on its way back, aside (putback.h). */
+		if ((status_is_managed(step_standing(s)) || s->back) && place_is_of(s, path))
+			return true;
+	}
+	return false;
+}
+
+int place_restore_path(struct levers *lv, const char *path, struct errbuf *err)
+{
+	/* The path alone: the ledger has the inode. */
+	struct step_cgroup s = {.step_path = ""};
+
+	snprintf(s.step_path, sizeof(s.step_path), "%s", path);
+	return actuate_get_ops(lv->actuate)->restore(lv->actuate, &s, err);
 }

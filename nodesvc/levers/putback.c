@@ -7,9 +7,8 @@
 
 #include "common/aside.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/log.h"
-#include "nodesvc/measure/measure.h"
 
 /* Of the loop's time, at once. */
 #define SLICE_NS INT64_C(2000000)
@@ -38,7 +37,7 @@ void putback_stop(struct step *s)
 	s->back = NULL;
 }
 
-int putback_begin(struct daemon *d, struct step *s, struct errbuf *err)
+int putback_begin(struct levers *lv, struct step *s, struct errbuf *err)
 {
 	struct putback *b;
 	int rc;
@@ -46,15 +45,17 @@ int putback_begin(struct daemon *d, struct step *s, struct errbuf *err)
 	putback_stop(s);
 	b = calloc(1, sizeof(*b));
 	if (b)
-		*b = (struct putback){.a = d->actuate, .cgroup = s->cgroup, .rc = -ECANCELED};
+		*b = (struct putback){.a = lv->actuate, .cgroup = s->cgroup, .rc = -ECANCELED};
 	/* Without a stack of its own: in one go, all the same. */
 	if (!b || aside_start(&b->work, put_back, b, NULL) < 0) {
 		free(b);
-		return actuate_get_ops(d->actuate)->restore(d->actuate, &s->cgroup, err);
+		return actuate_get_ops(lv->actuate)->restore(lv->actuate, &s->cgroup, err);
 	}
 	s->back = b;
+	s->back_stop = putback_stop;
 	if (!aside_go_on(b->work, SLICE_NS)) {
-		sampler_go_on_later(d->measure);
+		if (lv->on->goes_on)
+			lv->on->goes_on(lv->arg);
 		return 1;
 	}
 	rc = b->rc;
@@ -63,7 +64,7 @@ int putback_begin(struct daemon *d, struct step *s, struct errbuf *err)
 	return rc;
 }
 
-void putback_go_on(struct daemon *d, struct step *s)
+void putback_go_on(struct levers *lv, struct step *s)
 {
 	struct putback *b = s->back;
 
@@ -71,7 +72,7 @@ void putback_go_on(struct daemon *d, struct step *s)
 		return;
 	if (b->rc < 0) {
 		log_error("step %s: restore: %s", s->id, b->err.text);
-		owed_note(d, b->err.text);
+		owed_note(lv, b->err.text);
 		health_error("step %s: restore: %.180s", s->id, b->err.text);
 	} else {
 		log_info("step %s: all its threads are as they were", s->id);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct daemon;
+struct levers;
 struct errbuf;
 struct step;
 struct putback;
@@ -19,9 +19,9 @@ struct putback;
  * putback_begin - 1: it has begun, and goes on with putback_go_on(); 0: it is through; <0 it
  * failed, with the text. One of this step that was under way is stopped.
  */
-int putback_begin(struct daemon *d, struct step *s, struct errbuf *err);
+int putback_begin(struct levers *lv, struct step *s, struct errbuf *err);
 /* For a moment; its end, and what failed, are in the log. */
-void putback_go_on(struct daemon *d, struct step *s);
+void putback_go_on(struct levers *lv, struct step *s);
 /* Before anything else is done to the step's threads. What was not put back stays in the ledger. */
 void putback_stop(struct step *s);
 

@@ -10,7 +10,7 @@
 #include "common/ipc.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/engine/priority.h"
 #include "nodesvc/log.h"
 
@@ -122,15 +122,15 @@ static void carry(struct threads *to, struct threads *from)
 }
 
 /* The arrays anew from the steps' lists. -ENOMEM: they are empty. */
-static int collect(struct daemon *d)
+static int collect(struct levers *lv)
 {
-	struct threads *t = d->threads, now = {.timer = t->timer};
+	struct threads *t = lv->threads, now = {.timer = t->timer};
 	size_t n_threads = 1, n_slots = 1, n_steps = 1;
 
 	now.hysteresis_ms = t->hysteresis_ms;
 	now.timer_ms = t->timer_ms;
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
 
 		if (!takes_part(s))
 			continue;
@@ -147,9 +147,9 @@ static int collect(struct daemon *d)
 		drop_all(t);
 		return -ENOMEM;
 	}
-	for (int i = 0; i < d->jobs.n; i++)
-		if (takes_part(d->jobs.step[i]))
-			add_step(&now, t, d->jobs.step[i]);
+	for (int i = 0; i < lv->jobs->n; i++)
+		if (takes_part(lv->jobs->step[i]))
+			add_step(&now, t, lv->jobs->step[i]);
 	carry(&now, t);
 	drop_all(t);
 	*t = now;
@@ -168,15 +168,15 @@ static void forget(struct step *s)
 	s->prio.has_mark = false;
 }
 
-static void put_back(struct daemon *d, struct step *s)
+static void put_back(struct levers *lv, struct step *s)
 {
 	struct errbuf err;
 	int rc;
 
 	forget(s);
-	rc = idle_restore(d->actuate, &s->cgroup, &err);
+	rc = idle_restore(lv->actuate, &s->cgroup, &err);
 	if (rc)
-		owed_note(d, rc < 0 ? err.text : NULL);
+		owed_note(lv, rc < 0 ? err.text : NULL);
 	if (rc < 0) {
 		log_error("step %s: its threads' priorities: %s", s->id, err.text);
 		health_error("step %s: %.200s", s->id, err.text);
@@ -184,47 +184,47 @@ static void put_back(struct daemon *d, struct step *s)
 }
 
 /* The step's CPUs in the kernel, as the table has them. */
-static int apply(struct daemon *d, struct step *s, struct errbuf *err)
+static int apply(struct levers *lv, struct step *s, struct errbuf *err)
 {
 	struct coreset cpus = step_cpus(s);
 	struct actuate_result result;
 
-	return actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, err);
+	return actuate_get_ops(lv->actuate)->apply(lv->actuate, &s->cgroup, &cpus, &result, err);
 }
 
 /* Narrower first, then as it was. */
-static void leave(struct daemon *d, struct step *s)
+static void leave(struct levers *lv, struct step *s)
 {
 	struct errbuf err;
 
 	coreset_zero(&s->prio.low);
-	if (apply(d, s, &err) < 0)
+	if (apply(lv, s, &err) < 0)
 		log_warning("step %s: %s", s->id, err.text);
-	put_back(d, s);
+	put_back(lv, s);
 	log_info("step %s: its threads have one priority again", s->id);
 }
 
 /* Not again for this step: it runs well enough on its own CPUs. */
-static void give_up(struct daemon *d, struct step *s, const struct errbuf *err)
+static void give_up(struct levers *lv, struct step *s, const struct errbuf *err)
 {
 	s->prio.failed = true;
 	snprintf(s->reason, sizeof(s->reason), "no priorities of threads: %.120s", err->text);
 	log_warning("step %s: %s", s->id, s->reason);
-	leave(d, s);
+	leave(lv, s);
 }
 
-static int list(struct daemon *d, struct step *s, struct errbuf *err)
+static int list(struct levers *lv, struct step *s, struct errbuf *err)
 {
-	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	const struct actuate_ops *ops = actuate_get_ops(lv->actuate);
 	struct step_prio *prio = &s->prio;
 	struct class_thread *v;
 	uint64_t mark = 0;
 	int n, rc;
 
 	/* The number first: who comes in between is found at the next update. */
-	prio->has_mark = ops->mark && ops->mark(d->actuate, &s->cgroup, &mark) == 0;
+	prio->has_mark = ops->mark && ops->mark(lv->actuate, &s->cgroup, &mark) == 0;
 	prio->mark = mark;
-	rc = classes_list(d->actuate, &s->cgroup, prio->thread, prio->n, &v, &n, err);
+	rc = classes_list(lv->actuate, &s->cgroup, prio->thread, prio->n, &v, &n, err);
 	if (rc < 0)
 		return rc;
 	free(prio->thread);
@@ -233,31 +233,31 @@ static int list(struct daemon *d, struct step *s, struct errbuf *err)
 	return 0;
 }
 
-static bool list_is_old(struct daemon *d, const struct step *s)
+static bool list_is_old(struct levers *lv, const struct step *s)
 {
-	const struct actuate_ops *ops = actuate_get_ops(d->actuate);
+	const struct actuate_ops *ops = actuate_get_ops(lv->actuate);
 	uint64_t mark;
 
-	return !s->prio.has_mark || ops->mark(d->actuate, &s->cgroup, &mark) < 0 ||
+	return !s->prio.has_mark || ops->mark(lv->actuate, &s->cgroup, &mark) < 0 ||
 	       mark != s->prio.mark;
 }
 
 /* Low before the first foreign CPU; what is high again is told by who owns what. */
-static int join(struct daemon *d, struct step *s, struct errbuf *err)
+static int join(struct levers *lv, struct step *s, struct errbuf *err)
 {
 	char own[CORESET_STR_MAX], low[CORESET_STR_MAX];
 	int rc = step_check_threads(s, STEP_THREADS_EACH, err);
 
 	if (rc == 0)
-		rc = list(d, s, err);
+		rc = list(lv, s, err);
 	for (int i = 0; rc == 0 && i < s->prio.n; i++)
 		rc = classes_set(&s->prio.thread[i], true, err);
 	if (rc < 0)
 		return rc;
 	s->prio.low = s->prio.wanted;
-	rc = apply(d, s, err);
+	rc = apply(lv, s, err);
 	if (rc == 0)
-		rc = list(d, s, err); /* where each may run now */
+		rc = list(lv, s, err); /* where each may run now */
 	if (rc == 0)
 		log_info("step %s: threads of high priority on %s, its others below those of %s",
 			s->id, coreset_format(&s->coreset, own, sizeof(own)),
@@ -281,42 +281,42 @@ static struct step *push(struct threads *t, struct errbuf *err)
 	return NULL;
 }
 
-static void push_all(struct daemon *d)
+static void push_all(struct levers *lv)
 {
 	struct errbuf err;
 
 	/* Each round one step fewer. */
-	for (struct step *s; (s = push(d->threads, &err));) {
-		give_up(d, s, &err);
-		if (collect(d) < 0)
+	for (struct step *s; (s = push(lv->threads, &err));) {
+		give_up(lv, s, &err);
+		if (collect(lv) < 0)
 			return;
 	}
 }
 
 /* ---- looks --------------------------------------------------------------------------------- */
 
-static bool wants(void *daemon, int thread)
+static bool wants(void *arg, int thread)
 {
-	struct daemon *d = daemon;
-	struct threads *t = d->threads;
+	struct levers *lv = arg;
+	struct threads *t = lv->threads;
 	struct seen *x = &t->seen[thread];
 
 	/* Owners and guests are looked at every time. */
-	return classes_look(d->actuate, thread_of(x), t->p.thread[thread].slot >= 0 ? &x->fd : NULL,
-		&x->run_ns);
+	return classes_look(lv->actuate, thread_of(x),
+		t->p.thread[thread].slot >= 0 ? &x->fd : NULL, &x->run_ns);
 }
 
-void threads_look(struct daemon *d, int64_t now_ns)
+void threads_look(struct levers *lv, int64_t now_ns)
 {
-	struct threads *t = d->threads;
+	struct threads *t = lv->threads;
 
-	if (t && priority_look(&t->p, now_ns, t->hysteresis_ms * MS, wants, d) > 0)
-		push_all(d);
+	if (t && priority_look(&t->p, now_ns, t->hysteresis_ms * MS, wants, lv) > 0)
+		push_all(lv);
 }
 
-static void on_timer(void *daemon)
+static void on_timer(void *arg)
 {
-	threads_look(daemon, ipc_now_ns());
+	threads_look(arg, ipc_now_ns());
 }
 
 static void arm(struct threads *t)
@@ -330,84 +330,86 @@ static void arm(struct threads *t)
 
 /* ---- the plan ------------------------------------------------------------------------------ */
 
-void threads_plan(struct daemon *d, const struct plan *p, struct step *const *step)
+bool threads_plan(struct levers *lv, const struct plan *p, struct step *const *step)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		coreset_zero(&d->jobs.step[i]->prio.wanted);
+	for (int i = 0; i < lv->jobs->n; i++)
+		coreset_zero(&lv->jobs->step[i]->prio.wanted);
 	for (int i = 0; i < p->n_jobs && p->hysteresis_ms; i++)
 		step[i]->prio.wanted = p->job[i].low;
-	if (p->hysteresis_ms && !d->threads) {
-		d->threads = calloc(1, sizeof(*d->threads));
-		if (d->threads &&
-			loop_add_timer(d->loop, on_timer, d, &d->threads->timer, NULL) < 0) {
-			free(d->threads);
-			d->threads = NULL;
+	if (p->hysteresis_ms && !lv->threads) {
+		lv->threads = calloc(1, sizeof(*lv->threads));
+		if (lv->threads &&
+			loop_add_timer(lv->loop, on_timer, lv, &lv->threads->timer, NULL) < 0) {
+			free(lv->threads);
+			lv->threads = NULL;
 		}
 	}
-	if (d->threads && p->hysteresis_ms)
-		d->threads->hysteresis_ms = p->hysteresis_ms;
+	if (lv->threads && p->hysteresis_ms)
+		lv->threads->hysteresis_ms = p->hysteresis_ms;
+	return false;
 }
 
-static bool may_join(const struct daemon *d, const struct step *s)
+static bool may_join(const struct levers *lv, const struct step *s)
 {
 	return s->status == STATUS_PLACED && s->located && !s->prio.failed && !s->dry_run &&
-	       !d->conf.dry_run && !coreset_is_empty(&s->prio.wanted) &&
+	       !lv->conf->dry_run && !coreset_is_empty(&s->prio.wanted) &&
 	       !coreset_is_empty(&s->coreset) && step_is_launched(s);
 }
 
-void threads_update(struct daemon *d)
+void threads_update(struct levers *lv)
 {
 	bool changed = false;
 
-	/* A trial compares placements; it ends what it meets. */
-	if (!d->threads || trial_is_on(d))
+	if (!lv->threads)
 		return;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		struct step *s = lv->jobs->step[i];
 		struct errbuf err;
 		int rc = 0;
 
-		if (!may_join(d, s)) {
+		if (!may_join(lv, s)) {
 			if (!takes_part(s))
 				continue;
-			leave(d, s);
+			leave(lv, s);
 		} else if (!coreset_is_equal(&s->prio.low, &s->prio.wanted)) {
-			rc = join(d, s, &err);
-		} else if (list_is_old(d, s)) {
+			rc = join(lv, s, &err);
+		} else if (list_is_old(lv, s)) {
 			rc = step_check_threads(s, STEP_THREADS_EACH, &err);
 			if (rc == 0)
-				rc = list(d, s, &err);
+				rc = list(lv, s, &err);
 		} else {
 			continue;
 		}
 		changed = true;
-		/* Ended: lend_end() passes by who takes no part. */
+		/* Ended: threads_end() passes by who takes no part. */
 		if (rc == -ENOENT)
-			put_back(d, s);
+			put_back(lv, s);
 		else if (rc < 0)
-			give_up(d, s, &err);
+			give_up(lv, s, &err);
 	}
-	if (changed && collect(d) == 0)
-		push_all(d);
-	arm(d->threads);
+	if (changed && collect(lv) == 0)
+		push_all(lv);
+	arm(lv->threads);
 }
 
-void threads_end(struct daemon *d, struct step *s)
+int threads_end(struct levers *lv, struct step *s, bool ended)
 {
+	(void)ended;
 	if (!takes_part(s))
-		return;
-	put_back(d, s);
-	if (collect(d) == 0)
-		push_all(d);
-	arm(d->threads);
+		return 0;
+	put_back(lv, s);
+	if (collect(lv) == 0)
+		push_all(lv);
+	arm(lv->threads);
+	return 0;
 }
 
-void threads_close(struct daemon *d)
+void threads_close(struct levers *lv)
 {
-	if (!d->threads)
+	if (!lv->threads)
 		return;
-	drop_all(d->threads);
-	loop_remove(d->loop, d->threads->timer);
-	free(d->threads);
-	d->threads = NULL;
+	drop_all(lv->threads);
+	loop_remove(lv->loop, lv->threads->timer);
+	free(lv->threads);
+	lv->threads = NULL;
 }

@@ -17,30 +17,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nodesvc/actuate/classes.h"
 #include "nodesvc/engine/plan.h"
 
-struct daemon;
+struct levers;
 struct step;
 
-/* A step's part. */
-struct step_prio {
-	struct coreset low, wanted; /* others' CPUs: in force, and as the plan has it */
-	struct class_thread *thread;
-	int n;
-	uint64_t mark; /* of the list; see actuate.h */
-	bool has_mark, failed;
-};
-
 /* What @p says, whose job i is @step[i]. Takes effect at update. */
-void threads_plan(struct daemon *d, const struct plan *p, struct step *const *step);
+bool threads_plan(struct levers *lv, const struct plan *p, struct step *const *step);
 /* Steps join, leave, have new threads. Cheap when nothing changed. */
-void threads_update(struct daemon *d);
+void threads_update(struct levers *lv);
 /* All its threads as they were; who calls places or restores the step itself, or it has ended. */
-void threads_end(struct daemon *d, struct step *s);
-void threads_close(struct daemon *d);
+int threads_end(struct levers *lv, struct step *s, bool ended);
+void threads_close(struct levers *lv);
 
 /* What the timer calls. For tests, which bring their own time. */
-void threads_look(struct daemon *d, int64_t now_ns);
+void threads_look(struct levers *lv, int64_t now_ns);
 
 #endif

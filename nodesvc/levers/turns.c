@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/internal.h"
 
 /* Fewer running or runnable threads than this, on average: the step waits. A quarter: what it
  * still does beside the slice of another costs that one an eighth of two cores at most. */
@@ -72,11 +72,11 @@ bool turns_wanted_by(const struct step *s, int64_t now_ns)
 	       now_ns >= t->off_until_ns;
 }
 
-bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns)
+bool turns_slice_is_wanted(const struct levers *lv, int slice, int64_t now_ns)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << slice) &&
-			turns_wanted_by(d->jobs.step[i], now_ns))
+	for (int i = 0; i < lv->jobs->n; i++)
+		if (lv->jobs->step[i]->turn.slices & (UINT32_C(1) << slice) &&
+			turns_wanted_by(lv->jobs->step[i], now_ns))
 			return true;
 	return false;
 }
@@ -99,18 +99,18 @@ bool turns_have_foreground(const struct rotate *r)
 }
 
 /* The foreground, if it waits; -1: it does not, or there is none. */
-static int waiting_first(const struct daemon *d, int64_t now_ns)
+static int waiting_first(const struct levers *lv, int64_t now_ns)
 {
-	int first = first_slice(d->rotate);
+	int first = first_slice(lv->rotate);
 
-	return first >= 0 && !turns_slice_is_wanted(d, first, now_ns) ? first : -1;
+	return first >= 0 && !turns_slice_is_wanted(lv, first, now_ns) ? first : -1;
 }
 
 /* Somebody left it for a moment, and is back. */
-static bool is_back(const struct daemon *d, int slice, int64_t now_ns)
+static bool is_back(const struct levers *lv, int slice, int64_t now_ns)
 {
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
 
 		if (s->turn.lent && s->turn.slices & (UINT32_C(1) << slice) &&
 			turns_wanted_by(s, now_ns))
@@ -119,57 +119,57 @@ static bool is_back(const struct daemon *d, int slice, int64_t now_ns)
 	return false;
 }
 
-bool turns_foreground_is_back(const struct daemon *d, int64_t now_ns)
+bool turns_foreground_is_back(const struct levers *lv, int64_t now_ns)
 {
-	int first = first_slice(d->rotate);
+	int first = first_slice(lv->rotate);
 
-	return first >= 0 && first != d->rotate->slice && is_back(d, first, now_ns);
+	return first >= 0 && first != lv->rotate->slice && is_back(lv, first, now_ns);
 }
 
 /* Nobody is in line who goes before the current slice. */
-static bool may_go_on(const struct daemon *d, int64_t now_ns)
+static bool may_go_on(const struct levers *lv, int64_t now_ns)
 {
-	int first = first_slice(d->rotate);
+	int first = first_slice(lv->rotate);
 
-	return first < 0 || first == d->rotate->slice || waiting_first(d, now_ns) >= 0;
+	return first < 0 || first == lv->rotate->slice || waiting_first(lv, now_ns) >= 0;
 }
 
-void turns_slice_begins(struct daemon *d, int64_t now_ns)
+void turns_slice_begins(struct levers *lv, int64_t now_ns)
 {
-	struct rotate *r = d->rotate;
+	struct rotate *r = lv->rotate;
 
 	if (r->slice < 0)
 		return;
-	if (r->slice != first_slice(r) && may_go_on(d, now_ns))
+	if (r->slice != first_slice(r) && may_go_on(lv, now_ns))
 		r->behind = r->slice;
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->turn.slices & (UINT32_C(1) << r->slice))
-			d->jobs.step[i]->turn.lent = false;
+	for (int i = 0; i < lv->jobs->n; i++)
+		if (lv->jobs->step[i]->turn.slices & (UINT32_C(1) << r->slice))
+			lv->jobs->step[i]->turn.lent = false;
 }
 
-int turns_next_slice(const struct daemon *d, int64_t now_ns)
+int turns_next_slice(const struct levers *lv, int64_t now_ns)
 {
-	const struct rotate *r = d->rotate;
+	const struct rotate *r = lv->rotate;
 	int after = r->slice;
 
-	if (turns_foreground_is_back(d, now_ns))
+	if (turns_foreground_is_back(lv, now_ns))
 		return first_slice(r);
-	if (after >= 0 && after == waiting_first(d, now_ns))
+	if (after >= 0 && after == waiting_first(lv, now_ns))
 		after = r->behind;
 	for (int k = 1; k <= r->n_slices; k++) {
 		int slice = (after < 0 ? k - 1 : after + k) % r->n_slices;
 
-		if (turns_slice_is_wanted(d, slice, now_ns))
+		if (turns_slice_is_wanted(lv, slice, now_ns))
 			return slice;
 	}
 	return -1;
 }
 
 /* Returns 0 also where nobody is left, or not even the cgroup: then the list is empty. */
-static int list_threads(struct daemon *d, struct step *s, bool *ret_changed)
+static int list_threads(struct levers *lv, struct step *s, bool *ret_changed)
 {
 	struct thread_list *l = &s->turn.list;
-	int rc = thread_list_update(l, d->actuate, &s->cgroup, ret_changed);
+	int rc = thread_list_update(l, lv->actuate, &s->cgroup, ret_changed);
 
 	if (rc == -ENOENT)
 		thread_list_done(l);
@@ -188,32 +188,32 @@ static double listed_runnable(struct step *s, int64_t now_ns)
 	if (l->n == 0)
 		return 0;
 	/* On the step's own clock: what it was frozen is no time in which it could have run. */
-	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - step_frozen_ns(s, now_ns), l->n,
-		    &budget, &value, &threads, &err) < 0)
+	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - turn_frozen_ns(&s->turn, now_ns),
+		    l->n, &budget, &value, &threads, &err) < 0)
 		return NAN;
 	return threads;
 }
 
 /* The same of all it has. */
-static double runnable(struct daemon *d, struct step *s, int64_t now_ns)
+static double runnable(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	bool changed;
 
-	if (!s->turn.util || list_threads(d, s, &changed) < 0)
+	if (!s->turn.util || list_threads(lv, s, &changed) < 0)
 		return NAN;
 	return listed_runnable(s, now_ns);
 }
 
 /* From here on. */
-static void begin_look(struct daemon *d, struct step *s, int64_t now_ns)
+static void begin_look(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	if (s->turn.list.tid)
 		listed_runnable(s, now_ns);
 	else
-		runnable(d, s, now_ns);
+		runnable(lv, s, now_ns);
 }
 
-static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
+static bool waits(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
 	double threads = t->util && t->list.tid ? listed_runnable(s, now_ns) : NAN;
@@ -224,7 +224,7 @@ static bool waits(struct daemon *d, struct step *s, int64_t now_ns)
 		(threads >= 0 && utilization_at_most(t->util) * t->list.n >= WAITS_BELOW))
 		return false;
 	/* Only now is it worth asking whether it has others. */
-	if (!t->util || list_threads(d, s, &changed) < 0)
+	if (!t->util || list_threads(lv, s, &changed) < 0)
 		return t->waiting;
 	if (t->list.n == 0)
 		return true;
@@ -250,19 +250,19 @@ static double share_of(const struct rotate *r, const struct step *s, int waiting
 	return total > 0 ? (double)own / total : 0;
 }
 
-static void look_whether_waits(struct daemon *d, struct step *s, int64_t now_ns)
+static void look_whether_waits(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
-	int64_t slice_ns = burst_slice_ns(d->rotate);
+	int64_t slice_ns = burst_slice_ns(lv->rotate);
 
-	t->waiting = waits(d, s, now_ns);
+	t->waiting = waits(lv, s, now_ns);
 	if (t->waiting)
 		burst_wait(&t->burst, now_ns);
 	else
 		burst_wake(&t->burst, now_ns, t->lent ? slice_ns : slice_ns / 2);
 }
 
-void turns_join(struct daemon *d, struct step *s, int64_t now_ns)
+void turns_join(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
 	int64_t until_ns = s->start_mono_ns + START_MOST_NS;
@@ -273,10 +273,10 @@ void turns_join(struct daemon *d, struct step *s, int64_t now_ns)
 	t->lent = false;
 	t->waiting = t->start_until_ns;
 	if (t->waiting)
-		runnable(d, s, now_ns); /* from here on */
+		runnable(lv, s, now_ns); /* from here on */
 }
 
-static void look_whether_started(struct daemon *d, struct step *s, int64_t now_ns)
+static void look_whether_started(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
 	int cores = coreset_count(&s->coreset);
@@ -284,7 +284,7 @@ static void look_whether_started(struct daemon *d, struct step *s, int64_t now_n
 
 	if (now_ns - t->start_look_ns < START_LOOK_NS && now_ns < t->start_until_ns)
 		return;
-	threads = runnable(d, s, now_ns);
+	threads = runnable(lv, s, now_ns);
 	t->start_look_ns = now_ns;
 	if (threads >= START_BUSY * (s->n_alive < cores ? s->n_alive : cores))
 		t->busy_looks++;
@@ -321,33 +321,33 @@ static int64_t close_ns(int64_t n)
 	return n * CLOSE_THREAD > CLOSE_LOOK_NS ? n * CLOSE_THREAD : CLOSE_LOOK_NS;
 }
 
-bool turns_wake(struct daemon *d, bool some, int64_t now_ns)
+bool turns_wake(struct levers *lv, bool some, int64_t now_ns)
 {
 	bool woke = false;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		struct step *s = lv->jobs->step[i];
 
 		if (!s->turn.hold || !s->turn.waiting || freezer_is_suspended(s->turn.hold) ||
 			(some && !s->turn.start_until_ns && !is_close(s, now_ns)))
 			continue;
 		if (s->turn.start_until_ns)
-			look_whether_started(d, s, now_ns);
+			look_whether_started(lv, s, now_ns);
 		else
-			look_whether_waits(d, s, now_ns);
+			look_whether_waits(lv, s, now_ns);
 		woke |= !s->turn.waiting;
 	}
 	return woke;
 }
 
-int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns)
+int64_t turns_close_look_ns(const struct levers *lv, bool waiting, int64_t now_ns)
 {
-	const struct rotate *r = d->rotate;
+	const struct rotate *r = lv->rotate;
 	int64_t threads = 0;
 	bool any = false;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
 		const struct turn *t = &s->turn;
 		bool in = waiting ? t->hold && t->waiting
 				  : t->slices & (UINT32_C(1) << r->slice) &&
@@ -365,12 +365,12 @@ int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns
 	return close_ns(threads);
 }
 
-bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns)
+bool turns_has_ended(struct levers *lv, struct step *s, int64_t now_ns)
 {
 	struct turn *t = &s->turn;
 	bool changed;
 
-	if (!t->hold || t->waiting || list_threads(d, s, &changed) < 0 || t->list.n > 0)
+	if (!t->hold || t->waiting || list_threads(lv, s, &changed) < 0 || t->list.n > 0)
 		return false;
 	t->waiting = true;
 	burst_wait(&t->burst, now_ns);
@@ -390,7 +390,7 @@ static bool runs_on(struct step *s, int64_t now_ns)
 
 	if (!t->util || !t->list.tid)
 		return false;
-	if (utilization_still_runs(t->util, now_ns - step_frozen_ns(s, now_ns), WAITS_BELOW))
+	if (utilization_still_runs(t->util, now_ns - turn_frozen_ns(&s->turn, now_ns), WAITS_BELOW))
 		return true;
 	if (now_ns - t->look_ns < close_ns(t->list.n))
 		return true;
@@ -398,14 +398,14 @@ static bool runs_on(struct step *s, int64_t now_ns)
 	return false;
 }
 
-bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
+bool turns_slice_waits(struct levers *lv, int64_t now_ns, bool *ret_some)
 {
-	struct rotate *r = d->rotate;
+	struct rotate *r = lv->rotate;
 	bool lends = r->slice == first_slice(r), all = true;
 
 	*ret_some = false;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		struct step *s = lv->jobs->step[i];
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
@@ -413,7 +413,7 @@ bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some)
 			all = false;
 			continue;
 		}
-		look_whether_waits(d, s, now_ns);
+		look_whether_waits(lv, s, now_ns);
 		s->turn.lent = lends && s->turn.waiting;
 		all &= s->turn.waiting;
 		*ret_some |= s->turn.waiting;
@@ -429,37 +429,37 @@ static int64_t long_look_ns(const struct rotate *r, int64_t threads)
 	return threads * LOOK_THREAD_NS > ns ? threads * LOOK_THREAD_NS : ns;
 }
 
-int64_t turns_first_look(struct daemon *d, int64_t now_ns)
+int64_t turns_first_look(struct levers *lv, int64_t now_ns)
 {
-	struct rotate *r = d->rotate;
-	int64_t next_ns = turns_close_look_ns(d, false, now_ns), cost_ns = 0;
+	struct rotate *r = lv->rotate;
+	int64_t next_ns = turns_close_look_ns(lv, false, now_ns), cost_ns = 0;
 
 	if (!next_ns && !is_long(r) && r->skip[r->slice]-- > 0)
 		return 0;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		struct step *s = lv->jobs->step[i];
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
-		begin_look(d, s, now_ns);
+		begin_look(lv, s, now_ns);
 		cost_ns += s->turn.list.n * LOOK_THREAD_NS;
 	}
 	if (is_long(r))
-		return turns_next_look(d, now_ns);
+		return turns_next_look(lv, now_ns);
 	cost_ns /= r->ms[r->slice] * MS;
 	r->skip[r->slice] = (int)(cost_ns < LOOK_SLICES ? cost_ns : LOOK_SLICES - 1);
 	return next_ns ? now_ns + next_ns : r->start_ns + r->ms[r->slice] * MS / 2;
 }
 
-int64_t turns_next_look(const struct daemon *d, int64_t now_ns)
+int64_t turns_next_look(const struct levers *lv, int64_t now_ns)
 {
-	const struct rotate *r = d->rotate;
-	int64_t next_ns = turns_close_look_ns(d, false, now_ns), threads = 0, steps = 0;
+	const struct rotate *r = lv->rotate;
+	int64_t next_ns = turns_close_look_ns(lv, false, now_ns), threads = 0, steps = 0;
 
 	if (next_ns || !is_long(r))
 		return next_ns ? now_ns + next_ns : 0;
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
 			continue;
@@ -470,14 +470,14 @@ int64_t turns_next_look(const struct daemon *d, int64_t now_ns)
 	       (r->slice == first_slice(r) ? steps * FIRST_LOOK_NS : long_look_ns(r, threads));
 }
 
-void turns_set_wake(struct daemon *d, int64_t now_ns)
+void turns_set_wake(struct levers *lv, int64_t now_ns)
 {
-	struct rotate *r = d->rotate;
-	int64_t next_ns = turns_close_look_ns(d, true, now_ns), threads = 0;
+	struct rotate *r = lv->rotate;
+	int64_t next_ns = turns_close_look_ns(lv, true, now_ns), threads = 0;
 
 	r->wake_ns = next_ns ? now_ns + next_ns : 0;
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct turn *t = &d->jobs.step[i]->turn;
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct turn *t = &lv->jobs->step[i]->turn;
 		int64_t ns = t->start_look_ns + START_LOOK_NS;
 
 		if (!t->hold || !t->start_until_ns)
@@ -490,9 +490,9 @@ void turns_set_wake(struct daemon *d, int64_t now_ns)
 		r->wake_all_ns = 0;
 		return;
 	}
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->turn.hold && d->jobs.step[i]->turn.waiting)
-			threads += d->jobs.step[i]->turn.list.n;
+	for (int i = 0; i < lv->jobs->n; i++)
+		if (lv->jobs->step[i]->turn.hold && lv->jobs->step[i]->turn.waiting)
+			threads += lv->jobs->step[i]->turn.list.n;
 	if (r->wake_all_ns <= now_ns)
 		r->wake_all_ns = now_ns + long_look_ns(r, threads);
 	if (!r->wake_ns || r->wake_all_ns < r->wake_ns)
@@ -507,22 +507,22 @@ bool turns_wake_all(const struct rotate *r, int64_t now_ns)
 /* ---- bursts -------------------------------------------------------------------------------- */
 
 /* Those before them have no more than their slices then. */
-int64_t turns_latest_end(const struct daemon *d, int64_t now_ns)
+int64_t turns_latest_end(const struct levers *lv, int64_t now_ns)
 {
-	const struct rotate *r = d->rotate;
+	const struct rotate *r = lv->rotate;
 	int64_t latest_ns = INT64_MAX, before_ns = 0;
 
 	for (int k = 1; k < r->n_slices; k++) {
 		int slice = (r->slice + k) % r->n_slices;
 
-		for (int i = 0; i < d->jobs.n; i++) {
-			const struct step *s = d->jobs.step[i];
+		for (int i = 0; i < lv->jobs->n; i++) {
+			const struct step *s = lv->jobs->step[i];
 			int64_t end_ns;
 
 			if (!(s->turn.slices & (UINT32_C(1) << slice)) ||
 				!s->turn.frozen_since_ns || !turns_wanted_by(s, now_ns))
 				continue;
-			end_ns = s->turn.frozen_since_ns + d->conf.freeze_max_ms * MS / 10 * 9 -
+			end_ns = s->turn.frozen_since_ns + lv->conf->freeze_max_ms * MS / 10 * 9 -
 				 before_ns;
 			latest_ns = end_ns < latest_ns ? end_ns : latest_ns;
 		}
@@ -531,29 +531,29 @@ int64_t turns_latest_end(const struct daemon *d, int64_t now_ns)
 	return latest_ns;
 }
 
-static bool others_wait_in_line(const struct daemon *d, int64_t now_ns)
+static bool others_wait_in_line(const struct levers *lv, int64_t now_ns)
 {
-	const struct rotate *r = d->rotate;
+	const struct rotate *r = lv->rotate;
 
 	for (int k = 1; k < r->n_slices; k++)
-		if (turns_slice_is_wanted(d, (r->slice + k) % r->n_slices, now_ns))
+		if (turns_slice_is_wanted(lv, (r->slice + k) % r->n_slices, now_ns))
 			return true;
 	return false;
 }
 
-bool turns_go_on(struct daemon *d, int64_t now_ns)
+bool turns_go_on(struct levers *lv, int64_t now_ns)
 {
-	struct rotate *r = d->rotate;
+	struct rotate *r = lv->rotate;
 	int64_t slice_ns, more_ns = INT64_MAX, end_ns;
 	int waiting;
 
 	if (r->slice < 0 || r->slice >= r->n_slices || r->end_ns != r->due_ns ||
-		!others_wait_in_line(d, now_ns) || !may_go_on(d, now_ns))
+		!others_wait_in_line(lv, now_ns) || !may_go_on(lv, now_ns))
 		return false;
 	slice_ns = burst_slice_ns(r);
-	waiting = waiting_first(d, now_ns);
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	waiting = waiting_first(lv, now_ns);
+	for (int i = 0; i < lv->jobs->n; i++) {
+		const struct step *s = lv->jobs->step[i];
 		int64_t ns;
 
 		if (!(s->turn.slices & (UINT32_C(1) << r->slice)) || !turns_wanted_by(s, now_ns))
@@ -564,7 +564,7 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 	}
 	if (more_ns == INT64_MAX || more_ns == 0)
 		return false;
-	end_ns = turns_latest_end(d, now_ns);
+	end_ns = turns_latest_end(lv, now_ns);
 	end_ns = end_ns < r->due_ns + more_ns ? end_ns : r->due_ns + more_ns;
 	if (end_ns <= now_ns)
 		return false;
@@ -572,14 +572,14 @@ bool turns_go_on(struct daemon *d, int64_t now_ns)
 	return true;
 }
 
-void turns_settle(struct daemon *d, int64_t now_ns)
+void turns_settle(struct levers *lv, int64_t now_ns)
 {
-	const struct rotate *r = d->rotate;
+	const struct rotate *r = lv->rotate;
 	int64_t most_ns = CREDIT_SLICES * burst_slice_ns(r);
-	int waiting = waiting_first(d, now_ns);
+	int waiting = waiting_first(lv, now_ns);
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < lv->jobs->n; i++) {
+		struct step *s = lv->jobs->step[i];
 		bool in = r->slice >= 0 && s->turn.slices & (UINT32_C(1) << r->slice);
 
 		if (s->turn.hold)

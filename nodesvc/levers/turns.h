@@ -39,50 +39,50 @@ struct rotate {
 int64_t turns_slice_ns(const struct rotate *r);
 /* The latest end of the current slice that leaves all in line time for theirs before freeze_max_ms.
  */
-int64_t turns_latest_end(const struct daemon *d, int64_t now_ns);
+int64_t turns_latest_end(const struct levers *lv, int64_t now_ns);
 
 /* One slice is more than two thirds of the round. */
 bool turns_have_foreground(const struct rotate *r);
 /* Whoever goes first left his slice for a moment, and is back: it is his again at once. */
-bool turns_foreground_is_back(const struct daemon *d, int64_t now_ns);
+bool turns_foreground_is_back(const struct levers *lv, int64_t now_ns);
 /* Takes a turn now: not suspended, not being ended, and it wants a core. */
 bool turns_wanted_by(const struct step *s, int64_t now_ns);
-bool turns_slice_is_wanted(const struct daemon *d, int slice, int64_t now_ns);
+bool turns_slice_is_wanted(const struct levers *lv, int slice, int64_t now_ns);
 /*
  * The next slice that somebody wants; -1 none. While a foreground (a slice of more than two thirds
  * of the round) waits, the others go on in turn where they were when it last did: what they have
  * beside it is too short for a burst.
  */
-int turns_next_slice(const struct daemon *d, int64_t now_ns);
+int turns_next_slice(const struct levers *lv, int64_t now_ns);
 /* It joins. One that has just been started counts as waiting until it computes, or for a second. */
-void turns_join(struct daemon *d, struct step *s, int64_t now_ns);
+void turns_join(struct levers *lv, struct step *s, int64_t now_ns);
 /* The current slice has just begun. */
-void turns_slice_begins(struct daemon *d, int64_t now_ns);
+void turns_slice_begins(struct levers *lv, int64_t now_ns);
 
 /* It takes turns and has no thread any more: from now on it waits, until its end is told. */
-bool turns_has_ended(struct daemon *d, struct step *s, int64_t now_ns);
+bool turns_has_ended(struct levers *lv, struct step *s, int64_t now_ns);
 /* Within a slice: does nobody in it want to run? @ret_some: somebody does not any more. */
-bool turns_slice_waits(struct daemon *d, int64_t now_ns, bool *ret_some);
+bool turns_slice_waits(struct levers *lv, int64_t now_ns, bool *ret_some);
 /*
  * Steps that waited were thawed all along: those that want a core again get in line. @some: only
  * those that are looked at often: bursty, starting, or a foreground. True: one did.
  */
-bool turns_wake(struct daemon *d, bool some, int64_t now_ns);
+bool turns_wake(struct levers *lv, bool some, int64_t now_ns);
 /* How far apart to look at bursty steps: @waiting ones (and a foreground that waits), or those of
  * the slice; 0: there are none. */
-int64_t turns_close_look_ns(const struct daemon *d, bool waiting, int64_t now_ns);
+int64_t turns_close_look_ns(const struct levers *lv, bool waiting, int64_t now_ns);
 /* The first look in the slice that just began, at those of it; 0: none in this one. */
-int64_t turns_first_look(struct daemon *d, int64_t now_ns);
+int64_t turns_first_look(struct levers *lv, int64_t now_ns);
 /* The next one, after a look at which somebody ran; 0: none in this one. */
-int64_t turns_next_look(const struct daemon *d, int64_t now_ns);
+int64_t turns_next_look(const struct levers *lv, int64_t now_ns);
 /* The next look at those that wait, and whether it is due at all of them. */
-void turns_set_wake(struct daemon *d, int64_t now_ns);
+void turns_set_wake(struct levers *lv, int64_t now_ns);
 bool turns_wake_all(const struct rotate *r, int64_t now_ns);
 
 /* The slice is over. Does whoever has it go on, for turns that he gave up? Then its end is put off.
  */
-bool turns_go_on(struct daemon *d, int64_t now_ns);
+bool turns_go_on(struct levers *lv, int64_t now_ns);
 /* It has ended: into everybody's account. */
-void turns_settle(struct daemon *d, int64_t now_ns);
+void turns_settle(struct levers *lv, int64_t now_ns);
 
 #endif

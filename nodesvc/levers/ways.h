@@ -14,14 +14,8 @@
 #include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/engine/plan.h"
 
-struct daemon;
+struct levers;
 struct step;
-
-/* A step's part; 0: none, else its cluster + 1. */
-struct step_ways {
-	int cluster, wanted;
-	bool failed;
-};
 
 struct ways {
 	struct resctrl *resctrl; /* NULL: why_not says why */
@@ -32,18 +26,21 @@ struct ways {
 };
 
 /* What there is; groups of a former daemon go. Never fails. */
-void ways_open(struct daemon *d);
+void ways_open(struct levers *lv);
 /* Removes all groups of ours: all steps share the whole cache again. */
-void ways_close(struct daemon *d);
+void ways_close(struct levers *lv);
 /* What @p asks for and this node has not; NULL: nothing. */
-const char *ways_lack(const struct daemon *d, const struct plan *p);
+const char *ways_lack(const struct levers *lv, const struct plan *p);
 /* The clusters of @p, whose job i is @step[i]. Takes effect at update. */
-void ways_plan(struct daemon *d, const struct plan *p, struct step *const *step);
+bool ways_plan(struct levers *lv, const struct plan *p, struct step *const *step);
 /* Makes groups, moves steps into them and out. Cheap when nothing changed. */
-void ways_update(struct daemon *d);
+void ways_update(struct levers *lv);
 /* Back into the default group: before its placement is put back, or it has ended. */
-void ways_end(struct daemon *d, struct step *s);
-/* A group of the ledger that nobody uses: owed.c. */
-int ways_restore_path(struct daemon *d, const char *path, struct errbuf *err);
+int ways_end(struct levers *lv, struct step *s, bool ended);
+/* All groups of ours go, and all steps are in the default one. */
+int ways_clear(struct levers *lv);
+/* A row of the ledger: owed.h. */
+bool ways_hold(const struct levers *lv, const char *path);
+int ways_restore_path(struct levers *lv, const char *path, struct errbuf *err);
 
 #endif

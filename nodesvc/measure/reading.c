@@ -270,7 +270,7 @@ int reading_list(struct measure *m, struct step *s)
 
 int64_t reading_own_clock(const struct step *s, int64_t now_ns)
 {
-	return now_ns - step_frozen_ns(s, now_ns);
+	return now_ns - turn_frozen_ns(&s->turn, now_ns);
 }
 
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns)

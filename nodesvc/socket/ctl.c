@@ -143,6 +143,7 @@ static int do_release(struct request *r)
 {
 	const char *id = msg_get(r->m, "job");
 	struct json_object *list = json_object_new_array();
+	struct levers_state state;
 	int rc = 0, matched = 0;
 
 	json_object_object_add(r->ret, "released", list);
@@ -156,7 +157,7 @@ static int do_release(struct request *r)
 		matched++;
 		if (!status_is_managed(step_standing(s)) && step_standing(s) != STATUS_ASIDE)
 			continue;
-		if (decide_restore(r->d, s, STATUS_RELEASED, "colocctl release") < 0)
+		if (levers_restore(r->d->levers, s, STATUS_RELEASED, "colocctl release") < 0)
 			rc = err_set(r->err, -EIO, "%s", health_last_error());
 		adopt_mark_released(r->d, s);
 		json_object_array_add(list, json_object_new_string(s->id));
@@ -167,10 +168,11 @@ static int do_release(struct request *r)
 			r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
 	/* What an earlier end could not put back is tried again, whatever its kind. */
 	if (!id)
-		idlepoll_clear(r->d);
-	if (owed_pass(r->d, "an earlier change", r->err) < 0)
+		levers_release(r->d->levers);
+	if (levers_pay(r->d->levers, "an earlier change", r->err) < 0)
 		rc = -EIO;
-	json_object_object_add(r->ret, "owed", json_object_new_int(r->d->owed.n));
+	levers_get_state(r->d->levers, &state);
+	json_object_object_add(r->ret, "owed", json_object_new_int(state.owed));
 	json_object_object_add(
 		r->ret, "rows_left", json_object_new_int(ledger_count(r->d->ledger)));
 	log_info("release %s: %zu steps left to Slurm's placement", id ? id : "all",

@@ -303,7 +303,7 @@ static const char *missing_signal(const struct daemon *d, uint32_t needs)
 struct json_object *ctl_json_policies(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	const uint32_t lacks = decide_lacks(d);
+	const uint32_t lacks = levers_lack(d->levers);
 
 	ADD(o, "ruling", json_object_new_string(d->ruling));
 	for (int i = 0; policy_registry[i]; i++) {
@@ -440,22 +440,21 @@ struct json_object *ctl_json_counters(struct daemon *d)
 }
 
 /* What the node has, and what is set; or why it has nothing. */
-static struct json_object *resctrl_json(const struct daemon *d)
+static struct json_object *resctrl_json(const struct levers_state *state)
 {
-	const struct resctrl_caps *c;
+	const struct resctrl_caps *c = state->cache;
 	char text[160];
 	int n = 0;
 
-	if (!d->ways.resctrl)
-		return ctl_json_text(d->ways.why_not);
-	c = resctrl_get_caps(d->ways.resctrl);
+	if (!c)
+		return ctl_json_text(state->cache_why_not);
 	if (c->n_ways)
 		n = snprintf(text, sizeof(text), "%d ways, ", c->n_ways);
 	if (c->bandwidth_step)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "bandwidth by %d %%, ",
 			c->bandwidth_step);
 	snprintf(text + n, sizeof(text) - (size_t)n, "%d groups; %d clusters are set", c->n_groups,
-		d->ways.n);
+		state->n_clusters);
 	return json_object_new_string(text);
 }
 
@@ -500,9 +499,11 @@ struct json_object *ctl_json_status(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
 	struct json_object *events = events_json(&d->conf);
-	char host[64] = "", idle[256];
+	struct levers_state state;
+	char host[64] = "";
 	int tasks = 0;
 
+	levers_get_state(d->levers, &state);
 	gethostname(host, sizeof(host) - 1);
 	for (int i = 0; i < d->jobs.n; i++)
 		tasks += d->jobs.step[i]->n_alive;
@@ -531,17 +532,17 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
-	ADD(o, "resctrl", resctrl_json(d));
-	ADD(o, "memory", json_object_new_string(memory_says(d)));
-	ADD(o, "idle", json_object_new_string(idlepoll_says(d, idle, sizeof(idle))));
+	ADD(o, "resctrl", resctrl_json(&state));
+	ADD(o, "memory", json_object_new_string(state.memory));
+	ADD(o, "idle", json_object_new_string(state.idle));
 	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
 	ADD(sig, "report", report_lines(d->counters.report));
 	ADD(o, "signals", sig);
 	ADD(o, "steps", json_object_new_int(d->jobs.n));
 	ADD(o, "tasks", json_object_new_int(tasks));
 	ADD(o, "ledger_rows", json_object_new_int(ledger_count(d->ledger)));
-	ADD(o, "owed", json_object_new_int(d->owed.n));
-	ADD(o, "owed_why", ctl_json_text(d->owed.why));
+	ADD(o, "owed", json_object_new_int(state.owed));
+	ADD(o, "owed_why", ctl_json_text(state.owed_why));
 	ADD(o, "draining", json_object_new_boolean(d->draining));
 	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
 	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));

@@ -8,6 +8,7 @@
 
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 
 struct daemon d;
 char dir[64];
@@ -33,6 +34,7 @@ void setup(void)
 	ck_assert_msg(record_open(&d.record, path, false, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
 	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
@@ -49,6 +51,7 @@ void teardown(void)
 	whose_close(&d);
 	decide_close(&d);
 	measure_close(d.measure);
+	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);

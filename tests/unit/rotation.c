@@ -7,7 +7,9 @@
 
 #include "common/ipc.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/levers/rotate.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 
 struct fstree tree;
 struct daemon d;
@@ -59,17 +61,19 @@ void setup(void)
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+	levers_of(&d);
 	ck_assert_int_eq(plan_init(&plan, JOBS_MAX, &err), 0);
 	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
-	ck_assert_int_eq(rotate_guard(&d, &err), 0);
-	rotate_open(&d);
+	ck_assert_int_eq(rotate_guard(d.levers, &err), 0);
+	rotate_open(d.levers);
 }
 
 void teardown(void)
 {
-	rotate_close(&d);
+	rotate_close(d.levers);
 	jobs_done(&d.jobs);
 	measure_close(d.measure);
+	free(d.levers);
 	plan_done(&plan);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
@@ -134,7 +138,7 @@ void turn(void)
 		if (d.jobs.step[i]->job_id != idle)
 			put_run(d.jobs.step[i]->job_id, ran_ms, 1);
 	now = next;
-	rotate_run(&d, now, &next);
+	rotate_run(d.levers, now, &next);
 }
 
 void give(const int *ms, int n)
@@ -149,9 +153,9 @@ void give(const int *ms, int n)
 		plan.slice[i].n_jobs = 1;
 		plan.slice[i].job[0] = i;
 	}
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 	for (was = frozen(1); next && frozen(1) == was;)
 		turn();
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/rotation.h"
 
 /* One slice may be much longer than the others (gang's foreground). Jobs 1..n; to the start of 1's.
@@ -111,8 +113,8 @@ static void read_sums(void)
 	static int64_t wanted_ns[2], served_ns[2];
 
 	for (int i = 0; i < 2; i++) {
-		int64_t wanted = rotate_wanted_ns(d.jobs.step[i], now);
-		int64_t served = rotate_served_ns(d.jobs.step[i], now);
+		int64_t wanted = turn_wanted_ns(&d.jobs.step[i]->turn, now);
+		int64_t served = turn_served_ns(&d.jobs.step[i]->turn, now);
 
 		sums[i].wanted_ms = (wanted - wanted_ns[i]) / MS;
 		sums[i].served_ms = (served - served_ns[i]) / MS;
@@ -204,8 +206,8 @@ START_TEST(slice_that_another_plan_shortens_ends_by_it)
 	begin = now;
 	run_until(now + 500 * MS, 1);
 	plan.slice[0].ms = 100;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(1));
 	ck_assert(!frozen(2));
 	ck_assert_int_le(now - begin, 500 * MS);
@@ -222,8 +224,8 @@ START_TEST(long_slices_one_after_another_freeze_nobody_beyond_the_limit)
 	run_until(now + 3900 * MS, 1);
 	plan.slice[0].ms = 100;
 	plan.slice[1].ms = 4000;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_run(d.levers, now, &next);
 	ck_assert(!frozen(2));
 	while (frozen(3))
 		turn();
@@ -237,13 +239,13 @@ START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
 	begin_long_slice(3);
 	run_until(now + 500 * MS, 1);
 	ck_assert(frozen(2) && frozen(3));
-	rotate_leave(&d, d.jobs.step[0]);
+	rotate_leave(d.levers, d.jobs.step[0]);
 	d.jobs.step[0]->status = STATUS_RELEASED;
 	plan.n_slices = 2;
 	plan.slice[0].job[0] = 1;
 	plan.slice[1].job[0] = 2;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
 	ck_assert(frozen(2) != frozen(3));
 }
 END_TEST
@@ -261,7 +263,7 @@ START_TEST(no_speeds_are_compared_while_one_goes_first)
 	trial_consider(&d, now);
 	ck_assert(!trial_is_on(&d));
 	plan.slice[0].ms = 100;
-	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs.step);
 	trial_consider(&d, now);
 	ck_assert(trial_is_on(&d));
 	trial_abort(&d);
@@ -332,16 +334,16 @@ START_TEST(the_end_of_the_last_task_ends_the_slice)
 	run_until(now + 500 * MS, 1);
 	one = d.jobs.step[0];
 	/* One of several: others are still there. */
-	rotate_task_exited(&d, one);
-	rotate_run(&d, now, &next);
+	rotate_task_exited(d.levers, one);
+	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(2) && frozen(3));
 	end_task(1);
 	/* Another's is not its. */
-	rotate_task_exited(&d, d.jobs.step[1]);
-	rotate_run(&d, now, &next);
+	rotate_task_exited(d.levers, d.jobs.step[1]);
+	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(2) && frozen(3));
-	rotate_task_exited(&d, one);
-	rotate_run(&d, now, &next);
+	rotate_task_exited(d.levers, one);
+	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(2) != frozen(3));
 }
 END_TEST

@@ -13,8 +13,10 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/idlepoll.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
+#include "tests/unit/levers_of.h"
 
 #define GOVERNOR "sys/devices/system/cpu/cpuidle/current_governor"
 #define POLL_NS  "sys/module/haltpoll/parameters/guest_halt_poll_ns"
@@ -43,12 +45,14 @@ static void setup(void)
 	fstree_put(&tree, GOVERNOR, "haltpoll\n");
 	fstree_put(&tree, POLL_NS, "0\n");
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	idlepoll_open(&d);
+	levers_of(&d);
+	idlepoll_open(d.levers);
 }
 
 static void teardown(void)
 {
 	jobs_done(&d.jobs);
+	free(d.levers);
 	ledger_close(d.ledger);
 	fstree_remove(&tree);
 }
@@ -66,18 +70,18 @@ static struct step *add(uint32_t job)
 static void end(struct step *s)
 {
 	jobs_remove(&d.jobs, s);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 }
 
 START_TEST(cpus_poll_from_the_first_step_to_the_last)
 {
 	struct step *s = add(1), *other;
 
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "200000");
 	ck_assert_int_eq(ledger_count(d.ledger), 1);
 	other = add(2);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	end(s);
 	ck_assert_str_eq(poll_ns(), "200000");
 	end(other);
@@ -91,21 +95,21 @@ START_TEST(only_placed_steps_that_spin_shortly_count)
 	struct step *s = add(1);
 
 	s->short_spins = false;
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 	s->short_spins = s->dry_run = true;
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 	s->dry_run = false;
 	s->status = STATUS_RELEASED;
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 	s->status = STATUS_PLACED;
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "200000");
 	/* The site says otherwise, at a reload. */
 	d.conf.launch_env.idle = IDLE_LEAVE;
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 }
 END_TEST
@@ -115,9 +119,9 @@ START_TEST(what_the_site_chose_comes_back)
 	struct step *s;
 
 	fstree_put(&tree, POLL_NS, "1000\n");
-	idlepoll_open(&d);
+	idlepoll_open(d.levers);
 	s = add(1);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "200000");
 	end(s);
 	ck_assert_str_eq(poll_ns(), "1000");
@@ -128,7 +132,7 @@ START_TEST(what_another_hand_wrote_stays)
 {
 	struct step *s = add(1);
 
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	fstree_put(&tree, POLL_NS, "50000\n");
 	end(s);
 	ck_assert_str_eq(poll_ns(), "50000");
@@ -141,15 +145,15 @@ START_TEST(a_kernel_that_polls_needs_nothing)
 	char says[256];
 
 	fstree_put(&tree, POLL_NS, "200000\n");
-	idlepoll_open(&d);
-	ck_assert(idlepoll_is_on(&d));
-	ck_assert_ptr_nonnull(strstr(idlepoll_says(&d, says, sizeof(says)), "kernel's own"));
+	idlepoll_open(d.levers);
+	ck_assert(idlepoll_is_on(d.levers));
+	ck_assert_ptr_nonnull(strstr(idlepoll_says(d.levers, says, sizeof(says)), "kernel's own"));
 	add(1);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	/* What is so anyway may be counted on, whatever we may write. */
 	d.conf.launch_env.idle = IDLE_LEAVE;
-	ck_assert(idlepoll_is_on(&d));
+	ck_assert(idlepoll_is_on(d.levers));
 }
 END_TEST
 
@@ -158,34 +162,35 @@ START_TEST(leave_leaves_it)
 	char says[256];
 
 	d.conf.launch_env.idle = IDLE_LEAVE;
-	ck_assert(!idlepoll_is_on(&d));
+	ck_assert(!idlepoll_is_on(d.levers));
 	add(1);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
-	ck_assert_ptr_nonnull(strstr(idlepoll_says(&d, says, sizeof(says)), "launch_env.idle"));
+	ck_assert_ptr_nonnull(
+		strstr(idlepoll_says(d.levers, says, sizeof(says)), "launch_env.idle"));
 }
 END_TEST
 
 START_TEST(a_former_daemons_setting_is_put_back)
 {
 	add(1);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	/* Killed; the next one has the ledger only, and steps that it does not know yet. */
 	jobs_done(&d.jobs);
 	memset(&d.jobs, 0, sizeof(d.jobs));
-	memset(&d.idlepoll, 0, sizeof(d.idlepoll));
-	idlepoll_open(&d);
+	memset(&d.levers->idlepoll, 0, sizeof(d.levers->idlepoll));
+	idlepoll_open(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
-	ck_assert(!d.idlepoll.by_itself);
+	ck_assert(!d.levers->idlepoll.by_itself);
 }
 END_TEST
 
 START_TEST(stop_puts_it_back)
 {
 	add(1);
-	idlepoll_update(&d);
-	idlepoll_close(&d);
+	idlepoll_update(d.levers);
+	idlepoll_close(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }
@@ -207,11 +212,11 @@ START_TEST(a_node_without_the_means_says_so)
 		fstree_put(&tree, LACKS[_i].file, LACKS[_i].text);
 	else
 		ck_assert_int_eq(unlinkat(tree.root.fd, LACKS[_i].file, 0), 0);
-	idlepoll_open(&d);
-	ck_assert(!idlepoll_is_on(&d));
-	ck_assert_ptr_nonnull(strstr(idlepoll_says(&d, says, sizeof(says)), LACKS[_i].why));
+	idlepoll_open(d.levers);
+	ck_assert(!idlepoll_is_on(d.levers));
+	ck_assert_ptr_nonnull(strstr(idlepoll_says(d.levers, says, sizeof(says)), LACKS[_i].why));
 	add(1);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }
 END_TEST
@@ -224,15 +229,16 @@ START_TEST(what_the_kernel_refuses_is_not_asked_again)
 	/* A directory cannot be read: as an error of the file's. */
 	ck_assert_int_eq(unlinkat(tree.root.fd, POLL_NS, 0), 0);
 	ck_assert_int_eq(mkdirat(tree.root.fd, POLL_NS, 0755), 0);
-	idlepoll_update(&d);
-	ck_assert(!idlepoll_is_on(&d));
+	idlepoll_update(d.levers);
+	ck_assert(!idlepoll_is_on(d.levers));
 	ck_assert_ptr_nonnull(strstr(health_last_error(), "guest_halt_poll_ns"));
-	ck_assert_ptr_nonnull(strstr(idlepoll_says(&d, says, sizeof(says)), "guest_halt_poll_ns"));
+	ck_assert_ptr_nonnull(
+		strstr(idlepoll_says(d.levers, says, sizeof(says)), "guest_halt_poll_ns"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	health_error("%s", "");
 	end(s);
 	add(2);
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_str_eq(health_last_error(), "");
 }
 END_TEST
@@ -242,7 +248,7 @@ START_TEST(a_failed_way_back_is_tried_again)
 {
 	struct step *s = add(1);
 
-	idlepoll_update(&d);
+	idlepoll_update(d.levers);
 	ck_assert_int_eq(unlinkat(tree.root.fd, POLL_NS, 0), 0);
 	ck_assert_int_eq(mkdirat(tree.root.fd, POLL_NS, 0755), 0);
 	end(s);
@@ -250,7 +256,7 @@ START_TEST(a_failed_way_back_is_tried_again)
 	ck_assert_ptr_nonnull(strstr(health_last_error(), "guest_halt_poll_ns"));
 	ck_assert_int_eq(unlinkat(tree.root.fd, POLL_NS, AT_REMOVEDIR), 0);
 	fstree_put(&tree, POLL_NS, "200000\n");
-	ck_assert_int_eq(idlepoll_clear(&d), 0);
+	ck_assert_int_eq(idlepoll_clear(d.levers), 0);
 	ck_assert_str_eq(poll_ns(), "0");
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/conf.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/levers/place.h"
 
@@ -168,16 +169,16 @@ END_TEST
 /* Times count from the machine's boot: 0 is never, and not a move that the dwell counts from. */
 START_TEST(dwell_counts_from_a_move)
 {
-	static struct daemon d = {.conf.min_dwell_s = 600};
+	static const struct conf conf = {.min_dwell_s = 600};
 	const int64_t up_ns = INT64_C(45000000000), s_ns = INT64_C(1000000000);
 	struct step *s = jobs_add(&jobs, 7, 0, 0);
 
 	s->status = STATUS_PLACED;
-	ck_assert(!place_must_wait(&d, s, up_ns));
+	ck_assert(!place_must_wait(&conf, s, up_ns));
 	place_count_move(s, up_ns);
-	ck_assert(place_must_wait(&d, s, up_ns + s_ns));
-	ck_assert(place_must_wait(&d, s, up_ns + 599 * s_ns));
-	ck_assert(!place_must_wait(&d, s, up_ns + 600 * s_ns));
+	ck_assert(place_must_wait(&conf, s, up_ns + s_ns));
+	ck_assert(place_must_wait(&conf, s, up_ns + 599 * s_ns));
+	ck_assert(!place_must_wait(&conf, s, up_ns + 600 * s_ns));
 }
 END_TEST
 

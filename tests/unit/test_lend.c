@@ -13,8 +13,11 @@
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/lend.h"
 #include "nodesvc/levers/place.h"
+#include "nodesvc/levers/threads.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 
 static struct daemon d;
 static struct step *s;
@@ -114,11 +117,13 @@ static void setup(void)
 	set(&s->coreset, "0");
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(trial_open(&d, &err), 0);
+	levers_of(&d);
 }
 
 static void teardown(void)
 {
-	threads_close(&d);
+	threads_close(d.levers);
+	free(d.levers);
 	loop_free(d.loop);
 	jobs_done(&d.jobs);
 }
@@ -135,7 +140,7 @@ static void lend(const char *cores)
 {
 	set(&s->lent_wanted, cores);
 	s->lent_changed_ns = -INT64_C(10000000000);
-	lend_update(&d);
+	levers_apply(d.levers, trial_is_on(&d));
 }
 
 START_TEST(idle_then_wider_and_back_in_the_other_order)
@@ -188,7 +193,7 @@ START_TEST(who_does_not_leave_foreign_cores_stays_idle)
 	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 ");
 	ck_assert_str_eq(health_last_error(), "step 1.0: the kernel says no");
 	/* Until its end, or it is placed anew. */
-	lend_end(&d, s);
+	lend_end(d.levers, s, false);
 	ck_assert_str_eq(did, "idle 0-1 idle 0-2 0 wake ");
 }
 END_TEST
@@ -197,11 +202,11 @@ START_TEST(a_step_that_is_placed_anew_or_restored_is_idle_until_then)
 {
 	lend("1");
 	set(&s->coreset, "2");
-	ck_assert_int_eq(place_apply(&d, s, &err), 0);
+	ck_assert_int_eq(levers_place(d.levers, s, &err), 0);
 	ck_assert_str_eq(did, "idle 0-1 2 wake ");
 	*did = '\0';
 	lend("1");
-	decide_restore(&d, s, STATUS_RELEASED, NULL);
+	levers_restore(d.levers, s, STATUS_RELEASED, NULL);
 	ck_assert_str_eq(did, "idle 1-2 restore wake ");
 }
 END_TEST
@@ -212,7 +217,7 @@ START_TEST(a_step_that_cannot_be_moved_is_where_slurm_put_it)
 	lend("1");
 	fails[1] = -EAGAIN;
 	set(&s->coreset, "2");
-	ck_assert_int_eq(place_apply(&d, s, &err), -EAGAIN);
+	ck_assert_int_eq(levers_place(d.levers, s, &err), -EAGAIN);
 	ck_assert_str_eq(did, "idle 0-1 2 restore wake ");
 	ck_assert_int_eq(s->status, STATUS_EXCLUDED);
 	ck_assert_str_eq(s->reason, "cannot be moved: the kernel says no");
@@ -222,7 +227,7 @@ START_TEST(a_step_that_cannot_be_moved_is_where_slurm_put_it)
 	fails[2] = -ENOENT;
 	set(&s->coreset, "2");
 	*did = '\0';
-	ck_assert_int_eq(place_apply(&d, s, &err), -ENOENT);
+	ck_assert_int_eq(levers_place(d.levers, s, &err), -ENOENT);
 	ck_assert_str_eq(did, "2 ");
 	ck_assert_int_eq(s->status, STATUS_PLACED);
 }
@@ -232,13 +237,13 @@ START_TEST(what_is_lent_when_the_step_ends_is_put_back)
 {
 	fails[0] = -ENOENT;
 	lend("1");
-	lend_end(&d, s);
+	lend_end(d.levers, s, false);
 	ck_assert_str_eq(did, "idle 0-1 wake ");
 	/* Some of its threads are idle, and noted; then it has ended. */
 	*did = '\0';
 	idle_rc = -ENOENT;
 	lend("1");
-	lend_end(&d, s);
+	lend_end(d.levers, s, false);
 	ck_assert_str_eq(did, "idle wake ");
 }
 END_TEST
@@ -267,8 +272,8 @@ static void give_priorities(const char *low)
 	start_plan();
 	plan.hysteresis_ms = 10;
 	set(&plan.job[0].low, low);
-	lend_plan(&d, &plan, &s);
-	lend_update(&d);
+	levers_plan(d.levers, &plan, &s);
+	levers_apply(d.levers, trial_is_on(&d));
 }
 
 START_TEST(threads_are_listed_before_they_are_on_foreign_cores)
@@ -288,12 +293,12 @@ START_TEST(a_step_that_ends_under_a_look_at_its_threads_is_put_back)
 	*did = '\0';
 	list_rc = -ENOENT;
 	give_priorities("1");
-	lend_end(&d, s);
+	lend_end(d.levers, s, false);
 	ck_assert_str_eq(did, "list wake ");
 	/* At the first look, too. */
 	*did = '\0';
 	give_priorities("1");
-	lend_end(&d, s);
+	lend_end(d.levers, s, false);
 	ck_assert_str_eq(did, "list wake ");
 }
 END_TEST

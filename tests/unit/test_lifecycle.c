@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
 #include "nodesvc/spin.h"
 #include "tests/unit/fstree.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
 
 START_TEST(steps_share_the_node_from_their_start)
@@ -629,14 +631,14 @@ START_TEST(who_takes_turns_is_told_to_spin_longer)
 	ck_assert_int_eq(spins_us("fair", "1"), 25);
 	/* No guard, no turns: those who come beside it will share its cores. */
 	ck_assert_int_eq(spins_us("gang", "1"), 25);
-	d.rotate = &r;
+	d.levers->rotate = &r;
 	ck_assert_int_eq(spins_us("gang", "1"), 50);
 	ck_assert_int_eq(spins_us("fair", "1"), 25);
 	/* It is in no rotation. */
 	ck_assert_int_eq(spins_us("gang", "2"), 25);
 	strcpy(r.why_not, "the freezer is away");
 	ck_assert_int_eq(spins_us("gang", "1"), 25);
-	d.rotate = NULL;
+	d.levers->rotate = NULL;
 }
 END_TEST
 

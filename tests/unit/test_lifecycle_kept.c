@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nodesvc/record/record_internal.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
 
 static int count_row(const struct step_row *row, void *arg)

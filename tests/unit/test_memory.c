@@ -11,8 +11,10 @@
 
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/memory.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
+#include "tests/unit/levers_of.h"
 
 #define JOB   "sys/fs/cgroup/cpuset/slurm_n1/uid_0/job_7"
 #define STEP  JOB "/step_0"
@@ -63,6 +65,7 @@ static void setup(void)
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+	levers_of(&d);
 	s = jobs_add(&d.jobs, 7, 0, 0);
 	strcpy(s->cgroup.job_path, JOB);
 	strcpy(s->cgroup.step_path, STEP);
@@ -73,7 +76,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	memory_close(&d);
+	memory_close(d.levers);
+	free(d.levers);
 	jobs_done(&d.jobs);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
@@ -86,7 +90,7 @@ static void teardown(void)
 static void place(const char *cpus)
 {
 	ck_assert_int_eq(coreset_parse(&s->coreset, cpus, NULL), 0);
-	memory_follow(&d, s);
+	memory_follow(d.levers, s);
 }
 
 static bool holds(const char *nodes)
@@ -144,10 +148,10 @@ START_TEST(placed_step_follows_and_is_put_back)
 	ck_assert(comes_to("1"));
 	place("2"); /* the same node: nothing to do */
 	ck_assert(!s->memory.waiting);
-	memory_leave(&d, s);
+	memory_leave(d.levers, s, false);
 	/* The worker may not have been reaped yet: then it is put back at its end. */
 	ck_assert(comes_to("0-1"));
-	memory_close(&d);
+	memory_close(d.levers);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }
 END_TEST
@@ -158,9 +162,9 @@ START_TEST(hanging_worker_holds_up_nobody)
 
 	hang_worker();
 	place("2-3");
-	memory_leave(&d, s);
+	memory_leave(d.levers, s, false);
 	jobs_remove(&d.jobs, s);
-	memory_close(&d); /* kills it */
+	memory_close(d.levers); /* kills it */
 	ck_assert_int_lt(ipc_now_ns() - t0, INT64_C(5000000000));
 	ck_assert(holds("0-1"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
@@ -184,9 +188,9 @@ START_TEST(stay_does_nothing)
 {
 	d.conf.memory = MEMORY_STAY;
 	place("2-3");
-	ck_assert_ptr_null(d.memory);
+	ck_assert_ptr_null(d.levers->memory);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
-	ck_assert_str_eq(memory_says(&d), "stay");
+	ck_assert_str_eq(memory_says(d.levers), "stay");
 }
 END_TEST
 
@@ -196,7 +200,7 @@ START_TEST(one_node_does_nothing_and_says_so)
 	place("2-3");
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	ck_assert(!s->memory.waiting && !s->memory.held);
-	ck_assert_str_eq(memory_says(&d), "follow, but there is one memory node");
+	ck_assert_str_eq(memory_says(d.levers), "follow, but there is one memory node");
 }
 END_TEST
 
@@ -215,12 +219,12 @@ START_TEST(short_nodes_give_slurms_back)
 {
 	place("2-3");
 	ck_assert(comes_to("1"));
-	memory_tick(&d, INT64_C(1000000000));
+	memory_tick(d.levers, INT64_C(1000000000));
 	ck_assert(s->memory.held);
 	put_node(1, "2-3\n", 49);
-	memory_tick(&d, INT64_C(1100000000)); /* too soon after the last look */
+	memory_tick(d.levers, INT64_C(1100000000)); /* too soon after the last look */
 	ck_assert(s->memory.held);
-	memory_tick(&d, INT64_C(1300000000));
+	memory_tick(d.levers, INT64_C(1300000000));
 	ck_assert(s->memory.failed);
 	ck_assert(comes_to("0-1"));
 	place("0-1"); /* not again */
@@ -233,7 +237,7 @@ START_TEST(reload_to_stay_puts_back)
 	place("2-3");
 	ck_assert(comes_to("1"));
 	d.conf.memory = MEMORY_STAY;
-	memory_tick(&d, INT64_C(1000000000));
+	memory_tick(d.levers, INT64_C(1000000000));
 	ck_assert(comes_to("0-1"));
 }
 END_TEST
@@ -243,7 +247,7 @@ START_TEST(successor_puts_back)
 	place("2-3");
 	ck_assert(comes_to("1"));
 	s->memory.held = false; /* as after a crash: only the ledger knows */
-	memory_open(&d);
+	memory_open(d.levers);
 	ck_assert(holds("0-1"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }

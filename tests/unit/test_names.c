@@ -12,6 +12,7 @@
 #include "nodesvc/metrics.h"
 #include "nodesvc/record/summary.h"
 #include "tests/unit/hostile.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
 
 static void setup_named(void)

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/owed.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
+#include "tests/unit/levers_of.h"
 
 #define CPUSET "sys/fs/cgroup/cpuset"
 #define JOB    CPUSET "/slurm_n1/uid_0/job_7"
@@ -60,11 +62,13 @@ static void setup(void)
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(actuate_open(&d.actuate, &d.node.root, d.ledger, &all, &err), 0);
+	levers_of(&d);
 }
 
 static void teardown(void)
 {
-	owed_close(&d);
+	owed_close(d.levers);
+	free(d.levers);
 	jobs_done(&d.jobs);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
@@ -121,10 +125,10 @@ static bool reads(const char *path, const char *text)
 START_TEST(every_kind_has_a_name_of_its_own)
 {
 	for (int k = 0; k < LEDGER_KINDS; k++) {
-		ck_assert_ptr_nonnull(owed_kind_name((enum ledger_kind)k));
+		ck_assert_ptr_nonnull(d.levers->owed.kind_of[k].name);
 		for (int i = 0; i < k; i++)
-			ck_assert_str_ne(owed_kind_name((enum ledger_kind)i),
-				owed_kind_name((enum ledger_kind)k));
+			ck_assert_str_ne(
+				d.levers->owed.kind_of[i].name, d.levers->owed.kind_of[k].name);
 	}
 }
 END_TEST
@@ -132,9 +136,9 @@ END_TEST
 START_TEST(row_goes_when_its_owner_is_gone)
 {
 	add_row(_i);
-	ck_assert_msg(owed_pass(&d, "a test", &err) == 0, "%s", err.text);
+	ck_assert_msg(owed_pass(d.levers, "a test", &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
-	ck_assert_int_eq(d.owed.n, 0);
+	ck_assert_int_eq(d.levers->owed.n, 0);
 }
 END_TEST
 
@@ -148,7 +152,7 @@ START_TEST(row_goes_when_all_is_back)
 		snprintf(file, sizeof(file), "%s/%s", tree.dir, rows[_i].file);
 		ck_assert_int_eq(unlink(file), 0);
 	}
-	ck_assert_msg(owed_pass(&d, "a test", &err) == 0, "%s", err.text);
+	ck_assert_msg(owed_pass(d.levers, "a test", &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	if (_i == LEDGER_RESCTRL)
 		ck_assert(!fsroot_exists(&tree.root, GROUP));
@@ -168,7 +172,7 @@ START_TEST(without_descriptors_all_rows_stay)
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = was.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	ck_assert_int_lt(owed_pass(&d, "a test", &err), 0);
+	ck_assert_int_lt(owed_pass(d.levers, "a test", &err), 0);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
 	/* Of a thread, and of a group of resctrl's, no descriptor is needed to know. */
 	ck_assert_int_ge(ledger_count(d.ledger), LEDGER_KINDS - 4);
@@ -180,19 +184,19 @@ START_TEST(without_descriptors_all_rows_stay)
 			k == LEDGER_AUTOGROUP)
 			continue;
 		ck_assert_int_eq(ledger_owners(d.ledger, (enum ledger_kind)k, &path, &n, &err), 0);
-		ck_assert_msg(n == 1, "the row of %s is gone", owed_kind_name((enum ledger_kind)k));
+		ck_assert_msg(n == 1, "the row of %s is gone", d.levers->owed.kind_of[k].name);
 		free(path[0]);
 		free(path);
 	}
-	ck_assert_int_gt(d.owed.n, 0);
-	ck_assert_ptr_nonnull(strstr(d.owed.why, "Too many open files"));
+	ck_assert_int_gt(d.levers->owed.n, 0);
+	ck_assert_ptr_nonnull(strstr(d.levers->owed.why, "Too many open files"));
 }
 END_TEST
 
 static void stop_when_back(void *arg)
 {
 	(void)arg;
-	if (d.owed.n == 0)
+	if (d.levers->owed.n == 0)
 		loop_stop(d.loop);
 }
 
@@ -207,9 +211,9 @@ START_TEST(what_failed_is_tried_again_until_it_is_back)
 	snprintf(away, sizeof(away), "%s/away", tree.dir);
 	ck_assert_int_eq(rename(file, away), 0);
 	ck_assert_int_eq(mkdir(file, 0755), 0); /* EISDIR for who writes */
-	ck_assert_int_lt(owed_pass(&d, "a test", &err), 0);
+	ck_assert_int_lt(owed_pass(d.levers, "a test", &err), 0);
 	ck_assert_ptr_nonnull(strstr(err.text, "freezer"));
-	ck_assert_int_eq(d.owed.n, 1);
+	ck_assert_int_eq(d.levers->owed.n, 1);
 	ck_assert_int_eq(ledger_count(d.ledger), 1);
 	ck_assert_int_eq(rmdir(file), 0);
 	ck_assert_int_eq(rename(away, file), 0);
@@ -219,8 +223,8 @@ START_TEST(what_failed_is_tried_again_until_it_is_back)
 	loop_remove(d.loop, look);
 	ck_assert(reads(FROZEN "/freezer.state", "THAWED"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
-	ck_assert(!d.owed.armed);
-	ck_assert_str_eq(d.owed.why, "");
+	ck_assert(!d.levers->owed.armed);
+	ck_assert_str_eq(d.levers->owed.why, "");
 }
 END_TEST
 
@@ -238,11 +242,11 @@ START_TEST(rows_in_use_are_left_alone)
 	coreset_add(&s->lent, 1);
 	snprintf(s->cgroup.step_path, sizeof(s->cgroup.step_path), STEP);
 	snprintf(s->cgroup.job_path, sizeof(s->cgroup.job_path), JOB);
-	d.idlepoll.on = true;
+	d.levers->idlepoll.on = true;
 	add_row(LEDGER_HALTPOLL);
-	d.ways.n = 1;
+	d.levers->ways.n = 1;
 	add_row(LEDGER_RESCTRL);
-	ck_assert_msg(owed_pass(&d, "a test", &err) == 0, "%s", err.text);
+	ck_assert_msg(owed_pass(d.levers, "a test", &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ledger_count(d.ledger), LEDGER_KINDS - 1);
 	ck_assert(reads(STEP "/cpuset.cpus", "1"));
 }

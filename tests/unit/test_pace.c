@@ -17,6 +17,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/fstree.h"
+#include "tests/unit/levers_of.h"
 
 #define MS       INT64_C(1000000)
 #define STEP_DIR "sys/fs/cgroup/cpuset/slurm_n/uid_0/job_1/step_0"
@@ -96,6 +97,7 @@ static void setup(void)
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	s = jobs_add(&d.jobs, 1, 0, 0);
@@ -110,6 +112,7 @@ static void teardown(void)
 	waitpid(child, NULL, 0);
 	jobs_done(&d.jobs);
 	measure_close(d.measure);
+	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);

@@ -11,7 +11,9 @@
 #include "nodesvc/actuate/internal.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/putback.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 
 static struct daemon d;
 static struct actuate_ops ops;
@@ -44,6 +46,7 @@ static void setup(void)
 	log_init(LOG_LEVEL_ERROR);
 	ops = (struct actuate_ops){.name = "test", .restore = restore};
 	d.actuate = &a;
+	levers_of(&d);
 	s = jobs_add(&d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	slices = result = n_begun = n_through = 0;
@@ -53,15 +56,16 @@ static void setup(void)
 static void teardown(void)
 {
 	jobs_done(&d.jobs);
+	free(d.levers);
 }
 
 START_TEST(a_short_one_is_through_at_once)
 {
-	ck_assert_int_eq(putback_begin(&d, s, &err), 0);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), 0);
 	ck_assert_int_eq(n_through, 1);
 	ck_assert_ptr_null(s->back);
 	result = -EIO;
-	ck_assert_int_eq(putback_begin(&d, s, &err), -EIO);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), -EIO);
 	ck_assert_str_eq(err.text, "no way back");
 	ck_assert_ptr_null(s->back);
 }
@@ -72,16 +76,16 @@ START_TEST(a_long_one_goes_on_until_it_is_through)
 	int n = 0;
 
 	slices = 4;
-	ck_assert_int_eq(putback_begin(&d, s, &err), 1);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), 1);
 	ck_assert_int_eq(n_through, 0);
 	for (; s->back; n++) {
 		ck_assert_int_le(n, slices);
-		putback_go_on(&d, s);
+		putback_go_on(d.levers, s);
 	}
 	ck_assert_int_eq(n_begun, 1);
 	ck_assert_int_eq(n_through, 1);
 	ck_assert_str_eq(health_last_error(), "");
-	putback_go_on(&d, s); /* none: nothing */
+	putback_go_on(d.levers, s); /* none: nothing */
 }
 END_TEST
 
@@ -89,9 +93,9 @@ START_TEST(what_fails_at_last_is_told)
 {
 	slices = 2;
 	result = -EIO;
-	ck_assert_int_eq(putback_begin(&d, s, &err), 1);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), 1);
 	while (s->back)
-		putback_go_on(&d, s);
+		putback_go_on(d.levers, s);
 	ck_assert_ptr_nonnull(strstr(health_last_error(), "no way back"));
 }
 END_TEST
@@ -99,15 +103,15 @@ END_TEST
 START_TEST(one_is_stopped_before_another_begins_and_with_its_step)
 {
 	slices = 100;
-	ck_assert_int_eq(putback_begin(&d, s, &err), 1);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), 1);
 	slices = 0;
-	ck_assert_int_eq(putback_begin(&d, s, &err), 0);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), 0);
 	ck_assert(stopped);
 	ck_assert_int_eq(n_begun, 2);
 	ck_assert_int_eq(n_through, 1);
 	stopped = false;
 	slices = 100;
-	ck_assert_int_eq(putback_begin(&d, s, &err), 1);
+	ck_assert_int_eq(putback_begin(d.levers, s, &err), 1);
 	jobs_remove(&d.jobs, s);
 	ck_assert(stopped);
 	ck_assert_int_eq(n_through, 1);

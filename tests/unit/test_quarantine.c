@@ -15,6 +15,7 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/tmpdir.h"
 
 static struct daemon d;
@@ -40,6 +41,7 @@ static void setup(void)
 	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
@@ -54,6 +56,7 @@ static void teardown(void)
 	decide_close(&d);
 	measure_close(d.measure);
 	quarantine_close(&d);
+	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);
@@ -599,7 +602,7 @@ START_TEST(a_released_step_is_not_held)
 
 	windows(0.7, 6);
 	tick();
-	decide_restore(&d, a, STATUS_RELEASED, "colocctl release");
+	levers_restore(d.levers, a, STATUS_RELEASED, "colocctl release");
 	ck_assert_str_eq(step_reason(a), "colocctl release");
 	tick();
 	ck_assert_int_eq(a->status, STATUS_RELEASED);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nodesvc/levers/rotate.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/rotation.h"
 
 START_TEST(two_steps_take_turns)
@@ -51,10 +53,10 @@ START_TEST(one_alone_is_never_frozen)
 	give((int[]){100, 100}, 2);
 	ck_assert(frozen(1) || frozen(2));
 	two->status = STATUS_RELEASED;
-	rotate_leave(&d, two);
+	rotate_leave(d.levers, two);
 	plan.n_slices = 1;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
 	ck_assert(!frozen(1));
 	ck_assert(!frozen(2));
 }
@@ -124,13 +126,13 @@ START_TEST(frozen_time_is_counted)
 	add(2);
 	give((int[]){100, 100}, 2);
 	t0 = now;
-	before = step_frozen_ns(s, now);
-	wanted = rotate_wanted_ns(s, now);
-	served = rotate_served_ns(s, now);
+	before = turn_frozen_ns(&s->turn, now);
+	wanted = turn_wanted_ns(&s->turn, now);
+	served = turn_served_ns(&s->turn, now);
 	ran = run_until(now + 1000 * MS, 1);
-	ck_assert_int_eq((step_frozen_ns(s, now) - before) / MS, (now - t0) / MS - ran);
-	ck_assert_int_eq(rotate_wanted_ns(s, now) - wanted, now - t0);
-	ck_assert_int_eq((rotate_served_ns(s, now) - served) / MS, ran);
+	ck_assert_int_eq((turn_frozen_ns(&s->turn, now) - before) / MS, (now - t0) / MS - ran);
+	ck_assert_int_eq(turn_wanted_ns(&s->turn, now) - wanted, now - t0);
+	ck_assert_int_eq((turn_served_ns(&s->turn, now) - served) / MS, ran);
 }
 END_TEST
 
@@ -151,18 +153,18 @@ START_TEST(turns_go_on_while_a_plan_waits_to_be_done)
 		plan.slice[i].job[0] = (i + 2) % 3;
 	}
 	add(3)->status = STATUS_PENDING;
-	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs.step);
 	for (int i = 0; i < 6; i++)
 		turn();
 	ck_assert_int_ne(frozen(1), frozen(2));
 	ck_assert_int_ge(next - now, 10 * MS);
 	/* Nobody takes turns any more, which is still to be done. */
 	plan.n_slices = 0;
-	rotate_plan(&d, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs.step);
 	turn();
 	ck_assert(!frozen(1) && !frozen(2));
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 	ck_assert_int_eq(next, 0);
 }
 END_TEST
@@ -192,17 +194,17 @@ START_TEST(suspended_one_is_owed_no_turn)
 		run_until(now + 50 * MS, 1);
 	slurm_writes(1, "FROZEN");
 	turn();
-	wanted = rotate_wanted_ns(one, now);
-	served = rotate_served_ns(one, now);
+	wanted = turn_wanted_ns(&one->turn, now);
+	served = turn_served_ns(&one->turn, now);
 	run_until(now + 500 * MS, 2);
-	ck_assert_int_eq(rotate_wanted_ns(one, now), wanted);
-	ck_assert_int_eq(rotate_served_ns(one, now), served);
+	ck_assert_int_eq(turn_wanted_ns(&one->turn, now), wanted);
+	ck_assert_int_eq(turn_served_ns(&one->turn, now), served);
 	slurm_writes(1, "THAWED");
 	turn();
 	begin = now;
-	wanted = rotate_wanted_ns(one, now);
+	wanted = turn_wanted_ns(&one->turn, now);
 	run_until(now + 500 * MS, 1);
-	ck_assert_int_eq(rotate_wanted_ns(one, now) - wanted, now - begin);
+	ck_assert_int_eq(turn_wanted_ns(&one->turn, now) - wanted, now - begin);
 }
 END_TEST
 
@@ -216,7 +218,7 @@ START_TEST(leaving_undoes_no_suspend)
 	while (!frozen(1))
 		run_until(now + 50 * MS, 1);
 	slurm_writes(1, "FROZEN");
-	rotate_leave(&d, one);
+	rotate_leave(d.levers, one);
 	ck_assert(frozen(1));
 	ck_assert_int_eq(ledger_count(d.ledger), 1); /* the other's */
 }
@@ -230,11 +232,11 @@ START_TEST(end_of_a_step_leaves_nothing_behind)
 	give((int[]){100, 100}, 2);
 	while (!frozen(1))
 		run_until(now + 50 * MS, 1);
-	rotate_leave(&d, one);
+	rotate_leave(d.levers, one);
 	ck_assert(!frozen(1));
 	ck_assert_int_eq(ledger_count(d.ledger), 1);
 	jobs_remove(&d.jobs, one);
-	rotate_close(&d);
+	rotate_close(d.levers);
 	ck_assert(!frozen(2));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }
@@ -255,9 +257,9 @@ static void give_cpu_each(const char *topology)
 		plan.slice[i].n_jobs = 1;
 		plan.slice[i].job[0] = i;
 	}
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 }
 
 START_TEST(who_stands_in_nobodys_way_runs_beside)
@@ -266,15 +268,15 @@ START_TEST(who_stands_in_nobodys_way_runs_beside)
 
 	give_cpu_each("core:2 pu:1");
 	begin = now;
-	wanted = rotate_wanted_ns(d.jobs.step[0], now);
+	wanted = turn_wanted_ns(&d.jobs.step[0]->turn, now);
 	for (int i = 0; i < 6; i++) {
 		turn();
 		ck_assert(!frozen(1) && !frozen(2));
 	}
 	/* Its turns are those it has, not those of the plan. */
-	ck_assert_int_eq(rotate_wanted_ns(d.jobs.step[0], now) - wanted, now - begin);
-	ck_assert_int_eq(
-		rotate_served_ns(d.jobs.step[0], now), rotate_wanted_ns(d.jobs.step[0], now));
+	ck_assert_int_eq(turn_wanted_ns(&d.jobs.step[0]->turn, now) - wanted, now - begin);
+	ck_assert_int_eq(turn_served_ns(&d.jobs.step[0]->turn, now),
+		turn_wanted_ns(&d.jobs.step[0]->turn, now));
 }
 END_TEST
 
@@ -304,9 +306,9 @@ static void give_groups(void)
 		plan.slice[i].job[0] = i;
 		plan.slice[i].job[1] = i + 2;
 	}
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 	turn();
 }
 
@@ -368,7 +370,7 @@ START_TEST(who_ends_leaves_his_cpus_within_the_slice)
 	ck_assert(frozen(2));
 	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[0]->cgroup.step_path);
 	fstree_put(&tree, path, "");
-	rotate_task_exited(&d, d.jobs.step[0]);
+	rotate_task_exited(d.levers, d.jobs.step[0]);
 	ck_assert(!frozen(2));
 	ck_assert(!frozen(3) && frozen(4));
 }

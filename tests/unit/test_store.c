@@ -16,6 +16,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/tmpdir.h"
 
 #define S   INT64_C(1000000000)
@@ -36,11 +37,13 @@ static void setup(void)
 	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_msg(store_open(&d, &err) == 0, "%s", err.text);
+	levers_of(&d);
 }
 
 static void teardown(void)
 {
 	jobs_done(&d.jobs);
+	free(d.levers);
 	record_close(d.record);
 	loop_free(d.loop);
 	topo_free(d.node.topo);

@@ -12,6 +12,7 @@
 #include "nodesvc/carry.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/fstree.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
 
 static struct fstree tree;
@@ -283,7 +284,7 @@ START_TEST(released_one_stays_released)
 
 	write_freezer(1, "FROZEN\n");
 	look();
-	decide_restore(&d, one, STATUS_RELEASED, "colocctl release");
+	levers_restore(d.levers, one, STATUS_RELEASED, "colocctl release");
 	look();
 	ck_assert_str_eq(step_status_name(one->status), "suspended");
 	write_freezer(1, "THAWED\n");

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/rotation.h"
 
 static int first_ms;              /* run_programs(): the first one's slice */
@@ -95,7 +97,7 @@ static int64_t live_on(struct program *p, int n, int64_t t)
 {
 	now = t = go_on(p, n, t);
 	if (t >= next)
-		rotate_run(&d, t, &next);
+		rotate_run(d.levers, t, &next);
 	return t;
 }
 
@@ -115,9 +117,9 @@ static int64_t run_programs(struct program *p, int n, int bursting, int bursts)
 		plan.slice[i].job[0] = i;
 	}
 	start = now;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 	for (;;) {
 		int done = 0;
 
@@ -176,7 +178,7 @@ START_TEST(who_computes_in_bursts_keeps_the_length_of_his_slice)
 	first_ms = 200;
 	run_programs(p, 2, 1, 6);
 	ck_assert(d.jobs.step[0]->turn.burst.known);
-	ck_assert_int_eq(d.rotate->ms[0], 200);
+	ck_assert_int_eq(d.levers->rotate->ms[0], 200);
 }
 END_TEST
 
@@ -271,7 +273,7 @@ START_TEST(all_waiting_all_run)
 	give((int[]){100, 100}, 2);
 	for (int i = 0; i < 10; i++) { /* nobody's account grows */
 		now = next;
-		rotate_run(&d, now, &next);
+		rotate_run(d.levers, now, &next);
 	}
 	ck_assert(!frozen(1) && !frozen(2));
 	ck_assert_int_gt(next, now);
@@ -292,7 +294,7 @@ static void compute(int64_t until, const double *threads)
 		}
 		now = to;
 		if (now == next)
-			rotate_run(&d, now, &next);
+			rotate_run(d.levers, now, &next);
 	}
 }
 
@@ -311,9 +313,9 @@ static struct step *begin_third(void)
 	plan.slice[2].ms = 100;
 	plan.slice[2].n_jobs = 1;
 	plan.slice[2].job[0] = 2;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 	return s;
 }
 
@@ -385,9 +387,9 @@ START_TEST(steps_that_all_start_all_run)
 		plan.slice[i].job[0] = (int)i;
 	}
 	plan.n_jobs = plan.n_slices = 2;
-	rotate_plan(&d, &plan, d.jobs.step);
-	rotate_update(&d);
-	rotate_run(&d, now, &next);
+	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_update(d.levers);
+	rotate_run(d.levers, now, &next);
 	for (int i = 0; i < 90; i++) {
 		compute(begin + i * 10 * MS, starts);
 		ck_assert(!frozen(1) && !frozen(2));

@@ -13,7 +13,9 @@
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/ways.h"
 #include "nodesvc/log.h"
+#include "tests/unit/levers_of.h"
 #include "tests/unit/resctrl_tree.h"
 
 #define CPUSET "sys/fs/cgroup/cpuset"
@@ -43,10 +45,11 @@ static void setup_bare(void)
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
-	ways_open(&d);
+	ways_open(d.levers);
 }
 
 static void put_tree(void)
@@ -61,10 +64,11 @@ static void put_tree(void)
 
 static void teardown(void)
 {
-	ways_close(&d);
+	ways_close(d.levers);
 	jobs_done(&d.jobs);
 	decide_close(&d);
 	measure_close(d.measure);
+	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);
@@ -77,9 +81,9 @@ static void setup(void)
 {
 	setup_bare();
 	put_tree();
-	ways_open(&d);
-	ck_assert_msg(d.ways.resctrl != NULL, "%s", d.ways.why_not);
-	resctrl_set_dirs(d.ways.resctrl, &resctrl_tree_dirs);
+	ways_open(d.levers);
+	ck_assert_msg(d.levers->ways.resctrl != NULL, "%s", d.levers->ways.why_not);
+	resctrl_set_dirs(d.levers->ways.resctrl, &resctrl_tree_dirs);
 }
 
 /* A placed step of one thread, JOB * 10, on @cpus. */
@@ -141,7 +145,7 @@ START_TEST(clusters_become_groups_with_ways_bandwidth_and_threads)
 	add(2, "2-3", 1000, 0.1);
 	tick();
 	ck_assert_str_eq(d.decided_by, "dio");
-	ck_assert_msg(d.ways.n == 2, "%s", health_last_error());
+	ck_assert_msg(d.levers->ways.n == 2, "%s", health_last_error());
 	/* 0.8 and 0.2 of the nine ways that no other hardware shares. */
 	ck_assert(holds(TOP "/coloc-0/schemata", "L3:0=7f"));
 	ck_assert(holds(TOP "/coloc-1/schemata", "L3:0=180"));
@@ -156,10 +160,10 @@ START_TEST(release_takes_a_step_out_and_the_last_one_the_groups)
 	struct step *a = add(1, "0-1", 1000, 0.9), *b = add(2, "2-3", 1000, 0.1);
 
 	tick();
-	ck_assert_int_eq(decide_restore(&d, a, STATUS_RELEASED, "release"), 0);
+	ck_assert_int_eq(levers_restore(d.levers, a, STATUS_RELEASED, "release"), 0);
 	ck_assert(holds(TOP "/tasks", "10"));
 	ck_assert_int_eq(a->ways.cluster, 0);
-	ck_assert_int_eq(decide_restore(&d, b, STATUS_RELEASED, "release"), 0);
+	ck_assert_int_eq(levers_restore(d.levers, b, STATUS_RELEASED, "release"), 0);
 	ck_assert(holds(TOP "/tasks", "20"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-1"));
@@ -173,7 +177,7 @@ START_TEST(stop_removes_the_groups)
 	add(2, "2-3", 1000, 0.1);
 	tick();
 	ck_assert(fsroot_exists(&tree.root, TOP "/coloc-1"));
-	ways_close(&d);
+	ways_close(d.levers);
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-1"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
@@ -185,8 +189,8 @@ START_TEST(next_daemon_removes_what_a_killed_one_left)
 	add(1, "0-1", 1000, 0.9);
 	add(2, "2-3", 1000, 0.1);
 	tick();
-	resctrl_close(d.ways.resctrl); /* killed: nothing is removed */
-	memset(&d.ways, 0, sizeof(d.ways));
+	resctrl_close(d.levers->ways.resctrl); /* killed: nothing is removed */
+	memset(&d.levers->ways, 0, sizeof(d.levers->ways));
 	/* The kernel removes a group's files with it; here it is done by hand. */
 	for (int k = 0; k < 2; k++) {
 		char path[64];
@@ -196,7 +200,7 @@ START_TEST(next_daemon_removes_what_a_killed_one_left)
 		snprintf(path, sizeof(path), TOP "/coloc-%d/tasks", k);
 		unlinkat(tree.root.fd, path, 0);
 	}
-	ways_open(&d);
+	ways_open(d.levers);
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 }
@@ -209,14 +213,14 @@ START_TEST(what_cannot_be_set_is_told_once_and_the_steps_go_on)
 	add(2, "2-3", 1000, 0.1);
 	resctrl_tree_makes_left = 1; /* the second group is refused: the table is full */
 	tick();
-	ck_assert_int_eq(d.ways.n, 0);
-	ck_assert(d.ways.failed);
+	ck_assert_int_eq(d.levers->ways.n, 0);
+	ck_assert(d.levers->ways.failed);
 	ck_assert_ptr_nonnull(strstr(health_last_error(), "no group is left"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	resctrl_tree_makes_left = -1;
 	tick(); /* the same again is not tried */
-	ck_assert_int_eq(d.ways.n, 0);
+	ck_assert_int_eq(d.levers->ways.n, 0);
 	ck_assert_int_eq(s->status, STATUS_PLACED);
 	ck_assert_str_eq(s->policy, "dio");
 }

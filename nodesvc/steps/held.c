@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/steps/held.h"
+
+#include "nodesvc/counters/counters.h"
+
+int64_t turn_frozen_ns(const struct turn *t, int64_t now_ns)
+{
+	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
+}
+
+int64_t turn_wanted_ns(const struct turn *t, int64_t now_ns)
+{
+	return t->wanted_ns + (t->wants ? now_ns - t->noted_ns : 0);
+}
+
+int64_t turn_served_ns(const struct turn *t, int64_t now_ns)
+{
+	int64_t ns = turn_wanted_ns(t, now_ns) - turn_frozen_ns(t, now_ns);
+
+	/* Whoever ends in a freeze wants nothing any more. */
+	return ns > 0 ? ns : 0;
+}
+
+void turn_done(struct turn *t)
+{
+	utilization_close(t->util);
+	thread_list_done(&t->list);
+}

@@ -1,6 +1,7 @@
 # The actuator against the kernel; root only, so not in TESTS: contrib/runtests runs LIVE_TESTS.
-check_PROGRAMS += tests/live/live_actuate tests/live/live_levels tests/live/live_out
-LIVE_TESTS += tests/live/live_actuate tests/live/live_levels tests/live/live_out
+live_compiled = tests/live/live_actuate tests/live/live_levels tests/live/live_out
+check_PROGRAMS += $(live_compiled)
+LIVE_TESTS += $(live_compiled)
 tests_live_live_actuate_SOURCES = \
 	tests/live/live_actuate.c tests/live/live_actuate.h \
 	tests/live/live_actuate_restore.c \

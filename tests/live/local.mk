@@ -80,6 +80,10 @@ tests_live_live_liar_LDADD = libcolocclient.la
 tests_live_live_client_SOURCES = tests/live/live_client.c
 tests_live_live_client_LDADD = libcommon.la
 
+# What they run and is not built otherwise: for a release's build (tests/guest/packages-release.sh).
+.PHONY: live-programs
+live-programs: $(LIVE_HELPERS) $(live_compiled)
+
 .PHONY: check-live
 check-live: all $(check_PROGRAMS)
 	@$(RUN_LIST) live $(LIVE_TESTS)

@@ -4,12 +4,14 @@
 # a higher partition, for a slice of its own gang scheduling) or that somebody stops leaves its cores
 # to the others at once, and has its part again when it goes on; under fair, lira and gang, before
 # and after a restart of colocd. Nothing of ours wakes it. Turns, ours and those of Slurm's gang, take
-# minutes and a machine that does little else: with COLOC_LONG only.
+# minutes: with COLOC_LONG only. How long Slurm and a shell take to say so is the machine's to answer
+# for: a minute for each.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 . "$(dirname "$0")/turns.sh"
 need_spin
-start_spine 'policy: fair' 'gang_slice_ms: 50' 'freeze_max_ms: 1000' 'guard: {enabled: no}' 'baseline_fraction: 0'
+# Equal turns from the first moment: of who goes first, one look in a hundred sees a turn of the other.
+start_spine 'policy: fair' 'policy_options: {gang: {foreground_ms: 0}}' 'gang_slice_ms: 50' 'freeze_max_ms: 1000' 'guard: {enabled: no}' 'baseline_fraction: 0'
 
 # The CPUs that its processes may use, whatever keeps them there.
 cpus_of() {
@@ -52,7 +54,7 @@ two_jobs() {
   spin_step one "--coloc-policy=$policy"
   spin_step two "--coloc-policy=$policy"
   one=$(job_id one) two=$(job_id two)
-  ok "$policy: two jobs share the node" wait_for 30 share "$one" "$two"
+  ok "$policy: two jobs share the node" wait_for 60 share "$one" "$two"
 }
 [ "$(nproc)" = 2 ] || skip_all "CPUS: for two CPUs, here are $(nproc)"
 
@@ -60,21 +62,21 @@ two_jobs() {
 for policy in fair lira ${COLOC_LONG:+gang}; do
   two_jobs
   scontrol suspend "$one"
-  ok "$policy: one is suspended, and jobs says so" wait_for 10 says_suspended "$one"
-  ok "... the other has all cores" wait_for 10 is_alone "$two"
+  ok "$policy: one is suspended, and jobs says so" wait_for 60 says_suspended "$one"
+  ok "... the other has all cores" wait_for 60 is_alone "$two"
   like "$(ctl explain "$one")" 'Reason.*suspended: its ' "... and explain why"
-  ok "... Slurm freezes it" wait_for 10 is_frozen "$one"
+  ok "... Slurm freezes it" wait_for 60 is_frozen "$one"
   ok "... and longer than freeze_max_ms nothing wakes it" stays_frozen "$one"
   like "$(ctl explain "$one")" 'Reason.*suspended: its cgroup is frozen' "... explain says by what"
   ok "... the other has all cores still" is_alone "$two"
   scontrol resume "$one"
-  ok "$policy: resumed, they share it again" wait_for 30 share "$one" "$two"
-  ok "... jobs says so" wait_for 5 says_placed "$one"
+  ok "$policy: resumed, they share it again" wait_for 60 share "$one" "$two"
+  ok "... jobs says so" wait_for 60 says_placed "$one"
   like "$(ctl explain "$one")" ' resume ' "... explain has the event"
 
   # Who comes meanwhile.
   scontrol suspend "$one"
-  ok "$policy: suspended" wait_for 10 says_suspended "$one"
+  ok "$policy: suspended" wait_for 60 says_suspended "$one"
   end_job two
   spawn third -n1 -c2 "--coloc-policy=$policy"
   is "$(born third)" "$all_cpus" "$policy: who comes beside a suspended one is born on all cores"
@@ -82,16 +84,16 @@ for policy in fair lira ${COLOC_LONG:+gang}; do
   spin_step two "--coloc-policy=$policy"
   two=$(job_id two)
   scontrol resume "$one"
-  ok "... and shares them when it goes on" wait_for 30 share "$one" "$two"
+  ok "... and shares them when it goes on" wait_for 60 share "$one" "$two"
 
   # The end of one that does not run.
   scontrol suspend "$one"
-  ok "$policy: suspended" wait_for 10 says_suspended "$one"
+  ok "$policy: suspended" wait_for 60 says_suspended "$one"
   scancel "$one"
-  ok "... and cancelled it ends" wait_for 20 job_gone one
-  ok "... the other has all cores" wait_for 10 is_alone "$two"
+  ok "... and cancelled it ends" wait_for 60 job_gone one
+  ok "... the other has all cores" wait_for 60 is_alone "$two"
   stop_steps
-  ok "$policy: the ledger is empty" wait_for 10 rows_are 0
+  ok "$policy: the ledger is empty" wait_for 60 rows_are 0
   is "$(node_state)" idle "... the node is idle"
 done
 
@@ -106,23 +108,23 @@ restart_colocd() {
 for policy in fair ${COLOC_LONG:+gang}; do
   two_jobs
   scontrol suspend "$one"
-  wait_for 10 is_frozen "$one"
+  wait_for 60 is_frozen "$one"
   restart_colocd true
-  ok "$policy: a colocd that is started anew knows who is suspended" wait_for 5 says_suspended "$one"
-  ok "... the other has all cores" wait_for 10 is_alone "$two"
+  ok "$policy: a colocd that is started anew knows who is suspended" wait_for 60 says_suspended "$one"
+  ok "... the other has all cores" wait_for 60 is_alone "$two"
   ok "... nothing wakes it" stays_frozen "$one"
   scontrol resume "$one"
-  ok "... resumed, they share them" wait_for 30 share "$one" "$two"
-  suspend_now() { scontrol suspend "$one" && wait_for 10 is_thawed "$two"; }
+  ok "... resumed, they share them" wait_for 60 share "$one" "$two"
+  suspend_now() { scontrol suspend "$one" && wait_for 60 is_thawed "$two"; }
   restart_colocd suspend_now
-  ok "$policy: suspended while no colocd runs: known to the next" wait_for 5 says_suspended "$one"
-  wait_for 10 is_frozen "$one"
+  ok "$policy: suspended while no colocd runs: known to the next" wait_for 60 says_suspended "$one"
+  wait_for 60 is_frozen "$one"
   ok "... nothing wakes it" stays_frozen "$one"
-  frozen_now() { scontrol resume "$one" && wait_for 5 is_thawed "$one" && scontrol suspend "$one" && wait_for 10 is_frozen "$one"; }
+  frozen_now() { scontrol resume "$one" && wait_for 60 is_thawed "$one" && scontrol suspend "$one" && wait_for 60 is_frozen "$one"; }
   restart_colocd frozen_now
   ok "... nor one that was frozen meanwhile" stays_frozen "$one"
   scontrol resume "$one"
-  ok "... resumed, they share the node" wait_for 30 share "$one" "$two"
+  ok "... resumed, they share the node" wait_for 60 share "$one" "$two"
   stop_steps
 done
 
@@ -132,24 +134,24 @@ batch=$(sbatch --parsable -J whole -c2 -o /dev/null --coloc-policy=fair --wrap \
   "srun --overlap '$spin' --work=100000000 & srun --overlap '$spin' --work=100000000 & wait")
 spin_step two --coloc-policy=fair
 two=$(job_id two)
-ok "a job of two steps" wait_for 10 says_placed "$batch" 1
+ok "a job of two steps" wait_for 60 says_placed "$batch" 1
 scontrol suspend "$batch"
 all_suspended() { says_suspended "$batch" 0 && says_suspended "$batch" 1 && says_suspended "$batch" batch; }
-ok "a whole job suspended: both of its steps and its shell" wait_for 10 all_suspended
-ok "... the other has all cores" wait_for 10 is_alone "$two"
+ok "a whole job suspended: both of its steps and its shell" wait_for 60 all_suspended
+ok "... the other has all cores" wait_for 60 is_alone "$two"
 scontrol resume "$batch"
 goes_on() { says_placed "$batch" 0 && says_placed "$batch" 1 && [ "$(state_in "$batch" batch)" = aside ] && ! has_all "$two"; }
-ok "... it goes on" wait_for 10 goes_on
+ok "... it goes on" wait_for 60 goes_on
 scancel "$batch"
-wait_for 20 job_gone whole
+wait_for 60 job_gone whole
 spin_step one --coloc-policy=fair
 one=$(job_id one)
-ok "two jobs" wait_for 10 are_apart "$one" "$two"
+ok "two jobs" wait_for 60 are_apart "$one" "$two"
 step_pids "$one" | xargs kill -STOP
-ok "stopped by a signal: the other has all cores" wait_for 10 is_alone "$two"
+ok "stopped by a signal: the other has all cores" wait_for 60 is_alone "$two"
 like "$(ctl explain "$one")" 'Reason.*suspended: its processes are stopped' "... explain says by what"
 step_pids "$one" | xargs kill -CONT
-ok "... and goes on" wait_for 10 are_apart "$one" "$two"
+ok "... and goes on" wait_for 60 are_apart "$one" "$two"
 step_pids "$one" | head -1 | xargs kill -STOP
 sleep 0.5
 ok "one of two processes stopped: the step runs" says_placed "$one"
@@ -167,13 +169,13 @@ freezer_files=()
 for policy in fair lira ${COLOC_LONG:+gang}; do
   spin_step one "--coloc-policy=$policy" -p low
   one=$(job_id one)
-  ok "$policy: one alone has all cores" wait_for 10 has_all "$one"
+  ok "$policy: one alone has all cores" wait_for 60 has_all "$one"
   spin_step two "--coloc-policy=$policy" -p high
   two=$(job_id two)
-  ok "$policy: preempted by SUSPEND" wait_for 20 says_suspended "$one"
-  ok "... the other has all cores" wait_for 10 is_alone "$two"
+  ok "$policy: preempted by SUSPEND" wait_for 60 says_suspended "$one"
+  ok "... the other has all cores" wait_for 60 is_alone "$two"
   end_job two
-  ok "... and it has them back" wait_for 20 is_alone "$one"
+  ok "... and it has them back" wait_for 60 is_alone "$one"
   stop_steps
 done
 for policy in ${COLOC_LONG:+fair gang}; do
@@ -188,7 +190,7 @@ for policy in ${COLOC_LONG:+fair gang}; do
   done
   stop_steps
 done
-ok "the ledger is empty" wait_for 10 rows_are 0
+ok "the ledger is empty" wait_for 60 rows_are 0
 stop "$colocd_pid"
-ok "no cgroup of the tests is left" wait_for 10 no_jobs
+ok "no cgroup of the tests is left" wait_for 60 no_jobs
 done_testing

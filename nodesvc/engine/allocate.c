@@ -147,13 +147,43 @@ double allocate_best(struct allocate *a, int n, int units, enum combine how, int
 	return total(a, n, how, ret_units);
 }
 
-double allocate_climb(struct allocate *a, int n, int units, enum combine how, int *ret_units)
+static bool least_fit(const int *least, int n, int units)
+{
+	int sum = 0;
+
+	for (int i = 0; least && i < n; i++)
+		sum += least[i];
+	return sum <= units;
+}
+
+/* Parts as equal as minima leave them: what is left of them to the smallest, the lowest first. */
+static void equal_parts(const int *least, int n, int units, int *ret_units)
+{
+	int left = units;
+
+	for (int i = 0; i < n; i++) {
+		ret_units[i] = least ? least[i] : 1;
+		left -= ret_units[i];
+	}
+	for (; left > 0; left--) {
+		int smallest = 0;
+
+		for (int i = 1; i < n; i++)
+			if (ret_units[i] < ret_units[smallest])
+				smallest = i;
+		ret_units[smallest]++;
+	}
+}
+
+double allocate_climb(
+	struct allocate *a, int n, int units, enum combine how, const int *least, int *ret_units)
 {
 	long a_look = how == COMBINE_SUM ? 1 : n, steps = 0;
 	double now;
 
-	for (int i = 0; i < n; i++)
-		ret_units[i] = units / n + (i < units % n);
+	if (!least_fit(least, n, units))
+		least = NULL;
+	equal_parts(least, n, units, ret_units);
 	now = total(a, n, how, ret_units);
 	for (;;) {
 		double best = now;
@@ -161,7 +191,7 @@ double allocate_climb(struct allocate *a, int n, int units, enum combine how, in
 
 		a->cut = steps > ALLOCATE_STEPS_MAX;
 		for (int i = 0; i < n && !a->cut; i++) {
-			if (ret_units[i] < 2)
+			if (ret_units[i] <= (least ? least[i] : 1))
 				continue;
 			steps += n * a_look;
 			if (steps > ALLOCATE_STEPS_MAX && a_look > 1)

@@ -44,8 +44,10 @@ double allocate_best(struct allocate *a, int n, int units, enum combine how, int
 /*
  * allocate_climb - as published (SBMP section 3.1, after Cazorla et al.): from equal parts the
  * best transfer of one unit, as long as it gains more than 1e-9 and steps are left; ties to the
- * lowest pair.
+ * lowest pair. Nobody has fewer than @least units, [@n] of at least 1 (NULL: 1 each), where those
+ * are @units at most: from equal parts a minimum may be out of reach.
  */
-double allocate_climb(struct allocate *a, int n, int units, enum combine how, int *ret_units);
+double allocate_climb(
+	struct allocate *a, int n, int units, enum combine how, const int *least, int *ret_units);
 
 #endif

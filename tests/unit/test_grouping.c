@@ -475,7 +475,32 @@ START_TEST(allocation_reaches_the_best_of_all)
 		for (int k = 0; k < n; k++)
 			sum += given[k];
 		ck_assert_int_eq(sum, units);
-		ck_assert_double_ge(allocate_climb(&a, n, units, how, given), best - 1e-9);
+		ck_assert_double_ge(allocate_climb(&a, n, units, how, NULL, given), best - 1e-9);
+	}
+	allocate_done(&a);
+}
+END_TEST
+
+/* Two of three need more than an equal part: a unit more for one lowers no maximum. */
+START_TEST(climb_starts_from_the_least_that_each_needs)
+{
+	const int least[] = {5, 1, 5}, too_much[] = {5, 5, 5};
+	struct allocate a;
+	int given[3];
+
+	ck_assert_int_eq(allocate_init(&a, 3, 12, NULL), 0);
+	for (int how = COMBINE_SUM; how <= COMBINE_MAX; how++) {
+		for (int k = 0; k < 3; k++)
+			for (int u = 1; u <= 12; u++)
+				*allocate_cost(&a, k, u) = u < least[k] ? 1e6
+							   : k == 1     ? 1e7 / u
+									: 1;
+		allocate_climb(&a, 3, 12, (enum combine)how, least, given);
+		ck_assert_int_eq(given[0], 5);
+		ck_assert_int_eq(given[1], 2);
+		ck_assert_int_eq(given[2], 5);
+		allocate_climb(&a, 3, 12, (enum combine)how, too_much, given);
+		ck_assert_int_eq(given[0] + given[1] + given[2], 12);
 	}
 	allocate_done(&a);
 }
@@ -534,6 +559,9 @@ int main(void)
 	tc = tcase_create("units are dealt at the least cost");
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, allocation_reaches_the_best_of_all);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("a climb leaves each the least that it needs");
+	tcase_add_test(tc, climb_starts_from_the_least_that_each_needs);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("scalability is fitted inside its bounds");
 	tcase_set_timeout(tc, 60);

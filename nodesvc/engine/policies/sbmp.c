@@ -406,11 +406,8 @@ static bool minima_fit(const struct policy *p)
 {
 	int units = 0;
 
-	for (int k = 0; k < p->contest.n; k++) {
-		int min = p->contest.v->job[p->contest.job[k]].min_cores;
-
-		units += min > 1 ? (min + p->units.size - 1) / p->units.size : 1;
-	}
+	for (int k = 0; k < p->contest.n; k++)
+		units += sbmp_least(p, k);
 	return units <= p->units.n;
 }
 

@@ -78,6 +78,8 @@ void sbmp_donate(struct policy *p, const int *slot, struct plan *ret);
 void sbmp_explain(const struct policy *p, const int *slot, bool allocated, struct plan *ret);
 /* Cores of so many units; relative performance of a job on so many cores. */
 int sbmp_cores(const struct policy *p, int units);
+/* Units that hold job @k's minimum of cores, at least 1. */
+int sbmp_least(const struct policy *p, int k);
 double sbmp_table(const struct policy *p, int k, const struct job_state *s, int cores);
 
 #endif

@@ -23,6 +23,13 @@ int sbmp_cores(const struct policy *p, int units)
 	return n < p->contest.total ? n : p->contest.total;
 }
 
+int sbmp_least(const struct policy *p, int k)
+{
+	int min = p->contest.v->job[p->contest.job[k]].min_cores;
+
+	return min > 1 ? (min + p->units.size - 1) / p->units.size : 1;
+}
+
 void sbmp_fill_peaks(struct policy *p, const int *slot)
 {
 	for (int k = 0; k < p->contest.n; k++) {
@@ -88,7 +95,7 @@ double sbmp_allocate(struct policy *p, const int *slot)
 {
 	const struct contest *c = &p->contest;
 	enum combine how = p->cfg.objective == OBJECTIVE_WORST ? COMBINE_MAX : COMBINE_SUM;
-	int *units = c->scratch, n = 0, most = p->units.n + 2;
+	int *units = c->scratch, *least = p->given, n = 0, most = p->units.n + 2;
 	double value;
 
 	/* Everybody has one: nobody more than the rest, and one is looked at beyond that. */
@@ -100,11 +107,11 @@ double sbmp_allocate(struct policy *p, const int *slot)
 		for (int u = 1; u <= most && u <= p->units.n; u++)
 			*allocate_cost(&p->allocate, n, u) =
 				cost(p, k, &p->state[slot[c->job[k]]], u);
-		n++;
+		least[n++] = sbmp_least(p, k);
 	}
 	if (n == 0)
 		return NAN;
-	value = p->cfg.search ? allocate_climb(&p->allocate, n, p->units.n, how, units)
+	value = p->cfg.search ? allocate_climb(&p->allocate, n, p->units.n, how, least, units)
 			      : allocate_best(&p->allocate, n, p->units.n, how, units);
 	n = 0;
 	for (int k = 0; k < c->n; k++)

@@ -11,10 +11,12 @@
 
 #include "common/msg.h"
 #include "common/text.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch_family.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/steps/whose.h"
 
 /* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
@@ -214,7 +216,7 @@ static void keep_out(struct step *s, const char *why)
 
 static void keep_waiting(struct daemon *d, struct step *s)
 {
-	const char *trouble = whose_trouble(d);
+	const char *trouble = whose_trouble(d->whose);
 	struct errbuf why;
 
 	err_set(&why, 0, "slurmctld has not said yet in which partition and account its job is%s%s",
@@ -262,7 +264,7 @@ void lifecycle_learn(struct daemon *d, uint32_t job_id, const struct whose_job *
 			continue;
 		}
 		take_owner(s, j);
-		adopt_mark_owner(d, s);
+		kept_mark_owner(d->books, s);
 		if (check_job(&d->conf, s, &err) < 0 || join(d, s, &err) < 0) {
 			keep_out(s, err.text);
 			log_debug("step %s: stays out: %s", s->id, err.text);
@@ -290,7 +292,7 @@ int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struc
 		return rc;
 	if (lifecycle_goes_by_job(&d->conf)) {
 		s->unowned = !s->owned;
-		if (s->unowned && whose_ask(d, s->job_id, &j))
+		if (s->unowned && whose_ask(d->whose, s->job_id, &j))
 			take_owner(s, &j);
 		rc = s->unowned ? 0 : check_job(&d->conf, s, err);
 	}

@@ -247,7 +247,7 @@ void step_note(char *list, size_t size, const char *sep, const char *text, bool 
 const char *step_reason(const struct step *s)
 {
 	if (s->status == STATUS_SUSPENDED)
-		return suspend_why(s);
+		return step_suspended_why(s);
 	return s->held && step_is_managed(s) ? s->held_why : s->reason;
 }
 
@@ -306,4 +306,23 @@ bool jobs_is_alone(const struct jobs *j, const struct step *s)
 const char *step_guard(const struct step *s)
 {
 	return *s->guard ? s->guard : NULL;
+}
+
+int64_t step_suspended_ns(const struct step *s, int64_t now_ns)
+{
+	return s->stop.ns + (s->stop.kind ? now_ns - s->stop.noted_ns : 0);
+}
+
+const char *step_suspended_why(const struct step *s)
+{
+	return s->stop.kind == STOP_FROZEN
+		       ? "suspended: its cgroup is frozen, as by Slurm's suspend"
+		       : "suspended: its processes are stopped (SIGTSTP, SIGSTOP)";
+}
+
+enum step_state step_final_state(const struct step *s)
+{
+	if (s->n_tasks == 0 || s->n_alive > 0 || s->exit_status < 0 || s->exit_unknown)
+		return STEP_UNKNOWN;
+	return s->exit_status == 0 ? STEP_COMPLETED : STEP_FAILED;
 }

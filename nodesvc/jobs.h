@@ -22,8 +22,8 @@
 #include "nodesvc/record/record.h"
 #include "nodesvc/socket/pages.h"
 #include "nodesvc/steps/held.h"
-#include "nodesvc/suspend.h"
 #include "nodesvc/steps/measured.h"
+#include "nodesvc/suspend.h"
 
 #define JOBS_MAX 1024
 /*
@@ -104,7 +104,7 @@ struct step {
 	bool held;          /* quarantine.h: left to Slurm's placement */
 	bool dirty;         /* its accounting row is to be written */
 	bool kept;          /* it is in the store */
-	bool unowned;       /* whose.h: kept out until slurmctld has said whose job it is */
+	bool unowned;       /* steps/whose.h: kept out until slurmctld has said whose job it is */
 	int64_t carried_ns; /* when its figures were put there last; monotonic */
 	int64_t row_id;
 	int64_t order;
@@ -237,6 +237,11 @@ const char *step_reason(const struct step *s);
 const char *step_guard(const struct step *s);
 /* It runs, as far as others are concerned. */
 bool step_is_company(const struct step *s);
+/* How long it was stopped by another hand so far, ns; and by which. */
+int64_t step_suspended_ns(const struct step *s, int64_t now_ns);
+const char *step_suspended_why(const struct step *s);
+/* How it ended, by what its tasks told. */
+enum step_state step_final_state(const struct step *s);
 /* Have all its tasks been forked and bound by Slurm? */
 bool step_is_launched(const struct step *s);
 /* What it is, or was before it was suspended, and is when it goes on. */

@@ -11,13 +11,14 @@
 
 #include "common/ipc.h"
 #include "common/msg.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)
@@ -203,7 +204,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	}
 	keep_message(s, m);
 	if (s->owned)
-		adopt_mark_owner(d, s);
+		kept_mark_owner(d->books, s);
 	lifecycle_note_partners(d, s);
 	if (s->status == STATUS_PENDING) {
 		reading_open(d->measure, s);
@@ -361,13 +362,6 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 	msg_put(reply, "reason", *step_reason(s) ? step_reason(s) : s->why);
 }
 
-static enum step_state final_state(const struct step *s)
-{
-	if (s->n_tasks == 0 || s->n_alive > 0 || s->exit_status < 0 || s->exit_unknown)
-		return STEP_UNKNOWN;
-	return s->exit_status == 0 ? STEP_COMPLETED : STEP_FAILED;
-}
-
 /* A clock that was set meanwhile is no part of how long the step ran. */
 static int64_t end_of(const struct step *s, int64_t end_unix_ns)
 {
@@ -379,29 +373,6 @@ static int64_t end_of(const struct step *s, int64_t end_unix_ns)
 		       : end_unix_ns;
 }
 
-/* All or nothing: of a step whose end is not written the next daemon still knows. */
-static void write_end(struct daemon *d, struct step *s, int64_t end_ns)
-{
-	bool one = record_begin(d->record, NULL) == 0;
-	int n_stores = d->n_stores;
-	struct errbuf err;
-
-	priors_close(d->measure, s);
-	lifecycle_put_row(d, s, final_state(s), end_ns);
-	/* A full disk undoes a transaction; what comes after it would not be. */
-	if (one && n_stores == d->n_stores && !record_is_open(d->record))
-		return;
-	history_write(d, s);
-	if (s->kept)
-		adopt_forget(d, s);
-	if (!one || n_stores != d->n_stores || !record_is_open(d->record))
-		return;
-	if (record_end(d->record, 0, &err) < 0) {
-		log_error("step %s: accounting: %s", s->id, err.text);
-		health_error("accounting: %.200s", err.text);
-	}
-}
-
 void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 {
 	bool managed = step_is_managed(s);
@@ -409,11 +380,11 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 
 	levers_end(d->levers, s);
 	trial_abort(d);
-	write_end(d, s, end_of(s, end_unix_ns));
+	account_end(d->books, s, step_final_state(s), end_of(s, end_unix_ns));
 	reading_close(d->measure, s);
 	snprintf(id, sizeof(id), "%s", s->id);
-	slurmacct_step_ended(d, s);
-	if (final_state(s) == STEP_COMPLETED)
+	books_step_ended(d->books, s);
+	if (step_final_state(s) == STEP_COMPLETED)
 		d->has_task_done = ptable_note(d, s, &d->task_done);
 	jobs_remove(&d->jobs, s);
 	levers_look_at_idle(d->levers);

@@ -1,30 +1,33 @@
 # colocd, the node service; all but main.c also serves the unit tests
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
-	nodesvc/account.c \
 	nodesvc/admit.c \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/command.c nodesvc/command.h \
 	nodesvc/conf.c nodesvc/conf.h \
 	nodesvc/conf_keys.c nodesvc/conf_keys.h \
-	nodesvc/history.c \
 	nodesvc/jobs.c nodesvc/jobs.h \
 	nodesvc/launch.c nodesvc/launch_family.h \
 	nodesvc/lifecycle.c \
 	nodesvc/linkage.c nodesvc/linkage.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
-	nodesvc/metrics.c nodesvc/metrics.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/reconcile.c \
-	nodesvc/slurmacct.c nodesvc/slurmacct.h \
 	nodesvc/spin.c nodesvc/spin.h \
-	nodesvc/store.c \
 	nodesvc/suspend.c nodesvc/suspend.h \
-	nodesvc/whose.c nodesvc/whose.h \
 	nodesvc/work.c nodesvc/work.h \
+	nodesvc/base/errands.c nodesvc/base/errands.h \
 	nodesvc/base/health.c nodesvc/base/health.h \
+	nodesvc/books/account.c \
+	nodesvc/books/books.c nodesvc/books/books.h nodesvc/books/internal.h \
+	nodesvc/books/decisions.c \
+	nodesvc/books/history.c \
+	nodesvc/books/kept.c \
+	nodesvc/books/metrics.c \
+	nodesvc/books/slurmacct.c nodesvc/books/slurmacct.h \
+	nodesvc/books/store.c \
 	nodesvc/choose/decide.c \
 	nodesvc/choose/ptable.c nodesvc/choose/ptable.h \
 	nodesvc/choose/quarantine.c nodesvc/choose/quarantine.h \
@@ -55,6 +58,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/measure/sampler.c \
 	nodesvc/measure/speed.c \
 	nodesvc/steps/measured.h \
+	nodesvc/steps/whose.c nodesvc/steps/whose.h \
 	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/socket/attach.c \
 	nodesvc/socket/ctl.c \
@@ -215,3 +219,9 @@ tests_unit_test_levers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap
 	-Wl,--wrap=mems_restore,--wrap=mems_restore_all,--wrap=resctrl_assign,--wrap=resctrl_clear,--wrap=resctrl_close \
 	-Wl,--wrap=wakeup_restore,--wrap=actuate_restore_all
 tests_unit_test_levers_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_errands
+TESTS += tests/unit/test_errands
+tests_unit_test_errands_SOURCES = tests/unit/test_errands.c
+tests_unit_test_errands_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_errands_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -64,18 +64,6 @@ void suspend_look_soon(struct daemon *d)
 		loop_set_timer_at(d->suspend->timer, ipc_now_ns());
 }
 
-int64_t suspend_ns(const struct step *s, int64_t now_ns)
-{
-	return s->stop.ns + (s->stop.kind ? now_ns - s->stop.noted_ns : 0);
-}
-
-const char *suspend_why(const struct step *s)
-{
-	return s->stop.kind == STOP_FROZEN
-		       ? "suspended: its cgroup is frozen, as by Slurm's suspend"
-		       : "suspended: its processes are stopped (SIGTSTP, SIGSTOP)";
-}
-
 /* ---- is it stopped? ------------------------------------------------------------------------ */
 
 /* One system call for a step that computes: the process that did so before does so again. */
@@ -239,8 +227,8 @@ static void take_out(struct daemon *d, struct step *s, enum stop_kind kind)
 	s->stop.kind = kind;
 	reading_pause(d->measure, s);
 	s->stop.carried = true;
-	log_info("step %s: %s", s->id, suspend_why(s));
-	note_decision(s, "suspend", suspend_why(s));
+	log_info("step %s: %s", s->id, step_suspended_why(s));
+	note_decision(s, "suspend", step_suspended_why(s));
 }
 
 static void bring_back(struct daemon *d, struct step *s)
@@ -328,7 +316,7 @@ void suspend_look(struct daemon *d, int64_t now_ns)
 		struct step *s = d->jobs.step[(first + k) % n];
 		enum stop_kind kind = s->stop.kind;
 
-		s->stop.ns = suspend_ns(s, now_ns);
+		s->stop.ns = step_suspended_ns(s, now_ns);
 		s->stop.noted_ns = now_ns;
 		if (!s->located || s->gone || is_ours(s) || (!kind && has_run(s)))
 			continue;

@@ -51,8 +51,4 @@ void suspend_look(struct daemon *d, int64_t now_ns);
 void suspend_look_soon(struct daemon *d);
 /* Adopted, with figures of @saved_unix_ns: who was stopped then was so ever since. */
 void suspend_adopt(struct step *s, int64_t saved_unix_ns);
-/* How long it was stopped so far, ns. */
-int64_t suspend_ns(const struct step *s, int64_t now_ns);
-const char *suspend_why(const struct step *s);
-
 #endif

@@ -26,13 +26,14 @@ nodesvc/ctl: nodesvc/ctl/ common/ nodesvc/counters/ nodesvc/engine/ nodesvc/reco
 nodesvc/trace: nodesvc/trace/ common/ nodesvc/engine/
 nodesvc/sim: nodesvc/sim/ common/ nodesvc/counters/counters.h nodesvc/engine/ nodesvc/record/ nodesvc/trace/ nodesvc/runtime/task_
 nodesvc/runtime: nodesvc/runtime/ common/ nodesvc/engine/
-nodesvc/base: nodesvc/base/ common/
+nodesvc/base: nodesvc/base/ nodesvc/loop.h common/
 nodesvc/node: nodesvc/node/ common/
+nodesvc/books: nodesvc/books/ nodesvc/measure/measure.h nodesvc/steps/ nodesvc/node/ nodesvc/base/ nodesvc/carry.h nodesvc/jobs.h nodesvc/conf.h nodesvc/loop.h nodesvc/log.h nodesvc/record/ common/ nodesvc/engine/
 nodesvc/levers: nodesvc/levers/ common/ nodesvc/base/ nodesvc/engine/ nodesvc/counters/ nodesvc/actuate/ nodesvc/record/ nodesvc/conf.h nodesvc/node/ nodesvc/steps/ nodesvc/jobs.h nodesvc/log.h nodesvc/loop.h nodesvc/measure/
 nodesvc/choose: nodesvc/ common/
 nodesvc/socket: nodesvc/ common/
 nodesvc/daemon: nodesvc/ common/
-nodesvc/steps: nodesvc/steps/ common/ nodesvc/actuate/ nodesvc/counters/ nodesvc/engine/
+nodesvc/steps: nodesvc/steps/ nodesvc/base/ nodesvc/jobs.h nodesvc/loop.h nodesvc/log.h common/ nodesvc/actuate/ nodesvc/counters/ nodesvc/engine/
 nodesvc/measure: nodesvc/measure/ nodesvc/steps/ nodesvc/node/ nodesvc/base/ nodesvc/jobs.h nodesvc/conf.h nodesvc/loop.h nodesvc/log.h nodesvc/work.h nodesvc/runtime/sleeper.h common/ nodesvc/engine/
 nodesvc: nodesvc/ common/ spank/
 '

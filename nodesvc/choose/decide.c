@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/choose/settled.h"
@@ -23,7 +23,10 @@
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/linkage.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 
+/* Nobody has registered for so long: what waits for the disk may be written. */
+#define QUIET_NS INT64_C(250000000)
 /* Of a tick, for threads that have bound themselves. */
 #define LOOK_NS INT64_C(2000000)
 
@@ -186,20 +189,6 @@ static const char *event_name(enum event_type e)
 	return names[e];
 }
 
-void decide_flush(struct daemon *d)
-{
-	struct errbuf err;
-
-	for (int i = 0; i < d->n_unwritten; i++) {
-		if (d->unwritten[i].json &&
-			record_decision_add(d->record, d->unwritten[i].t_ns, d->unwritten[i].event,
-				d->unwritten[i].json, &err) < 0)
-			health_error("%.200s", err.text);
-		free(d->unwritten[i].json);
-	}
-	d->n_unwritten = 0;
-}
-
 /* Keeps the decision for explain after the fact. */
 static void record_decision(struct daemon *d, const char *event)
 {
@@ -223,13 +212,8 @@ static void record_decision(struct daemon *d, const char *event)
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(root, "jobs", list);
-	if (d->n_unwritten == DECISIONS_WAITING)
-		decide_flush(d);
-	d->unwritten[d->n_unwritten].t_ns = ipc_unix_ns();
-	d->unwritten[d->n_unwritten].event = event;
-	d->unwritten[d->n_unwritten].json =
-		strdup(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
-	d->n_unwritten++;
+	decisions_note(d->books, event,
+		strdup(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN)));
 	json_object_put(root);
 }
 
@@ -577,8 +561,9 @@ void decide_tick(void *daemon)
 		lifecycle_reconcile(d, now_ns);
 		attach_beat(d, now_ns);
 	}
-	lifecycle_flush(d);
-	store_checkpoint(d, now_ns);
+	ptable_flush(d);
+	account_flush(d->books);
+	store_checkpoint(d->books, now_ns - d->last_launch_ns >= QUIET_NS);
 	recording_check(d);
 	if (d->jobs.n == 0) {
 		/* Whatever is still in the ledger is nobody's. */

@@ -264,8 +264,8 @@ bool ptable_note(struct daemon *d, const struct step *s, struct event *ret)
 	int place, type;
 
 	if (!t || s->status != STATUS_PLACED || s->rebinds > 0 || s->was_placed || s->nnodes > 1 ||
-		suspend_ns(s, now_ns) > 0 || s->batch || strncmp(s->policy, "das-", 4) != 0 ||
-		!was_alone_there(s) || !(seconds > 0))
+		step_suspended_ns(s, now_ns) > 0 || s->batch ||
+		strncmp(s->policy, "das-", 4) != 0 || !was_alone_there(s) || !(seconds > 0))
 		return false;
 	place = place_of(d, &t->ptt, &s->coreset);
 	if (place < 0)

@@ -3,7 +3,11 @@
  * daemon.c - who is told of what: the rooms know nobody above them, their handlers are here.
  */
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/steps/whose.h"
 
+#include "common/ipc.h"
+#include "nodesvc/books/books.h"
+#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/pages.h"
 
@@ -31,7 +35,7 @@ static void on_slice(void *daemon, struct step *s)
 	levers_go_on(d->levers, s);
 }
 
-int daemon_open_measure(struct daemon *d, struct errbuf *err)
+static int open_measure(struct daemon *d, struct errbuf *err)
 {
 	const struct measure_uses uses = {
 		.loop = d->loop,
@@ -92,4 +96,77 @@ int daemon_create_levers(struct daemon *d)
 	};
 
 	return levers_create(&d->levers, &d->conf, &d->node, &d->jobs, &events, d);
+}
+
+/* ---- steps/ ---- */
+
+static void on_answer(void *daemon, uint32_t job_id, const struct whose_job *j)
+{
+	lifecycle_learn(daemon, job_id, j);
+}
+
+static int open_whose(struct daemon *d, struct errbuf *err)
+{
+	const struct whose_events events = {.on_answer = on_answer, .arg = d};
+
+	return whose_open(&d->whose, d->loop, &d->jobs, &events, err);
+}
+
+/* ---- books/ ---- */
+
+static void figures(void *daemon, struct metrics_figures *ret)
+{
+	const struct daemon *d = daemon;
+	struct levers_state levers;
+
+	levers_get_state(d->levers, &levers);
+	*ret = (struct metrics_figures){
+		.policy = d->ruling,
+		.draining = d->draining,
+		.up_s = (double)(ipc_now_ns() - d->start_mono_ns) / 1e9,
+		.owed = levers.owed,
+		.decisions = d->n_decisions,
+		.moves = d->n_rebinds,
+		.decided = d->decision_times,
+	};
+	for (int i = 0; i < quarantine_count(d); i++)
+		ret->quarantined += quarantine_is_active(quarantine_get(d, i));
+	quarantine_totals(d, &ret->windows, &ret->quarantines);
+}
+
+static int open_books(struct daemon *d, struct errbuf *err)
+{
+	const struct books_uses uses = {
+		.loop = d->loop,
+		.conf = &d->conf,
+		.node = &d->node,
+		.jobs = &d->jobs,
+		.ledger = d->ledger,
+		.record = d->record,
+		.measure = d->measure,
+	};
+	const struct books_events events = {.figures = figures, .arg = d};
+
+	return books_open(&d->books, &uses, &events, err);
+}
+
+/* ---- all of them ---- */
+
+int daemon_open_rooms(struct daemon *d, struct errbuf *err)
+{
+	int rc = open_whose(d, err);
+
+	if (rc == 0)
+		rc = open_measure(d, err);
+	return rc < 0 ? rc : open_books(d, err);
+}
+
+void daemon_close_rooms(struct daemon *d)
+{
+	books_close(d->books);
+	measure_close(d->measure);
+	whose_close(d->whose);
+	d->books = NULL;
+	d->measure = NULL;
+	d->whose = NULL;
 }

@@ -6,21 +6,19 @@
 #define COLOC_NODESVC_DAEMON_H
 
 #include "nodesvc/actuate/actuate.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/conf.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/loop.h"
-#include "nodesvc/metrics.h"
 #include "nodesvc/node/node.h"
-#include "nodesvc/record/checkpoint.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
-#include "nodesvc/slurmacct.h"
+#include "nodesvc/steps/whose.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail.h"
-#include "nodesvc/whose.h"
 #include "nodesvc/work.h"
 
 struct server;
@@ -28,9 +26,7 @@ struct ptable;
 struct quarantine;
 struct suspend;
 struct measure;
-
-/* Decisions between two ticks before they are written out of turn. */
-#define DECISIONS_WAITING 16
+struct books;
 
 /* trial.c: placements for a moment, to learn from */
 enum trial_kind { TRIAL_NONE, TRIAL_EXPERIMENT, TRIAL_WINDOW };
@@ -62,10 +58,7 @@ struct daemon {
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
-	struct checkpointer *checkpointer; /* of both; NULL until first needed */
-	int64_t flush_again_ns;            /* after an error: not before */
-	int n_stores;                      /* begun anew while we run */
-	int64_t last_launch_ns;            /* somebody registered, or ended */
+	int64_t last_launch_ns; /* somebody registered, or ended */
 	struct counters_choice counters;
 	struct server *server;
 	struct quarantine *quarantine; /* NULL: nothing is judged */
@@ -73,7 +66,9 @@ struct daemon {
 	struct levers *levers;
 	struct linkage *linkage; /* NULL: nothing is known of executables */
 	struct jobs jobs;
+	struct whose *whose;
 	struct measure *measure;
+	struct books *books;
 
 	/* ruling.c, decide.c */
 	struct engine *engine, *fallback;
@@ -87,18 +82,12 @@ struct daemon {
 	struct loop_source *tick;
 	bool ticking;
 	int tick_put_off; /* so many times, by a launch */
-	int64_t last_reconcile_ns, last_history_ns;
+	int64_t last_reconcile_ns;
 	bool draining;
 	const char *decided_by; /* policy of the last plan: the ruling one or the fallback */
 	char fallback_why[256]; /* last reason logged */
 	bool fell_back;         /* the last plan was the fallback's */
 	bool new_whys;          /* who decides is another, or why: told though nobody moves */
-	struct {
-		int64_t t_ns;
-		const char *event;
-		char *json;
-	} unwritten[DECISIONS_WAITING];
-	int n_unwritten;
 	struct trial trial;
 	/* What experiments showed, for the next decision; ids are the live steps'. */
 	struct event result[PLAN_EXPERIMENTS_MAX];
@@ -111,21 +100,14 @@ struct daemon {
 
 	struct metrics_times decision_times;
 	struct work work;
-	struct loop_source *metrics;
-	bool metrics_failed;
-	struct slurmacct *slurmacct; /* NULL until first needed */
-	struct whose *whose;         /* NULL until first needed */
-
-	struct loop_source *retain; /* store.c */
-	long retained;              /* steps dropped by the present run of slices */
-	bool retaining;             /* asked for a run of slices that is not over yet */
 
 	int64_t start_mono_ns;
 	uint64_t n_decisions, n_rebinds;
 };
 
 /* daemon.c: the rooms, opened with what they need and told whom to tell. */
-int daemon_open_measure(struct daemon *d, struct errbuf *err);
+int daemon_open_rooms(struct daemon *d, struct errbuf *err);
+void daemon_close_rooms(struct daemon *d);
 
 /* daemon.c: d->levers, told whom to tell. -ENOMEM. */
 int daemon_create_levers(struct daemon *d);
@@ -152,8 +134,6 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 /* The rest of decide_run() with @later: the other steps' moves, the record. Where nobody comes to
  * call it (a launch that got stuck), the next tick does. */
 void decide_finish(struct daemon *d);
-/* Writes the decisions that wait. */
-void decide_flush(struct daemon *d);
 /* Makes the last plan true for a step whose first task just started. */
 int decide_place(struct daemon *d, struct step *s, struct errbuf *err);
 void decide_tick(void *daemon);
@@ -203,33 +183,12 @@ void trial_consider(struct daemon *d, int64_t now_ns);
 /* Why the plan's experiments cannot be carried out; NULL they can. */
 const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, size_t size);
 void trial_experiments(struct daemon *d, const struct plan *p);
-/* history.c: a step's coresets and signals over time, for the report */
-/* It is on @cores from now on; @why may be NULL. Nothing is written yet. */
-void history_note(struct step *s, const struct coreset *cores, const char *why);
-/* Writes what was noted, and the newest sample. */
-void history_write(struct daemon *d, struct step *s);
-
-/* store.c: the accounting store, its limits, and what to do with a damaged one */
-struct store_look {
-	int64_t old_steps;          /* ended longer than keep_days ago */
-	int64_t bytes, limit_bytes; /* in use; 0 no limit */
-};
-int store_open(struct daemon *d, struct errbuf *err);
-/* After an error @rc of the record: -EBADMSG moves it aside and begins anew, true. */
-bool store_recover(struct daemon *d, int rc);
-/* At a tick: writes the logs of ledger and store into their databases, when nobody waits. */
-void store_checkpoint(struct daemon *d, int64_t now_ns);
-int store_retain_open(struct daemon *d, struct errbuf *err);
-void store_retain_now(struct daemon *d);
-int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err);
-
 /* lifecycle.c, with admit.c (what a step_start says), account.c (its row) and reconcile.c (what
  * nobody told): steps come and go */
 struct msg;
 void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);
 /* What need not hold up the step: after the answer to a launch's last message. */
 void lifecycle_after_answer(struct daemon *d);
-void lifecycle_flush(struct daemon *d); /* accounting, registrations, decisions */
 void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply);
 void lifecycle_task_exit(struct daemon *d, const struct msg *m);
 void lifecycle_step_end(struct daemon *d, const struct msg *m);
@@ -254,17 +213,8 @@ void lifecycle_watch(int fd, uint32_t events, void *daemon);
 void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns);
 /* It runs beside those that run now: each is the other's partner. */
 void lifecycle_note_partners(struct daemon *d, struct step *s);
-void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns);
 
 /* adopt.c: living through a restart of the daemon */
-void adopt_keep(struct daemon *d, struct step *s);
-/* What was measured of it so far, for the next daemon. */
-void adopt_carry(struct daemon *d, struct step *s);
-/* Also the next daemon leaves it to Slurm's placement. */
-void adopt_mark_released(struct daemon *d, struct step *s);
-/* ... and whose its job is, which is not asked again. */
-void adopt_mark_owner(struct daemon *d, struct step *s);
-void adopt_forget(struct daemon *d, const struct step *s);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
 

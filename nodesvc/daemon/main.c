@@ -20,6 +20,7 @@
 #include "common/ipc.h"
 #include "common/out.h"
 #include "config.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
@@ -84,7 +85,7 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	rc = ledger_open(&d->ledger, path, boot_id, err);
 	if (rc < 0)
 		return rc;
-	return store_open(d, err);
+	return store_open(&d->record, &d->conf, err);
 }
 
 static void on_signal(int signo, void *arg)
@@ -141,7 +142,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	counters_choose(&d->counters,
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source,
 		&d->conf.events);
-	if ((rc = daemon_open_measure(d, err)) < 0 || (rc = decide_open(d, err)) < 0 ||
+	if ((rc = daemon_open_rooms(d, err)) < 0 || (rc = decide_open(d, err)) < 0 ||
 		(rc = ptable_open(d, err)) < 0)
 		return rc;
 	/* Before anybody is adopted: who was left alone stays so. */
@@ -151,9 +152,11 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	levers_open(d->levers, d->loop, d->ledger, d->actuate);
 	suspend_open(d);
 	adopt_all(d);
-	if ((rc = server_create(&d->server, d, err)) < 0 || (rc = store_retain_open(d, err)) < 0 ||
-		(rc = metrics_open(d, err)) < 0)
+	rc = server_create(&d->server, d, err);
+	if (rc < 0)
 		return rc;
+	store_retain_start(d->books);
+	metrics_reconfigure(d->books);
 	if (watchdog_ms) {
 		rc = loop_add_timer(d->loop, on_watchdog, d, &watchdog, err);
 		if (rc < 0)
@@ -171,8 +174,10 @@ static void daemon_close(struct daemon *d)
 	server_free(d->server);
 	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
 		log_error("recording: %s", err.text);
-	if (d->record)
-		lifecycle_flush(d);
+	if (d->books) {
+		ptable_flush(d);
+		account_flush(d->books);
+	}
 	levers_close(d->levers);
 	suspend_close(d);
 	linkage_free(d->linkage);
@@ -180,13 +185,10 @@ static void daemon_close(struct daemon *d)
 		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
-	measure_close(d->measure);
 	ptable_close(d);
 	quarantine_close(d);
 	actuate_close(d->actuate);
-	slurmacct_close(d);
-	whose_close(d);
-	checkpoint_free(d->checkpointer);
+	daemon_close_rooms(d);
 	record_close(d->record);
 	ledger_close(d->ledger);
 	loop_free(d->loop);

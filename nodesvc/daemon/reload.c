@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
@@ -115,7 +116,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	}
 	if (!d->verbose && log_level_parse(fresh.log_level, &level) == 0)
 		log_init(level);
-	metrics_reconfigure(d);
+	metrics_reconfigure(d->books);
 	*ret_old = old;
 	log_info("configuration read again");
 	return 0;

@@ -15,12 +15,14 @@
 #include "common/msg.h"
 #include "common/text.h"
 #include "config.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
+#include "nodesvc/books/books.h"
+#include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/record/acct_query.h"
 #include "nodesvc/socket/ctl_json.h"
 #include "nodesvc/socket/measured_json.h"
@@ -159,9 +161,9 @@ static int do_release(struct request *r)
 			continue;
 		if (levers_restore(r->d->levers, s, STATUS_RELEASED, "colocctl release") < 0)
 			rc = err_set(r->err, -EIO, "%s", health_last_error());
-		adopt_mark_released(r->d, s);
+		kept_mark_released(r->d->books, s);
 		json_object_array_add(list, json_object_new_string(s->id));
-		lifecycle_put_row(r->d, s, STEP_RUNNING, 0);
+		account_put(r->d->books, s, STEP_RUNNING, 0);
 	}
 	if (id && !matched)
 		return err_set(
@@ -434,7 +436,8 @@ static int do_acct(struct request *r)
 	int rc;
 
 	json_object_object_add(r->ret, "steps", rows.list);
-	lifecycle_flush(r->d); /* not a tick behind */
+	ptable_flush(r->d);
+	account_flush(r->d->books); /* not a tick behind */
 	rc = acct_query_json(r->d->record, r->uid, filter, add_row, &rows, r->err);
 	if (rc == -EFBIG)
 		err_set(r->err, rc, "more than %zu steps%s: narrow the time or name jobs", rows.max,
@@ -463,14 +466,14 @@ static int do_record(struct request *r)
 static int do_vacuum(struct request *r)
 {
 	struct store_look look;
-	int rc = store_retain_look(r->d, &look, r->err);
+	int rc = store_retain_look(r->d->books, &look, r->err);
 
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "old_steps", json_object_new_int64(look.old_steps));
 	json_object_object_add(r->ret, "bytes", json_object_new_int64(look.bytes));
 	json_object_object_add(r->ret, "limit_bytes", json_object_new_int64(look.limit_bytes));
-	store_retain_now(r->d);
+	store_retain_now(r->d->books);
 	return 0;
 }
 

@@ -225,7 +225,7 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
 	/* Of that; in none of the figures. */
-	ADD(o, "suspended_s", json_object_new_double((double)suspend_ns(s, now_ns) / 1e9));
+	ADD(o, "suspended_s", json_object_new_double((double)step_suspended_ns(s, now_ns) / 1e9));
 	ADD(o, "partners", ctl_json_text(s->partners));
 	ADD(o, "reason", ctl_json_text(*step_reason(s) ? step_reason(s) : s->why));
 	return o;

@@ -6,9 +6,10 @@
  * JSON is JSON, and a user neither sees nor changes what is not his.
  */
 #include "common/msg.h"
-#include "nodesvc/measure/measure.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/fuzz/fuzz.h"
 
 #define OTHER_UID 4711
@@ -84,7 +85,7 @@ static void open_daemon(struct daemon *d)
 	d->record = store();
 	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node.root, d->ledger, &topo->all, &err) == 0);
 	counters_choose(&d->counters, "none", NULL);
-	FUZZ_ASSERT(daemon_open_measure(d, &err) == 0);
+	FUZZ_ASSERT(daemon_open_rooms(d, &err) == 0);
 	FUZZ_ASSERT(decide_open(d, &err) == 0);
 }
 
@@ -94,17 +95,14 @@ static void close_daemon(struct daemon *d)
 	char path[CONF_TEXT_MAX + 32];
 
 	recording_stop(d, &n, &bytes, NULL);
-	lifecycle_flush(d);
+	account_flush(d->books);
 	for (int i = 0; i < d->jobs.n; i++)
 		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);
 	decide_close(d);
-	measure_close(d->measure);
-	slurmacct_close(d);
-	loop_remove(d->loop, d->retain);
+	daemon_close_rooms(d);
 	actuate_close(d->actuate);
 	empty_store(d->record);
-	checkpoint_free(d->checkpointer);
 	ledger_close(d->ledger);
 	loop_free(d->loop);
 	fsroot_close(&d->node.root);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"
 
 struct daemon d;
@@ -37,7 +37,7 @@ void setup(void)
 	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 }
 
@@ -48,9 +48,8 @@ void teardown(void)
 	for (int i = 0; i < d.jobs.n; i++)
 		reading_close(d.measure, d.jobs.step[i]);
 	jobs_done(&d.jobs);
-	whose_close(&d);
 	decide_close(&d);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
 	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"
 
 struct fstree tree;
@@ -63,7 +63,7 @@ void setup(void)
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	levers_of(&d);
 	ck_assert_int_eq(plan_init(&plan, JOBS_MAX, &err), 0);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_int_eq(rotate_guard(d.levers, &err), 0);
 	rotate_open(d.levers);
 }
@@ -72,7 +72,7 @@ void teardown(void)
 {
 	rotate_close(d.levers);
 	jobs_done(&d.jobs);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
 	free(d.levers);
 	plan_done(&plan);
 	actuate_close(d.actuate);

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/books/internal.h"
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
 #include "nodesvc/spin.h"
+#include "nodesvc/steps/whose.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
@@ -92,12 +94,12 @@ START_TEST(the_rest_of_a_decision_waits_for_the_launch_or_the_tick)
 	start(1, 0);
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_ptr_nonnull(d.unrecorded);
-	ck_assert_int_eq(d.n_unwritten, 0);
+	ck_assert_int_eq(d.books->n_unwritten, 0);
 	/* The next one's plan does not displace it. */
 	start(2, 0);
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_ptr_nonnull(d.unrecorded);
-	ck_assert_int_eq(d.n_unwritten, 1);
+	ck_assert_int_eq(d.books->n_unwritten, 1);
 	/* Its tasks never come. */
 	decide_tick(&d);
 	ck_assert_ptr_null(d.unrecorded);
@@ -221,7 +223,7 @@ static void slurmctld_says(uint32_t job, const char *partition_and_account)
 
 	snprintf(line, sizeof(line), "%u 0 %s\n", job, partition_and_account);
 	ck_assert(whose_parse(line, &j));
-	whose_learn(&d, &j);
+	whose_learn(d.whose, &j);
 }
 
 START_TEST(lists_keep_others_out)

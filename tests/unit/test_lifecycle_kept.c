@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "nodesvc/books/internal.h"
 #include "nodesvc/record/record_internal.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
@@ -75,15 +76,15 @@ START_TEST(rows_that_a_full_store_undid_are_written_once_there_is_room)
 		msg_put(&in, "jobname", "a name of some length, so that a page is full soon");
 		ck_assert_str_eq(go(), "step_ok");
 	}
-	decide_flush(&d);                       /* not what fails first */
+	decisions_write(d.books);               /* not what fails first */
 	limit_pages("PRAGMA max_page_count=1"); /* no more than there are */
-	lifecycle_flush(&d);
+	account_flush(d.books);
 	ck_assert_int_lt(rows(), 60);
 	limit_pages("PRAGMA max_page_count=100000");
-	lifecycle_flush(&d); /* too early to try again */
+	account_flush(d.books); /* too early to try again */
 	ck_assert_int_lt(rows(), 60);
-	d.flush_again_ns = 0;
-	lifecycle_flush(&d);
+	d.books->flush_again_ns = 0;
+	account_flush(d.books);
 	ck_assert_int_eq(rows(), 60);
 	finish(1, 0);
 	ck_assert_int_eq(rows(), 60);
@@ -176,7 +177,7 @@ START_TEST(a_release_fits_into_the_longest_message)
 		ck_assert_uint_eq(in.len, MSG_MAX - left);
 		ck_assert_str_eq(go(), "step_ok");
 		s = jobs_find(&d.jobs, (uint32_t)left + 1, 0, 0);
-		adopt_mark_released(&d, s);
+		kept_mark_released(d.books, s);
 		ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
 		ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
 		ck_assert_str_eq(msg_get(&kept, "released"), "1");
@@ -197,7 +198,7 @@ START_TEST(what_only_a_launch_needs_is_not_kept)
 	msg_put(&in, "path", "/usr/bin:/bin");
 	msg_put(&in, "jobname", "path=1");
 	ck_assert_str_eq(go(), "step_ok");
-	adopt_mark_released(&d, jobs_find(&d.jobs, 1, 0, 0));
+	kept_mark_released(d.books, jobs_find(&d.jobs, 1, 0, 0));
 	ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
 	ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
 	ck_assert_ptr_null(msg_get(&kept, "cwd"));

@@ -8,8 +8,8 @@
 #include <json-c/json.h>
 #include <unistd.h>
 
+#include "nodesvc/books/books.h"
 #include "nodesvc/log.h"
-#include "nodesvc/metrics.h"
 #include "nodesvc/record/summary.h"
 #include "tests/unit/hostile.h"
 #include "tests/unit/levers_of.h"
@@ -152,7 +152,7 @@ START_TEST(metrics_are_clean)
 	FILE *f = open_memstream(&text, &size);
 	int before, n_steps = 0;
 
-	metrics_write(f, &d);
+	metrics_write(f, d.books);
 	fflush(f);
 	before = hostile_check("metrics", text);
 	rewind(f);
@@ -160,7 +160,7 @@ START_TEST(metrics_are_clean)
 		start_named(i);
 		coreset_add(&d.jobs.step[i]->coreset, 0);
 	}
-	metrics_write(f, &d);
+	metrics_write(f, d.books);
 	fclose(f);
 	ck_assert_int_eq(hostile_check("metrics", text), before + hostile_n);
 	for (char *p = text; (p = strstr(p, "coloc_step_cores{")); n_steps++) {

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 
@@ -99,7 +99,8 @@ static void setup(void)
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	s = jobs_add(&d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	ck_assert_msg(lifecycle_locate(&d, s, child, &err) == 0, "%s", err.text);
@@ -111,8 +112,9 @@ static void teardown(void)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	jobs_done(&d.jobs);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
 	free(d.levers);
+	loop_free(d.loop);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);
@@ -271,10 +273,7 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 {
 	d.conf.interval_ms = 20;
 	d.conf.tick_ms = 60000;
-	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(loop_add_timer(d.loop, decide_tick, &d, &d.tick, &err), 0);
-	measure_close(d.measure);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
 	decide_start_ticking(&d);
 	jobs_done(&d.jobs);
 	run_loop_ms(100);
@@ -284,10 +283,7 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 	for (int i = 0; i < 100 && sampler_rounds(d.measure) == 0; i++)
 		run_loop_ms(50);
 	ck_assert_int_gt((int)sampler_rounds(d.measure), 0);
-	measure_close(d.measure);
-	d.measure = NULL;
 	loop_remove(d.loop, d.tick);
-	loop_free(d.loop);
 }
 END_TEST
 

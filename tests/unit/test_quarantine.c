@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "common/msg.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/tmpdir.h"
 
@@ -43,7 +43,7 @@ static void setup(void)
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(quarantine_open(&d, &err), 0);
 }
@@ -54,7 +54,7 @@ static void teardown(void)
 		reading_close(d.measure, d.jobs.step[i]);
 	jobs_done(&d.jobs);
 	decide_close(&d);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
 	quarantine_close(&d);
 	free(d.levers);
 	actuate_close(d.actuate);
@@ -127,11 +127,11 @@ static void tick(void)
 static void restart(void)
 {
 	quarantine_close(&d);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
 	record_close(d.record);
 	d.record = NULL;
 	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_int_eq(quarantine_open(&d, &err), 0);
 	tick();
 }

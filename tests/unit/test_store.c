@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "nodesvc/base/health.h"
+#include "nodesvc/books/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 #include "tests/unit/levers_of.h"
@@ -26,6 +27,20 @@ static struct daemon d;
 static struct tmpdir tmp;
 static struct errbuf err;
 
+static int open_store(void)
+{
+	int rc = store_open(&d.record, &d.conf, &err);
+
+	return rc < 0 ? rc : daemon_open_rooms(&d, &err);
+}
+
+static void close_store(void)
+{
+	daemon_close_rooms(&d);
+	record_close(d.record);
+	d.record = NULL;
+}
+
 static void setup(void)
 {
 	memset(&d, 0, sizeof(d));
@@ -36,15 +51,15 @@ static void setup(void)
 	snprintf(d.conf.store, sizeof(d.conf.store), "%s", tmp.dir);
 	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
-	ck_assert_msg(store_open(&d, &err) == 0, "%s", err.text);
 	levers_of(&d);
+	ck_assert_msg(open_store() == 0, "%s", err.text);
 }
 
 static void teardown(void)
 {
 	jobs_done(&d.jobs);
+	close_store();
 	free(d.levers);
-	record_close(d.record);
 	loop_free(d.loop);
 	topo_free(d.node.topo);
 	tmpdir_remove(&tmp);
@@ -90,7 +105,7 @@ static const char *jobs(void)
 
 static void stop_when_retained(void *loop)
 {
-	if (!d.retaining)
+	if (!d.books->retaining)
 		loop_stop(loop);
 }
 
@@ -100,8 +115,7 @@ static void retain(void)
 {
 	struct loop_source *look;
 
-	ck_assert_int_eq(store_retain_open(&d, &err), 0);
-	store_retain_now(&d);
+	store_retain_now(d.books);
 	ck_assert_int_eq(loop_add_timer(d.loop, stop_when_retained, d.loop, &look, &err), 0);
 	loop_set_timer(look, 5, 5);
 	ck_assert_int_eq(loop_run(d.loop), 0);
@@ -136,11 +150,11 @@ START_TEST(size_limit_drops_the_oldest)
 	d.conf.store_limit_mib = 1;
 	for (int i = 0; i < 500; i++)
 		put((uint32_t)i + 1, 100 - i / 10, false);
-	ck_assert_int_eq(store_retain_look(&d, &look, &err), 0);
+	ck_assert_int_eq(store_retain_look(d.books, &look, &err), 0);
 	ck_assert_int_gt(look.bytes, 2000000);
 	ck_assert_int_eq(look.limit_bytes, 1 << 20);
 	retain();
-	ck_assert_int_eq(store_retain_look(&d, &look, &err), 0);
+	ck_assert_int_eq(store_retain_look(d.books, &look, &err), 0);
 	ck_assert_int_le(look.bytes, 1 << 20);
 	ck_assert_int_gt(look.bytes, 500000); /* no more than needed */
 	left = jobs();
@@ -197,11 +211,10 @@ static void scribble(const char *name, long from)
 START_TEST(damaged_store_is_moved_aside_at_the_start)
 {
 	put(1, 0, false);
-	record_close(d.record);
-	d.record = NULL;
+	close_store();
 	scribble("coloc.db", 0);
 	log_init(LOG_LEVEL_ERROR);
-	ck_assert_msg(store_open(&d, &err) == 0, "%s", err.text);
+	ck_assert_msg(open_store() == 0, "%s", err.text);
 	ck_assert_str_eq(jobs(), "");
 	ck_assert_int_eq(count_files("coloc.db.damaged-"), 1);
 	ck_assert_ptr_nonnull(strstr(health_last_error(), "accounting began anew"));
@@ -213,8 +226,7 @@ END_TEST
 /* A newer Coloc's store is no damage: it stays where it is, and the service does not start. */
 START_TEST(newer_store_is_not_moved)
 {
-	record_close(d.record);
-	d.record = NULL;
+	close_store();
 	{
 		char command[400];
 
@@ -224,7 +236,7 @@ START_TEST(newer_store_is_not_moved)
 			tmp.dir);
 		ck_assert_int_eq(system(command), 0);
 	}
-	ck_assert_int_eq(store_open(&d, &err), -EPROTONOSUPPORT);
+	ck_assert_int_eq(open_store(), -EPROTONOSUPPORT);
 	ck_assert_ptr_nonnull(strstr(err.text, "schema 99 is newer than this program's"));
 	ck_assert_int_eq(count_files("coloc.db.damaged-"), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
@@ -244,23 +256,22 @@ START_TEST(first_page_overwritten_anywhere_still_starts)
 		int fd, rc;
 
 		put(1, 0, false);
-		record_close(d.record);
-		d.record = NULL;
+		close_store();
 		fd = open(path, O_WRONLY);
 		ck_assert_int_ge(fd, 0);
 		ck_assert_int_gt(pwrite(fd, garbage, sizeof(garbage) - 1, at), 0);
 		close(fd);
-		ck_assert_msg(store_open(&d, &err) == 0, "at %ld: %s", (long)at, err.text);
+		ck_assert_msg(open_store() == 0, "at %ld: %s", (long)at, err.text);
 		row.row_id = 0;
 		rc = record_step_put(d.record, &row, &err);
 		if (rc < 0) {
-			ck_assert_msg(store_recover(&d, rc), "at %ld: %s", (long)at, err.text);
+			ck_assert_msg(store_recover(d.books, rc), "at %ld: %s", (long)at, err.text);
 			rc = record_step_put(d.record, &row, &err);
 		}
 		ck_assert_msg(rc == 0, "at %ld: %s", (long)at, err.text);
-		record_close(d.record);
+		close_store();
 		ck_assert_int_eq(unlink(path), 0);
-		ck_assert_int_eq(store_open(&d, &err), 0);
+		ck_assert_int_eq(open_store(), 0);
 	}
 }
 END_TEST
@@ -272,8 +283,8 @@ START_TEST(damage_found_later_begins_anew_for_live_steps)
 	ck_assert_ptr_nonnull(s);
 	s->row_id = 3;
 	s->kept = true;
-	ck_assert(!store_recover(&d, -EIO));
-	ck_assert(store_recover(&d, -EBADMSG));
+	ck_assert(!store_recover(d.books, -EIO));
+	ck_assert(store_recover(d.books, -EBADMSG));
 	ck_assert_int_eq(count_files("coloc.db.damaged-") >= 0, 1);
 	ck_assert_int_eq(s->row_id, 0);
 	ck_assert(!s->kept && s->dirty);
@@ -335,7 +346,7 @@ START_TEST(metrics_say_what_is_known)
 	two_steps();
 	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
-	ck_assert_msg(metrics_write_file(&d, &err) == 0, "%s", err.text);
+	ck_assert_msg(metrics_write_file(d.books, &err) == 0, "%s", err.text);
 	read_metrics();
 	assert_line("coloc_steps{status=\"placed\"} 1");
 	assert_line("coloc_steps{status=\"pending\"} 1");
@@ -367,7 +378,7 @@ START_TEST(metrics_keep_the_format)
 	two_steps();
 	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
-	ck_assert_int_eq(metrics_write_file(&d, &err), 0);
+	ck_assert_int_eq(metrics_write_file(d.books, &err), 0);
 	read_metrics();
 	ck_assert(text[strlen(text) - 1] == '\n');
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -421,7 +432,7 @@ START_TEST(dashboard_knows_the_metrics)
 	two_steps();
 	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
-	ck_assert_int_eq(metrics_write_file(&d, &err), 0);
+	ck_assert_int_eq(metrics_write_file(d.books, &err), 0);
 	read_metrics();
 	snprintf(path, sizeof(path), "%s/contrib/grafana/coloc.json", src ? src : ".");
 	f = fopen(path, "r");
@@ -443,14 +454,14 @@ END_TEST
 START_TEST(metrics_that_cannot_be_written_are_told)
 {
 	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "/no/such/coloc.prom");
-	ck_assert_int_eq(metrics_write_file(&d, &err), -ENOENT);
+	ck_assert_int_eq(metrics_write_file(d.books, &err), -ENOENT);
 	ck_assert_str_eq(
 		err.text, "metrics_file: /no/such/coloc.prom.tmp: No such file or directory");
 	/* A directory of that name: nothing half written stays. */
 	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
 	ck_assert_int_eq(mkdir(d.conf.metrics_file, 0755), 0);
-	ck_assert_int_lt(metrics_write_file(&d, &err), 0);
+	ck_assert_int_lt(metrics_write_file(d.books, &err), 0);
 	ck_assert_int_eq(count_files("coloc.prom.tmp"), 0);
 }
 END_TEST

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/books/books.h"
 #include "nodesvc/carry.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/fstree.h"
@@ -343,10 +344,10 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	ck_assert_int_eq(one->pace.read_ns, 0);
 	ck_assert(jobs_is_alone(&d.jobs, one));
 	suspend_look(&d, t0 + 500000);
-	ck_assert_int_eq(suspend_ns(one, t0 + 1001000), 1000000);
+	ck_assert_int_eq(step_suspended_ns(one, t0 + 1001000), 1000000);
 	write_freezer(1, "THAWED\n");
 	suspend_look(&d, t0 + 2001000);
-	ck_assert_int_eq(suspend_ns(one, t0 + 9000000), 2000000);
+	ck_assert_int_eq(step_suspended_ns(one, t0 + 9000000), 2000000);
 	ck_assert_int_gt(one->track.skip, 0);
 }
 END_TEST
@@ -426,7 +427,7 @@ START_TEST(record_says_for_how_long)
 	struct step *one = launch(1, "");
 	char reason[128];
 
-	lifecycle_put_row(&d, one, STEP_RUNNING, 0);
+	account_put(d.books, one, STEP_RUNNING, 0);
 	ck_assert_int_eq(record_step_list(d.record, &all, copy_reason, reason, &err), 0);
 	ck_assert_str_eq(reason, "");
 	one->stop.ns = INT64_C(34500000000);

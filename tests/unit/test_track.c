@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/measured_json.h"
 
 #define STEP_NS INT64_C(200000000)
@@ -38,7 +38,8 @@ static void setup(void)
 	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_int_eq(record_open(&d.record, path, false, &err), 0);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	/* Its own time: the clock of a machine that has just started shows less than a test's. */
 	now_ns = STEP_NS;
 }
@@ -48,7 +49,8 @@ static void teardown(void)
 	char command[96];
 
 	jobs_done(&d.jobs);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
+	loop_free(d.loop);
 	record_close(d.record);
 	topo_free(d.node.topo);
 	fsroot_close(&d.node.root);

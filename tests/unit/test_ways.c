@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/ways.h"
 #include "nodesvc/log.h"
+#include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/resctrl_tree.h"
 
@@ -47,7 +47,7 @@ static void setup_bare(void)
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
-	ck_assert_int_eq(daemon_open_measure(&d, &err), 0);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
 	ways_open(d.levers);
 }
@@ -67,7 +67,7 @@ static void teardown(void)
 	ways_close(d.levers);
 	jobs_done(&d.jobs);
 	decide_close(&d);
-	measure_close(d.measure);
+	daemon_close_rooms(&d);
 	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/metrics.h"
+#include "nodesvc/books/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/choose/quarantine.h"
-#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/log.h"
 
 /* Decisions take microseconds; a millisecond is a bad one. */
@@ -63,29 +60,29 @@ static void step_labels(FILE *f, const char *name, const struct step *s)
 	fputs("} ", f);
 }
 
-static void write_steps(FILE *f, const struct daemon *d)
+static void write_steps(FILE *f, const struct books *b)
 {
 	int count[STATUS_COUNT] = {0};
 
-	for (int i = 0; i < d->jobs.n; i++)
-		count[d->jobs.step[i]->status]++;
+	for (int i = 0; i < b->use.jobs->n; i++)
+		count[b->use.jobs->step[i]->status]++;
 	head(f, "coloc_steps", "gauge", "Job steps that are registered, by what becomes of them.");
 	for (int i = 0; i < STATUS_COUNT; i++)
 		fprintf(f, "coloc_steps{status=\"%s\"} %d\n", step_status_name((enum step_status)i),
 			count[i]);
 	head(f, "coloc_step_cores", "gauge", "Cores that a step has now.");
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < b->use.jobs->n; i++) {
+		const struct step *s = b->use.jobs->step[i];
 
 		if (coreset_is_empty(&s->coreset) || s->status == STATUS_SUSPENDED)
 			continue;
 		step_labels(f, "coloc_step_cores", s);
-		fprintf(f, "%d\n", topo_count_cores(d->node.topo, &s->coreset));
+		fprintf(f, "%d\n", topo_count_cores(b->use.node->topo, &s->coreset));
 	}
 	head(f, "coloc_step_utilization_ratio", "gauge",
 		"Share of its cores' time that a step ran or waited to run.");
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < b->use.jobs->n; i++) {
+		const struct step *s = b->use.jobs->step[i];
 
 		if (s->signal[SIGNAL_UTILIZATION].provenance == PROVENANCE_NONE)
 			continue; /* unknown is absent, not 0 */
@@ -94,79 +91,77 @@ static void write_steps(FILE *f, const struct daemon *d)
 	}
 }
 
-static void write_decisions(FILE *f, const struct daemon *d)
+static void write_decisions(FILE *f, const struct metrics_figures *now)
 {
 	uint64_t n = 0;
 
 	head(f, "coloc_decisions_total", "counter", "Decisions of the policy.");
-	fprintf(f, "coloc_decisions_total %llu\n", (unsigned long long)d->n_decisions);
+	fprintf(f, "coloc_decisions_total %llu\n", (unsigned long long)now->decisions);
 	head(f, "coloc_moves_total", "counter", "Changes of a step's placement after its first.");
-	fprintf(f, "coloc_moves_total %llu\n", (unsigned long long)d->n_rebinds);
+	fprintf(f, "coloc_moves_total %llu\n", (unsigned long long)now->moves);
 	head(f, "coloc_decision_seconds", "histogram", "Time that the engine took to decide.");
 	for (int i = 0; i < METRICS_BUCKETS; i++) {
-		n += d->decision_times.bucket[i];
+		n += now->decided.bucket[i];
 		fprintf(f, "coloc_decision_seconds_bucket{le=\"%g\"} %llu\n", METRICS_BOUNDS[i],
 			(unsigned long long)n);
 	}
-	n += d->decision_times.bucket[METRICS_BUCKETS];
+	n += now->decided.bucket[METRICS_BUCKETS];
 	fprintf(f, "coloc_decision_seconds_bucket{le=\"+Inf\"} %llu\n", (unsigned long long)n);
-	fprintf(f, "coloc_decision_seconds_sum %.9g\n", d->decision_times.sum_s);
+	fprintf(f, "coloc_decision_seconds_sum %.9g\n", now->decided.sum_s);
 	fprintf(f, "coloc_decision_seconds_count %llu\n", (unsigned long long)n);
 }
 
 /* The guard over policies. */
-static void write_guard(FILE *f, const struct daemon *d)
+static void write_guard(FILE *f, const struct books *b, const struct metrics_figures *now)
 {
-	uint64_t windows, begun;
-	int active = 0, held = 0;
+	int held = 0;
 
-	for (int i = 0; i < quarantine_count(d); i++)
-		active += quarantine_is_active(quarantine_get(d, i));
-	for (int i = 0; i < d->jobs.n; i++)
-		held += d->jobs.step[i]->held;
-	quarantine_totals(d, &windows, &begun);
+	for (int i = 0; i < b->use.jobs->n; i++)
+		held += b->use.jobs->step[i]->held;
 	head(f, "coloc_guard_quarantined_sets", "gauge",
 		"Sets of programs that a policy is kept away from.");
-	fprintf(f, "coloc_guard_quarantined_sets %d\n", active);
+	fprintf(f, "coloc_guard_quarantined_sets %d\n", now->quarantined);
 	head(f, "coloc_guard_held_steps", "gauge",
 		"Steps that are left to Slurm's placement for that.");
 	fprintf(f, "coloc_guard_held_steps %d\n", held);
 	head(f, "coloc_guard_quarantines_total", "counter", "Quarantines that began.");
-	fprintf(f, "coloc_guard_quarantines_total %llu\n", (unsigned long long)begun);
+	fprintf(f, "coloc_guard_quarantines_total %llu\n", (unsigned long long)now->quarantines);
 	head(f, "coloc_guard_windows_total", "counter",
 		"Windows in which a set of programs was judged.");
-	fprintf(f, "coloc_guard_windows_total %llu\n", (unsigned long long)windows);
+	fprintf(f, "coloc_guard_windows_total %llu\n", (unsigned long long)now->windows);
 }
 
-void metrics_write(FILE *f, const struct daemon *d)
+void metrics_write(FILE *f, const struct books *b)
 {
-	struct levers_state state;
-	int64_t size = d->record ? record_size_bytes(d->record, NULL) : -1;
+	int64_t size = b->use.record ? record_size_bytes(b->use.record, NULL) : -1;
+	struct metrics_figures now = {.policy = ""};
 
-	levers_get_state(d->levers, &state);
+	if (b->tell.figures)
+		b->tell.figures(b->tell.arg, &now);
+
 	head(f, "coloc_info", "gauge", "Version and ruling policy of colocd.");
 	fprintf(f, "coloc_info{version=\"%s\",policy=", PACKAGE_VERSION);
-	value(f, d->ruling);
+	value(f, now.policy);
 	fputs("} 1\n", f);
 	head(f, "coloc_draining", "gauge", "1 while no new steps are taken.");
-	fprintf(f, "coloc_draining %d\n", d->draining);
+	fprintf(f, "coloc_draining %d\n", now.draining);
 	head(f, "coloc_uptime_seconds", "gauge", "Time since colocd started.");
-	fprintf(f, "coloc_uptime_seconds %.3f\n", (double)(ipc_now_ns() - d->start_mono_ns) / 1e9);
+	fprintf(f, "coloc_uptime_seconds %.3f\n", now.up_s);
 	head(f, "coloc_restores_owed", "gauge",
 		"Changes that could not be put back yet; tried again at each tick.");
-	fprintf(f, "coloc_restores_owed %d\n", state.owed);
-	write_steps(f, d);
-	write_decisions(f, d);
-	write_guard(f, d);
+	fprintf(f, "coloc_restores_owed %d\n", now.owed);
+	write_steps(f, b);
+	write_decisions(f, &now);
+	write_guard(f, b, &now);
 	if (size >= 0) {
 		head(f, "coloc_store_bytes", "gauge", "Accounting store in use.");
 		fprintf(f, "coloc_store_bytes %lld\n", (long long)size);
 	}
 }
 
-int metrics_write_file(const struct daemon *d, struct errbuf *err)
+int metrics_write_file(const struct books *b, struct errbuf *err)
 {
-	const char *path = d->conf.metrics_file;
+	const char *path = b->use.conf->metrics_file;
 	char tmp[CONF_TEXT_MAX + 8];
 	FILE *f;
 	int fd, rc = 0;
@@ -182,7 +177,7 @@ int metrics_write_file(const struct daemon *d, struct errbuf *err)
 			close(fd);
 		return err_set(err, rc, "metrics_file: %s: %s", tmp, strerror(-rc));
 	}
-	metrics_write(f, d);
+	metrics_write(f, b);
 	if (fchmod(fd, 0644) < 0 || ferror(f))
 		rc = -EIO;
 	if (fclose(f) != 0 && rc == 0)
@@ -198,37 +193,33 @@ int metrics_write_file(const struct daemon *d, struct errbuf *err)
 
 static void on_timer(void *arg)
 {
-	struct daemon *d = arg;
+	struct books *b = arg;
 	struct errbuf err;
 
-	if (metrics_write_file(d, &err) == 0) {
-		d->metrics_failed = false;
+	if (metrics_write_file(b, &err) == 0) {
+		b->metrics_failed = false;
 		return;
 	}
-	if (!d->metrics_failed)
+	if (!b->metrics_failed)
 		log_warning("%s", err.text);
-	d->metrics_failed = true;
+	b->metrics_failed = true;
 	health_error("%.250s", err.text);
 }
 
-int metrics_open(struct daemon *d, struct errbuf *err)
+int metrics_open(struct books *b, struct errbuf *err)
 {
-	int rc = loop_add_timer(d->loop, on_timer, d, &d->metrics, err);
-
-	if (rc == 0)
-		metrics_reconfigure(d);
-	return rc;
+	return loop_add_timer(b->use.loop, on_timer, b, &b->metrics, err);
 }
 
-void metrics_reconfigure(struct daemon *d)
+void metrics_reconfigure(struct books *b)
 {
-	int ms = d->conf.metrics_interval_s * 1000;
+	int ms = b->use.conf->metrics_interval_s * 1000;
 
-	if (!d->metrics)
+	if (!b->metrics)
 		return;
 	/* Not configured: an idle node costs no wake-ups. */
-	if (*d->conf.metrics_file)
-		loop_set_timer(d->metrics, 1, ms);
+	if (*b->use.conf->metrics_file)
+		loop_set_timer(b->metrics, 1, ms);
 	else
-		loop_set_timer(d->metrics, 0, 0);
+		loop_set_timer(b->metrics, 0, 0);
 }

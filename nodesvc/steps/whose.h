@@ -6,13 +6,15 @@
  * A child runs `squeue` for one job at a time, never the daemon itself; what it said is kept. While
  * slurmctld does not answer, it is asked again, at longer and longer intervals.
  */
-#ifndef COLOC_NODESVC_WHOSE_H
-#define COLOC_NODESVC_WHOSE_H
+#ifndef COLOC_STEPS_WHOSE_H
+#define COLOC_STEPS_WHOSE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct daemon;
+#include "nodesvc/jobs.h"
+#include "nodesvc/loop.h"
+
 struct whose;
 
 struct whose_job {
@@ -20,14 +22,22 @@ struct whose_job {
 	char partition[64], account[64]; /* "" it has none */
 };
 
-/* False: not known yet. It is being asked, and lifecycle_learn() is told. */
-bool whose_ask(struct daemon *d, uint32_t job_id, struct whose_job *ret);
+struct whose_events {
+	/* @j NULL: not known yet, whose_trouble() says why. */
+	void (*on_answer)(void *arg, uint32_t job_id, const struct whose_job *j);
+	void *arg;
+};
+
+int whose_open(struct whose **ret, struct loop *loop, const struct jobs *jobs,
+	const struct whose_events *events, struct errbuf *err);
+void whose_close(struct whose *w);
+/* False: not known yet. It is being asked, and on_answer() is told. */
+bool whose_ask(struct whose *w, uint32_t job_id, struct whose_job *ret);
 /* Why the last question was not answered; "" it was, or was not asked. */
-const char *whose_trouble(const struct daemon *d);
+const char *whose_trouble(const struct whose *w);
 /* "JOB UID PARTITION ACCOUNT", the account to the end of the line. False: not that. */
 bool whose_parse(const char *line, struct whose_job *ret);
 /* Keeps it, and tells. */
-void whose_learn(struct daemon *d, const struct whose_job *j);
-void whose_close(struct daemon *d);
+void whose_learn(struct whose *w, const struct whose_job *j);
 
 #endif

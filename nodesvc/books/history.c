@@ -7,7 +7,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/books/internal.h"
 #include "nodesvc/log.h"
 
 void history_note(struct step *s, const struct coreset *cores, const char *why)
@@ -25,7 +25,7 @@ void history_note(struct step *s, const struct coreset *cores, const char *why)
 	snprintf(c->why, sizeof(c->why), "%s", why ? why : "");
 }
 
-void history_write(struct daemon *d, struct step *s)
+void history_write(const struct books *b, struct step *s)
 {
 	char text[CORESET_STR_MAX];
 	struct errbuf err = {""};
@@ -36,7 +36,7 @@ void history_write(struct daemon *d, struct step *s)
 	if (!s->row_id)
 		return;
 	for (int i = 0; rc == 0 && i < s->n_changes; i++)
-		rc = record_coreset(d->record, s->row_id, s->change[i].t_ns,
+		rc = record_coreset(b->use.record, s->row_id, s->change[i].t_ns,
 			coreset_format(&s->change[i].coreset, text, sizeof(text)), s->change[i].why,
 			&err);
 	s->n_changes = 0;
@@ -44,7 +44,8 @@ void history_write(struct daemon *d, struct step *s)
 	 * thins further as the step grows old. */
 	if (rc == 0 && s->sample_no != s->sample_written &&
 		now_ns - s->last_record_ns >= INT64_C(900000000)) {
-		rc = record_sample(d->record, s->row_id, &s->thin, ipc_unix_ns(), s->signal, &err);
+		rc = record_sample(
+			b->use.record, s->row_id, &s->thin, ipc_unix_ns(), s->signal, &err);
 		s->sample_written = s->sample_no;
 		s->last_record_ns = now_ns;
 	}

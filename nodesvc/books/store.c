@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/books/internal.h"
 #include "nodesvc/log.h"
 
 #define DAY_MS   86400000
@@ -21,11 +21,6 @@
 /* With at most some 2 000 rows of history each: milliseconds of the loop's time. */
 #define SLICE_STEPS 16
 #define SLICE_PAGES 64
-
-static void store_path(const struct daemon *d, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s/coloc.db", d->conf.store);
-}
 
 /* The damaged file and what SQLite keeps beside it get a name of their own, for whoever looks. */
 static int move_aside(const char *path, char *ret_name, size_t size, struct errbuf *err)
@@ -46,12 +41,12 @@ static int move_aside(const char *path, char *ret_name, size_t size, struct errb
 	return 0;
 }
 
-static int open_record(const struct daemon *d, struct record **ret, struct errbuf *err)
+int store_open(struct record **ret, const struct conf *c, struct errbuf *err)
 {
 	char path[CONF_TEXT_MAX + 16], aside[CONF_TEXT_MAX + 64];
 	int rc;
 
-	store_path(d, path, sizeof(path));
+	snprintf(path, sizeof(path), "%s/coloc.db", c->store);
 	rc = record_open(ret, path, false, err);
 	/* -EIO: SQLite can make nothing of it, or the disk not read it. */
 	if (rc != -EBADMSG && rc != -EIO)
@@ -65,19 +60,14 @@ static int open_record(const struct daemon *d, struct record **ret, struct errbu
 	return record_open(ret, path, false, err);
 }
 
-int store_open(struct daemon *d, struct errbuf *err)
-{
-	return open_record(d, &d->record, err);
-}
-
 /* The store is @r's from now on, in the same place: others hold a pointer to it. */
-static void replace_record(struct daemon *d, struct record *r)
+static void replace_record(struct books *b, struct record *r)
 {
-	record_swap(d->record, r);
+	record_swap(b->use.record, r);
 	record_close(r);
 }
 
-bool store_recover(struct daemon *d, int rc)
+bool store_recover(struct books *b, int rc)
 {
 	struct record *other = NULL;
 	struct errbuf err;
@@ -85,15 +75,15 @@ bool store_recover(struct daemon *d, int rc)
 	/* In memory first: whatever happens on disk, the service goes on with a store. */
 	if (rc != -EBADMSG || record_open(&other, ":memory:", false, &err) < 0)
 		return false;
-	replace_record(d, other);
-	d->n_stores++;
-	if (open_record(d, &other, &err) == 0)
-		replace_record(d, other);
+	replace_record(b, other);
+	b->n_stores++;
+	if (store_open(&other, b->use.conf, &err) == 0)
+		replace_record(b, other);
 	else
 		log_error("%s; accounting is kept in memory only", err.text);
 	/* The rows of the live steps were the old store's. */
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < b->use.jobs->n; i++) {
+		struct step *s = b->use.jobs->step[i];
 
 		s->row_id = 0;
 		s->kept = false;
@@ -111,112 +101,112 @@ bool store_recover(struct daemon *d, int rc)
 #define LEDGER_FRAMES 250
 #define RECORD_FRAMES 1000
 #define BUSY          6
-#define QUIET_NS      INT64_C(250000000)
 
 static bool is_due(int frames, int enough, bool quiet)
 {
 	return frames >= (quiet ? enough : BUSY * enough);
 }
 
-void store_checkpoint(struct daemon *d, int64_t now_ns)
+void store_checkpoint(struct books *b, bool quiet)
 {
-	bool quiet = now_ns - d->last_launch_ns >= QUIET_NS;
-	bool of_ledger = is_due(ledger_wal_frames(d->ledger), LEDGER_FRAMES, quiet);
+	bool of_ledger = is_due(ledger_wal_frames(b->use.ledger), LEDGER_FRAMES, quiet);
 
-	if (!of_ledger && !is_due(record_wal_frames(d->record), RECORD_FRAMES, quiet))
+	if (!of_ledger && !is_due(record_wal_frames(b->use.record), RECORD_FRAMES, quiet))
 		return;
-	if (!d->checkpointer)
-		d->checkpointer = checkpoint_new();
+	if (!b->checkpointer)
+		b->checkpointer = checkpoint_new();
 	/* One of them a tick. */
 	if (of_ledger)
-		ledger_checkpoint(d->ledger, d->checkpointer);
+		ledger_checkpoint(b->use.ledger, b->checkpointer);
 	else
-		record_checkpoint(d->record, d->checkpointer);
+		record_checkpoint(b->use.record, b->checkpointer);
 }
 
 /* ---- retention ---- */
 
-static int64_t age_limit(const struct daemon *d)
+static int64_t age_limit(const struct books *b)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	return d->conf.keep_days
-		       ? (ts.tv_sec - d->conf.keep_days * INT64_C(86400)) * INT64_C(1000000000)
+	return b->use.conf->keep_days
+		       ? (ts.tv_sec - b->use.conf->keep_days * INT64_C(86400)) * INT64_C(1000000000)
 		       : INT64_MIN;
 }
 
-static int64_t size_limit(const struct daemon *d)
+static int64_t size_limit(const struct books *b)
 {
-	return d->conf.store_limit_mib ? d->conf.store_limit_mib * (INT64_C(1) << 20) : INT64_MAX;
+	return b->use.conf->store_limit_mib ? b->use.conf->store_limit_mib * (INT64_C(1) << 20)
+					    : INT64_MAX;
 }
 
 /* One slice; 0: nothing is left to do. */
-static int slice(struct daemon *d, struct errbuf *err)
+static int slice(const struct books *b, struct errbuf *err)
 {
-	int n = record_prune_slice(d->record, age_limit(d), SLICE_STEPS, err);
+	int n = record_prune_slice(b->use.record, age_limit(b), SLICE_STEPS, err);
 	int64_t size;
 
 	if (n == 0) {
-		size = record_size_bytes(d->record, err);
+		size = record_size_bytes(b->use.record, err);
 		if (size < 0)
 			return (int)size;
-		if (size > size_limit(d))
-			n = record_prune_slice(d->record, INT64_MAX, SLICE_STEPS, err);
+		if (size > size_limit(b))
+			n = record_prune_slice(b->use.record, INT64_MAX, SLICE_STEPS, err);
 	}
 	if (n >= 0)
-		record_release_pages(d->record, SLICE_PAGES, NULL);
+		record_release_pages(b->use.record, SLICE_PAGES, NULL);
 	return n;
 }
 
 static void on_retain(void *arg)
 {
-	struct daemon *d = arg;
+	struct books *b = arg;
 	struct errbuf err;
-	int n = slice(d, &err);
+	int n = slice(b, &err);
 
 	if (n > 0) {
-		d->retained += n;
-		loop_set_timer(d->retain, SLICE_MS, DAY_MS);
+		b->retained += n;
+		loop_set_timer(b->retain, SLICE_MS, DAY_MS);
 		return;
 	}
 	if (n < 0) {
 		log_error("accounting: %s", err.text);
-		store_recover(d, n);
+		store_recover(b, n);
 	}
-	if (d->retained)
-		log_info("dropped %ld steps (keep_days %d, store_limit_mib %d)", d->retained,
-			d->conf.keep_days, d->conf.store_limit_mib);
-	d->retained = 0;
-	d->retaining = false;
-	loop_set_timer(d->retain, DAY_MS, DAY_MS);
+	if (b->retained)
+		log_info("dropped %ld steps (keep_days %d, store_limit_mib %d)", b->retained,
+			b->use.conf->keep_days, b->use.conf->store_limit_mib);
+	b->retained = 0;
+	b->retaining = false;
+	loop_set_timer(b->retain, DAY_MS, DAY_MS);
 }
 
-int store_retain_open(struct daemon *d, struct errbuf *err)
+int store_retain_open(struct books *b, struct errbuf *err)
 {
-	int rc = loop_add_timer(d->loop, on_retain, d, &d->retain, err);
+	return loop_add_timer(b->use.loop, on_retain, b, &b->retain, err);
+}
 
+void store_retain_start(struct books *b)
+{
 	/* A while after the start, not during a boot. */
-	if (rc == 0)
-		loop_set_timer(d->retain, 60000, DAY_MS);
-	return rc;
+	loop_set_timer(b->retain, 60000, DAY_MS);
 }
 
-void store_retain_now(struct daemon *d)
+void store_retain_now(struct books *b)
 {
-	d->retaining = true;
-	loop_set_timer(d->retain, 1, DAY_MS);
+	b->retaining = true;
+	loop_set_timer(b->retain, 1, DAY_MS);
 }
 
-int store_retain_look(struct daemon *d, struct store_look *ret, struct errbuf *err)
+int store_retain_look(const struct books *b, struct store_look *ret, struct errbuf *err)
 {
-	int64_t old = record_count_before(d->record, age_limit(d), err);
-	int64_t size = old < 0 ? old : record_size_bytes(d->record, err);
+	int64_t old = record_count_before(b->use.record, age_limit(b), err);
+	int64_t size = old < 0 ? old : record_size_bytes(b->use.record, err);
 
 	if (size < 0)
 		return (int)size;
 	ret->old_steps = old;
 	ret->bytes = size;
-	ret->limit_bytes = d->conf.store_limit_mib ? size_limit(d) : 0;
+	ret->limit_bytes = b->use.conf->store_limit_mib ? size_limit(b) : 0;
 	return 0;
 }

@@ -11,18 +11,19 @@
  * Never from the daemon's own thread: a forked worker with a deadline runs Slurm's commands, one
  * at a time, from a bounded queue. A cluster that does not answer costs summaries, nothing else.
  */
-#ifndef COLOC_NODESVC_SLURMACCT_H
-#define COLOC_NODESVC_SLURMACCT_H
+#ifndef COLOC_BOOKS_SLURMACCT_H
+#define COLOC_BOOKS_SLURMACCT_H
 
-#include "common/err.h"
+#include "nodesvc/jobs.h"
+#include "nodesvc/loop.h"
 
-struct daemon;
-struct step;
 struct slurmacct;
 
+int slurmacct_open(
+	struct slurmacct **ret, struct loop *loop, struct record *record, struct errbuf *err);
+/* Ends a process that still runs; what waits is forgotten. NULL is fine. */
+void slurmacct_close(struct slurmacct *a);
 /* A step of the job is about to leave the table; its row is written. */
-void slurmacct_step_ended(struct daemon *d, const struct step *s);
-/* Ends a worker that still runs; what waits is forgotten. */
-void slurmacct_close(struct daemon *d);
+void slurmacct_step_ended(struct slurmacct *a, const struct step *s);
 
 #endif

@@ -5,12 +5,11 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/choose/ptable.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/books/internal.h"
 #include "nodesvc/engine/gain.h"
 #include "nodesvc/log.h"
 
@@ -30,7 +29,7 @@ static int add_log(double speed, void *arg)
 }
 
 /* This launch and those of its program before it: with the levers over without. */
-static void compare_launches(struct daemon *d, const struct step_row *row, enum provenance basis,
+static void compare_launches(struct books *b, const struct step_row *row, enum provenance basis,
 	struct step_figures *figures)
 {
 	struct gain_mean with = {0}, without = {0};
@@ -39,9 +38,9 @@ static void compare_launches(struct daemon *d, const struct step_row *row, enum 
 
 	if (!figures->launch || !figures->speed_unit || !row->program)
 		return;
-	if (record_launches(d->record, row, "lever", LAUNCHES_MAX, add_log, &with, &err) < 0 ||
-		record_launches(d->record, row, "control", LAUNCHES_MAX, add_log, &without, &err) <
-			0)
+	if (record_launches(b->use.record, row, "lever", LAUNCHES_MAX, add_log, &with, &err) < 0 ||
+		record_launches(
+			b->use.record, row, "control", LAUNCHES_MAX, add_log, &without, &err) < 0)
 		return;
 	if (figures->shared_speed > 0)
 		gain_mean_add(strcmp(figures->launch, "lever") == 0 ? &with : &without,
@@ -58,7 +57,7 @@ static void compare_launches(struct daemon *d, const struct step_row *row, enum 
 /* Its own, or how long it was suspended: a part of its time that is in none of the figures. */
 static const char *reason_of(const struct step *s, char *buf, size_t size)
 {
-	int64_t suspended_ns = suspend_ns(s, ipc_now_ns());
+	int64_t suspended_ns = step_suspended_ns(s, ipc_now_ns());
 
 	if (*step_reason(s))
 		return step_reason(s);
@@ -69,7 +68,7 @@ static const char *reason_of(const struct step *s, char *buf, size_t size)
 	return buf;
 }
 
-void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, int64_t end_ns)
+void account_put(struct books *b, struct step *s, enum step_state state, int64_t end_ns)
 {
 	char cores[CORESET_STR_MAX], reason[96];
 	struct step_figures figures;
@@ -91,7 +90,7 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.policy = *s->policy ? s->policy : NULL,
 		.req_policy = *s->req_policy ? s->req_policy : NULL,
 		.reason = reason_of(s, reason, sizeof(reason)),
-		.cores = topo_count_cores(d->node.topo, &s->coreset),
+		.cores = topo_count_cores(b->use.node->topo, &s->coreset),
 		.coreset_history = *s->history ? s->history : NULL,
 		.partners = *s->partners ? s->partners : NULL,
 		.start_ns = s->start_unix_ns,
@@ -100,19 +99,19 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 		.tasks = s->n_tasks,
 		.exit_code = s->exit_status,
 		.state = state,
-		.dry_run = s->dry_run || d->conf.dry_run,
+		.dry_run = s->dry_run || b->use.conf->dry_run,
 		.figures = &figures,
 	};
 
-	corun_figures(d->measure, s, state == STEP_COMPLETED, &figures);
+	corun_figures(b->use.measure, s, state == STEP_COMPLETED, &figures);
 	if (end_ns)
-		compare_launches(d, &row, s->track.last.basis, &figures);
+		compare_launches(b, &row, s->track.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
-	rc = record_step_put(d->record, &row, &err);
-	if (rc < 0 && store_recover(d, rc)) {
+	rc = record_step_put(b->use.record, &row, &err);
+	if (rc < 0 && store_recover(b, rc)) {
 		row.row_id = 0;
-		rc = record_step_put(d->record, &row, &err);
+		rc = record_step_put(b->use.record, &row, &err);
 	}
 	if (rc < 0) {
 		log_error("step %s: accounting: %s", s->id, err.text);
@@ -122,17 +121,39 @@ void lifecycle_put_row(struct daemon *d, struct step *s, enum step_state state, 
 	s->row_id = row.row_id;
 }
 
-static void write_histories(struct daemon *d)
+void account_end(struct books *b, struct step *s, enum step_state state, int64_t end_unix_ns)
+{
+	bool one = record_begin(b->use.record, NULL) == 0;
+	int n_stores = b->n_stores;
+	struct errbuf err;
+
+	priors_close(b->use.measure, s);
+	account_put(b, s, state, end_unix_ns);
+	/* A full disk undoes a transaction; what comes after it would not be. */
+	if (one && n_stores == b->n_stores && !record_is_open(b->use.record))
+		return;
+	history_write(b, s);
+	if (s->kept)
+		kept_forget(b, s);
+	if (!one || n_stores != b->n_stores || !record_is_open(b->use.record))
+		return;
+	if (record_end(b->use.record, 0, &err) < 0) {
+		log_error("step %s: accounting: %s", s->id, err.text);
+		health_error("accounting: %.200s", err.text);
+	}
+}
+
+static void write_histories(struct books *b)
 {
 	int64_t now_ns = ipc_now_ns();
 
-	d->last_history_ns = now_ns;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	b->last_history_ns = now_ns;
+	for (int i = 0; i < b->use.jobs->n; i++) {
+		struct step *s = b->use.jobs->step[i];
 
 		if (s->kept && now_ns - s->carried_ns >= CARRY_NS)
-			adopt_carry(d, s);
-		history_write(d, s);
+			kept_carry(b, s);
+		history_write(b, s);
 	}
 }
 
@@ -142,35 +163,35 @@ static bool is_to_keep(const struct step *s)
 }
 
 /* @one: in one transaction; where an error undoes that, the rest waits. */
-static void write_rows(struct daemon *d, bool one)
+static void write_rows(struct books *b, bool one)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		d->jobs.step[i]->flushing = false;
-	for (int i = 0; i < d->jobs.n && (!one || record_is_open(d->record)); i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < b->use.jobs->n; i++)
+		b->use.jobs->step[i]->flushing = false;
+	for (int i = 0; i < b->use.jobs->n && (!one || record_is_open(b->use.record)); i++) {
+		struct step *s = b->use.jobs->step[i];
 		bool keep = is_to_keep(s);
 
 		s->flushing = s->dirty || keep;
 		s->flushed_row_id = s->row_id;
 		s->flushed_kept = s->kept;
 		if (s->flushing)
-			lifecycle_put_row(d, s, STEP_RUNNING, 0);
+			account_put(b, s, STEP_RUNNING, 0);
 		if (keep) {
-			adopt_keep(d, s);
+			kept_put(b, s);
 			s->kept_tasks = s->n_tasks;
 		}
 		s->kept |= keep;
 		if (s->kept && s->dirty)
-			adopt_carry(d, s);
+			kept_carry(b, s);
 		s->dirty = false;
 	}
 }
 
 /* The store has nothing of what was written: at the next tick again. */
-static void take_rows_back(struct daemon *d)
+static void take_rows_back(struct books *b)
 {
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < b->use.jobs->n; i++) {
+		struct step *s = b->use.jobs->step[i];
 
 		if (!s->flushing)
 			continue;
@@ -181,10 +202,10 @@ static void take_rows_back(struct daemon *d)
 	}
 }
 
-static bool has_rows(const struct daemon *d)
+static bool has_rows(const struct books *b)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->dirty || is_to_keep(d->jobs.step[i]))
+	for (int i = 0; i < b->use.jobs->n; i++)
+		if (b->use.jobs->step[i]->dirty || is_to_keep(b->use.jobs->step[i]))
 			return true;
 	return false;
 }
@@ -194,32 +215,31 @@ static bool has_rows(const struct daemon *d)
  * writing would run where the step being launched runs. The ledger never waits. All of it is one
  * transaction: each would write the pages they share anew.
  */
-void lifecycle_flush(struct daemon *d)
+void account_flush(struct books *b)
 {
-	bool histories = d->jobs.n && ipc_now_ns() - d->last_history_ns >= HISTORY_NS;
-	int n_stores = d->n_stores;
+	bool histories = b->use.jobs->n && ipc_now_ns() - b->last_history_ns >= HISTORY_NS;
+	int n_stores = b->n_stores;
 	struct errbuf err;
 	bool one, undone;
 
-	ptable_flush(d);
-	if (ipc_now_ns() < d->flush_again_ns || (!d->n_unwritten && !histories && !has_rows(d)))
+	if (ipc_now_ns() < b->flush_again_ns || (!b->n_unwritten && !histories && !has_rows(b)))
 		return;
-	d->flush_again_ns = 0;
-	one = record_begin(d->record, NULL) == 0;
-	decide_flush(d);
-	write_rows(d, one);
-	if (histories && one == record_is_open(d->record))
-		write_histories(d);
+	b->flush_again_ns = 0;
+	one = record_begin(b->use.record, NULL) == 0;
+	decisions_write(b);
+	write_rows(b, one);
+	if (histories && one == record_is_open(b->use.record))
+		write_histories(b);
 	/* A damaged store was met: a new one has it, or will at the next tick. */
-	if (!one || n_stores != d->n_stores)
+	if (!one || n_stores != b->n_stores)
 		return;
-	undone = !record_is_open(d->record);
-	if (!undone && record_end(d->record, 0, &err) == 0)
+	undone = !record_is_open(b->use.record);
+	if (!undone && record_end(b->use.record, 0, &err) == 0)
 		return;
 	if (!undone) {
 		log_error("accounting: %s", err.text);
 		health_error("accounting: %.200s", err.text);
 	}
-	take_rows_back(d);
-	d->flush_again_ns = ipc_now_ns() + AGAIN_NS;
+	take_rows_back(b);
+	b->flush_again_ns = ipc_now_ns() + AGAIN_NS;
 }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * internal.h - what the files of books/ share, and nobody else.
+ */
+#ifndef COLOC_BOOKS_INTERNAL_H
+#define COLOC_BOOKS_INTERNAL_H
+
+#include "nodesvc/books/books.h"
+#include "nodesvc/books/slurmacct.h"
+#include "nodesvc/record/checkpoint.h"
+
+/* Decisions between two ticks before they are written out of turn. */
+#define DECISIONS_WAITING 16
+
+struct books {
+	struct books_uses use;
+	struct books_events tell;
+	int n_stores;                      /* begun anew while we run */
+	int64_t flush_again_ns;            /* after an error: not before */
+	int64_t last_history_ns;           /* all histories were written */
+	struct checkpointer *checkpointer; /* of both databases; NULL until first needed */
+	struct loop_source *retain;
+	long retained;  /* steps dropped by the present run of slices */
+	bool retaining; /* asked for a run of slices that is not over yet */
+	struct loop_source *metrics;
+	bool metrics_failed;
+	struct slurmacct *slurmacct;
+	struct {
+		int64_t t_ns;
+		const char *event;
+		char *json;
+	} unwritten[DECISIONS_WAITING];
+	int n_unwritten;
+};
+
+/* Writes what was noted, and the newest sample. */
+void history_write(const struct books *b, struct step *s);
+/* Writes those that wait. */
+void decisions_write(struct books *b);
+/* What was measured of it so far. */
+void kept_carry(const struct books *b, struct step *s);
+void kept_forget(const struct books *b, const struct step *s);
+int store_retain_open(struct books *b, struct errbuf *err);
+int metrics_open(struct books *b, struct errbuf *err);
+
+#endif

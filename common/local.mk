@@ -13,6 +13,7 @@ libcommon_la_SOURCES = \
 	common/ipc.c common/ipc.h \
 	common/msg.c common/msg.h \
 	common/out.c common/out.h \
+	common/schedstat.c common/schedstat.h \
 	common/text.c common/text.h
 # End of libcommon_la_SOURCES
 noinst_LTLIBRARIES += libtopo.la

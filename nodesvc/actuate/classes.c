@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/schedstat.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/actuate/internal.h"
 
@@ -125,11 +126,12 @@ int classes_set(const struct class_thread *t, bool low, struct errbuf *err)
 		err, -errno, "thread %d: its scheduling class: %s", (int)t->tid, strerror(errno));
 }
 
-/* schedstat's first number; 0 it cannot be read. */
+/* How long it ran so far; 0 it cannot be read. */
 static uint64_t read_run(const struct actuate *a, const struct class_thread *t, int *fd)
 {
-	char path[64], text[64];
+	char path[64], text[128];
 	cleanup_close int own = -1;
+	struct schedstat now;
 	int from = fd ? *fd : -1;
 	ssize_t n;
 
@@ -146,7 +148,7 @@ static uint64_t read_run(const struct actuate *a, const struct class_thread *t, 
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	return strtoull(text, NULL, 10);
+	return schedstat_parse(text, &now) ? now.run_ns : 0;
 }
 
 bool classes_look(const struct actuate *a, const struct class_thread *t, int *fd, uint64_t *run_ns)

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
+#include "common/schedstat.h"
 
 /* A look costs about 20 us per thread: under 0.5 % of a core up to a handful of threads. */
 #define FIRST_LOOK_MS 2
@@ -35,15 +35,16 @@ static void look_at_thread(pid_t pid, const char *tid, struct busy *b, int depth
 {
 	cleanup_file FILE *stat = NULL, *children = NULL;
 	char path[320];
-	uint64_t run_ns, wait_ns;
+	char line[128];
+	struct schedstat now;
 	int child;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, tid);
 	stat = fopen(path, "re");
-	if (stat && b->n < MAX_BUSY &&
-		fscanf(stat, "%" SCNu64 " %" SCNu64, &run_ns, &wait_ns) == 2) {
-		b->run_ns[b->n] = run_ns;
-		b->wait[b->n++] = (struct thread_wait){atoi(tid), wait_ns};
+	if (stat && b->n < MAX_BUSY && fgets(line, sizeof(line), stat) &&
+		schedstat_parse(line, &now)) {
+		b->run_ns[b->n] = now.run_ns;
+		b->wait[b->n++] = (struct thread_wait){atoi(tid), now.wait_ns};
 	}
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, tid);
 	children = fopen(path, "re"); /* a kernel without it: the first process is what we see */

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/schedstat.h"
 
 /* Idle threads that are asked whether they wait for a core. */
 #define ASK_MAX 64
@@ -92,24 +93,13 @@ void utilization_close(struct utilization *u)
 	free(u);
 }
 
-/* For each thread at each reading: scanf() would take longer than the kernel does. */
-static bool take_number(char **at, uint64_t *ret)
-{
-	char *end;
-
-	*ret = strtoull(*at, &end, 10);
-	if (end == *at)
-		return false;
-	*at = end;
-	return true;
-}
-
 /* 0, -ESRCH the thread is gone, -EPROTO no schedstat line. */
 static int read_thread(
 	const struct fsroot *root, pid_t tid, struct thread_time *ret, struct errbuf *err)
 {
 	struct thread_time t = {.tid = tid};
-	char path[64], text[128], *at = text;
+	char path[64], text[128];
+	struct schedstat now;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "proc/%d/schedstat", (int)tid);
@@ -118,9 +108,11 @@ static int read_thread(
 		return -ESRCH;
 	if (n < 0)
 		return err_set(err, (int)n, "%s: %s", path, strerror((int)-n));
-	if (!take_number(&at, &t.run_ns) || !take_number(&at, &t.wait_ns) ||
-		!take_number(&at, &t.slices))
+	if (!schedstat_parse(text, &now))
 		return err_set(err, -EPROTO, "%s: '%.40s' is not three numbers", path, text);
+	t.run_ns = now.run_ns;
+	t.wait_ns = now.wait_ns;
+	t.slices = now.slices;
 	*ret = t;
 	return 0;
 }

@@ -34,7 +34,7 @@ nodesvc/choose: nodesvc/ common/
 nodesvc/socket: nodesvc/ common/
 nodesvc/daemon: nodesvc/ common/
 nodesvc/steps: nodesvc/steps/ nodesvc/base/ nodesvc/jobs.h nodesvc/loop.h nodesvc/log.h common/ nodesvc/actuate/ nodesvc/counters/ nodesvc/engine/
-nodesvc/measure: nodesvc/measure/ nodesvc/steps/ nodesvc/node/ nodesvc/base/ nodesvc/jobs.h nodesvc/conf.h nodesvc/loop.h nodesvc/log.h nodesvc/work.h nodesvc/runtime/sleeper.h common/ nodesvc/engine/
+nodesvc/measure: nodesvc/measure/ nodesvc/counters/ nodesvc/steps/ nodesvc/node/ nodesvc/base/ nodesvc/jobs.h nodesvc/conf.h nodesvc/loop.h nodesvc/log.h nodesvc/work.h nodesvc/runtime/sleeper.h common/ nodesvc/engine/
 nodesvc: nodesvc/ common/ spank/
 '
 

@@ -7,16 +7,13 @@
 #include <string.h>
 
 #include "common/aside.h"
+#include "nodesvc/counters/idle.h"
 
 /* Regions of 1.2 ms shared by two threads gain by turns, of 3.8 ms do not (contrib/bench/rebind).
  */
 #define COUPLED_S 0.001
 /* Halfway to who waits for nobody (coupling.h). */
 #define LOOSE_S 0.002
-/* Of a core: threads that only wait for one another leave it idle for moments. Of several cores a
- * part is, while the last of them ends its region. */
-#define BUSY_ONE  0.9
-#define BUSY_EACH 0.5
 /* Samples in a row; at the start four in a second, later one in two to eight seconds. */
 #define YES_SAMPLES 2
 #define NO_SAMPLES  3
@@ -104,7 +101,7 @@ bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t 
 
 	if (isnan(stretch_s) || isnan(runnable))
 		return false;
-	busy = n > 1 && runnable >= fmax(BUSY_ONE, BUSY_EACH * cores);
+	busy = n > 1 && runnable >= fmax(BUSY_COMPUTES, IDLE_PART * cores);
 	often = stretch_s < COUPLED_S;
 	if (busy && often && !c->on)
 		begin_look(c, root, tid, n);

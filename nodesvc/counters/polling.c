@@ -8,10 +8,8 @@
 
 #include "common/aside.h"
 #include "common/cleanup.h"
+#include "nodesvc/counters/idle.h"
 
-/* Of a core for each process: what is left is the time in which a blocked one would be seen. */
-#define BUSY_FROM  0.95
-#define IDLE_BELOW 0.5
 /* Samples in a row. Back only slowly: a step that waits for a disk yields its turns anyway. */
 #define BUSY_SAMPLES 3
 #define IDLE_SAMPLES 20
@@ -136,7 +134,7 @@ bool polling_sample(
 
 	if (isnan(runnable))
 		return false;
-	if (!p->look && runnable >= 2 * BUSY_FROM && (--p->wait <= 0 || n != p->n_tids)) {
+	if (!p->look && runnable >= 2 * BUSY_POLLS && (--p->wait <= 0 || n != p->n_tids)) {
 		begin_look(p, root, tid, n);
 		/* A program is executed, and loads its libraries, after its first sample. */
 		p->gap = p->gap == 0 ? 1 : n != p->n_tids ? GAP_CHANGED : 2 * p->gap;
@@ -146,8 +144,8 @@ bool polling_sample(
 		p->n_tids = n;
 	}
 	polling_go_on(p);
-	p->busy = p->ranks > 1 && !p->yields && runnable >= BUSY_FROM * p->ranks ? p->busy + 1 : 0;
-	p->idle = p->ranks < 2 || p->yields || runnable < IDLE_BELOW * p->ranks ? p->idle + 1 : 0;
+	p->busy = p->ranks > 1 && !p->yields && runnable >= BUSY_POLLS * p->ranks ? p->busy + 1 : 0;
+	p->idle = p->ranks < 2 || p->yields || runnable < IDLE_PART * p->ranks ? p->idle + 1 : 0;
 	if (p->busy >= BUSY_SAMPLES)
 		p->on = true;
 	else if (p->idle >= IDLE_SAMPLES)

@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <math.h>
 
+#include "nodesvc/counters/idle.h"
 #include "nodesvc/levers/internal.h"
 
-/* Fewer running or runnable threads than this, on average: the step waits. A quarter: what it
- * still does beside the slice of another costs that one an eighth of two cores at most. */
-#define WAITS_BELOW 0.25
 /* Steps that come and go (burst.h) are looked at this often, and not more often than makes 1 % of a
  * core: a thread costs two lines of proc, 10 us. One that waits longer than this is looked at after
  * slices, as others. */
@@ -30,7 +28,6 @@
  */
 #define START_LOOK_NS (50 * MS)
 #define START_LOOKS   2
-#define START_BUSY    0.9
 #define START_MOST_NS (1000 * MS)
 /* What a step may save up by waiting; in advance it has one slice. */
 #define CREDIT_SLICES INT64_C(2)
@@ -220,8 +217,8 @@ static bool waits(struct levers *lv, struct step *s, int64_t now_ns)
 	bool changed;
 
 	/* The delay of a thread that others hold up is booked when it ends. */
-	if (threads >= WAITS_BELOW ||
-		(threads >= 0 && utilization_at_most(t->util) * t->list.n >= WAITS_BELOW))
+	if (threads >= IDLE_WAITS ||
+		(threads >= 0 && utilization_at_most(t->util) * t->list.n >= IDLE_WAITS))
 		return false;
 	/* Only now is it worth asking whether it has others. */
 	if (!t->util || list_threads(lv, s, &changed) < 0)
@@ -286,14 +283,14 @@ static void look_whether_started(struct levers *lv, struct step *s, int64_t now_
 		return;
 	threads = runnable(lv, s, now_ns);
 	t->start_look_ns = now_ns;
-	if (threads >= START_BUSY * (s->n_alive < cores ? s->n_alive : cores))
+	if (threads >= BUSY_COMPUTES * (s->n_alive < cores ? s->n_alive : cores))
 		t->busy_looks++;
 	else if (!isnan(threads))
 		t->busy_looks = 0;
 	if (t->busy_looks < START_LOOKS && now_ns < t->start_until_ns)
 		return;
 	t->start_until_ns = 0;
-	t->waiting = threads < WAITS_BELOW; /* not known: it does not */
+	t->waiting = threads < IDLE_WAITS; /* not known: it does not */
 	t->burst = (struct burst){.at_ns = now_ns};
 	if (t->waiting)
 		burst_wait(&t->burst, now_ns);
@@ -390,7 +387,7 @@ static bool runs_on(struct step *s, int64_t now_ns)
 
 	if (!t->util || !t->list.tid)
 		return false;
-	if (utilization_still_runs(t->util, now_ns - turn_frozen_ns(&s->turn, now_ns), WAITS_BELOW))
+	if (utilization_still_runs(t->util, now_ns - turn_frozen_ns(&s->turn, now_ns), IDLE_WAITS))
 		return true;
 	if (now_ns - t->look_ns < close_ns(t->list.n))
 		return true;

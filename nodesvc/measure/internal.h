@@ -5,12 +5,11 @@
 #ifndef COLOC_MEASURE_INTERNAL_H
 #define COLOC_MEASURE_INTERNAL_H
 
+#include "nodesvc/counters/idle.h"
 #include "nodesvc/measure/measure.h"
 
 /* After a start or a move: caches fill, threads settle. */
 #define SKIP_SAMPLES 2
-/* Cores run on, below which the cpu time of a little work says nothing of it. */
-#define RUNS_MIN 0.05
 
 struct measure {
 	struct measure_uses use;

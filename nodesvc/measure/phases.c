@@ -14,9 +14,6 @@
 
 /* A phase is one seen before when both figures are this near (science.md 1.2: known phases). */
 #define SAME_PHASE 1.25
-/* Below it a step mostly waits: twice a few per cent is no other phase (seen: 0.05 and 0.10 from
- * one sample to the next of a loop that naps 4 ms). */
-#define BUSY_FLOOR 0.25
 
 /* The table goes by what the detector goes by. */
 static bool near(double a, double b)
@@ -32,7 +29,7 @@ static void enter_phase(struct track *t, int cores, double busy, double intensit
 	t->phase_unix_s = (double)ipc_unix_ns() / 1e9;
 	for (int i = 0; i < t->n_phases; i++)
 		if (t->phase[i].cores == cores &&
-			near(fmax(t->phase[i].utilization, BUSY_FLOOR), fmax(busy, BUSY_FLOOR)) &&
+			near(fmax(t->phase[i].utilization, IDLE_WAITS), fmax(busy, IDLE_WAITS)) &&
 			near(t->phase[i].intensity, intensity)) {
 			t->phase_now = i;
 			return;
@@ -110,16 +107,16 @@ bool phases_sample(const struct measure *m, struct step *s, int64_t now_ns, doub
 		t->phase_cores = cores;
 	}
 	busy_high = busy;
-	if (phase_asks_high(&t->busy, &cfg, fmax(busy, BUSY_FLOOR)))
+	if (phase_asks_high(&t->busy, &cfg, fmax(busy, IDLE_WAITS)))
 		busy_high = fmax(busy, utilization_at_most(s->util));
 	by_busy = phase_sample_range(
-		&t->busy, &cfg, now_s, fmax(busy, BUSY_FLOOR), fmax(busy_high, BUSY_FLOOR));
+		&t->busy, &cfg, now_s, fmax(busy, IDLE_WAITS), fmax(busy_high, IDLE_WAITS));
 	/* Who hardly ran has no figure: two that deviate with such a sample between them are not in
 	 * a row, nor is the first looked at again and again. (Who reports seldom has one at every
 	 * other sample: those are.) */
 	if (isfinite(intensity))
 		by_intensity = phase_sample(&t->intensity, &cfg, now_s, intensity);
-	else if (!(utilization_running(s->util) > RUNS_MIN))
+	else if (!(utilization_running(s->util) > IDLE_RUNS))
 		phase_no_sample(&t->intensity);
 	if (by_busy || by_intensity) {
 		/* One change, not one of each: the other starts anew. With width both do: the

@@ -144,7 +144,7 @@ static double per_cpu_second(const struct step *s, double units, double speed, u
 {
 	double running = utilization_running(s->util), ran_s = utilization_ran_s(s->util);
 
-	if (!(running > RUNS_MIN) || reports < 2)
+	if (!(running > IDLE_RUNS) || reports < 2)
 		return NAN;
 	return reports < MANY_REPORTS ? speed / running : units / ran_s;
 }

@@ -31,7 +31,9 @@ try_start() { timeout 2 "$builddir/nodesvc/colocd" --config="$tmp/coloc.yaml" >>
 fault_kill() { kill_it && nap 60 && begin; }
 fault_kill_twice() { kill_it && begin && kill_it && begin; }
 fault_term() {
-  stop "$colocd_pid"
+  kill -TERM "$colocd_pid"
+  wait_for 60 process_gone "$colocd_pid" || found failed "colocd does not end by SIGTERM: $(tail -1 "$tmp/colocd.out")"
+  kill_it
   nap 30
   begin
 }

@@ -1,4 +1,4 @@
-# Unit tests of common/, and the check of which room may include what.
+# Unit tests of common/, and the check of which room may use what.
 common_unit_tests = \
 	tests/unit/test_aside \
 	tests/unit/test_coreset \
@@ -9,8 +9,9 @@ common_unit_tests = \
 	tests/unit/test_text
 # End of common_unit_tests
 check_PROGRAMS += $(common_unit_tests)
-TESTS += $(common_unit_tests) tests/check-layers.sh
-dist_check_SCRIPTS += tests/check-layers.sh
+TESTS += $(common_unit_tests) tests/check-layers.sh tests/check-layers-catches.sh
+dist_check_SCRIPTS += tests/check-layers.sh tests/check-layers-catches.sh
+EXTRA_DIST += tests/layers.awk tests/layers.known tests/layers.rooms
 common_test_libs = libcommon.la $(CHECK_LIBS)
 tests_unit_test_aside_SOURCES = tests/unit/test_aside.c
 tests_unit_test_aside_CFLAGS = $(UNIT_CFLAGS)

@@ -10,6 +10,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/check.c nodesvc/ctl/check.h \
 	nodesvc/ctl/check_node.c \
 	nodesvc/ctl/check_plugin.c \
+	nodesvc/ctl/check_run.c \
 	nodesvc/ctl/check_service.c \
 	nodesvc/ctl/check_slurm.c \
 	nodesvc/ctl/cmd.c nodesvc/ctl/cmd.h \

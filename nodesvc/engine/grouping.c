@@ -356,17 +356,6 @@ void grouping_anchor(struct grouping *g, const struct contest *c, const double *
 	}
 }
 
-double grouping_smallest(const struct contest *c)
-{
-	int smallest = c->n ? c->size[0] : 1;
-
-	for (int k = 1; k < c->n && !c->equal; k++)
-		smallest = c->size[k] < smallest ? c->size[k] : smallest;
-	for (int i = 0; i < c->n_pieces; i++)
-		smallest = c->piece[i].size < smallest ? c->piece[i].size : smallest;
-	return smallest;
-}
-
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of)
 {

@@ -65,11 +65,13 @@ void grouping_sort(int *idx, int n, const double *value);
 double grouping_score(
 	struct grouping *g, const struct contest *c, const double *value, const int *domain_of);
 
+/* --- of grouping_search.c */
+
 /* Cores of the smallest job or piece: pairs weigh c_i*c_j over its square. */
 double grouping_smallest(const struct contest *c);
 
 /*
- * First fit and local search, grouping_search.c; false: no grouping fits. @second NULL: ties go to
+ * First fit and local search; false: no grouping fits. @second NULL: ties go to
  * the first in order of arrival.
  */
 bool grouping_search(struct grouping *g, struct contest *c, const double *value,

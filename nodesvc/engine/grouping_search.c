@@ -53,6 +53,17 @@ static bool allowed(const struct search *s, int k, int d)
 	       (!s->g->anchored || !s->g->pin || s->g->pin[k] < 0 || s->g->pin[k] == d);
 }
 
+double grouping_smallest(const struct contest *c)
+{
+	int smallest = c->n ? c->size[0] : 1;
+
+	for (int k = 1; k < c->n && !c->equal; k++)
+		smallest = c->size[k] < smallest ? c->size[k] : smallest;
+	for (int i = 0; i < c->n_pieces; i++)
+		smallest = c->piece[i].size < smallest ? c->piece[i].size : smallest;
+	return smallest;
+}
+
 static void fill_weights(struct grouping *g, const struct contest *c, const double *value)
 {
 	double smallest = grouping_smallest(c);

@@ -8,6 +8,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/company.c nodesvc/engine/company.h \
 	nodesvc/engine/contest.c nodesvc/engine/contest.h \
 	nodesvc/engine/contest_apply.c \
+	nodesvc/engine/contest_balance.c \
 	nodesvc/engine/contest_current.c \
 	nodesvc/engine/contest_turns.c \
 	nodesvc/engine/contest_sizes.c \

@@ -11,6 +11,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_internal.h \
 	nodesvc/record/record_judged.c \
 	nodesvc/record/record_measurement.c \
+	nodesvc/record/record_open.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
 	nodesvc/record/record_retain.c \

@@ -28,6 +28,7 @@ lib_LTLIBRARIES += libcoloc_omp.la
 libcoloc_omp_la_SOURCES = \
 	nodesvc/runtime/omp.c nodesvc/runtime/omp.h nodesvc/runtime/omp_symbols.h \
 	nodesvc/runtime/omp_cpus.c nodesvc/runtime/omp_entry.c nodesvc/runtime/omp_processes.c \
+	nodesvc/runtime/omp_runtime.c \
 	nodesvc/runtime/omp_wait.c \
 	nodesvc/runtime/sleeper.h
 # Without sanitizers: programs that are not built with them load it.

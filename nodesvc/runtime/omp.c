@@ -18,100 +18,6 @@
 #define UNASKED_MAX 128
 #define UNASKED_NS  INT64_C(250000000)
 
-static const char *const names[OMP_N_SYMBOLS] = {
-#define OMP_SYMBOL(name) #name,
-#include "nodesvc/runtime/omp_symbols.h"
-#undef OMP_SYMBOL
-};
-
-struct omp_runtime omp_module[OMP_MODULES_MAX];
-_Atomic int omp_n_modules;
-static atomic_flag adding = ATOMIC_FLAG_INIT;
-
-static struct omp_runtime next_one = {.handle = RTLD_NEXT};
-
-/* ---- whose call is it ---------------------------------------------------------------------- */
-
-struct search {
-	uintptr_t at, from, to;
-	char name[512];
-};
-
-static int match(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct search *s = arg;
-	uintptr_t from = UINTPTR_MAX, to = 0;
-	bool inside = false;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t a = info->dlpi_addr + p->p_vaddr, b = a + p->p_memsz;
-
-		if (p->p_type != PT_LOAD)
-			continue;
-		inside |= s->at >= a && s->at < b;
-		from = a < from ? a : from;
-		to = b > to ? b : to;
-	}
-	if (!inside)
-		return 0;
-	s->from = from;
-	s->to = to;
-	snprintf(s->name, sizeof(s->name), "%s", info->dlpi_name ? info->dlpi_name : "");
-	return 1;
-}
-
-struct omp_runtime *omp_add(const void *caller)
-{
-	struct search s = {.at = (uintptr_t)caller};
-	struct omp_runtime *rt = NULL;
-	int n;
-
-	dl_iterate_phdr(match, &s);
-	while (atomic_flag_test_and_set_explicit(&adding, memory_order_acquire))
-		;
-	n = atomic_load(&omp_n_modules);
-	for (int i = 0; i < n && !rt; i++) /* another thread may have been first */
-		if (s.at >= omp_module[i].from && s.at < omp_module[i].to)
-			rt = &omp_module[i];
-	if (!rt && n < OMP_MODULES_MAX && s.to) {
-		rt = &omp_module[n];
-		rt->from = s.from;
-		rt->to = s.to;
-		/* A library's own dependencies first, as it would be without us (it may have been
-		 * loaded for itself alone); the program's are in the order of loading. */
-		rt->handle = *s.name ? dlopen(s.name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-		if (!rt->handle)
-			rt->handle = RTLD_NEXT;
-		atomic_store_explicit(&omp_n_modules, n + 1, memory_order_release);
-	}
-	atomic_flag_clear_explicit(&adding, memory_order_release);
-	return rt;
-}
-
-void *omp_look_up(struct omp_runtime *rt, enum omp_symbol symbol, int required)
-{
-	void *fn;
-
-	if (!rt)
-		rt = &next_one;
-	fn = atomic_load_explicit(&rt->symbol[symbol], memory_order_acquire);
-	if (fn)
-		return fn;
-	fn = dlsym(rt->handle, names[symbol]);
-	if (!fn && rt->handle != RTLD_NEXT)
-		fn = dlsym(RTLD_NEXT, names[symbol]);
-	if (!fn && required) {
-		fprintf(stderr, "libcoloc_omp: no OpenMP runtime has %s\n", names[symbol]);
-		abort();
-	}
-	atomic_store_explicit(&rt->symbol[symbol], fn, memory_order_release);
-	return fn;
-}
-
-/* ---- how many threads ---------------------------------------------------------------------- */
-
 static const uint32_t no_generation;
 const uint32_t *_Atomic omp_generation = &no_generation;
 _Atomic uint16_t omp_epoch;
@@ -125,7 +31,6 @@ static bool strict;         /* told once is told for ever */
 static int n_processes = 1; /* of the step, on this node */
 
 _Atomic uint32_t omp_heeded;
-_Atomic unsigned int omp_widest;
 
 /* From its first pages on a change is seen at the next region. */
 static void follow(const struct coloc *c)

@@ -40,6 +40,8 @@ struct sleeper {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sleeper *asleep; /* NULL none */
 
+_Atomic unsigned int omp_widest;
+
 static void *probe(void *arg)
 {
 	pthread_mutex_lock(arg);

@@ -70,19 +70,6 @@ double drive_of_fair(const struct drive_result *r, int i)
 	return 1 / r->job[i].ntt_share;
 }
 
-bool drive_is_over(const struct drive *d, const struct run *r)
-{
-	bool all = true, left = false;
-
-	if (r->now_s >= d->most_s)
-		return true;
-	for (int i = 0; i < r->n_jobs; i++) {
-		all &= r->job[i].runs >= d->min_runs || run_is_over(r, i);
-		left |= !run_is_over(r, i);
-	}
-	return all || !left;
-}
-
 /*
  * Turnaround as time present over what the same progress takes alone. Unlike the mean of
  * completed runs it counts the run that was cut off, and tends to it with their number.

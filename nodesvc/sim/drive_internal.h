@@ -5,7 +5,19 @@
 
 #include "nodesvc/sim/drive.h"
 
-bool drive_is_over(const struct drive *d, const struct run *r);
+static inline bool drive_is_over(const struct drive *d, const struct run *r)
+{
+	bool all = true, left = false;
+
+	if (r->now_s >= d->most_s)
+		return true;
+	for (int i = 0; i < r->n_jobs; i++) {
+		all &= r->job[i].runs >= d->min_runs || run_is_over(r, i);
+		left |= !run_is_over(r, i);
+	}
+	return all || !left;
+}
+
 int drive_policy_run(
 	const struct drive *d, struct run *r, struct drive_result *ret, struct errbuf *err);
 

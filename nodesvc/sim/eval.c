@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "nodesvc/sim/eval.h"
+#include "nodesvc/sim/parameter.h"
 #include "nodesvc/sim/pool.h"
-#include "nodesvc/sim/sensitivity.h"
 
 /* One run: combination @k under policy @p. */
 static int run_one(const struct eval *e, int p, int k, struct drive_result *ret, struct errbuf *err)
@@ -20,7 +20,7 @@ static int run_one(const struct eval *e, int p, int k, struct drive_result *ret,
 	if (!rc)
 		rc = population_combo(e->population, e->seed, k, e->n_jobs, program, err);
 	for (int i = 0; i < e->n_jobs && !rc; i++)
-		sensitivity_program(e->change, e->change_factor, &program[i]);
+		parameter_change_program(e->change, e->change_factor, &program[i]);
 	for (int i = 0; i < e->n_jobs && !rc; i++)
 		spec[i] = (struct run_spec){
 			.program = &program[i],

@@ -23,7 +23,7 @@ struct eval {
 	struct drive drive; /* horizon, sensor, shuffle: taken over into every run */
 	int workers;        /* 0: one per online CPU */
 	void (*progress)(int done, int all);
-	/* Property of every program that is multiplied (sensitivity.h); 0 none. */
+	/* Property of every program that is multiplied (parameter.h); 0 none. */
 	int change;
 	double change_factor;
 };

@@ -323,8 +323,8 @@ static int constant_number(const char *key)
 	const char *dot = strchr(key, '.');
 
 	snprintf(name, sizeof(name), "%.*s: %s", (int)(dot - key), key, dot + 1);
-	for (int i = 1; sensitivity_name(i); i++)
-		if (strcmp(sensitivity_name(i), name) == 0)
+	for (int i = 1; parameter_name(i); i++)
+		if (strcmp(parameter_name(i), name) == 0)
 			return i;
 	return 0;
 }
@@ -340,8 +340,8 @@ static int sweep_constant(struct setup *s, const char *key, const char *value)
 		return bad_sweep(key, value, "no such constant: see colocsim(1)");
 	if (end == value || *end || !(factor > 0 && factor <= 1000))
 		return bad_sweep(key, value, "a factor above 0, at most 1000, expected");
-	if (!sensitivity_is_program(parameter)) {
-		sensitivity_machine(parameter, factor, &s->params);
+	if (!parameter_is_program(parameter)) {
+		parameter_change_machine(parameter, factor, &s->params);
 		return -1;
 	}
 	if (s->e.change)

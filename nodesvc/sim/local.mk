@@ -16,6 +16,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/model.c nodesvc/sim/model.h \
 	nodesvc/sim/model_fit.c \
 	nodesvc/sim/models.c nodesvc/sim/models_builtin.h \
+	nodesvc/sim/parameter.c nodesvc/sim/parameter.h \
 	nodesvc/sim/pool.c nodesvc/sim/pool.h \
 	nodesvc/sim/phase_watch.c nodesvc/sim/phase_watch.h \
 	nodesvc/sim/population.c nodesvc/sim/population.h \

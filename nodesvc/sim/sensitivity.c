@@ -8,110 +8,6 @@
 #include "common/cleanup.h"
 #include "nodesvc/sim/sensitivity.h"
 
-/* Offsets into machine_params, or into a phase. */
-static const struct parameter {
-	const char *name;
-	bool program;
-	size_t offset;
-} parameters[] = {
-	{"nothing", false, 0},
-#define MACHINE(name, field)                                                                       \
-	{                                                                                          \
-		name, false, offsetof(struct machine_params, field)                                \
-	}
-#define PROGRAM(field)                                                                             \
-	{                                                                                          \
-		"program: " #field, true, offsetof(struct phase, field)                            \
-	}
-	MACHINE("machine: clock", hz),
-	MACHINE("machine: cache", llc_bytes),
-	MACHINE("machine: bandwidth", bytes_per_s),
-	MACHINE("machine: latency", latency_s),
-	MACHINE("machine: remote", remote),
-	MACHINE("machine: smt_cpi", smt_cpi),
-	MACHINE("machine: fill", fill),
-	MACHINE("machine: warmup", warmup_s),
-	MACHINE("machine: gang_switch", gang_switch_s),
-	MACHINE("penalty: lock_holder", penalties.lock_holder),
-	MACHINE("penalty: wake", penalties.wake),
-	MACHINE("penalty: context", penalties.context),
-	PROGRAM(seconds),
-	PROGRAM(alpha),
-	PROGRAM(gamma),
-	PROGRAM(cpi),
-	PROGRAM(loads),
-	PROGRAM(refs),
-	PROGRAM(miss_lo),
-	PROGRAM(miss_hi),
-	PROGRAM(working_set_bytes),
-	PROGRAM(mlp),
-	PROGRAM(sync),
-	PROGRAM(comm),
-	PROGRAM(wait),
-	PROGRAM(utilization_scale),
-};
-#define N_PARAMETERS ((int)(sizeof(parameters) / sizeof(parameters[0])))
-
-const char *sensitivity_name(int parameter)
-{
-	return parameter >= 0 && parameter < N_PARAMETERS ? parameters[parameter].name : NULL;
-}
-
-bool sensitivity_is_program(int parameter)
-{
-	return parameters[parameter].program;
-}
-
-static double clamp(double v, double low, double high)
-{
-	return fmin(high, fmax(low, v));
-}
-
-void sensitivity_machine(int parameter, double factor, struct machine_params *m)
-{
-	const struct parameter *p = &parameters[parameter];
-
-	if (parameter == 0 || p->program)
-		return;
-	*(double *)(void *)((char *)m + p->offset) *= factor;
-	/* Below 1 another node would be nearer, and a busy sibling a help. */
-	m->remote = fmax(1, m->remote);
-	m->smt_cpi = clamp(m->smt_cpi, 1, 2);
-	m->fill = clamp(m->fill, 0, 1);
-}
-
-void sensitivity_program(int parameter, double factor, struct program *p)
-{
-	const struct parameter *what = &parameters[parameter];
-
-	if (!what->program)
-		return;
-	for (int i = 0; i < p->n_phases; i++) {
-		struct phase *f = &p->phase[i];
-
-		*(double *)(void *)((char *)f + what->offset) *= factor;
-		f->seconds = fmax(f->seconds, 1e-3);
-		f->cpi = clamp(f->cpi, 0.05, 100);
-		f->loads = clamp(f->loads, 0, 2);
-		f->mlp = clamp(f->mlp, 0.1, 1000);
-		f->utilization_scale = clamp(f->utilization_scale, 0, 10);
-		f->alpha = clamp(f->alpha, 0, 1);
-		f->gamma = clamp(f->gamma, 0, 1 - f->alpha);
-		f->beta = f->io ? f->beta : 1 - f->alpha - f->gamma;
-		f->refs = clamp(f->refs, 0, 1);
-		f->miss_hi = clamp(f->miss_hi, 0, 1);
-		f->miss_lo = clamp(f->miss_lo, 0, 1);
-		/* The one that was changed gives way. */
-		if (f->miss_lo > f->miss_hi && what->offset == offsetof(struct phase, miss_lo))
-			f->miss_lo = f->miss_hi;
-		else if (f->miss_lo > f->miss_hi)
-			f->miss_hi = f->miss_lo;
-		f->sync = clamp(f->sync, 0, 1);
-		f->comm = clamp(f->comm, 0, 1);
-		f->wait = clamp(f->wait, 0, 1);
-	}
-}
-
 /* Higher is better; one figure for each combination. */
 static void figures(const struct eval *e, const struct drive_result *r, double *ret)
 {
@@ -182,7 +78,7 @@ static int one_row(struct study *s, struct sensitivity_row *row, struct errbuf *
 	/* The cache may be the topology's: it needs a number to be multiplied. */
 	if (params.llc_bytes <= 0 && s->t->llc_bytes)
 		params.llc_bytes = (double)s->t->llc_bytes;
-	sensitivity_machine(row->parameter, row->factor, &params);
+	parameter_change_machine(row->parameter, row->factor, &params);
 	rc = machine_init(&m, s->t, &params, err);
 	if (rc)
 		return rc;
@@ -193,7 +89,7 @@ static int one_row(struct study *s, struct sensitivity_row *row, struct errbuf *
 	machine_done(&m);
 	if (rc)
 		return err_wrap(
-			err, rc, "%s times %g", sensitivity_name(row->parameter), row->factor);
+			err, rc, "%s times %g", parameter_name(row->parameter), row->factor);
 	for (int p = 0; p < e.n_policies; p++)
 		figures(&e, s->r + (size_t)p * combos, s->v + (size_t)p * combos);
 	for (int p = 0; p < e.n_policies; p++)
@@ -216,9 +112,9 @@ static int reversals(const struct study *s)
 int sensitivity_run(const struct eval *e, const struct topo *t, const struct machine_params *params,
 	double by, struct sensitivity_row **ret_rows, int *ret_n, struct errbuf *err)
 {
-	enum { ROWS = 2 * N_PARAMETERS - 1 };
+	int n_parameters = parameter_count();
 	size_t n = (size_t)e->n_policies, all = n * (size_t)e->n_combos;
-	cleanup_free struct sensitivity_row *row = calloc(ROWS, sizeof(*row));
+	cleanup_free struct sensitivity_row *row = calloc(2 * (size_t)n_parameters, sizeof(*row));
 	cleanup_free struct drive_result *r = calloc(all, sizeof(*r));
 	cleanup_free double *v = calloc(all, sizeof(*v));
 	cleanup_free int *order = calloc(2 * n * n, sizeof(*order));
@@ -228,7 +124,7 @@ int sensitivity_run(const struct eval *e, const struct topo *t, const struct mac
 	if (!row || !r || !v || !order)
 		return err_set(err, -ENOMEM, "out of memory");
 	s.first_order = order + n * n;
-	for (int p = 0; p < N_PARAMETERS && !rc; p++) {
+	for (int p = 0; p < n_parameters && !rc; p++) {
 		for (int up = 0; up < (p == 0 ? 1 : 2) && !rc; up++, k++) {
 			row[k].parameter = p;
 			row[k].factor = p == 0 ? 1 : up ? 1 + by : 1 - by;

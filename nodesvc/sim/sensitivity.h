@@ -2,22 +2,13 @@
 /*
  * sensitivity.h - does the order of the policies hold when a constant is off? Every constant of the
  * machine and every property of the programs is multiplied by 1 - by and 1 + by, one at a time.
- *
- * Multiplied, then put back into bounds: a miss ratio does not exceed 1, and what alpha and gamma
- * gain beta loses.
  */
 #ifndef COLOC_SIM_SENSITIVITY_H
 #define COLOC_SIM_SENSITIVITY_H
 
 #include "nodesvc/sim/eval.h"
+#include "nodesvc/sim/parameter.h"
 #include "nodesvc/sim/stats.h"
-
-/* Parameters have numbers from 1; 0 is "nothing". Names end at NULL. */
-const char *sensitivity_name(int parameter);
-bool sensitivity_is_program(int parameter);
-/* Does nothing where the parameter is not of that kind. */
-void sensitivity_machine(int parameter, double factor, struct machine_params *m);
-void sensitivity_program(int parameter, double factor, struct program *p);
 
 struct sensitivity_row {
 	int parameter;

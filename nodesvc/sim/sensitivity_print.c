@@ -30,7 +30,7 @@ static void print_rows_json(
 		json_object *rank = json_object_new_object();
 
 		json_object_object_add(
-			o, "parameter", json_object_new_string(sensitivity_name(row[i].parameter)));
+			o, "parameter", json_object_new_string(parameter_name(row[i].parameter)));
 		json_object_object_add(o, "factor", number(row[i].factor));
 		for (int p = 0; p < e->n_policies; p++) {
 			json_object_object_add(gain, e->policy[p], number(row[i].gain[p].mean));
@@ -63,7 +63,7 @@ static void print_rows(const struct eval *e, const struct sensitivity_row *row, 
 		printf("---|");
 	printf("\n");
 	for (int i = 0; i < n; i++) {
-		printf("| %s | %.2f |", sensitivity_name(row[i].parameter), row[i].factor);
+		printf("| %s | %.2f |", parameter_name(row[i].parameter), row[i].factor);
 		for (int p = 0; p < e->n_policies; p++)
 			printf(" %+.2f |", 100 * row[i].gain[p].mean);
 		printf(" %.2f | %d |\n", row[i].tau, row[i].reversals);

@@ -350,17 +350,17 @@ START_TEST(every_changed_program_is_still_sound)
 	int n = 0;
 
 	set_up(names[_i], NULL, 1, 1);
-	for (int what = 0; sensitivity_name(what); what++) {
-		n += sensitivity_is_program(what);
+	for (int what = 0; parameter_name(what); what++) {
+		n += parameter_is_program(what);
 		for (int k = 0; k < 32; k++) {
 			struct program before;
 
 			ck_assert_int_eq(population_combo(&population, 3, k / 4, 4, p, NULL), 0);
 			before = p[1];
-			sensitivity_program(what, factor[k % 4], &p[1]);
+			parameter_change_program(what, factor[k % 4], &p[1]);
 			ck_assert_msg(program_check(&p[1], &err) == 0, "%s: %s",
-				sensitivity_name(what), err.text);
-			if (!sensitivity_is_program(what))
+				parameter_name(what), err.text);
+			if (!parameter_is_program(what))
 				ck_assert_mem_eq(&before, &p[1], sizeof(before));
 		}
 	}
@@ -375,16 +375,16 @@ START_TEST(every_constant_of_the_machine_is_changed_and_stays_in_bounds)
 	struct machine_params p, q;
 	int n = 0;
 
-	for (int what = 1; sensitivity_name(what); what++) {
-		if (sensitivity_is_program(what))
+	for (int what = 1; parameter_name(what); what++) {
+		if (parameter_is_program(what))
 			continue;
 		n++;
 		machine_defaults(&p);
 		p.llc_bytes = 20e6;
 		q = p;
-		sensitivity_machine(what, 1.3, &q);
+		parameter_change_machine(what, 1.3, &q);
 		/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): a copy */
-		ck_assert_msg(memcmp(&p, &q, sizeof(p)) != 0, "%s", sensitivity_name(what));
+		ck_assert_msg(memcmp(&p, &q, sizeof(p)) != 0, "%s", parameter_name(what));
 		ck_assert(q.remote >= 1 && q.smt_cpi >= 1 && q.smt_cpi <= 2 && q.fill <= 1);
 	}
 	ck_assert_int_eq(n, 12);
@@ -405,7 +405,7 @@ START_TEST(sensitivity_begins_with_nothing_changed)
 	for (int k = 0; k < 4; k++)
 		gain += (drive_stp(&r[4 + k], NTT_SHARE) / drive_stp(&r[k], NTT_SHARE) - 1) / 4;
 	ck_assert_int_eq(sensitivity_run(&eval, topo, &params, 0.3, &row, &n, NULL), 0);
-	while (sensitivity_name(parameters))
+	while (parameter_name(parameters))
 		parameters++;
 	ck_assert_int_eq(n, 2 * parameters - 1);
 	ck_assert_double_eq_tol(row[0].gain[1].mean, gain, 1e-12);

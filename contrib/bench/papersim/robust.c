@@ -62,7 +62,7 @@ void part_stability(void)
 		printf("---|");
 	printf("\n");
 	for (int i = 0; i < n; i++) {
-		printf("| %s | %.1f |", sensitivity_name(row[i].parameter), row[i].factor);
+		printf("| %s | %.1f |", parameter_name(row[i].parameter), row[i].factor);
 		for (int p = 1; p < N; p++)
 			printf(" %+.2f |", 100 * row[i].gain[p].mean);
 		printf(" %.2f | %d |\n", row[i].tau, row[i].reversals);

@@ -4,18 +4,18 @@ libnodesvc_la_SOURCES = \
 	nodesvc/admit.c \
 	nodesvc/adopt.c \
 	nodesvc/carry.c nodesvc/carry.h \
-	nodesvc/command.c nodesvc/command.h \
-	nodesvc/conf.c nodesvc/conf.h \
-	nodesvc/conf_keys.c nodesvc/conf_keys.h \
+	nodesvc/launch/command.c nodesvc/launch/command.h \
+	nodesvc/conf/conf.c nodesvc/conf/conf.h \
+	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.h \
 	nodesvc/jobs.c nodesvc/jobs.h \
-	nodesvc/launch.c nodesvc/launch_family.h \
+	nodesvc/launch/launch.c common/launch_family.h \
 	nodesvc/lifecycle.c \
-	nodesvc/linkage.c nodesvc/linkage.h \
+	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
 	nodesvc/log.c nodesvc/log.h \
 	nodesvc/loop.c nodesvc/loop.h \
 	nodesvc/notify.c nodesvc/notify.h \
 	nodesvc/reconcile.c \
-	nodesvc/spin.c nodesvc/spin.h \
+	nodesvc/launch/spin.c nodesvc/launch/spin.h \
 	nodesvc/suspend.c nodesvc/suspend.h \
 	nodesvc/work.c nodesvc/work.h \
 	nodesvc/base/errands.c nodesvc/base/errands.h \

@@ -89,7 +89,7 @@ check_keys() {
         if (key != "Key" && !(key in seen)) bad(key " is no key")
       if (!found) bad("no key found in conf_keys.c")
       exit failed
-    }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf_keys.c" || failed=1
+    }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf/conf_keys.c" || failed=1
 }
 
 # One semantic version, wherever it stands.

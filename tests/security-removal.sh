@@ -28,7 +28,7 @@ message S7 live nodesvc/socket/server.c s/else if (n > 0) {/else if (n > 100000)
 connections S8 live nodesvc/socket/server.c s/count_uid(s, cred.uid) >= CONNS_PER_UID/0/
 share S9 test_server nodesvc/socket/server.c s/return uid == 0 ? 0 : later(.*/return 0;/
 quota S10 live nodesvc/socket/ctl.c s/if (rc < 0 || c.n < KEPT_PER_USER)/if (rc <= 0)/
-conf S11 live nodesvc/conf.c s/if (st.st_mode & (S_IWGRP | S_IWOTH))/if (0)/
+conf S11 live nodesvc/conf/conf.c s/if (st.st_mode & (S_IWGRP | S_IWOTH))/if (0)/
 store S11 live nodesvc/daemon/main.c s/if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
 socketdir S11 live nodesvc/socket/listener.c s/if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))/if (0)/
 setuid S12 live - -

@@ -7,7 +7,7 @@
 
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/conf.h"
+#include "nodesvc/conf/conf.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"

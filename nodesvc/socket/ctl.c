@@ -19,7 +19,7 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
-#include "nodesvc/conf_keys.h"
+#include "nodesvc/conf/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measure/measure.h"

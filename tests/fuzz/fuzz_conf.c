@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any file as coloc.yaml: refused with file and line and nothing changed, or every value within
  * the bounds of its key. */
-#include "nodesvc/conf_keys.h"
+#include "nodesvc/conf/conf_keys.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_key(const struct conf *c, const struct conf_key *k)

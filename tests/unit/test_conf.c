@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nodesvc/conf.h"
-#include "nodesvc/conf_keys.h"
+#include "nodesvc/conf/conf.h"
+#include "nodesvc/conf/conf_keys.h"
 
 static char path[64];
 

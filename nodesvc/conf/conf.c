@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/conf.h"
+#include "nodesvc/conf/conf.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <yaml.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/conf_keys.h"
+#include "nodesvc/conf/conf_keys.h"
 #include "nodesvc/launch_family.h"
 #include "nodesvc/log.h"
 #include "nodesvc/spin.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* conf_keys.h - the one table of coloc.yaml's keys; coloc.yaml(5) is tested against it. */
-#ifndef COLOC_NODESVC_CONF_KEYS_H
-#define COLOC_NODESVC_CONF_KEYS_H
+#ifndef COLOC_CONF_CONF_KEYS_H
+#define COLOC_CONF_CONF_KEYS_H
 
 #include <stddef.h>
 
-#include "nodesvc/conf.h"
+#include "nodesvc/conf/conf.h"
 
 enum conf_type {
 	CONF_TEXT,         /* char[size] */

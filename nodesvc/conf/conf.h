@@ -5,8 +5,8 @@
  * conf_keys.c has the table of keys, types, ranges and defaults; coloc.yaml(5) explains them.
  * Strings belong to the struct. Not thread-safe.
  */
-#ifndef COLOC_NODESVC_CONF_H
-#define COLOC_NODESVC_CONF_H
+#ifndef COLOC_CONF_CONF_H
+#define COLOC_CONF_CONF_H
 
 #include <stdbool.h>
 #include <stdint.h>

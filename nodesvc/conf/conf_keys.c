@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/conf_keys.h"
+#include "nodesvc/conf/conf_keys.h"
 
 #include <stdio.h>
 #include <string.h>

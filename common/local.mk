@@ -11,6 +11,7 @@ libcommon_la_SOURCES = \
 	common/fsroot.c common/fsroot.h \
 	common/infile.c common/infile.h \
 	common/ipc.c common/ipc.h \
+	common/launch_family.h \
 	common/msg.c common/msg.h \
 	common/out.c common/out.h \
 	common/schedstat.c common/schedstat.h \

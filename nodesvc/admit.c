@@ -13,7 +13,7 @@
 #include "common/text.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/launch_family.h"
+#include "common/launch_family.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/steps/whose.h"

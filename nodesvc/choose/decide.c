@@ -21,7 +21,7 @@
 #include "nodesvc/choose/settled.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/levers.h"
-#include "nodesvc/linkage.h"
+#include "nodesvc/launch/linkage.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measure/measure.h"
 

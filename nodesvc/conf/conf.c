@@ -13,9 +13,8 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/conf/conf_keys.h"
-#include "nodesvc/launch_family.h"
+#include "common/launch_family.h"
 #include "nodesvc/log.h"
-#include "nodesvc/spin.h"
 
 struct reader {
 	const char *file; /* last path component, for messages */
@@ -172,7 +171,7 @@ static bool is_bad_time(const char *value)
 {
 	size_t n = strlen(value);
 
-	return n > 0 && value[n - 1] == 's' && spin_us(value) < 0;
+	return n > 0 && value[n - 1] == 's' && conf_spin_us(value) < 0;
 }
 
 static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *n)
@@ -210,7 +209,7 @@ static int read_family(struct reader *r, const struct conf_key *k, yaml_node_t *
 			return refuse(r, line_of(key),
 				"key '%s': GOMP_SPINCOUNT: '%s' is neither auto nor a count nor "
 				"0us to %dus",
-				k->name, f->pair[f->n].value, SPIN_US_MAX);
+				k->name, f->pair[f->n].value, CONF_SPIN_US_MAX);
 		f->n++;
 	}
 	return 0;

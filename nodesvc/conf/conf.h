@@ -110,6 +110,13 @@ struct conf {
 };
 
 void conf_defaults(struct conf *c);
+/* Longer waits are no short spins, whatever the machine. */
+#define CONF_SPIN_US_MAX 100000
+/*
+ * conf_spin_us - microseconds of @text, "13us", as GOMP_SPINCOUNT may have them; -1: it is no such
+ * time (a count, say, or a word of libgomp's own), or not from 0 to CONF_SPIN_US_MAX.
+ */
+int conf_spin_us(const char *text);
 /*
  * conf_load - reads and checks @path into @ret (defaults first). @check_owner: refuse a file that
  * is not root's or that others may write. Errors: -EINVAL "coloc.yaml:LINE: key 'x': ..."; @ret

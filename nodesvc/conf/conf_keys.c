@@ -2,6 +2,7 @@
 #include "nodesvc/conf/conf_keys.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(field)     offsetof(struct conf, field), sizeof(((struct conf *)0)->field)
@@ -91,6 +92,17 @@ int conf_choice(const char *values, const char *text)
 			return -1;
 		p = end + 1;
 	}
+}
+
+int conf_spin_us(const char *text)
+{
+	char *end;
+	long n;
+
+	if (*text < '0' || *text > '9')
+		return -1;
+	n = strtol(text, &end, 10);
+	return strcmp(end, "us") == 0 && n <= CONF_SPIN_US_MAX ? (int)n : -1;
 }
 
 static void set_family(struct conf_family *f, const char *name, const char *value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any file as an executable, which its owner wrote to mislead: nothing is read outside of it, and
  * it does not keep the reader. */
-#include "nodesvc/linkage.h"
+#include "nodesvc/launch/linkage.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

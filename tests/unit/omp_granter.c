@@ -25,8 +25,9 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/conf/conf.h"
 #include "nodesvc/socket/pages.h"
-#include "nodesvc/spin.h"
+#include "nodesvc/launch/spin.h"
 
 #define LATE 75 /* EX_TEMPFAIL */
 
@@ -65,7 +66,7 @@ static void answer(int listener)
 static void set_spins(void)
 {
 	const char *text = getenv("GOMP_SPINCOUNT");
-	int us = text ? spin_us(text) : -1;
+	int us = text ? conf_spin_us(text) : -1;
 	char count[24];
 
 	if (us < 0)

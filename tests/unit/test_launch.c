@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "common/msg.h"
+#include "nodesvc/conf/conf.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/linkage.h"
-#include "nodesvc/spin.h"
+#include "nodesvc/launch/linkage.h"
+#include "nodesvc/launch/spin.h"
 
 static struct conf conf;
 static struct step step;
@@ -193,7 +194,7 @@ static const struct {
 
 START_TEST(times_are_whole_microseconds)
 {
-	ck_assert_int_eq(spin_us(times[_i].text), times[_i].us);
+	ck_assert_int_eq(conf_spin_us(times[_i].text), times[_i].us);
 }
 END_TEST
 

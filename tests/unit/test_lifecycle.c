@@ -11,7 +11,7 @@
 #include "nodesvc/books/internal.h"
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
-#include "nodesvc/spin.h"
+#include "nodesvc/launch/spin.h"
 #include "nodesvc/steps/whose.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"

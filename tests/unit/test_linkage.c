@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nodesvc/linkage.h"
+#include "nodesvc/launch/linkage.h"
 
 static char dir[] = "/tmp/coloc-linkage-XXXXXX";
 static char path[3][64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/linkage.h"
+#include "nodesvc/launch/linkage.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,11 +3,9 @@
  * spin.c - a spin count is a number of looks, and what a look takes is the processor's: 1000 were
  * 13 us on one machine and 27 us on another (doc/launch-environment.md). What matters is the time.
  */
-#include "nodesvc/spin.h"
+#include "nodesvc/launch/spin.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/ipc.h"
 
@@ -46,17 +44,6 @@ static double look_ns(void)
 	}
 	known = (double)(best > 0 ? best : 1) / LOOKS;
 	return known;
-}
-
-int spin_us(const char *text)
-{
-	char *end;
-	long n;
-
-	if (*text < '0' || *text > '9')
-		return -1;
-	n = strtol(text, &end, 10);
-	return strcmp(end, "us") == 0 && n <= SPIN_US_MAX ? (int)n : -1;
 }
 
 long spin_count(int us)

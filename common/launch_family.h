@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch_family.h - which runtime's family an environment variable belongs to. */
-#ifndef COLOC_NODESVC_LAUNCH_FAMILY_H
-#define COLOC_NODESVC_LAUNCH_FAMILY_H
+#ifndef COLOC_COMMON_LAUNCH_FAMILY_H
+#define COLOC_COMMON_LAUNCH_FAMILY_H
 
 #include <string.h>
 

@@ -14,9 +14,9 @@
 
 #include "common/msg.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/launch_family.h"
-#include "nodesvc/linkage.h"
-#include "nodesvc/spin.h"
+#include "common/launch_family.h"
+#include "nodesvc/launch/linkage.h"
+#include "nodesvc/launch/spin.h"
 
 static const char *users_own(const struct msg *m, enum launch_family family)
 {
@@ -134,7 +134,7 @@ static void say_linked(const struct step *s, struct launch_var *v)
 static const char *value_here(
 	const struct conf_pair *p, struct situation where, char count[static 24])
 {
-	int us = is_spin(p->key) ? spin_us(p->value) : -1;
+	int us = is_spin(p->key) ? conf_spin_us(p->value) : -1;
 
 	if (is_auto_wait(p->key, p->value))
 		return auto_wait(where.library);

@@ -6,14 +6,14 @@
  * Files are read by a child with a deadline: a file system that does not answer must not hold up
  * the daemon, and so all launches.
  */
-#ifndef COLOC_NODESVC_LINKAGE_H
-#define COLOC_NODESVC_LINKAGE_H
+#ifndef COLOC_LAUNCH_LINKAGE_H
+#define COLOC_LAUNCH_LINKAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "nodesvc/command.h"
+#include "nodesvc/launch/command.h"
 
 /* So long the daemon waits for an answer. */
 #define LINKAGE_WAIT_MS 20

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/command.h"
+#include "nodesvc/launch/command.h"
 
 #include <errno.h>
 #include <stdio.h>

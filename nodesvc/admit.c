@@ -166,23 +166,23 @@ static bool allowed(const struct conf_list *l, const char *item)
 
 static int check_user(const struct conf *c, const struct step *s, struct errbuf *err)
 {
-	if (!allowed(&c->allow_users, s->user))
+	if (!allowed(&c->allow.users, s->user))
 		return err_set(err, -EPERM, "user '%s' is not in allow.users", s->user);
 	return 0;
 }
 
 bool lifecycle_goes_by_job(const struct conf *c)
 {
-	return c->allow_partitions.n > 0 || c->allow_accounts.n > 0;
+	return c->allow.partitions.n > 0 || c->allow.accounts.n > 0;
 }
 
 /* After they are slurmctld's word. */
 static int check_job(const struct conf *c, const struct step *s, struct errbuf *err)
 {
-	if (!allowed(&c->allow_partitions, s->partition))
+	if (!allowed(&c->allow.partitions, s->partition))
 		return err_set(
 			err, -EPERM, "partition '%s' is not in allow.partitions", s->partition);
-	if (!allowed(&c->allow_accounts, s->account))
+	if (!allowed(&c->allow.accounts, s->account))
 		return err_set(err, -EPERM, "account '%s' is not in allow.accounts", s->account);
 	return 0;
 }

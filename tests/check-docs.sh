@@ -33,7 +33,7 @@ have() {
   [ "$n" -gt 0 ] && return "$rc"
 }
 
-# coloc.yaml(5): a row "key@type@default@reload" for each struct conf_key, and no others.
+# coloc.yaml(5): a row "key@type@default@reload" for each row of conf_keys.def, and no others.
 # The shipped coloc.yaml has the defaults (tests/unit/test_conf.c compares it with the code).
 check_keys() {
   awk '
@@ -55,30 +55,32 @@ check_keys() {
       type[cell[1]] = cell[2]; value_of[cell[1]] = cell[3]; reload[cell[1]] = cell[4]
     }
 
-    # 3: conf_keys.c, entries joined and split at "},"
-    file == 3 && /conf_keys\[\] = \{/ { inside = 1; next }
-    file == 3 && inside && /^};/ { inside = 0 }
-    file == 3 && inside { all = all $0 }
+    # 3: conf_keys.def, "TYPE(section., field, ..., RELOAD)", one to a line
+    file == 3 && /^[A-Z_]+\(/ {
+      row = $0
+      sub(/\/\*.*/, "", row)
+      kind = row
+      sub(/\(.*/, "", kind)
+      if (kind ~ /^SECTION/) next
+      sub(/^[A-Z_]+\( */, "", row)
+      if (kind == "TEXT_OF") sub(/^[A-Z_]+, */, "", row)
+      if (kind == "EVENT") row = "events., " row
+      n = split(row, arg, / *, */)
+      key = arg[1] arg[2]
+      found++
+      seen[key] = 1
+      reloads[key] = row ~ /RELOAD/ ? "yes" : "no"
+      if (kind == "INT" || kind == "DOUBLE") range_of[key] = arg[4] " to " arg[5]
+      if (kind == "CHOICE" && match(row, /"[^"]*"/)) values_of[key] = substr(row, RSTART + 1, RLENGTH - 2)
+    }
 
     END {
-      n = split(all, entry, "},")
-      for (i = 1; i <= n; i++) {
-        if (!match(entry[i], /"[a-z_.]+"/)) continue
-        key = substr(entry[i], RSTART + 1, RLENGTH - 2)
-        found++
-        seen[key] = 1
+      for (key in seen) {
         if (!(key in type)) { bad("no row for " key); continue }
-        want = entry[i] ~ /RELOAD/ ? "yes" : "no"
-        if (reload[key] != want) bad(key ": reload is " want)
-        if (match(entry[i], /RANGE\([^)]*\)/)) {
-          range = substr(entry[i], RSTART + 6, RLENGTH - 7)
-          sub(/, */, " to ", range)
-          if (index(type[key], range " ") != 1) bad(key ": the range is " range)
-        }
-        if (match(entry[i], /values = "[^"]*"/)) {
-          want = substr(entry[i], RSTART + 10, RLENGTH - 11)
-          if (type[key] != want) bad(key ": the values are " want)
-        }
+        if (reload[key] != reloads[key]) bad(key ": reload is " reloads[key])
+        if (key in range_of && index(type[key], range_of[key] " ") != 1)
+          bad(key ": the range is " range_of[key])
+        if (key in values_of && type[key] != values_of[key]) bad(key ": the values are " values_of[key])
         sub(/ \(.*/, "", value_of[key])
         if (!(key in shipped)) bad(key " is not in etc/coloc.yaml")
         else if (shipped[key] != "" && value_of[key] != "see below" &&
@@ -87,9 +89,9 @@ check_keys() {
       }
       for (key in type)
         if (key != "Key" && !(key in seen)) bad(key " is no key")
-      if (!found) bad("no key found in conf_keys.c")
+      if (!found) bad("no key found in conf_keys.def")
       exit failed
-    }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf/conf_keys.c" || failed=1
+    }' "$top/etc/coloc.yaml" "$top/nodesvc/coloc.yaml.5" "$top/nodesvc/conf/conf_keys.def" || failed=1
 }
 
 # One semantic version, wherever it stands.

@@ -30,8 +30,8 @@ int decide_options(struct daemon *d, const char *spec, struct policy_option *ret
 		snprintf(d->slice_ms, sizeof(d->slice_ms), "%d", d->conf.gang_slice_ms);
 		ret[n++] = (struct policy_option){"slice_ms", d->slice_ms};
 	}
-	for (int i = 0; i < d->conf.n_policy_options && n < max; i++) {
-		const struct conf_pair *p = &d->conf.policy_option[i];
+	for (int i = 0; i < d->conf.policy_options.n && n < max; i++) {
+		const struct conf_pair *p = &d->conf.policy_options.pair[i];
 
 		if (strncmp(p->key, spec, len) == 0 && p->key[len] == '.')
 			ret[n++] = (struct policy_option){p->key + len + 1, p->value};

@@ -137,7 +137,7 @@ static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t 
 
 	if (n->type != YAML_MAPPING_NODE)
 		return refuse(r, line_of(n), "key '%s': want POLICY: {option: value}", k->name);
-	c->n_policy_options = 0;
+	c->policy_options.n = 0;
 	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
 		p++) {
 		yaml_node_t *policy = yaml_document_get_node(r->doc, p->key);
@@ -150,17 +150,18 @@ static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t 
 			o < opts->data.mapping.pairs.top; o++) {
 			int rc;
 
-			if (c->n_policy_options == CONF_LIST_MAX)
+			if (c->policy_options.n == CONF_LIST_MAX)
 				return refuse(r, line_of(opts), "key '%s': more than %d options",
 					k->name, CONF_LIST_MAX);
 			rc = read_pair(r, k, scalar(policy), yaml_document_get_node(r->doc, o->key),
 				yaml_document_get_node(r->doc, o->value),
-				&c->policy_option[c->n_policy_options]);
+				&c->policy_options.pair[c->policy_options.n]);
 			if (rc == 0)
-				rc = refuse_twice(r, k, c->policy_option, c->n_policy_options);
+				rc = refuse_twice(
+					r, k, c->policy_options.pair, c->policy_options.n);
 			if (rc < 0)
 				return rc;
-			c->n_policy_options++;
+			c->policy_options.n++;
 		}
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* conf_keys.h - the one table of coloc.yaml's keys; coloc.yaml(5) is tested against it. */
+/* conf_keys.h - conf_keys.def as a table; coloc.yaml(5) is tested against it. */
 #ifndef COLOC_CONF_CONF_KEYS_H
 #define COLOC_CONF_CONF_KEYS_H
 

@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 			stderr);
 		return 1;
 	}
-	log_level_parse(d.conf.log_level, &level);
+	log_level_parse(d.conf.log, &level);
 	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
 	d.start_mono_ns = ipc_now_ns();
 	srand48(d.start_mono_ns ^ getpid()); /* which launches are controls, when windows begin */

@@ -69,8 +69,8 @@ int reload_check(struct daemon *d, struct errbuf *err)
 	if (c->phase.ratio != 0 && c->phase.ratio <= 1)
 		return err_set(err, -EINVAL, "key 'phase.ratio': %g is neither 0 nor above 1",
 			c->phase.ratio);
-	for (int i = 0; i < c->n_policy_options; i++) {
-		const struct conf_pair *p = &c->policy_option[i];
+	for (int i = 0; i < c->policy_options.n; i++) {
+		const struct conf_pair *p = &c->policy_options.pair[i];
 		char spec[256];
 		size_t len = strcspn(p->key, ".");
 		struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 4};
@@ -114,7 +114,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 		node_reserve(&d->node, &d->conf.reserve, NULL);
 		return rc;
 	}
-	if (!d->verbose && log_level_parse(fresh.log_level, &level) == 0)
+	if (!d->verbose && log_level_parse(fresh.log, &level) == 0)
 		log_init(level);
 	metrics_reconfigure(d->books);
 	*ret_old = old;

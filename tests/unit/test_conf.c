@@ -77,10 +77,10 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_str_eq(c.allow_policies.item[1], "fair");
 	ck_assert(c.policy_lock);
 	ck_assert_int_eq(c.policy_conflict, CONFLICT_REFUSE);
-	ck_assert_str_eq(c.policy_option[0].key, "lira.tie");
-	ck_assert_str_eq(c.policy_option[0].value, "first");
-	ck_assert_str_eq(c.policy_option[1].key, "sbmp-pp.phase");
-	ck_assert_str_eq(c.policy_option[1].value, "width");
+	ck_assert_str_eq(c.policy_options.pair[0].key, "lira.tie");
+	ck_assert_str_eq(c.policy_options.pair[0].value, "first");
+	ck_assert_str_eq(c.policy_options.pair[1].key, "sbmp-pp.phase");
+	ck_assert_str_eq(c.policy_options.pair[1].value, "width");
 	ck_assert_int_eq(c.domain, TOPO_CORE);
 	ck_assert_int_eq(coreset_count(&c.reserve), 3);
 	ck_assert_double_eq_tol(c.min_dwell_s, 0.5, 1e-12);
@@ -95,7 +95,7 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_str_eq(c.events.of[COUNTER_MEM_BYTES].name, "MEM_LINES:ALL");
 	ck_assert_double_eq_tol(c.events.of[COUNTER_MEM_BYTES].factor, 64, 1e-12);
 	ck_assert_str_eq(c.events.of[COUNTER_LLC_REFS].name, "");
-	ck_assert_str_eq(c.allow_users.item[0], "alice");
+	ck_assert_str_eq(c.allow.users.item[0], "alice");
 	ck_assert_str_eq(c.store, "/tmp/x");
 }
 END_TEST

@@ -228,8 +228,8 @@ static void slurmctld_says(uint32_t job, const char *partition_and_account)
 
 START_TEST(lists_keep_others_out)
 {
-	d.conf.allow_partitions.n = 1;
-	strcpy(d.conf.allow_partitions.item[0], "shared");
+	d.conf.allow.partitions.n = 1;
+	strcpy(d.conf.allow.partitions.item[0], "shared");
 	slurmctld_says(1, "main ");
 	start(1, 0);
 	msg_put(&in, "partition", "shared"); /* what the environment says is not believed */
@@ -240,15 +240,15 @@ START_TEST(lists_keep_others_out)
 	msg_put(&in, "partition", "main");
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_str_eq(coreset_of(3), "0-1");
-	d.conf.allow_users.n = d.conf.allow_accounts.n = 1;
-	strcpy(d.conf.allow_users.item[0], "nobody");
-	strcpy(d.conf.allow_accounts.item[0], "physics");
+	d.conf.allow.users.n = d.conf.allow.accounts.n = 1;
+	strcpy(d.conf.allow.users.item[0], "nobody");
+	strcpy(d.conf.allow.accounts.item[0], "physics");
 	slurmctld_says(2, "shared (null)");
 	start(2, 0);
 	msg_put(&in, "user", "nobody");
 	ck_assert_str_eq(go(), "step_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "user 'root' is not in allow.users");
-	strcpy(d.conf.allow_users.item[0], "root");
+	strcpy(d.conf.allow.users.item[0], "root");
 	start(2, 0);
 	msg_put(&in, "account", "physics");
 	ck_assert_str_eq(go(), "step_refused");
@@ -259,7 +259,7 @@ START_TEST(lists_keep_others_out)
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_str_eq(jobs_find(&d.jobs, 4, 0, 0)->account, "physics");
 	finish(4, 0);
-	d.conf.allow_users.n = d.conf.allow_accounts.n = d.conf.allow_partitions.n = 0;
+	d.conf.allow.users.n = d.conf.allow.accounts.n = d.conf.allow.partitions.n = 0;
 	d.conf.allow_policies.n = 1;
 	strcpy(d.conf.allow_policies.item[0], "fair");
 	ck_assert_str_eq(run(2, "spread"), "step_refused");
@@ -293,8 +293,8 @@ START_TEST(list_waits_for_slurmctld)
 {
 	struct step *s;
 
-	d.conf.allow_accounts.n = 1;
-	strcpy(d.conf.allow_accounts.item[0], "physics");
+	d.conf.allow.accounts.n = 1;
+	strcpy(d.conf.allow.accounts.item[0], "physics");
 	for (uint32_t job = 1; job <= 3; job++) {
 		start(job, 0);
 		msg_put(&in, "account", "physics");

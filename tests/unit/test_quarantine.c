@@ -430,9 +430,9 @@ START_TEST(options_of_the_configuration_are_part_of_the_policy)
 {
 	struct step *a;
 
-	d.conf.n_policy_options = 1;
-	strcpy(d.conf.policy_option[0].key, "das-rws.age");
-	strcpy(d.conf.policy_option[0].value, "5");
+	d.conf.policy_options.n = 1;
+	strcpy(d.conf.policy_options.pair[0].key, "das-rws.age");
+	strcpy(d.conf.policy_options.pair[0].value, "5");
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "das-rws,weight=2");
 	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
 	a = start(1, "lmp");
@@ -441,7 +441,7 @@ START_TEST(options_of_the_configuration_are_part_of_the_policy)
 	ck_assert_str_eq(only()->policy, "das-rws,age=5,weight=2");
 	tick();
 	ck_assert(a->held);
-	strcpy(d.conf.policy_option[0].value, "6");
+	strcpy(d.conf.policy_options.pair[0].value, "6");
 	rule("das-rws,weight=2");
 	ck_assert(!a->held);
 }

@@ -74,6 +74,7 @@ some "$commands" 15 "colocctl --help"
 for c in $commands; do
   file=nodesvc/ctl/cmd_$c.c
   [ "$c" != profile ] || file=nodesvc/ctl/profile.c
+  [ -e "$file" ] || file=nodesvc/ctl/colocctl.c # a row there: no option of its own
   text=$(section nodesvc/ctl/colocctl.1 "$c")
   [ -n "$text" ] || fail "colocctl.1 has no section on '$c'"
   own=$(taken "$file")

@@ -159,3 +159,29 @@ int ctl_print_json(struct json_object *o)
 	json_object_put(o);
 	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
 }
+
+int ctl_ask_and_show(const struct ctl *ctl, const struct ctl_request *rq,
+	int (*show)(struct json_object *answer))
+{
+	struct json_object *o = NULL;
+	int rc = ctl_ask(ctl, rq, &o);
+
+	if (rc != EXIT_OK)
+		return rc;
+	if (ctl->json)
+		return ctl_print_json(o);
+	rc = show(o);
+	json_object_put(o);
+	return rc;
+}
+
+int ctl_exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	struct ctl_request rq = {.cmd = cmd->name};
+	int rc;
+
+	if (cmd->exec)
+		return cmd->exec(ctl, cmd, argc, argv);
+	rc = ctl_arguments(ctl, cmd, argc, argv, 0, 0);
+	return rc != EXIT_OK || ctl->help ? rc : ctl_ask_and_show(ctl, &rq, cmd->show);
+}

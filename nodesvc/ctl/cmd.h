@@ -32,15 +32,21 @@ struct ctl_cmd {
 	const char *help;    /* of its own options; NULL none */
 	const char *shorts;  /* its own short options, as getopt() has them; NULL none */
 	bool stops;          /* options end at the first argument: what follows is a command */
+	/* An exit status. NULL: the command has no option and no argument, asks colocd what it is
+	 * itself called, and show() prints the answer. */
 	int (*exec)(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv);
+	int (*show)(struct json_object *answer);
 };
 
-extern const struct ctl_cmd cmd_bundle, cmd_check, cmd_counters, cmd_drain, cmd_explain, cmd_jobs,
-	cmd_ping, cmd_policies, cmd_profile, cmd_quarantine, cmd_record, cmd_release, cmd_reload,
-	cmd_resume, cmd_status, cmd_top, cmd_vacuum;
+/* Those with a file of their own; the others are rows of CTL_COMMANDS (colocctl.c). */
+extern const struct ctl_cmd cmd_bundle, cmd_check, cmd_counters, cmd_explain, cmd_jobs, cmd_ping,
+	cmd_policies, cmd_profile, cmd_quarantine, cmd_record, cmd_release, cmd_status, cmd_top,
+	cmd_vacuum;
 
 /* All of them, NULL at the end. */
 extern const struct ctl_cmd *const CTL_COMMANDS[];
+
+int ctl_exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv);
 
 /* A command's own option: 0 taken, else an exit status (its message printed). */
 typedef int (*ctl_option_f)(int c, const char *value, void *arg);
@@ -65,6 +71,9 @@ int ctl_usage(const struct ctl_cmd *cmd);
  * the message printed.
  */
 int ctl_ask(const struct ctl *ctl, const struct ctl_request *rq, struct json_object **ret);
+/* The same, and prints it: as it came with --json, else by @show. Returns an exit status. */
+int ctl_ask_and_show(const struct ctl *ctl, const struct ctl_request *rq,
+	int (*show)(struct json_object *answer));
 /* Prints @o as it came; @o is released. Returns an exit status. */
 int ctl_print_json(struct json_object *o);
 

@@ -4,22 +4,12 @@
 #include "nodesvc/ctl/cmd.h"
 #include "nodesvc/ctl/show.h"
 
-static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
+static int show(struct json_object *o)
 {
-	struct ctl_request rq = {.cmd = "counters"};
-	struct json_object *o = NULL, *list;
+	struct json_object *list = show_get(o, "report");
 	struct show_table *t;
-	int rc = ctl_arguments(ctl, cmd, argc, argv, 0, 0);
 
-	if (rc != EXIT_OK || ctl->help)
-		return rc;
-	rc = ctl_ask(ctl, &rq, &o);
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
 	show_line(stdout, "Source", "%s", show_text(o, "source"));
-	list = show_get(o, "report");
 	for (size_t i = 0; list && i < json_object_array_length(list); i++)
 		show_line(stdout, i ? "" : "Tried", "%s",
 			json_object_get_string(json_object_array_get_idx(list, i)));
@@ -37,14 +27,12 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 					  show_text(s, "reason"),
 				  });
 	}
-	rc = show_table_print(t, stdout, "No signals");
-	json_object_put(o);
-	return rc;
+	return show_table_print(t, stdout, "No signals");
 }
 
 const struct ctl_cmd cmd_counters = {
 	.name = "counters",
 	.args = "",
 	.summary = "which signals there are on this node, and why others are not",
-	.exec = exec,
+	.show = show,
 };

@@ -27,33 +27,21 @@ static void add(struct show_table *t, struct json_object *step)
 		   });
 }
 
-static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
+static int show(struct json_object *o)
 {
-	struct ctl_request rq = {.cmd = "jobs"};
-	struct json_object *o = NULL, *steps;
-	struct show_table *t;
-	int rc = ctl_arguments(ctl, cmd, argc, argv, 0, 0);
+	struct json_object *steps = show_get(o, "steps");
+	struct show_table *t =
+		show_table_create("STEP|USER|PROGRAM|POLICY|STATE|>CORES|CORESET|>THREADS|>BUSY|"
+				  ">LOADS/S|>REBINDS|>ELAPSED|REASON");
 
-	if (rc != EXIT_OK || ctl->help)
-		return rc;
-	rc = ctl_ask(ctl, &rq, &o);
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
-	t = show_table_create("STEP|USER|PROGRAM|POLICY|STATE|>CORES|CORESET|>THREADS|>BUSY|"
-			      ">LOADS/S|>REBINDS|>ELAPSED|REASON");
-	steps = show_get(o, "steps");
 	for (size_t i = 0; t && steps && i < json_object_array_length(steps); i++)
 		add(t, json_object_array_get_idx(steps, i));
-	rc = show_table_print(t, stdout, "No job steps under coloc on this node");
-	json_object_put(o);
-	return rc;
+	return show_table_print(t, stdout, "No job steps under coloc on this node");
 }
 
 const struct ctl_cmd cmd_jobs = {
 	.name = "jobs",
 	.args = "",
 	.summary = "job steps on this node and where they are",
-	.exec = exec,
+	.show = show,
 };

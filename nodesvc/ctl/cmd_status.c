@@ -32,7 +32,7 @@ static void show_lags(struct json_object *lags)
 	}
 }
 
-static void show(struct json_object *o)
+static int show(struct json_object *o)
 {
 	char up[32];
 	const char *spec = show_text(o, "policy_spec");
@@ -71,23 +71,6 @@ static void show(struct json_object *o)
 		show_line(stdout, "Last error", "%s", show_text(o, "last_error"));
 	show_line(stdout, "Configuration", "%s", show_text(o, "config"));
 	show_line(stdout, "Store", "%s", show_text(o, "store"));
-}
-
-static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
-{
-	struct ctl_request rq = {.cmd = "status"};
-	struct json_object *o = NULL;
-	int rc = ctl_arguments(ctl, cmd, argc, argv, 0, 0);
-
-	if (rc != EXIT_OK || ctl->help)
-		return rc;
-	rc = ctl_ask(ctl, &rq, &o);
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
-	show(o);
-	json_object_put(o);
 	return EXIT_OK;
 }
 
@@ -95,5 +78,5 @@ const struct ctl_cmd cmd_status = {
 	.name = "status",
 	.args = "",
 	.summary = "the service, its policy and where its signals come from",
-	.exec = exec,
+	.show = show,
 };

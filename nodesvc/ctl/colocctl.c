@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * colocctl - asks and steers the node service. Each command is a file of its own.
+ * colocctl - asks and steers the node service. A command that only asks and prints is a row here,
+ * others are a file of their own.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -9,7 +10,40 @@
 #include "common/out.h"
 #include "config.h"
 #include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/show.h"
 
+static int show_reloaded(struct json_object *o)
+{
+	char list[2048];
+
+	show_list(o, "changed", list, sizeof(list));
+	printf("Changed: %s\n", *list ? list : "nothing");
+	if (*show_list(o, "needs_restart", list, sizeof(list)))
+		printf("Needs a restart of colocd: %s\n", list);
+	return EXIT_OK;
+}
+
+static int show_drained(struct json_object *o)
+{
+	(void)o;
+	printf("Draining: no new steps are taken. Those that run stay managed: colocctl release "
+	       "--all\n");
+	return EXIT_OK;
+}
+
+static int show_resumed(struct json_object *o)
+{
+	(void)o;
+	printf("Taking new steps\n");
+	return EXIT_OK;
+}
+
+/* In the order of --help. */
+#define ASKS(name_, summary_, show_)                                                               \
+	&(const struct ctl_cmd)                                                                    \
+	{                                                                                          \
+		.name = (name_), .args = "", .summary = (summary_), .show = (show_)                \
+	}
 const struct ctl_cmd *const CTL_COMMANDS[] = {
 	&cmd_check,
 	&cmd_status,
@@ -22,9 +56,9 @@ const struct ctl_cmd *const CTL_COMMANDS[] = {
 	&cmd_quarantine,
 	&cmd_record,
 	&cmd_release,
-	&cmd_reload,
-	&cmd_drain,
-	&cmd_resume,
+	ASKS("reload", "read coloc.yaml again", show_reloaded),
+	ASKS("drain", "take no new steps; those that run stay managed", show_drained),
+	ASKS("resume", "take new steps again", show_resumed),
 	&cmd_vacuum,
 	&cmd_ping,
 	&cmd_bundle,
@@ -79,8 +113,7 @@ int main(int argc, char **argv)
 		const char *name = argv[optind];
 
 		if (strcmp(name, CTL_COMMANDS[i]->name) == 0)
-			return CTL_COMMANDS[i]->exec(
-				&ctl, CTL_COMMANDS[i], argc - optind, argv + optind);
+			return ctl_exec(&ctl, CTL_COMMANDS[i], argc - optind, argv + optind);
 	}
 	ctl_error(EXIT_USAGE, "unknown command '%s' (see colocctl --help)", argv[optind]);
 	return ctl_usage(&SELF);

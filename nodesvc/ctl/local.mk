@@ -17,7 +17,6 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_bundle.c \
 	nodesvc/ctl/cmd_check.c \
 	nodesvc/ctl/cmd_counters.c \
-	nodesvc/ctl/cmd_drain.c \
 	nodesvc/ctl/cmd_vacuum.c \
 	nodesvc/ctl/cmd_explain.c \
 	nodesvc/ctl/cmd_jobs.c \
@@ -27,8 +26,6 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_quarantine.c \
 	nodesvc/ctl/cmd_record.c \
 	nodesvc/ctl/cmd_release.c \
-	nodesvc/ctl/cmd_reload.c \
-	nodesvc/ctl/cmd_resume.c \
 	nodesvc/ctl/cmd_status.c \
 	nodesvc/ctl/cmd_top.c \
 	nodesvc/ctl/llc.c nodesvc/ctl/llc.h \

@@ -110,6 +110,8 @@ for page in README.md doc/*.md; do
   within "$told" "$("$bin/colocctl" --help | sed -nE 's/^  ([a-z]+)  .*/\1/p' | sort)" "$page: colocctl has no command"
 done
 fields=$("$bin/colocacct" --helpformat | awk '{ print $1 }' | sort)
+some "$fields" 40 "colocacct --helpformat"
+within "$fields" "$(plain <nodesvc/report/colocacct.1 | grep -oE '[A-Za-z]+' | sort -u)" "colocacct.1 does not name the field"
 told=$(grep -ohE 'colocacct [^`]*-o [A-Za-z,]+' README.md doc/*.md | sed 's/.*-o //' | tr , '\n' | sort -u)
 some "$told" 10 "the pages of doc/"
 within "$told" "$fields" "colocacct has no field"

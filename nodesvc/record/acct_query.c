@@ -109,43 +109,21 @@ static struct json_object *real_or_null(double value)
 	return json_object_new_double_s(value, text);
 }
 
+static struct json_object *span_or_null(int64_t ns)
+{
+	return ns < 0 ? NULL : real_or_null((double)ns / NS_PER_S);
+}
+
+#define JSON_REAL(value)  real_or_null(value)
+#define JSON_TEXT(value)  text_or_null(value)
+#define JSON_COUNT(value) int_or_null(value, FIGURE_NO_COUNT)
+#define JSON_SPAN(value)  span_or_null(value)
+#define JSON_TIME(value)  time_or_null(value)
+
 static void add_figures(struct json_object *o, const struct step_figures *f)
 {
-	const struct {
-		const char *key;
-		double value;
-	} real[] = {
-		{"ntt_share", f->ntt_share},
-		{"ntt_full", f->ntt_full},
-		{"stp_share", f->stp_share},
-		{"stp_full", f->stp_full},
-		{"antt_share", f->antt_share},
-		{"antt_full", f->antt_full},
-		{"gain_placement", f->gain_placement},
-		{"gain_placement_lo", f->gain_placement_lo},
-		{"gain_placement_hi", f->gain_placement_hi},
-		{"gain_launch", f->gain_launch},
-		{"gain_launch_lo", f->gain_launch_lo},
-		{"gain_launch_hi", f->gain_launch_hi},
-		{"solo_speed", f->solo_speed},
-		{"shared_speed", f->shared_speed},
-	};
-
-	for (size_t i = 0; i < sizeof(real) / sizeof(real[0]); i++)
-		json_object_object_add(o, real[i].key, real_or_null(real[i].value));
-	json_object_object_add(o, "gain_basis", text_or_null(f->gain_basis));
-	json_object_object_add(o, "speed_unit", text_or_null(f->speed_unit));
-	json_object_object_add(o, "speed_basis", text_or_null(f->speed_basis));
-	json_object_object_add(o, "phases", int_or_null(f->phases, -1));
-	json_object_object_add(o, "moves", int_or_null(f->moves, -1));
-	json_object_object_add(o, "windows", int_or_null(f->windows, -1));
-	json_object_object_add(o, "launch", text_or_null(f->launch));
-	json_object_object_add(o, "launches", int_or_null(f->launches, -1));
-	json_object_object_add(o, "unmeasured_s",
-		f->gap_ns < 0 ? NULL : real_or_null((double)f->gap_ns / NS_PER_S));
-	json_object_object_add(o, "unmeasured_from_unix_s", time_or_null(f->gap_from_ns));
-	json_object_object_add(o, "unmeasured_to_unix_s", time_or_null(f->gap_to_ns));
-	json_object_object_add(o, "guard", text_or_null(f->guard));
+#define ADD(kind, member, key, since) json_object_object_add(o, key, JSON_##kind(f->member));
+	STEP_FIGURES(ADD)
 }
 
 static int add_coreset(int64_t t_ns, const char *coreset, const char *why, void *arg)

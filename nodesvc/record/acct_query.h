@@ -15,10 +15,7 @@
  *    "policy", "req_policy", "reason", "cores", "coreset", "coreset_history": [..],
  *    "partners": [..], "start_unix_s", "end_unix_s", "elapsed_s", "rebinds", "tasks",
  *    "exit_status", "exit_signal", "state", "dry_run",
- *    "ntt_share", "ntt_full", "stp_share", "stp_full", "antt_share", "antt_full",
- *    "gain_placement", "gain_placement_lo", "gain_placement_hi", "gain_launch", "gain_launch_lo",
- *    "gain_launch_hi", "gain_basis", "solo_speed", "shared_speed", "speed_unit", "speed_basis",
- *    "phases", "moves", "windows"}
+ *    and the keys of figures.h}
  * and with "history": {"coreset_changes": [{"unix_s", "coreset", "why"}], "phase_changes":
  * [{"unix_s", "signature"}], "samples": [{"unix_s", SIGNAL: value, ...}],
  * "sample_sources": {SIGNAL: provenance, ...}}

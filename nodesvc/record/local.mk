@@ -4,6 +4,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/acct_query.c nodesvc/record/acct_query.h \
 	nodesvc/record/checkpoint.c nodesvc/record/checkpoint.h \
 	nodesvc/record/db.c nodesvc/record/db.h \
+	nodesvc/record/figures.h \
 	nodesvc/record/ledger.c nodesvc/record/ledger.h \
 	nodesvc/record/record.c nodesvc/record/record.h \
 	nodesvc/record/record_decision.c \

@@ -8,13 +8,13 @@
 #ifndef COLOC_RECORD_RECORD_H
 #define COLOC_RECORD_RECORD_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "common/err.h"
 #include "nodesvc/counters/counters.h"
+#include "nodesvc/record/figures.h"
 
 struct record;
 struct checkpointer;
@@ -26,44 +26,6 @@ enum step_state {
 	STEP_UNKNOWN,   /* vanished while nobody looked; its status is not known */
 };
 const char *step_state_name(enum step_state s); /* "RUNNING" "COMPLETED" "FAILED" "UNKNOWN" */
-
-/*
- * What a step's company cost it and what placement gained it; ratios, 1 = no difference. NAN, -1
- * and NULL are unknown: without a speed signal nobody can say, and cpu time is no speed.
- */
-struct step_figures {
-	/* Slow-down against running alone (science.md 1.1): on the cores of its share, and on its
-	 * whole envelope; >= 1 under interference. stp, antt: of its co-run, where all are known.
-	 */
-	double ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full;
-	/* Speed under the policy over speed under Slurm's own placement (paired windows), with the
-	 * 95 % interval; > 1 is a gain. Launch: over launches without the lever. Never mixed. */
-	double gain_placement, gain_placement_lo, gain_placement_hi;
-	double gain_launch, gain_launch_lo, gain_launch_hi;
-	const char *gain_basis; /* signal behind the gains: "app", "hw" */
-	double solo_speed;      /* on its whole envelope, alone; speed_unit per second */
-	double shared_speed;    /* of its whole life, in company */
-	const char *speed_unit;
-	const char *speed_basis;    /* of solo_speed: "alone", "profile", "progress" */
-	int phases, moves, windows; /* changes of phase; moves; windows behind gain_placement */
-	const char *launch; /* "lever", "control" (started without, to compare); NULL neither */
-	int launches;       /* behind gain_launch: of the kind of which there were fewer */
-	/* For how long nobody measured: colocd was away. Of the first time from, of the last to,
-	 * Unix ns; the figures are of the rest. gap_ns 0: measured throughout, -1 not known. */
-	int64_t gap_ns, gap_from_ns, gap_to_ns;
-	/* Of its set under its policy: "better", "worse", "quarantined" (it was left to Slurm's
-	 * placement for that); NULL: windows did not tell. */
-	const char *guard;
-};
-#define STEP_FIGURES_NONE                                                                          \
-	{                                                                                          \
-		.ntt_share = NAN, .ntt_full = NAN, .stp_share = NAN, .stp_full = NAN,              \
-		.antt_share = NAN, .antt_full = NAN, .gain_placement = NAN,                        \
-		.gain_placement_lo = NAN, .gain_placement_hi = NAN, .gain_launch = NAN,            \
-		.gain_launch_lo = NAN, .gain_launch_hi = NAN, .solo_speed = NAN,                   \
-		.shared_speed = NAN, .phases = -1, .moves = -1, .windows = -1, .launches = -1,     \
-		.gap_ns = -1                                                                       \
-	}
 
 /* One row of accounting. Strings are the caller's; NULL unknown. */
 struct step_row {

@@ -100,16 +100,16 @@ struct record {
 	sqlite3_stmt *retain[N_RETAIN_STMTS];
 };
 
-extern const char RECORD_STEP_SCHEMA_1[], RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
-extern const char RECORD_REGISTRATION_SCHEMA_1[];
-/* From version 1 to 2, and from 2 to 3. */
-extern const char RECORD_STEP_SCHEMA_2[], RECORD_MEASUREMENT_SCHEMA_2[];
-extern const char RECORD_STEP_SCHEMA_4[];
-extern const char RECORD_STEP_SCHEMA_3[], RECORD_HISTORY_SCHEMA_3[];
-extern const char RECORD_REGISTRATION_SCHEMA_3[];
-extern const char RECORD_STEP_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_5[];
-extern const char RECORD_REGISTRATION_SCHEMA_7[];
-extern const char RECORD_STEP_SCHEMA_6[], RECORD_JUDGED_SCHEMA_6[];
+/* Parts of the schema, by the version that has them first. */
+extern const char RECORD_STEP_SCHEMA_1[], RECORD_STEP_SCHEMA_3[], RECORD_STEP_SCHEMA_4[];
+extern const char RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
+extern const char RECORD_REGISTRATION_SCHEMA_1[], RECORD_REGISTRATION_SCHEMA_3[];
+extern const char RECORD_REGISTRATION_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_7[];
+extern const char RECORD_MEASUREMENT_SCHEMA_2[], RECORD_HISTORY_SCHEMA_3[];
+extern const char RECORD_JUDGED_SCHEMA_6[];
+/* Of SQL text that makes @version of the one before, so much as fits; record_open.c. */
+#define RECORD_SCHEMA_MAX 4096
+void record_open_schema(int version, char *ret, size_t size);
 /* Made in every connection before its statements are prepared. */
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];

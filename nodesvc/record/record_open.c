@@ -6,8 +6,64 @@
 
 #include "nodesvc/record/record_internal.h"
 
-#define RECORD_APP_ID  0x434c5243 /* "CLRC" */
-#define RECORD_VERSION 7
+#define RECORD_APP_ID 0x434c5243 /* "CLRC" */
+#define RECORD_PARTS  7          /* the newest version that has a part below */
+#define VERSIONS_MAX  32
+
+static const struct {
+	int version;
+	const char *sql;
+} PART[] = {
+	{1, RECORD_STEP_SCHEMA_1},
+	{1, RECORD_PROFILE_SCHEMA_1},
+	{1, RECORD_DECISION_SCHEMA_1},
+	{1, RECORD_REGISTRATION_SCHEMA_1},
+	{2, RECORD_MEASUREMENT_SCHEMA_2},
+	{3, RECORD_STEP_SCHEMA_3},
+	{3, RECORD_HISTORY_SCHEMA_3},
+	{3, RECORD_REGISTRATION_SCHEMA_3},
+	{4, RECORD_STEP_SCHEMA_4},
+	{5, RECORD_REGISTRATION_SCHEMA_5},
+	{6, RECORD_JUDGED_SCHEMA_6},
+	{RECORD_PARTS, RECORD_REGISTRATION_SCHEMA_7},
+};
+
+static const struct {
+	int version;
+	const char *name, *type;
+} FIGURE_COLUMN[] = {
+#define SQL_REAL                         "REAL"
+#define SQL_TEXT                         "TEXT"
+#define SQL_COUNT                        "INTEGER"
+#define SQL_SPAN                         "INTEGER"
+#define SQL_TIME                         "INTEGER"
+#define COLUMN(kind, member, key, since) {since, #member, SQL_##kind},
+	STEP_FIGURES(COLUMN)};
+#define N_FIGURES (sizeof(FIGURE_COLUMN) / sizeof(FIGURE_COLUMN[0]))
+
+static int newest_version(void)
+{
+	int version = RECORD_PARTS;
+
+	for (size_t i = 0; i < N_FIGURES; i++)
+		version = FIGURE_COLUMN[i].version > version ? FIGURE_COLUMN[i].version : version;
+	return version;
+}
+
+void record_open_schema(int version, char *ret, size_t size)
+{
+	size_t len = 0;
+
+	*ret = '\0';
+	for (size_t i = 0; i < N_FIGURES && len < size; i++)
+		if (FIGURE_COLUMN[i].version == version)
+			len += (size_t)snprintf(ret + len, size - len,
+				"ALTER TABLE step ADD COLUMN %s %s;", FIGURE_COLUMN[i].name,
+				FIGURE_COLUMN[i].type);
+	for (size_t i = 0; i < sizeof(PART) / sizeof(PART[0]) && len < size; i++)
+		if (PART[i].version == version)
+			len += (size_t)snprintf(ret + len, size - len, "%s", PART[i].sql);
+}
 
 static int prepare(struct record *r, struct errbuf *err)
 {
@@ -37,15 +93,12 @@ static int prepare(struct record *r, struct errbuf *err)
 
 int record_open(struct record **ret, const char *path, bool read_only, struct errbuf *err)
 {
-	/* A version is made of the parts that changed; a new one adds a text and raises the number.
-	 */
-	char schema_1[4096], schema_2[4096], schema_3[4096], schema_5[1024], schema_6[1024];
-	const char *const upgrade[RECORD_VERSION] = {schema_1, schema_2, schema_3,
-		RECORD_STEP_SCHEMA_4, schema_5, schema_6, RECORD_REGISTRATION_SCHEMA_7};
+	char sql[VERSIONS_MAX][RECORD_SCHEMA_MAX];
+	const char *upgrade[VERSIONS_MAX];
 	const struct db_schema schema = {
 		.what = "record",
 		.app_id = RECORD_APP_ID,
-		.version = RECORD_VERSION,
+		.version = newest_version(),
 		.upgrade = upgrade,
 	};
 	struct record *r = calloc(1, sizeof(*r));
@@ -53,15 +106,10 @@ int record_open(struct record **ret, const char *path, bool read_only, struct er
 
 	if (!r)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
-	snprintf(schema_1, sizeof(schema_1), "%s%s%s%s", RECORD_STEP_SCHEMA_1,
-		RECORD_PROFILE_SCHEMA_1, RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1);
-	snprintf(schema_2, sizeof(schema_2), "%s%s", RECORD_STEP_SCHEMA_2,
-		RECORD_MEASUREMENT_SCHEMA_2);
-	snprintf(schema_3, sizeof(schema_3), "%s%s%s", RECORD_STEP_SCHEMA_3,
-		RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3);
-	snprintf(schema_5, sizeof(schema_5), "%s%s", RECORD_STEP_SCHEMA_5,
-		RECORD_REGISTRATION_SCHEMA_5);
-	snprintf(schema_6, sizeof(schema_6), "%s%s", RECORD_STEP_SCHEMA_6, RECORD_JUDGED_SCHEMA_6);
+	for (int v = 0; v < schema.version; v++) {
+		record_open_schema(v + 1, sql[v], sizeof(sql[v]));
+		upgrade[v] = sql[v];
+	}
 	rc = db_open(&r->db, path, &schema, read_only, err);
 	if (rc == 0)
 		rc = prepare(r, err);

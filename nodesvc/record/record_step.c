@@ -28,28 +28,6 @@ const char RECORD_STEP_SCHEMA_1[] =
 	"CREATE INDEX step_end ON step (end_ns);"
 	"CREATE INDEX step_uid ON step (uid, end_ns);";
 
-/* Version 2: struct step_figures. */
-const char RECORD_STEP_SCHEMA_2[] = "ALTER TABLE step ADD COLUMN ntt_share REAL;"
-				    "ALTER TABLE step ADD COLUMN ntt_full REAL;"
-				    "ALTER TABLE step ADD COLUMN stp_share REAL;"
-				    "ALTER TABLE step ADD COLUMN stp_full REAL;"
-				    "ALTER TABLE step ADD COLUMN antt_share REAL;"
-				    "ALTER TABLE step ADD COLUMN antt_full REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_placement REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_placement_lo REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_placement_hi REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_launch REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_launch_lo REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_launch_hi REAL;"
-				    "ALTER TABLE step ADD COLUMN gain_basis TEXT;"
-				    "ALTER TABLE step ADD COLUMN solo_speed REAL;"
-				    "ALTER TABLE step ADD COLUMN shared_speed REAL;"
-				    "ALTER TABLE step ADD COLUMN speed_unit TEXT;"
-				    "ALTER TABLE step ADD COLUMN speed_basis TEXT;"
-				    "ALTER TABLE step ADD COLUMN phases INTEGER;"
-				    "ALTER TABLE step ADD COLUMN moves INTEGER;"
-				    "ALTER TABLE step ADD COLUMN windows INTEGER;";
-
 /*
  * How long a step ran, in classes: those that began before a window and reach into it are found
  * class by class, each among the starts of its own longest duration before the window, where an
@@ -70,19 +48,9 @@ const char RECORD_STEP_SCHEMA_3[] = "DROP INDEX step_uid;"
 				    "CREATE INDEX step_uid_start ON step (uid, start_ns);"
 				    "CREATE INDEX step_uid_span ON step (uid, " SPAN ", start_ns);";
 
-/* Version 4: how a step was launched, and the speeds of a program's launches by an index. */
-const char RECORD_STEP_SCHEMA_4[] = "ALTER TABLE step ADD COLUMN launch TEXT;"
-				    "CREATE INDEX step_launch ON step (program, user, launch, "
+/* Version 4: the speeds of a program's launches by an index. */
+const char RECORD_STEP_SCHEMA_4[] = "CREATE INDEX step_launch ON step (program, user, launch, "
 				    "end_ns) WHERE launch IS NOT NULL;";
-
-/* Version 5: launches behind a gain, and when nobody measured. */
-const char RECORD_STEP_SCHEMA_5[] = "ALTER TABLE step ADD COLUMN launches INTEGER;"
-				    "ALTER TABLE step ADD COLUMN gap_ns INTEGER;"
-				    "ALTER TABLE step ADD COLUMN gap_from_ns INTEGER;"
-				    "ALTER TABLE step ADD COLUMN gap_to_ns INTEGER;";
-
-/* Version 6: what the guard said. */
-const char RECORD_STEP_SCHEMA_6[] = "ALTER TABLE step ADD COLUMN guard TEXT;";
 
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
@@ -90,12 +58,10 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 #define COLUMNS                                                                                    \
 	"job_id, step_id, array_job_id, array_task_id, node, name, program, uid, user, account, "  \
 	"partition, policy, req_policy, reason, cores, coreset, coreset_history, partners, "       \
-	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run, "                            \
-	"ntt_share, ntt_full, stp_share, stp_full, antt_share, antt_full, gain_placement, "        \
-	"gain_placement_lo, gain_placement_hi, gain_launch, gain_launch_lo, gain_launch_hi, "      \
-	"gain_basis, solo_speed, shared_speed, speed_unit, speed_basis, phases, moves, windows, "  \
-	"launch, launches, gap_ns, gap_from_ns, gap_to_ns, guard"
-#define N_COLUMNS 51
+	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run" STEP_FIGURES(COLUMN)
+#define COLUMN(kind, member, key, since) ", " #member
+#define ONE(kind, member, key, since)    +1
+#define N_COLUMNS                        (25 STEP_FIGURES(ONE))
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
@@ -120,26 +86,19 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 #define ORDER         "ORDER BY start_ns, row_id"
 
 const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
+/* A plain ? is the number after the largest so far. */
+#define VALUE(kind, member, key, since) ", ?"
 	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
 			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
-			"?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, "
-			"?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, "
-			"?50, ?51)",
+			"?23, ?24, ?25" STEP_FIGURES(VALUE) ")",
+#define SET(kind, member, key, since) ", " #member " = ?"
 	[STEP_UPDATE] =
 		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
 		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
 		"partition = ?11, policy = ?12, req_policy = ?13, reason = ?14, cores = ?15, "
 		"coreset = ?16, coreset_history = ?17, partners = ?18, start_ns = ?19, "
 		"end_ns = ?20, rebinds = ?21, tasks = ?22, exit_code = ?23, state = ?24, "
-		"dry_run = ?25, "
-		"ntt_share = ?26, ntt_full = ?27, stp_share = ?28, stp_full = ?29, "
-		"antt_share = ?30, antt_full = ?31, gain_placement = ?32, "
-		"gain_placement_lo = ?33, gain_placement_hi = ?34, gain_launch = ?35, "
-		"gain_launch_lo = ?36, gain_launch_hi = ?37, gain_basis = ?38, solo_speed "
-		"= ?39, shared_speed = ?40, speed_unit = ?41, speed_basis = ?42, phases = "
-		"?43, moves = ?44, windows = ?45, launch = ?46, "
-		"launches = ?47, gap_ns = ?48, gap_from_ns = ?49, gap_to_ns = ?50, "
-		"guard = ?51 WHERE row_id = ?52",
+		"dry_run = ?25" STEP_FIGURES(SET) " WHERE row_id = ?",
 	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	/* Not before it began: the clock may have been set back. */
@@ -191,64 +150,28 @@ static enum step_state parse_state(const char *name)
 	return STEP_UNKNOWN;
 }
 
+#define BIND_REAL(s, i, value)  db_bind_double(s, i, value)
+#define BIND_TEXT(s, i, value)  db_bind_text(s, i, value)
+#define BIND_COUNT(s, i, value) db_bind_int(s, i, value, FIGURE_NO_COUNT)
+#define BIND_SPAN(s, i, value)  db_bind_int(s, i, value, FIGURE_NO_SPAN)
+#define BIND_TIME(s, i, value)  db_bind_int(s, i, value, FIGURE_NO_TIME)
+
 static void bind_figures(sqlite3_stmt *s, int i, const struct step_figures *f)
 {
-	db_bind_double(s, ++i, f->ntt_share);
-	db_bind_double(s, ++i, f->ntt_full);
-	db_bind_double(s, ++i, f->stp_share);
-	db_bind_double(s, ++i, f->stp_full);
-	db_bind_double(s, ++i, f->antt_share);
-	db_bind_double(s, ++i, f->antt_full);
-	db_bind_double(s, ++i, f->gain_placement);
-	db_bind_double(s, ++i, f->gain_placement_lo);
-	db_bind_double(s, ++i, f->gain_placement_hi);
-	db_bind_double(s, ++i, f->gain_launch);
-	db_bind_double(s, ++i, f->gain_launch_lo);
-	db_bind_double(s, ++i, f->gain_launch_hi);
-	db_bind_text(s, ++i, f->gain_basis);
-	db_bind_double(s, ++i, f->solo_speed);
-	db_bind_double(s, ++i, f->shared_speed);
-	db_bind_text(s, ++i, f->speed_unit);
-	db_bind_text(s, ++i, f->speed_basis);
-	db_bind_int(s, ++i, f->phases, -1);
-	db_bind_int(s, ++i, f->moves, -1);
-	db_bind_int(s, ++i, f->windows, -1);
-	db_bind_text(s, ++i, f->launch);
-	db_bind_int(s, ++i, f->launches, -1);
-	db_bind_int(s, ++i, f->gap_ns, -1);
-	db_bind_int(s, ++i, f->gap_from_ns, 0);
-	db_bind_int(s, ++i, f->gap_to_ns, 0);
-	db_bind_text(s, ++i, f->guard);
+#define BIND(kind, member, key, since) BIND_##kind(s, ++i, f->member);
+	STEP_FIGURES(BIND)
 }
+
+#define READ_REAL(s, i)  db_column_double(s, i)
+#define READ_TEXT(s, i)  db_column_text(s, i)
+#define READ_COUNT(s, i) (int)db_column_int(s, i, FIGURE_NO_COUNT)
+#define READ_SPAN(s, i)  db_column_int(s, i, FIGURE_NO_SPAN)
+#define READ_TIME(s, i)  db_column_int(s, i, FIGURE_NO_TIME)
 
 static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
 {
-	f->ntt_share = db_column_double(s, i++);
-	f->ntt_full = db_column_double(s, i++);
-	f->stp_share = db_column_double(s, i++);
-	f->stp_full = db_column_double(s, i++);
-	f->antt_share = db_column_double(s, i++);
-	f->antt_full = db_column_double(s, i++);
-	f->gain_placement = db_column_double(s, i++);
-	f->gain_placement_lo = db_column_double(s, i++);
-	f->gain_placement_hi = db_column_double(s, i++);
-	f->gain_launch = db_column_double(s, i++);
-	f->gain_launch_lo = db_column_double(s, i++);
-	f->gain_launch_hi = db_column_double(s, i++);
-	f->gain_basis = db_column_text(s, i++);
-	f->solo_speed = db_column_double(s, i++);
-	f->shared_speed = db_column_double(s, i++);
-	f->speed_unit = db_column_text(s, i++);
-	f->speed_basis = db_column_text(s, i++);
-	f->phases = (int)db_column_int(s, i++, -1);
-	f->moves = (int)db_column_int(s, i++, -1);
-	f->windows = (int)db_column_int(s, i++, -1);
-	f->launch = db_column_text(s, i++);
-	f->launches = (int)db_column_int(s, i++, -1);
-	f->gap_ns = db_column_int(s, i++, -1);
-	f->gap_from_ns = db_column_int(s, i++, 0);
-	f->gap_to_ns = db_column_int(s, i++, 0);
-	f->guard = db_column_text(s, i++);
+#define READ(kind, member, key, since) f->member = READ_##kind(s, i++);
+	STEP_FIGURES(READ)
 }
 
 static void bind_row(sqlite3_stmt *s, const struct step_row *row)

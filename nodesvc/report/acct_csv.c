@@ -10,17 +10,15 @@
 #include "common/cleanup.h"
 #include "common/csv.h"
 #include "common/text.h"
+#include "nodesvc/record/figures.h"
 
 /* Those of acct_query.h in its order; names end in their unit. New ones come last. */
 static const char *const columns[] = {"id", "job_id", "step_id", "array_job_id", "array_task_id",
 	"node", "name", "program", "uid", "user", "account", "partition", "policy", "req_policy",
 	"reason", "cores", "coreset", "coreset_history", "partners", "start_unix_s", "end_unix_s",
 	"elapsed_s", "rebinds", "tasks", "exit_status", "exit_signal", "state", "dry_run",
-	"ntt_share", "ntt_full", "stp_share", "stp_full", "antt_share", "antt_full",
-	"gain_placement", "gain_placement_lo", "gain_placement_hi", "gain_launch", "gain_launch_lo",
-	"gain_launch_hi", "solo_speed", "shared_speed", "gain_basis", "speed_unit", "speed_basis",
-	"phases", "moves", "windows", "launch", "launches", "unmeasured_s",
-	"unmeasured_from_unix_s", "unmeasured_to_unix_s", "guard"};
+#define KEY(kind, member, key, since) key,
+	STEP_FIGURES(KEY)};
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static void put_text(FILE *f, bool first, const char *text)

@@ -5,36 +5,28 @@
 #include <limits.h>
 #include <math.h>
 
+#include "nodesvc/record/figures.h"
+
 #define SECONDS_MAX 1e11
 
-enum kind { SECONDS, COUNT, TEXTS, RECORDS, RECORD };
+enum kind { ANY, SECONDS, COUNT, TEXTS, RECORDS, RECORD };
 
 static const struct {
 	const char *key;
 	enum kind kind;
 	int max; /* of a count */
-} KEYS[] = {
-	{"start_unix_s", SECONDS, 0},
-	{"end_unix_s", SECONDS, 0},
-	{"elapsed_s", SECONDS, 0},
-	{"unmeasured_s", SECONDS, 0},
-	{"unmeasured_from_unix_s", SECONDS, 0},
-	{"unmeasured_to_unix_s", SECONDS, 0},
-	{"rebinds", COUNT, INT_MAX},
-	{"moves", COUNT, INT_MAX},
-	{"phases", COUNT, INT_MAX},
-	{"windows", COUNT, INT_MAX},
-	{"tasks", COUNT, INT_MAX},
-	{"launches", COUNT, INT_MAX},
-	{"exit_status", COUNT, 255},
-	{"exit_signal", COUNT, 127},
-	{"coreset_history", TEXTS, 0},
-	{"partners", TEXTS, 0},
-	{"coreset_changes", RECORDS, 0},
-	{"phase_changes", RECORDS, 0},
-	{"samples", RECORDS, 0},
+} KEYS[] = {{"start_unix_s", SECONDS, 0}, {"end_unix_s", SECONDS, 0}, {"elapsed_s", SECONDS, 0},
+	{"rebinds", COUNT, INT_MAX}, {"tasks", COUNT, INT_MAX}, {"exit_status", COUNT, 255},
+	{"exit_signal", COUNT, 127}, {"coreset_history", TEXTS, 0}, {"partners", TEXTS, 0},
+	{"coreset_changes", RECORDS, 0}, {"phase_changes", RECORDS, 0}, {"samples", RECORDS, 0},
 	{"sample_sources", RECORD, 0},
-};
+#define CHECK_REAL                       ANY, 0
+#define CHECK_TEXT                       ANY, 0
+#define CHECK_COUNT                      COUNT, INT_MAX
+#define CHECK_SPAN                       SECONDS, 0
+#define CHECK_TIME                       SECONDS, 0
+#define FIGURE(kind, member, key, since) {key, CHECK_##kind},
+	STEP_FIGURES(FIGURE)};
 
 bool acct_row_is_seconds(double value)
 {
@@ -74,6 +66,8 @@ static bool is_kind(struct json_object *value, enum kind kind, int max)
 	int64_t n = json_object_get_int64(value);
 
 	switch (kind) {
+	case ANY:
+		return true;
 	case SECONDS:
 		return is_seconds(value);
 	case COUNT:

@@ -114,8 +114,7 @@ END_TEST
 /* A store as an earlier version made it, with one row. */
 static void make_old(const char *path, int version)
 {
-	static const char *const part[] = {RECORD_STEP_SCHEMA_1, RECORD_PROFILE_SCHEMA_1,
-		RECORD_DECISION_SCHEMA_1, RECORD_REGISTRATION_SCHEMA_1,
+	static const char rows[] =
 		"INSERT INTO step (job_id, step_id, node, uid, start_ns, end_ns, rebinds, "
 		"exit_code, state, dry_run) VALUES (12, 0, 'n1', 1000, 5000000000, 9000000000, 3, "
 		"0, 'COMPLETED', 0);"
@@ -124,21 +123,20 @@ static void make_old(const char *path, int version)
 		"INSERT INTO decision (t_ns, event, json) VALUES (1, 'arrival', '{}');"
 		"INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, message) "
 		"VALUES (12, 1, 2, 3, 4, 'x=1');"
-		"PRAGMA application_id=1129075267; PRAGMA user_version=1",
-		/* A version-1 store ends here. */
-		RECORD_STEP_SCHEMA_2, RECORD_MEASUREMENT_SCHEMA_2, "PRAGMA user_version=2",
-		RECORD_STEP_SCHEMA_3, RECORD_HISTORY_SCHEMA_3, RECORD_REGISTRATION_SCHEMA_3,
-		"PRAGMA user_version=3", RECORD_STEP_SCHEMA_4, "PRAGMA user_version=4",
-		RECORD_STEP_SCHEMA_5, RECORD_REGISTRATION_SCHEMA_5, "PRAGMA user_version=5",
-		RECORD_STEP_SCHEMA_6, RECORD_JUDGED_SCHEMA_6, "PRAGMA user_version=6"};
-	static const int ends[] = {5, 8, 12, 14, 17, COUNT(part)};
-	const int n = ends[version - 1];
+		"PRAGMA application_id=1129075267";
+	char sql[RECORD_SCHEMA_MAX], pragma[40];
 	sqlite3 *db = NULL;
 
 	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-	for (int i = 0; i < n; i++)
-		ck_assert_msg(sqlite3_exec(db, part[i], NULL, NULL, NULL) == SQLITE_OK, "%d: %s", i,
+	for (int v = 1; v <= version; v++) {
+		record_open_schema(v, sql, sizeof(sql));
+		ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "%d: %s", v,
 			sqlite3_errmsg(db));
+		ck_assert_msg(v > 1 || sqlite3_exec(db, rows, NULL, NULL, NULL) == SQLITE_OK, "%s",
+			sqlite3_errmsg(db));
+		snprintf(pragma, sizeof(pragma), "PRAGMA user_version=%d", v);
+		ck_assert_int_eq(sqlite3_exec(db, pragma, NULL, NULL, NULL), SQLITE_OK);
+	}
 	sqlite3_close(db);
 }
 

@@ -76,7 +76,7 @@ static void smooth(struct cluster_job *s, const struct view_job *j)
 }
 
 /* Last-level caches that a job's cores have; without a level of that name, packages. */
-static uint64_t caches_of(const struct contest *c, const struct coreset *set)
+static uint64_t caches_of(const struct shares *c, const struct coreset *set)
 {
 	uint64_t caches = 0;
 
@@ -100,7 +100,7 @@ static uint64_t mix(uint64_t h, uint64_t x)
 
 /* Reads the jobs; false: nothing that counts has changed since it was decided. */
 static bool read_jobs(
-	struct clusters *s, const struct contest *c, const int *slot, const struct plan *p)
+	struct clusters *s, const struct shares *c, const int *slot, const struct plan *p)
 {
 	bool moved = false;
 	uint64_t placed = 1;
@@ -125,7 +125,7 @@ static bool read_jobs(
 
 /* Does job @k share a cache with one of another cluster? With @any: with anybody who is known. */
 static bool has_company(
-	const struct clusters *s, const struct contest *c, const int *slot, int k, bool any)
+	const struct clusters *s, const struct shares *c, const int *slot, int k, bool any)
 {
 	for (int o = 0; o < c->n; o++)
 		if (o != k && s->caches[o] & s->caches[k] && s->job[slot[c->job[o]]].known &&
@@ -135,7 +135,7 @@ static bool has_company(
 }
 
 /* Jobs that share, into shared[] by miss ratio, the lowest first; ties as they came. */
-static int sort_shared(struct clusters *s, const struct contest *c, const int *slot)
+static int sort_shared(struct clusters *s, const struct shares *c, const int *slot)
 {
 	int n = 0;
 
@@ -157,7 +157,7 @@ static int sort_shared(struct clusters *s, const struct contest *c, const int *s
 }
 
 /* Cuts shared[] at its widest gaps: fills cluster[]; how many there are. */
-static int cut(struct clusters *s, const struct contest *c, const int *slot, int n)
+static int cut(struct clusters *s, const struct shares *c, const int *slot, int n)
 {
 	bool here[PLAN_CLUSTERS_MAX] = {false};
 	int at[PLAN_CLUSTERS_MAX], cuts = 0, clusters = 0;
@@ -206,7 +206,7 @@ static int cut(struct clusters *s, const struct contest *c, const int *slot, int
 }
 
 static void share_out(
-	struct clusters *s, const struct contest *c, const int *slot, const struct plan *p)
+	struct clusters *s, const struct shares *c, const int *slot, const struct plan *p)
 {
 	double hits[PLAN_CLUSTERS_MAX] = {0}, misses[PLAN_CLUSTERS_MAX] = {0};
 	double cores[PLAN_CLUSTERS_MAX] = {0}, all_hits = 0, all_misses = 0, all_cores = 0;
@@ -238,7 +238,7 @@ static void share_out(
 	}
 }
 
-void clusters_decide(struct clusters *s, const struct contest *c, const int *slot, struct plan *p)
+void clusters_decide(struct clusters *s, const struct shares *c, const int *slot, struct plan *p)
 {
 	int n;
 

@@ -14,7 +14,7 @@
 #ifndef COLOC_ENGINE_CLUSTERS_H
 #define COLOC_ENGINE_CLUSTERS_H
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
 struct clusters_cfg {
 	int most;       /* clusters at most, 2..PLAN_CLUSTERS_MAX; 0, 1: off */
@@ -26,8 +26,8 @@ struct cluster_job;
 struct clusters {
 	struct clusters_cfg cfg;
 	struct cluster_job *job; /* [max_jobs] by slot */
-	int *shared, *cluster;   /* [max_jobs] contest jobs; by contest job */
-	uint64_t *caches;        /* [max_jobs] by contest job: a bit each */
+	int *shared, *cluster;   /* [max_jobs] competing jobs; by competing job */
+	uint64_t *caches;        /* [max_jobs] by competing job: a bit each */
 	uint64_t placed;         /* who was where when it was decided; 0 never */
 	double decided_s;
 	int n;
@@ -45,6 +45,6 @@ void clusters_forget(struct clusters *s, int slot);
  * comes, goes or moves, and when a smoothed miss ratio has moved by a tenth, then at most every 10
  * s.
  */
-void clusters_decide(struct clusters *s, const struct contest *c, const int *slot, struct plan *p);
+void clusters_decide(struct clusters *s, const struct shares *c, const int *slot, struct plan *p);
 
 #endif

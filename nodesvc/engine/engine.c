@@ -12,7 +12,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/company.h"
+#include "nodesvc/engine/shared_turns.h"
 #include "nodesvc/engine/explain.h"
 
 #define OPTIONS_MAX 32
@@ -34,7 +34,7 @@ struct engine {
 	int n_buckets;     /* a power of two, at least twice max_jobs */
 	int *slot_of;      /* [max_jobs] view index -> slot; last round's until matched */
 	uint64_t round;
-	struct company company;
+	struct shared_turns shared_turns;
 	/* A view with figures that cannot be, as the policy sees it. */
 	struct view_job *job; /* [max_jobs] */
 	const char **dropped; /* [max_jobs] what one lacks by that; NULL nothing */
@@ -144,7 +144,7 @@ int engine_create_with(struct engine **ret, const struct policy_ops *ops,
 	e->job = calloc(max, sizeof(*e->job));
 	e->dropped = calloc(max, sizeof(*e->dropped));
 	if (!e->slot || !e->slot_of || !e->bucket || !e->job || !e->dropped ||
-		company_init(&e->company, cfg->topo, cfg->max_jobs) < 0)
+		shared_turns_init(&e->shared_turns, cfg->topo, cfg->max_jobs) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = ops->create(&e->policy, cfg, err);
 	if (rc)
@@ -182,7 +182,7 @@ void engine_free(struct engine *e)
 	free(e->bucket);
 	free(e->job);
 	free(e->dropped);
-	company_done(&e->company);
+	shared_turns_done(&e->shared_turns);
 	free(e);
 }
 
@@ -482,7 +482,7 @@ int engine_decide(struct engine *e, const struct view *asked, struct plan *ret, 
 		rc = e->ops->decide(e->policy, v, e->slot_of, ret, err);
 	if (rc)
 		return rc;
-	company_turns(&e->company, e->cfg.topo, v, ret);
+	shared_turns_plan(&e->shared_turns, e->cfg.topo, v, ret);
 	finish(e, v, ret);
 	say_dropped(e, asked, ret);
 	rc = plan_check(ret, v, e->cfg.topo, e->cfg.share_smt, err);

@@ -319,7 +319,7 @@ static void order_alike(struct grouping *g, int n, int n_domains, const double *
 	}
 }
 
-void grouping_anchor(struct grouping *g, const struct contest *c, const double *value,
+void grouping_anchor(struct grouping *g, const struct shares *c, const double *value,
 	const int *pin, const double *piece_value)
 {
 	double smallest;
@@ -341,7 +341,7 @@ void grouping_anchor(struct grouping *g, const struct contest *c, const double *
 		for (int d = 0; d < c->n_domains; d++)
 			g->extra[(size_t)k * (size_t)g->max_domains + (size_t)d] = 0;
 	for (int i = 0; i < c->n_pieces; i++) {
-		const struct contest_piece *a = &c->piece[i];
+		const struct shares_piece *a = &c->piece[i];
 
 		for (int k = 0; k < c->n; k++)
 			g->extra[(size_t)k * (size_t)g->max_domains + (size_t)a->domain] +=
@@ -357,7 +357,7 @@ void grouping_anchor(struct grouping *g, const struct contest *c, const double *
 }
 
 double grouping_score(
-	struct grouping *g, const struct contest *c, const double *value, const int *domain_of)
+	struct grouping *g, const struct shares *c, const double *value, const int *domain_of)
 {
 	double score = g->anchored ? g->fixed : 0, smallest = grouping_smallest(c);
 	double *weight = g->gain;
@@ -385,7 +385,7 @@ double grouping_score(
 	return score;
 }
 
-double grouping_best(struct grouping *g, struct contest *c, const double *value,
+double grouping_best(struct grouping *g, struct shares *c, const double *value,
 	const double *second, enum grouping_tie tie, int *ret_domain_of)
 {
 	if (!g->anchored)
@@ -401,11 +401,11 @@ double grouping_best(struct grouping *g, struct contest *c, const double *value,
 		/* Sizes fit no grouping: by number of jobs, cores are shared out inside. */
 		g->weighted = g->anchored = false;
 		if (!c->uniform) {
-			contest_by_arrival(c, ret_domain_of);
+			shares_by_arrival(c, ret_domain_of);
 			return grouping_score(g, c, value, ret_domain_of);
 		}
 	}
-	contest_counts(c, g->count);
+	shares_counts(c, g->count);
 	if (g->per_domain)
 		deal_per_domain(
 			g, c->n, c->n_domains, tie == TIE_FIRST ? NULL : second, ret_domain_of);

@@ -13,7 +13,7 @@
 #ifndef COLOC_ENGINE_GROUPING_H
 #define COLOC_ENGINE_GROUPING_H
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
 enum grouping_tie {
 	TIE_AUTO,    /* missbal where every job has it, else balance */
@@ -45,17 +45,17 @@ void grouping_done(struct grouping *g);
 
 /*
  * grouping_best - fills @ret_domain_of[0..n-1] and returns the score.
- * @value: R by contest job; @second: what a tie balances (value or misses);
+ * @value: R by competing job; @second: what a tie balances (value or misses);
  * @tie: TIE_FIRST or TIE_BALANCE.
  */
-double grouping_best(struct grouping *g, struct contest *c, const double *value,
+double grouping_best(struct grouping *g, struct shares *c, const double *value,
 	const double *second, enum grouping_tie tie, int *ret_domain_of);
 
 /*
  * grouping_anchor - before grouping_best(), where it applies: pins, and the figures of the
- * contest's pieces (@piece_value by piece). With anchors the search for different sizes is used.
+ * pieces (@piece_value by piece). With anchors the search for different sizes is used.
  */
-void grouping_anchor(struct grouping *g, const struct contest *c, const double *value,
+void grouping_anchor(struct grouping *g, const struct shares *c, const double *value,
 	const int *pin, const double *piece_value);
 
 /* @idx := 0..n-1 ascending by value, then arrival; allocates nothing. */
@@ -63,18 +63,18 @@ void grouping_sort(int *idx, int n, const double *value);
 
 /* Score of any grouping of the same values, weighted as the last grouping_best() was. */
 double grouping_score(
-	struct grouping *g, const struct contest *c, const double *value, const int *domain_of);
+	struct grouping *g, const struct shares *c, const double *value, const int *domain_of);
 
 /* --- of grouping_search.c */
 
 /* Cores of the smallest job or piece: pairs weigh c_i*c_j over its square. */
-double grouping_smallest(const struct contest *c);
+double grouping_smallest(const struct shares *c);
 
 /*
  * First fit and local search; false: no grouping fits. @second NULL: ties go to
  * the first in order of arrival.
  */
-bool grouping_search(struct grouping *g, struct contest *c, const double *value,
+bool grouping_search(struct grouping *g, struct shares *c, const double *value,
 	const double *second, int *ret_domain_of);
 
 #endif

@@ -18,7 +18,7 @@
 
 struct search {
 	struct grouping *g;
-	struct contest *c;
+	struct shares *c;
 	const double *second;
 	double best_score, best_spread;
 	long nodes, steps;
@@ -42,18 +42,18 @@ static double extra(const struct grouping *g, int k, int d)
 }
 
 /* Jobs of equal size are counted, others measured in cores. */
-static int size_of(const struct contest *c, int k)
+static int size_of(const struct shares *c, int k)
 {
 	return c->equal ? 1 : c->size[k];
 }
 
 static bool allowed(const struct search *s, int k, int d)
 {
-	return contest_allowed(s->c, k, d) &&
+	return shares_allowed(s->c, k, d) &&
 	       (!s->g->anchored || !s->g->pin || s->g->pin[k] < 0 || s->g->pin[k] == d);
 }
 
-double grouping_smallest(const struct contest *c)
+double grouping_smallest(const struct shares *c)
 {
 	int smallest = c->n ? c->size[0] : 1;
 
@@ -64,7 +64,7 @@ double grouping_smallest(const struct contest *c)
 	return smallest;
 }
 
-static void fill_weights(struct grouping *g, const struct contest *c, const double *value)
+static void fill_weights(struct grouping *g, const struct shares *c, const double *value)
 {
 	double smallest = grouping_smallest(c);
 
@@ -78,7 +78,7 @@ static void fill_weights(struct grouping *g, const struct contest *c, const doub
 /* No more jobs than domains: one each. Else balanced by cores. */
 static bool has_room(const struct search *s, int d, int load, int size)
 {
-	const struct contest *c = s->c;
+	const struct shares *c = s->c;
 
 	if (!s->loose && c->uniform && c->n <= c->n_domains && load > 0)
 		return false;
@@ -89,7 +89,7 @@ static bool has_room(const struct search *s, int d, int load, int size)
 static bool first_fit(struct search *s, int *domain_of)
 {
 	struct grouping *g = s->g;
-	struct contest *c = s->c;
+	struct shares *c = s->c;
 
 	for (int k = 0; k < c->n; k++) {
 		int j = k;
@@ -125,16 +125,16 @@ static bool loads_ok(struct search *s, int a, int b, int by)
 	if (s->loose || by == 0)
 		return true;
 	s->steps += 2L * s->c->n_domains;
-	ok = !contest_balanced(s->c, g->load);
+	ok = !shares_balanced(s->c, g->load);
 	g->load[a] += by;
 	g->load[b] -= by;
-	ok = ok || contest_balanced(s->c, g->load);
+	ok = ok || shares_balanced(s->c, g->load);
 	g->load[a] -= by;
 	g->load[b] += by;
 	return ok;
 }
 
-static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, int to)
+static void shift(struct grouping *g, struct shares *c, int *domain_of, int k, int to)
 {
 	int from = domain_of[k];
 
@@ -150,7 +150,7 @@ static void shift(struct grouping *g, struct contest *c, int *domain_of, int k, 
 static bool try_moves(struct search *s, int *domain_of, int k)
 {
 	struct grouping *g = s->g;
-	struct contest *c = s->c;
+	struct shares *c = s->c;
 	int from = domain_of[k], best = -1;
 	double best_gain = BETTER;
 
@@ -173,7 +173,7 @@ static bool try_moves(struct search *s, int *domain_of, int k)
 static bool try_swaps(struct search *s, int *domain_of, int i)
 {
 	struct grouping *g = s->g;
-	struct contest *c = s->c;
+	struct shares *c = s->c;
 	int best = -1;
 	double best_gain = BETTER;
 
@@ -202,7 +202,7 @@ static bool try_swaps(struct search *s, int *domain_of, int i)
 static void improve(struct search *s, int *domain_of)
 {
 	struct grouping *g = s->g;
-	struct contest *c = s->c;
+	struct shares *c = s->c;
 
 	for (int k = 0; k < c->n; k++)
 		for (int d = 0; d < c->n_domains; d++)
@@ -224,7 +224,7 @@ static void improve(struct search *s, int *domain_of)
 	}
 }
 
-static double pair_sum(const struct grouping *g, const struct contest *c, const int *domain_of)
+static double pair_sum(const struct grouping *g, const struct shares *c, const int *domain_of)
 {
 	double sum = 0;
 
@@ -247,7 +247,7 @@ static bool balanced(const struct search *s, const int *domain_of)
 	for (int d = 0; d < s->c->n_domains; d++)
 		if (g->label[d] > g->max[d])
 			return false;
-	return s->loose || contest_balanced(s->c, g->label);
+	return s->loose || shares_balanced(s->c, g->label);
 }
 
 /* Largest minus smallest sum of @second (by core) over the domains: what a tie is broken by. */
@@ -307,7 +307,7 @@ static double normed(const struct search *s, const int *domain_of)
 /* Is there an earlier empty domain of the same capacity? Then @d would only repeat it. */
 static bool is_mirror(const struct search *s, int d)
 {
-	const struct contest *c = s->c;
+	const struct shares *c = s->c;
 
 	if (!c->uniform || s->g->anchored || s->g->load[d])
 		return false;
@@ -320,7 +320,7 @@ static bool is_mirror(const struct search *s, int d)
 static void try_all(struct search *s, int k, double score)
 {
 	struct grouping *g = s->g;
-	struct contest *c = s->c;
+	struct shares *c = s->c;
 
 	s->steps += (long)c->n_domains * (c->n_domains / 2 + c->n);
 	if (++s->nodes > EXHAUSTIVE_NODES || s->steps > STEPS_MAX)
@@ -345,7 +345,7 @@ static void try_all(struct search *s, int k, double score)
 	}
 }
 
-bool grouping_search(struct grouping *g, struct contest *c, const double *value,
+bool grouping_search(struct grouping *g, struct shares *c, const double *value,
 	const double *second, int *ret_domain_of)
 {
 	struct search s = {.g = g, .c = c, .second = second};
@@ -355,7 +355,7 @@ bool grouping_search(struct grouping *g, struct contest *c, const double *value,
 	for (int pass = 0; pass < 2 && !s.found; pass++) {
 		s.loose = pass == 1;
 		for (int d = 0; d < c->n_domains; d++) {
-			/* No balanced grouping has more in a domain: see contest_balanced(). */
+			/* No balanced grouping has more in a domain: see shares_balanced(). */
 			int most = c->equal ? (c->n * c->capacity[d] + c->total) / c->total
 					    : (c->sum * c->capacity[d] + c->biggest * c->total) /
 						      c->total;

@@ -5,13 +5,13 @@ libengine_la_SOURCES = \
 	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
 	nodesvc/engine/burst.c nodesvc/engine/burst.h \
 	nodesvc/engine/clusters.c nodesvc/engine/clusters.h \
-	nodesvc/engine/company.c nodesvc/engine/company.h \
-	nodesvc/engine/contest.c nodesvc/engine/contest.h \
-	nodesvc/engine/contest_apply.c \
-	nodesvc/engine/contest_balance.c \
-	nodesvc/engine/contest_current.c \
-	nodesvc/engine/contest_turns.c \
-	nodesvc/engine/contest_sizes.c \
+	nodesvc/engine/shared_turns.c nodesvc/engine/shared_turns.h \
+	nodesvc/engine/shares.c nodesvc/engine/shares.h \
+	nodesvc/engine/shares_apply.c \
+	nodesvc/engine/shares_balance.c \
+	nodesvc/engine/shares_current.c \
+	nodesvc/engine/shares_turns.c \
+	nodesvc/engine/shares_mixed.c \
 	nodesvc/engine/curve.c nodesvc/engine/curve.h \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \

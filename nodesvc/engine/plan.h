@@ -96,7 +96,7 @@ struct plan {
 	bool clusters_asked;
 	int hysteresis_ms; /* of threads' priorities where jobs have low CPUs; else 0 */
 	/*
-	 * Jobs that share cores may take turns there (company.h): those that are coupled, or
+	 * Jobs that share cores may take turns there (shared_turns.h): those that are coupled, or
 	 * all; for turns_ms, 0: the view's slice. Not part of a recorded plan; what becomes of it
 	 * is.
 	 */

@@ -72,7 +72,7 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 {
 	const struct topo *topo = cfg->topo;
 	/* All cores compete: the table outlives any view's limits. */
-	struct contest all = {.t = topo, .core = topo->domain_core, .total = topo->n_cores};
+	struct shares all = {.t = topo, .core = topo->domain_core, .total = topo->n_cores};
 	int rc;
 
 	memset(t, 0, sizeof(*t));

@@ -9,17 +9,17 @@
 
 /* One domain's members by falling value, and the cores they hold together. */
 struct pairing {
-	struct contest *c;
+	struct shares *c;
 	const double *value;
 	double *sum;
-	int *member, n; /* contest jobs */
+	int *member, n; /* competing jobs */
 	int *core, m;   /* core_lx */
 	int *threads;   /* [n] hardware threads of each member */
 	int width;      /* hardware threads of a core */
 	struct plan *p;
 };
 
-static int nth_thread(const struct contest *c, int core, int n)
+static int nth_thread(const struct shares *c, int core, int n)
 {
 	int pu = coreset_next(&c->t->core[core].pus, 0);
 
@@ -31,7 +31,7 @@ static int nth_thread(const struct contest *c, int core, int n)
 /* Members and cores of domain @d; false: nothing to pair. */
 static bool collect(struct pairing *x, const int *domain_of, int d)
 {
-	struct contest *c = x->c;
+	struct shares *c = x->c;
 	int threads = 0;
 
 	x->n = x->m = 0;
@@ -72,7 +72,7 @@ static bool collect(struct pairing *x, const int *domain_of, int d)
 /* Sum over the cores of what their threads' jobs differ by; -1: not a dealing of these threads. */
 static double running_score(const struct pairing *x)
 {
-	const struct contest *c = x->c;
+	const struct shares *c = x->c;
 	double score = 0;
 
 	for (int j = 0; j < x->n; j++) {
@@ -110,7 +110,7 @@ static double running_score(const struct pairing *x)
  */
 static double deal(struct pairing *x, bool give)
 {
-	struct contest *c = x->c;
+	struct shares *c = x->c;
 	double score = 0;
 	int at = 0, left = x->threads[0];
 
@@ -143,7 +143,7 @@ static double deal(struct pairing *x, bool give)
 	return score;
 }
 
-void smt_pair(struct contest *c, const int *domain_of, const double *value, double h, double *sum,
+void smt_pair(struct shares *c, const int *domain_of, const double *value, double h, double *sum,
 	struct plan *p)
 {
 	struct pairing x = {.c = c, .value = value, .sum = sum, .p = p};

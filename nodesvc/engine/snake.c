@@ -4,7 +4,7 @@
 #include "nodesvc/engine/grouping.h"
 
 struct snake {
-	const struct contest *c;
+	const struct shares *c;
 	const double *value;
 	double *sum;
 	int *load; /* jobs, or cores where sizes differ */
@@ -44,7 +44,7 @@ static void put_alone(struct snake *s, int k)
 		int after = s->load[d] + size_of(s, k);
 		int rank = after <= least(s, d) ? 2 : after <= most(s, d) ? 1 : 0;
 
-		if (!contest_allowed(s->c, k, d))
+		if (!shares_allowed(s->c, k, d))
 			continue;
 		if (best < 0 || rank > best_rank ||
 			(rank == best_rank && s->sum[d] < s->sum[best])) {
@@ -58,11 +58,11 @@ static void put_alone(struct snake *s, int k)
 static bool has_room(const struct snake *s, int d, int a, int b)
 {
 	return s->load[d] + size_of(s, a) + size_of(s, b) <= least(s, d) &&
-	       contest_allowed(s->c, a, d) && contest_allowed(s->c, b, d);
+	       shares_allowed(s->c, a, d) && shares_allowed(s->c, b, d);
 }
 
-void snake_group(const struct contest *c, const double *value, bool strict, int *sorted,
-	double *sum, int *load, int *ret_domain_of)
+void snake_group(const struct shares *c, const double *value, bool strict, int *sorted, double *sum,
+	int *load, int *ret_domain_of)
 {
 	struct snake s = {c, value, sum, load, ret_domain_of};
 	int low = 0, high = c->n - 1, pass = 0, open;

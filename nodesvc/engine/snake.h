@@ -6,14 +6,14 @@
 #ifndef COLOC_ENGINE_SNAKE_H
 #define COLOC_ENGINE_SNAKE_H
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
 /*
- * snake_group - @value by contest job; @sorted, @sum, @load: scratch of [n], [n_domains] each.
+ * snake_group - @value by competing job; @sorted, @sum, @load: scratch of [n], [n_domains] each.
  * @strict: the published rule to the letter: pairs alternate though one domain may get two jobs
  * more; else pairs that do not go round are split, the larger to the domain with the smaller sum.
  */
-void snake_group(const struct contest *c, const double *value, bool strict, int *sorted,
-	double *sum, int *load, int *ret_domain_of);
+void snake_group(const struct shares *c, const double *value, bool strict, int *sorted, double *sum,
+	int *load, int *ret_domain_of);
 
 #endif

@@ -30,7 +30,7 @@ void units_done(struct units *u)
 
 enum unit_level { BY_CORE, BY_L3, BY_L2, BY_DOMAIN, BY_NODE };
 
-static enum unit_level choose_level(const struct contest *c, enum unit_fallback fallback)
+static enum unit_level choose_level(const struct shares *c, enum unit_fallback fallback)
 {
 	const struct topo *t = c->t;
 	bool l3 = t->n_l3 > 1, l2 = t->n_l3 == 0 && t->n_l2 > 1 && t->n_l2 < t->n_cores;
@@ -49,7 +49,7 @@ static enum unit_level choose_level(const struct contest *c, enum unit_fallback 
 	return fallback == UNIT_NODE ? BY_NODE : BY_CORE;
 }
 
-static int unit_key(const struct contest *c, enum unit_level level, int core)
+static int unit_key(const struct shares *c, enum unit_level level, int core)
 {
 	switch (level) {
 	case BY_L3:
@@ -65,7 +65,7 @@ static int unit_key(const struct contest *c, enum unit_level level, int core)
 	}
 }
 
-static void fill(struct units *u, const struct contest *c, enum unit_level level)
+static void fill(struct units *u, const struct shares *c, enum unit_level level)
 {
 	int at = 0;
 
@@ -92,7 +92,7 @@ static void fill(struct units *u, const struct contest *c, enum unit_level level
 	}
 }
 
-void units_build(struct units *u, const struct contest *c, enum unit_fallback fallback)
+void units_build(struct units *u, const struct shares *c, enum unit_fallback fallback)
 {
 	enum unit_level level = choose_level(c, fallback);
 
@@ -102,7 +102,7 @@ void units_build(struct units *u, const struct contest *c, enum unit_fallback fa
 		fill(u, c, level);
 }
 
-void units_split(struct units *u, const struct contest *c)
+void units_split(struct units *u, const struct shares *c)
 {
 	u->n = c->total;
 	u->size = 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * units.h - the cores of a contest in units that share a last-level cache: what SBMP deals out
+ * units.h - the cores to be had in units that share a last-level cache: what SBMP deals out
  * ("die" in the paper) and what the DAS schedulers call a resource partition.
  */
 #ifndef COLOC_ENGINE_UNITS_H
 #define COLOC_ENGINE_UNITS_H
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
 enum unit_fallback {
 	UNIT_CORE, /* no caches to tell apart: every core is a unit */
@@ -26,8 +26,8 @@ int units_init(struct units *u, const struct topo *t, struct errbuf *err);
 void units_done(struct units *u);
 
 /* Cores that share an L3 (without L3: an L2), else a grouping domain, else as @fallback says. */
-void units_build(struct units *u, const struct contest *c, enum unit_fallback fallback);
+void units_build(struct units *u, const struct shares *c, enum unit_fallback fallback);
 /* Every core a unit. */
-void units_split(struct units *u, const struct contest *c);
+void units_split(struct units *u, const struct shares *c);
 
 #endif

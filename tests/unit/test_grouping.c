@@ -28,7 +28,7 @@ static int rnd(int n)
 struct instance {
 	struct topo *t;
 	struct policy_cfg cfg;
-	struct contest c;
+	struct shares c;
 	struct grouping g;
 	struct plan plan;
 	struct view v;
@@ -59,7 +59,7 @@ static void open_instance(struct instance *x, const char *source, int n)
 	x->t = topology(source);
 	x->cfg.topo = x->t;
 	x->cfg.max_jobs = JOBS;
-	ck_assert_int_eq(contest_init(&x->c, &x->cfg, NULL), 0);
+	ck_assert_int_eq(shares_init(&x->c, &x->cfg, NULL), 0);
 	ck_assert_int_eq(grouping_init(&x->g, &x->cfg, NULL), 0);
 	ck_assert_int_eq(plan_init(&x->plan, JOBS, NULL), 0);
 	x->v.job = x->job;
@@ -77,7 +77,7 @@ static void close_instance(struct instance *x)
 {
 	plan_done(&x->plan);
 	grouping_done(&x->g);
-	contest_done(&x->c);
+	shares_done(&x->c);
 }
 
 static void build(struct instance *x)
@@ -85,7 +85,7 @@ static void build(struct instance *x)
 	struct errbuf err = {""};
 
 	ck_assert_int_eq(plan_reset(&x->plan, &x->v, x->t, &err), 0);
-	ck_assert_msg(contest_build(&x->c, &x->v, &x->plan, &err) == 0, "%s", err.text);
+	ck_assert_msg(shares_build(&x->c, &x->v, &x->plan, &err) == 0, "%s", err.text);
 }
 
 /* The definition, pair by pair; norm=per_socket divides by the jobs of the domain less one. */
@@ -185,7 +185,7 @@ START_TEST(equal_sizes_reach_the_best_of_all_groupings)
 			close_instance(&x);
 			continue;
 		}
-		contest_counts(&x.c, count);
+		shares_counts(&x.c, count);
 		best = brute(&x, count);
 		for (int tie = 0; tie < 2; tie++) {
 			int jobs[8] = {0};
@@ -344,7 +344,7 @@ START_TEST(the_rest_of_a_large_job_counts_beside_its_neighbours)
 		}
 		build(&x);
 		if (x.c.n_pieces == 1 && x.c.n > x.c.n_domains && left >= 0) {
-			/* value[] is by contest job: the large one is not among them. */
+			/* value[] is by competing job: the large one is not among them. */
 			grouping_anchor(&x.g, &x.c, x.value, NULL, piece_value);
 			score = grouping_best(&x.g, &x.c, x.value, x.value, TIE_BALANCE, domain_of);
 			for (int k = 0; k < x.c.n;) {
@@ -352,7 +352,7 @@ START_TEST(the_rest_of_a_large_job_counts_beside_its_neighbours)
 				int jobs[8] = {0}, count[8];
 				bool ok = may_compete(&x, trial);
 
-				contest_counts(&x.c, count);
+				shares_counts(&x.c, count);
 				for (int j = 0; j < x.c.n; j++)
 					jobs[trial[j]]++;
 				for (int d = 0; d < x.c.n_domains && x.c.equal; d++)
@@ -390,7 +390,7 @@ START_TEST(pinned_jobs_stay_and_the_rest_is_best)
 
 		open_instance(&x, _i ? "pack:3 core:4" : "pack:2 core:8", n);
 		build(&x);
-		contest_counts(&x.c, count);
+		shares_counts(&x.c, count);
 		for (int k = 0; k < n; k++) {
 			pin[k] = rnd(3) == 0 ? rnd(x.c.n_domains) : -1;
 			/* Never more than balance leaves room for. */

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
@@ -53,16 +53,16 @@ struct idling {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct idling *idling; /* [max_jobs] by slot */
-	int *order;            /* [max_jobs] contest jobs as they are dealt cores */
+	int *order;            /* [max_jobs] competing jobs as they are dealt cores */
 	int *domain_of;
 	uint64_t set;
 };
 
 static void callisto_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	free(p->idling);
 	free(p->order);
 	free(p->domain_of);
@@ -79,7 +79,7 @@ static int callisto_create(struct policy **ret, const struct policy_cfg *cfg, st
 	p->cfg.hysteresis_ms = 10; /* "typically around 10ms", ROSS 2015, section 5.1 */
 	rc = option_read(cfg, "callisto", options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	p->idling = calloc((size_t)cfg->max_jobs, sizeof(*p->idling));
 	p->order = calloc((size_t)cfg->max_jobs, sizeof(int));
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
@@ -104,7 +104,7 @@ static uint64_t next_random(uint64_t *x)
 }
 
 /* Every job on @size[k] cores of its own now, as this policy would have dealt them? */
-static bool still_holds(struct contest *c)
+static bool still_holds(struct shares *c)
 {
 	for (int i = 0; i < c->t->n_cores; i++)
 		c->owner[i] = -1;
@@ -129,7 +129,7 @@ static bool still_holds(struct contest *c)
 /* The cores in one row, socket after socket, cut into pieces; the jobs get them in random order. */
 static void map_at_random(struct policy *p, const struct view *v, struct plan *ret)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	/* The seed holds for a whole run: who came last makes each draw another one. */
 	uint64_t x = v->seed ^ ((uint64_t)v->job[c->job[c->n - 1]].order << 32) ^ (uint64_t)c->n;
 	int at = 0;
@@ -142,12 +142,12 @@ static void map_at_random(struct policy *p, const struct view *v, struct plan *r
 	}
 	/* Which core a job can have is no longer free to draw. */
 	if (!c->uniform) {
-		contest_mixed_fits(c, c->size);
-		contest_mixed_give(c, ret);
+		shares_mixed_fits(c, c->size);
+		shares_mixed_give(c, ret);
 		return;
 	}
 	for (int i = 0; i < c->n; i++) {
-		contest_give(c, p->order[i], c->core + at, c->size[p->order[i]], ret);
+		shares_give(c, p->order[i], c->core + at, c->size[p->order[i]], ret);
 		at += c->size[p->order[i]];
 	}
 }
@@ -180,7 +180,7 @@ static void look_at(struct idling *d, const struct view_job *j, double now_s)
 /* Every job's further threads may run on all others' cores, below whoever has them by right. */
 static void fill_by_threads(struct policy *p, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int k = 0; k < c->n; k++) {
 		struct plan_job *j = &ret->job[c->job[k]];
@@ -197,7 +197,7 @@ static void fill_by_threads(struct policy *p, struct plan *ret)
 /* Low-priority filling: all busy jobs may run where a job is idle. */
 static void lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	bool any_busy = false;
 
 	for (int k = 0; k < c->n; k++) {
@@ -233,19 +233,19 @@ static void lend(struct policy *p, const struct view *v, const int *slot, struct
 static int callisto_decide(struct policy *p, const struct view *v, const int *slot,
 	struct plan *ret, struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 	uint64_t set;
 
 	if (rc || c->n == 0)
 		return rc;
-	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
-		contest_share(c, p->domain_of, ret);
+	if (c->shared || (!c->uniform && !shares_mixed_sizes(c, p->domain_of))) {
+		shares_equal(c, p->domain_of, ret);
 		return 0;
 	}
 	for (int k = 0; k < c->n && !c->uniform; k++)
 		c->size[k] = p->domain_of[k];
-	set = contest_set(c);
+	set = shares_set(c);
 	if (set != p->set || !still_holds(c))
 		map_at_random(p, v, ret);
 	p->set = set;

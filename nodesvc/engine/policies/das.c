@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 #include "nodesvc/engine/ptt.h"
@@ -60,14 +60,14 @@ struct job_state {
 struct policy {
 	enum variant variant;
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct ptt ptt;
 	struct job_state *state; /* [max_jobs] by slot */
 	int *core_place;         /* [n_cores] place that holds the core, -1 free */
 	int *users;              /* [n_places] */
 	int *busy;               /* [n_places] cores of the place that are not free */
 	int *fast, n_fast;       /* [n_cores] the statically fast ones of this view */
-	bool *looks;             /* [max_jobs] contest job that is to be placed now */
+	bool *looks;             /* [max_jobs] competing job that is to be placed now */
 	bool *changed;           /* [PTT_TYPES] a task of the type ended */
 	bool has_ptt;
 	int next_fast; /* round robin of fa and fam-c */
@@ -75,7 +75,7 @@ struct policy {
 
 static void das_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	ptt_done(&p->ptt);
 	free(p->state);
 	free(p->core_place);
@@ -100,8 +100,8 @@ static int create(
 	p->cfg.weight = 1;
 	rc = option_read(cfg, variant_name[variant], options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
-	p->contest.in_place = true; /* a step has a place, and no turns */
+		rc = shares_init(&p->shares, cfg, err);
+	p->shares.in_place = true; /* a step has a place, and no turns */
 	if (!rc)
 		rc = ptt_init(&p->ptt, cfg, err);
 	p->ptt.new_weight = p->cfg.weight;
@@ -178,7 +178,7 @@ static const int *cores_of(const struct policy *p, int place)
 /* All cores of the place are usable and the job's, and as many as it must have. */
 static bool may_use(const struct policy *p, int k, int place)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	if (p->ptt.place[place].width < c->v->job[c->job[k]].min_cores)
 		return false;
@@ -281,7 +281,7 @@ static double chance(const struct view *v, const struct view_job *j, int draw)
 /* Any place of the partition, once in a while (XiTAO's history_mold). */
 static int explore(struct policy *p, const struct view *v, int k, int core)
 {
-	const struct view_job *j = &v->job[p->contest.job[k]];
+	const struct view_job *j = &v->job[p->shares.job[k]];
 	int n = 0, pick, n_places;
 	const int *at = places_at(p, core, &n_places);
 
@@ -306,16 +306,16 @@ static int current_core(const struct policy *p, const struct view_job *j)
 {
 	int pu = coreset_next(&j->current, 0);
 
-	if (j->core >= 0 && j->core < p->contest.t->n_cores)
+	if (j->core >= 0 && j->core < p->shares.t->n_cores)
 		return j->core;
-	return pu >= 0 ? p->contest.t->pu_core[pu] : -1;
+	return pu >= 0 ? p->shares.t->pu_core[pu] : -1;
 }
 
 /* Local search at @core, and where that is taken at each free core in turn, as after a steal. */
 static int find_local(struct policy *p, const struct view *v, int k, int slot, int core, int width)
 {
 	struct search s = {.core = core, .width = width, .aim = AIM_COST};
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	int type = p->state[slot].type, place = -1;
 
 	if (core >= 0 && p->cfg.explore > 0 && !width)
@@ -332,7 +332,7 @@ static int find_local(struct policy *p, const struct view *v, int k, int slot, i
 
 static void list_fast(struct policy *p, const struct view *v)
 {
-	const struct topo *t = p->contest.t;
+	const struct topo *t = p->shares.t;
 
 	p->n_fast = 0;
 	for (int i = 0; i < t->n_cores && v->fast_cores; i++)
@@ -362,7 +362,7 @@ static int find_fast(struct policy *p, int k, int type, int width)
 
 static int choose(struct policy *p, const struct view *v, int k, int slot, bool high)
 {
-	const struct view_job *j = &v->job[p->contest.job[k]];
+	const struct view_job *j = &v->job[p->shares.job[k]];
 	struct job_state *s = &p->state[slot];
 	bool molds = p->variant == DAS_RWSM_C || p->variant == DAS_FAM_C ||
 		     p->variant == DAS_DAM_C || p->variant == DAS_DAM_P;
@@ -398,7 +398,7 @@ static int choose(struct policy *p, const struct view *v, int k, int slot, bool 
 /* Running steps keep their places; new ones, and those whose type has news, look again. */
 static void keep_places(struct policy *p, const int *slot)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 
 	for (int i = 0; i < c->t->n_cores; i++)
 		p->core_place[i] = -1;
@@ -422,12 +422,12 @@ static void whole_place(const struct policy *p, int place, struct coreset *ret)
 
 	coreset_zero(ret);
 	for (int i = 0; i < p->ptt.place[place].width; i++)
-		coreset_or(ret, ret, &p->contest.t->core[core[i]].pus);
+		coreset_or(ret, ret, &p->shares.t->core[core[i]].pus);
 }
 
 static void explain(const struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	struct explain x;
 	int places = 0; /* that the first job may use */
 
@@ -460,8 +460,8 @@ static void explain(const struct policy *p, const struct view *v, const int *slo
 static int das_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 
 	if (!rc)
 		rc = load_ptt(p, v, err);
@@ -499,9 +499,9 @@ static int das_decide(struct policy *p, const struct view *v, const int *slot, s
 
 		if (p->users[place] > 1) {
 			whole_place(p, place, &pus);
-			contest_seat(c, k, &pus, place, ret);
+			shares_seat(c, k, &pus, place, ret);
 		} else {
-			contest_give(c, k, cores_of(p, place), p->ptt.place[place].width, ret);
+			shares_give(c, k, cores_of(p, place), p->ptt.place[place].width, ret);
 		}
 		j->place_core = p->ptt.place[place].core;
 		j->place_width = p->ptt.place[place].width;

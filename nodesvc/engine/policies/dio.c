@@ -39,7 +39,7 @@ struct smooth {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct clusters clusters;
 	struct smooth *smooth; /* [max_jobs] by slot */
 	double *value, *sum;
@@ -48,7 +48,7 @@ struct policy {
 
 static void dio_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	clusters_done(&p->clusters);
 	free(p->smooth);
 	free(p->value);
@@ -71,7 +71,7 @@ static int dio_create(struct policy **ret, const struct policy_cfg *cfg, struct 
 	p->cfg = (struct config){.h = 0.05, .alpha = 0.25};
 	rc = option_read(cfg, "dio", options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	if (!rc && clusters_init(&p->clusters, &p->cfg.clusters, cfg->max_jobs))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	p->smooth = calloc(n, sizeof(*p->smooth));
@@ -95,7 +95,7 @@ static int dio_create(struct policy **ret, const struct policy_cfg *cfg, struct 
 /* Largest minus smallest sum over the domains; @ret_mean their mean. */
 static double spread(struct policy *p, const int *domain_of, double *ret_mean)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	double least = INFINITY, most = 0, total = 0;
 
 	for (int d = 0; d < c->n_domains; d++)
@@ -113,7 +113,7 @@ static double spread(struct policy *p, const int *domain_of, double *ret_mean)
 
 static void read_jobs(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	struct explain x;
 
 	explain_open(&x, ret);
@@ -138,40 +138,40 @@ static void read_jobs(struct policy *p, const struct view *v, const int *slot, s
 
 static void place(struct policy *p, struct plan *ret)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	double best, now, mean;
 	bool dealt;
 
 	snake_group(c, p->value, false, p->sorted, p->sum, p->load, p->domain_of);
 	best = spread(p, p->domain_of, &mean);
-	dealt = contest_incumbent(c, p->running);
-	if (dealt || contest_grouped(c, p->running)) {
+	dealt = shares_incumbent(c, p->running);
+	if (dealt || shares_grouped(c, p->running)) {
 		now = spread(p, p->running, &mean);
 		if (now <= best + p->cfg.h * mean) {
 			ret->score = now;
 			if (dealt)
-				contest_keep(
+				shares_keep(
 					c, p->running, "stays: misses are spread well enough", ret);
 			else
-				contest_apply(c, p->running, ret);
+				shares_apply(c, p->running, ret);
 			return;
 		}
 	}
 	ret->score = best;
-	contest_relabel(c, p->domain_of);
-	contest_apply(c, p->domain_of, ret);
+	shares_relabel(c, p->domain_of);
+	shares_apply(c, p->domain_of, ret);
 }
 
 static int dio_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 
 	if (rc)
 		return rc;
 	read_jobs(p, v, slot, ret);
-	if (c->n > 0 && !contest_blocks(c, ret))
+	if (c->n > 0 && !shares_blocks(c, ret))
 		place(p, ret);
 	clusters_decide(&p->clusters, c, slot, ret);
 	return 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
@@ -27,13 +27,13 @@ static const struct option_spec options[] = {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	int *domain_of;
 };
 
 static void fair_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	free(p->domain_of);
 	free(p);
 }
@@ -50,7 +50,7 @@ static int fair_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg = c;
-	rc = contest_init(&p->contest, cfg, err);
+	rc = shares_init(&p->shares, cfg, err);
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
 	if (!rc && !p->domain_of)
 		rc = err_set(err, -ENOMEM, "out of memory");
@@ -65,8 +65,8 @@ static int fair_create(struct policy **ret, const struct policy_cfg *cfg, struct
 static int fair_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 
 	(void)slot;
 	ret->may_turn = p->cfg.turns != TURNS_NO;
@@ -74,14 +74,14 @@ static int fair_decide(struct policy *p, const struct view *v, const int *slot, 
 	ret->turns_ms = p->cfg.turns_ms;
 	if (rc || c->n == 0)
 		return rc;
-	if (c->n_domains % c->n == 0 && contest_blocks(c, ret))
+	if (c->n_domains % c->n == 0 && shares_blocks(c, ret))
 		return 0;
-	contest_by_arrival(c, p->domain_of);
+	shares_by_arrival(c, p->domain_of);
 	/* Shares that fit no domain are dealt in a row: exactness before locality. */
-	if (c->uniform && !c->shared && !contest_fits(c, p->domain_of))
-		contest_deal_row(c, ret);
+	if (c->uniform && !c->shared && !shares_fits(c, p->domain_of))
+		shares_deal_row(c, ret);
 	else
-		contest_apply(c, p->domain_of, ret);
+		shares_apply(c, p->domain_of, ret);
 	return 0;
 }
 

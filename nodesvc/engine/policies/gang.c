@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
@@ -59,14 +59,14 @@ struct served {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct served *served; /* [max_jobs] by slot; only where there is a foreground */
 	double last_s;
 };
 
 static void gang_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	free(p->served);
 	free(p);
 }
@@ -84,8 +84,8 @@ static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct
 	p->cfg.behind_ms = 10000;
 	rc = option_read(cfg, "gang", options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
-	p->contest.in_place = true; /* all take turns here */
+		rc = shares_init(&p->shares, cfg, err);
+	p->shares.in_place = true; /* all take turns here */
 	if (!rc && p->cfg.foreground_ms > 0) {
 		p->served = calloc((size_t)cfg->max_jobs, sizeof(*p->served));
 		rc = p->served ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -152,7 +152,7 @@ static void account(struct policy *p, const struct view *v, const int *slot)
 }
 
 /* All compute in bursts: one before the other, the last would wait alone at the end. */
-static bool all_are_bursty(const struct contest *c, const struct view *v)
+static bool all_are_bursty(const struct shares *c, const struct view *v)
 {
 	for (int k = 0; k < c->n; k++)
 		if (!v->job[c->job[k]].bursty)
@@ -163,7 +163,7 @@ static bool all_are_bursty(const struct contest *c, const struct view *v)
 /* The first to come of those who have not had enough; -1 none. */
 static int first_unserved(const struct policy *p, const struct view *v, const int *slot)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	if (all_are_bursty(c, v))
 		return -1;
@@ -176,7 +176,7 @@ static int first_unserved(const struct policy *p, const struct view *v, const in
 /* Who may not be kept waiting for @first any longer; -1 nobody. */
 static int held_up(const struct policy *p, const int *slot, int first)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int k = 0; k < c->n; k++)
 		if (k != first && p->served[slot[c->job[k]]].behind_s * 1e3 >= p->cfg.behind_ms)
@@ -199,7 +199,7 @@ static double part_of(const struct plan *plan, int slice)
 static int take_foreground(
 	struct policy *p, const struct view *v, const int *slot, struct plan *ret, int *ret_behind)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	int k = c->n > 1 ? first_unserved(p, v, slot) : -1, first = -1;
 
 	*ret_behind = k >= 0 ? held_up(p, slot, k) : -1;
@@ -249,8 +249,8 @@ static void say_why(struct plan *p, const char *behind)
 static int gang_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err), first = -1, behind = -1;
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err), first = -1, behind = -1;
 
 	if (rc)
 		return rc;
@@ -269,7 +269,7 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 		struct plan_job *j = &ret->job[i];
 		int ms = p->cfg.slice_ms * (v->job[i].priority_high ? p->cfg.high_weight : 1);
 
-		contest_give(c, k, c->core, c->total, ret);
+		shares_give(c, k, c->core, c->total, ret);
 		if (c->n == 1)
 			continue;
 		if (v->job[i].nodes > 1)

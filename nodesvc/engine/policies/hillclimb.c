@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
@@ -30,8 +30,8 @@ static const struct option_spec options[] = {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
-	int *alloc;          /* [max_jobs] by contest job; valid for set */
+	struct shares shares;
+	int *alloc;          /* [max_jobs] by competing job; valid for set */
 	uint64_t *sample_no; /* [max_jobs] by slot */
 	int *domain_of;
 	bool *reach; /* [max_jobs] whose cores a job could have */
@@ -45,7 +45,7 @@ struct policy {
 
 static void hillclimb_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	free(p->alloc);
 	free(p->sample_no);
 	free(p->domain_of);
@@ -65,7 +65,7 @@ static int hillclimb_create(struct policy **ret, const struct policy_cfg *cfg, s
 	p->base = NAN;
 	rc = option_read(cfg, "hillclimb", options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	p->alloc = calloc(n, sizeof(int));
 	p->sample_no = calloc(n, sizeof(uint64_t));
 	p->domain_of = calloc(n, sizeof(int));
@@ -91,7 +91,7 @@ static double speed_of(const struct view_job *j)
 /* Mean of logs; false until every job has a new sample. */
 static bool measure(struct policy *p, const struct view *v, const int *slot, double *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	double sum = 0;
 
 	for (int k = 0; k < c->n; k++)
@@ -109,7 +109,7 @@ static bool measure(struct policy *p, const struct view *v, const int *slot, dou
 
 static void restart(struct policy *p, const struct view *v, const int *slot)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int k = 0; k < c->n; k++) {
 		p->alloc[k] = c->size[k];
@@ -133,11 +133,11 @@ static void start_over(struct policy *p)
  */
 static bool next_move(struct policy *p)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	int pairs = c->n * (c->n - 1), looks = 0;
 
 	if (!c->uniform)
-		contest_mixed_fits(c, p->alloc);
+		shares_mixed_fits(c, p->alloc);
 	for (; p->fails < pairs && looks < LOOKS_MAX; p->fails++) {
 		int at = p->next++ % pairs, from = at / (c->n - 1), to = at % (c->n - 1);
 		int min = c->v->job[c->job[from]].min_cores;
@@ -146,7 +146,7 @@ static bool next_move(struct policy *p)
 		if (p->alloc[from] <= (min > 1 ? min : 1))
 			continue;
 		looks++;
-		if (!c->uniform && !contest_mixed_reach(c, to, p->reach) && !p->reach[from])
+		if (!c->uniform && !shares_mixed_reach(c, to, p->reach) && !p->reach[from])
 			continue;
 		p->from = from;
 		p->to = to;
@@ -161,7 +161,7 @@ static void step(struct policy *p, const struct view *v, const int *slot)
 {
 	double now;
 
-	if (p->settled || p->contest.n < 2 || !measure(p, v, slot, &now))
+	if (p->settled || p->shares.n < 2 || !measure(p, v, slot, &now))
 		return;
 	if (p->trying) {
 		p->trying = false;
@@ -178,29 +178,29 @@ static void step(struct policy *p, const struct view *v, const int *slot)
 		p->base = now;
 	}
 	p->trying = next_move(p);
-	p->settled = !p->trying && p->fails >= p->contest.n * (p->contest.n - 1);
+	p->settled = !p->trying && p->fails >= p->shares.n * (p->shares.n - 1);
 }
 
 static int hillclimb_decide(struct policy *p, const struct view *v, const int *slot,
 	struct plan *ret, struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 	struct explain x;
 	bool phase = false;
 	uint64_t set;
 
 	if (rc || c->n == 0)
 		return rc;
-	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
-		contest_share(c, p->domain_of, ret);
+	if (c->shared || (!c->uniform && !shares_mixed_sizes(c, p->domain_of))) {
+		shares_equal(c, p->domain_of, ret);
 		return 0;
 	}
 	for (int k = 0; k < c->n && !c->uniform; k++)
 		c->size[k] = p->domain_of[k];
 	for (int e = 0; e < v->n_events; e++)
 		phase = phase || v->event[e].type == EVENT_PHASE;
-	set = contest_set(c);
+	set = shares_set(c);
 	if (set != p->set)
 		restart(p, v, slot);
 	else if (phase)
@@ -209,14 +209,14 @@ static int hillclimb_decide(struct policy *p, const struct view *v, const int *s
 		step(p, v, slot);
 	p->set = set;
 	/* Envelopes may have changed under the same jobs. */
-	if (!c->uniform && !contest_mixed_fits(c, p->alloc)) {
+	if (!c->uniform && !shares_mixed_fits(c, p->alloc)) {
 		restart(p, v, slot);
-		contest_mixed_fits(c, p->alloc);
+		shares_mixed_fits(c, p->alloc);
 	}
 	if (c->uniform)
-		contest_deal_sizes(c, p->alloc, ret);
+		shares_deal_sizes(c, p->alloc, ret);
 	else
-		contest_mixed_give(c, ret);
+		shares_mixed_give(c, ret);
 	ret->score = isfinite(p->base) ? exp(p->base) : NAN;
 	explain_open(&x, ret);
 	explain_bool(&x, "settled", p->settled);

@@ -62,11 +62,11 @@ struct policy {
 	double *core_sum; /* [n_cores] */
 	uint64_t set;     /* the jobs of the last decision */
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct grouping grouping;
 	struct smooth *smooth;  /* [max_jobs] by slot */
-	double *value, *second; /* [max_jobs] by contest job */
-	double *piece_value;    /* [max_jobs] by piece of the contest */
+	double *value, *second; /* [max_jobs] by competing job */
+	double *piece_value;    /* [max_jobs] by piece */
 	int *domain_of, *running, *pin;
 };
 
@@ -90,7 +90,7 @@ static uint32_t lira_needs(const struct policy *p)
 
 static void lira_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	grouping_done(&p->grouping);
 	free(p->smooth);
 	free(p->value);
@@ -119,7 +119,7 @@ static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed,
 	p->name = fixed ? "lira-static" : "lira";
 	rc = option_read(cfg, p->name, lira_options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	if (!rc)
 		rc = grouping_init(&p->grouping, cfg, err);
 	p->grouping.per_domain = p->cfg.norm;
@@ -201,7 +201,7 @@ static double rate_of(const struct policy *p, const struct smooth *s)
 /* Fills value and second; returns the number of idle jobs. Unknown utilisation counts as busy. */
 static int read_jobs(struct policy *p, const int *slot, bool *ret_missbal)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	int idle = 0;
 
 	*ret_missbal = p->cfg.tie == TIE_MISSBAL || p->cfg.tie == TIE_AUTO;
@@ -221,7 +221,7 @@ static int read_jobs(struct policy *p, const int *slot, bool *ret_missbal)
 /* Jobs that end before a move is repaid stay; what pieces of large jobs do is theirs. */
 static void anchor(struct policy *p, const struct view *v, const int *slot, bool runs)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int k = 0; k < c->n; k++) {
 		const struct signal *left = &v->job[c->job[k]].signal[SIGNAL_TIME_LEFT];
@@ -238,11 +238,11 @@ static void anchor(struct policy *p, const struct view *v, const int *slot, bool
  */
 static double left_behind_gib(struct policy *p, const struct view *v)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	double gib = 0;
 
 	if (p->cfg.numa > 0 && !p->grouping.anchored)
-		contest_relabel(&p->contest, p->domain_of);
+		shares_relabel(&p->shares, p->domain_of);
 	for (int k = 0; k < c->n && p->cfg.numa > 0; k++) {
 		const struct view_job *j = &v->job[c->job[k]];
 		int d = p->domain_of[k], at_home = 0;
@@ -259,9 +259,9 @@ static double left_behind_gib(struct policy *p, const struct view *v)
 static int lira_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	bool missbal, runs, dealt;
-	int rc = contest_build(c, v, ret, err), idle;
+	int rc = shares_build(c, v, ret, err), idle;
 	const char *why = NULL;
 	double best, now;
 	uint64_t set;
@@ -274,15 +274,15 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	idle = read_jobs(p, slot, &missbal);
 	explain(p, v, slot, idle, ret);
 	ret->score = 0;
-	if (c->n == 0 || (c->n_pieces == 0 && contest_blocks(c, ret)))
+	if (c->n == 0 || (c->n_pieces == 0 && shares_blocks(c, ret)))
 		return 0;
-	dealt = contest_incumbent(c, p->running);
-	runs = dealt || contest_grouped(c, p->running);
+	dealt = shares_incumbent(c, p->running);
+	runs = dealt || shares_grouped(c, p->running);
 	anchor(p, v, slot, runs);
 	best = grouping_best(&p->grouping, c, p->value, missbal ? p->second : p->value,
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
 	ret->score = best;
-	set = contest_set(c);
+	set = shares_set(c);
 	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
 	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
 	if (runs && p->fixed && set == p->set)
@@ -294,17 +294,17 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	p->set = set;
 	if (!why) {
 		if (!p->grouping.anchored)
-			contest_relabel(c, p->domain_of);
-		contest_apply(c, p->domain_of, ret);
+			shares_relabel(c, p->domain_of);
+		shares_apply(c, p->domain_of, ret);
 		if (p->share_smt)
 			smt_pair(c, p->domain_of, p->value, p->cfg.h, p->core_sum, ret);
 		return 0;
 	}
 	ret->score = now;
 	if (dealt)
-		contest_keep(c, p->running, why, ret);
+		shares_keep(c, p->running, why, ret);
 	else
-		contest_apply(c, p->running, ret);
+		shares_apply(c, p->running, ret);
 	if (p->share_smt)
 		smt_pair(c, p->running, p->value, p->cfg.h, p->core_sum, ret);
 	return 0;

@@ -42,7 +42,7 @@ struct profile {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct clusters clusters;
 	struct profile *profile; /* [max_jobs] by slot */
 	double *complex, *sum;
@@ -66,7 +66,7 @@ static uint32_t complex_needs(const struct policy *p)
 
 static void complex_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	clusters_done(&p->clusters);
 	free(p->profile);
 	free(p->complex);
@@ -87,7 +87,7 @@ static int complex_create(struct policy **ret, const struct policy_cfg *cfg, str
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	if (!rc && clusters_init(&p->clusters, &p->cfg.clusters, cfg->max_jobs))
 		rc = err_set(err, -ENOMEM, "out of memory");
 	p->profile = calloc(n, sizeof(*p->profile));
@@ -125,7 +125,7 @@ static double miss_of(const struct policy *p, const struct view_job *j)
 
 static void fill_complex(struct policy *p, const struct view *v, const int *slot)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	double max_ref = 0, max_miss = 0;
 
 	for (int k = 0; k < c->n; k++) {
@@ -150,7 +150,7 @@ static void fill_complex(struct policy *p, const struct view *v, const int *slot
 
 static void explain(const struct policy *p, const struct view *v, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	struct explain x;
 
 	explain_open(&x, ret);
@@ -163,31 +163,31 @@ static void explain(const struct policy *p, const struct view *v, struct plan *r
 
 static void place(struct policy *p, struct plan *ret)
 {
-	struct contest *c = &p->contest;
-	uint64_t set = contest_set(c);
+	struct shares *c = &p->shares;
+	uint64_t set = shares_set(c);
 
-	if (set == p->set && contest_incumbent(c, p->domain_of)) {
-		contest_keep(
+	if (set == p->set && shares_incumbent(c, p->domain_of)) {
+		shares_keep(
 			c, p->domain_of, "stays: decided when the set of jobs last changed", ret);
 		return;
 	}
 	p->set = set;
 	snake_group(c, p->complex, p->cfg.strict, p->sorted, p->sum, p->load, p->domain_of);
-	contest_relabel(c, p->domain_of);
-	contest_apply(c, p->domain_of, ret);
+	shares_relabel(c, p->domain_of);
+	shares_apply(c, p->domain_of, ret);
 }
 
 static int complex_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 
 	if (rc)
 		return rc;
 	fill_complex(p, v, slot);
 	explain(p, v, ret);
-	if (c->n > 0 && !contest_blocks(c, ret))
+	if (c->n > 0 && !shares_blocks(c, ret))
 		place(p, ret);
 	clusters_decide(&p->clusters, c, slot, ret);
 	return 0;

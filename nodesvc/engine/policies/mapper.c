@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/curve.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
@@ -51,7 +51,7 @@ struct job_state {
 
 struct policy {
 	struct config cfg;
-	struct contest contest;
+	struct shares shares;
 	struct job_state *state; /* [max_jobs] by slot */
 	int *alloc, *n_min, *spare, *domain_of;
 	double *efficiency, *heat;
@@ -63,7 +63,7 @@ struct policy {
 
 static void mapper_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	free(p->state);
 	free(p->alloc);
 	free(p->n_min);
@@ -88,7 +88,7 @@ static int mapper_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	p->explored_s = -1;
 	rc = option_read(cfg, "mapper", options, &p->cfg, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	p->state = calloc(n, sizeof(*p->state));
 	p->alloc = calloc(n, sizeof(int));
 	p->n_min = calloc(n, sizeof(int));
@@ -117,7 +117,7 @@ static double q_of(const struct policy *p, const struct view_job *j)
 /* C/N for each; what is left over to the latest (the papers' order, unlike fair). */
 static void set_fair(struct policy *p, const int *slot, bool rebase)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	int base = c->total / c->n, rest = c->total % c->n;
 	bool wishes = false;
 
@@ -156,7 +156,7 @@ static void miss(struct job_state *s, int cores)
 /* The job runs on fewer cores than fair and is slower than q: its cores go back. */
 static void guard(struct policy *p, const struct view_job *j, struct job_state *s)
 {
-	int cores = topo_count_cores(p->contest.t, &j->current);
+	int cores = topo_count_cores(p->shares.t, &j->current);
 	double live = live_speed(j), at_fair = curve_at(&s->curve, s->fair);
 
 	if (cores == 0 || s->fair == 0)
@@ -226,7 +226,7 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 static int add_cores(
 	const struct policy *p, int k, const struct coreset *from, int n, struct plan_experiment *x)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int i = 0; i < c->total && n > 0; i++) {
 		struct coreset pus;
@@ -248,21 +248,21 @@ static int add_cores(
 static void ask(struct policy *p, int k, int cores, int ms, struct plan *ret)
 {
 	struct plan_experiment *x;
-	int job = p->contest.job[k];
+	int job = p->shares.job[k];
 
 	if (ret->n_experiments == PLAN_EXPERIMENTS_MAX)
 		return;
 	x = &ret->experiment[ret->n_experiments];
 	*x = (struct plan_experiment){.job = job, .cores = cores, .ms = ms};
 	cores = add_cores(p, k, &ret->job[job].coreset, cores, x);
-	if (add_cores(p, k, p->contest.envelope[k], cores, x) == 0)
+	if (add_cores(p, k, p->shares.envelope[k], cores, x) == 0)
 		ret->n_experiments++;
 }
 
 /* One rare disturbance (section 2): fewer cores, for a job that seems not to scale. */
 static void explore(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	if (p->explored_s >= 0 && v->now_s - p->explored_s < EXPLORE_S)
 		return;
@@ -287,7 +287,7 @@ static void explore(struct policy *p, const struct view *v, const int *slot, str
 /* Fewest cores with q of the fair speed; peak and efficiency at what it has. */
 static void judge(struct policy *p, int k, const struct job_state *s)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	const struct view_job *j = &c->v->job[c->job[k]];
 	double fair = curve_at(&s->curve, s->fair), one = curve_at(&s->curve, 1);
 	int floor_cores = j->min_cores > 1 ? j->min_cores : 1;
@@ -319,7 +319,7 @@ static void judge(struct policy *p, int k, const struct job_state *s)
 /* Would one core more make it faster? */
 static bool gains(const struct policy *p, int k, const struct job_state *s)
 {
-	if (p->alloc[k] >= p->contest.total || s->curve.n == 0)
+	if (p->alloc[k] >= p->shares.total || s->curve.n == 0)
 		return false;
 	return curve_at(&s->curve, p->alloc[k] + 1) > curve_at(&s->curve, p->alloc[k]) * (1 + GAIN);
 }
@@ -329,7 +329,7 @@ static int pick_gainer(const struct policy *p)
 {
 	int to = -1;
 
-	for (int k = 0; k < p->contest.n; k++)
+	for (int k = 0; k < p->shares.n; k++)
 		if (!p->full[k] && (to < 0 || p->efficiency[k] > p->efficiency[to]))
 			to = k;
 	return to;
@@ -341,7 +341,7 @@ static int pick_giver(const struct policy *p, int to, const bool *reach)
 {
 	int from = -1;
 
-	for (int k = 0; k < p->contest.n; k++)
+	for (int k = 0; k < p->shares.n; k++)
 		if (p->alloc[k] > p->n_min[k] && p->efficiency[k] < p->efficiency[to] &&
 			(!reach || reach[k]) &&
 			(from < 0 || p->efficiency[k] < p->efficiency[from]))
@@ -356,16 +356,16 @@ static int pick_giver(const struct policy *p, int to, const bool *reach)
  */
 static void move_spare(struct policy *p, const int *slot, int unowned)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	int to;
 
 	for (int k = 0; k < c->n; k++)
 		p->full[k] =
 			!isfinite(p->efficiency[k]) || !gains(p, k, &p->state[slot[c->job[k]]]);
 	if (!c->uniform)
-		contest_mixed_fits(c, p->alloc);
+		shares_mixed_fits(c, p->alloc);
 	while ((to = pick_gainer(p)) >= 0) {
-		bool room = c->uniform ? unowned > 0 : contest_mixed_reach(c, to, p->reach);
+		bool room = c->uniform ? unowned > 0 : shares_mixed_reach(c, to, p->reach);
 		int from = room ? -1 : pick_giver(p, to, c->uniform ? NULL : p->reach);
 
 		p->full[to] = !room && from < 0;
@@ -373,9 +373,9 @@ static void move_spare(struct policy *p, const int *slot, int unowned)
 			continue;
 		unowned--;
 		if (!c->uniform && room)
-			contest_mixed_grow(c, to);
+			shares_mixed_grow(c, to);
 		else if (!c->uniform)
-			contest_mixed_exchange(c, from, to);
+			shares_mixed_exchange(c, from, to);
 		if (from >= 0)
 			p->alloc[from]--;
 		p->alloc[to]++;
@@ -385,7 +385,7 @@ static void move_spare(struct policy *p, const int *slot, int unowned)
 
 static void explain(const struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	struct explain x;
 
 	explain_open(&x, ret);
@@ -422,7 +422,7 @@ static void explain(const struct policy *p, const struct view *v, const int *slo
 static const double *heat(struct policy *p, const struct view *v)
 {
 	static const enum signal_id by[] = {SIGNAL_MEM_BYTES, SIGNAL_LLC_MISSES};
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int i = 0; i < 2; i++) {
 		bool all = true;
@@ -442,19 +442,19 @@ static const double *heat(struct policy *p, const struct view *v)
 static int mapper_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err), unowned = 0;
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err), unowned = 0;
 	uint64_t set;
 
 	if (rc || c->n == 0)
 		return rc;
-	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->domain_of))) {
-		contest_share(c, p->domain_of, ret);
+	if (c->shared || (!c->uniform && !shares_mixed_sizes(c, p->domain_of))) {
+		shares_equal(c, p->domain_of, ret);
 		return 0;
 	}
 	for (int k = 0; k < c->n && !c->uniform; k++)
 		c->size[k] = p->domain_of[k];
-	set = contest_set(c);
+	set = shares_set(c);
 	observe(p, v, slot);
 	set_fair(p, slot, set != p->set);
 	p->set = set;
@@ -468,10 +468,10 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 	explain(p, v, slot, ret);
 	move_spare(p, slot, unowned);
 	if (c->uniform) {
-		contest_deal_apart(c, p->alloc, heat(p, v), ret);
+		shares_deal_apart(c, p->alloc, heat(p, v), ret);
 	} else {
-		contest_mixed_fits(c, p->alloc);
-		contest_mixed_give(c, ret);
+		shares_mixed_fits(c, p->alloc);
+		shares_mixed_give(c, ret);
 	}
 	for (int k = 0; k < c->n; k++) {
 		const struct view_job *j = &v->job[c->job[k]];

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/allocate.h"
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/curve.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
@@ -29,7 +29,7 @@ struct policy {
 	enum variant variant;
 	double (*truth)(void *ctx, const struct view *v, const struct plan *p);
 	void *truth_ctx;
-	struct contest contest;
+	struct shares shares;
 	struct units units;
 	struct allocate allocate;
 	struct curve curve;
@@ -41,7 +41,7 @@ struct policy {
 
 static void oracle_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	units_done(&p->units);
 	allocate_done(&p->allocate);
 	free(p->trial);
@@ -66,8 +66,8 @@ static int create(
 	p->truth_ctx = cfg->truth_ctx;
 	rc = option_read(cfg, variant_name[variant], NULL, NULL, err);
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
-	p->contest.in_place = true; /* it tries placements only */
+		rc = shares_init(&p->shares, cfg, err);
+	p->shares.in_place = true; /* it tries placements only */
 	if (!rc)
 		rc = units_init(&p->units, cfg->topo, err);
 	if (!rc)
@@ -104,10 +104,10 @@ static int oracle_create(struct policy **ret, const struct policy_cfg *cfg, stru
 
 static void judge_trial(struct policy *p, struct plan *ret)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	double worth;
 
-	contest_apply(c, p->trial, ret);
+	shares_apply(c, p->trial, ret);
 	worth = p->truth(p->truth_ctx, c->v, ret);
 	if (p->variant == WORST_STATIC)
 		worth = -worth;
@@ -120,7 +120,7 @@ static void judge_trial(struct policy *p, struct plan *ret)
 /* Every way to fill the domains' shares of jobs; empty equal domains are tried once. */
 static void try_all(struct policy *p, int k, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	if (p->tried >= TRIED_MAX)
 		return;
@@ -134,7 +134,7 @@ static void try_all(struct policy *p, int k, struct plan *ret)
 		for (int e = 0; e < d && !mirror; e++)
 			mirror = p->room[d] == p->count[d] && p->room[e] == p->count[e] &&
 				 p->count[d] == p->count[e] && c->capacity[d] == c->capacity[e];
-		if (p->room[d] == 0 || mirror || !contest_allowed(c, k, d))
+		if (p->room[d] == 0 || mirror || !shares_allowed(c, k, d))
 			continue;
 		p->room[d]--;
 		p->trial[k] = d;
@@ -145,22 +145,22 @@ static void try_all(struct policy *p, int k, struct plan *ret)
 
 static int by_truth(struct policy *p, struct plan *ret)
 {
-	struct contest *c = &p->contest;
-	uint64_t set = contest_set(c);
+	struct shares *c = &p->shares;
+	uint64_t set = shares_set(c);
 
-	if (contest_blocks(c, ret))
+	if (shares_blocks(c, ret))
 		return 0;
 	if (p->variant == ORACLE || set != p->set) {
-		contest_counts(c, p->count);
+		shares_counts(c, p->count);
 		memcpy(p->room, p->count, (size_t)c->n_domains * sizeof(int));
 		p->tried = 0;
 		try_all(p, 0, ret);
 		if (p->tried == 0)
-			contest_by_arrival(c, p->chosen);
+			shares_by_arrival(c, p->chosen);
 	}
 	p->set = set;
-	contest_relabel(c, p->chosen);
-	contest_apply(c, p->chosen, ret);
+	shares_relabel(c, p->chosen);
+	shares_apply(c, p->chosen, ret);
 	ret->score = p->variant == WORST_STATIC ? -p->best : p->best;
 	return 0;
 }
@@ -174,7 +174,7 @@ static double slow_down(struct policy *p, const struct view_job *j, int cores)
 	for (int i = 0; i < j->n_speed; i++)
 		curve_set(&p->curve, j->speed[i].cores, j->speed[i].speed);
 	for (int u = 1; u <= p->units.n; u++) {
-		int n = u * p->units.size < p->contest.total ? u * p->units.size : p->contest.total;
+		int n = u * p->units.size < p->shares.total ? u * p->units.size : p->shares.total;
 
 		peak = fmax(peak, curve_at(&p->curve, n));
 	}
@@ -183,7 +183,7 @@ static double slow_down(struct policy *p, const struct view_job *j, int cores)
 
 static int by_curves(struct policy *p, struct plan *ret, struct errbuf *err)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	double sign = p->variant == WORST_STATIC ? -1 : 1;
 
 	units_build(&p->units, c, UNIT_CORE);
@@ -212,15 +212,15 @@ static int by_curves(struct policy *p, struct plan *ret, struct errbuf *err)
 		for (int u = 0; u < p->trial[k]; u++)
 			p->size[k] += p->units.count[unit++];
 	}
-	contest_deal_sizes(c, p->size, ret);
+	shares_deal_sizes(c, p->size, ret);
 	return 0;
 }
 
 static int oracle_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 
 	(void)slot;
 	if (rc || c->n == 0)
@@ -228,7 +228,7 @@ static int oracle_decide(struct policy *p, const struct view *v, const int *slot
 	if (p->truth)
 		return by_truth(p, ret);
 	if (c->shared || !c->uniform) {
-		contest_share(c, p->trial, ret);
+		shares_equal(c, p->trial, ret);
 		return 0;
 	}
 	return by_curves(p, ret, err);

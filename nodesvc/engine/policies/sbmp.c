@@ -40,7 +40,7 @@ static const struct option_spec options[] = {
 
 static void sbmp_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	units_done(&p->units);
 	allocate_done(&p->allocate);
 	free(p->state);
@@ -73,7 +73,7 @@ static int create(
 	rc = option_read(cfg, variant_name[variant], options, &p->cfg, err);
 	p->phase_cfg = p->cfg.phase ? phase_width : phase_paper;
 	if (!rc)
-		rc = contest_init(&p->contest, cfg, err);
+		rc = shares_init(&p->shares, cfg, err);
 	if (!rc)
 		rc = units_init(&p->units, cfg->topo, err);
 	if (!rc)
@@ -309,7 +309,7 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 static void ask(struct policy *p, int k, int cores, struct plan *ret)
 {
 	struct plan_experiment *x;
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	if (ret->n_experiments == PLAN_EXPERIMENTS_MAX)
 		return;
@@ -335,13 +335,13 @@ static bool predict(struct policy *p, int k, int slot, struct plan *ret)
 {
 	struct job_state *s = &p->state[slot];
 	struct scalability fit;
-	int want[4], n = sample_points(p->most[k] * p->units.size < p->contest.total
+	int want[4], n = sample_points(p->most[k] * p->units.size < p->shares.total
 					       ? p->most[k] * p->units.size
-					       : p->contest.total,
+					       : p->shares.total,
 			     want);
 	bool complete = true;
 
-	if (s->sampling && p->contest.total == 1) {
+	if (s->sampling && p->shares.total == 1) {
 		set_fit(s, &(struct scalability){.alpha = 0, .beta = 1, .gamma = 0}, true);
 		return true;
 	}
@@ -358,9 +358,9 @@ static bool predict(struct policy *p, int k, int slot, struct plan *ret)
 /* What cannot be partitioned: equal shares, or groups that own a domain. */
 static int share(struct policy *p, const char *why, struct plan *ret)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 
-	contest_share(c, p->domain_of, ret);
+	shares_equal(c, p->domain_of, ret);
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%s", why);
 	return 0;
@@ -368,7 +368,7 @@ static int share(struct policy *p, const char *why, struct plan *ret)
 
 static void restart_phases(struct policy *p, const int *slot, const struct plan *ret, double now_s)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	bool moved = false;
 
 	for (int k = 0; k < c->n; k++)
@@ -388,7 +388,7 @@ static void restart_phases(struct policy *p, const int *slot, const struct plan 
 /* Units that each job may use. */
 static void fill_most(struct policy *p)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	for (int k = 0; k < c->n; k++) {
 		p->most[k] = p->units.n;
@@ -406,7 +406,7 @@ static bool minima_fit(const struct policy *p)
 {
 	int units = 0;
 
-	for (int k = 0; k < p->contest.n; k++)
+	for (int k = 0; k < p->shares.n; k++)
 		units += sbmp_least(p, k);
 	return units <= p->units.n;
 }
@@ -414,8 +414,8 @@ static bool minima_fit(const struct policy *p)
 static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err);
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
 	bool predicted = true;
 
 	if (rc)
@@ -423,7 +423,7 @@ static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, 
 	observe(p, v, slot);
 	if (c->n == 0)
 		return 0;
-	if (c->shared || (!c->uniform && !contest_mixed_sizes(c, p->given)))
+	if (c->shared || (!c->uniform && !shares_mixed_sizes(c, p->given)))
 		return share(p, "more jobs than cores: groups own a domain", ret);
 	units_build(&p->units, c, UNIT_CORE);
 	/* More jobs than dies, dies of which some jobs may use a part, or dies that differ: so many

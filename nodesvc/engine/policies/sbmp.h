@@ -7,7 +7,7 @@
 #define COLOC_ENGINE_POLICIES_SBMP_H
 
 #include "nodesvc/engine/allocate.h"
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/phase.h"
 #include "nodesvc/engine/scalability.h"
 #include "nodesvc/engine/units.h"
@@ -52,7 +52,7 @@ struct policy {
 	enum variant variant;
 	struct config cfg;
 	struct phase_cfg phase_cfg;
-	struct contest contest;
+	struct shares shares;
 	struct units units;
 	struct allocate allocate;
 	struct job_state *state; /* [max_jobs] by slot */

@@ -20,7 +20,7 @@ int sbmp_cores(const struct policy *p, int units)
 {
 	int n = units * p->units.size;
 
-	return n < p->contest.total ? n : p->contest.total;
+	return n < p->shares.total ? n : p->shares.total;
 }
 
 int sbmp_least(const struct policy *p, int k)
@@ -32,8 +32,8 @@ int sbmp_least(const struct policy *p, int k)
 
 void sbmp_fill_peaks(struct policy *p, const int *slot)
 {
-	for (int k = 0; k < p->contest.n; k++) {
-		const struct job_state *s = &p->state[slot[p->contest.job[k]]];
+	for (int k = 0; k < p->shares.n; k++) {
+		const struct job_state *s = &p->state[slot[p->shares.job[k]]];
 
 		p->peak[k] = 0;
 		for (int u = 1; s->has_fit && u <= p->most[k]; u++)
@@ -53,7 +53,7 @@ double sbmp_table(const struct policy *p, int k, const struct job_state *s, int 
  */
 void sbmp_find_green(struct policy *p, const int *slot)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	bool freezable = true;
 	int n = 1;
 
@@ -74,7 +74,7 @@ void sbmp_find_green(struct policy *p, const int *slot)
 
 static double cost(const struct policy *p, int k, const struct job_state *s, int units)
 {
-	int n = sbmp_cores(p, units), min = p->contest.v->job[p->contest.job[k]].min_cores;
+	int n = sbmp_cores(p, units), min = p->shares.v->job[p->shares.job[k]].min_cores;
 
 	/* Far above any slow-down: taken only where no dealing avoids it. */
 	if (n < min)
@@ -83,8 +83,7 @@ static double cost(const struct policy *p, int k, const struct job_state *s, int
 	case OBJECTIVE_STP:
 		return -sbmp_table(p, k, s, n);
 	case OBJECTIVE_WSPEEDUP:
-		return -scalability_speed(&s->fit, n) /
-		       scalability_speed(&s->fit, p->contest.total);
+		return -scalability_speed(&s->fit, n) / scalability_speed(&s->fit, p->shares.total);
 	default:
 		return 1 / sbmp_table(p, k, s, n);
 	}
@@ -93,7 +92,7 @@ static double cost(const struct policy *p, int k, const struct job_state *s, int
 /* Units for every job that is not Green; returns the objective's value. */
 double sbmp_allocate(struct policy *p, const int *slot)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	enum combine how = p->cfg.objective == OBJECTIVE_WORST ? COMBINE_MAX : COMBINE_SUM;
 	int *units = c->scratch, *least = p->given, n = 0, most = p->units.n + 2;
 	double value;
@@ -136,7 +135,7 @@ static double mixed_gain(const struct policy *p, int k, const struct job_state *
  */
 int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, struct errbuf *err)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	bool *full = p->taken;
 	double value = 0, most = 0;
 
@@ -146,9 +145,9 @@ int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, str
 			"job %s: envelope: differs from others'; sbmp then knows only the "
 			"objectives antt and worst, exact search and no Green jobs",
 			c->v->job[c->job[1]].id);
-	contest_mixed_start(c);
+	shares_mixed_start(c);
 	for (int k = 0; k < c->n; k++) {
-		contest_mixed_grow(c, k); /* it can: contest_mixed_sizes() has seen to it */
+		shares_mixed_grow(c, k); /* it can: shares_mixed_sizes() has seen to it */
 		p->given[k] = 1;
 		full[k] = p->most[k] <= 1;
 		p->gain[k] = mixed_gain(p, k, &p->state[slot[c->job[k]]]);
@@ -170,7 +169,7 @@ int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, str
 		}
 		if (best < 0)
 			break;
-		full[best] = !contest_mixed_grow(c, best);
+		full[best] = !shares_mixed_grow(c, best);
 		if (full[best])
 			continue;
 		full[best] = ++p->given[best] >= p->most[best];
@@ -183,13 +182,13 @@ int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, str
 		most = fmax(most, slow);
 	}
 	ret->score = p->cfg.objective == OBJECTIVE_WORST ? most : value;
-	contest_mixed_give(c, ret);
+	shares_mixed_give(c, ret);
 	return 0;
 }
 
 static bool owns_unit(const struct policy *p, int k, int unit)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	const struct coreset *now = &c->v->job[c->job[k]].current;
 
 	for (int i = 0; i < p->units.count[unit]; i++)
@@ -202,7 +201,7 @@ static bool owns_unit(const struct policy *p, int k, int unit)
 /* Units a job has stay its own; the rest are filled one after another (section 2, centralised). */
 void sbmp_place(struct policy *p, struct plan *ret)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	int *left = c->scratch, *list = left + c->max_jobs;
 
 	for (int u = 0; u < p->units.n; u++)
@@ -228,14 +227,14 @@ void sbmp_place(struct policy *p, struct plan *ret)
 			for (int i = 0; p->unit_owner[u] == k && i < p->units.count[u]; i++)
 				list[n++] = p->units.core[p->units.first[u] + i];
 		if (n)
-			contest_give(c, k, list, n, ret);
+			shares_give(c, k, list, n, ret);
 	}
 }
 
 /* Green jobs one at a time on everything, the others together in between. */
 void sbmp_gang_green(struct policy *p, struct plan *ret)
 {
-	struct contest *c = &p->contest;
+	struct shares *c = &p->shares;
 	struct plan_slice *rest = &ret->slice[0];
 	int n_green = 0, left = 0, s;
 
@@ -255,7 +254,7 @@ void sbmp_gang_green(struct policy *p, struct plan *ret)
 
 		if (!p->is_green[k])
 			continue;
-		contest_give(c, k, c->core, c->total, ret);
+		shares_give(c, k, c->core, c->total, ret);
 		ret->job[i].role = ROLE_GANG;
 		s = ret->n_slices++;
 		ret->slice[s].n_jobs = 1;
@@ -280,7 +279,7 @@ void sbmp_gang_green(struct policy *p, struct plan *ret)
 /* Gain of donee @k from @cores more, by its table; not recomputed after the first donor. */
 static double gain(const struct policy *p, int k, const struct job_state *s, int have, int cores)
 {
-	int n = have + cores < p->contest.total ? have + cores : p->contest.total;
+	int n = have + cores < p->shares.total ? have + cores : p->shares.total;
 
 	return sbmp_table(p, k, s, n) / sbmp_table(p, k, s, have);
 }
@@ -288,7 +287,7 @@ static double gain(const struct policy *p, int k, const struct job_state *s, int
 /* Section 3.4: one donee per donor; a job is one or the other. */
 void sbmp_donate(struct policy *p, const int *slot, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	bool *donor = p->taken;
 	int busiest = -1, n_high = 0;
 
@@ -356,7 +355,7 @@ static double assignments(int units, int jobs)
 static void explain_curve(
 	struct explain *x, const struct policy *p, const int *slot, const char *key, size_t offset)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 
 	explain_object(x, key);
 	for (int k = 0; k < c->n; k++) {
@@ -372,7 +371,7 @@ static void explain_curve(
 
 void sbmp_explain(const struct policy *p, const int *slot, bool allocated, struct plan *ret)
 {
-	const struct contest *c = &p->contest;
+	const struct shares *c = &p->shares;
 	struct explain x;
 	double antt = 0;
 

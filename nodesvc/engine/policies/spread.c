@@ -6,19 +6,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/option.h"
 
 struct policy {
-	struct contest contest;
+	struct shares shares;
 	int *domain_of;
 	uint64_t set;
 };
 
 static void spread_free(struct policy *p)
 {
-	contest_done(&p->contest);
+	shares_done(&p->shares);
 	free(p->domain_of);
 	free(p);
 }
@@ -33,8 +33,8 @@ static int spread_create(struct policy **ret, const struct policy_cfg *cfg, stru
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
-	rc = contest_init(&p->contest, cfg, err);
-	p->contest.in_place = true; /* as Slurm would */
+	rc = shares_init(&p->shares, cfg, err);
+	p->shares.in_place = true; /* as Slurm would */
 	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
 	if (!rc && !p->domain_of)
 		rc = err_set(err, -ENOMEM, "out of memory");
@@ -49,33 +49,33 @@ static int spread_create(struct policy **ret, const struct policy_cfg *cfg, stru
 static int spread_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	struct contest *c = &p->contest;
-	int rc = contest_build(c, v, ret, err), next = 0;
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err), next = 0;
 	int *count = c->scratch;
 	uint64_t set;
 
 	(void)slot;
-	if (rc || c->n == 0 || contest_blocks(c, ret))
+	if (rc || c->n == 0 || shares_blocks(c, ret))
 		return rc;
-	set = contest_set(c);
-	if (set == p->set && contest_incumbent(c, p->domain_of)) {
-		contest_keep(c, p->domain_of, "stays: the jobs are the same", ret);
+	set = shares_set(c);
+	if (set == p->set && shares_incumbent(c, p->domain_of)) {
+		shares_keep(c, p->domain_of, "stays: the jobs are the same", ret);
 		return 0;
 	}
 	p->set = set;
-	contest_counts(c, count);
+	shares_counts(c, count);
 	for (int k = 0; k < c->n; k++) {
 		for (int tries = 0; tries < c->n_domains; tries++) {
 			int d = (next + tries) % c->n_domains;
 
 			p->domain_of[k] = d;
-			if (count[d] > 0 && contest_allowed(c, k, d))
+			if (count[d] > 0 && shares_allowed(c, k, d))
 				break;
 		}
 		count[p->domain_of[k]]--;
 		next = (p->domain_of[k] + 1) % c->n_domains;
 	}
-	contest_apply(c, p->domain_of, ret);
+	shares_apply(c, p->domain_of, ret);
 	return 0;
 }
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest_apply.c - from groupings by domain to coresets.
+ * shares_apply.c - from groupings by domain to coresets.
  */
 #include <string.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/explain.h"
 
-static bool may_use(const struct contest *c, int k, int core)
+static bool may_use(const struct shares *c, int k, int core)
 {
 	return c->uniform || bits_has(&c->reach[k], c->place[core]);
 }
 
-static bool runs_on(const struct contest *c, int k, int core)
+static bool runs_on(const struct shares *c, int k, int core)
 {
 	if (c->running[core] >= -1)
 		return c->running[core] == k;
-	return bits_intersect(&c->t->core[core].pus, contest_current(c, k), c->words);
+	return bits_intersect(&c->t->core[core].pus, shares_current(c, k), c->words);
 }
 
-void contest_give(const struct contest *c, int k, const int *core, int n, struct plan *p)
+void shares_give(const struct shares *c, int k, const int *core, int n, struct plan *p)
 {
 	struct coreset set;
 
@@ -30,8 +30,8 @@ void contest_give(const struct contest *c, int k, const int *core, int n, struct
 	coreset_and(&p->job[c->job[k]].coreset, &set, c->envelope[k]);
 }
 
-void contest_seat(
-	const struct contest *c, int k, const struct coreset *pus, int group, struct plan *p)
+void shares_seat(
+	const struct shares *c, int k, const struct coreset *pus, int group, struct plan *p)
 {
 	struct coreset mine, theirs, part;
 	const struct coreset *all_of = NULL, *some_of = &mine;
@@ -68,7 +68,7 @@ void contest_seat(
 			p->job[c->job[l]].coreset = part;
 }
 
-bool contest_blocks(struct contest *c, struct plan *p)
+bool shares_blocks(struct shares *c, struct plan *p)
 {
 	int *block_of = c->scratch, first = 0;
 
@@ -79,7 +79,7 @@ bool contest_blocks(struct contest *c, struct plan *p)
 		return false;
 	/* So many domains each are no equal parts. */
 	if (c->uneven && c->n > 1) {
-		contest_deal_row(c, p);
+		shares_deal_row(c, p);
 		return true;
 	}
 	/* Block b goes to the job that has most of it now, else to the earliest without one. */
@@ -105,7 +105,7 @@ bool contest_blocks(struct contest *c, struct plan *p)
 		}
 		block_of[best] = b;
 		c->size[best] = n_cores;
-		contest_give(c, best, c->core + c->first_core[first], n_cores, p);
+		shares_give(c, best, c->core + c->first_core[first], n_cores, p);
 		if (c->n == 1)
 			plan_why(p, c->job[best], "alone: its whole envelope");
 		else
@@ -117,7 +117,7 @@ bool contest_blocks(struct contest *c, struct plan *p)
 }
 
 /* Cores of each job in domain @d when sizes do not fit it: equal, the earliest get the rest. */
-static void share_domain(const struct contest *c, int d, int *want)
+static void share_domain(const struct shares *c, int d, int *want)
 {
 	const int *member = c->member + c->first_member[d];
 	int members = c->first_member[d + 1] - c->first_member[d];
@@ -130,7 +130,7 @@ static void share_domain(const struct contest *c, int d, int *want)
  * Would sharing out each domain leave everybody its minimum, and, where domains differ, equal
  * parts? Jobs in groups have no own cores.
  */
-static bool shares_suffice(const struct contest *c, int *want)
+static bool shares_suffice(const struct shares *c, int *want)
 {
 	int least = c->total, most = 0, sum = 0;
 
@@ -149,12 +149,12 @@ static bool shares_suffice(const struct contest *c, int *want)
 	return !c->uneven || (c->even && least > 0 && most - least <= 1 && sum == c->total);
 }
 
-static void give_whole_domain(struct contest *c, int d, struct plan *p)
+static void give_whole_domain(struct shares *c, int d, struct plan *p)
 {
 	for (int m = c->first_member[d]; m < c->first_member[d + 1]; m++) {
 		int k = c->member[m];
 
-		contest_give(c, k, c->core + c->first_core[d], c->capacity[d], p);
+		shares_give(c, k, c->core + c->first_core[d], c->capacity[d], p);
 		p->job[c->job[k]].group = d;
 		plan_why(p, c->job[k], "more jobs than cores: shares domain %d with its group",
 			c->domain[d]);
@@ -163,7 +163,7 @@ static void give_whole_domain(struct contest *c, int d, struct plan *p)
 
 /* The first of the members that runs on a core and wants more, -1 none. */
 static int first_runner(
-	const struct contest *c, int core, const int *member, int members, const int *want)
+	const struct shares *c, int core, const int *member, int members, const int *want)
 {
 	for (int m = 0; m < members; m++)
 		if (want[member[m]] > 0 && runs_on(c, member[m], core))
@@ -176,7 +176,7 @@ static int first_runner(
  * earlier job's before a later one's; then the lowest free. @want is used up; of all other jobs it
  * must be 0, or they must run on none of these cores.
  */
-static void deal_row(struct contest *c, const int *core, int n, const int *member, int members,
+static void deal_row(struct shares *c, const int *core, int n, const int *member, int members,
 	const int *domain_of, int d, int *want)
 {
 	int at = 0;
@@ -202,7 +202,7 @@ static void deal_row(struct contest *c, const int *core, int n, const int *membe
 
 /* The cores of a row become the coresets of their owners, which are all among @member. */
 static void give_row(
-	struct contest *c, const int *core, int n, const int *member, int members, struct plan *p)
+	struct shares *c, const int *core, int n, const int *member, int members, struct plan *p)
 {
 	for (int m = 0; m < members; m++)
 		coreset_zero(&p->job[c->job[member[m]]].coreset);
@@ -219,7 +219,7 @@ static void give_row(
 }
 
 /* The cores of all domains in one row to all members in their order. */
-static void deal_all(struct contest *c, struct plan *p)
+static void deal_all(struct shares *c, struct plan *p)
 {
 	int *want = c->scratch;
 
@@ -231,10 +231,10 @@ static void deal_all(struct contest *c, struct plan *p)
 			c->size[k] - want[k]);
 }
 
-void contest_deal_row(struct contest *c, struct plan *p)
+void shares_deal_row(struct shares *c, struct plan *p)
 {
 	if (c->uneven) { /* a row would be cut where small domains are filled to the last core */
-		contest_deal_sizes(c, c->size, p);
+		shares_deal_sizes(c, c->size, p);
 		for (int k = 0; k < c->n; k++)
 			plan_why(p, c->job[k],
 				"fair share of %d among %d jobs: %d cores, domains differ",
@@ -248,7 +248,7 @@ void contest_deal_row(struct contest *c, struct plan *p)
 
 /* A job no core is left for shares one with the job that has it; who has no second one, or the path
  * of Kuhn's algorithm would have ended there. */
-static void squeeze_in(const struct contest *c, int k, struct plan *p)
+static void squeeze_in(const struct shares *c, int k, struct plan *p)
 {
 	for (int i = 0; i < c->total; i++) {
 		int core = c->core[i];
@@ -256,7 +256,7 @@ static void squeeze_in(const struct contest *c, int k, struct plan *p)
 		if (c->owner[core] < 0 || !may_use(c, k, core))
 			continue;
 		p->job[c->job[c->owner[core]]].group = core;
-		contest_seat(c, k, &c->t->core[core].pus, core, p);
+		shares_seat(c, k, &c->t->core[core].pus, core, p);
 		plan_why(p, c->job[k], "no core of its envelope is free: shares core %d", core);
 		return;
 	}
@@ -267,33 +267,33 @@ static void squeeze_in(const struct contest *c, int k, struct plan *p)
  * domain first; then whatever exchanges make room for, so that no core is left that a job without a
  * size may use.
  */
-static void apply_mixed(struct contest *c, const int *domain_of, int *size, struct plan *p)
+static void apply_mixed(struct shares *c, const int *domain_of, int *size, struct plan *p)
 {
 	bool grew = true;
 
-	contest_mixed_start(c);
+	shares_mixed_start(c);
 	for (int k = 0; k < c->n; k++)
-		size[k] = contest_mixed_take(c, k, domain_of[k]) || contest_mixed_grow(c, k);
+		size[k] = shares_mixed_take(c, k, domain_of[k]) || shares_mixed_grow(c, k);
 	while (grew) {
 		grew = false;
 		for (int k = 0; k < c->n; k++)
 			if (size[k] > 0 && size[k] < c->size[k] &&
-				(contest_mixed_take(c, k, domain_of[k]) ||
-					contest_mixed_take(c, k, -1))) {
+				(shares_mixed_take(c, k, domain_of[k]) ||
+					shares_mixed_take(c, k, -1))) {
 				size[k]++;
 				grew = true;
 			}
 	}
-	contest_mixed_fill(c, size);
-	contest_mixed_give(c, p);
+	shares_mixed_fill(c, size);
+	shares_mixed_give(c, p);
 	for (int k = 0; k < c->n; k++)
 		if (size[k] == 0)
 			squeeze_in(c, k, p);
 }
 
-void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
+void shares_apply(struct shares *c, const int *domain_of, struct plan *p)
 {
-	bool fits = c->uniform && contest_fits(c, domain_of);
+	bool fits = c->uniform && shares_fits(c, domain_of);
 	int *want = c->scratch;
 
 	if (!c->uniform) {
@@ -301,13 +301,13 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		return;
 	}
 	memcpy(want, c->size, (size_t)c->n * sizeof(int));
-	contest_list_members(c, domain_of);
+	shares_list_members(c, domain_of);
 	if (!fits && !shares_suffice(c, want)) {
 		/* Each group's jobs side by side, so in its domain as far as that goes. */
 		if (c->uneven)
 			deal_all(c, p);
 		else
-			contest_deal_row(c, p);
+			shares_deal_row(c, p);
 		return;
 	}
 	for (int d = 0; d < c->n_domains; d++) {
@@ -315,7 +315,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 		const int *core = c->core + c->first_core[d];
 		int members = c->first_member[d + 1] - c->first_member[d];
 
-		if (contest_owns_as_group(c, d, members)) {
+		if (shares_owns_as_group(c, d, members)) {
 			give_whole_domain(c, d, p);
 			continue;
 		}
@@ -332,7 +332,7 @@ void contest_apply(struct contest *c, const int *domain_of, struct plan *p)
 	}
 }
 
-void contest_by_arrival(struct contest *c, int *ret_domain_of)
+void shares_by_arrival(struct shares *c, int *ret_domain_of)
 {
 	int *room = c->scratch, *count = room + c->n_domains;
 	bool by_size = !c->shared;
@@ -340,14 +340,14 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of)
 	for (int pass = by_size ? 0 : 1; pass < 2; pass++) {
 		bool placed_all = true;
 
-		contest_counts(c, count);
+		shares_counts(c, count);
 		for (int d = 0; d < c->n_domains; d++)
 			room[d] = pass == 0 ? c->capacity[d] : count[d];
 		for (int k = 0; k < c->n; k++) {
-			int now = contest_current_domain(c, k), need = pass == 0 ? c->size[k] : 1;
+			int now = shares_current_domain(c, k), need = pass == 0 ? c->size[k] : 1;
 
 			ret_domain_of[k] = -1;
-			if (now >= 0 && room[now] >= need && contest_allowed(c, k, now)) {
+			if (now >= 0 && room[now] >= need && shares_allowed(c, k, now)) {
 				ret_domain_of[k] = now;
 				room[now] -= need;
 			}
@@ -356,12 +356,12 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of)
 			int need = pass == 0 ? c->size[k] : 1;
 
 			for (int d = 0; d < c->n_domains && ret_domain_of[k] < 0; d++)
-				if (room[d] >= need && contest_allowed(c, k, d)) {
+				if (room[d] >= need && shares_allowed(c, k, d)) {
 					ret_domain_of[k] = d;
 					room[d] -= need;
 				}
 			for (int d = 0; d < c->n_domains && ret_domain_of[k] < 0 && pass == 1; d++)
-				if (contest_allowed(c, k, d))
+				if (shares_allowed(c, k, d))
 					ret_domain_of[k] = d;
 			placed_all = placed_all && ret_domain_of[k] >= 0;
 		}
@@ -370,13 +370,13 @@ void contest_by_arrival(struct contest *c, int *ret_domain_of)
 	}
 }
 
-void contest_share(struct contest *c, int *domain_of, struct plan *p)
+void shares_equal(struct shares *c, int *domain_of, struct plan *p)
 {
-	if (contest_blocks(c, p))
+	if (shares_blocks(c, p))
 		return;
-	contest_by_arrival(c, domain_of);
-	if (c->uniform && !c->shared && !contest_fits(c, domain_of))
-		contest_deal_row(c, p);
+	shares_by_arrival(c, domain_of);
+	if (c->uniform && !c->shared && !shares_fits(c, domain_of))
+		shares_deal_row(c, p);
 	else
-		contest_apply(c, domain_of, p);
+		shares_apply(c, domain_of, p);
 }

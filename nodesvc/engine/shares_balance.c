@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest_balance.c - how many jobs and cores each domain takes: what is right, and what a grouping
+ * shares_balance.c - how many jobs and cores each domain takes: what is right, and what a grouping
  * comes to.
  */
 #include <string.h>
 
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
-void contest_counts(const struct contest *c, int *ret_count)
+void shares_counts(const struct shares *c, int *ret_count)
 {
 	int left = c->n;
 
@@ -39,7 +39,7 @@ void contest_counts(const struct contest *c, int *ret_count)
 	}
 }
 
-bool contest_balanced(const struct contest *c, const int *load)
+bool shares_balanced(const struct shares *c, const int *load)
 {
 	long sum = c->equal ? c->n : c->sum, biggest = c->equal ? 1 : c->biggest;
 	long least = 0, most = 0; /* above the domain's share, times total */
@@ -53,7 +53,7 @@ bool contest_balanced(const struct contest *c, const int *load)
 	return most - least <= biggest * c->total;
 }
 
-bool contest_fits(const struct contest *c, const int *domain_of)
+bool shares_fits(const struct shares *c, const int *domain_of)
 {
 	int *load = c->scratch;
 
@@ -66,7 +66,7 @@ bool contest_fits(const struct contest *c, const int *domain_of)
 	return true;
 }
 
-void contest_list_members(struct contest *c, const int *domain_of)
+void shares_list_members(struct shares *c, const int *domain_of)
 {
 	int *first = c->first_member;
 

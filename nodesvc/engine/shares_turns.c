@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest_turns.c - jobs whose processes poll for one another, on fewer cores than processes, take
+ * shares_turns.c - jobs whose processes poll for one another, on fewer cores than processes, take
  * turns with all the others: each polling one alone on its whole envelope, the rest together.
  *
  * A rank that polls for a partner which is not running wastes both its slice and the partner's
@@ -8,31 +8,31 @@
  * shared, 34 s packed two to a core, 10 s in turns). A rank that yields loses nothing: drivers
  * report it as not polling.
  */
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 
 #define POLLS_MAX (PLAN_SLICES_MAX / 2) /* sbmp's green jobs want slices too */
 
 /* Fewer cores by right than processes that poll; where jobs outnumber cores all are short. */
-static bool is_short(const struct contest *c, int k)
+static bool is_short(const struct shares *c, int k)
 {
 	int n = c->v->job[c->job[k]].polling;
 
 	return n > 1 && (c->shared || n > c->size[k]);
 }
 
-static void give_whole(struct contest *c, int k, struct plan *p)
+static void give_whole(struct shares *c, int k, struct plan *p)
 {
 	int i = c->job[k];
 
-	contest_give(c, k, c->core, c->total, p);
+	shares_give(c, k, c->core, c->total, p);
 	p->job[i].role = ROLE_GANG;
 	plan_why(p, i, "%d processes poll for one another, %d cores by right: all cores, in turns",
 		c->v->job[i].polling, c->size[k]);
 }
 
 /* The slice of whoever does not poll first, then one for each that does. */
-static void cut_slices(struct contest *c, const bool *polls, int n_polls, struct plan *p)
+static void cut_slices(struct shares *c, const bool *polls, int n_polls, struct plan *p)
 {
 	int slice_ms = view_slice_ms(c->v), s = n_polls < c->n;
 	struct plan_slice *rest = &p->slice[0];
@@ -53,7 +53,7 @@ static void cut_slices(struct contest *c, const bool *polls, int n_polls, struct
 	p->n_slices = s;
 }
 
-bool contest_take_turns(struct contest *c, struct plan *p)
+bool shares_take_turns(struct shares *c, struct plan *p)
 {
 	bool *polls = c->polls;
 	int n_polls = 0, left = 0;

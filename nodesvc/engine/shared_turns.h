@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * company.h - jobs that a plan lets share cores take turns there, where that serves them.
+ * shared_turns.h - jobs that a plan lets share cores take turns there, where that serves them.
  *
  * Where several threads of a job share a core, one of them waits at each barrier, and what the
  * kernel runs next is as likely another job's thread as the job's own: caches and translations are
@@ -11,15 +11,15 @@
  * Ours. That jobs of fine-grained synchronization gain by running as a whole: Feitelson & Rudolph,
  * J. Parallel Distrib. Comput. 16(4), 1992; there it is the waiting that is saved, here the caches.
  */
-#ifndef COLOC_ENGINE_COMPANY_H
-#define COLOC_ENGINE_COMPANY_H
+#ifndef COLOC_ENGINE_SHARED_TURNS_H
+#define COLOC_ENGINE_SHARED_TURNS_H
 
 #include "common/topo.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
 
 /* Room for a node's jobs; nothing is kept from one plan to the next. */
-struct company {
+struct shared_turns {
 	int n_groups;
 	int *sorted; /* view jobs of the last plan by arrival: a guess for the next */
 	int n_sorted;
@@ -30,17 +30,18 @@ struct company {
 	bool *waits; /* [group] one has several threads */
 };
 
-/* -ENOMEM; then company_done(), too. */
-int company_init(struct company *c, const struct topo *t, int max_jobs);
-void company_done(struct company *c);
+/* -ENOMEM; then shared_turns_done(), too. */
+int shared_turns_init(struct shared_turns *c, const struct topo *t, int max_jobs);
+void shared_turns_done(struct shared_turns *c);
 
 /*
- * company_turns - slices for the groups of @p, each group by itself and all at once: of those whose
- * jobs are all coupled (view.h), or, where the policy asked for all (plan.all_turn), of every group
- * with a job of several threads. Only where each job has at least as many threads as the group has
- * cores: a turn leaves none idle. Nothing where the plan has slices, or asks for what does not go
- * with them.
+ * shared_turns_plan - slices for the groups of @p, each group by itself and all at once: of those
+ * whose jobs are all coupled (view.h), or, where the policy asked for all (plan.all_turn), of every
+ * group with a job of several threads. Only where each job has at least as many threads as the
+ * group has cores: a turn leaves none idle. Nothing where the plan has slices, or asks for what
+ * does not go with them.
  */
-void company_turns(struct company *c, const struct topo *t, const struct view *v, struct plan *p);
+void shared_turns_plan(
+	struct shared_turns *c, const struct topo *t, const struct view *v, struct plan *p);
 
 #endif

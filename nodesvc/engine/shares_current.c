@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest_current.c - the grouping that runs now: is it one this contest could choose, and how a
+ * shares_current.c - the grouping that runs now: is it one that could be chosen, and how a
  * new one stays close to it.
  */
 #include <string.h>
 
 #include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 #include "nodesvc/engine/explain.h"
 
-int contest_current_domain(const struct contest *c, int k)
+int shares_current_domain(const struct shares *c, int k)
 {
-	const struct coreset *now = contest_current(c, k);
+	const struct coreset *now = shares_current(c, k);
 	int domain = -1;
 
 	bits_for_each (pu, now, c->words) {
@@ -26,9 +26,9 @@ int contest_current_domain(const struct contest *c, int k)
 }
 
 /* Has @k, which runs on @core, all of it that its envelope has? */
-static bool has_whole(const struct contest *c, int k, int core)
+static bool has_whole(const struct shares *c, int k, int core)
 {
-	const struct coreset *now = contest_current(c, k), *pus = &c->t->core[core].pus;
+	const struct coreset *now = shares_current(c, k), *pus = &c->t->core[core].pus;
 
 	for (int w = 0; w < c->words && !c->t->pu_is_core; w++)
 		if (pus->w[w] & c->envelope[k]->w[w] & ~now->w[w])
@@ -37,9 +37,9 @@ static bool has_whole(const struct contest *c, int k, int core)
 }
 
 /* Cores that @k runs on; @l->overlap where another job was there before. */
-static int take_current(struct contest *c, int k, struct contest_load *l)
+static int take_current(struct shares *c, int k, struct shares_load *l)
 {
-	const struct coreset *now = contest_current(c, k);
+	const struct coreset *now = shares_current(c, k);
 	int cores = 0;
 
 	bits_for_each (pu, now, c->words) {
@@ -55,13 +55,13 @@ static int take_current(struct contest *c, int k, struct contest_load *l)
 	return cores;
 }
 
-static bool could_be_dealt(const struct contest *c, const struct contest_load *l, int d)
+static bool could_be_dealt(const struct shares *c, const struct shares_load *l, int d)
 {
 	int capacity = c->capacity[d];
 
 	if (l->partial)
 		return false;
-	if (contest_owns_as_group(c, d, l->members))
+	if (shares_owns_as_group(c, d, l->members))
 		return l->least == capacity && (c->uniform || !l->overlap); /* all share all */
 	/* Disjoint, and all dealt out as evenly as sizes are. */
 	if (l->overlap || l->sum > capacity)
@@ -71,19 +71,19 @@ static bool could_be_dealt(const struct contest *c, const struct contest_load *l
 }
 
 /*
- * Do the current cores of all jobs make shares this contest could have dealt? Each job runs inside
+ * Do the current cores of all jobs make shares that could have been dealt? Each job runs inside
  * its domain.
  */
-static bool domains_are_dealt(struct contest *c, const int *domain_of)
+static bool domains_are_dealt(struct shares *c, const int *domain_of)
 {
 	int least = c->total, most = 0, sum = 0;
 
 	for (int i = 0; i < c->t->n_cores; i++)
 		c->owner[i] = -1;
 	for (int d = 0; d < c->n_domains; d++)
-		c->load[d] = (struct contest_load){.least = c->total};
+		c->load[d] = (struct shares_load){.least = c->total};
 	for (int k = 0; k < c->n; k++) {
-		struct contest_load *l = &c->load[domain_of[k]];
+		struct shares_load *l = &c->load[domain_of[k]];
 		int cores = take_current(c, k, l);
 
 		if (c->given && cores != c->size[k])
@@ -105,7 +105,7 @@ static bool domains_are_dealt(struct contest *c, const int *domain_of)
 }
 
 /* Every domain within floor/ceil of its share of the jobs, or balanced by cores. */
-static bool is_balanced(const struct contest *c, const int *domain_of)
+static bool is_balanced(const struct shares *c, const int *domain_of)
 {
 	bool by_count = true, alone = true;
 	int *load = c->scratch, *count = load + c->n_domains;
@@ -122,34 +122,34 @@ static bool is_balanced(const struct contest *c, const int *domain_of)
 	}
 	if (c->uniform && c->n <= c->n_domains)
 		return alone;
-	return by_count || (!c->equal && contest_balanced(c, load));
+	return by_count || (!c->equal && shares_balanced(c, load));
 }
 
-bool contest_grouped(struct contest *c, int *ret_domain_of)
+bool shares_grouped(struct shares *c, int *ret_domain_of)
 {
 	for (int k = 0; k < c->n; k++) {
-		ret_domain_of[k] = contest_current_domain(c, k);
+		ret_domain_of[k] = shares_current_domain(c, k);
 		if (ret_domain_of[k] < 0 ||
-			!bits_subset(contest_current(c, k), c->envelope[k], c->words))
+			!bits_subset(shares_current(c, k), c->envelope[k], c->words))
 			return false;
 	}
 	return is_balanced(c, ret_domain_of);
 }
 
-bool contest_incumbent(struct contest *c, int *ret_domain_of)
+bool shares_incumbent(struct shares *c, int *ret_domain_of)
 {
-	if (!contest_grouped(c, ret_domain_of))
+	if (!shares_grouped(c, ret_domain_of))
 		return false;
 	for (int k = 0; k < c->n && !c->shared; k++) {
 		int min = c->v->job[c->job[k]].min_cores;
 
-		if (min > 1 && topo_count_cores(c->t, contest_current(c, k)) < min)
+		if (min > 1 && topo_count_cores(c->t, shares_current(c, k)) < min)
 			return false;
 	}
 	return domains_are_dealt(c, ret_domain_of);
 }
 
-void contest_keep(struct contest *c, const int *domain_of, const char *why, struct plan *p)
+void shares_keep(struct shares *c, const int *domain_of, const char *why, struct plan *p)
 {
 	int *members = c->scratch;
 
@@ -159,14 +159,14 @@ void contest_keep(struct contest *c, const int *domain_of, const char *why, stru
 	for (int k = 0; k < c->n; k++) {
 		int d = domain_of[k];
 
-		/* Its coreset is the current one already: contest_build() leaves it. */
-		p->job[c->job[k]].group = contest_owns_as_group(c, d, members[d]) ? d : -1;
+		/* Its coreset is the current one already: shares_build() leaves it. */
+		p->job[c->job[k]].group = shares_owns_as_group(c, d, members[d]) ? d : -1;
 		plan_why(p, c->job[k], "%s", why);
 	}
 }
 
 /* Bytes of the jobs of group @g whose memory is on the NUMA node of domain @d. */
-static double at_home(const struct contest *c, int g, int d)
+static double at_home(const struct shares *c, int g, int d)
 {
 	int numa = c->t->domain[c->domain[d]].numa;
 	double bytes = 0;
@@ -180,13 +180,13 @@ static double at_home(const struct contest *c, int g, int d)
 	return bytes;
 }
 
-void contest_relabel(struct contest *c, int *domain_of)
+void shares_relabel(struct shares *c, int *domain_of)
 {
 	int *label = c->scratch, *taken = label + c->n_domains, *overlap = taken + c->n_domains;
 
 	if (!c->uniform)
 		return;
-	contest_list_members(c, domain_of);
+	shares_list_members(c, domain_of);
 	for (int d = 0; d < c->n_domains; d++)
 		label[d] = taken[d] = -1;
 	for (int k = 0; k < c->n; k++) {
@@ -197,7 +197,7 @@ void contest_relabel(struct contest *c, int *domain_of)
 		/* Where most of the group's cores are now, among domains of the same size. */
 		memset(overlap, 0, (size_t)c->n_domains * sizeof(int));
 		for (int m = c->first_member[g]; m < c->first_member[g + 1]; m++) {
-			const struct coreset *now = contest_current(c, c->member[m]);
+			const struct coreset *now = shares_current(c, c->member[m]);
 
 			bits_for_each (pu, now, c->words) {
 				int core = c->t->pu_core[pu];

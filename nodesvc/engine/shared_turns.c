@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * company.c - a job of one thread has no barrier to wait at and gains nothing by turns; one with
- * fewer threads than the group has cores would leave some idle in its own. So all of a group take
- * turns or none does.
+ * shared_turns.c - a job of one thread has no barrier to wait at and gains nothing by turns; one
+ * with fewer threads than the group has cores would leave some idle in its own. So all of a group
+ * take turns or none does.
  */
-#include "nodesvc/engine/company.h"
+#include "nodesvc/engine/shared_turns.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/policy.h"
 
-int company_init(struct company *c, const struct topo *t, int max_jobs)
+int shared_turns_init(struct shared_turns *c, const struct topo *t, int max_jobs)
 {
 	size_t jobs = (size_t)max_jobs, groups;
 	int n = max_jobs;
@@ -21,7 +21,7 @@ int company_init(struct company *c, const struct topo *t, int max_jobs)
 	n = t->n_cores > n ? t->n_cores : n;
 	n = t->n_domains > n ? t->n_domains : n;
 	groups = (size_t)n;
-	*c = (struct company){
+	*c = (struct shared_turns){
 		.n_groups = n,
 		.sorted = calloc(jobs, sizeof(int)),
 		.rank = calloc(jobs, sizeof(int)),
@@ -33,7 +33,7 @@ int company_init(struct company *c, const struct topo *t, int max_jobs)
 	return c->sorted && c->rank && c->count && c->cores && c->first && c->waits ? 0 : -ENOMEM;
 }
 
-void company_done(struct company *c)
+void shared_turns_done(struct shared_turns *c)
 {
 	free(c->sorted);
 	free(c->rank);
@@ -41,11 +41,11 @@ void company_done(struct company *c)
 	free(c->cores);
 	free(c->first);
 	free(c->waits);
-	*c = (struct company){.n_groups = 0};
+	*c = (struct shared_turns){.n_groups = 0};
 }
 
 /* By arrival; mostly they are so already. */
-static void sort(struct company *c, const struct view *v)
+static void sort(struct shared_turns *c, const struct view *v)
 {
 	if (c->n_sorted != v->n_jobs)
 		for (int i = 0; i < v->n_jobs; i++)
@@ -60,14 +60,14 @@ static void sort(struct company *c, const struct view *v)
 	}
 }
 
-static bool has_group(const struct company *c, const struct plan *p, int i)
+static bool has_group(const struct shared_turns *c, const struct plan *p, int i)
 {
 	return p->job[i].group >= 0 && p->job[i].group < c->n_groups;
 }
 
 /* Who shares cores with whom. */
 static void find(
-	struct company *c, const struct topo *t, const struct view *v, const struct plan *p)
+	struct shared_turns *c, const struct topo *t, const struct view *v, const struct plan *p)
 {
 	sort(c, v);
 	for (int i = 0; i < v->n_jobs; i++)
@@ -88,7 +88,8 @@ static void find(
 	}
 }
 
-static bool may_turn(const struct company *c, const struct view *v, const struct plan *p, int i)
+static bool may_turn(
+	const struct shared_turns *c, const struct view *v, const struct plan *p, int i)
 {
 	const struct view_job *j = &v->job[i];
 	int g = p->job[i].group;
@@ -99,7 +100,7 @@ static bool may_turn(const struct company *c, const struct view *v, const struct
 }
 
 /* Leaves a count only where turns are worth their while. */
-static void drop_others(struct company *c, const struct view *v, const struct plan *p)
+static void drop_others(struct shared_turns *c, const struct view *v, const struct plan *p)
 {
 	for (int i = 0; i < v->n_jobs; i++) {
 		int g = p->job[i].group;
@@ -124,7 +125,7 @@ static int common_multiple(int a, int b)
 }
 
 /* As many as give all in a group as many turns, or as there may be: then some have one more. */
-static int count_slices(const struct company *c, const struct view *v, const struct plan *p)
+static int count_slices(const struct shared_turns *c, const struct view *v, const struct plan *p)
 {
 	int n = 1;
 
@@ -147,7 +148,8 @@ static bool any_coupled(const struct view *v)
 	return false;
 }
 
-void company_turns(struct company *c, const struct topo *t, const struct view *v, struct plan *p)
+void shared_turns_plan(
+	struct shared_turns *c, const struct topo *t, const struct view *v, struct plan *p)
 {
 	int slice_ms = p->turns_ms > 0 ? p->turns_ms : view_slice_ms(v), n;
 

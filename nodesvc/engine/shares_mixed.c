@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest_sizes.c - for policies that choose sizes and leave the where to the contest: with one
+ * shares_mixed.c - for policies that choose sizes and leave the where to us: with one
  * envelope for all, domains are filled; where envelopes overlap but differ, which sizes can be
  * dealt at all is told by augmenting paths. Those are the independent sets of a polymatroid (Hall's
  * condition), so growing the best job by one core while that is possible is exact for any convex
@@ -9,21 +9,21 @@
 #include <string.h>
 
 #include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
-static bool may_use(const struct contest *c, int k, int core)
+static bool may_use(const struct shares *c, int k, int core)
 {
 	return c->uniform || bits_has(&c->reach[k], c->place[core]);
 }
 
-static bool runs_on(const struct contest *c, int k, int core)
+static bool runs_on(const struct shares *c, int k, int core)
 {
 	if (c->running[core] >= -1)
 		return c->running[core] == k;
 	return bits_intersect(&c->t->core[core].pus, &c->v->job[c->job[k]].current, c->words);
 }
 
-void contest_mixed_start(struct contest *c)
+void shares_mixed_start(struct shares *c)
 {
 	coreset_zero(&c->free);
 	for (int i = 0; i < c->total; i++)
@@ -32,7 +32,7 @@ void contest_mixed_start(struct contest *c)
 		c->owner[i] = -1;
 }
 
-static int first_of(const struct contest *c, const struct coreset *a, const struct coreset *b)
+static int first_of(const struct shares *c, const struct coreset *a, const struct coreset *b)
 {
 	for (int w = 0; w < c->words; w++)
 		if (a->w[w] & b->w[w])
@@ -41,7 +41,7 @@ static int first_of(const struct contest *c, const struct coreset *a, const stru
 }
 
 /* A place of core[] in @from that job @k may use: where it runs, else the first; -1 none. */
-static int pick(const struct contest *c, int k, const struct coreset *from)
+static int pick(const struct shares *c, int k, const struct coreset *from)
 {
 	int at = first_of(c, from, &c->here[k]);
 
@@ -49,7 +49,7 @@ static int pick(const struct contest *c, int k, const struct coreset *from)
 }
 
 /* Job @k of a search takes place @at; what it was reached by goes to who reached it, and so on. */
-static void apply_path(struct contest *c, int k, int at)
+static void apply_path(struct shares *c, int k, int at)
 {
 	for (;;) {
 		c->owner[c->core[at]] = k;
@@ -65,7 +65,7 @@ static void apply_path(struct contest *c, int k, int at)
  * *@ret_job), or to a core of job @from (-1 nobody's); -1 neither. Each job and each core is looked
  * at once, so a search is O(cores + jobs). @ret_seen, where not NULL: the jobs it came by.
  */
-static int search(struct contest *c, int k, int from, int *ret_job, bool *ret_seen)
+static int search(struct shares *c, int k, int from, int *ret_job, bool *ret_seen)
 {
 	struct coreset left;
 	int n = 0;
@@ -104,13 +104,13 @@ static int search(struct contest *c, int k, int from, int *ret_job, bool *ret_se
 	return -1;
 }
 
-static void take(struct contest *c, int k, int at)
+static void take(struct shares *c, int k, int at)
 {
 	c->free.w[at / 64] &= ~(UINT64_C(1) << (at % 64));
 	apply_path(c, k, at);
 }
 
-bool contest_mixed_grow(struct contest *c, int k)
+bool shares_mixed_grow(struct shares *c, int k)
 {
 	int j, at = search(c, k, -1, &j, NULL);
 
@@ -119,7 +119,7 @@ bool contest_mixed_grow(struct contest *c, int k)
 	return at >= 0;
 }
 
-bool contest_mixed_take(struct contest *c, int k, int d)
+bool shares_mixed_take(struct shares *c, int k, int d)
 {
 	struct coreset here = c->free;
 	int at;
@@ -133,7 +133,7 @@ bool contest_mixed_take(struct contest *c, int k, int d)
 	return at >= 0;
 }
 
-bool contest_mixed_reach(struct contest *c, int k, bool *ret_from)
+bool shares_mixed_reach(struct shares *c, int k, bool *ret_from)
 {
 	int unused;
 
@@ -147,7 +147,7 @@ bool contest_mixed_reach(struct contest *c, int k, bool *ret_from)
 	return false;
 }
 
-void contest_mixed_exchange(struct contest *c, int from, int k)
+void shares_mixed_exchange(struct shares *c, int from, int k)
 {
 	int j, at = search(c, k, from, &j, NULL);
 
@@ -155,7 +155,7 @@ void contest_mixed_exchange(struct contest *c, int from, int k)
 		apply_path(c, j, at);
 }
 
-void contest_mixed_give(struct contest *c, struct plan *p)
+void shares_mixed_give(struct shares *c, struct plan *p)
 {
 	for (int k = 0; k < c->n; k++)
 		coreset_zero(&p->job[c->job[k]].coreset);
@@ -169,17 +169,17 @@ void contest_mixed_give(struct contest *c, struct plan *p)
 		coreset_and(&p->job[c->job[k]].coreset, &p->job[c->job[k]].coreset, c->envelope[k]);
 }
 
-bool contest_mixed_fits(struct contest *c, const int *size)
+bool shares_mixed_fits(struct shares *c, const int *size)
 {
-	contest_mixed_start(c);
+	shares_mixed_start(c);
 	for (int k = 0; k < c->n; k++)
 		for (int i = 0; i < size[k]; i++)
-			if (!contest_mixed_grow(c, k))
+			if (!shares_mixed_grow(c, k))
 				return false;
 	return true;
 }
 
-void contest_mixed_fill(struct contest *c, int *size)
+void shares_mixed_fill(struct shares *c, int *size)
 {
 	bool grew = true;
 
@@ -190,7 +190,7 @@ void contest_mixed_fill(struct contest *c, int *size)
 		for (int k = 0; k < c->n; k++) {
 			if (c->full[k] || size[k] >= c->size[k])
 				continue;
-			c->full[k] = !contest_mixed_grow(c, k);
+			c->full[k] = !shares_mixed_grow(c, k);
 			size[k] += !c->full[k];
 			grew = grew || !c->full[k];
 		}
@@ -205,25 +205,25 @@ void contest_mixed_fill(struct contest *c, int *size)
 				best = k;
 		if (best < 0)
 			break;
-		c->full[best] = !contest_mixed_grow(c, best);
+		c->full[best] = !shares_mixed_grow(c, best);
 		size[best] += !c->full[best];
 	}
 }
 
-bool contest_mixed_sizes(struct contest *c, int *ret_size)
+bool shares_mixed_sizes(struct shares *c, int *ret_size)
 {
-	contest_mixed_start(c);
+	shares_mixed_start(c);
 	for (int k = 0; k < c->n; k++) {
-		if (!contest_mixed_grow(c, k))
+		if (!shares_mixed_grow(c, k))
 			return false;
 		ret_size[k] = 1;
 	}
-	contest_mixed_fill(c, ret_size);
+	shares_mixed_fill(c, ret_size);
 	return true;
 }
 
 /* Free cores of a domain that @k may use. */
-static int free_in(const struct contest *c, int k, int d)
+static int free_in(const struct shares *c, int k, int d)
 {
 	int n = 0;
 
@@ -236,7 +236,7 @@ static int free_in(const struct contest *c, int k, int d)
 }
 
 /* Takes up to @want free cores of a domain; returns how many. */
-static int take_in(struct contest *c, int k, int d, int want)
+static int take_in(struct shares *c, int k, int d, int want)
 {
 	int n = 0;
 
@@ -252,7 +252,7 @@ static int take_in(struct contest *c, int k, int d, int want)
 }
 
 /* What a domain's cores that are dealt already weigh. */
-static double weight_in(const struct contest *c, int d, const double *heat)
+static double weight_in(const struct shares *c, int d, const double *heat)
 {
 	double sum = 0;
 
@@ -268,7 +268,7 @@ static double weight_in(const struct contest *c, int d, const double *heat)
  * Domain for @want cores: one @k is in already, then of those that fit the one with the least
  * @heat (where given), then the tightest, then the roomiest.
  */
-static int pick_domain(const struct contest *c, int k, int want, const double *heat)
+static int pick_domain(const struct shares *c, int k, int want, const double *heat)
 {
 	int best = -1, best_rank = 0;
 	double best_heat = 0;
@@ -299,12 +299,12 @@ static int pick_domain(const struct contest *c, int k, int want, const double *h
 	return best;
 }
 
-void contest_deal_sizes(struct contest *c, const int *size, struct plan *p)
+void shares_deal_sizes(struct shares *c, const int *size, struct plan *p)
 {
-	contest_deal_apart(c, size, NULL, p);
+	shares_deal_apart(c, size, NULL, p);
 }
 
-void contest_deal_apart(struct contest *c, const int *size, const double *heat, struct plan *p)
+void shares_deal_apart(struct shares *c, const int *size, const double *heat, struct plan *p)
 {
 	int *left = c->scratch;
 
@@ -337,5 +337,5 @@ void contest_deal_apart(struct contest *c, const int *size, const double *heat, 
 			left[k] = d < 0 ? 0 : left[k] - take_in(c, k, d, left[k]);
 		}
 	}
-	contest_mixed_give(c, p);
+	shares_mixed_give(c, p);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * contest.c - reads a view: competitors, domains, sizes.
+ * shares.c - reads a view: competitors, domains, sizes.
  */
-#include "nodesvc/engine/contest.h"
+#include "nodesvc/engine/shares.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "nodesvc/engine/bits.h"
 #include "nodesvc/engine/explain.h"
 
-int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf *err)
+int shares_init(struct shares *c, const struct policy_cfg *cfg, struct errbuf *err)
 {
 	size_t jobs = (size_t)cfg->max_jobs, cores = (size_t)cfg->topo->n_cores;
 	size_t domains = (size_t)cfg->topo->n_domains, most = jobs > cores ? jobs : cores;
@@ -53,13 +53,13 @@ int contest_init(struct contest *c, const struct policy_cfg *cfg, struct errbuf 
 		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
 		!c->load || !c->sorted || !c->piece || !c->polls || !c->reach || !c->here ||
 		!c->place || !c->queue || !c->before || !c->via || !c->full) {
-		contest_done(c);
+		shares_done(c);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
 
-void contest_done(struct contest *c)
+void shares_done(struct shares *c)
 {
 	free(c->job);
 	free(c->size);
@@ -92,7 +92,7 @@ void contest_done(struct contest *c)
 }
 
 /* Where view job @i goes among the first @n of sorted[]. */
-static int place_of(const struct contest *c, int n, int i)
+static int place_of(const struct shares *c, int n, int i)
 {
 	int low = 0, high = n;
 
@@ -112,7 +112,7 @@ static int place_of(const struct contest *c, int n, int i)
 }
 
 /* All jobs of the view by arrival. One view's order is mostly that of the view before. */
-static void sort_jobs(struct contest *c)
+static void sort_jobs(struct shares *c)
 {
 	if (c->n_sorted != c->v->n_jobs)
 		for (int i = 0; i < c->v->n_jobs; i++)
@@ -129,7 +129,7 @@ static void sort_jobs(struct contest *c)
 }
 
 /* Competitors by arrival; the others are placed. */
-static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
+static int collect_jobs(struct shares *c, struct plan *p, struct errbuf *err)
 {
 	const struct view *v = c->v;
 
@@ -173,7 +173,7 @@ static int collect_jobs(struct contest *c, struct plan *p, struct errbuf *err)
 	return 0;
 }
 
-static void drop_job(struct contest *c, int k)
+static void drop_job(struct shares *c, int k)
 {
 	c->n--;
 	for (; k < c->n; k++) {
@@ -183,7 +183,7 @@ static void drop_job(struct contest *c, int k)
 	}
 }
 
-static bool same_envelopes(const struct contest *c)
+static bool same_envelopes(const struct shares *c)
 {
 	for (int k = 1; k < c->n; k++)
 		if (c->envelope[0] != c->envelope[k] &&
@@ -192,8 +192,8 @@ static bool same_envelopes(const struct contest *c)
 	return true;
 }
 
-/* Jobs whose cores nobody else may have get them all and leave the contest. */
-static void settle_loners(struct contest *c, struct plan *p)
+/* Jobs whose cores nobody else may have get them all and compete no more. */
+static void settle_loners(struct shares *c, struct plan *p)
 {
 	for (int k = 0; k < c->n;) {
 		struct coreset mine;
@@ -212,7 +212,7 @@ static void settle_loners(struct contest *c, struct plan *p)
 	}
 }
 
-static void collect_cores(struct contest *c)
+static void collect_cores(struct shares *c)
 {
 	struct coreset usable;
 	bool whole = c->uniform && c->envelope[0] == &c->t->all && !c->v->capacity;
@@ -254,7 +254,7 @@ static void collect_cores(struct contest *c)
 }
 
 /* Which cores and domains each job may use, where that is not all. */
-static void fill_reach(struct contest *c)
+static void fill_reach(struct shares *c)
 {
 	size_t stride = (size_t)c->t->n_domains;
 
@@ -282,7 +282,7 @@ static void fill_reach(struct contest *c)
 }
 
 /* Fair share max(1, C/N) of @cores among the jobs without a size; the earliest get the rest. */
-static void deal_equally(struct contest *c, int cores, int n_without)
+static void deal_equally(struct shares *c, int cores, int n_without)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there are jobs where sizes are */
 	int base = cores / n_without, rest = cores % n_without;
@@ -302,7 +302,7 @@ static void deal_equally(struct contest *c, int cores, int n_without)
  * Overlapping but different envelopes: a core counts for 1/(jobs that may use it) to each of them;
  * with equal envelopes this is C/N, with disjoint ones the allocation. A size that is set stays.
  */
-static void deal_by_core(struct contest *c)
+static void deal_by_core(struct shares *c)
 {
 	int *users = c->scratch;
 
@@ -322,7 +322,7 @@ static void deal_by_core(struct contest *c)
 }
 
 /* Lifts sizes below a job's minimum at the cost of the largest that can spare a core. */
-static void lift_to_minimum(struct contest *c)
+static void lift_to_minimum(struct shares *c)
 {
 	int need = 0;
 
@@ -354,7 +354,7 @@ static void lift_to_minimum(struct contest *c)
 	}
 }
 
-static void set_sizes(struct contest *c)
+static void set_sizes(struct shares *c)
 {
 	int given = 0, sum = 0;
 
@@ -390,7 +390,7 @@ static void set_sizes(struct contest *c)
 }
 
 /* Drops the cores that carving took from the domains. */
-static void compact_cores(struct contest *c)
+static void compact_cores(struct shares *c)
 {
 	int n_domains = 0, total = 0;
 
@@ -415,10 +415,10 @@ static void compact_cores(struct contest *c)
 	c->total = total;
 }
 
-static void add_piece(struct contest *c, int k, int d, int size)
+static void add_piece(struct shares *c, int k, int d, int size)
 {
 	if (c->n_pieces < c->max_jobs)
-		c->piece[c->n_pieces++] = (struct contest_piece){
+		c->piece[c->n_pieces++] = (struct shares_piece){
 			.job = c->job[k],
 			.domain = c->domain[d], /* of the topology, until carving is over */
 			.size = size,
@@ -426,7 +426,7 @@ static void add_piece(struct contest *c, int k, int d, int size)
 }
 
 /* Domains that are left have other numbers; a piece whose domain is full is nobody's neighbour. */
-static void settle_pieces(struct contest *c)
+static void settle_pieces(struct shares *c)
 {
 	int n = 0;
 
@@ -441,7 +441,7 @@ static void settle_pieces(struct contest *c)
 }
 
 /* Which job runs on a core now; sets may overlap before the first placement. */
-static void mark_running(struct contest *c)
+static void mark_running(struct shares *c)
 {
 	for (int i = 0; i < c->t->n_cores; i++)
 		c->running[i] = -1;
@@ -458,7 +458,7 @@ static void mark_running(struct contest *c)
 }
 
 /* A job larger than any domain gets whole domains and the rest of it from one more. */
-static bool carve_one(struct contest *c, struct plan *p)
+static bool carve_one(struct shares *c, struct plan *p)
 {
 	int most = 0, n = 0, *list = c->scratch;
 
@@ -487,7 +487,7 @@ static bool carve_one(struct contest *c, struct plan *p)
 				if (taken > 0 && taken < c->capacity[d])
 					add_piece(c, k, d, taken);
 			}
-		contest_give(c, k, list, n, p);
+		shares_give(c, k, list, n, p);
 		c->whole = false;
 		plan_why(p, c->job[k], "%d cores, more than any domain: whole domains first", n);
 		drop_job(c, k);
@@ -497,7 +497,7 @@ static bool carve_one(struct contest *c, struct plan *p)
 	return false;
 }
 
-static void carve(struct contest *c, struct plan *p)
+static void carve(struct shares *c, struct plan *p)
 {
 	bool any = false;
 
@@ -510,7 +510,7 @@ static void carve(struct contest *c, struct plan *p)
 
 /* The remainder of an equal division makes no job another's better: it goes where cores are left.
  */
-static void sum_sizes(struct contest *c)
+static void sum_sizes(struct shares *c)
 {
 	c->equal = true;
 	c->uneven = false;
@@ -526,7 +526,7 @@ static void sum_sizes(struct contest *c)
 }
 
 /* Cores and sizes of the competitors. */
-static int read_sizes(struct contest *c, struct plan *p, struct errbuf *err)
+static int read_sizes(struct shares *c, struct plan *p, struct errbuf *err)
 {
 	c->uniform = same_envelopes(c);
 	if (!c->uniform) { /* a single job stays in: policies have figures to tell about it */
@@ -552,7 +552,7 @@ static int read_sizes(struct contest *c, struct plan *p, struct errbuf *err)
 	return 0;
 }
 
-int contest_build(struct contest *c, const struct view *v, struct plan *p, struct errbuf *err)
+int shares_build(struct shares *c, const struct view *v, struct plan *p, struct errbuf *err)
 {
 	int rc;
 
@@ -561,7 +561,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	rc = collect_jobs(c, p, err);
 	if (!rc)
 		rc = read_sizes(c, p, err);
-	if (!rc && contest_take_turns(c, p))
+	if (!rc && shares_take_turns(c, p))
 		rc = read_sizes(c, p, err);
 	if (rc || c->n == 0)
 		return rc;
@@ -571,7 +571,7 @@ int contest_build(struct contest *c, const struct view *v, struct plan *p, struc
 	return 0;
 }
 
-uint64_t contest_set(const struct contest *c)
+uint64_t shares_set(const struct shares *c)
 {
 	uint64_t h = 14695981039346656037u + (uint64_t)c->total; /* FNV-1a over ids */
 

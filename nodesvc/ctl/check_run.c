@@ -15,11 +15,11 @@ static void ask_status(struct check_env *e)
 	struct errbuf err = {""};
 	int left_ms = e->ctl->timeout_ms - CAPTURE_NOTICE_MS, rc;
 
-	rc = ctl_call_text(e->ctl->socket, left_ms > 0 ? CAPTURE_NOTICE_MS : e->ctl->timeout_ms,
+	rc = client_call_text(e->ctl->socket, left_ms > 0 ? CAPTURE_NOTICE_MS : e->ctl->timeout_ms,
 		&rq, &text, &err);
 	if (rc == -ETIMEDOUT && left_ms > 0) {
 		capture_notice("colocd", e->ctl->timeout_ms);
-		rc = ctl_call_text(e->ctl->socket, left_ms, &rq, &text, &err);
+		rc = client_call_text(e->ctl->socket, left_ms, &rq, &text, &err);
 	}
 	if (rc == 0)
 		e->status = json_tokener_parse(text);

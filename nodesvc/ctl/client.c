@@ -13,7 +13,7 @@
 /* An answer longer than this is no answer for people. */
 #define TEXT_MAX ((size_t)256 << 20)
 
-const char *ctl_socket_path(const char *option)
+const char *client_socket_path(const char *option)
 {
 	const char *env = getenv("COLOC_SOCKET");
 
@@ -22,7 +22,7 @@ const char *ctl_socket_path(const char *option)
 	return env && *env ? env : CTL_SOCKET;
 }
 
-bool ctl_is_down(int rc)
+bool client_is_down(int rc)
 {
 	return rc == -ENOENT || rc == -ECONNREFUSED || rc == -ETIMEDOUT || rc == -ECONNRESET ||
 	       rc == -EPIPE;
@@ -79,7 +79,7 @@ static int add(struct ctl_text *t, const char *text, struct errbuf *err)
 	return 0;
 }
 
-int ctl_open(
+int client_open(
 	const char *socket_path, int timeout_ms, const struct ctl_request *rq, struct errbuf *err)
 {
 	cleanup_close int fd = ipc_connect(socket_path, deadline(timeout_ms), err);
@@ -88,7 +88,7 @@ int ctl_open(
 	return rc < 0 ? rc : take_fd(fd);
 }
 
-int ctl_read(
+int client_read(
 	int fd, const char *socket_path, int timeout_ms, struct ctl_text *t, struct errbuf *err)
 {
 	struct msg m;
@@ -107,15 +107,15 @@ int ctl_read(
 	return rc < 0 ? rc : 1;
 }
 
-int ctl_call_text(const char *socket_path, int timeout_ms, const struct ctl_request *rq, char **ret,
-	struct errbuf *err)
+int client_call_text(const char *socket_path, int timeout_ms, const struct ctl_request *rq,
+	char **ret, struct errbuf *err)
 {
-	cleanup_close int fd = ctl_open(socket_path, timeout_ms, rq, err);
+	cleanup_close int fd = client_open(socket_path, timeout_ms, rq, err);
 	struct ctl_text t = {0};
 	int rc = fd < 0 ? fd : add(&t, "", err);
 
 	while (fd >= 0 && rc >= 0) {
-		rc = ctl_read(fd, socket_path, timeout_ms, &t, err);
+		rc = client_read(fd, socket_path, timeout_ms, &t, err);
 		if (rc == 0) {
 			*ret = text_clean(t.buf);
 			return 0;

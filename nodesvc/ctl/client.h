@@ -24,10 +24,10 @@ struct ctl_request {
 };
 
 /*
- * ctl_open - connects and sends @rq: a descriptor (the caller's to close) that polls readable with
- * each packet of the answer, or an error (see ctl_is_down()).
+ * client_open - connects and sends @rq: a descriptor (the caller's to close) that polls readable
+ * with each packet of the answer, or an error (see client_is_down()).
  */
-int ctl_open(
+int client_open(
 	const char *socket_path, int timeout_ms, const struct ctl_request *rq, struct errbuf *err);
 
 /* The answer's JSON text, as far as it came. free(buf). */
@@ -37,21 +37,21 @@ struct ctl_text {
 };
 
 /*
- * ctl_read - takes one packet of the answer, waiting up to @timeout_ms for it. 1: @t has grown, and
- * there is more; 0: it is complete.
- * Errors: -EREMOTEIO the daemon refused (@err has its words), else see ctl_is_down().
+ * client_read - takes one packet of the answer, waiting up to @timeout_ms for it. 1: @t has grown,
+ * and there is more; 0: it is complete. Errors: -EREMOTEIO the daemon refused (@err has its words),
+ * else see client_is_down().
  */
-int ctl_read(
+int client_read(
 	int fd, const char *socket_path, int timeout_ms, struct ctl_text *t, struct errbuf *err);
 
 /* Both in one; the whole answer as a string (free()). @timeout_ms bounds each packet's wait. */
-int ctl_call_text(const char *socket_path, int timeout_ms, const struct ctl_request *rq, char **ret,
-	struct errbuf *err);
+int client_call_text(const char *socket_path, int timeout_ms, const struct ctl_request *rq,
+	char **ret, struct errbuf *err);
 
 /* Is @rc an error that says that nobody (or nobody awake) is on the socket? */
-bool ctl_is_down(int rc);
+bool client_is_down(int rc);
 
 /* --socket's value, else $COLOC_SOCKET, else CTL_SOCKET. */
-const char *ctl_socket_path(const char *option);
+const char *client_socket_path(const char *option);
 
 #endif

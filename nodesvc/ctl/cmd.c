@@ -136,9 +136,9 @@ int ctl_ask(const struct ctl *ctl, const struct ctl_request *rq, struct json_obj
 {
 	cleanup_free char *text = NULL;
 	struct errbuf err = {""};
-	int rc = ctl_call_text(ctl->socket, ctl->timeout_ms, rq, &text, &err);
+	int rc = client_call_text(ctl->socket, ctl->timeout_ms, rq, &text, &err);
 
-	if (ctl_is_down(rc))
+	if (client_is_down(rc))
 		return ctl_error(EXIT_FAILED, "colocd does not answer: %s", err.text);
 	if (rc < 0)
 		return ctl_error(EXIT_FAILED, "%s", err.text);

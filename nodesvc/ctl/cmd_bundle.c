@@ -53,7 +53,7 @@ static void answer(FILE *f, const struct ctl *ctl, const char *name)
 	cleanup_free char *text = NULL;
 	struct errbuf err = {""};
 	struct json_object *o;
-	int rc = ctl_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
+	int rc = client_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
 
 	head(f, name);
 	if (rc < 0) {

@@ -17,9 +17,9 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	rc = ctl_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
+	rc = client_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
 	if (rc < 0)
-		return ctl_error(ctl_is_down(rc) ? EXIT_DOWN : EXIT_FAILED,
+		return ctl_error(client_is_down(rc) ? EXIT_DOWN : EXIT_FAILED,
 			"colocd does not answer: %s", err.text);
 	o = json_tokener_parse(text);
 	if (ctl->json)

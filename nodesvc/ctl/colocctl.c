@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		printf("colocctl (coloc) %s\n", PACKAGE_VERSION);
 		return EXIT_OK;
 	}
-	ctl.socket = ctl_socket_path(NULL);
+	ctl.socket = client_socket_path(NULL);
 	rc = ctl_options(&ctl, &SELF, argc, argv, NULL, NULL, NULL);
 	if (rc != EXIT_OK || ctl.help)
 		return rc;

@@ -6,6 +6,7 @@ libctlclient_la_LIBADD = libcommon.la
 
 noinst_LTLIBRARIES += libctl.la
 libctl_la_SOURCES = \
+	nodesvc/ctl/canvas.c nodesvc/ctl/canvas.h \
 	nodesvc/ctl/capture.c nodesvc/ctl/capture.h \
 	nodesvc/ctl/check.c nodesvc/ctl/check.h \
 	nodesvc/ctl/check_node.c \
@@ -33,7 +34,6 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/say.c nodesvc/ctl/say.h \
 	nodesvc/ctl/show.c nodesvc/ctl/show.h \
 	nodesvc/ctl/slurm_conf.c nodesvc/ctl/slurm_conf.h \
-	nodesvc/ctl/top_canvas.c nodesvc/ctl/top_canvas.h \
 	nodesvc/ctl/top_detail.c \
 	nodesvc/ctl/top_fetch.c nodesvc/ctl/top_fetch.h \
 	nodesvc/ctl/top_keys.c nodesvc/ctl/top_keys.h \

@@ -110,7 +110,7 @@ static int ask_node(struct ctl *ctl, struct options *o)
 	struct fsroot root = {.fd = -1};
 	struct errbuf err = {""};
 	struct llc llc = {0};
-	int rc = ctl_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
+	int rc = client_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
 
 	if (rc < 0)
 		return rc;

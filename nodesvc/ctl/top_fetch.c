@@ -49,7 +49,7 @@ static void set_deadline(struct top_fetch *f)
 
 static int ask(struct top_fetch *f, int stage, const struct ctl_request *rq, struct errbuf *err)
 {
-	int fd = ctl_open(f->socket, f->open_ms, rq, err);
+	int fd = client_open(f->socket, f->open_ms, rq, err);
 
 	if (fd < 0)
 		return fd;
@@ -128,7 +128,7 @@ int top_fetch_go_on(struct top_fetch *f, struct errbuf *err)
 		return err_set(err, -ETIMEDOUT, "%s: no answer in %.3g s", f->socket,
 			f->timeout_ms / 1000.0);
 	}
-	rc = ctl_read(f->fd, f->socket, 1, &f->text, err);
+	rc = client_read(f->fd, f->socket, 1, &f->text, err);
 	if (rc > 0) {
 		set_deadline(f);
 		return rc;

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "nodesvc/ctl/top_canvas.h"
+#include "nodesvc/ctl/canvas.h"
 #include "nodesvc/ctl/top_model.h"
 
 struct top_view {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "common/err.h"
-#include "nodesvc/ctl/top_canvas.h"
+#include "nodesvc/ctl/canvas.h"
 
 /* What top_term_key() returns besides characters. */
 enum {

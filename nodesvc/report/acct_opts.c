@@ -484,7 +484,7 @@ int acct_opts_parse(
 		acct_opts_done(&o);
 		return rc;
 	}
-	o.socket = ctl_socket_path(o.socket);
+	o.socket = client_socket_path(o.socket);
 	*ret = o;
 	return 0;
 }

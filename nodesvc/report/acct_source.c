@@ -33,9 +33,9 @@ int acct_source_daemon(const char *socket_path, const char *filter,
 	struct ctl_request rq = {.cmd = "acct", .json = filter};
 	cleanup_free char *text = NULL;
 	struct json_object *root, *steps = NULL;
-	int rc = ctl_call_text(socket_path, CTL_TIMEOUT_MS, &rq, &text, err);
+	int rc = client_call_text(socket_path, CTL_TIMEOUT_MS, &rq, &text, err);
 
-	if (ctl_is_down(rc))
+	if (client_is_down(rc))
 		err_wrap(err, rc, "colocd does not answer (users read their rows through it)");
 	if (rc < 0)
 		return rc;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * top_canvas.h - a page of character cells: what `colocctl top` shows, before anybody knows what a
+ * canvas.h - a page of character cells: what `colocctl top` shows, before anybody knows what a
  * terminal is. Texts come from users (names of jobs and programs): what is no printable character
  * of the locale becomes '?', a wide character takes two cells, nothing is ever drawn outside.
  *
  * Not thread-safe (mbrtowc() and the locale).
  */
-#ifndef COLOC_CTL_TOP_CANVAS_H
-#define COLOC_CTL_TOP_CANVAS_H
+#ifndef COLOC_CTL_CANVAS_H
+#define COLOC_CTL_CANVAS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/top_canvas.h"
+#include "nodesvc/ctl/canvas.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@ failed=0
 fresh() {
   rm -rf "$dir/src" "$dir/build"
   mkdir -p "$dir/src/tests/live" "$dir/build"
-  for folder in common spank nodesvc/base nodesvc/conf; do
+  for folder in common doc spank nodesvc/base nodesvc/conf; do
     mkdir -p "$dir/src/$folder" "$dir/build/$folder/.libs"
   done
   cp "$(dirname "$check")"/layers.awk "$(dirname "$check")"/layers.rooms "$dir/src/tests"
@@ -80,6 +80,12 @@ calls nodesvc/base/floor.c nodesvc/base/low.h low_value
 build
 expect "two files of a room that call each other" \
   "circle floor low: nodesvc/base/floor.c -> nodesvc/base/low.c: low_value"
+
+fresh && build
+echo "conf base low_value looks" >doc/one.walk
+expect "a picture that is right"
+echo "conf base floor_value looks lower" >>doc/one.walk
+expect "a picture of a call that nobody makes" "doc/one.walk: not so: conf base floor_value"
 
 fresh && build
 mkdir nodesvc/attic

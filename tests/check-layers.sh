@@ -29,6 +29,8 @@ sources() {
 facts() {
   cat tests/layers.rooms tests/layers.known
   sources | sed 's/^/F /'
+  # shellcheck disable=SC2016 # awk's own
+  find doc -name '*.walk' -exec awk '!/^(#|title|room)/ && NF > 3 { print "W", $1, $2, $3, FILENAME }' {} +
   sources | xargs grep -HE '^[ 	]*#[ 	]*include[ 	]' |
     sed -n -e 's/^\([^:]*\):[^"<]*"\([^"]*\)".*/I \1 \2/p' -e 's/^\([^:]*\):[^"<]*<\([^>]*\)>.*/L \1 \2/p'
   [ -z "$build" ] || (cd "$build" && find common spank nodesvc -name '*.o' -exec "${NM:-nm}" -A -P -g {} +)

@@ -143,6 +143,15 @@ def main():
     check_terminal("ansi-svg", ET.fromstring(pictures["ansi-svg"]), plain)
     for path in sorted((SRC / "doc").rglob("*.svg")):
         pictures[str(path.relative_to(SRC))] = path.read_text(encoding="utf-8")
+    for walk in sorted((SRC / "doc").rglob("*.walk")):
+        drawn = subprocess.run(
+            [sys.executable, str(SRC / "contrib/walk-svg"), str(walk)], capture_output=True, text=True
+        )
+        svg = walk.with_suffix(".svg")
+        check(
+            drawn.returncode == 0 and drawn.stdout == pictures.get(str(svg.relative_to(SRC))),
+            f"{svg.relative_to(SRC)} is not what contrib/walk-svg draws of it {drawn.stderr}",
+        )
     for name, svg in pictures.items():
         root = ET.fromstring(svg)
         check_blanks(name, root)

@@ -3,6 +3,7 @@
 #   layers.rooms, layers.known     as they say themselves
 #   F FILE                         a source
 #   I FILE HEADER, L FILE HEADER   it includes "HEADER", <HEADER>
+#   W FROM TO FUNCTION FILE        a picture says that room FROM calls FUNCTION, which is TO's
 #   OBJECT: SYMBOL TYPE ...        nm -A -P -g, of objects whose paths are the sources'
 #
 # An arrow goes from who includes, or who uses a symbol, to the header's or the defining file. Two
@@ -172,6 +173,11 @@ $1 == "L" {
 	}
 	next
 }
+$1 == "W" {
+	if ($4 != "-")
+		walk[$2 " " $3 " " $4] = $5
+	next
+}
 # An object: PATH/.libs/LIBRARY_la-NAME.o is of PATH/NAME.c. What is left of a file that has gone
 # or moved is not looked at.
 {
@@ -204,8 +210,10 @@ END {
 			done[file, symbol[i]] = 1
 			m = split(definers[symbol[i]], definer, " ")
 			for (j = 1; j <= m; j++)
-				if (definer[j] != file)
+				if (definer[j] != file) {
 					arrow(file, definer[j], symbol[i])
+					called[base_of(room_of(place_of(file))) " " base_of(room_of(place_of(definer[j]))) " " symbol[i]] = 1
+				}
 		}
 	}
 	for (file in is_source) {
@@ -231,6 +239,9 @@ END {
 		fault("circle " stem_of(ends[1]) suffix " " stem_of(ends[2]) suffix,
 			ends[1] " -> " ends[2] ":" reason[pair])
 	}
+	for (call in walk)
+		if (objects && !(call in called))
+			complain(walk[call] ": not so: " call)
 	# Without objects nobody knows which arrows by symbols are left.
 	if (objects) {
 		for (key in known)

@@ -222,8 +222,10 @@ END {
 		optional = 0
 		for (prefix_of in maybe)
 			optional = optional || index(file, prefix_of) == 1
-		if (!optional)
+		if (!optional) {
 			complain(file ": no object of it is there, so its calls are not known: make")
+			missing = 1
+		}
 	}
 
 	for (key in up)
@@ -242,8 +244,8 @@ END {
 	for (call in walk)
 		if (objects && !(call in called))
 			complain(walk[call] ": not so: " call)
-	# Without objects nobody knows which arrows by symbols are left.
-	if (objects) {
+	# Without its objects nobody knows which arrows are left.
+	if (objects && !missing) {
 		for (key in known)
 			if (!(key in seen))
 				complain(key ": no more so; tests/check-layers.sh --shrink takes it out of layers.known")
@@ -252,8 +254,8 @@ END {
 		if (!(stem in used_hall))
 			complain("hall " stem ": has left the hall; tests/check-layers.sh --shrink takes it out of layers.known")
 	if (shrink) {
-		if (!objects) {
-			print "check-layers: --shrink needs the objects of a build" >"/dev/stderr"
+		if (!objects || missing) {
+			print "check-layers: --shrink needs all objects of a build" >"/dev/stderr"
 			exit 2
 		}
 		while ((getline line <known_file) > 0) {

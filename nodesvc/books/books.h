@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "common/err.h"
-#include "nodesvc/conf.h"
+#include "nodesvc/conf/conf.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/loop.h"
 #include "nodesvc/measure/measure.h"

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/err.h"
-#include "nodesvc/conf.h"
+#include "nodesvc/conf/conf.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/node/node.h"

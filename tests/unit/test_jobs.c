@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/conf.h"
+#include "nodesvc/conf/conf.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/levers/place.h"
 

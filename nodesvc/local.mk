@@ -6,9 +6,9 @@ libnodesvc_la_SOURCES = \
 	nodesvc/carry.c nodesvc/carry.h \
 	nodesvc/launch/command.c nodesvc/launch/command.h \
 	nodesvc/conf/conf.c nodesvc/conf/conf.h \
-	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.h \
+	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.def nodesvc/conf/conf_keys.h \
 	nodesvc/jobs.c nodesvc/jobs.h \
-	nodesvc/launch/launch.c common/launch_family.h \
+	nodesvc/launch/launch.c \
 	nodesvc/lifecycle.c \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
 	nodesvc/log.c nodesvc/log.h \

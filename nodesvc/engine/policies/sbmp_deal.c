@@ -25,7 +25,7 @@ int sbmp_cores(const struct policy *p, int units)
 
 int sbmp_least(const struct policy *p, int k)
 {
-	int min = p->contest.v->job[p->contest.job[k]].min_cores;
+	int min = p->shares.v->job[p->shares.job[k]].min_cores;
 
 	return min > 1 ? (min + p->units.size - 1) / p->units.size : 1;
 }

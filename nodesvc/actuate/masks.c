@@ -586,7 +586,8 @@ static int release_round(struct masks *m, const struct coreset *set, bool first,
 			continue; /* slurmstepd's, or ended */
 		todo[i].verdict = judge(m, &t[i], &mask, set, first, &todo[i].mask);
 		ret->threads += todo[i].verdict == AS_WANTED || todo[i].verdict == REFRESH;
-		ret->pinned += todo[i].verdict == PINNED;
+		/* Also a pin that has no place in @set. */
+		ret->pinned += todo[i].verdict == PINNED || rows_find_tid(&m->pins, t[i].tid);
 		rc = note(m, &t[i], &mask, set, false, &fresh);
 	}
 	if (rc == 0)

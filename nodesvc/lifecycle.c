@@ -16,6 +16,7 @@
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/launch/launch.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/log.h"
 #include "nodesvc/measure/measure.h"

@@ -8,7 +8,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/conf/conf.c nodesvc/conf/conf.h \
 	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.def nodesvc/conf/conf_keys.h \
 	nodesvc/jobs.c nodesvc/jobs.h \
-	nodesvc/launch/launch.c \
+	nodesvc/launch/launch.c nodesvc/launch/launch.h \
 	nodesvc/lifecycle.c \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
 	nodesvc/log.c nodesvc/log.h \

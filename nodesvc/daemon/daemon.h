@@ -225,15 +225,6 @@ int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, 
 void attach_update(struct daemon *d, struct step *s);
 void attach_beat(struct daemon *d, int64_t now_ns);
 
-/* launch.c: the launch environment of a step, which hangs on what is around it */
-enum launch_around {
-	LAUNCH_SHARES,   /* others may run beside it on its cores */
-	LAUNCH_POLLED,   /* the same, and idle CPUs poll (idlepoll.h) */
-	LAUNCH_IN_TURNS, /* nobody does: who shares its cores is frozen meanwhile */
-};
-void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
-	int placed_cores, enum launch_around around);
-
 /* ctl.c: what colocctl asks; appends to @ret_json (malloc'ed), 0 or 1 as exit status */
 int ctl_run(
 	struct daemon *d, uint32_t uid, const struct msg *m, char **ret_json, struct errbuf *err);

@@ -8,12 +8,12 @@
  * One family per runtime; if the user set one member, none of that family is set. The plugin
  * reports the user's own settings as "set=NAME" records.
  */
+#include "nodesvc/launch/launch.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/msg.h"
-#include "nodesvc/daemon/daemon.h"
 #include "common/launch_family.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/launch/spin.h"

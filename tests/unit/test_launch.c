@@ -6,7 +6,7 @@
 
 #include "common/msg.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/launch/launch.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/launch/spin.h"
 

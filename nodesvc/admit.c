@@ -14,7 +14,7 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
 #include "common/launch_family.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/steps/whose.h"
 

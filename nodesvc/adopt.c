@@ -15,7 +15,7 @@
 #include "common/msg.h"
 #include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
 struct kept {

@@ -18,7 +18,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch/launch.h"
 #include "nodesvc/launch/linkage.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */

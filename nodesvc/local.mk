@@ -11,13 +11,13 @@ libnodesvc_la_SOURCES = \
 	nodesvc/launch/launch.c nodesvc/launch/launch.h \
 	nodesvc/lifecycle.c \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
-	nodesvc/log.c nodesvc/log.h \
-	nodesvc/loop.c nodesvc/loop.h \
-	nodesvc/notify.c nodesvc/notify.h \
+	nodesvc/base/log.c nodesvc/base/log.h \
+	nodesvc/base/loop.c nodesvc/base/loop.h \
+	nodesvc/base/notify.c nodesvc/base/notify.h \
 	nodesvc/reconcile.c \
 	nodesvc/launch/spin.c nodesvc/launch/spin.h \
 	nodesvc/suspend.c nodesvc/suspend.h \
-	nodesvc/work.c nodesvc/work.h \
+	nodesvc/base/work.c nodesvc/base/work.h \
 	nodesvc/base/errands.c nodesvc/base/errands.h \
 	nodesvc/base/health.c nodesvc/base/health.h \
 	nodesvc/books/account.c \

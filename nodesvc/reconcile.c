@@ -12,7 +12,7 @@
 #include "common/ipc.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* A registered step whose tasks never came, and that has no cgroup: the launch failed before fork.
  */

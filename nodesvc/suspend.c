@@ -7,7 +7,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
 /* Steps that are asked in one look: what did not run since the last one, some 10 us each. The

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)

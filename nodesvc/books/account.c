@@ -11,7 +11,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/engine/gain.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* The newest launches count: programs and nodes change. */
 #define LAUNCHES_MAX 50

@@ -15,7 +15,7 @@
 #include "common/err.h"
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/jobs.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/node/node.h"
 #include "nodesvc/record/ledger.h"

@@ -8,7 +8,7 @@
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 void history_note(struct step *s, const struct coreset *cores, const char *why)
 {

@@ -13,7 +13,7 @@
 #include "common/msg.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/carry.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* "LID:PID,..." of those that have not ended; NULL out of memory. */
 static char *list_tasks(const struct step *s, pid_t *ret_first)

@@ -10,7 +10,7 @@
 
 #include "config.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* Decisions take microseconds; a millisecond is a bad one. */
 const double METRICS_BOUNDS[METRICS_BUCKETS] = {1e-5, 3e-5, 1e-4, 1e-3, 1e-2, 0.1, 1};

@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/base/errands.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/record/summary.h"
 
 /* slurmdbd knows of a job's end some seconds after it (measured: about 2). */

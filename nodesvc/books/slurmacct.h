@@ -15,7 +15,7 @@
 #define COLOC_BOOKS_SLURMACCT_H
 
 #include "nodesvc/jobs.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 
 struct slurmacct;
 

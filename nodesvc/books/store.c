@@ -14,7 +14,7 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 #define DAY_MS   86400000
 #define SLICE_MS 50

@@ -22,7 +22,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/launch/linkage.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
 /* Nobody has registered for so long: what waits for the disk may be written. */

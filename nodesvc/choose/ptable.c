@@ -14,7 +14,7 @@
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/engine/ptt.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 #define FILE_VERSION 1
 /* All types at all places of a node of 1024 cores are less. */

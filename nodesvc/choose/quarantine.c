@@ -12,7 +12,7 @@
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 struct quarantine {
 	struct judged *set[QUARANTINE_SETS_MAX]; /* oldest window first, as far as it matters */

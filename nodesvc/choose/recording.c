@@ -13,7 +13,7 @@
 #include "config.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 static void fill_engine(struct daemon *d, const char *spec, struct trace_engine *ret)
 {

@@ -11,7 +11,7 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/choose/settled.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* Of memory, at most. */
 #define TRAIL_BYTES (1u << 20)

@@ -16,7 +16,7 @@
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* Caches and threads settle after a change of cores before anything is measured. */
 #define SETTLE_MS 100

@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/conf/conf_keys.h"
 #include "common/launch_family.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 struct reader {
 	const char *file; /* last path component, for messages */

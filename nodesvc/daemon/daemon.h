@@ -12,14 +12,14 @@
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/jobs.h"
 #include "nodesvc/levers/levers.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/steps/whose.h"
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/trail.h"
-#include "nodesvc/work.h"
+#include "nodesvc/base/work.h"
 
 struct server;
 struct ptable;

@@ -25,9 +25,9 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch/linkage.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/notify.h"
+#include "nodesvc/base/notify.h"
 
 #define LOCK_WAIT_NS INT64_C(2000000000)
 

@@ -9,7 +9,7 @@
 
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 #define ONLINE "sys/devices/system/cpu/online"
 

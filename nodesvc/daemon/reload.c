@@ -6,7 +6,7 @@
 
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* A policy that a start would make: it must be one, with good options, and one for a node. */
 static int check_policy(

@@ -6,7 +6,7 @@
 #include "nodesvc/actuate/wakeup.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 int idlepoll_clear(struct levers *lv)
 {

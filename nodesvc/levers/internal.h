@@ -8,7 +8,7 @@
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/levers/owed.h"
 #include "nodesvc/levers/ways.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 #include "nodesvc/record/ledger.h"
 
 struct memory;

@@ -10,7 +10,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/levers/place.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* A loan that has just changed stands so long, unless it is taken back for a move: the policies'
  * own bounds for donors are further apart than a second's noise in utilisation. */

@@ -18,7 +18,7 @@
 #include "nodesvc/actuate/mems.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* Between two looks at how much memory the nodes have left. */
 #define LOOK_NS INT64_C(250000000)

@@ -10,7 +10,7 @@
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* A part of a pass; one way back may take longer (a step of many threads), and then the next part
  * waits so many times as long. */

@@ -8,7 +8,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/levers/putback.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
 int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, struct errbuf *err)

@@ -8,7 +8,7 @@
 #include "common/aside.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* Of the loop's time, at once. */
 #define SLICE_NS INT64_C(2000000)

@@ -13,7 +13,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/levers/turns.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 /* No slice is shorter, however many there are: a switch takes some 0.1 ms of kernel work. */
 #define SLICE_MIN_MS 10

@@ -12,7 +12,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/engine/priority.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 #define MS INT64_C(1000000)
 

@@ -7,7 +7,7 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 void ways_open(struct levers *lv)
 {

@@ -15,9 +15,9 @@
 #include "common/err.h"
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/jobs.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
-#include "nodesvc/work.h"
+#include "nodesvc/base/work.h"
 
 struct measure;
 

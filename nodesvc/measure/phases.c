@@ -9,7 +9,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
 
 /* A phase is one seen before when both figures are this near (science.md 1.2: known phases). */

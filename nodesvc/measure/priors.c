@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "nodesvc/base/health.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
 
 /* ---- what the store knows ---- */

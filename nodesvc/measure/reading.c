@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
 #include "nodesvc/runtime/sleeper.h"
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "common/ipc.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
 
 #define LATE_NS   INT64_C(5000000)

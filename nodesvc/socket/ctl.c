@@ -21,7 +21,7 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/conf/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/record/acct_query.h"
 #include "nodesvc/socket/ctl_json.h"

@@ -26,7 +26,7 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/socket/listener.h"
 #include "nodesvc/steps/whose.h"
 

@@ -12,7 +12,7 @@
 #include "common/ipc.h"
 #include "common/text.h"
 #include "nodesvc/base/errands.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 
 #define KNOWN_MAX 1024
 /* A job that was requeued may have been given to another account or partition meanwhile. */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "nodesvc/jobs.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 
 struct whose;
 

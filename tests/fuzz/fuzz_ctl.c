@@ -8,7 +8,7 @@
 #include "common/msg.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/fuzz/fuzz.h"
 

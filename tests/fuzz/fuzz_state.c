@@ -6,7 +6,7 @@
  */
 #include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/choose/ptable.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/levers/rotate.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "nodesvc/base/errands.h"
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 
 static struct loop *loop;
 static struct errands *errands;

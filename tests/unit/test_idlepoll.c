@@ -14,7 +14,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/idlepoll.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 

@@ -16,7 +16,7 @@
 #include "nodesvc/levers/lend.h"
 #include "nodesvc/levers/place.h"
 #include "nodesvc/levers/threads.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
 
 static struct daemon d;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
 
 static struct daemon d;

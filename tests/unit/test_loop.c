@@ -7,8 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "nodesvc/loop.h"
-#include "nodesvc/notify.h"
+#include "nodesvc/base/loop.h"
+#include "nodesvc/base/notify.h"
 
 static struct loop *loop;
 static struct loop_source *other;

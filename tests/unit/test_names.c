@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nodesvc/books/books.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/record/summary.h"
 #include "tests/unit/hostile.h"
 #include "tests/unit/levers_of.h"

@@ -15,7 +15,7 @@
 
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/owed.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 

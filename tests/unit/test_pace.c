@@ -14,7 +14,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"

@@ -12,7 +12,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/putback.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
 
 static struct daemon d;

@@ -13,7 +13,7 @@
 #include "common/msg.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/tmpdir.h"

@@ -16,7 +16,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/tmpdir.h"
 

@@ -13,7 +13,7 @@
 #include "common/ipc.h"
 #include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/log.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/measured_json.h"
 

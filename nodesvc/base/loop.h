@@ -3,8 +3,8 @@
  * loop.h - one epoll loop: descriptors, one-shot and periodic timers, signals. One thread; a
  * callback may add and remove anything, itself included.
  */
-#ifndef COLOC_NODESVC_LOOP_H
-#define COLOC_NODESVC_LOOP_H
+#ifndef COLOC_BASE_LOOP_H
+#define COLOC_BASE_LOOP_H
 
 #include <signal.h>
 #include <stdint.h>

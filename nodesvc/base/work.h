@@ -4,8 +4,8 @@
  * (sample.c) and ticks (decide.c). Whoever registers meanwhile waits for it. Told by `colocctl
  * --json status` as "work", for contrib/bench/overhead. One thread.
  */
-#ifndef COLOC_NODESVC_WORK_H
-#define COLOC_NODESVC_WORK_H
+#ifndef COLOC_BASE_WORK_H
+#define COLOC_BASE_WORK_H
 
 #include <json-c/json.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/loop.h"
+#include "nodesvc/base/loop.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/work.h"
+#include "nodesvc/base/work.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * log.h - the daemon's log: stderr with "<N>" priorities where a journal reads them, time stamps
  * otherwise. Only main.c and the daemon's own files log; rooms below return texts.
  */
-#ifndef COLOC_NODESVC_LOG_H
-#define COLOC_NODESVC_LOG_H
+#ifndef COLOC_BASE_LOG_H
+#define COLOC_BASE_LOG_H
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 

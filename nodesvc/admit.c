@@ -244,7 +244,7 @@ static int join(struct daemon *d, struct step *s, struct errbuf *err)
 	put_batch_aside(d, s);
 	/* While its own status is "pending" it would count as the set it is to join. */
 	s->status = STATUS_RELEASED;
-	rc = decide_admit(d, s->req_policy, s->id, s->reason, sizeof(s->reason), err);
+	rc = ruling_admit(d->choose, s->req_policy, s->id, s->reason, sizeof(s->reason), err);
 	s->status = STATUS_PENDING;
 	return rc;
 }
@@ -272,13 +272,13 @@ void lifecycle_learn(struct daemon *d, uint32_t job_id, const struct whose_job *
 		}
 		reading_open(d->measure, s);
 		/* Its tasks may register yet: then each is put where the plan has it. */
-		decide_run(d, EVENT_ARRIVAL, s->id, s->located ? NULL : s);
+		decide_run(d->choose, EVENT_ARRIVAL, s->id, s->located ? NULL : s);
 		joined = true;
 	}
 	server_learned(d->server, job_id);
 	if (joined) {
-		decide_finish(d);
-		decide_start_ticking(d);
+		decide_finish(d->choose);
+		daemon_start_ticking(d);
 	}
 }
 

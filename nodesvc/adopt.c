@@ -238,11 +238,11 @@ void adopt_all(struct daemon *d)
 	suspend_look(d, ipc_now_ns());
 	for (int i = d->jobs.n - 1; i >= 0; i--)
 		if (d->jobs.step[i]->status != STATUS_SUSPENDED) {
-			decide_run(d, EVENT_ARRIVAL, d->jobs.step[i]->id, NULL);
+			decide_run(d->choose, EVENT_ARRIVAL, d->jobs.step[i]->id, NULL);
 			break;
 		}
 	if (d->jobs.n)
-		decide_start_ticking(d);
+		daemon_start_ticking(d);
 	/* Placed all along, but their memory nodes were put back: memory_open(). */
 	for (int i = 0; i < d->jobs.n; i++)
 		if (d->jobs.step[i]->status == STATUS_PLACED && !d->conf.dry_run &&

@@ -13,11 +13,10 @@
 #include "common/msg.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/choose/ptable.h"
-#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch/launch.h"
 #include "nodesvc/launch/linkage.h"
+#include "nodesvc/engine/policy.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
@@ -124,8 +123,11 @@ static bool start_control(struct daemon *d, struct step *s)
 
 static enum launch_around around(const struct daemon *d, const struct step *s)
 {
-	const struct policy_ops *ops = d->decided_by ? policy_find(d->decided_by) : NULL;
+	struct choose_state state;
+	const struct policy_ops *ops;
 
+	choose_get_state(d->choose, &state);
+	ops = state.decided_by ? policy_find(state.decided_by) : NULL;
 	/* Whoever decided gives cores to one at a time, and the node and the step allow of it. */
 	if (ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 &&
 		!levers_no_turns(d->levers))
@@ -209,7 +211,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	lifecycle_note_partners(d, s);
 	if (s->status == STATUS_PENDING) {
 		reading_open(d->measure, s);
-		decide_run(d, EVENT_ARRIVAL, s->id, s);
+		decide_run(d->choose, EVENT_ARRIVAL, s->id, s);
 		/* The guard judges placements: both sides of its windows have the environment. */
 		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run &&
 			!d->conf.dry_run && !start_control(d, s)) {
@@ -224,14 +226,14 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 	}
 	/* Its tasks are about to register: they would wait for it. */
 	d->finish_put_off = s->status == STATUS_PENDING;
-	decide_start_ticking(d);
+	daemon_start_ticking(d);
 	put_step_reply(s, reply);
 }
 
 void lifecycle_after_answer(struct daemon *d)
 {
 	if (!d->finish_put_off)
-		decide_finish(d);
+		decide_finish(d->choose);
 	for (int i = 0; i < d->jobs.n; i++)
 		if (d->jobs.step[i]->row_id == 0)
 			d->jobs.step[i]->dirty = true;
@@ -340,14 +342,14 @@ void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *rep
 			&err, -ENOENT, "step %u.%u is not registered", key.job_id, key.step_id);
 	if (rc == 0 && !s->located) {
 		rc = lifecycle_locate(d, s, (pid_t)pid, &err);
-		quarantine_stale(d); /* its allocation may be another than was said */
+		quarantine_stale(d->choose); /* its allocation may be another than was said */
 	}
 	if (rc == 0 && !step_find_task(s, (uint32_t)lid))
 		rc = step_add_task(s, (uint32_t)lid, (pid_t)pid);
 	/* All tasks of a step wait for the last one's fork before any execs, and Slurm still sets
 	 * masks of its own meanwhile: one placement, when all are there. */
 	if (rc == 0 && step_is_launched(s))
-		rc = decide_place(d, s, &err);
+		rc = decide_place(d->choose, s, &err);
 	else
 		d->finish_put_off = rc == 0;
 	if (rc < 0) {
@@ -380,17 +382,17 @@ void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	char id[JOB_ID_MAX];
 
 	levers_end(d->levers, s);
-	trial_abort(d);
+	trial_abort(d->choose);
 	account_end(d->books, s, step_final_state(s), end_of(s, end_unix_ns));
 	reading_close(d->measure, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	books_step_ended(d->books, s);
 	if (step_final_state(s) == STEP_COMPLETED)
-		d->has_task_done = ptable_note(d, s, &d->task_done);
+		decide_note_done(d->choose, s);
 	jobs_remove(&d->jobs, s);
 	levers_look_at_idle(d->levers);
 	if (managed)
-		decide_run(d, EVENT_END, id, NULL);
+		decide_run(d->choose, EVENT_END, id, NULL);
 }
 
 void lifecycle_task_exit(struct daemon *d, const struct msg *m)

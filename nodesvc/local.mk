@@ -28,13 +28,16 @@ libnodesvc_la_SOURCES = \
 	nodesvc/books/metrics.c \
 	nodesvc/books/slurmacct.c nodesvc/books/slurmacct.h \
 	nodesvc/books/store.c \
+	nodesvc/choose/choose.c nodesvc/choose/choose.h \
 	nodesvc/choose/decide.c \
+	nodesvc/choose/internal.h \
+	nodesvc/choose/options.c nodesvc/choose/options.h \
 	nodesvc/choose/ptable.c nodesvc/choose/ptable.h \
 	nodesvc/choose/quarantine.c nodesvc/choose/quarantine.h \
-	nodesvc/choose/recording.c \
-	nodesvc/choose/ruling.c \
+	nodesvc/choose/recording.c nodesvc/choose/recording.h \
+	nodesvc/choose/ruling.c nodesvc/choose/ruling.h \
 	nodesvc/choose/settled.c nodesvc/choose/settled.h \
-	nodesvc/choose/trial.c \
+	nodesvc/choose/trial.c nodesvc/choose/trial.h \
 	nodesvc/daemon/daemon.c nodesvc/daemon/daemon.h \
 	nodesvc/daemon/online.c \
 	nodesvc/daemon/reload.c \

@@ -42,7 +42,7 @@ static void place_again(struct daemon *d, struct step *s)
 	struct errbuf err;
 	int rc;
 
-	if (s->status != STATUS_PLACED || trial_is_on(d))
+	if (s->status != STATUS_PLACED || trial_is_on(d->choose))
 		return;
 	cpus = step_cpus(s);
 	rc = actuate_get_ops(d->actuate)->apply(d->actuate, &s->cgroup, &cpus, &result, &err);
@@ -142,7 +142,7 @@ static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
 	if (!s->located) {
 		if (lifecycle_find(d, s, &err) < 0)
 			return;
-		quarantine_stale(d);
+		quarantine_stale(d->choose);
 	}
 	if (!is_running(d, s))
 		return;
@@ -151,9 +151,9 @@ static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
 	s->tasks_lost = true;
 	s->exit_unknown = true;
 	s->dirty = true;
-	if (decide_place(d, s, &err) < 0)
+	if (decide_place(d->choose, s, &err) < 0)
 		log_warning("step %s: not placed: %s", s->id, err.text);
-	decide_finish(d);
+	decide_finish(d->choose);
 }
 
 void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
@@ -187,7 +187,7 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 		} else if (s->status == STATUS_ASIDE && now_ns - s->last_move_ns > ASIDE_BACK_NS) {
 			s->status = STATUS_PENDING;
 			s->reason[0] = '\0';
-			decide_run(d, EVENT_ARRIVAL, s->id, NULL);
+			decide_run(d->choose, EVENT_ARRIVAL, s->id, NULL);
 		}
 	}
 }

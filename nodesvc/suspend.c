@@ -219,7 +219,7 @@ static void note_decision(struct step *s, const char *event, const char *why)
 static void take_out(struct daemon *d, struct step *s, enum stop_kind kind)
 {
 	/* Where the plan has it, before it stands aside. */
-	trial_abort(d);
+	trial_abort(d->choose);
 	levers_out_of_turns(d->levers, s);
 	s->status_before = s->status;
 	s->status = STATUS_SUSPENDED;
@@ -240,7 +240,7 @@ static void bring_back(struct daemon *d, struct step *s)
 	s->stop.carried = false;
 	/* The set it joins may have another policy than the one it left. */
 	if (status_is_managed(s->status_before)) {
-		if (decide_admit(d, s->req_policy, s->id, why, sizeof(why), &err) < 0) {
+		if (ruling_admit(d->choose, s->req_policy, s->id, why, sizeof(why), &err) < 0) {
 			log_info("step %s: %s", s->id, err.text);
 			levers_restore(d->levers, s, STATUS_EXCLUDED, err.text);
 			s->status_before = STATUS_EXCLUDED;
@@ -262,11 +262,13 @@ static void bring_back(struct daemon *d, struct step *s)
 /* As placed as a step that has just been launched. */
 static void settle(struct daemon *d, struct step *s)
 {
+	struct choose_state state;
 	struct errbuf err;
 
+	choose_get_state(d->choose, &state);
 	if (s->status == STATUS_PENDING && step_is_launched(s))
-		decide_place(d, s, &err);
-	else if (s->status == STATUS_PLACED && strcmp(d->decided_by, "none") == 0)
+		decide_place(d->choose, s, &err);
+	else if (s->status == STATUS_PLACED && strcmp(state.decided_by, "none") == 0)
 		levers_restore(d->levers, s, STATUS_OBSERVED, NULL);
 }
 
@@ -288,10 +290,10 @@ static void change(struct daemon *d, struct step **gone, int n_gone, struct step
 	levers_look_at_idle(d->levers);
 	for (int i = 0; i < n_gone; i++)
 		if (is_planned(gone[i]))
-			decide_run(d, EVENT_END, gone[i]->id, NULL);
+			decide_run(d->choose, EVENT_END, gone[i]->id, NULL);
 	for (int i = 0; i < n_back; i++)
 		if (is_planned(back[i]))
-			decide_run(d, EVENT_ARRIVAL, back[i]->id, NULL);
+			decide_run(d->choose, EVENT_ARRIVAL, back[i]->id, NULL);
 	for (int i = 0; i < n_back; i++)
 		settle(d, back[i]);
 }

@@ -17,54 +17,48 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/ptable.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/recording.h"
 #include "nodesvc/choose/settled.h"
-#include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/levers.h"
-#include "nodesvc/launch/linkage.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
-/* Nobody has registered for so long: what waits for the disk may be written. */
-#define QUIET_NS INT64_C(250000000)
-/* Of a tick, for threads that have bound themselves. */
-#define LOOK_NS INT64_C(2000000)
-
 /* ---- view ---- */
 
-void decide_envelope(const struct daemon *d, const struct step *s, struct coreset *ret)
+static void find_envelope(const struct choose *ch, const struct step *s, struct coreset *ret)
 {
 	*ret = s->envelope;
 	/* Steps of several nodes keep their allocation, unless they are placed like any other. */
-	if (d->conf.envelope == ENVELOPE_NODE &&
-		(s->nnodes <= 1 || d->conf.multi_node != MULTI_NODE_ENVELOPE))
-		for (int i = 0; i < d->jobs.n; i++)
-			if (step_is_managed(d->jobs.step[i]))
-				coreset_or(ret, ret, &d->jobs.step[i]->envelope);
-	coreset_and(ret, ret, &d->node.usable);
+	if (ch->conf->envelope == ENVELOPE_NODE &&
+		(s->nnodes <= 1 || ch->conf->multi_node != MULTI_NODE_ENVELOPE))
+		for (int i = 0; i < ch->jobs->n; i++)
+			if (step_is_managed(ch->jobs->step[i]))
+				coreset_or(ret, ret, &ch->jobs->step[i]->envelope);
+	coreset_and(ret, ret, &ch->node->usable);
 }
 
-static bool can_be_frozen(const struct daemon *d, const struct step *s)
+static bool can_be_frozen(const struct choose *ch, const struct step *s)
 {
-	return s->nnodes <= 1 && !s->batch && !s->dry_run && !d->conf.dry_run && !s->turn.refused &&
-	       s->threads <= STEP_THREADS_FROZEN && !levers_no_turns(d->levers);
+	return s->nnodes <= 1 && !s->batch && !s->dry_run && !ch->conf->dry_run &&
+	       !s->turn.refused && s->threads <= STEP_THREADS_FROZEN &&
+	       !levers_no_turns(ch->levers);
 }
 
 /* For whom turns by the freezer are worth their while; none, or not to be had: no reason. */
-static void add_reasons_for_turns(const struct daemon *d, const struct step *s, struct view_job *j)
+static void add_reasons_for_turns(const struct choose *ch, const struct step *s, struct view_job *j)
 {
-	if (d->conf.gang_polling && s->polling.on && can_be_frozen(d, s))
+	if (ch->conf->gang_polling && s->polling.on && can_be_frozen(ch, s))
 		j->polling = s->polling.ranks;
-	j->coupled = d->conf.gang_coupled && s->coupling.on && can_be_frozen(d, s);
+	j->coupled = ch->conf->gang_coupled && s->coupling.on && can_be_frozen(ch, s);
 }
 
-static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, struct step **steps)
+static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, struct step **steps)
 {
 	int64_t now_ns = ipc_now_ns();
 	int n = 0;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 		struct view_job *j = &jobs[n];
 
 		if (!step_is_managed(s) && s->status != STATUS_EXCLUDED)
@@ -75,12 +69,12 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;
-		decide_envelope(d, s, &j->envelope);
+		find_envelope(ch, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
 		 */
 		if (coreset_is_empty(&j->envelope) && s->status != STATUS_EXCLUDED) {
 			snprintf(s->reason, sizeof(s->reason), "its allocation is reserved");
-			levers_restore(d->levers, s, STATUS_EXCLUDED, NULL);
+			levers_restore(ch->levers, s, STATUS_EXCLUDED, NULL);
 		}
 		if (s->status == STATUS_EXCLUDED) {
 			j->excluded = true;
@@ -102,7 +96,7 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 		j->priority_high = s->priority_high;
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
-		add_reasons_for_turns(d, s, j);
+		add_reasons_for_turns(ch, s, j);
 		j->bursty = s->turn.burst.known;
 		j->in_turns = s->turn.hold;
 		j->wanted_s = (double)turn_wanted_ns(&s->turn, now_ns) / 1e9;
@@ -111,11 +105,11 @@ static int build_view(struct daemon *d, struct view *v, struct view_job *jobs, s
 	}
 	v->now_s = (double)now_ns / 1e9;
 	v->seed = 1;
-	v->slice_ms = d->conf.gang_slice_ms;
+	v->slice_ms = ch->conf->gang_slice_ms;
 	v->job = jobs;
 	v->n_jobs = n;
-	v->fast_cores = coreset_is_empty(&d->conf.fast_cores) ? NULL : &d->conf.fast_cores;
-	v->reserved = coreset_is_empty(&d->conf.reserve) ? NULL : &d->conf.reserve;
+	v->fast_cores = coreset_is_empty(&ch->conf->fast_cores) ? NULL : &ch->conf->fast_cores;
+	v->reserved = coreset_is_empty(&ch->conf->reserve) ? NULL : &ch->conf->reserve;
 	return n;
 }
 
@@ -127,15 +121,15 @@ static bool list_is_full(const char *list)
 	return len >= 3 && strcmp(list + len - 3, "...") == 0;
 }
 
-static void list_shares(struct daemon *d, const struct step *s, char *buf, size_t size)
+static void list_shares(struct choose *ch, const struct step *s, char *buf, size_t size)
 {
 	bool twice = false; /* several nodes of one machine: an id may come again */
 	bool full = false;
 	size_t len = 0;
 
 	*buf = '\0';
-	for (int i = 0; i < d->jobs.n && !full; i++) {
-		const struct step *o = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n && !full; i++) {
+		const struct step *o = ch->jobs->step[i];
 		size_t n;
 
 		if (o == s || !step_is_managed(o) || !coreset_intersects(&o->coreset, &s->coreset))
@@ -156,18 +150,18 @@ static void list_shares(struct daemon *d, const struct step *s, char *buf, size_
 	}
 }
 
-static void note_decision(struct daemon *d, struct step *s, const char *event,
+static void note_decision(struct choose *ch, struct step *s, const char *event,
 	const struct coreset *from, bool moved, const char *shares, struct explain *explain)
 {
 	struct decision *dec = step_new_decision(s);
 
-	dec->number = trail_number(d->trail);
+	dec->number = trail_number(ch->trail);
 	dec->event = event;
 	snprintf(dec->policy, sizeof(dec->policy), "%s", s->policy);
 	dec->from = *from;
 	dec->to = s->coreset;
 	dec->moved = moved;
-	dec->score = d->plan.score;
+	dec->score = ch->plan.score;
 	snprintf(dec->why, sizeof(dec->why), "%s", s->why);
 	snprintf(dec->shares, sizeof(dec->shares), "%s", shares);
 	dec->explain = explain;
@@ -189,8 +183,13 @@ static const char *event_name(enum event_type e)
 	return names[e];
 }
 
+void decide_note_done(struct choose *ch, const struct step *s)
+{
+	ch->has_task_done = ptable_note(ch, s, &ch->task_done);
+}
+
 /* Keeps the decision for explain after the fact. */
-static void record_decision(struct daemon *d, const char *event)
+static void record_decision(struct choose *ch, const char *event)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *list = json_object_new_array();
@@ -200,25 +199,25 @@ static void record_decision(struct daemon *d, const char *event)
 		json_object_put(list);
 		return;
 	}
-	json_object_object_add(root, "policy", json_object_new_string(d->decided_by));
-	for (int i = 0; i < d->plan.n_jobs; i++) {
+	json_object_object_add(root, "policy", json_object_new_string(ch->decided_by));
+	for (int i = 0; i < ch->plan.n_jobs; i++) {
 		struct json_object *o = json_object_new_object();
 		char text[CORESET_STR_MAX];
 
-		json_object_object_add(o, "id", json_object_new_string(d->plan.job[i].id));
+		json_object_object_add(o, "id", json_object_new_string(ch->plan.job[i].id));
 		json_object_object_add(o, "coreset",
 			json_object_new_string(
-				coreset_format(&d->plan.job[i].coreset, text, sizeof(text))));
+				coreset_format(&ch->plan.job[i].coreset, text, sizeof(text))));
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(root, "jobs", list);
-	decisions_note(d->books, event,
+	decisions_note(ch->books, event,
 		strdup(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN)));
 	json_object_put(root);
 }
 
 /* The plan's coresets and sentences into the table; what changed is marked for decide_finish(). */
-static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *jobs,
+static void adopt_plan(struct choose *ch, const struct view *v, struct view_job *jobs,
 	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
 {
 	static uint32_t turns[JOBS_MAX]; /* before */
@@ -231,21 +230,21 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 		if (!step_is_managed(steps[i]))
 			continue;
 		jobs[i].current = steps[i]->coreset;
-		steps[i]->coreset = d->plan.job[i].coreset;
+		steps[i]->coreset = ch->plan.job[i].coreset;
 		moved += !coreset_is_equal(&jobs[i].current, &steps[i]->coreset);
 	}
 	*ret_moved = moved;
 	for (int i = 0; i < v->n_jobs; i++)
 		turns[i] = steps[i]->turn.slices;
-	turned = other_length = levers_plan(d->levers, &d->plan, steps);
+	turned = other_length = levers_plan(ch->levers, &ch->plan, steps);
 	for (int i = 0; i < v->n_jobs; i++)
 		turned |= turns[i] != steps[i]->turn.slices;
 	/* Most ticks change nothing, and nobody's company. */
-	if (!moved && !turned && !d->new_whys && type == EVENT_TICK)
+	if (!moved && !turned && !ch->new_whys && type == EVENT_TICK)
 		return;
-	d->new_whys = false;
-	if (*d->plan.explain)
-		explain = explain_new(d->plan.explain);
+	ch->new_whys = false;
+	if (*ch->plan.explain)
+		explain = explain_new(ch->plan.explain);
 	for (int i = 0; i < v->n_jobs; i++) {
 		struct step *s = steps[i];
 		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
@@ -257,14 +256,14 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 			continue;
 		if (fallback_why)
 			snprintf(s->why, sizeof(s->why), "%.80s (fallback: %.60s)",
-				d->plan.job[i].why, fallback_why);
+				ch->plan.job[i].why, fallback_why);
 		else
-			snprintf(s->why, sizeof(s->why), "%s", d->plan.job[i].why);
+			snprintf(s->why, sizeof(s->why), "%s", ch->plan.job[i].why);
 		/* New company is a decision too, also for one who stays where he is. */
-		list_shares(d, s, shares, sizeof(shares));
+		list_shares(ch, s, shares, sizeof(shares));
 		if (changed || !last || turns[i] != s->turn.slices ||
 			(other_length && s->turn.slices) || strcmp(last->shares, shares) != 0)
-			note_decision(d, s, event_name(type), &jobs[i].current, changed && !first,
+			note_decision(ch, s, event_name(type), &jobs[i].current, changed && !first,
 				shares, explain);
 		/* Tasks that have not started are decide_place()'s. */
 		if (changed && !first && s->located && s->status != STATUS_PENDING)
@@ -274,20 +273,20 @@ static void adopt_plan(struct daemon *d, const struct view *v, struct view_job *
 }
 
 /* What a plan asks for and this node cannot do; NULL all is well. */
-static const char *cannot_do(struct daemon *d, const struct plan *p)
+static const char *cannot_do(struct choose *ch, const struct plan *p)
 {
 	static char why[160];
 
-	return p->n_experiments && !levers_cannot(d->levers, p)
-		       ? trial_refuses(d, p, why, sizeof(why))
-		       : levers_cannot(d->levers, p);
+	return p->n_experiments && !levers_cannot(ch->levers, p)
+		       ? trial_refuses(ch, p, why, sizeof(why))
+		       : levers_cannot(ch->levers, p);
 }
 
 /* The fallback's plan, which nobody stands in for: where nobody can be frozen the jobs of its
  * slices run side by side, and are told so. */
-static void drop_turns(struct daemon *d, struct plan *p)
+static void drop_turns(struct choose *ch, struct plan *p)
 {
-	const char *why = levers_no_turns(d->levers);
+	const char *why = levers_no_turns(ch->levers);
 
 	if (!p->n_slices || !why)
 		return;
@@ -305,72 +304,74 @@ static void drop_turns(struct daemon *d, struct plan *p)
 }
 
 /* The ruling policy's plan; where it has none, the fallback's, with the reason. */
-static int make_plan(struct daemon *d, const struct view *v, struct errbuf *why, bool *ret_fallback,
-	struct errbuf *err)
+static int make_plan(struct choose *ch, const struct view *v, struct errbuf *why,
+	bool *ret_fallback, struct errbuf *err)
 {
 	const char *what;
 	int64_t start_ns;
 	int rc;
 
-	recording_begin(d, v);
+	recording_begin(ch, v);
 	start_ns = ipc_now_ns();
-	rc = engine_decide(d->engine, v, &d->plan, why);
-	metrics_note(&d->decision_times, ipc_now_ns() - start_ns);
-	recording_answer(d, false, rc == 0 ? &d->plan : NULL, why);
-	d->decided_by = engine_policy(d->engine)->name;
-	what = rc == 0 ? cannot_do(d, &d->plan) : NULL;
+	rc = engine_decide(ch->engine, v, &ch->plan, why);
+	metrics_note(&ch->decision_times, ipc_now_ns() - start_ns);
+	recording_answer(ch, false, rc == 0 ? &ch->plan : NULL, why);
+	ch->decided_by = engine_policy(ch->engine)->name;
+	what = rc == 0 ? cannot_do(ch, &ch->plan) : NULL;
 	if (what)
 		rc = err_set(why, -ENOTSUP,
-			"policy '%s' asks for %s, not to be had on this node%s%.80s", d->decided_by,
-			what, d->plan.n_slices && levers_no_turns(d->levers) ? ": " : "",
-			d->plan.n_slices && levers_no_turns(d->levers) ? levers_no_turns(d->levers)
-								       : "");
+			"policy '%s' asks for %s, not to be had on this node%s%.80s",
+			ch->decided_by, what,
+			ch->plan.n_slices && levers_no_turns(ch->levers) ? ": " : "",
+			ch->plan.n_slices && levers_no_turns(ch->levers)
+				? levers_no_turns(ch->levers)
+				: "");
 	*ret_fallback = rc < 0;
 	if (rc < 0) {
-		d->decided_by = engine_policy(d->fallback)->name;
-		rc = engine_decide(d->fallback, v, &d->plan, err);
-		recording_answer(d, true, rc == 0 ? &d->plan : NULL, err);
+		ch->decided_by = engine_policy(ch->fallback)->name;
+		rc = engine_decide(ch->fallback, v, &ch->plan, err);
+		recording_answer(ch, true, rc == 0 ? &ch->plan : NULL, err);
 		if (rc == 0)
-			drop_turns(d, &d->plan);
+			drop_turns(ch, &ch->plan);
 	}
-	recording_end(d);
+	recording_end(ch);
 	return rc;
 }
 
 /* Nobody is left to place, but the policies still have to hear of an end. */
-static void tell_end(struct daemon *d, const struct view *v)
+static void tell_end(struct choose *ch, const struct view *v)
 {
 	struct errbuf err = {.text = ""};
 	int rc;
 
-	recording_begin(d, v);
-	rc = engine_decide(d->engine, v, &d->plan, &err);
-	recording_answer(d, false, rc == 0 ? &d->plan : NULL, &err);
-	rc = engine_decide(d->fallback, v, &d->plan, &err);
-	recording_answer(d, true, rc == 0 ? &d->plan : NULL, &err);
-	recording_end(d);
+	recording_begin(ch, v);
+	rc = engine_decide(ch->engine, v, &ch->plan, &err);
+	recording_answer(ch, false, rc == 0 ? &ch->plan : NULL, &err);
+	rc = engine_decide(ch->fallback, v, &ch->plan, &err);
+	recording_answer(ch, true, rc == 0 ? &ch->plan : NULL, &err);
+	recording_end(ch);
 }
 
 /* What a plan without placements still says: who takes turns, who borrows. */
-static void take_turns(struct daemon *d, struct step **steps)
+static void take_turns(struct choose *ch, struct step **steps)
 {
-	levers_plan(d->levers, &d->plan, steps);
-	levers_apply(d->levers, trial_is_on(d));
+	levers_plan(ch->levers, &ch->plan, steps);
+	levers_apply(ch->levers, trial_is_on(ch));
 }
 
 /* The policy is not to rule these steps: of its plan nothing is done. */
-static void hold_plan(struct daemon *d, enum event_type type, struct step **steps)
+static void hold_plan(struct choose *ch, enum event_type type, struct step **steps)
 {
-	quarantine_hold(d, event_name(type));
-	d->plan.n_slices = 0;
-	d->plan.hysteresis_ms = 0;
-	d->plan.n_clusters = 0;
-	for (int i = 0; i < d->plan.n_jobs; i++)
-		d->plan.job[i].n_lent = 0;
-	take_turns(d, steps);
+	quarantine_hold(ch, event_name(type));
+	ch->plan.n_slices = 0;
+	ch->plan.hysteresis_ms = 0;
+	ch->plan.n_clusters = 0;
+	for (int i = 0; i < ch->plan.n_jobs; i++)
+		ch->plan.job[i].n_lent = 0;
+	take_turns(ch, steps);
 }
 
-void decide_run(struct daemon *d, enum event_type type, const char *about_id, struct step *later)
+void decide_run(struct choose *ch, enum event_type type, const char *about_id, struct step *later)
 {
 	/* Static: too large for the stack, and one thread decides. */
 	static struct view_job jobs[JOBS_MAX];
@@ -385,82 +386,82 @@ void decide_run(struct daemon *d, enum event_type type, const char *about_id, st
 
 	if (type != EVENT_TICK) {
 		settled_forget();
-		trial_abort(d);
-		quarantine_stale(d);
-	} else if (trial_is_on(d)) {
+		trial_abort(ch);
+		quarantine_stale(ch);
+	} else if (trial_is_on(ch)) {
 		return;
 	}
-	for (int i = 0; i < d->n_results; i++)
-		event[v.n_events++] = d->result[i];
-	d->n_results = 0;
+	for (int i = 0; i < ch->n_results; i++)
+		event[v.n_events++] = ch->result[i];
+	ch->n_results = 0;
 	/* What a new engine is told has it already. */
-	if (d->has_task_done && !d->engine_is_new)
-		event[v.n_events++] = d->task_done;
-	d->has_task_done = false;
-	if (d->engine_is_new)
-		ptable_tell(d, engine_policy(d->engine)->name, &v);
-	d->engine_is_new = false;
+	if (ch->has_task_done && !ch->engine_is_new)
+		event[v.n_events++] = ch->task_done;
+	ch->has_task_done = false;
+	if (ch->engine_is_new)
+		ptable_tell(ch, engine_policy(ch->engine)->name, &v);
+	ch->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
 	/* One that is put off is of the plan that goes now. */
-	if (d->unrecorded)
-		record_decision(d, d->unrecorded);
-	d->unrecorded = NULL;
-	if (build_view(d, &v, jobs, steps) == 0) {
-		levers_apply(d->levers, true);
-		tell_end(d, &v);
+	if (ch->unrecorded)
+		record_decision(ch, ch->unrecorded);
+	ch->unrecorded = NULL;
+	if (build_view(ch, &v, jobs, steps) == 0) {
+		levers_apply(ch->levers, true);
+		tell_end(ch, &v);
 		return;
 	}
 	only_tick = type == EVENT_TICK && v.n_events == 1 && v.n_ptt == 0;
-	if (only_tick && settled_is(d, &v)) {
-		decide_finish(d);
+	if (only_tick && settled_is(ch, &v, &fallback) && !quarantine_holds(ch, fallback)) {
+		decide_finish(ch);
 		return;
 	}
 	settled_forget();
-	rc = make_plan(d, &v, &why, &fallback, &err);
-	policy = d->decided_by;
-	d->n_decisions++;
-	d->new_whys |= fallback != d->fell_back;
-	d->fell_back = fallback;
-	if (fallback && strcmp(d->fallback_why, why.text) != 0) {
+	rc = make_plan(ch, &v, &why, &fallback, &err);
+	policy = ch->decided_by;
+	ch->n_decisions++;
+	ch->new_whys |= fallback != ch->fell_back;
+	ch->fell_back = fallback;
+	if (fallback && strcmp(ch->fallback_why, why.text) != 0) {
 		/* Once, not at every tick. */
-		d->new_whys = true;
-		snprintf(d->fallback_why, sizeof(d->fallback_why), "%s", why.text);
-		log_info("%s decides instead of %s: %s", policy, d->ruling, why.text);
+		ch->new_whys = true;
+		snprintf(ch->fallback_why, sizeof(ch->fallback_why), "%s", why.text);
+		log_info("%s decides instead of %s: %s", policy, ch->ruling, why.text);
 	}
 	if (rc < 0) {
 		health_error("policy %s: %.200s", policy, err.text);
 		return;
 	}
-	if (quarantine_holds(d, fallback)) {
-		hold_plan(d, type, steps);
+	if (quarantine_holds(ch, fallback)) {
+		hold_plan(ch, type, steps);
 		return;
 	}
-	if ((type == EVENT_TICK || type == EVENT_PHASE) && !d->plan.urgent)
+	if ((type == EVENT_TICK || type == EVENT_PHASE) && !ch->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
-			if (!coreset_is_equal(&d->plan.job[i].coreset, &steps[i]->coreset) &&
-				levers_must_wait(d->levers, steps[i], now_ns))
+			if (!coreset_is_equal(&ch->plan.job[i].coreset, &steps[i]->coreset) &&
+				levers_must_wait(ch->levers, steps[i], now_ns))
 				return;
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
 			snprintf(steps[i]->policy, sizeof(steps[i]->policy), "%s", policy);
-	quarantine_let_go(d, strcmp(policy, "none") != 0);
+	quarantine_let_go(ch, strcmp(policy, "none") != 0);
 	if (strcmp(policy, "none") == 0) {
-		take_turns(d, steps);
+		take_turns(ch, steps);
 		return;
 	}
-	adopt_plan(d, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
+	adopt_plan(ch, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
 	if (moved)
-		d->unrecorded = event_name(type);
+		ch->unrecorded = event_name(type);
 	else if (only_tick)
-		settled_note(d, &v, fallback);
+		settled_note(ch, &v, fallback);
 	/* What a step's arrival means for the others need not hold up its launch. */
 	if (!later)
-		decide_finish(d);
+		decide_finish(ch);
 	if (!later && !fallback)
-		trial_experiments(d, &d->plan);
+		trial_experiments(ch, &ch->plan);
 }
 
-int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
+int decide_place(struct choose *ch, struct step *s, struct errbuf *err)
 {
 	struct coreset envelope;
 
@@ -468,118 +469,45 @@ int decide_place(struct daemon *d, struct step *s, struct errbuf *err)
 		return 0;
 	if (ipc_now_ns() < s->track.control_until_ns)
 		return 0; /* decide_finish() places it later */
-	decide_envelope(d, s, &envelope);
+	find_envelope(ch, s, &envelope);
 	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &envelope)) {
 		/* The allocation is not what Slurm's item said: decide again with the truth. */
 		coreset_zero(&s->coreset);
-		decide_run(d, EVENT_ARRIVAL, s->id, s);
+		decide_run(ch, EVENT_ARRIVAL, s->id, s);
 	}
 	if (coreset_is_empty(&s->coreset) || strcmp(s->policy, "none") == 0) {
 		s->status = STATUS_OBSERVED;
 		return 0;
 	}
-	return levers_place(d->levers, s, err);
+	return levers_place(ch->levers, s, err);
 }
 
-void decide_finish(struct daemon *d)
+void decide_finish(struct choose *ch)
 {
 	int64_t now_ns = ipc_now_ns();
 	struct errbuf err;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 
 		if (!s->located || !step_is_managed(s))
 			continue;
 		if (s->to_apply) {
 			s->to_apply = false;
-			if (levers_place(d->levers, s, &err) < 0)
+			if (levers_place(ch->levers, s, &err) < 0)
 				continue;
 			s->rebinds++;
-			d->n_rebinds++;
+			ch->n_rebinds++;
 			levers_count_move(s, now_ns);
 			s->dirty = true;
 		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
 			   step_is_launched(s) && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
-			levers_place(d->levers, s, &err);
+			levers_place(ch->levers, s, &err);
 		}
 	}
-	levers_apply(d->levers, trial_is_on(d));
-	if (d->unrecorded)
-		record_decision(d, d->unrecorded);
-	d->unrecorded = NULL;
-}
-
-/* ---- the tick ---- */
-
-void decide_start_ticking(struct daemon *d)
-{
-	/* Each stops by itself with the last step: the next one may come between the two. */
-	sampler_start(d->measure);
-	if (!d->ticking)
-		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
-	d->ticking = true;
-}
-
-void decide_phases(struct daemon *d)
-{
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
-
-		if (!s->phase_changed)
-			continue;
-		s->phase_changed = false;
-		s->dirty = true;
-		if (step_is_managed(s))
-			decide_run(d, EVENT_PHASE, s->id, NULL);
-	}
-}
-
-bool decide_stands_back(const struct daemon *d, int64_t late_ns)
-{
-	return ipc_now_ns() - d->last_launch_ns < LAUNCH_PAUSE_NS && late_ns < LAUNCH_MAX_NS;
-}
-
-void decide_tick(void *daemon)
-{
-	struct daemon *d = daemon;
-	int64_t now_ns = ipc_now_ns();
-
-	if (decide_stands_back(d, d->tick_put_off * LAUNCH_PAUSE_NS)) {
-		d->tick_put_off++;
-		loop_set_timer(d->tick, LAUNCH_PAUSE_NS / 1000000, d->conf.tick_ms);
-		return;
-	}
-	d->tick_put_off = 0;
-	if (d->finish_put_off)
-		decide_finish(d);
-	d->finish_put_off = false;
-	online_look(d);
-	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
-		d->last_reconcile_ns = now_ns;
-		lifecycle_reconcile(d, now_ns);
-		attach_beat(d, now_ns);
-	}
-	ptable_flush(d);
-	account_flush(d->books);
-	store_checkpoint(d->books, now_ns - d->last_launch_ns >= QUIET_NS);
-	recording_check(d);
-	if (d->jobs.n == 0) {
-		/* Whatever is still in the ledger is nobody's. */
-		if (ledger_count(d->ledger) > 0)
-			levers_owe(d->levers, NULL);
-		/* Nothing to watch: an idle node costs no wake-ups. */
-		loop_set_timer(d->tick, 0, 0);
-		d->ticking = false;
-		return;
-	}
-	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
-	suspend_look(d, now_ns);
-	actuate_look(d->actuate, LOOK_NS);
-	if (jobs_count_managed(&d->jobs))
-		decide_run(d, EVENT_TICK, NULL, NULL);
-	levers_tick(d->levers, now_ns);
-	trial_consider(d, now_ns);
-	work_note(&d->work.ticks, ipc_now_ns() - now_ns);
+	levers_apply(ch->levers, trial_is_on(ch));
+	if (ch->unrecorded)
+		record_decision(ch, ch->unrecorded);
+	ch->unrecorded = NULL;
 }

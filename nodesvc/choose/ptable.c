@@ -12,7 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/engine/ptt.h"
 #include "nodesvc/base/log.h"
 
@@ -26,9 +26,9 @@ struct ptable {
 	bool dirty, failed;
 };
 
-static void file_name(const struct daemon *d, const char *suffix, char *ret, size_t size)
+static void file_name(const struct choose *ch, const char *suffix, char *ret, size_t size)
 {
-	snprintf(ret, size, "%s/trace-table.json%s", d->conf.store, suffix);
+	snprintf(ret, size, "%s/trace-table.json%s", ch->conf->store, suffix);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int read_types(struct ptable *t, struct json_object *types, struct errbuf
 }
 
 /* 0 read or not there; -EINVAL damaged, -ENODEV of another machine or version. */
-static int read_file(struct daemon *d, struct ptable *t, const char *path, struct errbuf *err)
+static int read_file(struct choose *ch, struct ptable *t, const char *path, struct errbuf *err)
 {
 	__attribute__((cleanup(put_json))) struct json_object *root = NULL;
 	struct json_object *o;
@@ -100,11 +100,11 @@ static int read_file(struct daemon *d, struct ptable *t, const char *path, struc
 		return err_set(err, -ENODEV, "version %d, %d expected", json_object_get_int(o),
 			FILE_VERSION);
 	if (!json_object_object_get_ex(root, "node_type", &o) ||
-		strcmp(json_object_get_string(o) ? json_object_get_string(o) : "", d->node.type) !=
-			0)
+		strcmp(json_object_get_string(o) ? json_object_get_string(o) : "",
+			ch->node->type) != 0)
 		return err_set(err, -ENODEV, "measured on '%.60s', this is '%.60s'",
 			o && json_object_get_string(o) ? json_object_get_string(o) : "",
-			d->node.type);
+			ch->node->type);
 	if (!json_object_object_get_ex(root, "types", &o) ||
 		!json_object_is_type(o, json_type_object))
 		return err_set(err, -EINVAL, "types is missing");
@@ -119,9 +119,9 @@ static void clear(struct ptable *t)
 	}
 }
 
-int ptable_open(struct daemon *d, struct errbuf *err)
+int ptable_open(struct choose *ch, struct errbuf *err)
 {
-	struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 1};
+	struct policy_cfg cfg = {.topo = ch->node->topo, .max_jobs = 1};
 	struct ptable *t = calloc(1, sizeof(*t));
 	char path[CONF_TEXT_MAX + 32], aside[CONF_TEXT_MAX + 40];
 	int rc;
@@ -139,13 +139,13 @@ int ptable_open(struct daemon *d, struct errbuf *err)
 		free(t);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	d->ptable = t;
-	file_name(d, "", path, sizeof(path));
-	rc = read_file(d, t, path, err);
+	ch->ptable = t;
+	file_name(ch, "", path, sizeof(path));
+	rc = read_file(ch, t, path, err);
 	if (rc == 0)
 		return 0;
 	clear(t);
-	file_name(d, ".unread", aside, sizeof(aside));
+	file_name(ch, ".unread", aside, sizeof(aside));
 	log_warning("%s: %s; the das policies begin with an empty table%s", path, err->text,
 		rename(path, aside) == 0 ? ", the file is kept as .unread" : "");
 	return 0;
@@ -171,7 +171,7 @@ static struct json_object *type_to_json(const struct ptt *ptt, const struct ptt_
 	return list;
 }
 
-static int write_file(const struct daemon *d, const struct ptable *t)
+static int write_file(const struct choose *ch, const struct ptable *t)
 {
 	__attribute__((cleanup(put_json))) struct json_object *root = json_object_new_object();
 	struct json_object *types = json_object_new_object();
@@ -179,14 +179,14 @@ static int write_file(const struct daemon *d, const struct ptable *t)
 	int rc;
 
 	json_object_object_add(root, "version", json_object_new_int(FILE_VERSION));
-	json_object_object_add(root, "node_type", json_object_new_string(d->node.type));
+	json_object_object_add(root, "node_type", json_object_new_string(ch->node->type));
 	json_object_object_add(root, "types", types);
 	for (int i = 0; i < PTT_TYPES; i++)
 		if (t->ptt.type[i].used)
 			json_object_object_add(
 				types, t->ptt.type[i].name, type_to_json(&t->ptt, &t->ptt.type[i]));
-	file_name(d, "", path, sizeof(path));
-	file_name(d, ".tmp", tmp, sizeof(tmp));
+	file_name(ch, "", path, sizeof(path));
+	file_name(ch, ".tmp", tmp, sizeof(tmp));
 	/* No fsync: after a power cut an older table, or none, is as good. */
 	unlink(tmp);
 	if (json_object_to_file_ext(tmp, root, JSON_C_TO_STRING_PLAIN) < 0)
@@ -198,48 +198,48 @@ static int write_file(const struct daemon *d, const struct ptable *t)
 	return rc;
 }
 
-void ptable_flush(struct daemon *d)
+void ptable_flush(struct choose *ch)
 {
-	struct ptable *t = d->ptable;
+	struct ptable *t = ch->ptable;
 	int rc;
 
 	if (!t || !t->dirty)
 		return;
 	t->dirty = false;
-	rc = write_file(d, t);
+	rc = write_file(ch, t);
 	if (rc < 0 && !t->failed)
-		log_warning(
-			"%s/trace-table.json cannot be written: %s", d->conf.store, strerror(-rc));
+		log_warning("%s/trace-table.json cannot be written: %s", ch->conf->store,
+			strerror(-rc));
 	t->failed = rc < 0;
 }
 
-void ptable_close(struct daemon *d)
+void ptable_close(struct choose *ch)
 {
-	struct ptable *t = d->ptable;
+	struct ptable *t = ch->ptable;
 
 	if (!t)
 		return;
-	ptable_flush(d);
+	ptable_flush(ch);
 	ptt_done(&t->ptt);
 	free(t->entry);
 	free(t);
-	d->ptable = NULL;
+	ch->ptable = NULL;
 }
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
 /* The place whose cores the set has, and no others; -1 none. */
-static int place_of(const struct daemon *d, const struct ptt *ptt, const struct coreset *set)
+static int place_of(const struct choose *ch, const struct ptt *ptt, const struct coreset *set)
 {
 	int pu = coreset_next(set, 0);
 	int place = pu < 0 ? -1
-			   : ptt_find(ptt, d->node.topo->pu_core[pu],
-				     topo_count_cores(d->node.topo, set));
+			   : ptt_find(ptt, ch->node->topo->pu_core[pu],
+				     topo_count_cores(ch->node->topo, set));
 
 	for (int i = 0; place >= 0 && i < ptt->place[place].width; i++) {
 		int core = ptt->units.core[ptt->place[place].first + i];
 
-		if (!coreset_intersects(&d->node.topo->core[core].pus, set))
+		if (!coreset_intersects(&ch->node->topo->core[core].pus, set))
 			return -1;
 	}
 	return place;
@@ -255,9 +255,9 @@ static bool was_alone_there(const struct step *s)
 	return true;
 }
 
-bool ptable_note(struct daemon *d, const struct step *s, struct event *ret)
+bool ptable_note(struct choose *ch, const struct step *s, struct event *ret)
 {
-	struct ptable *t = d->ptable;
+	struct ptable *t = ch->ptable;
 	int64_t now_ns = ipc_now_ns();
 	double seconds =
 		(double)(now_ns - s->start_mono_ns - turn_frozen_ns(&s->turn, now_ns)) / 1e9;
@@ -267,7 +267,7 @@ bool ptable_note(struct daemon *d, const struct step *s, struct event *ret)
 		step_suspended_ns(s, now_ns) > 0 || s->batch ||
 		strncmp(s->policy, "das-", 4) != 0 || !was_alone_there(s) || !(seconds > 0))
 		return false;
-	place = place_of(d, &t->ptt, &s->coreset);
+	place = place_of(ch, &t->ptt, &s->coreset);
 	if (place < 0)
 		return false;
 	type = ptt_type(&t->ptt, s->type);
@@ -285,9 +285,9 @@ bool ptable_note(struct daemon *d, const struct step *s, struct event *ret)
 	return true;
 }
 
-void ptable_tell(struct daemon *d, const char *policy, struct view *v)
+void ptable_tell(struct choose *ch, const char *policy, struct view *v)
 {
-	struct ptable *t = d->ptable;
+	struct ptable *t = ch->ptable;
 	int n = 0;
 
 	if (!t || strncmp(policy, "das-", 4) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ptable.h - the performance trace table of the das policies at the grain of steps: how long
- * programs took at places of this node. Kept across steps, engines and restarts, in
+ * ptable.h - of the room's own: the performance trace table of the das policies at the grain of
+ * steps: how long programs took at places of this node. Kept across steps, engines and restarts, in
  * STORE/trace-table.json; a file that cannot be read is said, put aside and done without.
  *
  * Source: Chen et al., ICPP Workshops 2020, section 4.1.1. Loop thread only.
@@ -12,24 +12,16 @@
 #include "common/err.h"
 #include "nodesvc/engine/view.h"
 
-struct daemon;
+struct choose;
 struct step;
-struct ptable;
-
-/* Never fails for the file's sake; -ENOMEM. */
-int ptable_open(struct daemon *d, struct errbuf *err);
-/* Writes what is new and frees it. */
-void ptable_close(struct daemon *d);
 
 /*
  * ptable_note - a step has ended. One that did all its work, under a das policy, at one place and
  * with that to itself is a sample: true, and *@ret is the event of it (its type is the table's, and
  * holds until the next call).
  */
-bool ptable_note(struct daemon *d, const struct step *s, struct event *ret);
+bool ptable_note(struct choose *ch, const struct step *s, struct event *ret);
 /* The table for a new engine's first view; nothing for policies that have no use for it. */
-void ptable_tell(struct daemon *d, const char *policy, struct view *v);
-/* Writes it when it changed. */
-void ptable_flush(struct daemon *d);
+void ptable_tell(struct choose *ch, const char *policy, struct view *v);
 
 #endif

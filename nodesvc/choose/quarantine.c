@@ -11,7 +11,8 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/choose/internal.h"
+#include "nodesvc/choose/options.h"
 #include "nodesvc/base/log.h"
 
 struct quarantine {
@@ -20,6 +21,7 @@ struct quarantine {
 
 	/* Of the steps that run now, while not stale */
 	bool stale;
+	unsigned generation; /* of the engines, then */
 	int n_members;
 	char members[QUARANTINE_MEMBERS_MAX];                 /* "": none, or not to be named */
 	char policy[2][sizeof(((struct judged *)0)->policy)]; /* ruling, fallback */
@@ -31,9 +33,9 @@ struct quarantine {
 	uint64_t windows, begun;
 };
 
-static int64_t duration_s(const struct daemon *d)
+static int64_t duration_s(const struct choose *ch)
 {
-	return (int64_t)fmax(1, d->conf.guard.quarantine_h * 3600);
+	return (int64_t)fmax(1, ch->conf->guard.quarantine_h * 3600);
 }
 
 /* ---- a set's name ---- */
@@ -56,13 +58,13 @@ static size_t put_word(char *buf, size_t size, const char *text)
 
 #define MEMBER_MAX 320
 
-static void name_member(const struct daemon *d, const struct step *s, char *buf, size_t size)
+static void name_member(const struct choose *ch, const struct step *s, char *buf, size_t size)
 {
 	size_t len = put_word(buf, size - 60, s->type);
 
 	buf[len++] = '@';
 	len += put_word(buf + len, size - len - 16, s->user);
-	snprintf(buf + len, size - len, ":%d", topo_count_cores(d->node.topo, &s->envelope));
+	snprintf(buf + len, size - len, ":%d", topo_count_cores(ch->node->topo, &s->envelope));
 }
 
 static int compare_members(const void *a, const void *b)
@@ -71,16 +73,16 @@ static int compare_members(const void *a, const void *b)
 }
 
 /* "a@ada:2 + 2*b@bob:4"; "" where there is nobody, or too much to say. */
-static void name_set(const struct daemon *d, char *buf, size_t size)
+static void name_set(const struct choose *ch, char *buf, size_t size)
 {
-	char(*member)[MEMBER_MAX] = calloc((size_t)d->jobs.n + 1, sizeof(*member));
+	char(*member)[MEMBER_MAX] = calloc((size_t)ch->jobs->n + 1, sizeof(*member));
 	size_t len = 0;
 	int n = 0, equal = 1;
 
 	*buf = '\0';
-	for (int i = 0; member && i < d->jobs.n; i++)
-		if (step_is_managed(d->jobs.step[i]))
-			name_member(d, d->jobs.step[i], member[n++], MEMBER_MAX);
+	for (int i = 0; member && i < ch->jobs->n; i++)
+		if (step_is_managed(ch->jobs->step[i]))
+			name_member(ch, ch->jobs->step[i], member[n++], MEMBER_MAX);
 	if (member)
 		qsort(member, (size_t)n, sizeof(*member), compare_members);
 	for (int i = 0; i < n; i += equal) {
@@ -101,10 +103,10 @@ static void name_set(const struct daemon *d, char *buf, size_t size)
 }
 
 /* With the options that rule it, wherever they were given. */
-static void name_policy(struct daemon *d, const char *spec, char *buf, size_t size)
+static void name_policy(struct choose *ch, const char *spec, char *buf, size_t size)
 {
 	struct policy_option option[CONF_LIST_MAX + 1];
-	int n = decide_options(d, spec, option, CONF_LIST_MAX + 1);
+	int n = options_of(ch->conf, spec, option, CONF_LIST_MAX + 1);
 	size_t len = strcspn(spec, ","), at;
 
 	at = (size_t)snprintf(buf, size, "%.*s", (int)len, spec);
@@ -131,14 +133,14 @@ uint32_t quarantine_id(const struct judged *j)
 
 /* ---- the table ---- */
 
-static struct judged *find(struct daemon *d, const char *policy, const char *members)
+static struct judged *find(struct choose *ch, const char *policy, const char *members)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 
 	for (int i = 0; i < q->n; i++)
 		if (strcmp(q->set[i]->members, members) == 0 &&
 			strcmp(q->set[i]->policy, policy) == 0 &&
-			strcmp(q->set[i]->node_type, d->node.type) == 0)
+			strcmp(q->set[i]->node_type, ch->node->type) == 0)
 			return q->set[i];
 	return NULL;
 }
@@ -157,12 +159,12 @@ static struct judged *copy_judged(const struct judged *j)
 	return copy;
 }
 
-static void drop(struct daemon *d, int i)
+static void drop(struct choose *ch, int i)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 	struct errbuf err;
 
-	if (record_judged_rm(d->record, q->set[i], &err) < 0)
+	if (record_judged_rm(ch->record, q->set[i], &err) < 0)
 		health_error("%.200s", err.text);
 	free(q->set[i]);
 	memmove(&q->set[i], &q->set[i + 1], (size_t)(q->n - i - 1) * sizeof(q->set[0]));
@@ -177,9 +179,9 @@ bool quarantine_is_active(const struct judged *j)
 
 /* Room for another: of those that are not quarantined, else of all, the one measured longest ago.
  */
-static void make_room(struct daemon *d)
+static void make_room(struct choose *ch)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 	int oldest = -1;
 
 	if (q->n < QUARANTINE_SETS_MAX)
@@ -190,15 +192,15 @@ static void make_room(struct daemon *d)
 				(oldest < 0 ||
 					q->set[i]->last_unix_s < q->set[oldest]->last_unix_s))
 				oldest = i;
-	drop(d, oldest);
+	drop(ch, oldest);
 }
 
-static struct judged *add(struct daemon *d, const struct judged *j)
+static struct judged *add(struct choose *ch, const struct judged *j)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 	struct judged *copy;
 
-	make_room(d);
+	make_room(ch);
 	copy = copy_judged(j);
 	if (copy)
 		q->set[q->n++] = copy;
@@ -207,17 +209,17 @@ static struct judged *add(struct daemon *d, const struct judged *j)
 }
 
 /* What is not written is known to this daemon only. */
-static void keep(struct daemon *d, const struct judged *j)
+static void keep(struct choose *ch, const struct judged *j)
 {
 	struct errbuf err;
-	bool failed = record_judged_put(d->record, j, &err) < 0;
+	bool failed = record_judged_put(ch->record, j, &err) < 0;
 
 	if (failed) {
 		health_error("guard: %.200s", err.text);
-		if (!d->quarantine->unwritten)
+		if (!ch->quarantine->unwritten)
 			log_warning("guard: a restart would not know: %s", err.text);
 	}
-	d->quarantine->unwritten = failed;
+	ch->quarantine->unwritten = failed;
 }
 
 static void forget_windows(struct judged *j)
@@ -228,30 +230,30 @@ static void forget_windows(struct judged *j)
 	*j->basis = '\0';
 }
 
-static int load(const struct judged *j, void *daemon)
+static int load(const struct judged *j, void *arg)
 {
-	struct daemon *d = daemon;
+	struct choose *ch = arg;
 
-	return d->quarantine->n == QUARANTINE_SETS_MAX || add(d, j) ? 0 : -ENOMEM;
+	return ch->quarantine->n == QUARANTINE_SETS_MAX || add(ch, j) ? 0 : -ENOMEM;
 }
 
-int quarantine_open(struct daemon *d, struct errbuf *err)
+int quarantine_open(struct choose *ch, struct errbuf *err)
 {
 	int active = 0, rc;
 
-	d->quarantine = calloc(1, sizeof(*d->quarantine));
-	if (!d->quarantine)
+	ch->quarantine = calloc(1, sizeof(*ch->quarantine));
+	if (!ch->quarantine)
 		return err_set(err, -ENOMEM, "out of memory");
-	d->quarantine->stale = true;
-	rc = record_judged_list(d->record, load, d, err);
+	ch->quarantine->stale = true;
+	rc = record_judged_list(ch->record, load, ch, err);
 	if (rc < 0)
 		return rc;
-	for (int i = d->quarantine->n - 1; i >= 0; i--) {
-		const struct judged *j = d->quarantine->set[i];
+	for (int i = ch->quarantine->n - 1; i >= 0; i--) {
+		const struct judged *j = ch->quarantine->set[i];
 
 		active += quarantine_is_active(j);
-		if (!quarantine_is_active(j) && j->last_unix_s < time(NULL) - duration_s(d))
-			drop(d, i);
+		if (!quarantine_is_active(j) && j->last_unix_s < time(NULL) - duration_s(ch))
+			drop(ch, i);
 	}
 	if (active)
 		log_info("guard: %d sets of programs are in quarantine (colocctl quarantine list)",
@@ -259,48 +261,49 @@ int quarantine_open(struct daemon *d, struct errbuf *err)
 	return 0;
 }
 
-void quarantine_close(struct daemon *d)
+void quarantine_close(struct choose *ch)
 {
-	if (!d->quarantine)
+	if (!ch->quarantine)
 		return;
-	for (int i = 0; i < d->quarantine->n; i++)
-		free(d->quarantine->set[i]);
-	free(d->quarantine);
-	d->quarantine = NULL;
+	for (int i = 0; i < ch->quarantine->n; i++)
+		free(ch->quarantine->set[i]);
+	free(ch->quarantine);
+	ch->quarantine = NULL;
 }
 
-void quarantine_stale(struct daemon *d)
+void quarantine_stale(struct choose *ch)
 {
-	if (d->quarantine)
-		d->quarantine->stale = true;
+	if (ch->quarantine)
+		ch->quarantine->stale = true;
 }
 
-static void refresh(struct daemon *d)
+static void refresh(struct choose *ch)
 {
-	struct quarantine *q = d->quarantine;
-	int n = jobs_count_managed(&d->jobs);
+	struct quarantine *q = ch->quarantine;
+	int n = jobs_count_managed(ch->jobs);
 	char before[sizeof(q->members)];
 
-	if (!q->stale && n == q->n_members)
+	if (!q->stale && n == q->n_members && q->generation == ch->generation)
 		return;
 	memcpy(before, q->members, sizeof(before));
-	name_set(d, q->members, sizeof(q->members));
+	name_set(ch, q->members, sizeof(q->members));
 	if (strcmp(before, q->members) != 0)
 		q->of = 0;
-	name_policy(d, d->ruling, q->policy[0], sizeof(q->policy[0]));
-	name_policy(d, d->conf.fallback, q->policy[1], sizeof(q->policy[1]));
+	name_policy(ch, ch->ruling, q->policy[0], sizeof(q->policy[0]));
+	name_policy(ch, ch->conf->fallback, q->policy[1], sizeof(q->policy[1]));
 	for (int i = 0; i < 2; i++)
-		q->now[i] = *q->members ? find(d, q->policy[i], q->members) : NULL;
+		q->now[i] = *q->members ? find(ch, q->policy[i], q->members) : NULL;
 	q->n_members = n;
+	q->generation = ch->generation;
 	q->stale = false;
 }
 
 /* ---- deciding ---- */
 
 /* A quarantine that has just passed is over, and what led to it does not count any more. */
-static bool keeps_away(struct daemon *d, struct judged *j)
+static bool keeps_away(struct choose *ch, struct judged *j)
 {
-	int64_t longest_s = time(NULL) + duration_s(d);
+	int64_t longest_s = time(NULL) + duration_s(ch);
 
 	if (!j || !j->until_unix_s)
 		return false;
@@ -312,7 +315,7 @@ static bool keeps_away(struct daemon *d, struct judged *j)
 	log_info("guard: policy %s is tried again for %.200s: its quarantine is over", j->policy,
 		j->members);
 	forget_windows(j);
-	keep(d, j);
+	keep(ch, j);
 	return false;
 }
 
@@ -325,23 +328,23 @@ static bool any_quarantined(const struct quarantine *q)
 	return false;
 }
 
-bool quarantine_holds(struct daemon *d, bool fallback)
+bool quarantine_holds(struct choose *ch, bool fallback)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 
 	if (!q)
 		return false;
 	q->fallback = fallback;
-	if (!d->conf.guard.enabled || !any_quarantined(q))
+	if (!ch->conf->guard.enabled || !any_quarantined(q))
 		return false;
-	refresh(d);
-	return keeps_away(d, q->now[0]) || (fallback && keeps_away(d, q->now[1]));
+	refresh(ch);
+	return keeps_away(ch, q->now[0]) || (fallback && keeps_away(ch, q->now[1]));
 }
 
 /* The one whose quarantine is in force: the fallback's only where it decides. */
-static const struct judged *holding(const struct daemon *d)
+static const struct judged *holding(const struct choose *ch)
 {
-	const struct quarantine *q = d->quarantine;
+	const struct quarantine *q = ch->quarantine;
 
 	for (int i = 0; i < (q->fallback ? 2 : 1); i++)
 		if (q->now[i] && quarantine_is_active(q->now[i]))
@@ -349,9 +352,9 @@ static const struct judged *holding(const struct daemon *d)
 	return NULL;
 }
 
-static void say_why(const struct daemon *d, char *buf, size_t size)
+static void say_why(const struct choose *ch, char *buf, size_t size)
 {
-	const struct judged *j = holding(d);
+	const struct judged *j = holding(ch);
 	struct judgement judged;
 	char until[32];
 	time_t t = j ? (time_t)j->until_unix_s : 0;
@@ -361,7 +364,7 @@ static void say_why(const struct daemon *d, char *buf, size_t size)
 		*buf = '\0';
 		return;
 	}
-	quarantine_judge(d, j, &judged);
+	quarantine_judge(ch, j, &judged);
 	if (!localtime_r(&t, &tm) || strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		*until = '\0';
 	snprintf(buf, size,
@@ -370,7 +373,7 @@ static void say_why(const struct daemon *d, char *buf, size_t size)
 		j->policy, judged.ratio, judged.lo, judged.hi, until);
 }
 
-static void hold_step(struct daemon *d, struct step *s, const char *event, const char *why)
+static void hold_step(struct choose *ch, struct step *s, const char *event, const char *why)
 {
 	char reason[sizeof(s->reason)];
 	struct coreset from = s->coreset;
@@ -378,7 +381,7 @@ static void hold_step(struct daemon *d, struct step *s, const char *event, const
 
 	memcpy(reason, s->reason, sizeof(reason));
 	if (s->status == STATUS_PLACED) {
-		levers_restore(d->levers, s, STATUS_OBSERVED, why);
+		levers_restore(ch->levers, s, STATUS_OBSERVED, why);
 		memcpy(s->reason, reason, sizeof(s->reason));
 	}
 	dec = step_new_decision(s);
@@ -394,19 +397,19 @@ static void hold_step(struct daemon *d, struct step *s, const char *event, const
 	s->dirty = true;
 }
 
-void quarantine_hold(struct daemon *d, const char *event)
+void quarantine_hold(struct choose *ch, const char *event)
 {
 	char why[PLAN_WHY_MAX];
 	int64_t now_ns = ipc_now_ns();
 
-	say_why(d, why, sizeof(why));
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	say_why(ch, why, sizeof(why));
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 
 		if (!step_is_managed(s))
 			continue;
 		if (!s->held || strcmp(s->held_why, why) != 0)
-			hold_step(d, s, event, why);
+			hold_step(ch, s, event, why);
 		snprintf(s->policy, sizeof(s->policy), "none");
 		coreset_zero(&s->coreset);
 		s->to_apply = false;
@@ -417,10 +420,10 @@ void quarantine_hold(struct daemon *d, const char *event)
 	}
 }
 
-void quarantine_let_go(struct daemon *d, bool moves)
+void quarantine_let_go(struct choose *ch, bool moves)
 {
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 
 		if (!s->held)
 			continue;
@@ -445,36 +448,36 @@ static void name_bases(uint32_t bases, char *buf, size_t size)
 			step_note(buf, size, ",", provenance_name((enum provenance)p), true);
 }
 
-void quarantine_judge(const struct daemon *d, const struct judged *j, struct judgement *ret)
+void quarantine_judge(const struct choose *ch, const struct judged *j, struct judgement *ret)
 {
 	struct verdict_cfg cfg = {
-		.error = 1 - d->conf.guard.confidence,
-		.margin = d->conf.guard.threshold,
-		.min_windows = d->conf.guard.min_windows,
+		.error = 1 - ch->conf->guard.confidence,
+		.margin = ch->conf->guard.threshold,
+		.min_windows = ch->conf->guard.min_windows,
 	};
 
 	verdict_judge(&cfg, j->windows, j->mean, j->m2, ret);
 }
 
 /* The set's own, whoever of it runs; a new one is made where it is not known. */
-static struct judged *current(struct daemon *d)
+static struct judged *current(struct choose *ch)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 	int which = q->fallback ? 1 : 0;
 	struct judged fresh = {.members = q->members};
 
-	refresh(d);
+	refresh(ch);
 	if (q->now[which] || !*q->members)
 		return q->now[which];
 	memcpy(fresh.policy, q->policy[which], sizeof(fresh.policy));
-	snprintf(fresh.node_type, sizeof(fresh.node_type), "%s", d->node.type);
-	return add(d, &fresh);
+	snprintf(fresh.node_type, sizeof(fresh.node_type), "%s", ch->node->type);
+	return add(ch, &fresh);
 }
 
-static void tell_steps(struct daemon *d, enum verdict v)
+static void tell_steps(struct choose *ch, enum verdict v)
 {
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 
 		/* That it was quarantined once is what its record is to say. */
 		if (!step_is_managed(s) || strcmp(s->guard, "quarantined") == 0)
@@ -485,25 +488,25 @@ static void tell_steps(struct daemon *d, enum verdict v)
 	}
 }
 
-bool quarantine_window(struct daemon *d, const struct quarantine_window *w)
+bool quarantine_window(struct choose *ch, const struct quarantine_window *w)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 	struct judgement judged;
 	struct judged *j;
 	struct gain_mean m;
 
-	if (!q || !d->conf.guard.enabled || w->steps == 0)
+	if (!q || !ch->conf->guard.enabled || w->steps == 0)
 		return false;
 	q->stale = true;
-	refresh(d);
+	refresh(ch);
 	q->unknown = w->steps - w->known;
 	q->of = w->steps;
 	if (w->known < w->steps)
 		return false;
-	j = current(d);
+	j = current(ch);
 	if (!j)
 		return false;
-	if (j->last_unix_s < time(NULL) - duration_s(d))
+	if (j->last_unix_s < time(NULL) - duration_s(ch))
 		forget_windows(j);
 	m = (struct gain_mean){.n = j->windows, .mean = j->mean, .m2 = j->m2};
 	gain_mean_add(&m, w->sum_log / w->steps);
@@ -513,22 +516,22 @@ bool quarantine_window(struct daemon *d, const struct quarantine_window *w)
 	j->last_unix_s = time(NULL);
 	name_bases(w->bases, j->basis, sizeof(j->basis));
 	q->windows++;
-	quarantine_judge(d, j, &judged);
-	tell_steps(d, judged.verdict);
+	quarantine_judge(ch, j, &judged);
+	tell_steps(ch, judged.verdict);
 	log_debug("guard: %s under %s: window %d: %.3f; %s, %.3f (%.3f to %.3f)", j->members,
 		j->policy, j->windows, exp(w->sum_log / w->steps), verdict_name(judged.verdict),
 		judged.ratio, judged.lo, judged.hi);
 	if (judged.verdict == VERDICT_WORSE && judged.matters) {
-		j->until_unix_s = time(NULL) + duration_s(d);
+		j->until_unix_s = time(NULL) + duration_s(ch);
 		j->times++;
 		q->begun++;
 		log_warning("guard: policy %s makes %.200s slower than Slurm's placement: %.3f "
 			    "(%.3f to %.3f) in %d windows; in quarantine for %g h",
 			j->policy, j->members, judged.ratio, judged.lo, judged.hi, j->windows,
-			d->conf.guard.quarantine_h);
+			ch->conf->guard.quarantine_h);
 	}
 	/* Before anything is put back: whoever starts next knows. */
-	keep(d, j);
+	keep(ch, j);
 	q->stale = true;
 	return j->until_unix_s != 0;
 }
@@ -536,13 +539,13 @@ bool quarantine_window(struct daemon *d, const struct quarantine_window *w)
 /* ---- what is told ---- */
 
 /* Why no window came, or will come. */
-static void say_unknown(struct daemon *d, const struct judgement *j, char *buf, size_t size)
+static void say_unknown(struct choose *ch, const struct judgement *j, char *buf, size_t size)
 {
-	const struct quarantine *q = d->quarantine;
+	const struct quarantine *q = ch->quarantine;
 	int silent = 0, n = 0;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		const struct step *s = ch->jobs->step[i];
 
 		if (!step_is_managed(s))
 			continue;
@@ -557,70 +560,70 @@ static void say_unknown(struct daemon *d, const struct judgement *j, char *buf, 
 		silent = q->unknown;
 		n = q->of;
 	}
-	if (!d->conf.guard.enabled)
+	if (!ch->conf->guard.enabled)
 		snprintf(buf, size, "guard.enabled is no");
-	else if (d->conf.baseline_fraction <= 0)
+	else if (ch->conf->baseline_fraction <= 0)
 		snprintf(buf, size, "baseline_fraction is 0: no windows");
-	else if (strcmp(engine_policy(d->engine)->name, "none") == 0 || d->conf.dry_run ||
-		 actuate_get_ops(d->actuate) == &actuate_none)
+	else if (strcmp(engine_policy(ch->engine)->name, "none") == 0 || ch->conf->dry_run ||
+		 actuate_get_ops(ch->actuate) == &actuate_none)
 		snprintf(buf, size, "nothing is moved");
 	else if (!*q->members)
 		snprintf(buf, size, "too many programs to name");
 	else if (silent)
 		snprintf(buf, size, "%d of %d steps tell no speed", silent, n);
-	else if (j->windows < d->conf.guard.min_windows)
+	else if (j->windows < ch->conf->guard.min_windows)
 		snprintf(buf, size, "%d of at least %d windows", j->windows,
-			d->conf.guard.min_windows);
+			ch->conf->guard.min_windows);
 	else
 		snprintf(buf, size, "the windows allow both");
 }
 
-void quarantine_say(struct daemon *d, struct quarantine_says *ret)
+void quarantine_say(struct choose *ch, struct quarantine_says *ret)
 {
-	struct quarantine *q = d->quarantine;
+	struct quarantine *q = ch->quarantine;
 
 	memset(ret, 0, sizeof(*ret));
 	verdict_judge(&(struct verdict_cfg){0}, 0, 0, 0, &ret->judged);
 	if (!q)
 		return;
-	refresh(d);
-	if (d->conf.guard.enabled) {
-		ret->set = holding(d);
+	refresh(ch);
+	if (ch->conf->guard.enabled) {
+		ret->set = holding(ch);
 		ret->held = ret->set;
 		if (!ret->set)
 			ret->set = q->now[q->fallback ? 1 : 0];
 	}
 	if (ret->set)
-		quarantine_judge(d, ret->set, &ret->judged);
+		quarantine_judge(ch, ret->set, &ret->judged);
 	if (ret->judged.verdict == VERDICT_UNKNOWN)
-		say_unknown(d, &ret->judged, ret->why, sizeof(ret->why));
+		say_unknown(ch, &ret->judged, ret->why, sizeof(ret->why));
 }
 
-int quarantine_count(const struct daemon *d)
+int quarantine_count(const struct choose *ch)
 {
-	return d->quarantine ? d->quarantine->n : 0;
+	return ch->quarantine ? ch->quarantine->n : 0;
 }
 
-const struct judged *quarantine_get(const struct daemon *d, int i)
+const struct judged *quarantine_get(const struct choose *ch, int i)
 {
-	return d->quarantine->set[i];
+	return ch->quarantine->set[i];
 }
 
-int quarantine_forget(struct daemon *d, const uint32_t *id)
+int quarantine_forget(struct choose *ch, const uint32_t *id)
 {
 	int n = 0;
 
-	for (int i = quarantine_count(d) - 1; i >= 0; i--) {
-		if (id && quarantine_id(d->quarantine->set[i]) != *id)
+	for (int i = quarantine_count(ch) - 1; i >= 0; i--) {
+		if (id && quarantine_id(ch->quarantine->set[i]) != *id)
 			continue;
-		drop(d, i);
+		drop(ch, i);
 		n++;
 	}
 	return n;
 }
 
-void quarantine_totals(const struct daemon *d, uint64_t *ret_windows, uint64_t *ret_begun)
+void quarantine_totals(const struct choose *ch, uint64_t *ret_windows, uint64_t *ret_begun)
 {
-	*ret_windows = d->quarantine ? d->quarantine->windows : 0;
-	*ret_begun = d->quarantine ? d->quarantine->begun : 0;
+	*ret_windows = ch->quarantine ? ch->quarantine->windows : 0;
+	*ret_begun = ch->quarantine ? ch->quarantine->begun : 0;
 }

@@ -29,7 +29,7 @@
 #include "nodesvc/engine/view.h"
 #include "nodesvc/record/record.h"
 
-struct daemon;
+struct choose;
 struct step;
 
 /* More sets than a node meets in a quarantine's time; some 200 KiB. The one that was measured
@@ -39,23 +39,23 @@ struct step;
 #define QUARANTINE_MEMBERS_MAX 4096
 
 /* Reads what former daemons judged. Errors are the record's; without it nothing is known. */
-int quarantine_open(struct daemon *d, struct errbuf *err);
-void quarantine_close(struct daemon *d);
+int quarantine_open(struct choose *ch, struct errbuf *err);
+void quarantine_close(struct choose *ch);
 
 /* Steps came or went, or another policy rules: who is asked next looks anew. */
-void quarantine_stale(struct daemon *d);
+void quarantine_stale(struct choose *ch);
 
 /*
  * quarantine_holds - is the policy that just planned (@fallback: the fallback, because the ruling
  * one had no plan) in quarantine for the steps that run now? Also where the ruling one is: who
  * stands in for it is not tried in its place.
  */
-bool quarantine_holds(struct daemon *d, bool fallback);
+bool quarantine_holds(struct choose *ch, bool fallback);
 /* All managed steps to Slurm's placement, and told why; cheap where they are. @event: what was
  * decided on. */
-void quarantine_hold(struct daemon *d, const char *event);
+void quarantine_hold(struct choose *ch, const char *event);
 /* A policy rules them again; @moves: one that places. */
-void quarantine_let_go(struct daemon *d, bool moves);
+void quarantine_let_go(struct choose *ch, bool moves);
 
 /* One window of all placed steps. */
 struct quarantine_window {
@@ -64,7 +64,7 @@ struct quarantine_window {
 	uint32_t bases;   /* bit per enum provenance of the known */
 };
 /* Adds it to what is known of the set. True: the policy was quarantined, decide again. */
-bool quarantine_window(struct daemon *d, const struct quarantine_window *w);
+bool quarantine_window(struct choose *ch, const struct quarantine_window *w);
 
 /* ---- what is told ---- */
 
@@ -75,19 +75,19 @@ struct quarantine_says {
 	char why[160]; /* why the verdict is unknown; "" else */
 };
 /* Of the steps that run now. */
-void quarantine_say(struct daemon *d, struct quarantine_says *ret);
+void quarantine_say(struct choose *ch, struct quarantine_says *ret);
 
-int quarantine_count(const struct daemon *d);
-const struct judged *quarantine_get(const struct daemon *d, int i);
+int quarantine_count(const struct choose *ch);
+const struct judged *quarantine_get(const struct choose *ch, int i);
 bool quarantine_is_active(const struct judged *j);
-void quarantine_judge(const struct daemon *d, const struct judged *j, struct judgement *ret);
+void quarantine_judge(const struct choose *ch, const struct judged *j, struct judgement *ret);
 /* "1a2b3c4d": the same at every start. */
 uint32_t quarantine_id(const struct judged *j);
 /* Forgets the set with this id, or all (NULL): it is as if it was never measured. Returns how many.
  */
-int quarantine_forget(struct daemon *d, const uint32_t *id);
+int quarantine_forget(struct choose *ch, const uint32_t *id);
 
 /* For metrics.c: windows that were judged, and quarantines that began, since the start. */
-void quarantine_totals(const struct daemon *d, uint64_t *ret_windows, uint64_t *ret_begun);
+void quarantine_totals(const struct choose *ch, uint64_t *ret_windows, uint64_t *ret_begun);
 
 #endif

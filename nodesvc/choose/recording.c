@@ -5,6 +5,8 @@
  * since what they remember is in no trace. A full disk or the limit ends a recording; it never ends
  * anything else.
  */
+#include "nodesvc/choose/recording.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +14,17 @@
 
 #include "config.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/choose/internal.h"
+#include "nodesvc/choose/options.h"
 #include "nodesvc/base/log.h"
 
-static void fill_engine(struct daemon *d, const char *spec, struct trace_engine *ret)
+static void fill_engine(struct choose *ch, const char *spec, struct trace_engine *ret)
 {
 	ret->policy = spec;
-	ret->n_options = decide_options(d, spec, ret->option, TRACE_OPTIONS_MAX);
+	ret->n_options = options_of(ch->conf, spec, ret->option, TRACE_OPTIONS_MAX);
 }
 
-static void fill_head(const struct daemon *d, struct trace_head *ret)
+static void fill_head(const struct choose *ch, struct trace_head *ret)
 {
 	struct timespec ts;
 
@@ -29,113 +32,118 @@ static void fill_head(const struct daemon *d, struct trace_head *ret)
 	*ret = (struct trace_head){
 		.recorder = "colocd " PACKAGE_VERSION,
 		.started_unix_s = (double)ts.tv_sec + (double)ts.tv_nsec / 1e9,
-		.topo = d->node.topo,
-		.share_smt = d->conf.share_smt,
-		.multi_node_independent = d->conf.multi_node == MULTI_NODE_INDEPENDENT,
-		.want_explain = d->plan.want_explain,
+		.topo = ch->node->topo,
+		.share_smt = ch->conf->share_smt,
+		.multi_node_independent = ch->conf->multi_node == MULTI_NODE_INDEPENDENT,
+		.want_explain = ch->plan.want_explain,
 		.max_jobs = JOBS_MAX,
-		.interval_ms = d->conf.interval_ms,
-		.tick_ms = d->conf.tick_ms,
+		.interval_ms = ch->conf->interval_ms,
+		.tick_ms = ch->conf->tick_ms,
 	};
 }
 
-int recording_start(struct daemon *d, const char *path, uint64_t max_bytes, struct errbuf *err)
+int recording_begin_file(struct choose *ch, const char *path, uint64_t max_bytes,
+	int (*renew)(struct choose *ch, struct errbuf *err), struct errbuf *err)
 {
 	static struct trace_head head; /* some KiB */
 	char full[512];
 	int rc;
 
-	if (d->trace)
+	if (ch->trace)
 		return err_set(err, -EBUSY, "recording already: colocctl record stop");
 	/* Another directory may be closed to the service (systemd's ProtectSystem=). */
-	if (snprintf(full, sizeof(full), "%s%s%s", *path == '/' ? "" : d->conf.store,
+	if (snprintf(full, sizeof(full), "%s%s%s", *path == '/' ? "" : ch->conf->store,
 		    *path == '/' ? "" : "/", path) >= (int)sizeof(full))
 		return err_set(err, -ENAMETOOLONG, "%.80s...: too long", path);
-	fill_head(d, &head);
-	fill_engine(d, d->ruling, &head.ruling);
-	fill_engine(d, d->conf.fallback, &head.fallback);
-	trial_abort(d);
-	rc = decide_renew(d, err);
+	fill_head(ch, &head);
+	fill_engine(ch, ch->ruling, &head.ruling);
+	fill_engine(ch, ch->conf->fallback, &head.fallback);
+	rc = renew(ch, err);
 	if (rc == 0)
-		rc = trace_writer_open(&d->trace, full, &head, max_bytes, err);
+		rc = trace_writer_open(&ch->trace, full, &head, max_bytes, err);
 	if (rc < 0) {
-		d->trace = NULL;
+		ch->trace = NULL;
 		return rc;
 	}
 	log_info("recording decisions to %s", full);
 	return 0;
 }
 
-int recording_stop(
-	struct daemon *d, uint64_t *ret_decisions, uint64_t *ret_bytes, struct errbuf *err)
+bool recording_is_on(const struct choose *ch)
 {
-	struct trace_writer *w = d->trace;
+	return ch->trace;
+}
+
+int recording_stop(
+	struct choose *ch, uint64_t *ret_decisions, uint64_t *ret_bytes, struct errbuf *err)
+{
+	struct trace_writer *w = ch->trace;
 
 	if (!w)
 		return err_set(err, -ENOENT, "nothing is being recorded");
 	*ret_decisions = trace_writer_decisions(w);
 	*ret_bytes = trace_writer_bytes(w);
-	d->trace = NULL;
+	ch->trace = NULL;
 	log_info("recorded %llu decisions", (unsigned long long)*ret_decisions);
 	return trace_writer_close(w, err);
 }
 
-void recording_engine(struct daemon *d, bool fallback)
+void recording_engine(struct choose *ch, bool fallback)
 {
 	static struct trace_engine e;
 
-	fill_engine(d, fallback ? d->conf.fallback : d->ruling, &e);
-	trail_engine(d->trail, fallback, &e);
-	if (d->trace)
-		trace_write_engine(d->trace, fallback, &e);
+	fill_engine(ch, fallback ? ch->conf->fallback : ch->ruling, &e);
+	trail_engine(ch->trail, fallback, &e);
+	if (ch->trace)
+		trace_write_engine(ch->trace, fallback, &e);
 }
 
-void recording_begin(struct daemon *d, const struct view *v)
+void recording_begin(struct choose *ch, const struct view *v)
 {
-	trail_begin(d->trail, v);
-	if (d->trace)
-		trace_begin(d->trace, v);
+	trail_begin(ch->trail, v);
+	if (ch->trace)
+		trace_begin(ch->trace, v);
 }
 
 void recording_answer(
-	struct daemon *d, bool fallback, const struct plan *p, const struct errbuf *why)
+	struct choose *ch, bool fallback, const struct plan *p, const struct errbuf *why)
 {
 	const char *refused = p ? NULL : why->text;
 
-	trail_answer(d->trail, fallback, p, refused);
-	if (d->trace)
-		(fallback ? trace_fallback : trace_ruling)(d->trace, p, refused);
+	trail_answer(ch->trail, fallback, p, refused);
+	if (ch->trace)
+		(fallback ? trace_fallback : trace_ruling)(ch->trace, p, refused);
 }
 
-void recording_end(struct daemon *d)
+void recording_end(struct choose *ch)
 {
-	trail_end(d->trail);
-	if (d->trace)
-		trace_end(d->trace);
+	trail_end(ch->trail);
+	if (ch->trace)
+		trace_end(ch->trace);
 }
 
 /* The loop stands still while a page is made. */
 #define PAGE_BYTES (1u << 20)
 
-int recording_page(struct daemon *d, uint64_t from, uint64_t to, json_object **ret,
+int recording_page(struct choose *ch, uint64_t from, uint64_t to, json_object **ret,
 	uint64_t *ret_next, struct errbuf *err)
 {
 	static struct trace_head head;
 
-	fill_head(d, &head);
+	fill_head(ch, &head);
 	/* Of when its beginning is unknown: views have monotonic times only. */
 	head.started_unix_s = 0;
-	return trail_page(d->trail, &head, from, to, PAGE_BYTES, ret, ret_next, err);
+	return trail_page(ch->trail, &head, from, to, PAGE_BYTES, ret, ret_next, err);
 }
 
-void recording_check(struct daemon *d)
+void recording_check(struct choose *ch)
 {
 	uint64_t decisions, bytes;
 	struct errbuf err = {.text = "its limit is reached"};
 
-	if (!d->trace || trace_writer_failed(d->trace) == 0)
+	if (!ch->trace || trace_writer_failed(ch->trace) == 0)
 		return;
-	if (recording_stop(d, &decisions, &bytes, &err) < 0)
+	if (recording_stop(ch, &decisions, &bytes, &err) < 0)
 		health_error("recording: %.200s", err.text);
 	log_warning("the recording ended: %s", err.text);
 }

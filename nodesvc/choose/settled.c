@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/internal.h"
 
 static struct {
 	bool on, fallback;
@@ -18,13 +18,13 @@ void settled_forget(void)
 }
 
 /* Who answers a tick over @v, if that is settled. */
-static bool is_settled(const struct daemon *d, const struct view *v, bool *ret_fallback)
+static bool is_settled(const struct choose *ch, const struct view *v, bool *ret_fallback)
 {
 	/* A ruling policy that lacks a signal is not asked further, and remembers nothing of it. */
-	*ret_fallback = !engine_has_signals(d->engine, v);
+	*ret_fallback = !engine_has_signals(ch->engine, v);
 	return *ret_fallback
-		       ? engine_has_signals(d->fallback, v) && engine_policy(d->fallback)->settles
-		       : engine_policy(d->engine)->settles;
+		       ? engine_has_signals(ch->fallback, v) && engine_policy(ch->fallback)->settles
+		       : engine_policy(ch->engine)->settles;
 }
 
 static bool asks_more(const struct plan *p)
@@ -35,10 +35,10 @@ static bool asks_more(const struct plan *p)
 	return p->n_slices || p->n_experiments || p->hysteresis_ms || p->clusters_asked;
 }
 
-void settled_note(const struct daemon *d, const struct view *v, bool fallback)
+void settled_note(const struct choose *ch, const struct view *v, bool fallback)
 {
-	last.on = is_settled(d, v, &last.fallback) && last.fallback == fallback &&
-		  !asks_more(&d->plan);
+	last.on = is_settled(ch, v, &last.fallback) && last.fallback == fallback &&
+		  !asks_more(&ch->plan);
 	if (!last.on)
 		return;
 	last.n = v->n_jobs;
@@ -55,15 +55,12 @@ static bool is_same_job(const struct view_job *a, const struct view_job *b)
 	       memcmp((const char *)a + to, (const char *)b + to, sizeof(*a) - to) == 0;
 }
 
-bool settled_is(struct daemon *d, const struct view *v)
+bool settled_is(const struct choose *ch, const struct view *v, bool *ret_fallback)
 {
-	bool fallback;
-
-	if (!last.on || d->trace || v->n_jobs != last.n)
+	if (!last.on || ch->trace || v->n_jobs != last.n)
 		return false;
 	for (int i = 0; i < v->n_jobs; i++)
 		if (!is_same_job(&v->job[i], &last.job[i]))
 			return false;
-	return is_settled(d, v, &fallback) && fallback == last.fallback &&
-	       !quarantine_holds(d, fallback);
+	return is_settled(ch, v, ret_fallback) && *ret_fallback == last.fallback;
 }

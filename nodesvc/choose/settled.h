@@ -7,15 +7,19 @@
  *
  * One thread, one table: it is decide.c's.
  */
-#ifndef COLOC_NODESVC_SETTLED_H
-#define COLOC_NODESVC_SETTLED_H
+#ifndef COLOC_NODESVC_CHOOSE_SETTLED_H
+#define COLOC_NODESVC_CHOOSE_SETTLED_H
 
-#include "nodesvc/daemon/daemon.h"
+#include <stdbool.h>
+
+struct choose;
+struct view;
 
 /* The decision over @v, of a tick and nothing else, moved nobody. @fallback: that decided. */
-void settled_note(const struct daemon *d, const struct view *v, bool fallback);
-/* Would the same come of @v? Not while decisions are recorded: a trace has every tick. */
-bool settled_is(struct daemon *d, const struct view *v);
+void settled_note(const struct choose *ch, const struct view *v, bool fallback);
+/* Would the same come of @v? *ret_fallback: who would say so. Not while decisions are recorded: a
+ * trace has every tick. */
+bool settled_is(const struct choose *ch, const struct view *v, bool *ret_fallback);
 /* Something else happened: an event, a new engine. */
 void settled_forget(void);
 

@@ -6,6 +6,8 @@
  *
  * Nothing here is a move: the ledger has the originals, the accounting counts plans only.
  */
+#include "nodesvc/choose/trial.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 #include "common/ipc.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
 
 /* Caches and threads settle after a change of cores before anything is measured. */
@@ -36,14 +38,14 @@
 
 enum { A1, B1, B2, A2 };
 
-bool trial_is_on(const struct daemon *d)
+bool trial_is_on(const struct choose *ch)
 {
-	return d->trial.kind != TRIAL_NONE;
+	return ch->trial.kind != TRIAL_NONE;
 }
 
-bool trial_displaces(const struct daemon *d)
+bool trial_displaces(const struct choose *ch)
 {
-	return trial_is_on(d) && d->trial.displaced;
+	return trial_is_on(ch) && ch->trial.displaced;
 }
 
 static bool is_placed(const struct step *s)
@@ -51,70 +53,77 @@ static bool is_placed(const struct step *s)
 	return s->located && s->status == STATUS_PLACED && !coreset_is_empty(&s->coreset);
 }
 
-static void put_all(struct daemon *d, bool planned)
+static void put_all(struct choose *ch, bool planned)
 {
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 
 		if (!is_placed(s))
 			continue;
-		levers_displace(d->levers, s, planned ? &s->coreset : NULL);
+		levers_displace(ch->levers, s, planned ? &s->coreset : NULL);
 		reading_displace(s);
 	}
 	if (planned)
-		levers_apply(d->levers, true);
+		levers_apply(ch->levers, true);
 }
 
-static void finish(struct daemon *d)
+static void finish(struct choose *ch)
 {
-	d->trial.kind = TRIAL_NONE;
-	loop_set_timer(d->trial.timer, 0, 0);
+	ch->trial.kind = TRIAL_NONE;
+	loop_set_timer(ch->trial.timer, 0, 0);
 }
 
-void trial_abort(struct daemon *d)
+/* What it showed wants a decision. */
+static void tell(const struct choose *ch)
 {
-	if (!trial_is_on(d))
+	if (ch->on.trial_over)
+		ch->on.trial_over(ch->on.arg);
+}
+
+void trial_abort(struct choose *ch)
+{
+	if (!trial_is_on(ch))
 		return;
 	/* Only while somebody is elsewhere. */
-	if (d->trial.displaced)
-		put_all(d, true);
-	d->trial.displaced = false;
-	d->n_results = 0;
-	finish(d);
+	if (ch->trial.displaced)
+		put_all(ch, true);
+	ch->trial.displaced = false;
+	ch->n_results = 0;
+	finish(ch);
 }
 
 /* ---- windows ---- */
 
-static void mark_all(struct daemon *d)
+static void mark_all(struct choose *ch)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		if (is_placed(d->jobs.step[i]))
-			speed_read_work(d->measure, d->jobs.step[i], ipc_now_ns(),
-				&d->jobs.step[i]->trial_mark);
+	for (int i = 0; i < ch->jobs->n; i++)
+		if (is_placed(ch->jobs->step[i]))
+			speed_read_work(ch->measure, ch->jobs->step[i], ipc_now_ns(),
+				&ch->jobs->step[i]->trial_mark);
 }
 
 /* What each made of the stretch that ends now; NAN: it has no speed to tell. */
-static void measure_all(struct daemon *d, int stretch)
+static void measure_all(struct choose *ch, int stretch)
 {
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 		struct track_work now;
 
 		if (!is_placed(s))
 			continue;
-		speed_read_work(d->measure, s, ipc_now_ns(), &now);
+		speed_read_work(ch->measure, s, ipc_now_ns(), &now);
 		s->track.stretch[stretch] = speed_between(&s->trial_mark, &now, STRETCH_REPORTS);
 		s->trial_mark = now;
 	}
 }
 
 /* True: decide anew. */
-static bool take_windows(struct daemon *d)
+static bool take_windows(struct choose *ch)
 {
 	struct quarantine_window all = {0};
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 		double r;
 
 		if (!is_placed(s))
@@ -131,68 +140,68 @@ static bool take_windows(struct daemon *d)
 			s->track.stretch[A1], s->track.stretch[B1], s->track.stretch[B2],
 			s->track.stretch[A2]);
 	}
-	return quarantine_window(d, &all);
+	return quarantine_window(ch, &all);
 }
 
 /* The time under Slurm's placement is what is rationed. */
-static int64_t window_pause_ns(const struct daemon *d)
+static int64_t window_pause_ns(const struct choose *ch)
 {
 	double cost_s = (2 * STRETCH_MS + SETTLE_MS) / 1e3;
 
-	return (int64_t)(cost_s / d->conf.baseline_fraction * 1e9);
+	return (int64_t)(cost_s / ch->conf->baseline_fraction * 1e9);
 }
 
-static void step_window(struct daemon *d)
+static void step_window(struct choose *ch)
 {
 	int next_ms = STRETCH_MS;
 	bool decide;
 
-	switch (d->trial.stage++) {
+	switch (ch->trial.stage++) {
 	case 0:
-		measure_all(d, A1);
-		d->trial.displaced = true;
-		put_all(d, false);
+		measure_all(ch, A1);
+		ch->trial.displaced = true;
+		put_all(ch, false);
 		next_ms = SETTLE_MS;
 		break;
 	case 1:
-		mark_all(d);
+		mark_all(ch);
 		break;
 	case 2:
-		measure_all(d, B1);
+		measure_all(ch, B1);
 		break;
 	case 3:
-		measure_all(d, B2);
-		put_all(d, true);
-		d->trial.displaced = false;
+		measure_all(ch, B2);
+		put_all(ch, true);
+		ch->trial.displaced = false;
 		next_ms = SETTLE_MS;
 		break;
 	case 4:
-		mark_all(d);
+		mark_all(ch);
 		next_ms = PLACED_MS;
 		break;
 	default:
-		measure_all(d, A2);
-		decide = take_windows(d);
-		finish(d);
-		d->trial.next_window_ns =
-			ipc_now_ns() + window_pause_ns(d) -
+		measure_all(ch, A2);
+		decide = take_windows(ch);
+		finish(ch);
+		ch->trial.next_window_ns =
+			ipc_now_ns() + window_pause_ns(ch) -
 			INT64_C(1000000) * (2 * PLACED_MS + 2 * STRETCH_MS + 2 * SETTLE_MS);
 		if (decide)
-			decide_run(d, EVENT_TICK, NULL, NULL);
+			tell(ch);
 		return;
 	}
-	loop_set_timer(d->trial.timer, next_ms, 0);
+	loop_set_timer(ch->trial.timer, next_ms, 0);
 }
 
-static bool is_quiet(const struct daemon *d, int64_t now_ns)
+static bool is_quiet(const struct choose *ch, int64_t now_ns)
 {
 	bool speed = false;
 
 	/* One would seem to gain as much as the others lose, and less than that on average. */
-	if (levers_have_foreground(d->levers))
+	if (levers_have_foreground(ch->levers))
 		return false;
-	for (int i = 0; i < d->jobs.n; i++) {
-		const struct step *s = d->jobs.step[i];
+	for (int i = 0; i < ch->jobs->n; i++) {
+		const struct step *s = ch->jobs->step[i];
 
 		if (!step_is_managed(s))
 			continue;
@@ -205,124 +214,125 @@ static bool is_quiet(const struct daemon *d, int64_t now_ns)
 	return speed;
 }
 
-void trial_consider(struct daemon *d, int64_t now_ns)
+void trial_consider(struct choose *ch, int64_t now_ns)
 {
-	if (trial_is_on(d) || d->conf.baseline_fraction <= 0 || d->conf.dry_run ||
-		actuate_get_ops(d->actuate) == &actuate_none)
+	if (trial_is_on(ch) || ch->conf->baseline_fraction <= 0 || ch->conf->dry_run ||
+		actuate_get_ops(ch->actuate) == &actuate_none)
 		return;
 	/* Before it goes through all steps. */
-	if (now_ns < d->trial.next_window_ns || !is_quiet(d, now_ns))
+	if (now_ns < ch->trial.next_window_ns || !is_quiet(ch, now_ns))
 		return;
-	if (!d->trial.next_window_ns) {
+	if (!ch->trial.next_window_ns) {
 		/* The first one has to wait its share too; not at the same distance from each
 		 * start. */
-		d->trial.next_window_ns =
-			now_ns + (int64_t)((double)window_pause_ns(d) * (0.5 + drand48() / 2));
+		ch->trial.next_window_ns =
+			now_ns + (int64_t)((double)window_pause_ns(ch) * (0.5 + drand48() / 2));
 		return;
 	}
-	d->trial.kind = TRIAL_WINDOW;
-	d->trial.stage = 0;
-	mark_all(d);
-	loop_set_timer(d->trial.timer, PLACED_MS, 0);
+	ch->trial.kind = TRIAL_WINDOW;
+	ch->trial.stage = 0;
+	mark_all(ch);
+	loop_set_timer(ch->trial.timer, PLACED_MS, 0);
 }
 
 /* ---- experiments ---- */
 
-static struct step *subject(struct daemon *d)
+static struct step *subject(struct choose *ch)
 {
-	return jobs_find_id(&d->jobs, d->trial.x[d->trial.at].job);
+	return jobs_find_id(ch->jobs, ch->trial.x[ch->trial.at].job);
 }
 
 /* The job on the cores asked for; the others on what that leaves them, or, where that is nothing,
  * where they are. */
-static void place_experiment(struct daemon *d)
+static void place_experiment(struct choose *ch)
 {
-	const struct coreset *own = &d->trial.x[d->trial.at].coreset;
+	const struct coreset *own = &ch->trial.x[ch->trial.at].coreset;
 
-	d->trial.in_company = false;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	ch->trial.in_company = false;
+	for (int i = 0; i < ch->jobs->n; i++) {
+		struct step *s = ch->jobs->step[i];
 		struct coreset rest;
 
 		if (!is_placed(s))
 			continue;
 		reading_displace(s);
-		if (s == subject(d)) {
-			levers_displace(d->levers, s, own);
+		if (s == subject(ch)) {
+			levers_displace(ch->levers, s, own);
 			continue;
 		}
 		coreset_andnot(&rest, &s->coreset, own);
 		if (coreset_is_empty(&rest))
-			d->trial.in_company = true;
-		levers_displace(d->levers, s, coreset_is_empty(&rest) ? &s->coreset : &rest);
+			ch->trial.in_company = true;
+		levers_displace(ch->levers, s, coreset_is_empty(&rest) ? &s->coreset : &rest);
 	}
-	d->trial.displaced = true;
-	d->trial.stage = 0;
-	d->trial.tries = 0;
-	loop_set_timer(d->trial.timer, SETTLE_MS, 0);
+	ch->trial.displaced = true;
+	ch->trial.stage = 0;
+	ch->trial.tries = 0;
+	loop_set_timer(ch->trial.timer, SETTLE_MS, 0);
 }
 
-static void end_experiments(struct daemon *d)
+static void end_experiments(struct choose *ch)
 {
-	put_all(d, true);
-	d->trial.displaced = false;
-	finish(d);
-	decide_run(d, EVENT_TICK, NULL, NULL);
+	put_all(ch, true);
+	ch->trial.displaced = false;
+	finish(ch);
+	tell(ch);
 }
 
-static void step_experiment(struct daemon *d)
+static void step_experiment(struct choose *ch)
 {
-	struct trial_experiment *x = &d->trial.x[d->trial.at];
-	struct step *s = subject(d);
+	struct trial_experiment *x = &ch->trial.x[ch->trial.at];
+	struct step *s = subject(ch);
 	struct track_work now;
 	double speed;
 
-	if (s && is_placed(s) && d->trial.stage == 0) {
-		d->trial.stage = 1;
-		speed_read_work(d->measure, s, ipc_now_ns(), &s->trial_mark);
-		loop_set_timer(d->trial.timer, x->ms, 0);
+	if (s && is_placed(s) && ch->trial.stage == 0) {
+		ch->trial.stage = 1;
+		speed_read_work(ch->measure, s, ipc_now_ns(), &s->trial_mark);
+		loop_set_timer(ch->trial.timer, x->ms, 0);
 		return;
 	}
 	if (s && is_placed(s)) {
-		speed_read_work(d->measure, s, ipc_now_ns(), &now);
+		speed_read_work(ch->measure, s, ipc_now_ns(), &now);
 		speed = speed_between(&s->trial_mark, &now, 2);
-		if (isnan(speed) && ++d->trial.tries < EXPERIMENT_TRIES) {
-			loop_set_timer(d->trial.timer, x->ms, 0);
+		if (isnan(speed) && ++ch->trial.tries < EXPERIMENT_TRIES) {
+			loop_set_timer(ch->trial.timer, x->ms, 0);
 			return;
 		}
-		if (speed > 0 && d->n_results < PLAN_EXPERIMENTS_MAX) {
-			d->result[d->n_results++] = (struct event){.type = EVENT_EXPERIMENT_RESULT,
-				.job = s->id,
-				.cores = x->cores,
-				.speed = speed};
-			priors_keep_speed(d->measure, s, x->cores,
-				!d->trial.in_company && jobs_is_alone(&d->jobs, s), speed);
+		if (speed > 0 && ch->n_results < PLAN_EXPERIMENTS_MAX) {
+			ch->result[ch->n_results++] =
+				(struct event){.type = EVENT_EXPERIMENT_RESULT,
+					.job = s->id,
+					.cores = x->cores,
+					.speed = speed};
+			priors_keep_speed(ch->measure, s, x->cores,
+				!ch->trial.in_company && jobs_is_alone(ch->jobs, s), speed);
 			log_debug("step %s: experiment: %.4g %s/s on %d cores%s", s->id, speed,
 				speed_unit(s), x->cores,
-				d->trial.in_company ? ", not alone there" : "");
+				ch->trial.in_company ? ", not alone there" : "");
 		} else {
 			s->track.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
 		}
 	}
-	if (++d->trial.at < d->trial.n)
-		place_experiment(d);
+	if (++ch->trial.at < ch->trial.n)
+		place_experiment(ch);
 	else
-		end_experiments(d);
+		end_experiments(ch);
 }
 
-const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, size_t size)
+const char *trial_refuses(struct choose *ch, const struct plan *p, char *buf, size_t size)
 {
 	int64_t now_ns = ipc_now_ns();
 
 	for (int i = 0; i < p->n_experiments; i++) {
-		const struct step *s = jobs_find_id(&d->jobs, p->job[p->experiment[i].job].id);
+		const struct step *s = jobs_find_id(ch->jobs, p->job[p->experiment[i].job].id);
 		const char *why = NULL;
 
 		if (!s || !s->located)
 			why = "has not started";
 		else if (s->nnodes > 1)
 			why = "runs on several nodes";
-		else if (s->dry_run || d->conf.dry_run)
+		else if (s->dry_run || ch->conf->dry_run)
 			why = "is not to be touched";
 		else if (s->threads > STEP_THREADS_EACH)
 			why = "has too many threads to be moved for a moment";
@@ -336,38 +346,46 @@ const char *trial_refuses(struct daemon *d, const struct plan *p, char *buf, siz
 	return NULL;
 }
 
-void trial_experiments(struct daemon *d, const struct plan *p)
+void trial_experiments(struct choose *ch, const struct plan *p)
 {
-	if (trial_is_on(d) || p->n_experiments == 0)
+	if (trial_is_on(ch) || p->n_experiments == 0)
 		return;
 	for (int i = 0; i < p->n_experiments; i++) {
 		const struct plan_experiment *x = &p->experiment[i];
 
-		snprintf(d->trial.x[i].job, sizeof(d->trial.x[i].job), "%s", p->job[x->job].id);
-		d->trial.x[i].cores = x->cores;
-		d->trial.x[i].ms = x->ms > 0 ? x->ms : STRETCH_MS;
-		d->trial.x[i].coreset = x->coreset;
+		snprintf(ch->trial.x[i].job, sizeof(ch->trial.x[i].job), "%s", p->job[x->job].id);
+		ch->trial.x[i].cores = x->cores;
+		ch->trial.x[i].ms = x->ms > 0 ? x->ms : STRETCH_MS;
+		ch->trial.x[i].coreset = x->coreset;
 	}
-	d->trial.n = p->n_experiments;
-	d->trial.at = 0;
-	d->trial.kind = TRIAL_EXPERIMENT;
-	d->n_results = 0;
-	place_experiment(d);
+	ch->trial.n = p->n_experiments;
+	ch->trial.at = 0;
+	ch->trial.kind = TRIAL_EXPERIMENT;
+	ch->n_results = 0;
+	place_experiment(ch);
 }
 
-static void on_timer(void *daemon)
+static void on_timer(void *arg)
 {
-	struct daemon *d = daemon;
+	struct choose *ch = arg;
 
 	/* Who stands still since a moment ago ends the trial before it is measured. */
-	suspend_look(d, ipc_now_ns());
-	if (d->trial.kind == TRIAL_WINDOW)
-		step_window(d);
-	else if (d->trial.kind == TRIAL_EXPERIMENT)
-		step_experiment(d);
+	if (ch->on.before_trial)
+		ch->on.before_trial(ch->on.arg);
+	if (ch->trial.kind == TRIAL_WINDOW)
+		step_window(ch);
+	else if (ch->trial.kind == TRIAL_EXPERIMENT)
+		step_experiment(ch);
 }
 
-int trial_open(struct daemon *d, struct errbuf *err)
+int trial_open(struct choose *ch, struct errbuf *err)
 {
-	return loop_add_timer(d->loop, on_timer, d, &d->trial.timer, err);
+	return loop_add_timer(ch->loop, on_timer, ch, &ch->trial.timer, err);
+}
+
+void trial_close(struct choose *ch)
+{
+	if (ch->trial.timer)
+		loop_remove(ch->loop, ch->trial.timer);
+	ch->trial.timer = NULL;
 }

@@ -7,25 +7,44 @@
 
 #include "common/ipc.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/pages.h"
+
+/* Nobody has registered for so long: what waits for the disk may be written. */
+#define QUIET_NS INT64_C(250000000)
+/* Of a tick, for threads that have bound themselves. */
+#define LOOK_NS INT64_C(2000000)
 
 /* ---- measure/ ---- */
 
 static bool stands_back(void *daemon, int64_t late_ns)
 {
-	return decide_stands_back(daemon, late_ns);
+	return daemon_stands_back(daemon, late_ns);
 }
 
 static bool displaces(void *daemon)
 {
-	return trial_displaces(daemon);
+	const struct daemon *d = daemon;
+
+	return d->choose && trial_displaces(d->choose);
 }
 
+/* Each change of phase is an event of its own. */
 static void on_round(void *daemon)
 {
-	decide_phases(daemon);
+	struct daemon *d = daemon;
+
+	for (int i = 0; i < d->jobs.n; i++) {
+		struct step *s = d->jobs.step[i];
+
+		if (!s->phase_changed)
+			continue;
+		s->phase_changed = false;
+		s->dirty = true;
+		if (step_is_managed(s))
+			decide_run(d->choose, EVENT_PHASE, s->id, NULL);
+	}
 }
 
 static void on_slice(void *daemon, struct step *s)
@@ -118,20 +137,22 @@ static void figures(void *daemon, struct metrics_figures *ret)
 {
 	const struct daemon *d = daemon;
 	struct levers_state levers;
+	struct choose_state choose;
 
 	levers_get_state(d->levers, &levers);
+	choose_get_state(d->choose, &choose);
 	*ret = (struct metrics_figures){
-		.policy = d->ruling,
+		.policy = choose.ruling,
 		.draining = d->draining,
 		.up_s = (double)(ipc_now_ns() - d->start_mono_ns) / 1e9,
 		.owed = levers.owed,
-		.decisions = d->n_decisions,
-		.moves = d->n_rebinds,
-		.decided = d->decision_times,
+		.decisions = choose.decisions,
+		.moves = choose.rebinds,
+		.decided = *choose.times,
 	};
-	for (int i = 0; i < quarantine_count(d); i++)
-		ret->quarantined += quarantine_is_active(quarantine_get(d, i));
-	quarantine_totals(d, &ret->windows, &ret->quarantines);
+	for (int i = 0; i < quarantine_count(d->choose); i++)
+		ret->quarantined += quarantine_is_active(quarantine_get(d->choose, i));
+	quarantine_totals(d->choose, &ret->windows, &ret->quarantines);
 }
 
 static int open_books(struct daemon *d, struct errbuf *err)
@@ -169,4 +190,109 @@ void daemon_close_rooms(struct daemon *d)
 	d->books = NULL;
 	d->measure = NULL;
 	d->whose = NULL;
+}
+
+/* ---- choose/ ---- */
+
+static void before_trial(void *daemon)
+{
+	suspend_look(daemon, ipc_now_ns());
+}
+
+static void on_trial_over(void *daemon)
+{
+	const struct daemon *d = daemon;
+
+	decide_run(d->choose, EVENT_TICK, NULL, NULL);
+}
+
+int daemon_open_choose(struct daemon *d, struct errbuf *err)
+{
+	const struct choose_uses uses = {
+		.loop = d->loop,
+		.conf = &d->conf,
+		.node = &d->node,
+		.jobs = &d->jobs,
+		.actuate = d->actuate,
+		.record = d->record,
+		.measure = d->measure,
+		.books = d->books,
+		.levers = d->levers,
+	};
+	const struct choose_events events = {
+		.before_trial = before_trial,
+		.trial_over = on_trial_over,
+		.arg = d,
+	};
+	int rc = choose_open(&d->choose, &uses, &events, err);
+
+	return rc < 0 ? rc : loop_add_timer(d->loop, daemon_tick, d, &d->tick, err);
+}
+
+void daemon_close_choose(struct daemon *d)
+{
+	choose_close(d->choose);
+	d->choose = NULL;
+	if (d->tick)
+		loop_remove(d->loop, d->tick);
+	d->tick = NULL;
+}
+
+/* ---- the tick ---- */
+
+void daemon_start_ticking(struct daemon *d)
+{
+	/* Each stops by itself with the last step: the next one may come between the two. */
+	sampler_start(d->measure);
+	if (!d->ticking)
+		loop_set_timer(d->tick, d->conf.tick_ms, d->conf.tick_ms);
+	d->ticking = true;
+}
+
+bool daemon_stands_back(const struct daemon *d, int64_t late_ns)
+{
+	return ipc_now_ns() - d->last_launch_ns < LAUNCH_PAUSE_NS && late_ns < LAUNCH_MAX_NS;
+}
+
+void daemon_tick(void *daemon)
+{
+	struct daemon *d = daemon;
+	int64_t now_ns = ipc_now_ns();
+
+	if (daemon_stands_back(d, d->tick_put_off * LAUNCH_PAUSE_NS)) {
+		d->tick_put_off++;
+		loop_set_timer(d->tick, LAUNCH_PAUSE_NS / 1000000, d->conf.tick_ms);
+		return;
+	}
+	d->tick_put_off = 0;
+	if (d->finish_put_off)
+		decide_finish(d->choose);
+	d->finish_put_off = false;
+	online_look(d);
+	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
+		d->last_reconcile_ns = now_ns;
+		lifecycle_reconcile(d, now_ns);
+		attach_beat(d, now_ns);
+	}
+	ptable_flush(d->choose);
+	account_flush(d->books);
+	store_checkpoint(d->books, now_ns - d->last_launch_ns >= QUIET_NS);
+	recording_check(d->choose);
+	if (d->jobs.n == 0) {
+		/* Whatever is still in the ledger is nobody's. */
+		if (ledger_count(d->ledger) > 0)
+			levers_owe(d->levers, NULL);
+		/* Nothing to watch: an idle node costs no wake-ups. */
+		loop_set_timer(d->tick, 0, 0);
+		d->ticking = false;
+		return;
+	}
+	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
+	suspend_look(d, now_ns);
+	actuate_look(d->actuate, LOOK_NS);
+	if (jobs_count_managed(&d->jobs))
+		decide_run(d->choose, EVENT_TICK, NULL, NULL);
+	levers_tick(d->levers, now_ns);
+	trial_consider(d->choose, now_ns);
+	work_note(&d->work.ticks, ipc_now_ns() - now_ns);
 }

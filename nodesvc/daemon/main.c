@@ -21,8 +21,6 @@
 #include "common/out.h"
 #include "config.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/choose/ptable.h"
-#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/base/log.h"
@@ -142,11 +140,11 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	counters_choose(&d->counters,
 		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source,
 		&d->conf.events);
-	if ((rc = daemon_open_rooms(d, err)) < 0 || (rc = decide_open(d, err)) < 0 ||
-		(rc = ptable_open(d, err)) < 0)
+	if ((rc = daemon_open_rooms(d, err)) < 0 || (rc = daemon_open_choose(d, err)) < 0 ||
+		(rc = ptable_open(d->choose, err)) < 0)
 		return rc;
 	/* Before anybody is adopted: who was left alone stays so. */
-	if ((rc = quarantine_open(d, err)) < 0)
+	if ((rc = quarantine_open(d->choose, err)) < 0)
 		return rc;
 	online_look(d);
 	levers_open(d->levers, d->loop, d->ledger, d->actuate);
@@ -172,10 +170,12 @@ static void daemon_close(struct daemon *d)
 	struct errbuf err;
 
 	server_free(d->server);
-	if (d->trace && recording_stop(d, &decisions, &bytes, &err) < 0)
+	if (d->choose && recording_is_on(d->choose) &&
+		recording_stop(d->choose, &decisions, &bytes, &err) < 0)
 		log_error("recording: %s", err.text);
 	if (d->books) {
-		ptable_flush(d);
+		if (d->choose)
+			ptable_flush(d->choose);
 		account_flush(d->books);
 	}
 	levers_close(d->levers);
@@ -184,9 +184,7 @@ static void daemon_close(struct daemon *d)
 	for (int i = 0; i < d->jobs.n; i++)
 		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);
-	decide_close(d);
-	ptable_close(d);
-	quarantine_close(d);
+	daemon_close_choose(d);
 	actuate_close(d->actuate);
 	daemon_close_rooms(d);
 	record_close(d->record);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/choose/ptable.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 
@@ -39,7 +38,7 @@ static int take(struct daemon *d, struct errbuf *err)
 	/* Nothing but reserved CPUs is left: better those than none. */
 	if (node_reserve(&d->node, &d->conf.reserve, err) < 0)
 		d->node.usable = fresh->all;
-	rc = decide_renew(d, err);
+	rc = ruling_renew(d->choose, err);
 	if (rc < 0) {
 		d->node.topo = was;
 		node_reserve(&d->node, &d->conf.reserve, NULL);
@@ -48,9 +47,8 @@ static int take(struct daemon *d, struct errbuf *err)
 	}
 	actuate_set_pus(d->actuate, &fresh->all);
 	/* Its table is of the cores that there were at the start. */
-	if (d->ptable)
-		ptable_close(d);
-	if (coreset_is_equal(&fresh->all, &d->start_pus) && ptable_open(d, err) < 0)
+	ptable_close(d->choose);
+	if (coreset_is_equal(&fresh->all, &d->start_pus) && ptable_open(d->choose, err) < 0)
 		log_warning("%s", err->text);
 	topo_free(was);
 	return 0;
@@ -101,9 +99,9 @@ void online_look(struct daemon *d)
 	log_info("CPUs %s are online now: %d cores, %d domains, steps are placed on %s", now,
 		d->node.topo->n_cores, d->node.topo->n_domains,
 		coreset_format(&d->node.usable, cpus, sizeof(cpus)));
-	trial_abort(d);
+	trial_abort(d->choose);
 	for (int i = 0; i < d->jobs.n; i++)
 		follow(d, d->jobs.step[i]);
 	if (jobs_count_managed(&d->jobs))
-		decide_run(d, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
+		decide_run(d->choose, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
 }

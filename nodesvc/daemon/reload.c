@@ -6,7 +6,9 @@
 
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* A policy that a start would make: it must be one, with good options, and one for a node. */
 static int check_policy(
@@ -108,7 +110,7 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	if (rc == 0)
 		rc = reload_check(d, err);
 	if (rc == 0)
-		rc = decide_reconfigure(d, err);
+		rc = ruling_reconfigure(d->choose, err);
 	if (rc < 0) {
 		d->conf = old;
 		node_reserve(&d->node, &d->conf.reserve, NULL);
@@ -116,6 +118,11 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	}
 	if (!d->verbose && log_level_parse(fresh.log, &level) == 0)
 		log_init(level);
+	if (d->ticking) {
+		d->ticking = false;
+		sampler_restart(d->measure);
+		daemon_start_ticking(d);
+	}
 	metrics_reconfigure(d->books);
 	*ret_old = old;
 	log_info("configuration read again");

@@ -111,15 +111,19 @@ static int add_trace(struct request *r)
 {
 	const char *text = msg_get(r->m, "json");
 	struct json_object *o = text ? json_tokener_parse(text) : NULL, *value = NULL, *lines;
-	uint64_t to = trail_number(r->d->trail), from = 0;
+	struct choose_state state;
+	uint64_t to, from = 0;
 	int rc;
+
+	choose_get_state(r->d->choose, &state);
+	to = state.number;
 
 	if (json_object_object_get_ex(o, "decision", &value))
 		to = (uint64_t)json_object_get_int64(value);
 	if (json_object_object_get_ex(o, "from", &value))
 		from = (uint64_t)json_object_get_int64(value);
 	json_object_put(o);
-	rc = recording_page(r->d, from, to, &lines, &from, r->err);
+	rc = recording_page(r->d->choose, from, to, &lines, &from, r->err);
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "trace", lines);
@@ -180,7 +184,7 @@ static int do_release(struct request *r)
 	log_info("release %s: %zu steps left to Slurm's placement", id ? id : "all",
 		json_object_array_length(list));
 	if (id)
-		decide_run(r->d, EVENT_END, id, NULL);
+		decide_run(r->d->choose, EVENT_END, id, NULL);
 	return rc;
 }
 
@@ -436,7 +440,7 @@ static int do_acct(struct request *r)
 	int rc;
 
 	json_object_object_add(r->ret, "steps", rows.list);
-	ptable_flush(r->d);
+	ptable_flush(r->d->choose);
 	account_flush(r->d->books); /* not a tick behind */
 	rc = acct_query_json(r->d->record, r->uid, filter, add_row, &rows, r->err);
 	if (rc == -EFBIG)
@@ -454,8 +458,8 @@ static int do_record(struct request *r)
 	int rc;
 
 	if (path)
-		return recording_start(r->d, path, RECORDING_MAX, r->err);
-	rc = recording_stop(r->d, &decisions, &bytes, r->err);
+		return recording_start(r->d->choose, path, RECORDING_MAX, r->err);
+	rc = recording_stop(r->d->choose, &decisions, &bytes, r->err);
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "decisions", json_object_new_int64((int64_t)decisions));
@@ -497,14 +501,14 @@ static int do_quarantine_rm(struct request *r)
 		if (strlen(name) != 8 || *end)
 			return err_set(r->err, -EINVAL, "'%.40s' is no id of a set", name);
 	}
-	n = quarantine_forget(r->d, all ? NULL : &id);
+	n = quarantine_forget(r->d->choose, all ? NULL : &id);
 	if (n == 0 && !all)
 		return err_set(r->err, -ENOENT, "no set '%s' is known", name);
 	json_object_object_add(r->ret, "removed", json_object_new_int(n));
 	log_info("guard: %d sets forgotten: colocctl quarantine rm %s", n, name);
 	/* Who was kept away is tried again at once. */
 	if (jobs_count_managed(&r->d->jobs))
-		decide_run(r->d, EVENT_TICK, NULL, NULL);
+		decide_run(r->d->choose, EVENT_TICK, NULL, NULL);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/quarantine.h"
+#include "nodesvc/engine/policy.h"
 #include "nodesvc/measure/measure.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
@@ -114,7 +115,7 @@ static struct json_object *guard(struct daemon *d, const struct step *s)
 
 	if (!step_is_managed(s))
 		return o;
-	quarantine_say(d, &says);
+	quarantine_say(d->choose, &says);
 	add_judgement(o, says.set, &says.judged);
 	ADD(o, "policy", says.set ? json_object_new_string(says.set->policy) : NULL);
 	ADD(o, "held", json_object_new_boolean(s->held));
@@ -127,16 +128,16 @@ struct json_object *ctl_json_quarantine(struct daemon *d)
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	struct quarantine_says says;
 
-	quarantine_say(d, &says);
+	quarantine_say(d->choose, &says);
 	ADD(o, "enabled", json_object_new_boolean(d->conf.guard.enabled));
-	for (int i = 0; i < quarantine_count(d); i++) {
-		const struct judged *set = quarantine_get(d, i);
+	for (int i = 0; i < quarantine_count(d->choose); i++) {
+		const struct judged *set = quarantine_get(d->choose, i);
 		struct json_object *one = json_object_new_object();
 		struct judgement judged;
 		char id[16];
 
 		snprintf(id, sizeof(id), "%08x", quarantine_id(set));
-		quarantine_judge(d, set, &judged);
+		quarantine_judge(d->choose, set, &judged);
 		ADD(one, "id", json_object_new_string(id));
 		ADD(one, "policy", json_object_new_string(set->policy));
 		ADD(one, "programs", ctl_json_text(set->members));
@@ -304,8 +305,10 @@ struct json_object *ctl_json_policies(struct daemon *d)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	const uint32_t lacks = levers_lack(d->levers);
+	struct choose_state choose;
 
-	ADD(o, "ruling", json_object_new_string(d->ruling));
+	choose_get_state(d->choose, &choose);
+	ADD(o, "ruling", json_object_new_string(choose.ruling));
 	for (int i = 0; policy_registry[i]; i++) {
 		const struct policy_ops *ops = policy_registry[i];
 		struct json_object *p = json_object_new_object(), *needs = json_object_new_array();
@@ -500,10 +503,12 @@ struct json_object *ctl_json_status(struct daemon *d)
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
 	struct json_object *events = events_json(&d->conf);
 	struct levers_state state;
+	struct choose_state choose;
 	char host[64] = "";
 	int tasks = 0;
 
 	levers_get_state(d->levers, &state);
+	choose_get_state(d->choose, &choose);
 	gethostname(host, sizeof(host) - 1);
 	for (int i = 0; i < d->jobs.n; i++)
 		tasks += d->jobs.step[i]->n_alive;
@@ -515,9 +520,10 @@ struct json_object *ctl_json_status(struct daemon *d)
 				      : ""));
 	ADD(o, "pid", json_object_new_int(getpid()));
 	ADD(o, "uptime_s", json_object_new_double((double)(ipc_now_ns() - d->start_mono_ns) / 1e9));
-	ADD(o, "policy", json_object_new_string(engine_policy(d->engine)->name));
-	ADD(o, "policy_spec", json_object_new_string(d->ruling));
-	ADD(o, "ruling_by", json_object_new_string(*d->ruling_by ? d->ruling_by : "configuration"));
+	ADD(o, "policy", json_object_new_string(choose.policy));
+	ADD(o, "policy_spec", json_object_new_string(choose.ruling));
+	ADD(o, "ruling_by",
+		json_object_new_string(*choose.ruling_by ? choose.ruling_by : "configuration"));
 	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
 	ADD(o, "domain", json_object_new_string(topo_level_name(d->node.topo->domain_level)));
 	ADD(o, "n_domains", json_object_new_int(d->node.topo->n_domains));
@@ -545,8 +551,8 @@ struct json_object *ctl_json_status(struct daemon *d)
 	ADD(o, "owed_why", ctl_json_text(state.owed_why));
 	ADD(o, "draining", json_object_new_boolean(d->draining));
 	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
-	ADD(o, "decisions", json_object_new_int64((int64_t)d->n_decisions));
-	ADD(o, "rebinds", json_object_new_int64((int64_t)d->n_rebinds));
+	ADD(o, "decisions", json_object_new_int64((int64_t)choose.decisions));
+	ADD(o, "rebinds", json_object_new_int64((int64_t)choose.rebinds));
 	ADD(o, "work", work_json(&d->work, d->loop ? loop_longest_ns(d->loop) : 0));
 	ADD(o, "last_error", ctl_json_text(health_last_error()));
 	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)

@@ -28,13 +28,13 @@ static void check_table(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "%s/trace-table.json", fuzz_dir());
 	f = fopen(path, "we");
 	FUZZ_ASSERT(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
-	FUZZ_ASSERT(ptable_open(&d, &err) == 0); /* never fails for the file's sake */
-	ptable_tell(&d, "das-fam-c", &v);
+	FUZZ_ASSERT(ptable_open(d.choose, &err) == 0); /* never fails for the file's sake */
+	ptable_tell(d.choose, "das-fam-c", &v);
 	for (int i = 0; i < v.n_ptt; i++)
 		FUZZ_ASSERT(v.ptt[i].seconds > 0 && v.ptt[i].width > 0 && v.ptt[i].core >= 0 &&
 			    v.ptt[i].core < d.node.topo->n_cores &&
 			    strlen(v.ptt[i].type) < JOB_TYPE_MAX);
-	ptable_close(&d);
+	ptable_close(d.choose);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/trace-table.json.unread", fuzz_dir());
 	unlink(path);

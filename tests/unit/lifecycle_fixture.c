@@ -38,7 +38,7 @@ void setup(void)
 	counters_choose(&d.counters, "none", NULL);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
-	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
+	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 }
 
 void teardown(void)
@@ -48,7 +48,7 @@ void teardown(void)
 	for (int i = 0; i < d.jobs.n; i++)
 		reading_close(d.measure, d.jobs.step[i]);
 	jobs_done(&d.jobs);
-	decide_close(&d);
+	daemon_close_choose(&d);
 	daemon_close_rooms(&d);
 	free(d.levers);
 	actuate_close(d.actuate);

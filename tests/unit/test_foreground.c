@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
 #include "tests/unit/levers_of.h"
@@ -253,21 +254,30 @@ END_TEST
 /* Beside the first one's 98 % and the second's 2 the geometric mean is far below equal turns'. */
 START_TEST(no_speeds_are_compared_while_one_goes_first)
 {
+	static struct choose choose;
 	struct errbuf err;
 
 	begin_long_slice(2);
 	d.conf.baseline_fraction = 0.5;
-	ck_assert_int_eq(trial_open(&d, &err), 0);
+	choose = (struct choose){.loop = d.loop,
+		.conf = &d.conf,
+		.node = &d.node,
+		.jobs = &d.jobs,
+		.actuate = d.actuate,
+		.measure = d.measure,
+		.levers = d.levers};
+	d.choose = &choose;
+	ck_assert_int_eq(trial_open(d.choose, &err), 0);
 	d.jobs.step[0]->track.has_last = true; /* a speed to compare */
-	d.trial.next_window_ns = 1;
-	trial_consider(&d, now);
-	ck_assert(!trial_is_on(&d));
+	d.choose->trial.next_window_ns = 1;
+	trial_consider(d.choose, now);
+	ck_assert(!trial_is_on(d.choose));
 	plan.slice[0].ms = 100;
 	rotate_plan(d.levers, &plan, d.jobs.step);
-	trial_consider(&d, now);
-	ck_assert(trial_is_on(&d));
-	trial_abort(&d);
-	loop_remove(d.loop, d.trial.timer);
+	trial_consider(d.choose, now);
+	ck_assert(trial_is_on(d.choose));
+	trial_abort(d.choose);
+	loop_remove(d.loop, d.choose->trial.timer);
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 #include "nodesvc/actuate/classes.h"
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/base/health.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/lend.h"
 #include "nodesvc/levers/place.h"
@@ -20,6 +21,7 @@
 #include "tests/unit/levers_of.h"
 
 static struct daemon d;
+static struct choose choose;
 static struct step *s;
 static char did[256]; /* "idle 0-1 0 wake " */
 static int fails[4];  /* the applies to come: 0 or -errno */
@@ -116,8 +118,14 @@ static void setup(void)
 	s->status = STATUS_PLACED;
 	set(&s->coreset, "0");
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
-	ck_assert_int_eq(trial_open(&d, &err), 0);
 	levers_of(&d);
+	choose = (struct choose){.loop = d.loop,
+		.conf = &d.conf,
+		.node = &d.node,
+		.jobs = &d.jobs,
+		.levers = d.levers};
+	d.choose = &choose;
+	ck_assert_int_eq(trial_open(d.choose, &err), 0);
 }
 
 static void teardown(void)
@@ -140,7 +148,7 @@ static void lend(const char *cores)
 {
 	set(&s->lent_wanted, cores);
 	s->lent_changed_ns = -INT64_C(10000000000);
-	levers_apply(d.levers, trial_is_on(&d));
+	levers_apply(d.levers, trial_is_on(d.choose));
 }
 
 START_TEST(idle_then_wider_and_back_in_the_other_order)
@@ -256,11 +264,11 @@ START_TEST(a_trial_narrows_before_it_wakes)
 	plan.experiment[0].cores = 1;
 	set(&plan.experiment[0].coreset, "2");
 	lend("1");
-	trial_experiments(&d, &plan);
+	trial_experiments(d.choose, &plan);
 	ck_assert_str_eq(did, "idle 0-1 2 wake ");
 	*did = '\0';
 	/* Over: where the plan has it. */
-	trial_abort(&d);
+	trial_abort(d.choose);
 	ck_assert_str_eq(did, "0 ");
 }
 END_TEST
@@ -273,7 +281,7 @@ static void give_priorities(const char *low)
 	plan.hysteresis_ms = 10;
 	set(&plan.job[0].low, low);
 	levers_plan(d.levers, &plan, &s);
-	levers_apply(d.levers, trial_is_on(&d));
+	levers_apply(d.levers, trial_is_on(d.choose));
 }
 
 START_TEST(threads_are_listed_before_they_are_on_foreign_cores)

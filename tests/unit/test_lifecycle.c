@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nodesvc/books/internal.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
 #include "nodesvc/launch/spin.h"
@@ -52,7 +53,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "1");
 	put_online("0", "core:1 pu:1");
-	decide_tick(&d);
+	daemon_tick(&d);
 	ck_assert_int_eq(d.node.topo->n_cores, 1);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "0");
@@ -60,7 +61,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	ck_assert_str_eq(coreset_of(3), "0");
 	finish(3, 0);
 	put_online("0-1", "core:2 pu:1");
-	decide_tick(&d);
+	daemon_tick(&d);
 	ck_assert_int_eq(d.node.topo->n_cores, 2);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "1");
@@ -80,10 +81,10 @@ START_TEST(without_other_cpus_the_reserved_are_used)
 	run(1, "");
 	ck_assert_str_eq(coreset_of(1), "1");
 	put_online("0", "core:1 pu:1");
-	decide_tick(&d);
+	daemon_tick(&d);
 	ck_assert(coreset_has(&d.node.usable, 0));
 	put_online("0-1", "core:2 pu:1");
-	decide_tick(&d);
+	daemon_tick(&d);
 	ck_assert_str_eq(coreset_of(1), "1");
 	unsetenv("HWLOC_SYNTHETIC");
 }
@@ -93,24 +94,24 @@ START_TEST(the_rest_of_a_decision_waits_for_the_launch_or_the_tick)
 {
 	start(1, 0);
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_ptr_nonnull(d.unrecorded);
+	ck_assert_ptr_nonnull(d.choose->unrecorded);
 	ck_assert_int_eq(d.books->n_unwritten, 0);
 	/* The next one's plan does not displace it. */
 	start(2, 0);
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_ptr_nonnull(d.unrecorded);
+	ck_assert_ptr_nonnull(d.choose->unrecorded);
 	ck_assert_int_eq(d.books->n_unwritten, 1);
 	/* Its tasks never come. */
-	decide_tick(&d);
-	ck_assert_ptr_null(d.unrecorded);
+	daemon_tick(&d);
+	ck_assert_ptr_null(d.choose->unrecorded);
 	/* A message that is refused is a launch's last as well. */
 	start(3, 0);
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_ptr_nonnull(d.unrecorded);
+	ck_assert_ptr_nonnull(d.choose->unrecorded);
 	msg_init(&in, "task_start");
 	lifecycle_task_start(&d, &in, &out);
 	lifecycle_after_answer(&d);
-	ck_assert_ptr_null(d.unrecorded);
+	ck_assert_ptr_null(d.choose->unrecorded);
 }
 END_TEST
 
@@ -124,8 +125,8 @@ START_TEST(who_decides_is_told_also_if_nothing_moves)
 	s->signal[SIGNAL_LLC_REFS] = (struct signal){1e6, PROVENANCE_HW};
 	s->signal[SIGNAL_LLC_MISSES] = (struct signal){1e5, PROVENANCE_HW};
 	s->sample_no++;
-	decide_run(&d, EVENT_TICK, NULL, NULL);
-	ck_assert_str_eq(d.decided_by, "dio");
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
+	ck_assert_str_eq(d.choose->decided_by, "dio");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_msg(strstr(s->why, "fallback") == NULL, "%s", s->why);
 }
@@ -138,15 +139,15 @@ START_TEST(a_fallbacks_turns_are_dropped_where_there_are_none)
 	struct step *s;
 
 	snprintf(d.conf.fallback, sizeof(d.conf.fallback), "gang");
-	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
+	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	run(1, "dio");
 	run(2, "dio");
 	s = jobs_find(&d.jobs, 1, 0, 0);
-	ck_assert_str_eq(d.decided_by, "gang");
+	ck_assert_str_eq(d.choose->decided_by, "gang");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_msg(strstr(s->why, "no turns") != NULL, "%s", s->why);
-	ck_assert_int_eq(d.plan.n_slices, 0);
-	ck_assert_int_eq(d.plan.job[0].role, ROLE_OWNER);
+	ck_assert_int_eq(d.choose->plan.n_slices, 0);
+	ck_assert_int_eq(d.choose->plan.job[0].role, ROLE_OWNER);
 	ck_assert_uint_eq(s->turn.slices, 0);
 }
 END_TEST
@@ -166,14 +167,14 @@ END_TEST
 START_TEST(first_request_rules_until_the_set_is_empty)
 {
 	run(1, "spread");
-	ck_assert_str_eq(d.ruling, "spread");
+	ck_assert_str_eq(d.choose->ruling, "spread");
 	ck_assert_str_eq(run(2, "fair"), "step_ok");
-	ck_assert_str_eq(d.ruling, "spread");
+	ck_assert_str_eq(d.choose->ruling, "spread");
 	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "asked for fair; spread rules"));
 	finish(1, 0);
 	finish(2, 0);
 	run(3, "");
-	ck_assert_str_eq(d.ruling, "fair");
+	ck_assert_str_eq(d.choose->ruling, "fair");
 }
 END_TEST
 
@@ -181,7 +182,7 @@ START_TEST(locked_policy_rules_whatever_is_asked)
 {
 	d.conf.policy_lock = true;
 	ck_assert_str_eq(run(1, "spread"), "step_ok");
-	ck_assert_str_eq(d.ruling, "fair");
+	ck_assert_str_eq(d.choose->ruling, "fair");
 	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "policy_lock"));
 }
 END_TEST
@@ -391,7 +392,7 @@ START_TEST(dry_run_decides_and_sets_nothing)
 	msg_put(&in, "policy", "fair,dry_run=yes");
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert(jobs_find(&d.jobs, 1, 0, 0)->dry_run);
-	ck_assert_str_eq(d.ruling, "fair");
+	ck_assert_str_eq(d.choose->ruling, "fair");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_ptr_null(msg_get(&out, "env"));
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nodesvc/books/internal.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/record/record_internal.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
@@ -94,11 +95,11 @@ END_TEST
 /* Decisions of so many ticks. */
 static int decided(int ticks)
 {
-	uint64_t before = d.n_decisions;
+	uint64_t before = d.choose->n_decisions;
 
 	for (int i = 0; i < ticks; i++)
-		decide_tick(&d);
-	return (int)(d.n_decisions - before);
+		daemon_tick(&d);
+	return (int)(d.choose->n_decisions - before);
 }
 
 START_TEST(ticks_without_a_change_need_no_decision)
@@ -127,9 +128,9 @@ START_TEST(recorded_ticks_are_all_decided)
 	run(1, "");
 	ck_assert_int_eq(decided(3), 1);
 	snprintf(d.conf.store, sizeof(d.conf.store), "%s", dir);
-	ck_assert_msg(recording_start(&d, "trace", 1 << 20, &err) == 0, "%s", err.text);
+	ck_assert_msg(recording_start(d.choose, "trace", 1 << 20, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(decided(3), 3);
-	ck_assert_int_eq(recording_stop(&d, &decisions, &bytes, &err), 0);
+	ck_assert_int_eq(recording_stop(d.choose, &decisions, &bytes, &err), 0);
 	ck_assert_int_eq((int)decisions, 3);
 }
 END_TEST

@@ -191,10 +191,10 @@ START_TEST(recording_is_clean)
 	FILE *f;
 
 	snprintf(d.conf.store, sizeof(d.conf.store), "%s", dir);
-	ck_assert_msg(recording_start(&d, "trace", 1 << 20, &err) == 0, "%s", err.text);
+	ck_assert_msg(recording_start(d.choose, "trace", 1 << 20, &err) == 0, "%s", err.text);
 	for (int i = 0; i < hostile_n; i++)
 		start_named(i);
-	ck_assert_msg(recording_stop(&d, &decisions, &bytes, &err) == 0, "%s", err.text);
+	ck_assert_msg(recording_stop(d.choose, &decisions, &bytes, &err) == 0, "%s", err.text);
 	snprintf(path, sizeof(path), "%s/trace", dir);
 	f = fopen(path, "r");
 	ck_assert_ptr_nonnull(f);

@@ -273,13 +273,13 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 {
 	d.conf.interval_ms = 20;
 	d.conf.tick_ms = 60000;
-	ck_assert_int_eq(loop_add_timer(d.loop, decide_tick, &d, &d.tick, &err), 0);
-	decide_start_ticking(&d);
+	ck_assert_int_eq(loop_add_timer(d.loop, daemon_tick, &d, &d.tick, &err), 0);
+	daemon_start_ticking(&d);
 	jobs_done(&d.jobs);
 	run_loop_ms(100);
 	ck_assert_int_eq((int)sampler_rounds(d.measure), 0);
 	ck_assert_ptr_nonnull(jobs_add(&d.jobs, 2, 0, 0));
-	decide_start_ticking(&d);
+	daemon_start_ticking(&d);
 	for (int i = 0; i < 100 && sampler_rounds(d.measure) == 0; i++)
 		run_loop_ms(50);
 	ck_assert_int_gt((int)sampler_rounds(d.measure), 0);

@@ -11,6 +11,8 @@
 #include <time.h>
 
 #include "common/msg.h"
+#include "nodesvc/choose/internal.h"
+#include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
@@ -44,8 +46,8 @@ static void setup(void)
 	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
-	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(quarantine_open(&d, &err), 0);
+	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
 }
 
 static void teardown(void)
@@ -53,9 +55,8 @@ static void teardown(void)
 	for (int i = 0; i < d.jobs.n; i++)
 		reading_close(d.measure, d.jobs.step[i]);
 	jobs_done(&d.jobs);
-	decide_close(&d);
+	daemon_close_choose(&d);
 	daemon_close_rooms(&d);
-	quarantine_close(&d);
 	free(d.levers);
 	actuate_close(d.actuate);
 	record_close(d.record);
@@ -106,7 +107,7 @@ static bool window(double ratio)
 		.sum_log = n * (log(ratio) + (k++ % 2 ? 0.01 : -0.01)),
 		.bases = UINT32_C(1) << PROVENANCE_APP};
 
-	return quarantine_window(&d, &w);
+	return quarantine_window(d.choose, &w);
 }
 
 static bool windows(double ratio, int n)
@@ -120,26 +121,29 @@ static bool windows(double ratio, int n)
 
 static void tick(void)
 {
-	decide_run(&d, EVENT_TICK, NULL, NULL);
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
 }
 
 /* colocd ends and is started again; the steps are those of before. */
 static void restart(void)
 {
-	quarantine_close(&d);
+	quarantine_close(d.choose);
 	daemon_close_rooms(&d);
 	record_close(d.record);
 	d.record = NULL;
 	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
-	ck_assert_int_eq(quarantine_open(&d, &err), 0);
+	d.choose->record = d.record;
+	d.choose->measure = d.measure;
+	d.choose->books = d.books;
+	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
 	tick();
 }
 
 static const struct judged *only(void)
 {
-	ck_assert_int_eq(quarantine_count(&d), 1);
-	return quarantine_get(&d, 0);
+	ck_assert_int_eq(quarantine_count(d.choose), 1);
+	return quarantine_get(d.choose, 0);
 }
 
 /* ---- sets ---- */
@@ -181,9 +185,9 @@ START_TEST(users_widths_programs_and_numbers_tell_sets_apart)
 	finish(4);
 	start_as(5, "lmp2", 0, "0-1");
 	window(1);
-	ck_assert_int_eq(quarantine_count(&d), 5);
+	ck_assert_int_eq(quarantine_count(d.choose), 5);
 	for (int i = 0; i < 5; i++)
-		ck_assert_int_eq(quarantine_get(&d, i)->windows, 1);
+		ck_assert_int_eq(quarantine_get(d.choose, i)->windows, 1);
 }
 END_TEST
 
@@ -196,7 +200,7 @@ START_TEST(hostile_names_stay_names)
 	finish(1);
 	start(2, "\x1b[2J\n2*x");
 	window(1);
-	ck_assert_str_eq(quarantine_get(&d, 1)->members, "%3f%5b2J%3f2%2ax@root:2");
+	ck_assert_str_eq(quarantine_get(d.choose, 1)->members, "%3f%5b2J%3f2%2ax@root:2");
 }
 END_TEST
 
@@ -206,14 +210,14 @@ START_TEST(ids_differ_and_last)
 
 	start(1, "lmp");
 	window(1);
-	id = quarantine_id(quarantine_get(&d, 0));
+	id = quarantine_id(quarantine_get(d.choose, 0));
 	start(2, "gmx");
 	window(1);
-	ck_assert_uint_ne(id, quarantine_id(quarantine_get(&d, 1)));
+	ck_assert_uint_ne(id, quarantine_id(quarantine_get(d.choose, 1)));
 	restart();
-	ck_assert_int_eq(quarantine_count(&d), 2);
-	ck_assert(quarantine_id(quarantine_get(&d, 0)) == id ||
-		  quarantine_id(quarantine_get(&d, 1)) == id);
+	ck_assert_int_eq(quarantine_count(d.choose), 2);
+	ck_assert(quarantine_id(quarantine_get(d.choose, 0)) == id ||
+		  quarantine_id(quarantine_get(d.choose, 1)) == id);
 }
 END_TEST
 
@@ -231,11 +235,11 @@ START_TEST(sets_are_bounded_and_quarantines_stay)
 		window(1);
 		finish((uint32_t)i + 2);
 	}
-	ck_assert_int_eq(quarantine_count(&d), QUARANTINE_SETS_MAX);
+	ck_assert_int_eq(quarantine_count(d.choose), QUARANTINE_SETS_MAX);
 	start(9999, "bad");
 	ck_assert(jobs_find(&d.jobs, 9999, 0, 0)->held);
 	restart();
-	ck_assert_int_eq(quarantine_count(&d), QUARANTINE_SETS_MAX);
+	ck_assert_int_eq(quarantine_count(d.choose), QUARANTINE_SETS_MAX);
 	ck_assert(jobs_find(&d.jobs, 9999, 0, 0)->held);
 }
 END_TEST
@@ -338,7 +342,7 @@ END_TEST
 static void rule(const char *policy)
 {
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "%s", policy);
-	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
+	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	tick();
 }
 
@@ -368,7 +372,7 @@ START_TEST(the_fallback_is_judged_for_itself)
 	struct step *a;
 
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira,tie=first");
-	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
+	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	a = start(1, "lmp");
 	start(2, "gmx");
 	start(3, "amg");
@@ -394,7 +398,7 @@ START_TEST(who_stands_in_for_a_quarantined_policy_is_not_tried)
 	struct step *a;
 
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira");
-	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
+	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	a = start(1, "lmp");
 	start(2, "gmx");
 	start(3, "amg");
@@ -414,12 +418,12 @@ START_TEST(a_fallback_that_does_not_decide_holds_nobody)
 	start(2, "gmx");
 	windows(0.7, 6); /* fair's, which stands in where spread cannot */
 	tick();
-	quarantine_say(&d, &says);
+	quarantine_say(d.choose, &says);
 	ck_assert(says.held);
 	ck_assert_ptr_eq(says.set, only());
 	rule("spread");
 	ck_assert(!a->held);
-	quarantine_say(&d, &says);
+	quarantine_say(d.choose, &says);
 	ck_assert_ptr_null(says.set);
 	ck_assert(!says.held);
 	ck_assert_int_eq(says.judged.verdict, VERDICT_UNKNOWN);
@@ -434,7 +438,7 @@ START_TEST(options_of_the_configuration_are_part_of_the_policy)
 	strcpy(d.conf.policy_options.pair[0].key, "das-rws.age");
 	strcpy(d.conf.policy_options.pair[0].value, "5");
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "das-rws,weight=2");
-	ck_assert_int_eq(decide_reconfigure(&d, &err), 0);
+	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	a = start(1, "lmp");
 	ck_assert_str_eq(a->policy, "das-rws");
 	ck_assert(windows(0.7, 6));
@@ -513,9 +517,9 @@ START_TEST(what_is_too_old_is_forgotten)
 {
 	start(1, "lmp");
 	put(-168 * 3600 - 10, 0);
-	ck_assert_int_eq(quarantine_count(&d), 0);
+	ck_assert_int_eq(quarantine_count(d.choose), 0);
 	restart();
-	ck_assert_int_eq(quarantine_count(&d), 0);
+	ck_assert_int_eq(quarantine_count(d.choose), 0);
 	put(-168 * 3600 + 100, 0);
 	ck_assert_int_eq(only()->windows, 9);
 }
@@ -530,17 +534,17 @@ START_TEST(the_operator_forgets_one_or_all)
 	tick();
 	ck_assert(a->held);
 	id = quarantine_id(only());
-	ck_assert_int_eq(quarantine_forget(&d, &other), 0);
-	ck_assert_int_eq(quarantine_forget(&d, &id), 1);
+	ck_assert_int_eq(quarantine_forget(d.choose, &other), 0);
+	ck_assert_int_eq(quarantine_forget(d.choose, &id), 1);
 	tick();
 	ck_assert(!a->held);
 	ck_assert_str_eq(coreset_of(a), "0-1");
 	restart();
-	ck_assert_int_eq(quarantine_count(&d), 0);
+	ck_assert_int_eq(quarantine_count(d.choose), 0);
 	window(1);
 	start(2, "gmx");
 	window(1);
-	ck_assert_int_eq(quarantine_forget(&d, NULL), 2);
+	ck_assert_int_eq(quarantine_forget(d.choose, NULL), 2);
 }
 END_TEST
 
@@ -550,7 +554,7 @@ static const char *why(void)
 {
 	static struct quarantine_says says;
 
-	quarantine_say(&d, &says);
+	quarantine_say(d.choose, &says);
 	ck_assert_int_eq(says.judged.verdict, VERDICT_UNKNOWN);
 	return says.why;
 }
@@ -563,8 +567,8 @@ START_TEST(without_everybodys_speed_nothing_is_judged)
 	start(2, "gmx");
 	ck_assert_str_eq(why(), "nothing is moved"); /* the backend is "none" */
 	for (int i = 0; i < 20; i++)
-		ck_assert(!quarantine_window(&d, &w));
-	ck_assert_int_eq(quarantine_count(&d), 0);
+		ck_assert(!quarantine_window(d.choose, &w));
+	ck_assert_int_eq(quarantine_count(d.choose), 0);
 }
 END_TEST
 

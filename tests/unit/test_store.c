@@ -15,6 +15,7 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
@@ -53,11 +54,13 @@ static void setup(void)
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	levers_of(&d);
 	ck_assert_msg(open_store() == 0, "%s", err.text);
+	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 }
 
 static void teardown(void)
 {
 	jobs_done(&d.jobs);
+	daemon_close_choose(&d);
 	close_store();
 	free(d.levers);
 	loop_free(d.loop);
@@ -322,13 +325,13 @@ static void two_steps(void)
 	s = jobs_add(&d.jobs, 13, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	s->status = STATUS_PENDING;
-	strcpy(d.ruling, "lira");
-	d.n_decisions = 4;
-	d.n_rebinds = 2;
-	metrics_note(&d.decision_times, 5000);
-	metrics_note(&d.decision_times, 10000);
-	metrics_note(&d.decision_times, 2000000);
-	metrics_note(&d.decision_times, INT64_C(3000000000));
+	strcpy(d.choose->ruling, "lira");
+	d.choose->n_decisions = 4;
+	d.choose->n_rebinds = 2;
+	metrics_note(&d.choose->decision_times, 5000);
+	metrics_note(&d.choose->decision_times, 10000);
+	metrics_note(&d.choose->decision_times, 2000000);
+	metrics_note(&d.choose->decision_times, INT64_C(3000000000));
 }
 
 static void assert_line(const char *line)

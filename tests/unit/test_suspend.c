@@ -11,6 +11,7 @@
 #include "common/ipc.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/carry.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
@@ -225,9 +226,9 @@ START_TEST(one_alone_is_resumed_to_all_cores)
 	write_freezer(1, "FROZEN\n");
 	look();
 	ck_assert_int_eq(jobs_count_managed(&d.jobs), 0);
-	decide_tick(&d);
+	daemon_tick(&d);
 	write_freezer(1, "THAWED\n");
-	decide_tick(&d);
+	daemon_tick(&d);
 	ck_assert_int_eq(jobs_count_managed(&d.jobs), 1);
 	ck_assert_str_eq(coreset_of(1), "0-1");
 }
@@ -267,15 +268,15 @@ START_TEST(excluded_one_stays_excluded)
 
 	one->status = STATUS_EXCLUDED;
 	launch(2, "");
-	ck_assert_int_eq(d.plan.n_jobs, 2);
+	ck_assert_int_eq(d.choose->plan.n_jobs, 2);
 	write_freezer(1, "FROZEN\n");
 	look();
 	ck_assert_str_eq(step_status_name(one->status), "suspended");
-	ck_assert_int_eq(d.plan.n_jobs, 1);
+	ck_assert_int_eq(d.choose->plan.n_jobs, 1);
 	write_freezer(1, "THAWED\n");
 	look();
 	ck_assert_str_eq(step_status_name(one->status), "excluded");
-	ck_assert_int_eq(d.plan.n_jobs, 2);
+	ck_assert_int_eq(d.choose->plan.n_jobs, 2);
 }
 END_TEST
 
@@ -300,11 +301,11 @@ START_TEST(policy_of_one_that_does_not_run_rules_nobody)
 {
 	struct step *one = launch(1, "spread"), *two;
 
-	ck_assert_str_eq(d.ruling, "spread");
+	ck_assert_str_eq(d.choose->ruling, "spread");
 	write_freezer(1, "FROZEN\n");
 	look();
 	two = launch(2, "fair");
-	ck_assert_str_eq(d.ruling, "fair");
+	ck_assert_str_eq(d.choose->ruling, "fair");
 	ck_assert_str_eq(two->reason, "");
 	write_freezer(1, "THAWED\n");
 	look();
@@ -315,7 +316,7 @@ START_TEST(policy_of_one_that_does_not_run_rules_nobody)
 	finish(2, 0);
 	write_freezer(1, "THAWED\n");
 	look();
-	ck_assert_str_eq(d.ruling, "spread");
+	ck_assert_str_eq(d.choose->ruling, "spread");
 	ck_assert_str_eq(one->reason, "");
 }
 END_TEST

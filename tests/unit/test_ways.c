@@ -11,6 +11,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/ways.h"
 #include "nodesvc/base/log.h"
@@ -48,7 +49,7 @@ static void setup_bare(void)
 	levers_of(&d);
 	counters_choose(&d.counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
-	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
+	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 	ways_open(d.levers);
 }
 
@@ -66,7 +67,7 @@ static void teardown(void)
 {
 	ways_close(d.levers);
 	jobs_done(&d.jobs);
-	decide_close(&d);
+	daemon_close_choose(&d);
 	daemon_close_rooms(&d);
 	free(d.levers);
 	actuate_close(d.actuate);
@@ -115,7 +116,7 @@ static struct step *add(uint32_t job, const char *cpus, double refs, double rati
 
 static void tick(void)
 {
-	decide_run(&d, EVENT_TICK, NULL, NULL);
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
 }
 
 static bool holds(const char *path, const char *word)
@@ -132,9 +133,9 @@ START_TEST(node_without_resctrl_falls_back_and_says_why)
 
 	add(2, "2-3", 1000, 0.1);
 	tick();
-	ck_assert_str_eq(d.decided_by, "fair");
-	ck_assert_ptr_nonnull(strstr(d.fallback_why, "policy 'dio' asks for cache ways"));
-	ck_assert_ptr_nonnull(strstr(d.fallback_why, "no resctrl"));
+	ck_assert_str_eq(d.choose->decided_by, "fair");
+	ck_assert_ptr_nonnull(strstr(d.choose->fallback_why, "policy 'dio' asks for cache ways"));
+	ck_assert_ptr_nonnull(strstr(d.choose->fallback_why, "no resctrl"));
 	ck_assert_str_eq(s->policy, "fair");
 }
 END_TEST
@@ -144,7 +145,7 @@ START_TEST(clusters_become_groups_with_ways_bandwidth_and_threads)
 	add(1, "0-1", 1000, 0.9);
 	add(2, "2-3", 1000, 0.1);
 	tick();
-	ck_assert_str_eq(d.decided_by, "dio");
+	ck_assert_str_eq(d.choose->decided_by, "dio");
 	ck_assert_msg(d.levers->ways.n == 2, "%s", health_last_error());
 	/* 0.8 and 0.2 of the nine ways that no other hardware shares. */
 	ck_assert(holds(TOP "/coloc-0/schemata", "L3:0=7f"));
@@ -244,14 +245,14 @@ END_TEST
 
 START_TEST(bandwidth_that_is_not_to_be_had_is_a_reason_to_fall_back)
 {
-	decide_close(&d);
+	daemon_close_choose(&d);
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "dio,clusters=2,bandwidth=yes");
-	ck_assert_msg(decide_open(&d, &err) == 0, "%s", err.text);
+	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 	add(1, "0-1", 1000, 0.9);
 	add(2, "2-3", 1000, 0.1);
 	tick();
-	ck_assert_str_eq(d.decided_by, "fair");
-	ck_assert_ptr_nonnull(strstr(d.fallback_why, "steps of bandwidth"));
+	ck_assert_str_eq(d.choose->decided_by, "fair");
+	ck_assert_ptr_nonnull(strstr(d.choose->fallback_why, "steps of bandwidth"));
 	ck_assert(!fsroot_exists(&tree.root, TOP "/coloc-0"));
 }
 END_TEST

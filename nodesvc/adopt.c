@@ -13,10 +13,10 @@
 #include "common/cleanup.h"
 #include "common/ipc.h"
 #include "common/msg.h"
-#include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/steps/carry.h"
 
 struct kept {
 	struct registration reg;
@@ -235,7 +235,7 @@ void adopt_all(struct daemon *d)
 	if (n > 0)
 		log_info("%d steps ended while no colocd ran: their state is unknown", n);
 	/* Before anybody is placed: who is suspended has no part in it. */
-	suspend_look(d, ipc_now_ns());
+	suspend_look(d->suspend, ipc_now_ns());
 	for (int i = d->jobs.n - 1; i >= 0; i--)
 		if (d->jobs.step[i]->status != STATUS_SUSPENDED) {
 			decide_run(d->choose, EVENT_ARRIVAL, d->jobs.step[i]->id, NULL);

@@ -190,7 +190,7 @@ void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *rep
 		return;
 	}
 	/* Slurm stops whom a job preempts just before. */
-	suspend_look(d, ipc_now_ns());
+	suspend_look(d->suspend, ipc_now_ns());
 	s = jobs_add(&d->jobs, key.job_id, key.step_id, key.nodeid);
 	if (!s) {
 		refuse_step(reply, "the table of steps is full");

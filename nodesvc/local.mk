@@ -3,11 +3,11 @@ noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
 	nodesvc/admit.c \
 	nodesvc/adopt.c \
-	nodesvc/carry.c nodesvc/carry.h \
+	nodesvc/steps/carry.c nodesvc/steps/carry.h \
 	nodesvc/launch/command.c nodesvc/launch/command.h \
 	nodesvc/conf/conf.c nodesvc/conf/conf.h \
 	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.def nodesvc/conf/conf_keys.h \
-	nodesvc/jobs.c nodesvc/jobs.h \
+	nodesvc/steps/jobs.c nodesvc/steps/jobs.h \
 	nodesvc/launch/launch.c nodesvc/launch/launch.h \
 	nodesvc/lifecycle.c \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
@@ -16,7 +16,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/base/notify.c nodesvc/base/notify.h \
 	nodesvc/reconcile.c \
 	nodesvc/launch/spin.c nodesvc/launch/spin.h \
-	nodesvc/suspend.c nodesvc/suspend.h \
+	nodesvc/steps/suspend.c nodesvc/steps/suspend.h \
 	nodesvc/base/work.c nodesvc/base/work.h \
 	nodesvc/base/errands.c nodesvc/base/errands.h \
 	nodesvc/base/health.c nodesvc/base/health.h \
@@ -41,6 +41,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/daemon/daemon.c nodesvc/daemon/daemon.h \
 	nodesvc/daemon/online.c \
 	nodesvc/daemon/reload.c \
+	nodesvc/daemon/suspended.c \
 	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
 	nodesvc/levers/internal.h \
 	nodesvc/levers/lend.c nodesvc/levers/lend.h \
@@ -60,17 +61,17 @@ libnodesvc_la_SOURCES = \
 	nodesvc/measure/reading.c \
 	nodesvc/measure/sampler.c \
 	nodesvc/measure/speed.c \
-	nodesvc/steps/measured.h \
-	nodesvc/steps/whose.c nodesvc/steps/whose.h \
 	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/socket/attach.c \
 	nodesvc/socket/ctl.c \
 	nodesvc/socket/ctl_json.c nodesvc/socket/ctl_json.h \
 	nodesvc/socket/listener.c nodesvc/socket/listener.h \
 	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
-	nodesvc/socket/pages.c nodesvc/socket/pages.h \
 	nodesvc/socket/server.c \
-	nodesvc/steps/held.c nodesvc/steps/held.h
+	nodesvc/steps/held.c nodesvc/steps/held.h \
+	nodesvc/steps/measured.h \
+	nodesvc/steps/pages.c nodesvc/steps/pages.h \
+	nodesvc/steps/whose.c nodesvc/steps/whose.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \

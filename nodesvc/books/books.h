@@ -14,12 +14,13 @@
 
 #include "common/err.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/jobs.h"
+#include "nodesvc/steps/jobs.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/node/node.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
+#include "nodesvc/steps/jobs.h"
 
 struct books;
 

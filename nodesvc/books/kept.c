@@ -12,8 +12,8 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/books/internal.h"
-#include "nodesvc/carry.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/steps/carry.h"
 
 /* "LID:PID,..." of those that have not ended; NULL out of memory. */
 static char *list_tasks(const struct step *s, pid_t *ret_first)

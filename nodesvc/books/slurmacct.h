@@ -14,8 +14,8 @@
 #ifndef COLOC_BOOKS_SLURMACCT_H
 #define COLOC_BOOKS_SLURMACCT_H
 
-#include "nodesvc/jobs.h"
 #include "nodesvc/base/loop.h"
+#include "nodesvc/steps/jobs.h"
 
 struct slurmacct;
 

@@ -17,10 +17,10 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/engine/view.h"
-#include "nodesvc/jobs.h"
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
+#include "nodesvc/steps/jobs.h"
 
 struct choose;
 struct measure;

@@ -16,10 +16,10 @@
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/recording.h"
 #include "nodesvc/choose/settled.h"
-#include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 

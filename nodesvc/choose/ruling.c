@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/choose/options.h"
 #include "nodesvc/choose/recording.h"
 #include "nodesvc/choose/settled.h"
-#include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
 
 /* Of memory, at most. */

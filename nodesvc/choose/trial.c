@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/measure/measure.h"
-#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/choose/internal.h"
+#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/measure/measure.h"
 
 /* Caches and threads settle after a change of cores before anything is measured. */
 #define SETTLE_MS 100

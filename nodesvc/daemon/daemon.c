@@ -9,7 +9,7 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/socket/pages.h"
+#include "nodesvc/steps/pages.h"
 
 /* Nobody has registered for so long: what waits for the disk may be written. */
 #define QUIET_NS INT64_C(250000000)
@@ -95,7 +95,9 @@ static void on_note(void *daemon, struct step *s, const struct coreset *set, con
 
 static void on_suspended(void *daemon)
 {
-	suspend_look_soon(daemon);
+	const struct daemon *d = daemon;
+
+	suspend_look_soon(d->suspend);
 }
 
 static void on_way_back(void *daemon)
@@ -129,6 +131,26 @@ static int open_whose(struct daemon *d, struct errbuf *err)
 	const struct whose_events events = {.on_answer = on_answer, .arg = d};
 
 	return whose_open(&d->whose, d->loop, &d->jobs, &events, err);
+}
+
+static void on_change(
+	void *daemon, struct step *const *gone, int n_gone, struct step *const *back, int n_back)
+{
+	suspended_change(daemon, gone, n_gone, back, n_back);
+}
+
+int daemon_open_suspend(struct daemon *d, struct errbuf *err)
+{
+	const struct suspend_uses uses = {
+		.loop = d->loop,
+		.node = &d->node,
+		.jobs = &d->jobs,
+		.ledger = d->ledger,
+		.actuate = d->actuate,
+	};
+	const struct suspend_events events = {.on_change = on_change, .arg = d};
+
+	return suspend_open(&d->suspend, &uses, &events, err);
 }
 
 /* ---- books/ ---- */
@@ -196,7 +218,9 @@ void daemon_close_rooms(struct daemon *d)
 
 static void before_trial(void *daemon)
 {
-	suspend_look(daemon, ipc_now_ns());
+	const struct daemon *d = daemon;
+
+	suspend_look(d->suspend, ipc_now_ns());
 }
 
 static void on_trial_over(void *daemon)
@@ -288,7 +312,7 @@ void daemon_tick(void *daemon)
 		return;
 	}
 	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
-	suspend_look(d, now_ns);
+	suspend_look(d->suspend, now_ns);
 	actuate_look(d->actuate, LOOK_NS);
 	if (jobs_count_managed(&d->jobs))
 		decide_run(d->choose, EVENT_TICK, NULL, NULL);

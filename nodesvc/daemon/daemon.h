@@ -7,15 +7,15 @@
 
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/books/books.h"
+#include "nodesvc/choose/choose.h"
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/counters/counters.h"
-#include "nodesvc/jobs.h"
-#include "nodesvc/choose/choose.h"
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
+#include "nodesvc/steps/jobs.h"
 #include "nodesvc/steps/whose.h"
 #include "nodesvc/base/work.h"
 
@@ -62,6 +62,12 @@ struct daemon {
 /* daemon.c: the rooms, opened with what they need and told whom to tell. */
 int daemon_open_rooms(struct daemon *d, struct errbuf *err);
 void daemon_close_rooms(struct daemon *d);
+/* From now on stopped steps are looked for. */
+int daemon_open_suspend(struct daemon *d, struct errbuf *err);
+
+/* suspended.c */
+void suspended_change(struct daemon *d, struct step *const *gone, int n_gone,
+	struct step *const *back, int n_back);
 
 /* daemon.c: d->levers, told whom to tell. -ENOMEM. */
 int daemon_create_levers(struct daemon *d);

@@ -148,7 +148,9 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		return rc;
 	online_look(d);
 	levers_open(d->levers, d->loop, d->ledger, d->actuate);
-	suspend_open(d);
+	rc = daemon_open_suspend(d, err);
+	if (rc < 0)
+		return rc;
 	adopt_all(d);
 	rc = server_create(&d->server, d, err);
 	if (rc < 0)
@@ -179,7 +181,7 @@ static void daemon_close(struct daemon *d)
 		account_flush(d->books);
 	}
 	levers_close(d->levers);
-	suspend_close(d);
+	suspend_close(d->suspend);
 	linkage_free(d->linkage);
 	for (int i = 0; i < d->jobs.n; i++)
 		reading_close(d->measure, d->jobs.step[i]);

@@ -20,8 +20,8 @@
 #include "common/err.h"
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/engine/plan.h"
-#include "nodesvc/jobs.h"
 #include "nodesvc/node/node.h"
+#include "nodesvc/steps/jobs.h"
 
 struct actuate;
 struct ledger;

@@ -14,9 +14,10 @@
 
 #include "common/err.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/jobs.h"
+#include "nodesvc/steps/jobs.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
+#include "nodesvc/steps/jobs.h"
 #include "nodesvc/base/work.h"
 
 struct measure;

@@ -8,7 +8,7 @@
 
 #include "common/msg.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/socket/pages.h"
+#include "nodesvc/steps/pages.h"
 
 /* The grant is renewed with the look at the cgroups, once a second, or at each slower tick. */
 static int beat_ms(const struct daemon *d)

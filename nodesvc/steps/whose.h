@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nodesvc/jobs.h"
 #include "nodesvc/base/loop.h"
+#include "nodesvc/steps/jobs.h"
 
 struct whose;
 

@@ -4,10 +4,10 @@
  * measured of a step (carry.h, "\n" for the NUL after each record). Refused and the step as it
  * was, or taken, and then saved and taken again as the same.
  */
-#include "nodesvc/carry.h"
+#include "nodesvc/choose/ptable.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/choose/ptable.h"
+#include "nodesvc/steps/carry.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct daemon d;

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/jobs.h"
+#include "nodesvc/steps/jobs.h"
 #include "nodesvc/levers/place.h"
+#include "nodesvc/steps/jobs.h"
 
 static struct jobs jobs;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libcoloc against the daemon's own pages: a child process stands for colocd's socket, the pages
- * are the daemon's (nodesvc/socket/pages.c), and what is reported is read by the daemon's reader
+ * are the daemon's (nodesvc/steps/pages.c), and what is reported is read by the daemon's reader
  * (nodesvc/counters/app.c).
  */
 #include <check.h>
@@ -21,7 +21,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/runtime/coloc.h"
-#include "nodesvc/socket/pages.h"
+#include "nodesvc/steps/pages.h"
 
 #define S_NS INT64_C(1000000000)
 

@@ -10,9 +10,9 @@
 
 #include "common/ipc.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/carry.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/steps/carry.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
@@ -33,12 +33,12 @@ static void begin(void)
 	ck_assert_int_eq(
 		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
 	d.conf.dry_run = true;
-	suspend_open(&d);
+	ck_assert_int_eq(daemon_open_suspend(&d, &err), 0);
 }
 
 static void end(void)
 {
-	suspend_close(&d);
+	suspend_close(d.suspend);
 	teardown();
 }
 
@@ -122,7 +122,7 @@ static void write_freezer(uint32_t job, const char *state)
 
 static void look(void)
 {
-	suspend_look(&d, ipc_now_ns());
+	suspend_look(d.suspend, ipc_now_ns());
 }
 
 START_TEST(frozen_step_leaves_its_cores_to_the_others)
@@ -331,9 +331,9 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	one->track.first_ns = one->pace.read_ns = one->pace.run_at_ns = t0;
 	one->has_sample = true;
 	one->signal[SIGNAL_UTILIZATION] = (struct signal){0.5, PROVENANCE_OS};
-	suspend_look(&d, t0);
+	suspend_look(d.suspend, t0);
 	write_freezer(1, "FROZEN\n");
-	suspend_look(&d, t0 + 1000);
+	suspend_look(d.suspend, t0 + 1000);
 	ck_assert(!one->track.has_last && !one->track.busy.started && !one->has_sample);
 	ck_assert(one->track.rate != one->track.rate);
 	ck_assert_int_eq(one->track.first_ns, 0);
@@ -344,10 +344,10 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	sampler_round(d.measure, t0 + 2000);
 	ck_assert_int_eq(one->pace.read_ns, 0);
 	ck_assert(jobs_is_alone(&d.jobs, one));
-	suspend_look(&d, t0 + 500000);
+	suspend_look(d.suspend, t0 + 500000);
 	ck_assert_int_eq(step_suspended_ns(one, t0 + 1001000), 1000000);
 	write_freezer(1, "THAWED\n");
-	suspend_look(&d, t0 + 2001000);
+	suspend_look(d.suspend, t0 + 2001000);
 	ck_assert_int_eq(step_suspended_ns(one, t0 + 9000000), 2000000);
 	ck_assert_int_gt(one->track.skip, 0);
 }
@@ -467,13 +467,13 @@ START_TEST(one_that_stops_again_and_again_keeps_its_cores)
 	launch(2, "");
 	for (int i = 0; i < 40; i++, now_ns += 1000000) {
 		write_freezer(1, i % 2 ? "THAWED\n" : "FROZEN\n");
-		suspend_look(&d, now_ns);
+		suspend_look(d.suspend, now_ns);
 		stops += one->status == STATUS_SUSPENDED;
 	}
 	ck_assert_int_eq(stops, 12);
 	ck_assert_str_eq(coreset_of(2), "1");
 	write_freezer(1, "FROZEN\n");
-	suspend_look(&d, now_ns + INT64_C(61000000000));
+	suspend_look(d.suspend, now_ns + INT64_C(61000000000));
 	ck_assert_str_eq(step_status_name(one->status), "suspended");
 	ck_assert_str_eq(coreset_of(2), "0-1");
 }

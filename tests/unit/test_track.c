@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/carry.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/measured_json.h"
+#include "nodesvc/steps/carry.h"
 
 #define STEP_NS INT64_C(200000000)
 

@@ -5,8 +5,8 @@
  * Only knows; deciding is decide.c's, kernel state actuate's. Bounded: JOBS_MAX steps. A step is
  * born with step_start and leaves when its cgroup is gone or its last task ended.
  */
-#ifndef COLOC_NODESVC_JOBS_H
-#define COLOC_NODESVC_JOBS_H
+#ifndef COLOC_STEPS_JOBS_H
+#define COLOC_STEPS_JOBS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,10 +20,10 @@
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/record/record.h"
-#include "nodesvc/socket/pages.h"
 #include "nodesvc/steps/held.h"
 #include "nodesvc/steps/measured.h"
-#include "nodesvc/suspend.h"
+#include "nodesvc/steps/pages.h"
+#include "nodesvc/steps/suspend.h"
 
 #define JOBS_MAX 1024
 /*

@@ -4,8 +4,8 @@
  * files: the grant, which the kernel lets nobody but colocd write, and the reports. Their sizes
  * are sealed: no other side can make colocd fault.
  */
-#ifndef COLOC_NODESVC_PAGES_H
-#define COLOC_NODESVC_PAGES_H
+#ifndef COLOC_STEPS_PAGES_H
+#define COLOC_STEPS_PAGES_H
 
 #include <stdbool.h>
 

@@ -7,12 +7,12 @@
  * Between the last keeping and the first sample of the next daemon nobody measured: that gap is
  * told with whatever rests on the figures (struct track_gap).
  */
-#ifndef COLOC_NODESVC_CARRY_H
-#define COLOC_NODESVC_CARRY_H
+#ifndef COLOC_STEPS_CARRY_H
+#define COLOC_STEPS_CARRY_H
 
 #include "common/err.h"
 #include "common/msg.h"
-#include "nodesvc/jobs.h"
+#include "nodesvc/steps/jobs.h"
 
 /* Writes @s's figures; more ended tasks than fit are left out. */
 void carry_save(const struct step *s, struct msg *ret);

@@ -1,25 +1,12 @@
 # colocd, the node service; all but main.c also serves the unit tests
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
-	nodesvc/admit.c \
-	nodesvc/adopt.c \
-	nodesvc/steps/carry.c nodesvc/steps/carry.h \
-	nodesvc/launch/command.c nodesvc/launch/command.h \
-	nodesvc/conf/conf.c nodesvc/conf/conf.h \
-	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.def nodesvc/conf/conf_keys.h \
-	nodesvc/steps/jobs.c nodesvc/steps/jobs.h \
-	nodesvc/launch/launch.c nodesvc/launch/launch.h \
-	nodesvc/lifecycle.c \
-	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
+	nodesvc/base/errands.c nodesvc/base/errands.h \
+	nodesvc/base/health.c nodesvc/base/health.h \
 	nodesvc/base/log.c nodesvc/base/log.h \
 	nodesvc/base/loop.c nodesvc/base/loop.h \
 	nodesvc/base/notify.c nodesvc/base/notify.h \
-	nodesvc/reconcile.c \
-	nodesvc/launch/spin.c nodesvc/launch/spin.h \
-	nodesvc/steps/suspend.c nodesvc/steps/suspend.h \
 	nodesvc/base/work.c nodesvc/base/work.h \
-	nodesvc/base/errands.c nodesvc/base/errands.h \
-	nodesvc/base/health.c nodesvc/base/health.h \
 	nodesvc/books/account.c \
 	nodesvc/books/books.c nodesvc/books/books.h nodesvc/books/internal.h \
 	nodesvc/books/decisions.c \
@@ -38,10 +25,20 @@ libnodesvc_la_SOURCES = \
 	nodesvc/choose/ruling.c nodesvc/choose/ruling.h \
 	nodesvc/choose/settled.c nodesvc/choose/settled.h \
 	nodesvc/choose/trial.c nodesvc/choose/trial.h \
+	nodesvc/conf/conf.c nodesvc/conf/conf.h \
+	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.def nodesvc/conf/conf_keys.h \
+	nodesvc/daemon/adopt.c \
+	nodesvc/daemon/arrival.c \
 	nodesvc/daemon/daemon.c nodesvc/daemon/daemon.h \
+	nodesvc/daemon/departure.c \
 	nodesvc/daemon/online.c \
+	nodesvc/daemon/reconcile.c \
 	nodesvc/daemon/reload.c \
 	nodesvc/daemon/suspended.c \
+	nodesvc/launch/command.c nodesvc/launch/command.h \
+	nodesvc/launch/launch.c nodesvc/launch/launch.h \
+	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
+	nodesvc/launch/spin.c nodesvc/launch/spin.h \
 	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
 	nodesvc/levers/internal.h \
 	nodesvc/levers/lend.c nodesvc/levers/lend.h \
@@ -68,9 +65,14 @@ libnodesvc_la_SOURCES = \
 	nodesvc/socket/listener.c nodesvc/socket/listener.h \
 	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
 	nodesvc/socket/server.c \
+	nodesvc/steps/carry.c nodesvc/steps/carry.h \
+	nodesvc/steps/find.c nodesvc/steps/find.h \
 	nodesvc/steps/held.c nodesvc/steps/held.h \
+	nodesvc/steps/jobs.c nodesvc/steps/jobs.h \
 	nodesvc/steps/measured.h \
 	nodesvc/steps/pages.c nodesvc/steps/pages.h \
+	nodesvc/steps/registration.c nodesvc/steps/registration.h \
+	nodesvc/steps/suspend.c nodesvc/steps/suspend.h \
 	nodesvc/steps/whose.c nodesvc/steps/whose.h
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)

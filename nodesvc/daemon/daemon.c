@@ -123,7 +123,7 @@ int daemon_create_levers(struct daemon *d)
 
 static void on_answer(void *daemon, uint32_t job_id, const struct whose_job *j)
 {
-	lifecycle_learn(daemon, job_id, j);
+	arrival_learn(daemon, job_id, j);
 }
 
 static int open_whose(struct daemon *d, struct errbuf *err)
@@ -295,7 +295,7 @@ void daemon_tick(void *daemon)
 	online_look(d);
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
-		lifecycle_reconcile(d, now_ns);
+		reconcile_look(d, now_ns);
 		attach_beat(d, now_ns);
 	}
 	ptable_flush(d->choose);

@@ -84,36 +84,30 @@ void daemon_start_ticking(struct daemon *d);
 bool daemon_stands_back(const struct daemon *d, int64_t late_ns);
 void daemon_tick(void *daemon);
 
-/* lifecycle.c, with admit.c (what a step_start says), account.c (its row) and reconcile.c (what
- * nobody told): steps come and go */
 struct msg;
-void lifecycle_step_start(struct daemon *d, const struct msg *m, struct msg *reply);
+struct whose_job;
+
+/* arrival.c: steps come. */
+void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply);
+void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply);
 /* What need not hold up the step: after the answer to a launch's last message. */
-void lifecycle_after_answer(struct daemon *d);
-void lifecycle_task_start(struct daemon *d, const struct msg *m, struct msg *reply);
-void lifecycle_task_exit(struct daemon *d, const struct msg *m);
-void lifecycle_step_end(struct daemon *d, const struct msg *m);
-/* Parts of the above, for adopt.c. */
-int lifecycle_read_step(const struct msg *m, struct step *s, struct errbuf *err);
-int lifecycle_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err);
-int lifecycle_locate(struct daemon *d, struct step *s, pid_t pid, struct errbuf *err);
-/* The same by its directory; -ENOENT: known to be gone. */
-int lifecycle_locate_dir(
-	struct daemon *d, struct step *s, const char *path, uint64_t inode, struct errbuf *err);
-/* The same by its ids alone; -ENOENT: nothing, or more than one, that is nobody else's. */
-int lifecycle_find(struct daemon *d, struct step *s, struct errbuf *err);
-/* Do its lists go by what slurmctld says of a job? */
-bool lifecycle_goes_by_job(const struct conf *c);
+void arrival_after_answer(struct daemon *d);
+/* May @s, which @m registered, come? Its status and reason say what becomes of it. */
+int arrival_admit(struct daemon *d, struct step *s, const struct msg *m, struct errbuf *err);
 /* Admits, or keeps out, the job's steps that waited for @j; NULL: not known yet, the reason says
  * why. */
-void lifecycle_learn(struct daemon *d, uint32_t job_id, const struct whose_job *j);
+void arrival_learn(struct daemon *d, uint32_t job_id, const struct whose_job *j);
+
+/* departure.c: steps go. */
+void departure_task(struct daemon *d, const struct msg *m);
+void departure_step(struct daemon *d, const struct msg *m);
+void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns);
+
+/* reconcile.c: what nobody told. */
 /* Looks at /proc and the cgroups: what ended unseen, what Slurm rewrote. */
-void lifecycle_reconcile(struct daemon *d, int64_t now_ns);
+void reconcile_look(struct daemon *d, int64_t now_ns);
 /* Descriptor callback: somebody wrote to a cpuset that we hold (Slurm does at a new step). */
-void lifecycle_watch(int fd, uint32_t events, void *daemon);
-void lifecycle_end(struct daemon *d, struct step *s, int64_t end_unix_ns);
-/* It runs beside those that run now: each is the other's partner. */
-void lifecycle_note_partners(struct daemon *d, struct step *s);
+void reconcile_watch(int fd, uint32_t events, void *daemon);
 
 /* adopt.c: living through a restart of the daemon */
 /* At start: takes over the steps that still run; puts back what belongs to none. */

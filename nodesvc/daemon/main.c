@@ -128,7 +128,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 			 &d->actuate, &d->node.root, d->ledger, &d->node.topo->all, err)) < 0)
 		return rc;
 	if (actuate_watch_fd(d->actuate) >= 0) {
-		rc = loop_add_fd(d->loop, actuate_watch_fd(d->actuate), EPOLLIN, lifecycle_watch, d,
+		rc = loop_add_fd(d->loop, actuate_watch_fd(d->actuate), EPOLLIN, reconcile_watch, d,
 			&watch, err);
 		if (rc < 0)
 			return rc;

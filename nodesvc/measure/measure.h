@@ -14,7 +14,6 @@
 
 #include "common/err.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/steps/jobs.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
 #include "nodesvc/steps/jobs.h"

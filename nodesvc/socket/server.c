@@ -28,6 +28,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/socket/listener.h"
+#include "nodesvc/steps/registration.h"
 #include "nodesvc/steps/whose.h"
 
 #define CONNS_MAX     2048
@@ -248,7 +249,7 @@ static bool must_learn(struct conn *c)
 	struct whose_job known;
 	ssize_t n;
 
-	if (c->uid != 0 || c->whose_asked || !lifecycle_goes_by_job(&s->d->conf))
+	if (c->uid != 0 || c->whose_asked || !registration_goes_by_job(&s->d->conf))
 		return false;
 	n = recv(c->fd, s->in.buf, sizeof(s->in.buf), MSG_DONTWAIT | MSG_TRUNC | MSG_PEEK);
 	if (n <= 0 || (size_t)n > sizeof(s->in.buf))
@@ -397,17 +398,17 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 		return -EPERM;
 	}
 	if (strcmp(type, "step_start") == 0) {
-		lifecycle_step_start(d, in, out);
+		arrival_step(d, in, out);
 		rc = conn_send(c, out);
-		lifecycle_after_answer(d);
+		arrival_after_answer(d);
 	} else if (strcmp(type, "task_start") == 0) {
-		lifecycle_task_start(d, in, out);
+		arrival_task(d, in, out);
 		rc = conn_send(c, out);
-		lifecycle_after_answer(d);
+		arrival_after_answer(d);
 	} else if (strcmp(type, "task_exit") == 0) {
-		lifecycle_task_exit(d, in);
+		departure_task(d, in);
 	} else if (strcmp(type, "step_end") == 0) {
-		lifecycle_step_end(d, in);
+		departure_step(d, in);
 	} else {
 		log_warning("message of unknown type '%.40s' from uid %u", type, c->uid);
 		rc = -EPROTO;

@@ -326,3 +326,15 @@ enum step_state step_final_state(const struct step *s)
 		return STEP_UNKNOWN;
 	return s->exit_status == 0 ? STEP_COMPLETED : STEP_FAILED;
 }
+
+void jobs_note_partners(struct jobs *j, struct step *s)
+{
+	for (int i = 0; i < j->n; i++) {
+		struct step *o = j->step[i];
+
+		if (o == s || o->job_id == s->job_id || o->status == STATUS_SUSPENDED)
+			continue;
+		step_note(s->partners, sizeof(s->partners), ",", o->id, false);
+		step_note(o->partners, sizeof(o->partners), ",", s->id, false);
+	}
+}

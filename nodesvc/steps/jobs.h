@@ -252,6 +252,8 @@ bool step_is_managed(const struct step *s);
 /* 0, or -E2BIG: @s has more threads than @most. */
 int step_check_threads(const struct step *s, int most, struct errbuf *err);
 int jobs_count_managed(const struct jobs *j);
+/* It runs beside those that run now: each is the other's partner. */
+void jobs_note_partners(struct jobs *j, struct step *s);
 /* No other step runs on this node. */
 bool jobs_is_alone(const struct jobs *j, const struct step *s);
 

@@ -164,17 +164,17 @@ static void take(struct daemon *d, const char *text, size_t len, int round)
 	} else if (uid != 0) { /* server.c hangs up */
 		return;
 	} else if (strcmp(type, "step_start") == 0) {
-		lifecycle_step_start(d, &in, &out);
+		arrival_step(d, &in, &out);
 		FUZZ_ASSERT(!out.overflow && msg_check(&out, &err) == 0);
-		lifecycle_after_answer(d);
+		arrival_after_answer(d);
 	} else if (strcmp(type, "task_start") == 0) {
-		lifecycle_task_start(d, &in, &out);
+		arrival_task(d, &in, &out);
 		FUZZ_ASSERT(!out.overflow && msg_check(&out, &err) == 0);
-		lifecycle_after_answer(d);
+		arrival_after_answer(d);
 	} else if (strcmp(type, "task_exit") == 0) {
-		lifecycle_task_exit(d, &in);
+		departure_task(d, &in);
 	} else if (strcmp(type, "step_end") == 0) {
-		lifecycle_step_end(d, &in);
+		departure_step(d, &in);
 	}
 	if (round % 4 == 3)
 		decide_tick(d);

@@ -73,8 +73,8 @@ void start(uint32_t job, uint32_t step)
 
 const char *go(void)
 {
-	lifecycle_step_start(&d, &in, &out);
-	lifecycle_after_answer(&d);
+	arrival_step(&d, &in, &out);
+	arrival_after_answer(&d);
 	return msg_get(&out, "type");
 }
 
@@ -98,5 +98,5 @@ void finish(uint32_t job, uint32_t step)
 	msg_init(&in, "step_end");
 	msg_putf(&in, "job", "%u", job);
 	msg_putf(&in, "step", "%u", step);
-	lifecycle_step_end(&d, &in);
+	departure_step(&d, &in);
 }

@@ -109,8 +109,8 @@ START_TEST(the_rest_of_a_decision_waits_for_the_launch_or_the_tick)
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_ptr_nonnull(d.choose->unrecorded);
 	msg_init(&in, "task_start");
-	lifecycle_task_start(&d, &in, &out);
-	lifecycle_after_answer(&d);
+	arrival_task(&d, &in, &out);
+	arrival_after_answer(&d);
 	ck_assert_ptr_null(d.choose->unrecorded);
 }
 END_TEST
@@ -315,7 +315,7 @@ START_TEST(list_waits_for_slurmctld)
 	ck_assert_int_eq(s->status, STATUS_EXCLUDED);
 	ck_assert_str_eq(step_reason(s), "account 'chemistry' is not in allow.accounts");
 	/* Nothing is known of the third, now and later. */
-	lifecycle_learn(&d, 3, NULL);
+	arrival_learn(&d, 3, NULL);
 	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
 	/* A daemon after this one does not ask again. */
 	s = jobs_find(&d.jobs, 1, 0, 0);
@@ -515,7 +515,7 @@ START_TEST(unregistered_task_is_refused)
 	msg_put(&in, "step", "0");
 	msg_put(&in, "task", "0");
 	msg_put(&in, "pid", "1");
-	lifecycle_task_start(&d, &in, &out);
+	arrival_task(&d, &in, &out);
 	ck_assert_str_eq(msg_get(&out, "type"), "task_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "step 1.0 is not registered");
 }
@@ -571,8 +571,8 @@ static const char *say_task(uint32_t job, pid_t pid)
 	msg_put(&in, "step", "0");
 	msg_put(&in, "task", "0");
 	msg_putf(&in, "pid", "%d", (int)pid);
-	lifecycle_task_start(&d, &in, &out);
-	lifecycle_after_answer(&d);
+	arrival_task(&d, &in, &out);
+	arrival_after_answer(&d);
 	return msg_get(&out, "type");
 }
 

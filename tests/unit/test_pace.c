@@ -16,6 +16,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/steps/find.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 
@@ -103,7 +104,7 @@ static void setup(void)
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	s = jobs_add(&d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
-	ck_assert_msg(lifecycle_locate(&d, s, child, &err) == 0, "%s", err.text);
+	ck_assert_msg(find_by_pid(&d.jobs, d.actuate, s, child, &err) == 0, "%s", err.text);
 	reading_open(d.measure, s);
 }
 
@@ -312,7 +313,7 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 	ck_assert_ptr_nonnull(other);
 	snprintf(path, sizeof(path), "proc/1000000/cgroup");
 	put(path, "4:cpuset:/slurm_n/uid_0/job_2/step_0\n");
-	ck_assert_msg(lifecycle_locate(&d, other, 1000000, &err) == 0, "%s", err.text);
+	ck_assert_msg(find_by_pid(&d.jobs, d.actuate, other, 1000000, &err) == 0, "%s", err.text);
 	reading_open(d.measure, other);
 	/* The new one is before the other in each round, too. */
 	other->order = 0;

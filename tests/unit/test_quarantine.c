@@ -78,8 +78,8 @@ static struct step *start_as(uint32_t job, const char *type, uint32_t uid, const
 	msg_put(&in, "tag", type);
 	if (cores)
 		msg_put(&in, "job_cores", cores);
-	lifecycle_step_start(&d, &in, &out);
-	lifecycle_after_answer(&d);
+	arrival_step(&d, &in, &out);
+	arrival_after_answer(&d);
 	ck_assert_str_eq(msg_get(&out, "type"), "step_ok");
 	return jobs_find(&d.jobs, job, 0, 0);
 }
@@ -94,7 +94,7 @@ static void finish(uint32_t job)
 	msg_init(&in, "step_end");
 	msg_putf(&in, "job", "%u", job);
 	msg_put(&in, "step", "0");
-	lifecycle_step_end(&d, &in);
+	departure_step(&d, &in);
 }
 
 /* One window of all that run: @ratio of the speed under Slurm's placement, a little up and down. */

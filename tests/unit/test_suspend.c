@@ -98,10 +98,10 @@ static struct step *launch_as(uint32_t job, uint32_t step, const char *name, con
 		msg_putf(&in, "step", "%u", step);
 		msg_putf(&in, "task", "%d", i);
 		msg_putf(&in, "pid", "%d", pid + i);
-		lifecycle_task_start(&d, &in, &out);
+		arrival_task(&d, &in, &out);
 		ck_assert_str_eq(msg_get(&out, "type"), "task_ok");
 	}
-	lifecycle_after_answer(&d);
+	arrival_after_answer(&d);
 	s = jobs_find(&d.jobs, job, step, 0);
 	ck_assert_ptr_nonnull(s);
 	return s;

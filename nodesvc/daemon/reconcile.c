@@ -13,6 +13,7 @@
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/steps/find.h"
 
 /* A registered step whose tasks never came, and that has no cgroup: the launch failed before fork.
  */
@@ -65,7 +66,7 @@ static void on_rewritten(const char *step_path, void *arg)
 			place_again(d, d->jobs.step[i]);
 }
 
-void lifecycle_watch(int fd, uint32_t events, void *daemon)
+void reconcile_watch(int fd, uint32_t events, void *daemon)
 {
 	struct daemon *d = daemon;
 
@@ -140,7 +141,7 @@ static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
 	if ((s->located && step_is_launched(s)) || now_ns - since_ns < LOST_NS)
 		return;
 	if (!s->located) {
-		if (lifecycle_find(d, s, &err) < 0)
+		if (find_by_ids(&d->jobs, d->actuate, s, &err) < 0)
 			return;
 		quarantine_stale(d->choose);
 	}
@@ -156,7 +157,7 @@ static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
 	decide_finish(d->choose);
 }
 
-void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
+void reconcile_look(struct daemon *d, int64_t now_ns)
 {
 	for (int i = d->jobs.n - 1; i >= 0; i--) {
 		struct step *s = d->jobs.step[i];
@@ -166,14 +167,14 @@ void lifecycle_reconcile(struct daemon *d, int64_t now_ns)
 		look_for_lost(d, s, now_ns);
 		if (!s->located) {
 			if (now_ns - s->start_mono_ns > PENDING_MAX_NS)
-				lifecycle_end(d, s, ipc_unix_ns());
+				departure_end(d, s, ipc_unix_ns());
 			continue;
 		}
 		rc = look_for(d, s);
 		if (rc == -ENOENT || (rc < 0 && !s->cgroup.step_inode && tasks_gone(s))) {
 			/* What tells its exit status may wait in the socket: at the next look. */
 			if (s->gone)
-				lifecycle_end(d, s, ipc_unix_ns());
+				departure_end(d, s, ipc_unix_ns());
 			else
 				s->gone = true;
 			continue;

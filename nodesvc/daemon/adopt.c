@@ -17,6 +17,8 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/steps/carry.h"
+#include "nodesvc/steps/find.h"
+#include "nodesvc/steps/registration.h"
 
 struct kept {
 	struct registration reg;
@@ -94,7 +96,7 @@ static int find_by_tasks(struct daemon *d, struct step *s, const char *text, str
 	int pid, used, rc = err_set(err, -ENOENT, "no task of it is left");
 
 	while (rc < 0 && sscanf(text, "%*u:%d%n", &pid, &used) == 1) {
-		rc = lifecycle_locate(d, s, pid, err);
+		rc = find_by_pid(&d->jobs, d->actuate, s, pid, err);
 		text += used;
 		if (*text++ != ',')
 			break;
@@ -111,11 +113,11 @@ static int find_placement(
 	int rc = -ENOENT;
 
 	if (k->cgroup && k->reg.inode)
-		rc = lifecycle_locate_dir(d, s, k->cgroup, k->reg.inode, err);
+		rc = find_by_dir(&d->jobs, d->actuate, s, k->cgroup, k->reg.inode, err);
 	else if (k->tasks)
 		rc = find_by_tasks(d, s, k->tasks, err);
 	if (rc == -ENOENT && !(k->cgroup && k->reg.inode))
-		rc = lifecycle_find(d, s, err);
+		rc = find_by_ids(&d->jobs, d->actuate, s, err);
 	if (rc < 0)
 		return rc;
 	if (ledger_get_cpuset(d->ledger, s->cgroup.step_path, &original, err) == 0 &&
@@ -139,11 +141,11 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	s = jobs_add(&d->jobs, k->reg.job_id, k->reg.step_id, k->reg.nodeid);
 	if (!s)
 		return err_set(err, -ENOMEM, "the table of steps is full");
-	rc = lifecycle_read_step(&k->msg, s, err);
+	rc = registration_read(&k->msg, s, err);
 	if (rc == 0)
 		rc = find_placement(d, s, k, err);
 	if (rc == 0)
-		rc = lifecycle_admit(d, s, &k->msg, err);
+		rc = arrival_admit(d, s, &k->msg, err);
 	if (rc < 0) {
 		jobs_remove(&d->jobs, s);
 		return rc;

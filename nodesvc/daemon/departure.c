@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * departure.c - tasks end (task_exit), and steps (step_end, or reconcile.c found it so).
+ */
+#include <stdio.h>
+
+#include "common/ipc.h"
+#include "common/msg.h"
+#include "nodesvc/books/books.h"
+#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/measure/measure.h"
+#include "nodesvc/steps/registration.h"
+
+/* The two clocks differ by this much only if one was set. */
+#define CLOCK_SET_NS INT64_C(2000000000)
+
+/* A clock that was set meanwhile is no part of how long the step ran. */
+static int64_t end_of(const struct step *s, int64_t end_unix_ns)
+{
+	int64_t ran_ns = ipc_now_ns() - s->start_mono_ns;
+	int64_t set_ns = end_unix_ns - s->start_unix_ns - ran_ns;
+
+	return ran_ns >= 0 && (set_ns > CLOCK_SET_NS || set_ns < -CLOCK_SET_NS)
+		       ? s->start_unix_ns + ran_ns
+		       : end_unix_ns;
+}
+
+void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
+{
+	bool managed = step_is_managed(s);
+	char id[JOB_ID_MAX];
+
+	levers_end(d->levers, s);
+	trial_abort(d->choose);
+	account_end(d->books, s, step_final_state(s), end_of(s, end_unix_ns));
+	reading_close(d->measure, s);
+	snprintf(id, sizeof(id), "%s", s->id);
+	books_step_ended(d->books, s);
+	if (step_final_state(s) == STEP_COMPLETED)
+		decide_note_done(d->choose, s);
+	jobs_remove(&d->jobs, s);
+	levers_look_at_idle(d->levers);
+	if (managed)
+		decide_run(d->choose, EVENT_END, id, NULL);
+}
+
+void departure_task(struct daemon *d, const struct msg *m)
+{
+	struct errbuf err;
+	struct step_key key = {0};
+	int64_t lid, status;
+	struct step *s;
+	struct task *t;
+
+	if (registration_key(m, &key, &err) < 0 ||
+		msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err) < 0)
+		return;
+	s = registration_step(&d->jobs, &key);
+	t = s ? step_find_task(s, (uint32_t)lid) : NULL;
+	if (!t || t->ended)
+		return;
+	t->ended = true;
+	s->n_alive--;
+	if (msg_get_int(m, "status", 0, INT32_MAX, &status, &err) == 0) {
+		t->status = (int)status;
+		if (t->status > s->exit_status)
+			s->exit_status = t->status;
+	}
+	levers_task_exited(d->levers, s);
+}
+
+void departure_step(struct daemon *d, const struct msg *m)
+{
+	struct errbuf err;
+	struct step_key key = {0};
+	struct step *s;
+
+	if (registration_key(m, &key, &err) < 0)
+		return;
+	s = registration_step(&d->jobs, &key);
+	if (s)
+		departure_end(d, s, ipc_unix_ns());
+}

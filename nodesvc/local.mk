@@ -69,7 +69,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/steps/find.c nodesvc/steps/find.h \
 	nodesvc/steps/held.c nodesvc/steps/held.h \
 	nodesvc/steps/jobs.c nodesvc/steps/jobs.h \
-	nodesvc/steps/measured.h \
+	nodesvc/steps/seen.h \
 	nodesvc/steps/pages.c nodesvc/steps/pages.h \
 	nodesvc/steps/registration.c nodesvc/steps/registration.h \
 	nodesvc/steps/suspend.c nodesvc/steps/suspend.h \
@@ -205,11 +205,11 @@ tests_unit_test_pace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_pace_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_pace_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
-check_PROGRAMS += tests/unit/test_track
-TESTS += tests/unit/test_track
-tests_unit_test_track_SOURCES = tests/unit/test_track.c
-tests_unit_test_track_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
-tests_unit_test_track_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_measure
+TESTS += tests/unit/test_measure
+tests_unit_test_measure_SOURCES = tests/unit/test_measure.c
+tests_unit_test_measure_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_measure_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_memory
 TESTS += tests/unit/test_memory

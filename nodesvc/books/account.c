@@ -105,7 +105,7 @@ void account_put(struct books *b, struct step *s, enum step_state state, int64_t
 
 	corun_figures(b->use.measure, s, state == STEP_COMPLETED, &figures);
 	if (end_ns)
-		compare_launches(b, &row, s->track.last.basis, &figures);
+		compare_launches(b, &row, s->seen.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))
 		row.coreset = coreset_format(&s->coreset, cores, sizeof(cores));
 	rc = record_step_put(b->use.record, &row, &err);

@@ -75,8 +75,8 @@ void kept_carry(const struct books *b, struct step *s)
 	clock_gettime(CLOCK_REALTIME, &ts);
 	reg.figures_ns = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 	/* Of a gap that is not over, the figures are as old as its beginning. */
-	if (s->track.gap.open_ns)
-		reg.figures_ns = s->track.gap.open_ns;
+	if (s->seen.gap.open_ns)
+		reg.figures_ns = s->seen.gap.open_ns;
 	carry_save(s, &figures);
 	reg.figures_len = figures.len;
 	s->carried_ns = ipc_now_ns();

@@ -467,7 +467,7 @@ int decide_place(struct choose *ch, struct step *s, struct errbuf *err)
 
 	if (!step_is_managed(s))
 		return 0;
-	if (ipc_now_ns() < s->track.control_until_ns)
+	if (ipc_now_ns() < s->seen.control_until_ns)
 		return 0; /* decide_finish() places it later */
 	find_envelope(ch, s, &envelope);
 	if (coreset_is_empty(&s->coreset) || !coreset_is_subset(&s->coreset, &envelope)) {
@@ -500,7 +500,7 @@ void decide_finish(struct choose *ch)
 			ch->n_rebinds++;
 			levers_count_move(s, now_ns);
 			s->dirty = true;
-		} else if (s->status == STATUS_PENDING && now_ns >= s->track.control_until_ns &&
+		} else if (s->status == STATUS_PENDING && now_ns >= s->seen.control_until_ns &&
 			   step_is_launched(s) && !coreset_is_empty(&s->coreset)) {
 			/* Left out for a while (a batch shell), or adopted: comes in here. */
 			levers_place(ch->levers, s, &err);

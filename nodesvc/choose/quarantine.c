@@ -415,7 +415,7 @@ void quarantine_hold(struct choose *ch, const char *event)
 		s->to_apply = false;
 		/* Its tasks are there, and it is where it is to be. */
 		if (s->located && s->status == STATUS_PENDING && step_is_launched(s) &&
-			now_ns >= s->track.control_until_ns)
+			now_ns >= s->seen.control_until_ns)
 			s->status = STATUS_OBSERVED;
 	}
 }
@@ -550,7 +550,7 @@ static void say_unknown(struct choose *ch, const struct judgement *j, char *buf,
 		if (!step_is_managed(s))
 			continue;
 		n++;
-		silent += !s->track.has_last;
+		silent += !s->seen.has_last;
 		if (s->nnodes > 1) {
 			snprintf(buf, size, "step %s runs on several nodes", s->id);
 			return;

@@ -107,12 +107,12 @@ static void measure_all(struct choose *ch, int stretch)
 {
 	for (int i = 0; i < ch->jobs->n; i++) {
 		struct step *s = ch->jobs->step[i];
-		struct track_work now;
+		struct seen_work now;
 
 		if (!is_placed(s))
 			continue;
 		speed_read_work(ch->measure, s, ipc_now_ns(), &now);
-		s->track.stretch[stretch] = speed_between(&s->trial_mark, &now, STRETCH_REPORTS);
+		s->seen.stretch[stretch] = speed_between(&s->trial_mark, &now, STRETCH_REPORTS);
 		s->trial_mark = now;
 	}
 }
@@ -129,16 +129,16 @@ static bool take_windows(struct choose *ch)
 		if (!is_placed(s))
 			continue;
 		all.steps++;
-		if (!gain_abba(s->track.stretch, &r))
+		if (!gain_abba(s->seen.stretch, &r))
 			continue;
 		all.known++;
 		all.sum_log += r;
-		all.bases |= UINT32_C(1) << s->track.last.basis;
-		gain_mean_add(&s->track.windows, r);
+		all.bases |= UINT32_C(1) << s->seen.last.basis;
+		gain_mean_add(&s->seen.windows, r);
 		s->dirty = true;
-		log_debug("step %s: window %d: %.3f, %.3f, %.3f, %.3f", s->id, s->track.windows.n,
-			s->track.stretch[A1], s->track.stretch[B1], s->track.stretch[B2],
-			s->track.stretch[A2]);
+		log_debug("step %s: window %d: %.3f, %.3f, %.3f, %.3f", s->id, s->seen.windows.n,
+			s->seen.stretch[A1], s->seen.stretch[B1], s->seen.stretch[B2],
+			s->seen.stretch[A2]);
 	}
 	return quarantine_window(ch, &all);
 }
@@ -209,7 +209,7 @@ static bool is_quiet(const struct choose *ch, int64_t now_ns)
 		if (!is_placed(s) || s->nnodes > 1 || s->threads > STEP_THREADS_EACH ||
 			now_ns - s->last_move_ns < QUIET_NS || now_ns - s->start_mono_ns < QUIET_NS)
 			return false;
-		speed |= s->track.has_last;
+		speed |= s->seen.has_last;
 	}
 	return speed;
 }
@@ -283,7 +283,7 @@ static void step_experiment(struct choose *ch)
 {
 	struct trial_experiment *x = &ch->trial.x[ch->trial.at];
 	struct step *s = subject(ch);
-	struct track_work now;
+	struct seen_work now;
 	double speed;
 
 	if (s && is_placed(s) && ch->trial.stage == 0) {
@@ -311,7 +311,7 @@ static void step_experiment(struct choose *ch)
 				speed_unit(s), x->cores,
 				ch->trial.in_company ? ", not alone there" : "");
 		} else {
-			s->track.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
+			s->seen.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
 		}
 	}
 	if (++ch->trial.at < ch->trial.n)
@@ -336,7 +336,7 @@ const char *trial_refuses(struct choose *ch, const struct plan *p, char *buf, si
 			why = "is not to be touched";
 		else if (s->threads > STEP_THREADS_EACH)
 			why = "has too many threads to be moved for a moment";
-		else if (!s->track.has_last || now_ns < s->track.no_speed_until_ns)
+		else if (!s->seen.has_last || now_ns < s->seen.no_speed_until_ns)
 			why = "tells no speed";
 		if (!why)
 			continue;

@@ -82,8 +82,8 @@ static bool start_control(struct daemon *d, struct step *s)
 {
 	if (s->batch || drand48() >= d->conf.control_fraction)
 		return false;
-	s->track.launch = "control";
-	s->track.control_until_ns = s->start_mono_ns + CONTROL_NS;
+	s->seen.launch = "control";
+	s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
 	log_debug("step %s: starts without a lever, to compare", s->id);
 	return true;
 }
@@ -334,8 +334,8 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 					d->node.topo, s->held ? &s->envelope : &s->coreset),
 				around(d, s));
 		}
-		if (s->n_env && !s->track.launch)
-			s->track.launch = "lever";
+		if (s->n_env && !s->seen.launch)
+			s->seen.launch = "lever";
 	}
 	/* Its tasks are about to register: they would wait for it. */
 	d->finish_put_off = s->status == STATUS_PENDING;

@@ -22,7 +22,7 @@ void corun_round(const struct measure *m, double elapsed_s)
 
 		if (!step_is_company(s))
 			continue;
-		if (s->track.is_apart)
+		if (s->seen.is_apart)
 			return;
 		n++;
 		/* One that nobody knows the speed of, and all that follows is known. */
@@ -32,15 +32,15 @@ void corun_round(const struct measure *m, double elapsed_s)
 		solo_on_share = speed_solo_share(m, s);
 		/* Work done, not the rate of the moment: a program that loads its next input
 		 * publishes nothing, and that is part of its speed. */
-		full += s->track.done / solo;
-		share += s->track.done / solo_on_share;
+		full += s->seen.done / solo;
+		share += s->seen.done / solo_on_share;
 		ntt_full += solo / speed_shared(s);
 		ntt_share += solo_on_share / speed_shared(s);
 	}
 	if (n < 2)
 		return;
 	for (int i = 0; i < m->use.jobs->n; i++) {
-		struct track *t = &m->use.jobs->step[i]->track;
+		struct step_seen *t = &m->use.jobs->step[i]->seen;
 
 		if (!step_is_company(m->use.jobs->step[i]))
 			continue;
@@ -60,10 +60,10 @@ void corun_round(const struct measure *m, double elapsed_s)
 void corun_figures(
 	const struct measure *m, const struct step *s, bool complete, struct step_figures *ret)
 {
-	const struct track *t = &s->track;
+	const struct step_seen *t = &s->seen;
 	struct step_figures f = STEP_FIGURES_NONE;
 	struct gain_estimate gain;
-	struct track_gap gap = t->gap;
+	struct seen_gap gap = t->gap;
 	double solo = speed_solo(m, s, &f.speed_basis);
 
 	speed_close_gap(&gap, ipc_unix_ns());
@@ -78,7 +78,7 @@ void corun_figures(
 	}
 	f.shared_speed = speed_shared(s);
 	f.solo_speed = solo;
-	if (s->track.last.basis != PROVENANCE_NONE)
+	if (s->seen.last.basis != PROVENANCE_NONE)
 		f.speed_unit = speed_unit(s);
 	if (isfinite(f.shared_speed)) {
 		f.ntt_full = solo / f.shared_speed;

@@ -39,7 +39,7 @@ int64_t reading_own_clock(const struct step *s, int64_t now_ns);
 bool reading_is_large(const struct step *s);
 
 /* speed.c */
-void speed_close_gap(struct track_gap *g, int64_t now_unix_ns);
+void speed_close_gap(struct seen_gap *g, int64_t now_unix_ns);
 /* Where it is, by the plan or else by Slurm. */
 const struct coreset *speed_cores(const struct step *s);
 /* Alone on as many cores as its share has; in company. NAN unknown. */

@@ -3,7 +3,7 @@
  * measure.h - what is seen of the steps: when each is read (sampler.c), what a reading is taken for
  * (reading.c), how fast it is (speed.c), its phases (phases.c), what earlier runs tell and what
  * this one leaves (priors.c), what the co-run is worth (corun.c). What is kept of a step between
- * two samples is in steps/measured.h. Nobody is placed here, and nothing is decided: who wants to
+ * two samples is in steps/seen.h. Nobody is placed here, and nothing is decided: who wants to
  * know of a round has given a handler. Loop thread only.
  */
 #ifndef COLOC_MEASURE_MEASURE_H
@@ -105,10 +105,10 @@ int reading_lags(
 
 /* Work so far, read now, at @now_ns (CLOCK_MONOTONIC). */
 void speed_read_work(
-	const struct measure *m, struct step *s, int64_t now_ns, struct track_work *ret);
+	const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret);
 /* Units/s between two readings with at least @min_count reports between, if it is reports they are
  * of; NAN unknown. */
-double speed_between(const struct track_work *a, const struct track_work *b, uint64_t min_count);
+double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count);
 const char *speed_unit(const struct step *s);
 /* Speed alone on the whole envelope; NAN unknown. *@ret_basis: "alone", "profile"; NULL none. */
 double speed_solo(const struct measure *m, const struct step *s, const char **ret_basis);

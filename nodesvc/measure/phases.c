@@ -24,7 +24,7 @@ static bool near(double a, double b)
 }
 
 /* The phase with these figures: one of the table, or a new one. */
-static void enter_phase(struct track *t, int cores, double busy, double intensity)
+static void enter_phase(struct step_seen *t, int cores, double busy, double intensity)
 {
 	t->phase_unix_s = (double)ipc_unix_ns() / 1e9;
 	for (int i = 0; i < t->n_phases; i++)
@@ -35,13 +35,13 @@ static void enter_phase(struct track *t, int cores, double busy, double intensit
 			return;
 		}
 	/* A full table forgets its first: what is new may come again. */
-	if (t->n_phases == TRACK_PHASES)
-		memmove(&t->phase[0], &t->phase[1], (TRACK_PHASES - 1) * sizeof(t->phase[0]));
+	if (t->n_phases == SEEN_PHASES)
+		memmove(&t->phase[0], &t->phase[1], (SEEN_PHASES - 1) * sizeof(t->phase[0]));
 	else
 		t->n_phases++;
 	t->phase_now = t->n_phases - 1;
 	t->phase[t->phase_now] =
-		(struct track_phase){.cores = cores, .utilization = NAN, .intensity = NAN};
+		(struct seen_phase){.cores = cores, .utilization = NAN, .intensity = NAN};
 }
 
 static void add_to_mean(double *mean, int *n, double x)
@@ -74,10 +74,10 @@ static void note_phase(const struct measure *m, struct step *s, double busy, dou
 			speed_unit(s));
 	else
 		snprintf(text, sizeof(text), "busy %.2f", busy);
-	log_debug("step %s: phase change, to %d of %d: %s, unix=%.3f", s->id,
-		s->track.phase_now + 1, s->track.n_phases, text, s->track.phase_unix_s);
+	log_debug("step %s: phase change, to %d of %d: %s, unix=%.3f", s->id, s->seen.phase_now + 1,
+		s->seen.n_phases, text, s->seen.phase_unix_s);
 	if (s->row_id && record_phase(m->use.record, s->row_id,
-				 (int64_t)(s->track.phase_unix_s * 1e9), text, &err) < 0)
+				 (int64_t)(s->seen.phase_unix_s * 1e9), text, &err) < 0)
 		health_error("%.200s", err.text);
 }
 
@@ -88,7 +88,7 @@ static void note_phase(const struct measure *m, struct step *s, double busy, dou
 bool phases_sample(const struct measure *m, struct step *s, int64_t now_ns, double elapsed_s,
 	int cores, double intensity)
 {
-	struct track *t = &s->track;
+	struct step_seen *t = &s->seen;
 	struct phase_cfg cfg = detector(m);
 	double now_s = (double)now_ns / 1e9, busy = s->signal[SIGNAL_UTILIZATION].value, busy_high;
 	bool by_busy, by_intensity = false;
@@ -132,7 +132,7 @@ bool phases_sample(const struct measure *m, struct step *s, int64_t now_ns, doub
 	}
 	/* A sample that deviates may be the next phase's: into nobody's mean. */
 	if (t->n_phases && !t->busy.deviating && !t->intensity.deviating) {
-		struct track_phase *p = &t->phase[t->phase_now];
+		struct seen_phase *p = &t->phase[t->phase_now];
 
 		add_to_mean(&p->utilization, &p->n, busy);
 		if (isfinite(intensity))
@@ -144,5 +144,5 @@ bool phases_sample(const struct measure *m, struct step *s, int64_t now_ns, doub
 
 bool phases_are_suspect(const struct step *s)
 {
-	return s->track.busy.suspect || s->track.intensity.suspect;
+	return s->seen.busy.suspect || s->seen.intensity.suspect;
 }

@@ -22,12 +22,12 @@ struct walk {
 	int rank[SIGNAL_COUNT]; /* of what is taken so far */
 };
 
-static void take_base(struct track *t, const struct measurement *m)
+static void take_base(struct step_seen *t, const struct measurement *m)
 {
 	for (int i = 0; i < t->n_bases; i++)
 		if (t->base[i].cores == m->cores && strcmp(t->base[i].unit, m->unit) == 0) {
 			if (m->kind == MEASURED_SOLO || !t->base[i].solo)
-				t->base[i] = (struct track_base){
+				t->base[i] = (struct seen_base){
 					.cores = m->cores,
 					.speed = m->mean,
 					.solo = m->kind == MEASURED_SOLO,
@@ -35,9 +35,9 @@ static void take_base(struct track *t, const struct measurement *m)
 			snprintf(t->base[i].unit, sizeof(t->base[i].unit), "%s", m->unit);
 			return;
 		}
-	if (t->n_bases == TRACK_BASES)
+	if (t->n_bases == SEEN_BASES)
 		return;
-	t->base[t->n_bases] = (struct track_base){
+	t->base[t->n_bases] = (struct seen_base){
 		.cores = m->cores, .speed = m->mean, .solo = m->kind == MEASURED_SOLO};
 	snprintf(t->base[t->n_bases].unit, sizeof(t->base[0].unit), "%s", m->unit);
 	t->n_bases++;
@@ -52,7 +52,7 @@ static int take_measurement(const struct measurement *m, void *arg)
 	if (strcmp(m->node_type, w->m->use.node->type) != 0 || !(m->mean > 0))
 		return 0;
 	if (m->signal == SIGNAL_PROGRESS && m->kind != MEASURED_SHARED)
-		take_base(&w->s->track, m);
+		take_base(&w->s->seen, m);
 	/* Rates that hardware counted in earlier runs: until this run has its own. Utilisation
 	 * is always live. At its own width rather than another, alone rather than in company. */
 	rank = 1 + (int)m->kind + (m->cores == w->cores ? MEASURED_COUNT : 0);
@@ -67,7 +67,7 @@ static int take_measurement(const struct measurement *m, void *arg)
 /* The curve for policies that want one: of one unit, ascending. */
 static void make_curve(struct step *s)
 {
-	const struct track *t = &s->track;
+	const struct step_seen *t = &s->seen;
 
 	s->n_speed = 0;
 	for (int cores = 1; cores <= CORESET_MAX && s->n_speed < STEP_SPEEDS_MAX; cores++)
@@ -93,8 +93,8 @@ void priors_open(const struct measure *m, struct step *s)
 		if (s->signal[i].provenance != PROVENANCE_NONE)
 			w.rank[i] = INT_MAX;
 
-	s->track.rate = NAN;
-	s->track.skip = SKIP_SAMPLES;
+	s->seen.rate = NAN;
+	s->seen.skip = SKIP_SAMPLES;
 	if (*s->type && record_measurement_list(
 				m->use.record, s->type, s->user, take_measurement, &w, &err) < 0)
 		log_warning("step %s: %s", s->id, err.text);
@@ -129,11 +129,11 @@ static void keep(const struct measure *m, const struct step *s, enum signal_id s
 void priors_keep_speed(
 	const struct measure *m, const struct step *s, int cores, bool alone, double speed)
 {
-	keep(m, s, SIGNAL_PROGRESS, s->track.last.basis, cores,
+	keep(m, s, SIGNAL_PROGRESS, s->seen.last.basis, cores,
 		alone ? MEASURED_ALONE : MEASURED_SHARED, speed);
 }
 
-static void restart_first(struct track *t, int cores, bool alone, int64_t now_ns)
+static void restart_first(struct step_seen *t, int cores, bool alone, int64_t now_ns)
 {
 	memset(t->sum, 0, sizeof(t->sum));
 	memset(t->n, 0, sizeof(t->n));
@@ -146,7 +146,7 @@ static void restart_first(struct track *t, int cores, bool alone, int64_t now_ns
 void priors_first(const struct measure *m, struct step *s, int64_t now_ns, int cores, bool alone,
 	double units, double seconds)
 {
-	struct track *t = &s->track;
+	struct step_seen *t = &s->seen;
 
 	if (t->first_done)
 		return;
@@ -179,7 +179,7 @@ void priors_first(const struct measure *m, struct step *s, int64_t now_ns, int c
 
 void priors_close(const struct measure *m, struct step *s)
 {
-	struct track *t = &s->track;
+	struct step_seen *t = &s->seen;
 
 	/* In a gap it may have had company. */
 	if (t->shared.seconds == 0 && !t->gap.ns && !t->gap.open_ns &&

@@ -114,12 +114,12 @@ static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids
 
 void reading_skip(struct step *s)
 {
-	s->track.done = 0;
+	s->seen.done = 0;
 }
 
 void reading_disturb(struct step *s)
 {
-	s->track.skip = SKIP_SAMPLES;
+	s->seen.skip = SKIP_SAMPLES;
 	reading_unsettle(s);
 }
 
@@ -131,7 +131,7 @@ void reading_unsettle(struct step *s)
 
 void reading_displace(struct step *s)
 {
-	s->track.displaced = true;
+	s->seen.displaced = true;
 	reading_disturb(s);
 }
 
@@ -151,8 +151,8 @@ static double per_cpu_second(const struct step *s, double units, double speed, u
 
 bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double elapsed_s)
 {
-	struct track *t = &s->track;
-	struct track_work work;
+	struct step_seen *t = &s->seen;
+	struct seen_work work;
 	bool alone = jobs_is_alone(m->use.jobs, s);
 	int cores = topo_count_cores(m->use.node->topo, speed_cores(s));
 	double units = 0, seconds = 0, intensity = NAN;
@@ -199,7 +199,7 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 
 static void pause_figures(struct step *s)
 {
-	struct track *t = &s->track;
+	struct step_seen *t = &s->seen;
 
 	t->has_last = false;
 	t->rate = NAN;
@@ -323,7 +323,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 	s->sample_no++;
 	changed = reading_judge(m, s, now_ns, elapsed_s);
 	/* A change has to be seen twice. */
-	p->confirm = phases_are_suspect(s) || s->track.busy.deviating;
+	p->confirm = phases_are_suspect(s) || s->seen.busy.deviating;
 	p->calm = p->confirm || changed || p->restless ? 0 : p->calm + 1;
 	return changed;
 }

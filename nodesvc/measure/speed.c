@@ -34,17 +34,16 @@ static int count_now(const struct measure *m, struct step *s, struct sample *ret
 	return m->use.counters->ops->read(s->counters, &target, ret, &err);
 }
 
-void speed_read_work(
-	const struct measure *m, struct step *s, int64_t now_ns, struct track_work *ret)
+void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret)
 {
 	struct signal rate;
 	struct sample now;
 
-	*ret = (struct track_work){.basis = PROVENANCE_NONE};
+	*ret = (struct seen_work){.basis = PROVENANCE_NONE};
 	if (s->pages) {
 		app_read(&s->pages->app, s->pages->report, now_ns, &rate);
 		if (s->pages->app.reports) {
-			*ret = (struct track_work){.total = s->pages->app.total,
+			*ret = (struct seen_work){.total = s->pages->app.total,
 				.t_ns = s->pages->app.updated_ns,
 				.count = s->pages->app.reports,
 				.basis = PROVENANCE_APP};
@@ -58,13 +57,13 @@ void speed_read_work(
 	if (now_ns - now.t_ns > FRESH_NS && count_now(m, s, &now) < 0)
 		return;
 	if (now.valid & COUNTER_BIT(COUNTER_INSTRUCTIONS))
-		*ret = (struct track_work){.total = (double)now.count[COUNTER_INSTRUCTIONS],
+		*ret = (struct seen_work){.total = (double)now.count[COUNTER_INSTRUCTIONS],
 			.t_ns = now.t_ns,
 			.count = s->sample_no,
 			.basis = PROVENANCE_HW};
 }
 
-double speed_between(const struct track_work *a, const struct track_work *b, uint64_t min_count)
+double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count)
 {
 	double seconds = (double)(b->t_ns - a->t_ns) / 1e9;
 
@@ -79,24 +78,24 @@ double speed_between(const struct track_work *a, const struct track_work *b, uin
 
 const char *speed_unit(const struct step *s)
 {
-	if (s->track.last.basis == PROVENANCE_HW)
+	if (s->seen.last.basis == PROVENANCE_HW)
 		return INSTRUCTIONS_UNIT;
-	if (s->track.last.basis != PROVENANCE_APP)
+	if (s->seen.last.basis != PROVENANCE_APP)
 		return "";
 	if (s->pages && *s->pages->app.unit)
 		return s->pages->app.unit;
-	return *s->track.unit ? s->track.unit : "units";
+	return *s->seen.unit ? s->seen.unit : "units";
 }
 
 void speed_adopt(struct step *s, int64_t saved_unix_ns)
 {
-	struct track_gap *g = &s->track.gap;
+	struct seen_gap *g = &s->seen.gap;
 
 	g->open_ns = saved_unix_ns ? saved_unix_ns : s->start_unix_ns;
-	g->until_report = s->track.last.basis == PROVENANCE_APP;
+	g->until_report = s->seen.last.basis == PROVENANCE_APP;
 }
 
-void speed_close_gap(struct track_gap *g, int64_t now_ns)
+void speed_close_gap(struct seen_gap *g, int64_t now_ns)
 {
 	if (!g->open_ns)
 		return;
@@ -115,7 +114,7 @@ const struct coreset *speed_cores(const struct step *s)
 
 double speed_solo(const struct measure *m, const struct step *s, const char **ret_basis)
 {
-	const struct track *t = &s->track;
+	const struct step_seen *t = &s->seen;
 	int cores = topo_count_cores(m->use.node->topo, &s->envelope);
 
 	*ret_basis = NULL;
@@ -134,7 +133,7 @@ double speed_solo(const struct measure *m, const struct step *s, const char **re
 /* Alone on as many cores as its share has. */
 double speed_solo_share(const struct measure *m, const struct step *s)
 {
-	const struct track *t = &s->track;
+	const struct step_seen *t = &s->seen;
 	int cores = topo_count_cores(m->use.node->topo, speed_cores(s));
 	const char *basis;
 
@@ -148,7 +147,7 @@ double speed_solo_share(const struct measure *m, const struct step *s)
 
 double speed_shared(const struct step *s)
 {
-	const struct track_span *w = &s->track.shared;
+	const struct seen_span *w = &s->seen.shared;
 
 	return w->seconds > 0 && w->units > 0 ? w->units / w->seconds : NAN;
 }

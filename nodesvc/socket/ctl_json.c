@@ -69,11 +69,11 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	struct step_figures f;
 
 	corun_figures(d->measure, s, false, &f);
-	ADD(o, "speed", number(s->track.rate));
+	ADD(o, "speed", number(s->seen.rate));
 	ADD(o, "speed_unit", known_text(f.speed_unit));
 	ADD(o, "speed_source",
-		s->track.has_last ? json_object_new_string(provenance_name(s->track.last.basis))
-				  : NULL);
+		s->seen.has_last ? json_object_new_string(provenance_name(s->seen.last.basis))
+				 : NULL);
 	ADD(o, "shared_speed", number(f.shared_speed));
 	ADD(o, "solo_speed", number(f.solo_speed));
 	ADD(o, "solo_basis", known_text(f.speed_basis));
@@ -87,7 +87,7 @@ static struct json_object *figures(struct daemon *d, struct step *s)
 	ADD(o, "gain_placement_lo", number(f.gain_placement_lo));
 	ADD(o, "gain_placement_hi", number(f.gain_placement_hi));
 	ADD(o, "gain_basis", known_text(f.gain_basis));
-	ADD(o, "windows", json_object_new_int(s->track.windows.n));
+	ADD(o, "windows", json_object_new_int(s->seen.windows.n));
 	ADD(o, "launch", known_text(f.launch));
 	ADD(o, "unmeasured_s", number((double)f.gap_ns / 1e9));
 	return o;
@@ -156,7 +156,7 @@ struct json_object *ctl_json_quarantine(struct daemon *d)
 static struct json_object *phases(const struct step *s)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	const struct track *t = &s->track;
+	const struct step_seen *t = &s->seen;
 
 	ADD(o, "changes", json_object_new_int(t->changes));
 	ADD(o, "now", t->n_phases ? json_object_new_int(t->phase_now + 1) : NULL);

@@ -27,28 +27,28 @@ struct field {
 	}
 
 static const struct field FIELDS[] = {
-	FIELD("alone_units", DOUBLE, track.alone.units),
-	FIELD("alone_s", DOUBLE, track.alone.seconds),
-	FIELD("shared_units", DOUBLE, track.shared.units),
-	FIELD("shared_s", DOUBLE, track.shared.seconds),
-	FIELD("known_s", DOUBLE, track.known_s),
-	FIELD("unknown_s", DOUBLE, track.unknown_s),
-	FIELD("stp_full", DOUBLE, track.stp_full),
-	FIELD("stp_share", DOUBLE, track.stp_share),
-	FIELD("antt_full", DOUBLE, track.antt_full),
-	FIELD("antt_share", DOUBLE, track.antt_share),
-	FIELD("windows", INT, track.windows.n),
-	FIELD("windows_mean", DOUBLE, track.windows.mean),
-	FIELD("windows_m2", DOUBLE, track.windows.m2),
-	FIELD("changes", INT, track.changes),
-	FIELD("phases", INT, track.n_phases),
-	FIELD("phase_now", INT, track.phase_now),
-	FIELD("phase_unix_s", DOUBLE, track.phase_unix_s),
-	FIELD("first_done", BOOL, track.first_done),
-	FIELD("unit", TEXT, track.unit),
-	FIELD("gap_ns", INT64, track.gap.ns),
-	FIELD("gap_from_ns", INT64, track.gap.from_ns),
-	FIELD("gap_to_ns", INT64, track.gap.to_ns),
+	FIELD("alone_units", DOUBLE, seen.alone.units),
+	FIELD("alone_s", DOUBLE, seen.alone.seconds),
+	FIELD("shared_units", DOUBLE, seen.shared.units),
+	FIELD("shared_s", DOUBLE, seen.shared.seconds),
+	FIELD("known_s", DOUBLE, seen.known_s),
+	FIELD("unknown_s", DOUBLE, seen.unknown_s),
+	FIELD("stp_full", DOUBLE, seen.stp_full),
+	FIELD("stp_share", DOUBLE, seen.stp_share),
+	FIELD("antt_full", DOUBLE, seen.antt_full),
+	FIELD("antt_share", DOUBLE, seen.antt_share),
+	FIELD("windows", INT, seen.windows.n),
+	FIELD("windows_mean", DOUBLE, seen.windows.mean),
+	FIELD("windows_m2", DOUBLE, seen.windows.m2),
+	FIELD("changes", INT, seen.changes),
+	FIELD("phases", INT, seen.n_phases),
+	FIELD("phase_now", INT, seen.phase_now),
+	FIELD("phase_unix_s", DOUBLE, seen.phase_unix_s),
+	FIELD("first_done", BOOL, seen.first_done),
+	FIELD("unit", TEXT, seen.unit),
+	FIELD("gap_ns", INT64, seen.gap.ns),
+	FIELD("gap_from_ns", INT64, seen.gap.from_ns),
+	FIELD("gap_to_ns", INT64, seen.gap.to_ns),
 	FIELD("exit_status", INT, exit_status),
 	FIELD("exit_unknown", BOOL, exit_unknown),
 	FIELD("rebinds", INT, rebinds),
@@ -113,7 +113,7 @@ static int ended_alike(const struct step *s, int i)
 
 void carry_save(const struct step *s, struct msg *ret)
 {
-	const struct track *t = &s->track;
+	const struct step_seen *t = &s->seen;
 	int ended = 0;
 
 	msg_init(ret, "carry");
@@ -123,7 +123,7 @@ void carry_save(const struct step *s, struct msg *ret)
 	msg_put(ret, "basis", provenance_name(t->last.basis));
 	msg_put(ret, "launch", t->launch);
 	for (int i = 0; i < t->n_phases; i++) {
-		const struct track_phase *p = &t->phase[i];
+		const struct seen_phase *p = &t->phase[i];
 
 		msg_putf(ret, "phase", "%d %a %a %a %d %d", p->cores, p->utilization, p->intensity,
 			p->seconds, p->n, p->n_intensity);
@@ -195,13 +195,13 @@ static int load_field(
 	return 0;
 }
 
-static int load_phases(const struct msg *m, struct track_phase *ret, int n, struct errbuf *err)
+static int load_phases(const struct msg *m, struct seen_phase *ret, int n, struct errbuf *err)
 {
 	const char *text = NULL;
 	int used;
 
 	for (int i = 0; i < n; i++) {
-		struct track_phase *p = &ret[i];
+		struct seen_phase *p = &ret[i];
 
 		text = msg_get_next(m, "phase", text);
 		if (!text ||
@@ -261,7 +261,7 @@ static enum provenance parse_basis(const char *text)
 
 int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 {
-	struct track_phase phase[TRACK_PHASES];
+	struct seen_phase phase[SEEN_PHASES];
 	const char *launch;
 	int64_t version, n, now;
 	int rc = msg_check(m, err);
@@ -272,7 +272,7 @@ int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 	for (size_t i = 0; rc == 0 && i < N_FIELDS; i++)
 		rc = load_field(&FIELDS[i], m, NULL, err);
 	if (rc == 0)
-		rc = msg_get_int(m, "phases", 0, TRACK_PHASES, &n, err);
+		rc = msg_get_int(m, "phases", 0, SEEN_PHASES, &n, err);
 	if (rc == 0)
 		rc = msg_get_int(m, "phase_now", 0, n ? n - 1 : 0, &now, err);
 	if (rc == 0)
@@ -281,12 +281,12 @@ int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 		return rc;
 	for (size_t i = 0; i < N_FIELDS; i++)
 		load_field(&FIELDS[i], m, s, err);
-	memcpy(s->track.phase, phase, sizeof(phase));
-	s->track.last.basis = parse_basis(msg_get(m, "basis"));
+	memcpy(s->seen.phase, phase, sizeof(phase));
+	s->seen.last.basis = parse_basis(msg_get(m, "basis"));
 	launch = msg_get(m, "launch");
 	for (size_t i = 0; launch && i < sizeof(LAUNCH) / sizeof(LAUNCH[0]); i++)
 		if (strcmp(launch, LAUNCH[i]) == 0)
-			s->track.launch = LAUNCH[i];
+			s->seen.launch = LAUNCH[i];
 	load_ended(s, m);
 	return 0;
 }

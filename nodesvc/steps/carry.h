@@ -5,7 +5,7 @@
  * records of a message (common/msg.h), so that one reader checks both.
  *
  * Between the last keeping and the first sample of the next daemon nobody measured: that gap is
- * told with whatever rests on the figures (struct track_gap).
+ * told with whatever rests on the figures (struct seen_gap).
  */
 #ifndef COLOC_STEPS_CARRY_H
 #define COLOC_STEPS_CARRY_H

@@ -21,8 +21,8 @@
 #include "nodesvc/engine/view.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/steps/held.h"
-#include "nodesvc/steps/measured.h"
 #include "nodesvc/steps/pages.h"
+#include "nodesvc/steps/seen.h"
 #include "nodesvc/steps/suspend.h"
 
 #define JOBS_MAX 1024
@@ -162,8 +162,8 @@ struct step {
 	uint64_t sample_no;
 	int threads;
 
-	struct track track;
-	struct track_work trial_mark;
+	struct step_seen seen;
+	struct seen_work trial_mark;
 	struct speed_point speed[STEP_SPEEDS_MAX]; /* of earlier runs and experiments */
 	int n_speed;
 	struct turn turn;

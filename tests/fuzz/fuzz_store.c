@@ -12,7 +12,7 @@
 #include "nodesvc/record/summary.h"
 #include "tests/fuzz/fuzz.h"
 
-struct seen {
+struct step_seen {
 	struct record *r;
 	int n;
 	int64_t row_id[8];
@@ -26,7 +26,7 @@ static int on_json(const char *row, void *arg)
 
 static int on_step(const struct step_row *row, void *arg)
 {
-	struct seen *s = arg;
+	struct step_seen *s = arg;
 
 	FUZZ_ASSERT(row->figures);
 	if (s->n < 8)
@@ -86,7 +86,7 @@ static int on_decision(int64_t t_ns, const char *event, const char *json, void *
 static void read_record(const char *path)
 {
 	struct errbuf err = {""};
-	struct seen seen = {0};
+	struct step_seen seen = {0};
 	char part[SUMMARY_PART_MAX];
 	int rc = record_open(&seen.r, path, true, &err);
 

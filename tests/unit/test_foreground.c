@@ -268,7 +268,7 @@ START_TEST(no_speeds_are_compared_while_one_goes_first)
 		.levers = d.levers};
 	d.choose = &choose;
 	ck_assert_int_eq(trial_open(d.choose, &err), 0);
-	d.jobs.step[0]->track.has_last = true; /* a speed to compare */
+	d.jobs.step[0]->seen.has_last = true; /* a speed to compare */
 	d.choose->trial.next_window_ns = 1;
 	trial_consider(d.choose, now);
 	ck_assert(!trial_is_on(d.choose));

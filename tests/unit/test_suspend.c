@@ -326,17 +326,17 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	struct step *one = launch(1, "");
 	int64_t t0 = ipc_now_ns();
 
-	one->track.has_last = one->track.busy.started = true;
-	one->track.rate = 5;
-	one->track.first_ns = one->pace.read_ns = one->pace.run_at_ns = t0;
+	one->seen.has_last = one->seen.busy.started = true;
+	one->seen.rate = 5;
+	one->seen.first_ns = one->pace.read_ns = one->pace.run_at_ns = t0;
 	one->has_sample = true;
 	one->signal[SIGNAL_UTILIZATION] = (struct signal){0.5, PROVENANCE_OS};
 	suspend_look(d.suspend, t0);
 	write_freezer(1, "FROZEN\n");
 	suspend_look(d.suspend, t0 + 1000);
-	ck_assert(!one->track.has_last && !one->track.busy.started && !one->has_sample);
-	ck_assert(one->track.rate != one->track.rate);
-	ck_assert_int_eq(one->track.first_ns, 0);
+	ck_assert(!one->seen.has_last && !one->seen.busy.started && !one->has_sample);
+	ck_assert(one->seen.rate != one->seen.rate);
+	ck_assert_int_eq(one->seen.first_ns, 0);
 	ck_assert_int_eq(one->pace.read_ns, 0);
 	ck_assert_int_eq(one->pace.run_at_ns, 0);
 	ck_assert_int_eq(one->signal[SIGNAL_UTILIZATION].provenance, PROVENANCE_NONE);
@@ -349,7 +349,7 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	write_freezer(1, "THAWED\n");
 	suspend_look(d.suspend, t0 + 2001000);
 	ck_assert_int_eq(step_suspended_ns(one, t0 + 9000000), 2000000);
-	ck_assert_int_gt(one->track.skip, 0);
+	ck_assert_int_gt(one->seen.skip, 0);
 }
 END_TEST
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * measured.h - what is kept of a step from one sample to the next: when it is read, its phases, its
+ * seen.h - what is kept of a step from one sample to the next: when it is read, its phases, its
  * first interval, how fast it was alone and in company. Data only, written by measure/. Everything
  * follows from samples.
  */
-#ifndef COLOC_STEPS_MEASURED_H
-#define COLOC_STEPS_MEASURED_H
+#ifndef COLOC_STEPS_SEEN_H
+#define COLOC_STEPS_SEEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,29 +31,29 @@ struct pace {
 	int64_t verified_ns;     /* reconcile.c: its cpuset was read */
 };
 
-#define TRACK_PHASES 8
-#define TRACK_BASES  8
+#define SEEN_PHASES 8
+#define SEEN_BASES  8
 
 /* Work done so far, by one account. */
-struct track_work {
+struct seen_work {
 	double total;          /* units, or instructions */
 	int64_t t_ns;          /* of the newest report; of the reading */
 	uint64_t count;        /* reports; readings */
 	enum provenance basis; /* app, hw; none: unknown */
 };
 
-struct track_phase {
+struct seen_phase {
 	int cores;
 	double utilization, intensity; /* means; intensity: units per cpu second, NAN unknown */
 	double seconds;                /* spent in it */
 	int n, n_intensity;
 };
 
-struct track_span {
+struct seen_span {
 	double units, seconds;
 };
 
-struct track_base { /* speed alone, from the store */
+struct seen_base { /* speed alone, from the store */
 	int cores;
 	double speed;
 	bool solo; /* of a whole run */
@@ -61,21 +61,21 @@ struct track_base { /* speed alone, from the store */
 };
 
 /* While no daemon measured it, or one that had just come did not hear of it yet. Unix time. */
-struct track_gap {
+struct seen_gap {
 	int64_t ns, from_ns, to_ns; /* all of them; of the first, of the last; 0 none */
 	int64_t open_ns;            /* since when the one lasts that is not over; 0 none */
 	bool until_report;          /* its program published: it must find the new daemon first */
 };
 
-struct track {
-	struct track_work last;
+struct step_seen {
+	struct seen_work last;
 	bool has_last;
 	double rate;    /* units/s now; NAN unknown */
 	double done;    /* units of the last interval; NAN unknown */
 	bool displaced; /* since the last sample */
 	bool is_apart;  /* the last sample was of a trial's placement, in part at least */
 	char unit[16];  /* as speed_unit() had it last */
-	struct track_gap gap;
+	struct seen_gap gap;
 
 	/* phases */
 	struct phase busy, intensity;
@@ -83,7 +83,7 @@ struct track {
 	int phase_cores;
 	int phase_now, n_phases; /* into phase[]; n_phases 0: none yet */
 	int changes;
-	struct track_phase phase[TRACK_PHASES];
+	struct seen_phase phase[SEEN_PHASES];
 	double phase_unix_s; /* of the last change */
 
 	/* first interval */
@@ -94,11 +94,11 @@ struct track {
 	double sum[SIGNAL_COUNT];
 	int n[SIGNAL_COUNT];
 	enum provenance source[SIGNAL_COUNT];
-	struct track_span first_work;
+	struct seen_span first_work;
 
 	/* speeds */
-	struct track_span alone, shared; /* alone: on the whole envelope */
-	struct track_base base[TRACK_BASES];
+	struct seen_span alone, shared; /* alone: on the whole envelope */
+	struct seen_base base[SEEN_BASES];
 	int n_bases;
 
 	/* co-run */

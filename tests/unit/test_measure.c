@@ -115,10 +115,10 @@ START_TEST(two_samples_in_another_phase_are_a_change)
 	for (int i = 0; i < 20; i++, pass())
 		seen += interval(s, 10, 0.98);
 	ck_assert_int_eq(seen, 1);
-	ck_assert_int_eq(s->track.changes, 2);
+	ck_assert_int_eq(s->seen.changes, 2);
 	/* The first phase is known again. */
-	ck_assert_int_eq(s->track.n_phases, 2);
-	ck_assert_int_eq(s->track.phase_now, 0);
+	ck_assert_int_eq(s->seen.n_phases, 2);
+	ck_assert_int_eq(s->seen.phase_now, 0);
 }
 END_TEST
 
@@ -181,7 +181,7 @@ START_TEST(deviations_with_no_figure_between_are_not_in_a_row)
 		ck_assert(!interval(s, rate * share * STEP_NS / 1e9, share));
 		ck_assert(sample[i].per_cpu_s > 0 || !phases_are_suspect(s));
 	}
-	ck_assert_int_eq(s->track.changes, 0);
+	ck_assert_int_eq(s->seen.changes, 0);
 }
 END_TEST
 
@@ -208,7 +208,7 @@ START_TEST(a_move_starts_the_reference_anew)
 	reading_disturb(s);
 	for (int i = 0; i < 20; i++, pass())
 		ck_assert(!interval(s, 10, 1));
-	ck_assert_int_eq(s->track.changes, 0);
+	ck_assert_int_eq(s->seen.changes, 0);
 }
 END_TEST
 
@@ -304,13 +304,13 @@ START_TEST(a_trials_placement_is_nobodys_speed)
 	add(2, "other", "0");
 	for (int i = 0; i < 10; i++, pass())
 		interval(a, 10, 0.9);
-	units = a->track.shared.units;
+	units = a->seen.shared.units;
 	reading_displace(a);
 	interval(a, 1000, 0.9);
 	pass();
-	ck_assert_double_eq_tol(a->track.shared.units, units, 1e-9);
+	ck_assert_double_eq_tol(a->seen.shared.units, units, 1e-9);
 	interval(a, 10, 0.9);
-	ck_assert_double_eq_tol(a->track.shared.units, units + 10, 1e-9);
+	ck_assert_double_eq_tol(a->seen.shared.units, units + 10, 1e-9);
 }
 END_TEST
 
@@ -322,9 +322,9 @@ START_TEST(corun_is_worth_the_solo_time_of_its_work)
 	for (int i = 0; i < 40; i++, pass())
 		interval(a, 10, 0.9); /* 50/s alone */
 	b = add(2, "app", "0");
-	memcpy(b->track.base, (struct track_base[]){{.cores = 2, .speed = 20, .unit = "sweeps"}},
-		sizeof(b->track.base[0]));
-	b->track.n_bases = 1;
+	memcpy(b->seen.base, (struct seen_base[]){{.cores = 2, .speed = 20, .unit = "sweeps"}},
+		sizeof(b->seen.base[0]));
+	b->seen.n_bases = 1;
 	/* a at half its speed; b in bursts: as much as alone in one interval of two. */
 	for (int i = 0; i < 400; i++, pass()) {
 		interval(a, 5, 0.9);
@@ -418,19 +418,19 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	strcpy(a->history, "0-1;0");
 	a->rebinds = 1;
 	a->short_spins = true;
-	a->track.launch = "control";
+	a->seen.launch = "control";
 	for (int i = 0; i < 20; i++, pass())
 		interval(a, 10, 0.98);
 	for (int i = 0; i < 20; i++, pass())
 		interval(a, 10, 0.45);
 	for (int i = 0; i < 4; i++)
-		gain_mean_add(&a->track.windows, 0.4 + 0.01 * i);
+		gain_mean_add(&a->seen.windows, 0.4 + 0.01 * i);
 	corun_figures(d.measure, a, false, &before);
 	ck_assert_int_eq(before.gap_ns, 0);
 	a = restart(a, 3000000000, "0-1");
 	/* Its program has not found the new daemon: it may work or not. */
 	interval(a, 0, 0.45);
-	ck_assert(isnan(a->track.done));
+	ck_assert(isnan(a->seen.done));
 	corun_figures(d.measure, a, false, &f);
 	ck_assert_double_eq_tol(f.shared_speed, before.shared_speed, 1e-9);
 	ck_assert_double_eq_tol(f.gain_placement_lo, before.gain_placement_lo, 1e-12);
@@ -449,9 +449,9 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	a->pages->report->slot[0].unit = coloc_name("sweeps");
 	for (int i = 0; i < 20; i++, pass())
 		interval(a, 10, 0.45);
-	ck_assert_int_eq(a->track.gap.open_ns, 0);
-	ck_assert(a->track.gap.ns >= 3000000000 && a->track.gap.ns < 60000000000);
-	ck_assert_double_gt(a->track.shared.seconds, 7);
+	ck_assert_int_eq(a->seen.gap.open_ns, 0);
+	ck_assert(a->seen.gap.ns >= 3000000000 && a->seen.gap.ns < 60000000000);
+	ck_assert_double_gt(a->seen.shared.seconds, 7);
 	corun_figures(d.measure, a, false, &f);
 	ck_assert_double_eq_tol(f.shared_speed, before.shared_speed, 1);
 	(void)b;
@@ -510,8 +510,8 @@ START_TEST(a_gap_makes_no_solo_run)
 	add(2, "other", "0");
 	s->has_profile = true;
 	s->profile.solo_s = 4;
-	memset(&s->track.alone, 0, sizeof(s->track.alone));
-	s->track.n_bases = 0;
+	memset(&s->seen.alone, 0, sizeof(s->seen.alone));
+	s->seen.n_bases = 0;
 	corun_figures(d.measure, s, true, &f);
 	ck_assert_ptr_null(f.speed_basis);
 }
@@ -682,7 +682,7 @@ static struct step *counted(void)
 static bool take_window(struct step *s, double *ret)
 {
 	static const int from[] = {0, 2, 3, 5}, to[] = {1, 3, 4, 6};
-	struct track_work w[READINGS];
+	struct seen_work w[READINGS];
 	double speed[4];
 
 	for (int i = 0; i < READINGS; i++)
@@ -724,10 +724,10 @@ END_TEST
 /* Reports: fewer than wanted, fewer than before (its process was another), from before a clock. */
 START_TEST(reports_that_do_not_add_up_are_no_speed)
 {
-	struct track_work a = {.total = 10, .t_ns = 1000, .count = 100, .basis = PROVENANCE_APP};
-	struct track_work b = {
+	struct seen_work a = {.total = 10, .t_ns = 1000, .count = 100, .basis = PROVENANCE_APP};
+	struct seen_work b = {
 		.total = 20, .t_ns = INT64_C(1000001000), .count = 105, .basis = PROVENANCE_APP};
-	struct track_work c = b;
+	struct seen_work c = b;
 
 	ck_assert_double_eq_tol(speed_between(&a, &b, 5), 10, 1e-9);
 	ck_assert(isnan(speed_between(&a, &b, 6)));

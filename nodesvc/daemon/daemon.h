@@ -74,6 +74,7 @@ int daemon_create_levers(struct daemon *d);
 /* With the tick. */
 int daemon_open_choose(struct daemon *d, struct errbuf *err);
 void daemon_close_choose(struct daemon *d);
+/* tick.c */
 /* A step is there: tick and sampler run, until the last has gone. */
 void daemon_start_ticking(struct daemon *d);
 /* A launch is a message for each task, one after another: ticks and rounds, milliseconds on a full

@@ -10,9 +10,9 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/base/log.h"
 #include "nodesvc/steps/find.h"
 
 /* A registered step whose tasks never came, and that has no cgroup: the launch failed before fork.

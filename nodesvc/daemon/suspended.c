@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/measure/measure.h"
 
 static void note_decision(struct step *s, const char *event, const char *why)

@@ -8,7 +8,7 @@
 
 #include "common/msg.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/jobs.h"
+#include "nodesvc/steps/jobs.h"
 
 enum launch_around {
 	LAUNCH_SHARES,   /* others may run beside it on its cores */

@@ -86,7 +86,7 @@ static void open_daemon(struct daemon *d)
 	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node.root, d->ledger, &topo->all, &err) == 0);
 	counters_choose(&d->counters, "none", NULL);
 	FUZZ_ASSERT(daemon_open_rooms(d, &err) == 0);
-	FUZZ_ASSERT(decide_open(d, &err) == 0);
+	FUZZ_ASSERT(daemon_open_choose(d, &err) == 0);
 }
 
 static void close_daemon(struct daemon *d)
@@ -94,12 +94,12 @@ static void close_daemon(struct daemon *d)
 	uint64_t n, bytes;
 	char path[CONF_TEXT_MAX + 32];
 
-	recording_stop(d, &n, &bytes, NULL);
+	recording_stop(d->choose, &n, &bytes, NULL);
 	account_flush(d->books);
 	for (int i = 0; i < d->jobs.n; i++)
 		reading_close(d->measure, d->jobs.step[i]);
 	jobs_done(&d->jobs);
-	decide_close(d);
+	daemon_close_choose(d);
 	daemon_close_rooms(d);
 	actuate_close(d->actuate);
 	empty_store(d->record);

@@ -63,8 +63,8 @@ within "$help" "$acct" "colocacct --help names what colocacct does not take"
 within "$(comm -23 <(echo "$acct") <(printf '%s\n' "$refused" --group | sort))" "$(plain <nodesvc/report/colocacct.1 | named)" "colocacct.1 does not name"
 
 # --- by command ---
-global=$(taken nodesvc/ctl/cmd.c)
-some "$global" 4 nodesvc/ctl/cmd.c
+global=$(taken nodesvc/ctl/ctl.c)
+some "$global" 4 nodesvc/ctl/ctl.c
 help=$("$bin/colocctl" --help | named)
 within "$global" "$help" "colocctl --help does not name"
 within "$help" "$(printf '%s\n' "$global" --version | sort)" "colocctl --help names what it does not take"

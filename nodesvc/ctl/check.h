@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "common/fsroot.h"
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/slurm_conf.h"
 
 enum check_level { CHECK_OK, CHECK_WARN, CHECK_FAIL };

@@ -15,7 +15,7 @@
 #include "common/cleanup.h"
 #include "config.h"
 #include "nodesvc/ctl/check.h"
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 
 #define LOG_LINES "200"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/say.h"
 #include "nodesvc/ctl/show.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 
 static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 
 /* "lira,tie=missbal" rules as lira. */

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 
 /* What running steps showed: the first interval of each run, experiments, runs alone. */

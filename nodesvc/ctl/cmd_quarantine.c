@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 
 static const char *state_of(struct json_object *set)

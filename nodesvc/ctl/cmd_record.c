@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 
 static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/top_live.h"
 
 #define DELAY_S 2.0

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/show.h"
 #include "nodesvc/record/record.h"
 

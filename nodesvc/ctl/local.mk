@@ -14,7 +14,7 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/check_run.c \
 	nodesvc/ctl/check_service.c \
 	nodesvc/ctl/check_slurm.c \
-	nodesvc/ctl/cmd.c nodesvc/ctl/cmd.h \
+	nodesvc/ctl/ctl.c nodesvc/ctl/ctl.h \
 	nodesvc/ctl/cmd_bundle.c \
 	nodesvc/ctl/cmd_check.c \
 	nodesvc/ctl/cmd_counters.c \

@@ -13,7 +13,7 @@
 #include "common/fsroot.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/counters/profile_run.h"
-#include "nodesvc/ctl/cmd.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/llc.h"
 #include "nodesvc/ctl/show.h"
 

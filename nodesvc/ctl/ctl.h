@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmd.h - what colocctl's commands share: one const entry per command, global options, and the
+ * ctl.h - what colocctl's commands share: one const entry per command, global options, and the
  * two ways of showing an answer.
  */
-#ifndef COLOC_CTL_CMD_H
-#define COLOC_CTL_CMD_H
+#ifndef COLOC_CTL_CTL_H
+#define COLOC_CTL_CTL_H
 
 #include <getopt.h>
 #include <json-c/json.h>

@@ -177,7 +177,7 @@ static void take(struct daemon *d, const char *text, size_t len, int round)
 		departure_step(d, &in);
 	}
 	if (round % 4 == 3)
-		decide_tick(d);
+		daemon_tick(d);
 	FUZZ_ASSERT(d->jobs.n >= 0 && d->jobs.n <= JOBS_MAX);
 }
 

@@ -7,6 +7,7 @@ dist_man_MANS += \
 # End of dist_man_MANS
 EXTRA_DIST += doc/results/22.05-v1.results doc/results/22.05-v2.results doc/results/22.05-v2-uml.results doc/results/24.11-v1.results doc/results/24.11-v2.results \
 	doc/results/26.05-v1.results doc/results/26.05-v2.results
+EXTRA_DIST += doc/walks/registration.svg doc/walks/registration.walk doc/walks/sample.svg doc/walks/sample.walk contrib/walk-svg
 EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/counters.md doc/coverage.md \
 	doc/faq.md doc/install.md doc/launch-environment.md doc/limits.md doc/security.md doc/top.svg
 

@@ -15,6 +15,7 @@ libcommon_la_SOURCES = \
 	common/msg.c common/msg.h \
 	common/out.c common/out.h \
 	common/schedstat.c common/schedstat.h \
+	common/starters.c common/starters.h \
 	common/text.c common/text.h
 # End of libcommon_la_SOURCES
 noinst_LTLIBRARIES += libtopo.la

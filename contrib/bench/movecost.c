@@ -41,6 +41,14 @@ static void *sleeper(void *arg)
 	return arg;
 }
 
+static double cpu_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
 /* A task with @threads threads in the step. */
 static pid_t start_task(int threads)
 {
@@ -66,6 +74,8 @@ static pid_t start_task(int threads)
 			if (pthread_create(&t, NULL, sleeper, NULL))
 				_exit(1);
 		}
+		while (cpu_us() < 1e5) /* who has hardly run is not moved */
+			;
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
 		sleeper(NULL);
@@ -75,14 +85,6 @@ static pid_t start_task(int threads)
 		die("the task");
 	close(ready[0]);
 	return pid;
-}
-
-static double cpu_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
 static void measure(const char *store, bool by_masks, int threads, double *ret_us, double *ret_look)

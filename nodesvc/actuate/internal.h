@@ -123,7 +123,8 @@ struct proc_stat {
 	char comm[64];
 	char state;
 	pid_t ppid;
-	uint64_t start_ticks; /* since boot, survives exec, tells a reused tid apart */
+	uint64_t start_ticks;  /* since boot, survives exec, tells a reused tid apart */
+	uint64_t child_faults; /* of children it has waited for: another when one has ended */
 };
 
 struct proc_thread {
@@ -178,6 +179,10 @@ int proc_mark(const struct fsroot *root, const char *path, const char *file, uin
 /* sched_getaffinity and sched_setaffinity: 0 or -errno (-ESRCH gone). */
 int proc_get_mask(pid_t tid, struct coreset *ret);
 int proc_set_mask(pid_t tid, const struct coreset *mask);
+/* Processor time of process @pid, all its threads, in its life: 0 or -errno. */
+int proc_cpu_ns(pid_t pid, int64_t *ret);
+/* The path of what it executes, cut where it does not fit: 0 or -errno (-ESRCH gone). */
+int proc_executable(const struct fsroot *root, pid_t pid, char *ret, size_t size);
 
 /* ---- tree.c -------------------------------------------------------------------------------- */
 

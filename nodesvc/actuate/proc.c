@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/aside.h"
@@ -27,18 +28,18 @@ _Static_assert(sizeof(struct coreset) == sizeof(cpu_set_t), "a coreset is a cpu_
 int proc_stat_parse(const char *text, struct proc_stat *ret)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long start, minor, major;
 	struct proc_stat st = {.state = '?'};
-	unsigned long long start;
 	size_t len;
 	int ppid;
 
 	if (!open || !close || close < open)
 		return -EINVAL;
-	/* Fields 3, 4 and 22: comm is field 2, the last ')' ends it. */
+	/* Fields 3, 4, 11, 13 and 22: comm is field 2, the last ')' ends it. */
 	if (sscanf(close + 1,
-		    " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		    " %c %d %*d %*d %*d %*d %*u %*u %llu %*u %llu %*u %*u %*d %*d %*d %*d %*d %*d "
 		    "%llu",
-		    &st.state, &ppid, &start) != 3)
+		    &st.state, &ppid, &minor, &major, &start) != 5)
 		return -EINVAL;
 	len = (size_t)(close - open - 1);
 	if (len >= sizeof(st.comm))
@@ -46,6 +47,7 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 	memcpy(st.comm, open + 1, len);
 	st.comm[len] = '\0';
 	st.ppid = ppid;
+	st.child_faults = minor + major;
 	st.start_ticks = start;
 	*ret = st;
 	return 0;
@@ -81,6 +83,33 @@ int proc_set_mask(pid_t tid, const struct coreset *mask)
 
 	memcpy(&set, mask, sizeof(set));
 	return sched_setaffinity(tid, sizeof(set), &set) < 0 ? -errno : 0;
+}
+
+int proc_cpu_ns(pid_t pid, int64_t *ret)
+{
+	struct timespec ts;
+	clockid_t clock;
+	int rc = clock_getcpuclockid(pid, &clock);
+
+	if (rc)
+		return -rc;
+	if (clock_gettime(clock, &ts) < 0)
+		return -errno;
+	*ret = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+	return 0;
+}
+
+int proc_executable(const struct fsroot *root, pid_t pid, char *ret, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "proc/%d/exe", (int)pid);
+	n = readlinkat(root->fd, path, ret, size - 1);
+	if (n < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	ret[n] = '\0';
+	return 0;
 }
 
 static int compare_pids(const void *a, const void *b)

@@ -11,6 +11,9 @@
  * bound: a thread that only inherited has one CPU for another then, while two that compute would
  * share one. Not knowable: a program that sets the very mask it has.
  *
+ * Who does not run is not moved: a process that is young (slurmstepd's fork before exec, too), or a
+ * shell, wrapper or launcher that waits. Its mask is its own, and so what its children begin with.
+ *
  * One pass over all members does a part of the work at a time: look, tell whose, ledger, set, read
  * back. apply() goes round until a pass changes nothing, steer_look() does as much as it may at
  * each tick. Old kernels (before 6.2) wipe masks when a cpuset changes or a task is moved, others
@@ -24,6 +27,7 @@
 
 #include "common/aside.h"
 #include "common/cleanup.h"
+#include "common/starters.h"
 #include "nodesvc/actuate/steer.h"
 
 /* Members that are looked at, written down and set together. */
@@ -45,12 +49,17 @@ struct todo {
 	bool set;
 };
 
-static int64_t now_ns(void)
+static int64_t read_clock(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int64_t now_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
 }
 
 static struct steer *find(const struct actuate *a, const char *step_path)
@@ -182,6 +191,10 @@ static int inherit(struct actuate *a, struct steer *st, struct member *t, const 
 			*ret = row->past_own;
 			return 1;
 		}
+		if (coreset_is_equal(now, &row->own.mask)) { /* it rested then */
+			*ret = row->own;
+			return !st->first;
+		}
 	}
 	if (!h)
 		return 0;
@@ -257,8 +270,11 @@ static int judge(
 		own.mask = *now;
 		own.part = t->row ? t->row->own.part : leader ? leader->row->own.part : 0;
 		own.program = true;
-		/* Before anything of ours a process has what Slurm gave it. */
-		if (!t->row && !leader && st->first) {
+		/* Before anything of ours a process has what Slurm gave it; who comes of one that
+		 * rested has that, too. */
+		if (!t->row && !leader && !st->first) {
+			steer_is_slurms(st, now, &own);
+		} else if (!t->row && !leader) {
 			own.program = false;
 			own.part = steer_part(st, now);
 		}
@@ -292,6 +308,41 @@ static int note_stepd(struct actuate *a, struct steer *st, struct member *t, str
 	return give_row(t, &own, now, t->row != NULL);
 }
 
+/* Does the process that @t leads run? What cannot be read is taken for running, as anybody who is
+ * placed. */
+static void watch_pace(struct actuate *a, const struct member *t)
+{
+	struct pace *p = &t->row->pace;
+	int64_t cpu_ns, at_ns = now_ns();
+	struct proc_stat stat = {.child_faults = p->reaped};
+	char executable[256];
+
+	if (p->settled)
+		return;
+	if (proc_cpu_ns(t->tid, &cpu_ns) < 0)
+		p->settled = true;
+	else if (!steer_pace_asks(p, at_ns, cpu_ns))
+		return;
+	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0 ||
+		 starter_of(executable) == STARTER_NONE)
+		p->settled = true;
+	else if (steer_pace_works(p, at_ns, cpu_ns) &&
+		 proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)
+		p->settled = true;
+	if (p->settled)
+		p->rests = false;
+	else
+		steer_pace_tell(p, at_ns, cpu_ns, stat.child_faults);
+}
+
+/* Threads go by the process that they are of. */
+static bool rests(struct steer *st, const struct member *t)
+{
+	const struct member *leader = t->tid == t->tgid ? t : leader_of(st, t);
+
+	return leader && leader->row && leader->row->pace.rests;
+}
+
 /* -ESRCH: it has ended. slurmstepd's: 0, and nothing is told. */
 static int look_at(
 	struct actuate *a, struct steer *st, struct member *t, struct coreset *ret_now, int depth)
@@ -313,7 +364,11 @@ static int look_at(
 			return rc;
 	}
 	rc = proc_get_mask(t->tid, ret_now);
-	return rc < 0 ? rc : judge(a, st, t, ret_now, depth);
+	if (rc == 0)
+		rc = judge(a, st, t, ret_now, depth);
+	if (rc == 0 && t->tid == t->tgid)
+		watch_pace(a, t);
+	return rc;
 }
 
 /* ---- the ledger ---------------------------------------------------------------------------- */
@@ -480,13 +535,14 @@ static int read_wall(struct actuate *a, struct steer *st, struct errbuf *err)
 
 static int list(struct actuate *a, struct steer *st, struct errbuf *err)
 {
-	int64_t began_ns = now_ns(), ended_ns;
+	/* What it cost, not how long others had the processor meanwhile. */
+	int64_t began_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), cost_ns;
 	int rc;
 
 	change_where(st->h, a, st->step.step_path, st->dir, sizeof(st->dir));
 	rc = steer_list(a, st);
-	ended_ns = now_ns();
-	st->next_ns = ended_ns + (ended_ns - began_ns) * LIST_PART;
+	cost_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	st->next_ns = now_ns() + cost_ns * LIST_PART;
 	return rc < 0 ? err_set(err, rc, "%s: cannot list its threads: %s", st->step.step_path,
 				rc == -ENOENT ? "the step has ended" : strerror(-rc))
 		      : 0;
@@ -532,7 +588,7 @@ static int want(struct steer *st, struct todo *todo, int n)
 		if (todo[i].t->foreign)
 			todo[i].want = own->mask; /* wiped when the cpuset was written */
 		else
-			steer_want(st, own, &todo[i].want);
+			steer_want(st, own, rests(st, todo[i].t), &todo[i].want);
 		if (has_it(st, todo[i].t, &todo[i].now, &todo[i].want)) {
 			if (todo[i].t->row) {
 				todo[i].t->row->asked = todo[i].want;
@@ -741,7 +797,7 @@ static int load(
 			const struct own part = {.mask = st->part[k].cpus, .part = k};
 			struct coreset share;
 
-			steer_want(st, &part, &share);
+			steer_want(st, &part, false, &share);
 			if (coreset_is_equal(&share, &g->mask[i]))
 				own = part;
 		}

@@ -16,6 +16,15 @@ struct own {
 	bool program; /* its program's choice, not Slurm's */
 };
 
+/* Whether a process runs, or only waits for others that do: steer_rules.c. */
+struct pace {
+	int64_t at_ns, cpu_ns; /* its time in all, when it was looked at; 0: not yet */
+	uint64_t reaped;       /* proc_stat's child_faults, when it worked last */
+	int64_t busy_ns;       /* has worked for so long, and no child of it has ended */
+	bool settled;          /* starts nobody, and has run: no more looks at this */
+	bool rests;
+};
+
 /* A thread whose masks are noted: who leads a process, and who differs from his leader. */
 struct steered {
 	struct own own;
@@ -26,6 +35,7 @@ struct steered {
 	struct coreset past;
 	uint64_t start_ticks; /* 0 not read */
 	bool saved;           /* own is in the ledger, or told by who is there */
+	struct pace pace;     /* of who leads a process */
 };
 
 struct member {
@@ -102,12 +112,23 @@ void steer_members_done(struct steer *st);
 int steer_part(struct steer *st, const struct coreset *cpus);
 /* Sums up the programs' pins. */
 void steer_sum_pins(struct steer *st);
-/* The mask that who has @own is to have where the step is. */
-void steer_want(const struct steer *st, const struct own *own, struct coreset *ret);
+/* The mask that who has @own is to have where the step is; @rests: who does not run. */
+void steer_want(const struct steer *st, const struct own *own, bool rests, struct coreset *ret);
+/* Is @mask what Slurm gave the step, or bound a task to? Then @ret says so. */
+bool steer_is_slurms(const struct steer *st, const struct coreset *mask, struct own *ret);
 const struct handed *steer_find_handed(const struct steer *st, const struct coreset *mask);
 bool steer_is_same(const struct own *a, const struct own *b);
 /* Notes that @mask is given to who has @own. -ENOMEM. */
 int steer_hand(struct steer *st, const struct coreset *mask, const struct own *own);
+
+/*
+ * A process has used @cpu_ns in its life. True: whether it rests depends on what it executes; where
+ * that starts nobody it runs, for good (@p->settled), else steer_pace_works() and _tell() follow.
+ */
+bool steer_pace_asks(struct pace *p, int64_t now_ns, int64_t cpu_ns);
+/* Has it worked since the last look? Then _tell() wants @reaped. */
+bool steer_pace_works(const struct pace *p, int64_t now_ns, int64_t cpu_ns);
+void steer_pace_tell(struct pace *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped);
 
 /* ---- steer.c: ops of the same name --------------------------------------------------------- */
 

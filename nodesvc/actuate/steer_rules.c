@@ -6,7 +6,9 @@
  *   - Slurm bound the step's tasks side by side: the same part of the set (ranks.c);
  *   - its program bound it: its own, if the set is what Slurm gave, or all that the program bound
  *     lies inside the set (or its rank's part of it); else all are translated by their order, so
- *     that four threads on CPUs of their own are two and two on two others, not three on one.
+ *     that four threads on CPUs of their own are two and two on two others, not three on one;
+ *   - its process does not run: its own. Who comes of it begins with what Slurm gave, and a program
+ *     that takes the mask it is born with for all there is (numactl -C) finds it.
  * No access to anything.
  */
 #include <errno.h>
@@ -77,11 +79,25 @@ static void share_of(const struct steer *st, int part, struct coreset *ret)
 		*ret = st->set;
 }
 
-void steer_want(const struct steer *st, const struct own *own, struct coreset *ret)
+bool steer_is_slurms(const struct steer *st, const struct coreset *mask, struct own *ret)
+{
+	for (int i = 0; i < st->n_parts; i++)
+		if (coreset_is_equal(&st->part[i].cpus, mask)) {
+			*ret = (struct own){.mask = *mask, .part = i};
+			return true;
+		}
+	return false;
+}
+
+void steer_want(const struct steer *st, const struct own *own, bool rests, struct coreset *ret)
 {
 	const struct coreset *pins;
 	struct coreset share, moved;
 
+	if (rests && coreset_intersects(&own->mask, &st->wall)) {
+		coreset_and(ret, &own->mask, &st->wall);
+		return;
+	}
 	*ret = st->set;
 	if (is_all(st, &own->mask))
 		return;
@@ -128,4 +144,50 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 	h[st->n_handed++] = (struct handed){.mask = *mask, .own = *own};
 	st->unsaved = true;
 	return 0;
+}
+
+/* ---- who runs -------------------------------------------------------------------------------- */
+
+/* Of its life, before it is moved: what is executed first there (numactl, taskset, a shell) needs
+ * 1 to 3 ms, libgomp has read its mask in the first. */
+#define YOUNG_NS INT64_C(20000000)
+/* A look so soon after the last says nothing of how much it runs. */
+#define LOOK_MIN_NS INT64_C(50000000)
+/* Who starts others runs now and then itself: so long on end is work. */
+#define PATIENCE_NS INT64_C(1000000000)
+/* Parts of the time: at most this is rest, at least this is work. */
+#define REST_PART 10
+#define WORK_PART 2
+
+bool steer_pace_asks(struct pace *p, int64_t now_ns, int64_t cpu_ns)
+{
+	if (p->settled)
+		return false;
+	if (cpu_ns >= YOUNG_NS)
+		return !p->at_ns || now_ns - p->at_ns >= LOOK_MIN_NS;
+	p->rests = true;
+	return false;
+}
+
+bool steer_pace_works(const struct pace *p, int64_t now_ns, int64_t cpu_ns)
+{
+	return p->at_ns && (cpu_ns - p->cpu_ns) * WORK_PART >= now_ns - p->at_ns;
+}
+
+void steer_pace_tell(struct pace *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped)
+{
+	int64_t used_ns = cpu_ns - p->cpu_ns, passed_ns = now_ns - p->at_ns;
+
+	if (!p->at_ns || used_ns * REST_PART <= passed_ns) {
+		p->rests = true;
+		p->busy_ns = 0;
+	} else if (steer_pace_works(p, now_ns, cpu_ns)) {
+		p->busy_ns = reaped == p->reaped ? p->busy_ns + passed_ns : 0;
+		p->rests = reaped != p->reaped || (p->rests && p->busy_ns < PATIENCE_NS);
+		p->reaped = reaped;
+	} else {
+		p->busy_ns = 0;
+	}
+	p->at_ns = now_ns;
+	p->cpu_ns = cpu_ns;
 }

@@ -4,9 +4,10 @@
 # any policy. One program makes the calls by which programs bind themselves, and those that a
 # placement might be in the way of (live_affinity.c): alone, beside a neighbour that came, when it has
 # gone, beside two, and while neighbours come and go; by itself, in a thread, in children, by taskset,
-# numactl, hwloc-bind and stress-ng, and by the OpenMP runtimes of GNU and LLVM under each variable
-# that binds, begun before a neighbour comes and used after. What it says under a policy is what it
-# says without Coloc, line by line. Steps are of a user without rights.
+# numactl, hwloc-bind and stress-ng, also from the shell that began the step and through wrappers, and
+# by the OpenMP runtimes of GNU and LLVM under each variable that binds, begun before a neighbour comes
+# and used after. What it says under a policy is what it says without Coloc, line by line. Steps are of
+# a user without rights.
 #
 # A policy that needs what such programs do not tell (sbmp: their speed) falls back; who decides is
 # said.
@@ -56,7 +57,8 @@ for c in $cpus; do
   try taskset -c "$c" true
   taskset -cp "$c" $$ >/dev/null 2>&1
   echo "$stage shell taskset -p $c: $?"
-  # Without --all libnuma refuses, by itself, what is not in the mask that it was born with.
+  # Without --all libnuma refuses, by itself, what is not in the mask that it was born with. Here
+  # that is one of a program that runs.
   try numactl --all -C "$c" true
   try numactl --all --physcpubind="$c" --localalloc true
   try hwloc-bind "os=pu:$c" -- true
@@ -100,12 +102,66 @@ for cc in $runtimes; do
 done
 STAGE
 
+# What the step is begun by: a shell, which waits. It runs the program; after each stage of that, here
+# too, what begins now, in nested shells and other wrappers, finds what Slurm gave, as what was there
+# before.
+cat >"$tmp/outer.sh" <<OUTER
+tmp=$tmp
+"\$1" "\$2" "\$3" "\$4" "\$5" &
+OUTER
+cat >>"$tmp/outer.sh" <<'OUTER'
+calls=$! dir=$2
+for stage in $(seq 0 $(($4 - 1))); do
+  until [ -e "$dir/done.$stage" ] || [ ! -e "/proc/$calls" ]; do sleep 0.05; done
+  sh "$tmp/wrapped.sh" "$stage" >>"$dir/wrapped" 2>&1
+  touch "$dir/wrapped.$stage"
+done
+wait "$calls"
+OUTER
+cat >"$tmp/wrapped.sh" <<STAGE
+given=$given runtimes='${runtimes[*]}' tmp=$tmp stage=\$1
+STAGE
+cat >>"$tmp/wrapped.sh" <<'STAGE'
+try() {
+  command -v "$1" >/dev/null || return
+  "$@" </dev/null >/dev/null 2>&1
+  echo "$stage wrapped $*: $?"
+}
+says() { echo "$stage wrapped $*: $("$@" </dev/null 2>&1)"; }
+says nproc
+says sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
+says sh -c 'bash -c "env nice -n 0 timeout 60 nproc"'
+says python3 -c 'import os, subprocess; print(os.sched_getaffinity(0), subprocess.check_output("nproc"))'
+all=$(for part in $(echo "$given" | tr , ' '); do seq "${part%-*}" "${part#*-}"; done)
+for c in $all; do
+  try numactl -C "$c" true
+  try numactl --physcpubind="$c" true
+  try sh -c "bash -c 'exec numactl -C $c true'"
+  try env X=1 nice -n 0 timeout 60 numactl -C "$c" sh -c 'true; true'
+  try taskset -c "$c" numactl -C "$c" true
+  try hwloc-bind --strict "pu:$c" -- true
+  echo "$c" | xargs -n1 -I{} sh -c 'numactl -C {} true'
+  echo "$stage wrapped xargs numactl $c: $?"
+done
+try numactl -C "$given" true
+try numactl -C all true
+# What they say of places that they cannot have is a difference, too.
+for cc in $runtimes; do
+  for v in "OMP_PLACES={$(echo $all | sed 's/ /},{/g')}" "GOMP_CPU_AFFINITY=$(echo $all)" \
+    "KMP_AFFINITY=explicit,proclist=[$(echo $all | tr ' ' ,)]" OMP_PLACES=threads; do
+    said=$(env OMP_PROC_BIND=true "$v" "$tmp/regions.$cc" 2>&1 >/dev/null </dev/null)
+    echo "$stage wrapped $cc $v: $? $said" | tr '\n' ' '
+    echo
+  done
+done
+STAGE
+
 late_done() { [ "$(find "$dir" -name 'omp.[0-9]*' | wc -l)" = $((4 * ${#runtimes[@]} * $(wc -l <"$dir/variables"))) ]; }
-stage_done() { [ -e "$dir/done.$1" ] || process_gone "$step"; }
+stage_done() { [ -e "$dir/wrapped.$1" ] || process_gone "$step"; }
 stage() {
   touch "$dir/go.$1"
   wait_for 240 stage_done "$1" || diag "$run_as: stage $1 does not end"
-  [ -e "$dir/done.$1" ] || diag "$run_as: the program ended in stage $1"
+  [ -e "$dir/wrapped.$1" ] || diag "$run_as: the program ended in stage $1"
 }
 
 # run_under NAME SRUN-OPTION...: what the program said is in $tmp/NAME/said then.
@@ -114,7 +170,8 @@ run_under() {
   shift
   mkdir "$dir"
   chmod 1777 "$dir"
-  COLOC_AFFINITY=$run_as srun -J affine --coloc-type=affine "$@" "$calls" "$dir" "$given" 4 "$tmp/stage.sh" \
+  COLOC_AFFINITY=$run_as srun -J affine --coloc-type=affine "$@" \
+    bash "$tmp/outer.sh" "$calls" "$dir" "$given" 4 "$tmp/stage.sh" \
     >"$dir/out" 2>"$dir/err" &
   step=$!
   started_pids+=("$step")
@@ -144,7 +201,7 @@ run_under() {
   stop_steps
   # What fails alone may succeed: the way back from SCHED_IDLE and from a higher nice is open to steps
   # that may be lent cores (spank_coloc(8)).
-  sort "$dir/out" "$dir"/omp.[0-9]* 2>/dev/null |
+  sort "$dir/out" "$dir/wrapped" "$dir"/omp.[0-9]* 2>/dev/null |
     sed -E '/ class (setpriority 0 from 1|SCHED_[A-Z]+ from SCHED_IDLE): /d' >"$dir/said"
 }
 lent() { log | grep -q 'borrows [0-9]'; }
@@ -154,6 +211,7 @@ is "$status" 0 "with Slurm alone the program ends well"
 n=$(wc -l <"$tmp/plain/said")
 ok "... and says of its calls how they fared ($n)" [ "$n" -gt 300 ]
 unlike "$(cat "$tmp/plain/said")" '(gcc|clang) .*: [1-9]' "... no OpenMP program failed"
+unlike "$(cat "$tmp/plain/said")" 'wrapped .*(numactl|hwloc-bind|taskset) .*: [1-9]' "... nor what a shell bound"
 for policy_asked in ${AFFINITY_POLICIES:-fair lira gang callisto sbmp}; do
   run_under "$policy_asked" --coloc-policy="$policy_asked"
   is "$status" 0 "$policy_asked: the program ends as well"

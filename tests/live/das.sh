@@ -10,15 +10,23 @@ spin=$builddir/contrib/programs/bin/spin
 start_spine 'policy: das-dam-c' 'min_dwell_s: 0'
 table=$tmp/store/trace-table.json
 
-# task TYPE [option...]: a step that does a little work; prints the CPUs it was born on.
+# task TYPE [option...]: a step that does a little work; prints the CPUs that it was on in the end.
 task() {
   local type=$1
   shift
-  srun -n1 -c2 --coloc=on --coloc-type="$type" "$@" bash -c \
-    "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status; '$spin' --work=20 >/dev/null" \
-    2>"$tmp/err" || diag "$(cat "$tmp/err")"
+  srun -n1 -c2 --coloc=on --coloc-type="$type" "$@" bash "$tmp/task.sh" 2>"$tmp/err" || diag "$(cat "$tmp/err")"
   wait_for 10 no_jobs
 }
+cat >"$tmp/task.sh" <<X
+'$spin' --work=300 >/dev/null &
+while sleep 0.02; do
+  was=\${cpus:-}
+  while read -r key value more; do
+    [ "\$key" != Cpus_allowed_list: ] || cpus=\$value
+  done </proc/\$!/status || break
+done 2>/dev/null
+echo "\$was"
+X
 # entries TYPE: "CORE WIDTH SECONDS" of the file, by core and width.
 entries() {
   python3 - "$table" "$1" <<'P'

@@ -27,14 +27,14 @@ short_steps=${COLOC_KINDS_STEPS:-200}
 start_spine 'policy: fair' ${emulated:+'interval_ms: 500' 'tick_ms: 500'}
 first=$(sinfo -h -N -o %N | sort | head -1)
 
-# --- the program of every step: says who and where it is, waits for leave, then does its part -----
+# --- the program of every step: says who it is, waits for leave, then does its part. Where its step
+# is shows in a child of it, which has run: who only waits is not moved -----
 
 mkdir -p "$tmp/tasks"
 cat >"$tmp/task" <<X
 #!/bin/bash
-while read -r key value; do
-  [ "\$key" != Cpus_allowed_list: ] || born=\$value
-done </proc/self/status
+($has_run; exec sleep 3600) >/dev/null 2>&1 &
+runner=\$!
 step=\${SLURM_STEP_ID:-batch}
 [ "\$step" != 4294967291 ] || step=batch
 job=\$SLURM_JOB_ID
@@ -43,9 +43,10 @@ for v in SLURM_JOB_ID_PACK_GROUP_\$SLURM_PROCID SLURM_JOB_ID_HET_GROUP_\$SLURM_P
   [ -z "\${!v:-}" ] || job=\${!v}
 done
 me=$tmp/tasks/\$job.\$step.\${SLURM_PROCID:-0}.\$\$
-echo "\$job.\$step \$\$ \$born \${SLURM_PROCID:-0}" >"\$me.new"
+echo "\$job.\$step \$runner \${SLURM_PROCID:-0}" >"\$me.new"
 mv "\$me.new" "\$me.is"
 until [ -e $tmp/go ]; do sleep 0.1; done
+kill -KILL "\$runner"
 exec "\$@"
 X
 chmod 755 "$tmp/task"
@@ -106,7 +107,7 @@ start_beside() {
   fresh
   # A task of its own, which does not wait for leave.
   srun -J beside -w "$first" -n1 --coloc=on bash -c "echo \$\$ >$tmp/beside.new
-    mv $tmp/beside.new $tmp/beside; exec sleep 3600" >"$tmp/beside.out" 2>&1 &
+    mv $tmp/beside.new $tmp/beside; $has_run; exec sleep 3600" >"$tmp/beside.out" 2>&1 &
   started_pids+=("$!")
   wait_for 40 test -s "$tmp/beside" || diag "the step beside did not start: $(cat "$tmp/beside.out")"
   beside=$(cat "$tmp/beside")
@@ -148,24 +149,22 @@ check_steps() {
   done
 }
 look_at_steps() {
-  local id pid born proc table rows cpus mask row state set hit
+  local id pid proc table rows mask row state set hit
   table=$(known)
-  while read -r id pid born proc; do
+  while read -r id pid proc; do
     rows=$(grep -E "^${id//./\\.}(@[0-9]+)? " <<<"$table")
     if [ -z "$with" ]; then
       [ -z "$rows" ] || fault "$id was registered without --coloc"
       continue
     fi
     [ -n "$rows" ] || { fault "$id is not registered"; continue; }
-    cpus=$(cpus_of_pid "$pid") mask=$(mask_of_pid "$pid") hit=''
+    mask=$(mask_of_pid "$pid") hit=''
     while read -r row state set; do
-      [ "$state" != placed ] || [ "$set" != "$cpus" ] || hit=$row
+      [ "$state" != placed ] || ! inside "$mask" "$set" || hit=$row
     done <<<"$rows"
-    [ -n "$hit" ] || fault "$id is on '$cpus', the daemon says: $(paste -sd';' <<<"$rows")"
-    inside "$mask" "$cpus" || fault "$id task $proc has mask '$mask' on '$cpus'"
+    [ -n "$hit" ] || fault "$id task $proc is on '$mask', the daemon says: $(paste -sd';' <<<"$rows")"
     if [ "${1:-}" = apart ] && [ -n "$beside" ]; then
-      ! meets "$cpus" "$(cpus_of_pid "$beside")" || fault "$id on '$cpus' is not apart from the step beside it"
-      inside "$born" "$cpus" || fault "$id task $proc was born on '$born', not on '$cpus'"
+      ! meets "$mask" "$(mask_of_pid "$beside")" || fault "$id on '$mask' is not apart from the step beside it"
     fi
   done < <(cat "$tmp"/tasks/*.is)
 }
@@ -557,12 +556,12 @@ stop_beside_only() {
 }
 again_beside() {
   srun -J beside -w "$first" -n1 --coloc=on bash -c "echo \$\$ >$tmp/beside.new
-    mv $tmp/beside.new $tmp/beside; exec sleep 3600" >"$tmp/beside.out" 2>&1 &
+    mv $tmp/beside.new $tmp/beside; $has_run; exec sleep 3600" >"$tmp/beside.out" 2>&1 &
   started_pids+=("$!")
   wait_for 40 test -s "$tmp/beside"
   beside=$(cat "$tmp/beside")
   beside_job=$(squeue -h -n beside -o %A | tail -1)
-  apart_again() { ! meets "$(cpus_of_pid "$beside")" "$(cpus_of_pid "$pid")"; }
+  apart_again() { ! meets "$(mask_of_pid "$beside")" "$(mask_of_pid "$pid")"; }
   wait_for 20 apart_again
 }
 many_short_steps() {
@@ -585,7 +584,7 @@ bound_ranks() {
   step -n2 -c"$half" "$task" true
   wait_tasks 2
   check_steps
-  say "$(while read -r _ pid _ proc; do echo "$proc:$(mask_of_pid "$pid")"; done < <(cat "$tmp"/tasks/*.is) | sort | paste -sd' ')"
+  say "$(while read -r _ pid proc; do echo "$proc:$(mask_of_pid "$pid")"; done < <(cat "$tmp"/tasks/*.is) | sort | paste -sd' ')"
   expect "$(this_job).0" COMPLETED
   go
   its_end "$step_pid"

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# placement.sh - steps are placed before they exec, by the rules of placement.
+# placement.sh - steps are placed by the rules of placement, once they run.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 # A count, which is set as it is: what a time comes to is the machine's.
 start_spine 'policy: fair' 'launch_env:' '  openmp: {GOMP_SPINCOUNT: 1000, KMP_BLOCKTIME: 1}'
 
-# --- one, two, four: before exec ---
+# --- one, two, four ---
 spawn a --coloc=on
-is "$(born a)" 0-1 "a step alone is born on its whole envelope"
+is "$(cpuset_of a)" 0-1 "a step alone is on its whole envelope"
 spawn b --coloc=on
-like "$(born b)" '^[01]$' "the second is born on one core"
-ok "the first moves to the other" cpuset_is a "$((1 - $(born b)))"
-is "$(mask_of a)" "$((1 - $(born b)))" "its threads' masks follow"
+is "$(born b)" 0-1 "the second is born on what Slurm gave it"
+like "$(cpuset_of b)" '^[01]$' "... and is on one core when it has run"
+ok "the first moves to the other" cpuset_is a "$((1 - $(cpuset_of b)))"
+is "$(mask_of a)" "$((1 - $(cpuset_of b)))" "its threads' masks follow"
 is "$(wall_of a) $(wall_of b)" "0-1 0-1" "their cpusets stay Slurm's"
 spawn c --coloc=on
 spawn d --coloc=on

@@ -73,18 +73,29 @@ ctl() { "$colocctl" --socket="$socket" "$@"; }
 acct() { "$colocacct" --store="$tmp/store" -S 2000-01-01 "$@"; }
 log() { cat "$tmp/colocd.out"; }
 
+# What has hardly run is not placed, nor is a shell that waits: in a step's shell, before its exec.
+has_run='for ((i = 0; i < 150000; i++)); do :; done'
 # Background steps that stay until stop_steps; a step says its own mask, as its first act, in
-# $tmp/born.NAME.
+# $tmp/born.NAME, runs for a moment, and is where it was placed when spawn returns.
 spawn() {
   local name=$1
   shift
   rm -f "$tmp/born.$name"
   srun -J "$name" "$@" bash -c \
     "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status >$tmp/born.tmp.$name.\$SLURM_PROCID
-     mv $tmp/born.tmp.$name.\$SLURM_PROCID $tmp/born.$name; exec sleep 600" \
+     mv $tmp/born.tmp.$name.\$SLURM_PROCID $tmp/born.$name; $has_run; exec sleep 600" \
     >"$tmp/srun.$name" 2>&1 &
   started_pids+=("$!")
   wait_for 20 test -s "$tmp/born.$name" || diag "step $name did not start: $(cat "$tmp/srun.$name")"
+  wait_for 20 as_planned "$name" || diag "step $name is not where it was placed"
+}
+# Of steps that are not placed: whether they have run.
+as_planned() {
+  local state set
+  ! grep -qx bash < <(step_threads "$(step_dir "$(job_id "$1")" 0)" | sed 's,.*,/proc/&/comm,' | xargs cat 2>/dev/null) ||
+    return 1
+  read -r state set < <(ctl jobs 2>/dev/null | awk -v step="$(job_id "$1").0" '$1 == step { print $5, $7 }')
+  [ "${state:-}" != placed ] || cpuset_is "$1" "$set"
 }
 born() { cat "$tmp/born.$1"; }
 job_id() { squeue -h -n "$1" -o %i; }

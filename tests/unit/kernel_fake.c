@@ -333,6 +333,8 @@ int __real_fsroot_write(const struct fsroot *r, const char *path, const char *te
 int __wrap_fsroot_write(const struct fsroot *r, const char *path, const char *text);
 int __wrap_proc_get_mask(pid_t tid, struct coreset *ret);
 int __wrap_proc_set_mask(pid_t tid, const struct coreset *mask);
+int __wrap_proc_cpu_ns(pid_t pid, int64_t *ret);
+int __wrap_proc_executable(const struct fsroot *r, pid_t pid, char *ret, size_t size);
 
 ssize_t __wrap_fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size)
 {
@@ -455,6 +457,32 @@ int __wrap_proc_set_mask(pid_t tid, const struct coreset *mask)
 	t->asked = *mask;
 	if (!fake.remembers)
 		coreset_and(&t->asked, mask, &cpus);
+	return 0;
+}
+
+int __wrap_proc_cpu_ns(pid_t pid, int64_t *ret)
+{
+	int rc = call("clock_gettime", "", no_errors);
+	const struct fake_thread *t = find_thread(pid);
+
+	if (rc < 0)
+		return rc;
+	if (!t)
+		return -ESRCH;
+	*ret = t->young ? 1 : INT64_C(1000000000000);
+	return 0;
+}
+
+int __wrap_proc_executable(const struct fsroot *r, pid_t pid, char *ret, size_t size)
+{
+	int rc = call("readlink", "", read_errors);
+
+	(void)r;
+	if (rc < 0)
+		return rc;
+	if (!find_thread(pid))
+		return -ESRCH;
+	snprintf(ret, size, "/usr/bin/app");
 	return 0;
 }
 

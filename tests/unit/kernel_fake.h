@@ -23,6 +23,7 @@ struct fake_thread {
 	bool pinned;          /* by its program, after the first change */
 	bool stubborn;        /* refuses every mask, as a kernel's own thread does */
 	bool stepd;           /* slurmstepd */
+	bool young;           /* its process has hardly run; else it has, and starts nobody */
 	struct coreset asked; /* by sched_setaffinity() last */
 	struct coreset first; /* its mask without anything of ours */
 };

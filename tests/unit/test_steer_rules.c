@@ -65,7 +65,7 @@ START_TEST(thread_has_what_the_rules_say)
 	}
 	steer_sum_pins(&st);
 	for (int i = 0; i < st.n; i++) {
-		steer_want(&st, &row[i].own, &want);
+		steer_want(&st, &row[i].own, false, &want);
 		ck_assert_msg(strcmp(coreset_format(&want, text, sizeof(text)), r->want[i]) == 0,
 			"%s: thread %d has '%s', not '%s'", r->name, i, text, r->want[i]);
 	}
@@ -95,9 +95,90 @@ START_TEST(pins_stay_in_their_ranks_part)
 	}
 	steer_sum_pins(&st);
 	for (int i = 0; i < 4; i++) {
-		steer_want(&st, &row[i].own, &want);
+		steer_want(&st, &row[i].own, false, &want);
 		ck_assert_uint_eq(want.w[0], wanted[i]);
 	}
+	free(st.part);
+}
+END_TEST
+
+/* ---- who runs ---- */
+
+#define MS INT64_C(1000000)
+
+/* Looks each @every_ms, in each of which so many ms of processor time were used. */
+static const struct pace_case {
+	const char *name;
+	bool starter;
+	int before_ms, every_ms;
+	int used_ms[16];
+	bool reaps;
+	const char *rests; /* a letter a look: r rests, w does not, W for good */
+} paces[] = {
+	{"a program that has hardly begun, then works", false, 0, 100, {5, 5, 100, 100}, false,
+		"rrWW"},
+	{"... and is at rest later: it stays where it is", false, 0, 100, {5, 100, 0, 0}, false,
+		"rWWW"},
+	{"one that hardly ever runs", false, 0, 100, {1, 1, 1, 1, 1, 1, 1, 1}, false, "rrrrrrrr"},
+	{"one that is there when we come", false, 5000, 100, {0, 0}, false, "WW"},
+	{"a shell that waits", true, 50, 100, {1, 0, 3, 9}, false, "rrrr"},
+	{"a shell whose commands are many", true, 50, 100,
+		{60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60}, true, "rrrrrrrrrrrr"},
+	{"a shell that counts to a million: a second of it is work", true, 50, 200,
+		{0, 200, 200, 200, 200, 200, 200}, false, "rrrrrww"},
+	{"... until it waits again", true, 50, 500, {0, 500, 500, 100, 200, 10, 10}, false,
+		"rrwwwrr"},
+	{"a shell that runs half a second at times", true, 50, 500, {0, 400, 30, 400, 30}, false,
+		"rrrrr"},
+	{"looks one after another say nothing", true, 50, 1, {0, 1, 1, 1, 1, 1}, false, "rrrrrr"},
+};
+#define PACES ((int)(sizeof(paces) / sizeof(paces[0])))
+
+START_TEST(who_runs_is_told_by_processor_time)
+{
+	const struct pace_case *c = &paces[_i];
+	int64_t at_ns = 1000 * MS, cpu_ns = c->before_ms * MS;
+	struct pace p = {.at_ns = 0};
+	uint64_t reaped = 0;
+
+	for (int i = 0; c->rests[i]; i++) {
+		char got;
+
+		at_ns += c->every_ms * MS;
+		cpu_ns += c->used_ms[i] * MS;
+		reaped += c->reaps;
+		if (steer_pace_asks(&p, at_ns, cpu_ns)) {
+			if (!c->starter) {
+				p.settled = true;
+				p.rests = false;
+			} else {
+				steer_pace_tell(&p, at_ns, cpu_ns,
+					steer_pace_works(&p, at_ns, cpu_ns) ? reaped : p.reaped);
+			}
+		}
+		got = p.rests ? 'r' : p.settled ? 'W' : 'w';
+		ck_assert_msg(got == c->rests[i], "%s: look %d says '%c', not '%c'", c->name, i,
+			got, c->rests[i]);
+	}
+}
+END_TEST
+
+START_TEST(who_rests_has_his_own)
+{
+	struct steer st = {.slurm = {{0xf}}, .wall = {{0xf}}, .set = {{0xc}}};
+	static const struct own all = {.mask = {{0xf}}}, pin = {.mask = {{0x2}}, .program = true},
+				outside = {.mask = {{0x10}}, .program = true};
+	struct coreset want;
+
+	st.part = calloc(1, sizeof(*st.part));
+	st.part[st.n_parts++].cpus = st.slurm;
+	steer_want(&st, &all, true, &want);
+	ck_assert_uint_eq(want.w[0], 0xf);
+	steer_want(&st, &pin, true, &want);
+	ck_assert_uint_eq(want.w[0], 0x2);
+	/* The cpuset has lost it. */
+	steer_want(&st, &outside, true, &want);
+	ck_assert_uint_eq(want.w[0], 0xc);
 	free(st.part);
 }
 END_TEST
@@ -111,6 +192,10 @@ int main(void)
 
 	tcase_add_loop_test(t, thread_has_what_the_rules_say, 0, RULES);
 	tcase_add_test(t, pins_stay_in_their_ranks_part);
+	suite_add_tcase(s, t);
+	t = tcase_create("who does not run is not moved");
+	tcase_add_loop_test(t, who_runs_is_told_by_processor_time, 0, PACES);
+	tcase_add_test(t, who_rests_has_his_own);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

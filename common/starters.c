@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "common/starters.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const launchers[] = {
+	/* shells */
+	"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "lksh", "mksh", "nu",
+	"oksh", "pwsh", "rbash", "rc", "sh", "tcsh", "toybox", "xonsh", "yash", "zsh",
+	/* who sets something up and becomes another */
+	"capsh", "chpst", "chroot", "chrt", "choom", "daemonize", "dumb-init", "env", "fakeroot",
+	"flock", "hwloc-bind", "ionice", "likwid-perfctr", "likwid-pin", "nice", "nohup", "nsenter",
+	"numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "softlimit", "ssh",
+	"stdbuf", "su", "sudo", "taskset", "tini", "uclampset", "unbuffer", "unshare", "xvfb-run",
+	/* who watches, or repeats */
+	"entr", "expect", "gdb", "gdbserver", "hyperfine", "lldb", "ltrace", "perf", "rr", "screen",
+	"script", "strace", "time", "timeout", "tmux", "watch",
+	/* who starts many */
+	"bazel", "cmake", "ctest", "find", "gmake", "make", "ninja", "parallel", "run-parts",
+	"scons", "snakemake", "xargs",
+	/* MPI, and other nodes' */
+	"aprun", "flux", "flux-broker", "flux-shell", "hydra_bstrap_proxy", "hydra_nameserver",
+	"hydra_pmi_proxy", "ibrun", "jsrun", "mpiexec", "mpirun", "orte-submit", "orted", "orterun",
+	"prte", "prted", "prterun", "prun", "pmi_proxy", "sattach", "srun", "sbatch", "salloc",
+	/* containers */
+	"apptainer", "bwrap", "catatonit", "ch-run", "conmon", "crun", "docker-init", "enroot",
+	"pause", "podman", "runc", "sarus", "shifter", "singularity", "starter", "starter-suid",
+	"udocker"};
+
+static const char *const interpreters[] = {"R", "Rscript", "awk", "gawk", "groovy", "guile", "java",
+	"julia", "lua", "luajit", "mawk", "node", "octave", "octave-cli", "perl", "php", "pypy",
+	"python", "ruby", "tclsh", "wish"};
+
+/* The longest name, and no more of a name is looked at. */
+#define NAME_MAX_LEN 32
+
+/* "python3.11" is python, "mpiexec.hydra" mpiexec, "bash (deleted)" bash. */
+static void cut(char *name)
+{
+	size_t n;
+
+	name[strcspn(name, ". ")] = '\0';
+	n = strlen(name);
+	while (n > 1 && strchr("0123456789-", name[n - 1]))
+		name[--n] = '\0';
+}
+
+static bool is_among(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(name, list[i]) == 0)
+			return true;
+	return false;
+}
+
+enum starter starter_of(const char *executable)
+{
+	const char *last = strrchr(executable, '/');
+	char name[NAME_MAX_LEN] = "";
+
+	strncat(name, last ? last + 1 : executable, sizeof(name) - 1);
+	cut(name);
+	if (is_among(name, launchers, sizeof(launchers) / sizeof(launchers[0])))
+		return STARTER_LAUNCHER;
+	if (is_among(name, interpreters, sizeof(interpreters) / sizeof(interpreters[0])))
+		return STARTER_INTERPRETER;
+	return STARTER_NONE;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * starters.h - executables whose work is to start others: shells, wrappers, launchers of MPI,
+ * interpreters. What such a process has (its mask, its environment) is what its children begin
+ * with, and what it links says little of what runs.
+ */
+#ifndef COLOC_COMMON_STARTERS_H
+#define COLOC_COMMON_STARTERS_H
+
+enum starter {
+	STARTER_NONE,
+	STARTER_LAUNCHER,    /* runs others and waits, or becomes them */
+	STARTER_INTERPRETER, /* runs others, or computes itself with what it loads */
+};
+
+/* What @executable is, by the last component of its path without a release ("python3.11",
+ * "mpiexec.hydra"). */
+enum starter starter_of(const char *executable);
+
+#endif

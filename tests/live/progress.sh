@@ -37,7 +37,8 @@ is "$rc" 0 "a process outside of Slurm runs as ever"
 refused_more() { [ "$(grep -c 'no pages' "$tmp/colocd.out")" -gt "$before" ]; }
 ok "and is refused" wait_for 5 refused_more
 # Another user's process in the step's cgroup: only root could put it there.
-tasks=$(step_dir "$(job_id work)" 0)/cgroup.procs
+# Where the program is: with cgroup v2 below the step's own group, which takes no process.
+tasks=$(find "$(step_dir "$(job_id work)" 0)" -name cgroup.procs -exec grep -l . {} + | head -1)
 run sh -c "echo \$\$ >$tasks && COLOC_SOCKET=$socket exec setpriv --reuid=65534 --regid=65534 --clear-groups $programs/spin --work=1"
 is "$rc" 0 "another user's process in the step runs"
 ok "and is refused" wait_for 5 grep -q "no pages: step 1.0 is another user's" "$tmp/colocd.out"
@@ -57,6 +58,10 @@ ok "and after a restart of the daemon" wait_for 20 signal_is 3.0 progress_per_s 
 stop_steps
 
 # --- phases ---
+if [ -n "${COLOC_GUEST:-}" ]; then
+  skipped "phases are seen" "timing: work per cpu second tells them, which a machine inside another does not keep"
+  done_testing
+fi
 # A change counts as seen within two intervals when the sample that tells it was due at most two
 # interval_ms after the program began the phase, wherever in an interval that was. By how much the
 # machine let a sample come late is in colocd's log; that, and nothing else, is not counted.

@@ -259,8 +259,7 @@ bool ptable_note(struct choose *ch, const struct step *s, struct event *ret)
 {
 	struct ptable *t = ch->ptable;
 	int64_t now_ns = ipc_now_ns();
-	double seconds =
-		(double)(now_ns - s->start_mono_ns - turn_frozen_ns(&s->turn, now_ns)) / 1e9;
+	double seconds = (double)(turn_clock(&s->turn, now_ns) - s->start_mono_ns) / 1e9;
 	int place, type;
 
 	if (!t || s->status != STATUS_PLACED || s->rebinds > 0 || s->was_placed || s->nnodes > 1 ||

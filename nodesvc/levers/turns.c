@@ -185,8 +185,8 @@ static double listed_runnable(struct step *s, int64_t now_ns)
 	if (l->n == 0)
 		return 0;
 	/* On the step's own clock: what it was frozen is no time in which it could have run. */
-	if (utilization_read(s->turn.util, l->tid, l->n, now_ns - turn_frozen_ns(&s->turn, now_ns),
-		    l->n, &budget, &value, &threads, &err) < 0)
+	if (utilization_read(s->turn.util, l->tid, l->n, turn_clock(&s->turn, now_ns), l->n,
+		    &budget, &value, &threads, &err) < 0)
 		return NAN;
 	return threads;
 }
@@ -387,7 +387,7 @@ static bool runs_on(struct step *s, int64_t now_ns)
 
 	if (!t->util || !t->list.tid)
 		return false;
-	if (utilization_still_runs(t->util, now_ns - turn_frozen_ns(&s->turn, now_ns), IDLE_WAITS))
+	if (utilization_still_runs(t->util, turn_clock(&s->turn, now_ns), IDLE_WAITS))
 		return true;
 	if (now_ns - t->look_ns < close_ns(t->list.n))
 		return true;

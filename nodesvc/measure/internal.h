@@ -33,8 +33,6 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns);
 int reading_list(struct measure *m, struct step *s);
 /* What its clocks show, to compare the next look with. */
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns);
-/* Its own clock: a frozen step could not run. */
-int64_t reading_own_clock(const struct step *s, int64_t now_ns);
 /* It has more threads than are read at once, and no clocks. */
 bool reading_is_large(const struct step *s);
 

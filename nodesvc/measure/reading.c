@@ -268,11 +268,6 @@ int reading_list(struct measure *m, struct step *s)
 	return 0;
 }
 
-int64_t reading_own_clock(const struct step *s, int64_t now_ns)
-{
-	return now_ns - turn_frozen_ns(&s->turn, now_ns);
-}
-
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns)
 {
 	struct pace *p = &s->pace;
@@ -285,7 +280,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 {
 	struct pace *p = &s->pace;
 	double elapsed_s = p->read_ns ? (double)(now_ns - p->read_ns) / 1e9 : 0, runnable;
-	int64_t own_ns = reading_own_clock(s, now_ns);
+	int64_t own_ns = turn_clock(&s->turn, now_ns);
 	struct budget budget;
 	struct errbuf err = {""};
 	bool changed;

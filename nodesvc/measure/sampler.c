@@ -99,7 +99,7 @@ static bool is_always_read(const struct measure *m, const struct step *s)
 static bool ran_too_short(const struct measure *m, const struct step *s, int64_t now_ns)
 {
 	int64_t passed_ns = now_ns - s->pace.read_ns;
-	int64_t own_ns = reading_own_clock(s, now_ns) - s->pace.read_own_ns;
+	int64_t own_ns = turn_clock(&s->turn, now_ns) - s->pace.read_own_ns;
 
 	return s->pace.read_ns && own_ns < passed_ns &&
 	       own_ns < m->use.conf->interval_ms * INT64_C(1000000) / 2;
@@ -131,7 +131,7 @@ static bool look_at(struct measure *m, struct step *s, int64_t now_ns)
 		return false;
 	}
 	m->use.work->looks++;
-	running = look_running(m, s, reading_own_clock(s, now_ns));
+	running = look_running(m, s, turn_clock(&s->turn, now_ns));
 	if (runs_otherwise(m, s, running)) {
 		p->calm = -1;
 		return reading_take(m, s, now_ns);

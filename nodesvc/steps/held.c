@@ -8,6 +8,11 @@ int64_t turn_frozen_ns(const struct turn *t, int64_t now_ns)
 	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
 }
 
+int64_t turn_clock(const struct turn *t, int64_t now_ns)
+{
+	return now_ns - turn_frozen_ns(t, now_ns);
+}
+
 int64_t turn_wanted_ns(const struct turn *t, int64_t now_ns)
 {
 	return t->wanted_ns + (t->wants ? now_ns - t->noted_ns : 0);

@@ -40,6 +40,8 @@ struct turn {
 
 /* How long it has been frozen so far, ns. */
 int64_t turn_frozen_ns(const struct turn *t, int64_t now_ns);
+/* The step's own clock, which stands while it is frozen: what it did is measured by it. */
+int64_t turn_clock(const struct turn *t, int64_t now_ns);
 /* How long it was in the rotation and wanted a core so far, ns; and of that was not frozen. Waits
  * and its start are not in it, nor what it was suspended for. */
 int64_t turn_wanted_ns(const struct turn *t, int64_t now_ns);

@@ -61,7 +61,7 @@ void choose_get_state(const struct choose *ch, struct choose_state *ret)
 		.decided_by = ch->decided_by,
 		.decisions = ch->n_decisions,
 		.rebinds = ch->n_rebinds,
-		.number = trail_number(ch->trail),
+		.number = recent_number(ch->recent),
 		.times = &ch->decision_times,
 	};
 }

@@ -62,7 +62,7 @@ struct choose_state {
 	const char *ruling_by;       /* step whose request rules; "" the configuration */
 	const char *decided_by;      /* policy of the last plan; NULL none yet */
 	uint64_t decisions, rebinds;
-	uint64_t number; /* of the last decision (trail.h) */
+	uint64_t number; /* of the last decision (recent.h) */
 	const struct metrics_times *times;
 };
 void choose_get_state(const struct choose *ch, struct choose_state *ret);
@@ -104,9 +104,9 @@ void trial_abort(struct choose *ch);
 /* At a tick: starts a window when one is due. */
 void trial_consider(struct choose *ch, int64_t now_ns);
 
-/* ---- recording.c: the trail, for explain --save-view, and colocctl record ---- */
+/* ---- recording.c: the recent decisions, for explain --save-view, and colocctl record ---- */
 
-/* trail_page() with the head of this node. */
+/* recent_page() with the head of this node. */
 int recording_page(struct choose *ch, uint64_t from, uint64_t to, json_object **ret,
 	uint64_t *ret_next, struct errbuf *err);
 /* @path without '/': in the store. -EBUSY one is on, -EEXIST the file is there. */

@@ -155,7 +155,7 @@ static void note_decision(struct choose *ch, struct step *s, const char *event,
 {
 	struct decision *dec = step_new_decision(s);
 
-	dec->number = trail_number(ch->trail);
+	dec->number = recent_number(ch->recent);
 	dec->event = event;
 	snprintf(dec->policy, sizeof(dec->policy), "%s", s->policy);
 	dec->from = *from;

@@ -9,7 +9,7 @@
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/trace/trace.h"
-#include "nodesvc/trace/trail.h"
+#include "nodesvc/trace/recent.h"
 
 struct ptable;
 struct quarantine;
@@ -35,7 +35,7 @@ struct choose {
 	char ruling_by[JOB_ID_MAX]; /* step whose request rules; "" the configuration */
 
 	/* recording.c */
-	struct trail *trail;        /* what the engines were asked since they were made */
+	struct recent *recent;      /* what the engines were asked since they were made */
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
 
 	struct quarantine *quarantine; /* NULL: nothing is judged */

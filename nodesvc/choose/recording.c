@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recording.c - decisions for colocsim to make again: the trail in memory that explain --save-view
- * gives out, and `colocctl record`, the decisions from now on. For that both engines begin anew,
- * since what they remember is in no trace. A full disk or the limit ends a recording; it never ends
- * anything else.
+ * recording.c - decisions for colocsim to make again: the recent ones, in memory, that explain
+ * --save-view gives out, and `colocctl record`, the decisions from now on. For that both engines
+ * begin anew, since what they remember is in no trace. A full disk or the limit ends a recording;
+ * it never ends anything else.
  */
 #include "nodesvc/choose/recording.h"
 
@@ -93,14 +93,14 @@ void recording_engine(struct choose *ch, bool fallback)
 	static struct trace_engine e;
 
 	fill_engine(ch, fallback ? ch->conf->fallback : ch->ruling, &e);
-	trail_engine(ch->trail, fallback, &e);
+	recent_engine(ch->recent, fallback, &e);
 	if (ch->trace)
 		trace_write_engine(ch->trace, fallback, &e);
 }
 
 void recording_begin(struct choose *ch, const struct view *v)
 {
-	trail_begin(ch->trail, v);
+	recent_begin(ch->recent, v);
 	if (ch->trace)
 		trace_begin(ch->trace, v);
 }
@@ -110,14 +110,14 @@ void recording_answer(
 {
 	const char *refused = p ? NULL : why->text;
 
-	trail_answer(ch->trail, fallback, p, refused);
+	recent_answer(ch->recent, fallback, p, refused);
 	if (ch->trace)
 		(fallback ? trace_fallback : trace_ruling)(ch->trace, p, refused);
 }
 
 void recording_end(struct choose *ch)
 {
-	trail_end(ch->trail);
+	recent_end(ch->recent);
 	if (ch->trace)
 		trace_end(ch->trace);
 }
@@ -133,7 +133,7 @@ int recording_page(struct choose *ch, uint64_t from, uint64_t to, json_object **
 	fill_head(ch, &head);
 	/* Of when its beginning is unknown: views have monotonic times only. */
 	head.started_unix_s = 0;
-	return trail_page(ch->trail, &head, from, to, PAGE_BYTES, ret, ret_next, err);
+	return recent_page(ch->recent, &head, from, to, PAGE_BYTES, ret, ret_next, err);
 }
 
 void recording_check(struct choose *ch)

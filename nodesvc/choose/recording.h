@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* recording.h - of the room's own: what a decision tells the trail, and a recording that is on. */
+/* recording.h - of the room's own: what is kept of a decision, and a recording that is on. */
 #ifndef COLOC_NODESVC_CHOOSE_RECORDING_H
 #define COLOC_NODESVC_CHOOSE_RECORDING_H
 

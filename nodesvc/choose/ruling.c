@@ -16,7 +16,7 @@
 #include "nodesvc/base/log.h"
 
 /* Of memory, at most. */
-#define TRAIL_BYTES (1u << 20)
+#define RECENT_BYTES (1u << 20)
 
 static int make_engine(struct choose *ch, const char *spec, struct engine **ret, struct errbuf *err)
 {
@@ -74,15 +74,15 @@ int ruling_renew(struct choose *ch, struct errbuf *err)
 }
 
 /*
- * Nobody is placed: what a policy remembers is of no use. It begins anew where the trail would
- * else grow for as long as the service runs, and where the ruling one does so in any case.
+ * Nobody is placed: what a policy remembers is of no use. It begins anew where the recent decisions
+ * would else grow for as long as the service runs, and where the ruling one does so in any case.
  */
 static void begin_anew(struct choose *ch, bool ruling_is_new)
 {
 	struct engine *fallback;
 	struct errbuf err;
 
-	if (!ruling_is_new && trail_bytes(ch->trail) > TRAIL_BYTES / 4)
+	if (!ruling_is_new && recent_bytes(ch->recent) > RECENT_BYTES / 4)
 		ruling_renew(ch, &err);
 	if (!ruling_is_new || make_engine(ch, ch->conf->fallback, &fallback, &err) < 0)
 		return;
@@ -93,7 +93,7 @@ static void begin_anew(struct choose *ch, bool ruling_is_new)
 
 int ruling_open(struct choose *ch, struct errbuf *err)
 {
-	int rc = trail_create(&ch->trail, TRAIL_BYTES, err);
+	int rc = recent_create(&ch->recent, RECENT_BYTES, err);
 
 	if (rc < 0)
 		return rc;
@@ -112,8 +112,8 @@ void ruling_close(struct choose *ch)
 	engine_free(ch->engine);
 	engine_free(ch->fallback);
 	ch->engine = ch->fallback = NULL;
-	trail_free(ch->trail);
-	ch->trail = NULL;
+	recent_free(ch->recent);
+	ch->recent = NULL;
 }
 
 int ruling_reconfigure(struct choose *ch, struct errbuf *err)

@@ -7,7 +7,7 @@
 
 struct choose;
 
-/* The trail, and both engines as the configuration has them. */
+/* The recent decisions, and both engines as the configuration has them. */
 int ruling_open(struct choose *ch, struct errbuf *err);
 void ruling_close(struct choose *ch);
 

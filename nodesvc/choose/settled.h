@@ -2,8 +2,8 @@
 /*
  * settled.h - ticks that need no decision: the policies say that they go by who is there and what
  * was asked for alone (policy.h: settles), and nothing of that is other than at the last tick,
- * which moved nobody. Such a tick is in no trail; the decisions before and after it are the same
- * with it.
+ * which moved nobody. Such a tick is not among the recent decisions; the decisions before and after
+ * it are the same with it.
  *
  * One thread, one table: it is decide.c's.
  */

@@ -68,7 +68,7 @@ struct explain {
 };
 
 struct decision {
-	uint64_t number; /* trail.h */
+	uint64_t number; /* recent.h */
 	double t_unix;
 	const char *event; /* static text */
 	char policy[32];

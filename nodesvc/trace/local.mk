@@ -6,8 +6,8 @@ libviewjson_la_SOURCES = \
 	nodesvc/trace/trace.h \
 	nodesvc/trace/trace_read.c \
 	nodesvc/trace/trace_write.c \
-	nodesvc/trace/trail.c nodesvc/trace/trail.h \
-	nodesvc/trace/trail_json.c nodesvc/trace/trail_json.h \
+	nodesvc/trace/recent.c nodesvc/trace/recent.h \
+	nodesvc/trace/recent_json.c nodesvc/trace/recent_json.h \
 	nodesvc/trace/value.c nodesvc/trace/value.h \
 	nodesvc/trace/view_job.c nodesvc/trace/view_job.h \
 	nodesvc/trace/view_json.c nodesvc/trace/view_json.h \
@@ -23,9 +23,9 @@ tests_unit_test_trace_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_trace_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 EXTRA_DIST += doc/trace.md
-check_PROGRAMS += tests/unit/test_trail
-TESTS += tests/unit/test_trail
-tests_unit_test_trail_SOURCES = tests/unit/test_trail.c
-tests_unit_test_trail_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
-tests_unit_test_trail_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
+check_PROGRAMS += tests/unit/test_recent
+TESTS += tests/unit/test_recent
+tests_unit_test_recent_SOURCES = tests/unit/test_recent.c
+tests_unit_test_recent_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
+tests_unit_test_recent_LDADD = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm

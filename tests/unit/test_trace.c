@@ -12,7 +12,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/trail.h"
+#include "nodesvc/trace/recent.h"
 #include "tests/unit/cli.h"
 #include "tests/unit/tmpdir.h"
 
@@ -24,7 +24,7 @@ static struct topo *topo;
 static struct engine *engine, *fallback;
 static struct plan plan;
 static struct trace_head head;
-static struct trail *trail;
+static struct recent *recent;
 
 static void setup(void)
 {
@@ -44,9 +44,9 @@ static void setup(void)
 		.ruling = {.policy = "lira", .n_options = 1, .option = {{"lira.h", "0.05"}}},
 		.fallback = {.policy = "fair"},
 	};
-	ck_assert_int_eq(trail_create(&trail, 1 << 20, NULL), 0);
-	trail_engine(trail, false, &head.ruling);
-	trail_engine(trail, true, &head.fallback);
+	ck_assert_int_eq(recent_create(&recent, 1 << 20, NULL), 0);
+	recent_engine(recent, false, &head.ruling);
+	recent_engine(recent, true, &head.fallback);
 }
 
 static void teardown(void)
@@ -55,7 +55,7 @@ static void teardown(void)
 	engine_free(fallback);
 	plan_done(&plan);
 	topo_free(topo);
-	trail_free(trail);
+	recent_free(recent);
 	tmpdir_remove(&dir);
 }
 
@@ -250,16 +250,16 @@ static void record(int decisions, uint64_t max_bytes)
 		int rc = engine_decide(engine, &v, &plan, &why);
 
 		trace_begin(w, &v);
-		trail_begin(trail, &v);
+		recent_begin(recent, &v);
 		trace_ruling(w, rc ? NULL : &plan, why.text);
-		trail_answer(trail, false, rc ? NULL : &plan, why.text);
+		recent_answer(recent, false, rc ? NULL : &plan, why.text);
 		if (rc) {
 			ck_assert_int_eq(engine_decide(fallback, &v, &plan, NULL), 0);
 			trace_fallback(w, &plan, NULL);
-			trail_answer(trail, true, &plan, NULL);
+			recent_answer(recent, true, &plan, NULL);
 		}
 		trace_end(w);
-		trail_end(trail);
+		recent_end(recent);
 	}
 	if (max_bytes) {
 		ck_assert_int_eq(trace_writer_failed(w), -EFBIG);
@@ -328,8 +328,9 @@ START_TEST(plan_of_a_trace_names_itself)
 }
 END_TEST
 
-/* The lines of the trail up to decision @to, in pages of @bytes, as text; the number of pages. */
-static int trail_text(uint64_t to, size_t bytes, char *ret, size_t size)
+/* The lines of the recent decisions up to decision @to, in pages of @bytes, as text; the number of
+ * pages. */
+static int recent_text(uint64_t to, size_t bytes, char *ret, size_t size)
 {
 	struct errbuf err = {""};
 	uint64_t from = 0;
@@ -338,7 +339,7 @@ static int trail_text(uint64_t to, size_t bytes, char *ret, size_t size)
 
 	do {
 		json_object *lines = NULL;
-		int rc = trail_page(trail, &head, from, to, bytes, &lines, &from, &err);
+		int rc = recent_page(recent, &head, from, to, bytes, &lines, &from, &err);
 
 		ck_assert_msg(rc == 0, "%s", err.text);
 		for (size_t i = 0; i < json_object_array_length(lines); i++)
@@ -360,26 +361,26 @@ static void read_trace(char *ret, size_t size)
 	fclose(f);
 }
 
-START_TEST(trail_has_the_lines_of_the_trace)
+START_TEST(recent_has_the_lines_of_the_trace)
 {
 	static char file[131072], kept[131072];
 
 	record(8, 0);
 	read_trace(file, sizeof(file));
-	ck_assert_int_eq(trail_text(8, 1 << 20, kept, sizeof(kept)), 1);
+	ck_assert_int_eq(recent_text(8, 1 << 20, kept, sizeof(kept)), 1);
 	ck_assert_str_eq(kept, file);
-	ck_assert_int_gt(trail_text(8, 1500, kept, sizeof(kept)), 3);
+	ck_assert_int_gt(recent_text(8, 1500, kept, sizeof(kept)), 3);
 	ck_assert_str_eq(kept, file);
 }
 END_TEST
 
-START_TEST(trail_ends_with_the_decision_asked_for)
+START_TEST(recent_ends_with_the_decision_asked_for)
 {
 	static char kept[131072];
 	FILE *f;
 
 	record(8, 0);
-	trail_text(5, 1 << 20, kept, sizeof(kept));
+	recent_text(5, 1 << 20, kept, sizeof(kept));
 	f = fopen(path, "w");
 	ck_assert_ptr_nonnull(f);
 	fputs(kept, f);
@@ -389,7 +390,7 @@ START_TEST(trail_ends_with_the_decision_asked_for)
 }
 END_TEST
 
-START_TEST(trail_keeps_a_full_view_to_the_bit)
+START_TEST(recent_keeps_a_full_view_to_the_bit)
 {
 	static char kept[131072];
 	struct view_job jobs[JOBS];
@@ -403,10 +404,10 @@ START_TEST(trail_keeps_a_full_view_to_the_bit)
 		v.n_jobs = k == 1 ? 1 : JOBS;
 		v.n_events = k == 2 ? 1 : 4;
 		v.now_s += k;
-		trail_begin(trail, &v);
-		trail_answer(trail, false, NULL, "no");
-		trail_end(trail);
-		trail_text(trail_number(trail), 1 << 20, kept, sizeof(kept));
+		recent_begin(recent, &v);
+		recent_answer(recent, false, NULL, "no");
+		recent_end(recent);
+		recent_text(recent_number(recent), 1 << 20, kept, sizeof(kept));
 		o = view_to_json(&v);
 		ck_assert_ptr_nonnull(strstr(
 			kept, json_object_to_json_string_ext(
@@ -416,49 +417,49 @@ START_TEST(trail_keeps_a_full_view_to_the_bit)
 }
 END_TEST
 
-START_TEST(trail_begins_anew_with_new_engines)
+START_TEST(recent_begins_anew_with_new_engines)
 {
 	static char kept[131072];
 
 	record(3, 0);
 	/* One of them alone is a line in between. */
-	trail_engine(trail, true, &head.fallback);
+	recent_engine(recent, true, &head.fallback);
 	remove(path);
 	record(2, 0);
-	ck_assert_uint_eq(trail_first(trail), 1);
-	trail_text(5, 1 << 20, kept, sizeof(kept));
+	ck_assert_uint_eq(recent_first(recent), 1);
+	recent_text(5, 1 << 20, kept, sizeof(kept));
 	ck_assert_ptr_nonnull(strstr(kept, "\n{\"fallback_engine\":{\"policy\":\"fair\""));
-	trail_engine(trail, false, &head.ruling);
-	trail_engine(trail, true, &head.fallback);
-	ck_assert_uint_eq(trail_first(trail), 0);
+	recent_engine(recent, false, &head.ruling);
+	recent_engine(recent, true, &head.fallback);
+	ck_assert_uint_eq(recent_first(recent), 0);
 	remove(path);
 	record(2, 0);
-	ck_assert_uint_eq(trail_first(trail), 6);
-	trail_text(7, 1 << 20, kept, sizeof(kept));
+	ck_assert_uint_eq(recent_first(recent), 6);
+	recent_text(7, 1 << 20, kept, sizeof(kept));
 	ck_assert_ptr_null(strstr(kept, "fallback_engine"));
 	ck_assert_ptr_nonnull(strstr(kept, "\"decisions\":2"));
 }
 END_TEST
 
-START_TEST(full_trail_drops_the_oldest_and_says_so)
+START_TEST(full_room_drops_the_oldest_and_says_so)
 {
 	static char kept[131072];
 	struct errbuf err = {""};
 	json_object *lines;
 	uint64_t next;
 
-	trail_free(trail);
-	ck_assert_int_eq(trail_create(&trail, 1000, NULL), 0);
-	trail_engine(trail, false, &head.ruling);
-	trail_engine(trail, true, &head.fallback);
+	recent_free(recent);
+	ck_assert_int_eq(recent_create(&recent, 1000, NULL), 0);
+	recent_engine(recent, false, &head.ruling);
+	recent_engine(recent, true, &head.fallback);
 	record(200, 0);
-	ck_assert_uint_le(trail_bytes(trail), 3000);
-	ck_assert_uint_gt(trail_first(trail), 1);
-	ck_assert_int_eq(trail_page(trail, &head, 0, 1, 1000, &lines, &next, &err), -ENOENT);
+	ck_assert_uint_le(recent_bytes(recent), 3000);
+	ck_assert_uint_gt(recent_first(recent), 1);
+	ck_assert_int_eq(recent_page(recent, &head, 0, 1, 1000, &lines, &next, &err), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(err.text, "decision 1 is not kept: "));
-	trail_text(200, 1 << 20, kept, sizeof(kept));
+	recent_text(200, 1 << 20, kept, sizeof(kept));
 	ck_assert_ptr_nonnull(strstr(kept, "\"cut\":true"));
-	ck_assert_int_eq(trail_page(trail, &head, 0, 201, 1000, &lines, &next, &err), -ENOENT);
+	ck_assert_int_eq(recent_page(recent, &head, 0, 201, 1000, &lines, &next, &err), -ENOENT);
 }
 END_TEST
 
@@ -661,13 +662,13 @@ int main(void)
 	tcase_add_test(t, existing_file_or_link_is_not_written);
 	suite_add_tcase(s, t);
 
-	t = tcase_create("the trail keeps in memory what a trace would hold");
+	t = tcase_create("recent decisions are kept in memory as a trace would hold them");
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, trail_has_the_lines_of_the_trace);
-	tcase_add_test(t, trail_ends_with_the_decision_asked_for);
-	tcase_add_test(t, trail_keeps_a_full_view_to_the_bit);
-	tcase_add_test(t, trail_begins_anew_with_new_engines);
-	tcase_add_test(t, full_trail_drops_the_oldest_and_says_so);
+	tcase_add_test(t, recent_has_the_lines_of_the_trace);
+	tcase_add_test(t, recent_ends_with_the_decision_asked_for);
+	tcase_add_test(t, recent_keeps_a_full_view_to_the_bit);
+	tcase_add_test(t, recent_begins_anew_with_new_engines);
+	tcase_add_test(t, full_room_drops_the_oldest_and_says_so);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The trail of a node whose jobs come and go: what it gives back, and how much room that takes.
+ * The recent of a node whose jobs come and go: what it gives back, and how much room that takes.
  * That it has the lines of a trace: test_trace.c.
  */
 #include <check.h>
@@ -10,7 +10,7 @@
 
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/trail.h"
+#include "nodesvc/trace/recent.h"
 #include "nodesvc/trace/view_json.h"
 
 #define JOBS      64
@@ -20,7 +20,7 @@ static struct topo *topo;
 static struct engine *engine;
 static struct plan plan;
 static struct trace_head head;
-static struct trail *trail;
+static struct recent *recent;
 
 static struct view_job job[JOBS];
 static char id[JOBS][JOB_ID_MAX], type[JOBS][JOB_TYPE_MAX];
@@ -41,9 +41,9 @@ static void setup(void)
 		.ruling = {.policy = "fair"},
 		.fallback = {.policy = "fair"},
 	};
-	ck_assert_int_eq(trail_create(&trail, 64 << 20, NULL), 0);
-	trail_engine(trail, false, &head.ruling);
-	trail_engine(trail, true, &head.fallback);
+	ck_assert_int_eq(recent_create(&recent, 64 << 20, NULL), 0);
+	recent_engine(recent, false, &head.ruling);
+	recent_engine(recent, true, &head.fallback);
 	n_jobs = n_ever = 0;
 }
 
@@ -52,7 +52,7 @@ static void teardown(void)
 	engine_free(engine);
 	plan_done(&plan);
 	topo_free(topo);
-	trail_free(trail);
+	recent_free(recent);
 }
 
 static void come(void)
@@ -108,9 +108,9 @@ static char *decide(int k)
 		job[i].type = type[i];
 	}
 	ck_assert_int_eq(engine_decide(engine, &v, &plan, NULL), 0);
-	trail_begin(trail, &v);
-	trail_answer(trail, false, &plan, NULL);
-	trail_end(trail);
+	recent_begin(recent, &v);
+	recent_answer(recent, false, &plan, NULL);
+	recent_end(recent);
 	json_object_object_add(line, "view", view_to_json(&v));
 	json_object_object_add(line, "ruling", answer);
 	json_object_object_add(answer, "plan", plan_to_exact_json(&plan, topo));
@@ -121,14 +121,15 @@ static char *decide(int k)
 	return text;
 }
 
-/* What the trail has of each of @n decisions is @line, which is freed. */
+/* What the recent has of each of @n decisions is @line, which is freed. */
 static void compare(char **line, int n)
 {
 	struct errbuf err = {""};
 	json_object *lines = NULL;
 	uint64_t next;
 
-	ck_assert_msg(trail_page(trail, &head, 1, (uint64_t)n, SIZE_MAX, &lines, &next, &err) == 0,
+	ck_assert_msg(
+		recent_page(recent, &head, 1, (uint64_t)n, SIZE_MAX, &lines, &next, &err) == 0,
 		"%s", err.text);
 	ck_assert_uint_eq(json_object_array_length(lines), (size_t)n + 1); /* and the end */
 	for (int k = 0; k < n; k++) {
@@ -174,15 +175,15 @@ START_TEST(a_step_that_ends_moves_no_other)
 			come();
 		line[k] = decide(k);
 	}
-	printf("%zu bytes of %d decisions about %d steps\n", trail_bytes(trail), DECISIONS, JOBS);
-	ck_assert_uint_lt(trail_bytes(trail), (size_t)DECISIONS * 1000);
+	printf("%zu bytes of %d decisions about %d steps\n", recent_bytes(recent), DECISIONS, JOBS);
+	ck_assert_uint_lt(recent_bytes(recent), (size_t)DECISIONS * 1000);
 	compare(line, DECISIONS);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("trail");
+	Suite *s = suite_create("recent");
 	SRunner *sr = srunner_create(s);
 	TCase *t = tcase_create("steps come and go");
 	int failed;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trail.c - decisions as differences: a decision is laid out flat, such that the same fields of the
- * same jobs come to the same place (trail_json.h), and what is kept is its exclusive or with the
- * one before, runs of zeros counted.
+ * recent.c - decisions as differences: a decision is laid out flat, such that the same fields of
+ * the same jobs come to the same place (recent_json.h), and what is kept is its exclusive or with
+ * the one before, runs of zeros counted.
  */
-#include "nodesvc/trace/trail.h"
+#include "nodesvc/trace/recent.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/trace/trail_json.h"
+#include "nodesvc/trace/recent_json.h"
 
 #define GROW_MAX ((size_t)64 << 10)
 
@@ -39,7 +39,7 @@ struct slots {
 	int n, n_of, n_was, room;
 };
 
-struct trail {
+struct recent {
 	size_t max_bytes;
 	struct half old, new;
 	struct bytes flat, before; /* being written; the last one written */
@@ -88,7 +88,7 @@ static void clear(struct bytes *b)
 	*b = (struct bytes){0};
 }
 
-static void put_into(struct trail *t, struct bytes *b, const void *data, size_t n)
+static void put_into(struct recent *t, struct bytes *b, const void *data, size_t n)
 {
 	if (n == 0 || t->failed)
 		return;
@@ -100,7 +100,7 @@ static void put_into(struct trail *t, struct bytes *b, const void *data, size_t 
 	b->len += n;
 }
 
-static void put(struct trail *t, const void *data, size_t n)
+static void put(struct recent *t, const void *data, size_t n)
 {
 	put_into(t, &t->flat, data, n);
 }
@@ -184,9 +184,9 @@ static bool unpack(struct bytes *flat, const struct bytes *packed, size_t *at)
 
 /* ---- writing ---- */
 
-int trail_create(struct trail **ret, size_t max_bytes, struct errbuf *err)
+int recent_create(struct recent **ret, size_t max_bytes, struct errbuf *err)
 {
-	struct trail *t = calloc(1, sizeof(*t));
+	struct recent *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -195,7 +195,7 @@ int trail_create(struct trail **ret, size_t max_bytes, struct errbuf *err)
 	return 0;
 }
 
-static void empty(struct trail *t)
+static void empty(struct recent *t)
 {
 	clear(&t->old.packed);
 	clear(&t->new.packed);
@@ -205,7 +205,7 @@ static void empty(struct trail *t)
 	t->cut = false;
 }
 
-void trail_free(struct trail *t)
+void recent_free(struct recent *t)
 {
 	if (!t)
 		return;
@@ -224,7 +224,7 @@ void trail_free(struct trail *t)
 }
 
 /* What was written is kept. */
-static void keep(struct trail *t, uint64_t number)
+static void keep(struct recent *t, uint64_t number)
 {
 	struct bytes swap;
 
@@ -258,7 +258,7 @@ static void set_engine(json_object **to, json_object *o)
 	*to = json_object_get(o);
 }
 
-void trail_engine(struct trail *t, bool fallback, const struct trace_engine *e)
+void recent_engine(struct recent *t, bool fallback, const struct trace_engine *e)
 {
 	struct flat_head h;
 	json_object *o = trace_engine_to_json(e);
@@ -284,7 +284,7 @@ void trail_engine(struct trail *t, bool fallback, const struct trace_engine *e)
 	keep(t, 0);
 }
 
-static void put_text(struct trail *t, struct bytes *b, const char *text, size_t room)
+static void put_text(struct recent *t, struct bytes *b, const char *text, size_t room)
 {
 	char fixed[256] = "";
 
@@ -371,7 +371,7 @@ static bool slots_assign(struct slots *s, const struct view *v)
 }
 
 /* Room for @size bytes of each slot, as it was before; NULL: failed. */
-static unsigned char *put_slots(struct trail *t, size_t size)
+static unsigned char *put_slots(struct recent *t, size_t size)
 {
 	size_t at = t->flat.len, n = (size_t)t->slots.n * size, same = 0;
 
@@ -389,7 +389,7 @@ static unsigned char *put_slots(struct trail *t, size_t size)
 	return t->flat.data + at;
 }
 
-static void put_jobs(struct trail *t, const struct view *v)
+static void put_jobs(struct recent *t, const struct view *v)
 {
 	unsigned char *at = put_slots(t, sizeof(flat_slot));
 
@@ -416,7 +416,7 @@ static void put_jobs(struct trail *t, const struct view *v)
 			(size_t)v->job[i].n_speed * sizeof(struct speed_point));
 }
 
-static void put_events(struct trail *t, const struct view *v)
+static void put_events(struct recent *t, const struct view *v)
 {
 	for (int i = 0; i < v->n_events; i++) {
 		struct event e;
@@ -437,7 +437,7 @@ static void put_events(struct trail *t, const struct view *v)
 	}
 }
 
-void trail_begin(struct trail *t, const struct view *v)
+void recent_begin(struct recent *t, const struct view *v)
 {
 	struct flat_head h;
 
@@ -468,7 +468,7 @@ void trail_begin(struct trail *t, const struct view *v)
 	put_events(t, v);
 }
 
-static void put_plan(struct trail *t, const struct plan *p)
+static void put_plan(struct recent *t, const struct plan *p)
 {
 	unsigned char *at = put_slots(t, sizeof(struct flat_plan_job));
 
@@ -499,7 +499,7 @@ static void put_plan(struct trail *t, const struct plan *p)
 	put(t, p->experiment, (size_t)p->n_experiments * sizeof(p->experiment[0]));
 }
 
-void trail_answer(struct trail *t, bool fallback, const struct plan *p, const char *refused)
+void recent_answer(struct recent *t, bool fallback, const struct plan *p, const char *refused)
 {
 	struct flat_answer a;
 
@@ -526,7 +526,7 @@ void trail_answer(struct trail *t, bool fallback, const struct plan *p, const ch
 		put_text(t, &t->flat, refused, FLAT_REFUSED_MAX);
 }
 
-void trail_end(struct trail *t)
+void recent_end(struct recent *t)
 {
 	struct flat_head h;
 
@@ -542,17 +542,17 @@ void trail_end(struct trail *t)
 	keep(t, t->number);
 }
 
-uint64_t trail_number(const struct trail *t)
+uint64_t recent_number(const struct recent *t)
 {
 	return t->number;
 }
 
-size_t trail_bytes(const struct trail *t)
+size_t recent_bytes(const struct recent *t)
 {
 	return t->old.packed.len + t->new.packed.len;
 }
 
-uint64_t trail_first(const struct trail *t)
+uint64_t recent_first(const struct recent *t)
 {
 	return t->old.first ? t->old.first : t->new.first;
 }
@@ -560,7 +560,7 @@ uint64_t trail_first(const struct trail *t)
 /* ---- reading ---- */
 
 /* Lines of one half. 1: the page is full or all there. */
-static int add_half(const struct half *half, struct trail_text *text)
+static int add_half(const struct half *half, struct recent_text *text)
 {
 	__attribute__((cleanup(clear))) struct bytes flat = {0};
 	size_t at = 0;
@@ -569,14 +569,14 @@ static int add_half(const struct half *half, struct trail_text *text)
 		int rc = unpack(&flat, &half->packed, &at) ? 0 : -ENOMEM;
 
 		if (!rc)
-			rc = trail_text_add(text, flat.data, flat.len);
+			rc = recent_text_add(text, flat.data, flat.len);
 		if (rc)
 			return rc;
 	}
 	return 0;
 }
 
-static int add_head(const struct trail *t, const struct trace_head *head, struct trail_text *text)
+static int add_head(const struct recent *t, const struct trace_head *head, struct recent_text *text)
 {
 	struct trace_head ours = *head;
 	json_object *o;
@@ -593,12 +593,12 @@ static int add_head(const struct trail *t, const struct trace_head *head, struct
 	return 0;
 }
 
-int trail_page(const struct trail *t, const struct trace_head *head, uint64_t from, uint64_t to,
+int recent_page(const struct recent *t, const struct trace_head *head, uint64_t from, uint64_t to,
 	size_t max_bytes, json_object **ret, uint64_t *ret_next, struct errbuf *err)
 {
-	struct trail_text text = {
-		.topo = head->topo, .max_bytes = max_bytes, .to = to, .first = trail_first(t)};
-	uint64_t first = trail_first(t);
+	struct recent_text text = {
+		.topo = head->topo, .max_bytes = max_bytes, .to = to, .first = recent_first(t)};
+	uint64_t first = recent_first(t);
 	int rc = 0;
 
 	if (first == 0 || to < first || to > t->number || (from && from < first))

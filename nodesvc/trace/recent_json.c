@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/trace/trail_json.h"
+#include "nodesvc/trace/recent_json.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
-/* Reads on; what it is laid out by was written by trail.c in this process. */
+/* Reads on; what it is laid out by was written by recent.c in this process. */
 struct cursor {
 	const unsigned char *at, *end;
 };
@@ -208,7 +208,7 @@ static void get_plan(
 }
 
 static int add_answer(
-	struct trail_text *t, struct cursor *c, const struct flat_view *f, json_object *line)
+	struct recent_text *t, struct cursor *c, const struct flat_view *f, json_object *line)
 {
 	json_object *o = json_object_new_object();
 	struct flat_answer a = {.fallback = 0};
@@ -231,7 +231,7 @@ static int add_answer(
 }
 
 /* Takes @o over. */
-static int add_line(struct trail_text *t, json_object *o)
+static int add_line(struct recent_text *t, json_object *o)
 {
 	size_t len = 0;
 
@@ -240,7 +240,7 @@ static int add_line(struct trail_text *t, json_object *o)
 	return json_object_array_add(t->lines, o) ? -ENOMEM : 0;
 }
 
-static int add_decision(struct trail_text *t, struct cursor *c, const struct flat_head *h)
+static int add_decision(struct recent_text *t, struct cursor *c, const struct flat_head *h)
 {
 	__attribute__((cleanup(view_done))) struct flat_view f = {.job = NULL};
 	const unsigned char *end = c->at + (h->later_at - sizeof(*h));
@@ -259,7 +259,7 @@ static int add_decision(struct trail_text *t, struct cursor *c, const struct fla
 	return add_line(t, line);
 }
 
-static int add_end(struct trail_text *t, uint64_t decisions)
+static int add_end(struct recent_text *t, uint64_t decisions)
 {
 	json_object *o = json_object_new_object(), *end = json_object_new_object();
 
@@ -269,7 +269,7 @@ static int add_end(struct trail_text *t, uint64_t decisions)
 	return add_line(t, o);
 }
 
-int trail_text_add(struct trail_text *t, const unsigned char *flat, size_t len)
+int recent_text_add(struct recent_text *t, const unsigned char *flat, size_t len)
 {
 	struct cursor c = {flat, flat + len};
 	struct flat_head h = {0};

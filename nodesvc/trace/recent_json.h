@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * trail_json.h - between trail.c and trail_json.c: how a decision is laid out flat, and from that
- * to the lines of a trace. All pointers inside are 0; texts have fixed room.
+ * recent_json.h - between recent.c and recent_json.c: how a decision is laid out flat, and from
+ * that to the lines of a trace. All pointers inside are 0; texts have fixed room.
  *
  * Flat: flat_head; for decisions the slots of the view's jobs (flat_slot, as many as there are
  * slots), the slots (flat_job), fast cores, reserved, capacity; then an answer or two: flat_answer
@@ -12,10 +12,10 @@
  * A job stays in its slot while it lives, whatever comes and goes beside it: so its fields stay in
  * their place. A slot without a job has what was in it before.
  */
-#ifndef COLOC_TRACE_TRAIL_JSON_H
-#define COLOC_TRACE_TRAIL_JSON_H
+#ifndef COLOC_TRACE_RECENT_JSON_H
+#define COLOC_TRACE_RECENT_JSON_H
 
-#include "nodesvc/trace/trail.h"
+#include "nodesvc/trace/recent.h"
 
 enum { FLAT_DECISION, FLAT_RULING, FLAT_FALLBACK };
 
@@ -52,7 +52,7 @@ struct flat_plan_job {
 #define FLAT_REFUSED_MAX sizeof(((struct errbuf *)0)->text)
 
 /* A page of lines. */
-struct trail_text {
+struct recent_text {
 	const struct topo *topo;
 	json_object *lines;
 	uint64_t first, from, to, next; /* first: kept; next: not on this page; 0 all are there */
@@ -60,7 +60,7 @@ struct trail_text {
 };
 
 /* @flat: one whole entry of @len bytes, 8-byte aligned. 0: go on; 1: enough; -ENOMEM. */
-int trail_text_add(struct trail_text *t, const unsigned char *flat, size_t len);
+int recent_text_add(struct recent_text *t, const unsigned char *flat, size_t len);
 
 /* trace_write.c */
 json_object *trace_head_to_json(const struct trace_head *h);

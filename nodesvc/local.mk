@@ -65,7 +65,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/socket/ctl_json.c nodesvc/socket/ctl_json.h \
 	nodesvc/socket/listener.c nodesvc/socket/listener.h \
 	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
-	nodesvc/socket/server.c \
+	nodesvc/socket/server.c nodesvc/socket/socket.h \
 	nodesvc/steps/carry.c nodesvc/steps/carry.h \
 	nodesvc/steps/find.c nodesvc/steps/find.h \
 	nodesvc/steps/held.c nodesvc/steps/held.h \

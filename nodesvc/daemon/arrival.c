@@ -21,6 +21,7 @@
 #include "nodesvc/launch/launch.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/socket/socket.h"
 #include "nodesvc/steps/find.h"
 #include "nodesvc/steps/registration.h"
 #include "nodesvc/steps/whose.h"

@@ -5,9 +5,14 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/steps/whose.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "common/ipc.h"
+#include "common/msg.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/socket/socket.h"
 #include "nodesvc/steps/pages.h"
 
 /* ---- measure/ ---- */
@@ -254,4 +259,99 @@ void daemon_close_choose(struct daemon *d)
 	if (d->tick)
 		loop_remove(d->loop, d->tick);
 	d->tick = NULL;
+}
+
+/* ---- socket/ ---- */
+
+static int on_message(void *daemon, const struct msg *in, struct msg *out)
+{
+	struct daemon *d = daemon;
+	const char *type = msg_get(in, "type");
+	int rc = 0;
+
+	if (strcmp(type, "step_start") == 0) {
+		arrival_step(d, in, out);
+		rc = 1;
+	} else if (strcmp(type, "task_start") == 0) {
+		arrival_task(d, in, out);
+		rc = 1;
+	} else if (strcmp(type, "task_exit") == 0) {
+		departure_task(d, in);
+	} else if (strcmp(type, "step_end") == 0) {
+		departure_step(d, in);
+	} else {
+		rc = -EPROTO;
+	}
+	d->last_launch_ns = ipc_now_ns();
+	return rc;
+}
+
+static void on_answered(void *daemon)
+{
+	struct daemon *d = daemon;
+
+	arrival_after_answer(d);
+	d->last_launch_ns = ipc_now_ns();
+}
+
+int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
+{
+	int rc = reload_conf(d, ret_old, err);
+
+	if (rc < 0 || !d->ticking)
+		return rc;
+	d->ticking = false;
+	sampler_restart(d->measure);
+	daemon_start_ticking(d);
+	return 0;
+}
+
+static int on_reload(void *daemon, struct conf *ret_old, struct errbuf *err)
+{
+	return daemon_reload(daemon, ret_old, err);
+}
+
+static void on_drain(void *daemon, bool on)
+{
+	struct daemon *d = daemon;
+
+	d->draining = on;
+}
+
+static bool is_draining(void *daemon)
+{
+	const struct daemon *d = daemon;
+
+	return d->draining;
+}
+
+void daemon_fill_socket(struct daemon *d, struct socket *ret)
+{
+	*ret = (struct socket){
+		.loop = d->loop,
+		.conf = &d->conf,
+		.conf_path = d->conf_path,
+		.node = &d->node,
+		.jobs = &d->jobs,
+		.whose = d->whose,
+		.actuate = d->actuate,
+		.ledger = d->ledger,
+		.record = d->record,
+		.counters = &d->counters,
+		.work = &d->work,
+		.measure = d->measure,
+		.books = d->books,
+		.levers = d->levers,
+		.choose = d->choose,
+		.start_ns = d->start_mono_ns,
+		.on =
+			{
+				.message = on_message,
+				.answered = on_answered,
+				.reload = on_reload,
+				.drain = on_drain,
+				.is_draining = is_draining,
+				.arg = d,
+			},
+	};
 }

@@ -20,6 +20,7 @@
 #include "nodesvc/base/work.h"
 
 struct server;
+struct socket;
 struct suspend;
 struct measure;
 
@@ -84,6 +85,10 @@ void daemon_start_ticking(struct daemon *d);
 #define LAUNCH_MAX_NS   INT64_C(20000000)
 bool daemon_stands_back(const struct daemon *d, int64_t late_ns);
 void daemon_tick(void *daemon);
+/* The configuration again (reload_conf()), and the timers that go by it. */
+int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err);
+/* What the answers to who asks are made of. */
+void daemon_fill_socket(struct daemon *d, struct socket *ret);
 
 struct msg;
 struct whose_job;
@@ -114,29 +119,13 @@ void reconcile_watch(int fd, uint32_t events, void *daemon);
 /* At start: takes over the steps that still run; puts back what belongs to none. */
 void adopt_all(struct daemon *d);
 
-/* attach.c: libcoloc's processes */
-/* Answers "attach" of a peer; 0: *ret_fds are to go with it, and stay the step's. */
-int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, int ret_fds[2]);
-/* Tells a step's processes what they may use now. */
-void attach_update(struct daemon *d, struct step *s);
-void attach_beat(struct daemon *d, int64_t now_ns);
-
-/* ctl.c: what colocctl asks; appends to @ret_json (malloc'ed), 0 or 1 as exit status */
-int ctl_run(
-	struct daemon *d, uint32_t uid, const struct msg *m, char **ret_json, struct errbuf *err);
 /* reload.c */
 /* Policies and their options are checked too: "colocd -t" must find what a start would. */
 int reload_check(struct daemon *d, struct errbuf *err);
 /* Reads the file again; *ret_old is what held before. On an error nothing changed. */
-int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err);
+int reload_conf(struct daemon *d, struct conf *ret_old, struct errbuf *err);
 
 /* online.c: have CPUs gone or come? Then all is planned anew on what there is. */
 void online_look(struct daemon *d);
-
-/* server.c */
-int server_create(struct server **ret, struct daemon *d, struct errbuf *err);
-void server_free(struct server *s);
-/* Registrations that waited for slurmctld's word on the job, or that there is none, go on. */
-void server_learned(struct server *s, uint32_t job_id);
 
 #endif

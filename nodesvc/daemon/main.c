@@ -26,6 +26,7 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/base/notify.h"
+#include "nodesvc/socket/socket.h"
 
 #define LOCK_WAIT_NS INT64_C(2000000000)
 
@@ -109,6 +110,7 @@ static void on_watchdog(void *arg)
 static int daemon_open(struct daemon *d, struct errbuf *err)
 {
 	struct loop_source *signals, *watchdog, *watch;
+	struct socket k;
 	int rc, watchdog_ms = notify_watchdog_ms();
 	sigset_t set;
 
@@ -152,7 +154,8 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if (rc < 0)
 		return rc;
 	adopt_all(d);
-	rc = server_create(&d->server, d, err);
+	daemon_fill_socket(d, &k);
+	rc = server_create(&d->server, &k, err);
 	if (rc < 0)
 		return rc;
 	store_retain_start(d->books);

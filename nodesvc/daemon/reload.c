@@ -8,7 +8,6 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/measure/measure.h"
 
 /* A policy that a start would make: it must be one, with good options, and one for a node. */
 static int check_policy(
@@ -88,7 +87,7 @@ int reload_check(struct daemon *d, struct errbuf *err)
 	return 0;
 }
 
-int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
+int reload_conf(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 {
 	struct conf old = d->conf, fresh;
 	enum log_level level;
@@ -118,11 +117,6 @@ int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	}
 	if (!d->verbose && log_level_parse(fresh.log, &level) == 0)
 		log_init(level);
-	if (d->ticking) {
-		d->ticking = false;
-		sampler_restart(d->measure);
-		daemon_start_ticking(d);
-	}
 	metrics_reconfigure(d->books);
 	*ret_old = old;
 	log_info("configuration read again");

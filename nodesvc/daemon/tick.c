@@ -7,6 +7,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/socket/socket.h"
 
 /* Nobody has registered for so long: what waits for the disk may be written. */
 #define QUIET_NS INT64_C(250000000)
@@ -45,7 +46,7 @@ void daemon_tick(void *daemon)
 	if (now_ns - d->last_reconcile_ns >= INT64_C(1000000000)) {
 		d->last_reconcile_ns = now_ns;
 		reconcile_look(d, now_ns);
-		attach_beat(d, now_ns);
+		attach_beat(&d->jobs, now_ns);
 	}
 	ptable_flush(d->choose);
 	account_flush(d->books);

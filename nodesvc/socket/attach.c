@@ -7,23 +7,23 @@
 #include <string.h>
 
 #include "common/msg.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/socket/socket.h"
 #include "nodesvc/steps/pages.h"
 
 /* The grant is renewed with the look at the cgroups, once a second, or at each slower tick. */
-static int beat_ms(const struct daemon *d)
+static int beat_ms(const struct socket *k)
 {
-	return d->conf.tick_ms > 1000 ? d->conf.tick_ms : 1000;
+	return k->conf->tick_ms > 1000 ? k->conf->tick_ms : 1000;
 }
 
-static struct step *find_step(struct daemon *d, pid_t pid, struct errbuf *err)
+static struct step *find_step(const struct socket *k, pid_t pid, struct errbuf *err)
 {
 	struct step_cgroup cg;
 
-	if (actuate_get_ops(d->actuate)->locate(d->actuate, pid, &cg, err) < 0)
+	if (actuate_get_ops(k->actuate)->locate(k->actuate, pid, &cg, err) < 0)
 		return NULL;
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < k->jobs->n; i++) {
+		struct step *s = k->jobs->step[i];
 
 		/* By the directory: it proves the step also where its name has no job number. */
 		if (s->located && strcmp(s->cgroup.step_path, cg.step_path) == 0)
@@ -33,40 +33,39 @@ static struct step *find_step(struct daemon *d, pid_t pid, struct errbuf *err)
 	return NULL;
 }
 
-void attach_update(struct daemon *d, struct step *s)
+static void grant(const struct socket *k, struct step *s)
 {
 	const struct coreset *set = &s->slurm_step;
 
-	if (!s->pages)
-		return;
 	if (s->status == STATUS_PLACED && !coreset_is_empty(&s->coreset))
 		set = &s->coreset;
-	pages_grant(s->pages, set, topo_count_cores(d->node.topo, set));
+	pages_grant(s->pages, set, topo_count_cores(k->node->topo, set));
 }
 
-void attach_beat(struct daemon *d, int64_t now_ns)
+void attach_beat(struct jobs *jobs, int64_t now_ns)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->pages)
-			pages_beat(d->jobs.step[i]->pages, now_ns);
+	for (int i = 0; i < jobs->n; i++)
+		if (jobs->step[i]->pages)
+			pages_beat(jobs->step[i]->pages, now_ns);
 }
 
-int attach_answer(struct daemon *d, uint32_t uid, pid_t pid, struct msg *reply, int ret_fds[2])
+int attach_answer(
+	const struct socket *k, uint32_t uid, pid_t pid, struct msg *reply, int ret_fds[2])
 {
 	struct errbuf err = {.text = ""};
-	struct step *s = find_step(d, pid, &err);
+	struct step *s = find_step(k, pid, &err);
 	int rc = s ? 0 : -ENOENT;
 
 	if (s && s->uid != uid)
 		rc = err_set(&err, -EPERM, "step %s is another user's", s->id);
 	if (rc == 0 && !s->pages)
-		rc = pages_create(&s->pages, beat_ms(d), &err);
+		rc = pages_create(&s->pages, beat_ms(k), &err);
 	if (rc < 0) {
 		msg_init(reply, "attach_refused");
 		msg_put(reply, "reason", err.text);
 		return rc;
 	}
-	attach_update(d, s);
+	grant(k, s);
 	msg_init(reply, "attach_ok");
 	msg_put(reply, "step", s->id);
 	ret_fds[0] = s->pages->grant_fd;

@@ -28,7 +28,7 @@
 #include "nodesvc/socket/measured_json.h"
 
 struct request {
-	struct daemon *d;
+	const struct socket *k;
 	uint32_t uid;
 	const struct msg *m;
 	struct errbuf *err;
@@ -45,7 +45,7 @@ static int do_ping(struct request *r)
 	json_object_object_add(r->ret, "version", json_object_new_string(PACKAGE_VERSION));
 	json_object_object_add(r->ret, "pid", json_object_new_int(getpid()));
 	json_object_object_add(r->ret, "uptime_s",
-		json_object_new_double((double)(ipc_now_ns() - r->d->start_mono_ns) / 1e9));
+		json_object_new_double((double)(ipc_now_ns() - r->k->start_ns) / 1e9));
 	return 0;
 }
 
@@ -59,11 +59,11 @@ static int replace(struct request *r, struct json_object *o)
 static int do_status(struct request *r)
 {
 	struct json_object *lags = json_object_new_array();
-	int rc = replace(r, ctl_json_status(r->d));
+	int rc = replace(r, ctl_json_status(r->k));
 
-	for (int i = 0; i < r->d->jobs.n; i++)
-		if (may_see(r, r->d->jobs.step[i]))
-			ctl_json_lags(r->d, r->d->jobs.step[i], lags);
+	for (int i = 0; i < r->k->jobs->n; i++)
+		if (may_see(r, r->k->jobs->step[i]))
+			ctl_json_lags(r->k, r->k->jobs->step[i], lags);
 	json_object_object_add(r->ret, "lags", lags);
 	/* It names a job. */
 	if (r->uid != 0)
@@ -73,22 +73,22 @@ static int do_status(struct request *r)
 
 static int do_policies(struct request *r)
 {
-	return replace(r, ctl_json_policies(r->d));
+	return replace(r, ctl_json_policies(r->k));
 }
 
 static int do_counters(struct request *r)
 {
-	return replace(r, ctl_json_counters(r->d));
+	return replace(r, ctl_json_counters(r->k));
 }
 
 static int do_jobs(struct request *r)
 {
 	struct json_object *list = json_object_new_array();
 
-	sampler_refresh(r->d->measure);
-	for (int i = 0; i < r->d->jobs.n; i++)
-		if (may_see(r, r->d->jobs.step[i]))
-			json_object_array_add(list, ctl_json_step(r->d, r->d->jobs.step[i]));
+	sampler_refresh(r->k->measure);
+	for (int i = 0; i < r->k->jobs->n; i++)
+		if (may_see(r, r->k->jobs->step[i]))
+			json_object_array_add(list, ctl_json_step(r->k, r->k->jobs->step[i]));
 	json_object_object_add(r->ret, "steps", list);
 	return 0;
 }
@@ -97,7 +97,7 @@ static int do_jobs(struct request *r)
 static struct step *named_step(struct request *r)
 {
 	const char *id = msg_get(r->m, "job");
-	struct step *s = id ? jobs_find_id(&r->d->jobs, id) : NULL;
+	struct step *s = id ? jobs_find_id(r->k->jobs, id) : NULL;
 
 	if (!id)
 		err_set(r->err, -EINVAL, "no job named");
@@ -115,7 +115,7 @@ static int add_trace(struct request *r)
 	uint64_t to, from = 0;
 	int rc;
 
-	choose_get_state(r->d->choose, &state);
+	choose_get_state(r->k->choose, &state);
 	to = state.number;
 
 	if (json_object_object_get_ex(o, "decision", &value))
@@ -123,7 +123,7 @@ static int add_trace(struct request *r)
 	if (json_object_object_get_ex(o, "from", &value))
 		from = (uint64_t)json_object_get_int64(value);
 	json_object_put(o);
-	rc = recording_page(r->d->choose, from, to, &lines, &from, r->err);
+	rc = recording_page(r->k->choose, from, to, &lines, &from, r->err);
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "trace", lines);
@@ -138,7 +138,7 @@ static int do_explain(struct request *r)
 
 	if (!s)
 		return -ENOENT;
-	replace(r, ctl_json_explain(r->d, s));
+	replace(r, ctl_json_explain(r->k, s));
 	/* The views name others' steps: root's to save. */
 	if (msg_get(r->m, "all") && r->uid != 0)
 		return err_set(r->err, -EPERM, "the view has other users' steps: only root may");
@@ -153,8 +153,8 @@ static int do_release(struct request *r)
 	int rc = 0, matched = 0;
 
 	json_object_object_add(r->ret, "released", list);
-	for (int i = 0; i < r->d->jobs.n; i++) {
-		struct step *s = r->d->jobs.step[i];
+	for (int i = 0; i < r->k->jobs->n; i++) {
+		struct step *s = r->k->jobs->step[i];
 		char job[16];
 
 		snprintf(job, sizeof(job), "%u", s->job_id);
@@ -163,28 +163,28 @@ static int do_release(struct request *r)
 		matched++;
 		if (!status_is_managed(step_standing(s)) && step_standing(s) != STATUS_ASIDE)
 			continue;
-		if (levers_restore(r->d->levers, s, STATUS_RELEASED, "colocctl release") < 0)
+		if (levers_restore(r->k->levers, s, STATUS_RELEASED, "colocctl release") < 0)
 			rc = err_set(r->err, -EIO, "%s", health_last_error());
-		kept_mark_released(r->d->books, s);
+		kept_mark_released(r->k->books, s);
 		json_object_array_add(list, json_object_new_string(s->id));
-		account_put(r->d->books, s, STEP_RUNNING, 0);
+		account_put(r->k->books, s, STEP_RUNNING, 0);
 	}
 	if (id && !matched)
 		return err_set(
 			r->err, -ENOENT, "no step '%.40s' runs under coloc on this node", id);
 	/* What an earlier end could not put back is tried again, whatever its kind. */
 	if (!id)
-		levers_release(r->d->levers);
-	if (levers_pay(r->d->levers, "an earlier change", r->err) < 0)
+		levers_release(r->k->levers);
+	if (levers_pay(r->k->levers, "an earlier change", r->err) < 0)
 		rc = -EIO;
-	levers_get_state(r->d->levers, &state);
+	levers_get_state(r->k->levers, &state);
 	json_object_object_add(r->ret, "owed", json_object_new_int(state.owed));
 	json_object_object_add(
-		r->ret, "rows_left", json_object_new_int(ledger_count(r->d->ledger)));
+		r->ret, "rows_left", json_object_new_int(ledger_count(r->k->ledger)));
 	log_info("release %s: %zu steps left to Slurm's placement", id ? id : "all",
 		json_object_array_length(list));
 	if (id)
-		decide_run(r->d->choose, EVENT_END, id, NULL);
+		decide_run(r->k->choose, EVENT_END, id, NULL);
 	return rc;
 }
 
@@ -196,10 +196,10 @@ static int do_reload(struct request *r)
 
 	json_object_object_add(r->ret, "changed", changed);
 	json_object_object_add(r->ret, "needs_restart", restart);
-	rc = daemon_reload(r->d, &old, r->err);
+	rc = r->k->on.reload(r->k->on.arg, &old, r->err);
 	if (rc < 0)
 		return rc;
-	rc = conf_load(&asked, r->d->conf_path, true, r->err);
+	rc = conf_load(&asked, r->k->conf_path, true, r->err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < conf_n_keys; i++) {
@@ -214,7 +214,7 @@ static int do_reload(struct request *r)
 
 static int set_draining(struct request *r, bool draining)
 {
-	r->d->draining = draining;
+	r->k->on.drain(r->k->on.arg, draining);
 	json_object_object_add(r->ret, "draining", json_object_new_boolean(draining));
 	log_info("%s", draining ? "draining: no new steps are taken" : "taking new steps again");
 	return 0;
@@ -276,8 +276,8 @@ static int check_quota(struct request *r, const char *user, bool measured)
 	if (r->uid == 0)
 		return 0;
 	rc = measured ? record_measurement_list(
-				r->d->record, NULL, user, count_measurement, &c, r->err)
-		      : record_profile_list(r->d->record, count_profile, &c, r->err);
+				r->k->record, NULL, user, count_measurement, &c, r->err)
+		      : record_profile_list(r->k->record, count_profile, &c, r->err);
 	if (rc < 0 || c.n < KEPT_PER_USER)
 		return rc;
 	log_warning("uid %u: no more than %d profiles are kept", r->uid, KEPT_PER_USER);
@@ -295,11 +295,11 @@ static int put_measured(struct request *r, const char *json)
 	if (r->uid != 0 || !*m.user)
 		user_name(r->uid, m.user, sizeof(m.user));
 	if (!*m.node_type)
-		snprintf(m.node_type, sizeof(m.node_type), "%s", r->d->node.type);
+		snprintf(m.node_type, sizeof(m.node_type), "%s", r->k->node->type);
 	rc = check_quota(r, m.user, true);
 	if (rc < 0)
 		return rc;
-	rc = record_measurement_put(r->d->record, &m, r->err);
+	rc = record_measurement_put(r->k->record, &m, r->err);
 	return rc < 0 ? rc : replace(r, measured_to_json(&m));
 }
 
@@ -326,11 +326,11 @@ static int do_profile_put(struct request *r)
 	if (r->uid != 0 || !*p.user)
 		user_name(r->uid, p.user, sizeof(p.user));
 	if (!*p.node_type)
-		snprintf(p.node_type, sizeof(p.node_type), "%s", r->d->node.type);
+		snprintf(p.node_type, sizeof(p.node_type), "%s", r->k->node->type);
 	rc = check_quota(r, p.user, false);
 	if (rc < 0)
 		return rc;
-	rc = record_profile_put(r->d->record, &p, r->err);
+	rc = record_profile_put(r->k->record, &p, r->err);
 	if (rc < 0)
 		return rc;
 	return replace(r, profile_to_json(&p));
@@ -367,12 +367,12 @@ static int do_profile_list(struct request *r)
 		user_name(r->uid, user, sizeof(user));
 		w.user = user;
 	}
-	rc = record_profile_list(r->d->record, add_profile, &w, r->err);
+	rc = record_profile_list(r->k->record, add_profile, &w, r->err);
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "measured", measured);
 	return record_measurement_list(
-		r->d->record, w.type, w.user, add_measured, measured, r->err);
+		r->k->record, w.type, w.user, add_measured, measured, r->err);
 }
 
 static int do_profile_rm(struct request *r)
@@ -384,10 +384,10 @@ static int do_profile_rm(struct request *r)
 	if (!type)
 		return err_set(r->err, -EINVAL, "no profile named");
 	user_name(r->uid, user, sizeof(user));
-	n = record_profile_rm(r->d->record, type, r->uid ? user : NULL, r->err);
+	n = record_profile_rm(r->k->record, type, r->uid ? user : NULL, r->err);
 	if (n < 0)
 		return n;
-	rc = record_measurement_rm(r->d->record, type, r->uid ? user : NULL, r->err);
+	rc = record_measurement_rm(r->k->record, type, r->uid ? user : NULL, r->err);
 	if (rc < 0)
 		return rc;
 	n += rc;
@@ -440,9 +440,9 @@ static int do_acct(struct request *r)
 	int rc;
 
 	json_object_object_add(r->ret, "steps", rows.list);
-	ptable_flush(r->d->choose);
-	account_flush(r->d->books); /* not a tick behind */
-	rc = acct_query_json(r->d->record, r->uid, filter, add_row, &rows, r->err);
+	ptable_flush(r->k->choose);
+	account_flush(r->k->books); /* not a tick behind */
+	rc = acct_query_json(r->k->record, r->uid, filter, add_row, &rows, r->err);
 	if (rc == -EFBIG)
 		err_set(r->err, rc, "more than %zu steps%s: narrow the time or name jobs", rows.max,
 			history ? " with their history" : "");
@@ -458,8 +458,8 @@ static int do_record(struct request *r)
 	int rc;
 
 	if (path)
-		return recording_start(r->d->choose, path, RECORDING_MAX, r->err);
-	rc = recording_stop(r->d->choose, &decisions, &bytes, r->err);
+		return recording_start(r->k->choose, path, RECORDING_MAX, r->err);
+	rc = recording_stop(r->k->choose, &decisions, &bytes, r->err);
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "decisions", json_object_new_int64((int64_t)decisions));
@@ -470,20 +470,20 @@ static int do_record(struct request *r)
 static int do_vacuum(struct request *r)
 {
 	struct store_look look;
-	int rc = store_retain_look(r->d->books, &look, r->err);
+	int rc = store_retain_look(r->k->books, &look, r->err);
 
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "old_steps", json_object_new_int64(look.old_steps));
 	json_object_object_add(r->ret, "bytes", json_object_new_int64(look.bytes));
 	json_object_object_add(r->ret, "limit_bytes", json_object_new_int64(look.limit_bytes));
-	store_retain_now(r->d->books);
+	store_retain_now(r->k->books);
 	return 0;
 }
 
 static int do_quarantine_list(struct request *r)
 {
-	return replace(r, ctl_json_quarantine(r->d));
+	return replace(r, ctl_json_quarantine(r->k));
 }
 
 static int do_quarantine_rm(struct request *r)
@@ -501,14 +501,14 @@ static int do_quarantine_rm(struct request *r)
 		if (strlen(name) != 8 || *end)
 			return err_set(r->err, -EINVAL, "'%.40s' is no id of a set", name);
 	}
-	n = quarantine_forget(r->d->choose, all ? NULL : &id);
+	n = quarantine_forget(r->k->choose, all ? NULL : &id);
 	if (n == 0 && !all)
 		return err_set(r->err, -ENOENT, "no set '%s' is known", name);
 	json_object_object_add(r->ret, "removed", json_object_new_int(n));
 	log_info("guard: %d sets forgotten: colocctl quarantine rm %s", n, name);
 	/* Who was kept away is tried again at once. */
-	if (jobs_count_managed(&r->d->jobs))
-		decide_run(r->d->choose, EVENT_TICK, NULL, NULL);
+	if (jobs_count_managed(r->k->jobs))
+		decide_run(r->k->choose, EVENT_TICK, NULL, NULL);
 	return 0;
 }
 
@@ -537,10 +537,10 @@ static const struct {
 	{"vacuum", true, do_vacuum},
 };
 
-int ctl_run(
-	struct daemon *d, uint32_t uid, const struct msg *m, char **ret_json, struct errbuf *err)
+int ctl_run(const struct socket *k, uint32_t uid, const struct msg *m, char **ret_json,
+	struct errbuf *err)
 {
-	struct request r = {.d = d, .uid = uid, .m = m, .err = err};
+	struct request r = {.k = k, .uid = uid, .m = m, .err = err};
 	const char *cmd = msg_get(m, "cmd");
 	int rc = -ENOENT;
 

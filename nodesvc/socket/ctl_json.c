@@ -63,12 +63,12 @@ static struct json_object *known_text(const char *text)
 }
 
 /* Speeds and what follows from them; null is unknown. */
-static struct json_object *figures(struct daemon *d, struct step *s)
+static struct json_object *figures(const struct socket *k, struct step *s)
 {
 	struct json_object *o = json_object_new_object();
 	struct step_figures f;
 
-	corun_figures(d->measure, s, false, &f);
+	corun_figures(k->measure, s, false, &f);
 	ADD(o, "speed", number(s->seen.rate));
 	ADD(o, "speed_unit", known_text(f.speed_unit));
 	ADD(o, "speed_source",
@@ -108,14 +108,14 @@ static void add_judgement(
 }
 
 /* Of the steps that run now: without names, users see it. */
-static struct json_object *guard(struct daemon *d, const struct step *s)
+static struct json_object *guard(const struct socket *k, const struct step *s)
 {
 	struct json_object *o = json_object_new_object();
 	struct quarantine_says says;
 
 	if (!step_is_managed(s))
 		return o;
-	quarantine_say(d->choose, &says);
+	quarantine_say(k->choose, &says);
 	add_judgement(o, says.set, &says.judged);
 	ADD(o, "policy", says.set ? json_object_new_string(says.set->policy) : NULL);
 	ADD(o, "held", json_object_new_boolean(s->held));
@@ -123,21 +123,21 @@ static struct json_object *guard(struct daemon *d, const struct step *s)
 	return o;
 }
 
-struct json_object *ctl_json_quarantine(struct daemon *d)
+struct json_object *ctl_json_quarantine(const struct socket *k)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	struct quarantine_says says;
 
-	quarantine_say(d->choose, &says);
-	ADD(o, "enabled", json_object_new_boolean(d->conf.guard.enabled));
-	for (int i = 0; i < quarantine_count(d->choose); i++) {
-		const struct judged *set = quarantine_get(d->choose, i);
+	quarantine_say(k->choose, &says);
+	ADD(o, "enabled", json_object_new_boolean(k->conf->guard.enabled));
+	for (int i = 0; i < quarantine_count(k->choose); i++) {
+		const struct judged *set = quarantine_get(k->choose, i);
 		struct json_object *one = json_object_new_object();
 		struct judgement judged;
 		char id[16];
 
 		snprintf(id, sizeof(id), "%08x", quarantine_id(set));
-		quarantine_judge(d->choose, set, &judged);
+		quarantine_judge(k->choose, set, &judged);
 		ADD(one, "id", json_object_new_string(id));
 		ADD(one, "policy", json_object_new_string(set->policy));
 		ADD(one, "programs", ctl_json_text(set->members));
@@ -190,7 +190,7 @@ static struct json_object *own_counters(const struct step *s)
 	return o;
 }
 
-struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
+struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 {
 	struct json_object *o = json_object_new_object();
 	int64_t now_ns = ipc_now_ns();
@@ -209,9 +209,9 @@ struct json_object *ctl_json_step(struct daemon *d, const struct step *s)
 	ADD(o, "policy", ctl_json_text(s->policy));
 	ADD(o, "req_policy", ctl_json_text(s->req_policy));
 	ADD(o, "state", json_object_new_string(step_status_name(s->status)));
-	ADD(o, "dry_run", json_object_new_boolean(s->dry_run || d->conf.dry_run));
+	ADD(o, "dry_run", json_object_new_boolean(s->dry_run || k->conf->dry_run));
 	ADD(o, "cores",
-		placed ? json_object_new_int(topo_count_cores(d->node.topo, &s->coreset)) : NULL);
+		placed ? json_object_new_int(topo_count_cores(k->node->topo, &s->coreset)) : NULL);
 	ADD(o, "coreset", ctl_json_coreset(&s->coreset));
 	ADD(o, "envelope", ctl_json_coreset(&s->envelope));
 	ADD(o, "slurm_cpus", ctl_json_coreset(&s->slurm_step));
@@ -250,7 +250,7 @@ static struct json_object *decision(const struct decision *dec)
 	return o;
 }
 
-struct json_object *ctl_json_explain(struct daemon *d, struct step *s)
+struct json_object *ctl_json_explain(const struct socket *k, struct step *s)
 {
 	struct json_object *o = json_object_new_object();
 	struct json_object *decisions = json_object_new_array();
@@ -258,12 +258,12 @@ struct json_object *ctl_json_explain(struct daemon *d, struct step *s)
 	const struct decision *dec;
 
 	ADD(o, "id", json_object_new_string(s->id));
-	ADD(o, "now", ctl_json_step(d, s));
-	ADD(o, "figures", figures(d, s));
-	ADD(o, "guard", guard(d, s));
+	ADD(o, "now", ctl_json_step(k, s));
+	ADD(o, "figures", figures(k, s));
+	ADD(o, "guard", guard(k, s));
 	ADD(o, "phases", phases(s));
 	ADD(o, "counters", own_counters(s));
-	for (int k = 0; (dec = step_get_decision(s, k)); k++)
+	for (int i = 0; (dec = step_get_decision(s, i)); i++)
 		json_object_array_add(decisions, decision(dec));
 	ADD(o, "decisions", decisions);
 	for (int i = 0; i < s->n_env; i++) {
@@ -281,44 +281,45 @@ struct json_object *ctl_json_explain(struct daemon *d, struct step *s)
 }
 
 /* Does any counter the node has, or any live step's profile, give what the policy needs? */
-static const char *missing_signal(const struct daemon *d, uint32_t needs)
+static const char *missing_signal(const struct socket *k, uint32_t needs)
 {
 	for (int i = 0; i < SIGNAL_COUNT; i++) {
 		bool there = i == SIGNAL_UTILIZATION;
 
 		if (!(needs & SIGNAL_BIT(i)))
 			continue;
-		there |= (i == SIGNAL_LOADS && d->counters.provides & COUNTER_BIT(COUNTER_LOADS)) ||
-			 (i == SIGNAL_INSTRUCTIONS &&
-				 d->counters.provides & COUNTER_BIT(COUNTER_INSTRUCTIONS)) ||
-			 (i == SIGNAL_LLC_REFS &&
-				 d->counters.provides & COUNTER_BIT(COUNTER_LLC_REFS)) ||
-			 (i == SIGNAL_LLC_MISSES &&
-				 d->counters.provides & COUNTER_BIT(COUNTER_LLC_MISSES));
+		there |=
+			(i == SIGNAL_LOADS && k->counters->provides & COUNTER_BIT(COUNTER_LOADS)) ||
+			(i == SIGNAL_INSTRUCTIONS &&
+				k->counters->provides & COUNTER_BIT(COUNTER_INSTRUCTIONS)) ||
+			(i == SIGNAL_LLC_REFS &&
+				k->counters->provides & COUNTER_BIT(COUNTER_LLC_REFS)) ||
+			(i == SIGNAL_LLC_MISSES &&
+				k->counters->provides & COUNTER_BIT(COUNTER_LLC_MISSES));
 		if (!there)
 			return signal_name((enum signal_id)i);
 	}
 	return NULL;
 }
 
-struct json_object *ctl_json_policies(struct daemon *d)
+struct json_object *ctl_json_policies(const struct socket *k)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	const uint32_t lacks = levers_lack(d->levers);
+	const uint32_t lacks = levers_lack(k->levers);
 	struct choose_state choose;
 
-	choose_get_state(d->choose, &choose);
+	choose_get_state(k->choose, &choose);
 	ADD(o, "ruling", json_object_new_string(choose.ruling));
 	for (int i = 0; policy_registry[i]; i++) {
 		const struct policy_ops *ops = policy_registry[i];
 		struct json_object *p = json_object_new_object(), *needs = json_object_new_array();
-		const char *missing = missing_signal(d, ops->needs);
+		const char *missing = missing_signal(k, ops->needs);
 		char reason[160] = "";
 
-		for (int k = 0; k < SIGNAL_COUNT; k++)
-			if (ops->needs & SIGNAL_BIT(k))
+		for (int n = 0; n < SIGNAL_COUNT; n++)
+			if (ops->needs & SIGNAL_BIT(n))
 				json_object_array_add(needs,
-					json_object_new_string(signal_name((enum signal_id)k)));
+					json_object_new_string(signal_name((enum signal_id)n)));
 		if (!ops->on_node)
 			snprintf(reason, sizeof(reason), "runs in colocsim only");
 		else if (ops->asks & lacks)
@@ -326,17 +327,17 @@ struct json_object *ctl_json_policies(struct daemon *d)
 				"asks for%s%s, not to be had on a node yet: %s decides",
 				ops->asks & lacks & POLICY_ASKS_SLICES ? " time slices" : "",
 				ops->asks & lacks & POLICY_ASKS_LENT ? " lent cores" : "",
-				d->conf.fallback);
+				k->conf->fallback);
 		else if (ops->asks & POLICY_ASKS_EXPERIMENTS)
 			snprintf(reason, sizeof(reason),
 				"experiments need each program's speed (libcoloc, or counters and "
 				"one thread): else %s decides",
-				d->conf.fallback);
+				k->conf->fallback);
 		else if (missing)
 			snprintf(reason, sizeof(reason),
 				"no counter gives %s here: each program needs a stored profile, "
 				"else %s decides",
-				missing, d->conf.fallback);
+				missing, k->conf->fallback);
 		ADD(p, "name", json_object_new_string(ops->name));
 		ADD(p, "summary", ctl_json_text(ops->summary));
 		ADD(p, "options", ctl_json_text(ops->options));
@@ -381,7 +382,7 @@ static struct json_object *events_json(const struct conf *c)
 	return o;
 }
 
-struct json_object *ctl_json_counters(struct daemon *d)
+struct json_object *ctl_json_counters(const struct socket *k)
 {
 	static const struct {
 		enum signal_id signal;
@@ -399,10 +400,10 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	struct json_object *app = json_object_new_object();
 	int reporting = 0;
 
-	for (int i = 0; i < d->jobs.n; i++)
-		reporting += d->jobs.step[i]->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP;
-	ADD(o, "source", json_object_new_string(d->counters.ops->name));
-	ADD(o, "report", report_lines(d->counters.report));
+	for (int i = 0; i < k->jobs->n; i++)
+		reporting += k->jobs->step[i]->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP;
+	ADD(o, "source", json_object_new_string(k->counters->ops->name));
+	ADD(o, "report", report_lines(k->counters->report));
 	ADD(app, "name", json_object_new_string(signal_name(SIGNAL_PROGRESS)));
 	ADD(app, "source", json_object_new_string("app"));
 	ADD(app, "available", json_object_new_boolean(reporting > 0));
@@ -418,19 +419,19 @@ struct json_object *ctl_json_counters(struct daemon *d)
 	json_object_array_add(list, app);
 	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
 		struct json_object *s = json_object_new_object();
-		bool hw = d->counters.provides & COUNTER_BIT(map[i].counter);
+		bool hw = k->counters->provides & COUNTER_BIT(map[i].counter);
 		const char *event = NULL, *remark = NULL;
 		char unused[COUNTER_EVENT_MAX + 64];
 
-		if (d->counters.ops->event)
-			event = d->counters.ops->event(map[i].counter, &remark);
+		if (k->counters->ops->event)
+			event = k->counters->ops->event(map[i].counter, &remark);
 		ADD(s, "name", json_object_new_string(signal_name(map[i].signal)));
-		ADD(s, "source", json_object_new_string(hw ? d->counters.ops->name : "profile"));
+		ADD(s, "source", json_object_new_string(hw ? k->counters->ops->name : "profile"));
 		ADD(s, "available", json_object_new_boolean(hw));
 		ADD(s, "event", hw && event ? json_object_new_string(event) : NULL);
-		if (!d->counters.ops->set_events && d->conf.events.of[map[i].counter].name[0]) {
+		if (!k->counters->ops->set_events && k->conf->events.of[map[i].counter].name[0]) {
 			snprintf(unused, sizeof(unused), "%s is not used: PAPI does not count here",
-				d->conf.events.of[map[i].counter].name);
+				k->conf->events.of[map[i].counter].name);
 			remark = unused;
 		}
 		if (!hw && !remark)
@@ -478,10 +479,10 @@ static struct json_object *domain_cores(const struct topo *t)
 	return domains;
 }
 
-void ctl_json_lags(const struct daemon *d, const struct step *s, struct json_object *to)
+void ctl_json_lags(const struct socket *k, const struct step *s, struct json_object *to)
 {
 	struct lag lag[LAGS_MAX];
-	int n = reading_lags(d->measure, s, ipc_now_ns(), lag);
+	int n = reading_lags(k->measure, s, ipc_now_ns(), lag);
 
 	for (int i = 0; i < n; i++) {
 		struct json_object *o = json_object_new_object();
@@ -498,68 +499,69 @@ void ctl_json_lags(const struct daemon *d, const struct step *s, struct json_obj
 	}
 }
 
-struct json_object *ctl_json_status(struct daemon *d)
+struct json_object *ctl_json_status(const struct socket *k)
 {
 	struct json_object *o = json_object_new_object(), *sig = json_object_new_object();
-	struct json_object *events = events_json(&d->conf);
+	struct json_object *events = events_json(k->conf);
 	struct levers_state state;
 	struct choose_state choose;
 	char host[64] = "";
 	int tasks = 0;
 
-	levers_get_state(d->levers, &state);
-	choose_get_state(d->choose, &choose);
+	levers_get_state(k->levers, &state);
+	choose_get_state(k->choose, &choose);
 	gethostname(host, sizeof(host) - 1);
-	for (int i = 0; i < d->jobs.n; i++)
-		tasks += d->jobs.step[i]->n_alive;
+	for (int i = 0; i < k->jobs->n; i++)
+		tasks += k->jobs->step[i]->n_alive;
 	ADD(o, "version", json_object_new_string(PACKAGE_VERSION));
 	ADD(o, "host", json_object_new_string(host));
 	ADD(o, "node",
-		ctl_json_text(d->jobs.n && *d->jobs.step[0]->cgroup.node
-				      ? d->jobs.step[0]->cgroup.node
+		ctl_json_text(k->jobs->n && *k->jobs->step[0]->cgroup.node
+				      ? k->jobs->step[0]->cgroup.node
 				      : ""));
 	ADD(o, "pid", json_object_new_int(getpid()));
-	ADD(o, "uptime_s", json_object_new_double((double)(ipc_now_ns() - d->start_mono_ns) / 1e9));
+	ADD(o, "uptime_s", json_object_new_double((double)(ipc_now_ns() - k->start_ns) / 1e9));
 	ADD(o, "policy", json_object_new_string(choose.policy));
 	ADD(o, "policy_spec", json_object_new_string(choose.ruling));
 	ADD(o, "ruling_by",
 		json_object_new_string(*choose.ruling_by ? choose.ruling_by : "configuration"));
-	ADD(o, "fallback", json_object_new_string(d->conf.fallback));
-	ADD(o, "domain", json_object_new_string(topo_level_name(d->node.topo->domain_level)));
-	ADD(o, "n_domains", json_object_new_int(d->node.topo->n_domains));
-	ADD(o, "domain_cores", domain_cores(d->node.topo));
+	ADD(o, "fallback", json_object_new_string(k->conf->fallback));
+	ADD(o, "domain", json_object_new_string(topo_level_name(k->node->topo->domain_level)));
+	ADD(o, "n_domains", json_object_new_int(k->node->topo->n_domains));
+	ADD(o, "domain_cores", domain_cores(k->node->topo));
 	ADD(o, "envelope",
-		json_object_new_string(d->conf.envelope == ENVELOPE_NODE ? "node" : "allocation"));
+		json_object_new_string(k->conf->envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "rebind",
-		json_object_new_string(d->conf.rebind == REBIND_CPUSET ? "cpuset" : "masks"));
-	ADD(o, "pus", ctl_json_coreset(&d->node.topo->all));
-	ADD(o, "reserved", ctl_json_coreset(&d->conf.reserve));
-	ADD(o, "node_type", ctl_json_text(d->node.type));
-	ADD(o, "interval_ms", json_object_new_int(d->conf.interval_ms));
-	ADD(o, "tick_ms", json_object_new_int(d->conf.tick_ms));
-	ADD(o, "actuator", json_object_new_string(actuate_get_ops(d->actuate)->name));
+		json_object_new_string(k->conf->rebind == REBIND_CPUSET ? "cpuset" : "masks"));
+	ADD(o, "pus", ctl_json_coreset(&k->node->topo->all));
+	ADD(o, "reserved", ctl_json_coreset(&k->conf->reserve));
+	ADD(o, "node_type", ctl_json_text(k->node->type));
+	ADD(o, "interval_ms", json_object_new_int(k->conf->interval_ms));
+	ADD(o, "tick_ms", json_object_new_int(k->conf->tick_ms));
+	ADD(o, "actuator", json_object_new_string(actuate_get_ops(k->actuate)->name));
 	ADD(o, "resctrl", resctrl_json(&state));
 	ADD(o, "memory", json_object_new_string(state.memory));
 	ADD(o, "idle", json_object_new_string(state.idle));
-	ADD(sig, "source", json_object_new_string(d->counters.ops->name));
-	ADD(sig, "report", report_lines(d->counters.report));
+	ADD(sig, "source", json_object_new_string(k->counters->ops->name));
+	ADD(sig, "report", report_lines(k->counters->report));
 	ADD(o, "signals", sig);
-	ADD(o, "steps", json_object_new_int(d->jobs.n));
+	ADD(o, "steps", json_object_new_int(k->jobs->n));
 	ADD(o, "tasks", json_object_new_int(tasks));
-	ADD(o, "ledger_rows", json_object_new_int(ledger_count(d->ledger)));
+	ADD(o, "ledger_rows", json_object_new_int(ledger_count(k->ledger)));
 	ADD(o, "owed", json_object_new_int(state.owed));
 	ADD(o, "owed_why", ctl_json_text(state.owed_why));
-	ADD(o, "draining", json_object_new_boolean(d->draining));
-	ADD(o, "dry_run", json_object_new_boolean(d->conf.dry_run));
+	ADD(o, "draining",
+		json_object_new_boolean(k->on.is_draining && k->on.is_draining(k->on.arg)));
+	ADD(o, "dry_run", json_object_new_boolean(k->conf->dry_run));
 	ADD(o, "decisions", json_object_new_int64((int64_t)choose.decisions));
 	ADD(o, "rebinds", json_object_new_int64((int64_t)choose.rebinds));
-	ADD(o, "work", work_json(&d->work, d->loop ? loop_longest_ns(d->loop) : 0));
+	ADD(o, "work", work_json(k->work, k->loop ? loop_longest_ns(k->loop) : 0));
 	ADD(o, "last_error", ctl_json_text(health_last_error()));
-	if (strcmp(d->conf.counters.cachegrind_ll, "auto") != 0)
-		ADD(o, "cachegrind_ll", json_object_new_string(d->conf.counters.cachegrind_ll));
+	if (strcmp(k->conf->counters.cachegrind_ll, "auto") != 0)
+		ADD(o, "cachegrind_ll", json_object_new_string(k->conf->counters.cachegrind_ll));
 	if (events)
 		ADD(o, "events", events);
-	ADD(o, "store", json_object_new_string(d->conf.store));
-	ADD(o, "config", json_object_new_string(d->conf_path));
+	ADD(o, "store", json_object_new_string(k->conf->store));
+	ADD(o, "config", json_object_new_string(k->conf_path));
 	return o;
 }

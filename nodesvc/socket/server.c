@@ -25,10 +25,10 @@
 #include "common/cleanup.h"
 #include "common/ipc.h"
 #include "common/msg.h"
-#include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/socket/listener.h"
 #include "nodesvc/steps/registration.h"
+#include "nodesvc/socket/socket.h"
 #include "nodesvc/steps/whose.h"
 
 #define CONNS_MAX     2048
@@ -84,7 +84,7 @@ struct conn {
 };
 
 struct server {
-	struct daemon *d;
+	struct socket k;
 	struct listener listener;
 	struct loop_source *source;       /* NULL: it was taken away, and is not back yet */
 	struct loop_source *look, *watch; /* watch NULL: no inotify */
@@ -108,7 +108,7 @@ static void conn_close(struct conn *c)
 {
 	struct server *s = c->server;
 
-	loop_remove(s->d->loop, c->source);
+	loop_remove(s->k.loop, c->source);
 	close(c->fd);
 	*c->prev = c->next;
 	if (c->next)
@@ -201,7 +201,7 @@ static void ask_events(struct conn *c)
 {
 	uint32_t events = wanted_events(c);
 
-	if (events != c->events && loop_set_events(c->server->d->loop, c->source, events) == 0)
+	if (events != c->events && loop_set_events(c->server->k.loop, c->source, events) == 0)
 		c->events = events;
 }
 
@@ -249,7 +249,7 @@ static bool must_learn(struct conn *c)
 	struct whose_job known;
 	ssize_t n;
 
-	if (c->uid != 0 || c->whose_asked || !registration_goes_by_job(&s->d->conf))
+	if (c->uid != 0 || c->whose_asked || !registration_goes_by_job(s->k.conf))
 		return false;
 	n = recv(c->fd, s->in.buf, sizeof(s->in.buf), MSG_DONTWAIT | MSG_TRUNC | MSG_PEEK);
 	if (n <= 0 || (size_t)n > sizeof(s->in.buf))
@@ -257,7 +257,7 @@ static bool must_learn(struct conn *c)
 	s->in.len = (size_t)n;
 	if (msg_check(&s->in, NULL) < 0 || strcmp(msg_get(&s->in, "type"), "step_start") != 0 ||
 		msg_get_int(&s->in, "job", 1, UINT32_MAX, &job, NULL) < 0 ||
-		whose_ask(s->d->whose, (uint32_t)job, &known))
+		whose_ask(s->k.whose, (uint32_t)job, &known))
 		return false;
 	if (msg_get_int(&s->in, "timeout_ms", 1, INT32_MAX, &ms, NULL) == 0)
 		ms = ms / 2 < WHOSE_MS ? ms / 2 : WHOSE_MS;
@@ -335,7 +335,7 @@ static int answer_ctl(struct conn *c, struct msg *in, struct msg *out)
 {
 	cleanup_free char *json = NULL;
 	struct errbuf err = {.text = ""};
-	int status = ctl_run(c->server->d, c->uid, in, &json, &err), rc = 0;
+	int status = ctl_run(&c->server->k, c->uid, in, &json, &err), rc = 0;
 	size_t len = json ? strlen(json) : 0;
 
 	for (size_t at = 0; at < len && rc == 0; at += MSG_PART) {
@@ -372,7 +372,7 @@ static int answer_attach(struct conn *c, struct msg *out)
 {
 	int fds[2];
 
-	if (attach_answer(c->server->d, c->uid, c->pid, out, fds) < 0) {
+	if (attach_answer(&c->server->k, c->uid, c->pid, out, fds) < 0) {
 		complain_refused(c, msg_get(out, "reason"));
 		return conn_send(c, out);
 	}
@@ -385,9 +385,9 @@ static int answer_attach(struct conn *c, struct msg *out)
 /* 0 to go on, <0 to hang up. */
 static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 {
-	struct daemon *d = c->server->d;
+	const struct socket_events *on = &c->server->k.on;
 	const char *type = msg_get(in, "type");
-	int rc = 0;
+	int rc;
 
 	if (strcmp(type, "ctl") == 0)
 		return answer_ctl(c, in, out);
@@ -397,23 +397,13 @@ static int dispatch(struct conn *c, struct msg *in, struct msg *out)
 		complain(c->server, "uid %u sent '%.40s': only root registers steps", c->uid, type);
 		return -EPERM;
 	}
-	if (strcmp(type, "step_start") == 0) {
-		arrival_step(d, in, out);
+	rc = on->message(on->arg, in, out);
+	if (rc > 0) {
 		rc = conn_send(c, out);
-		arrival_after_answer(d);
-	} else if (strcmp(type, "task_start") == 0) {
-		arrival_task(d, in, out);
-		rc = conn_send(c, out);
-		arrival_after_answer(d);
-	} else if (strcmp(type, "task_exit") == 0) {
-		departure_task(d, in);
-	} else if (strcmp(type, "step_end") == 0) {
-		departure_step(d, in);
-	} else {
+		on->answered(on->arg);
+	} else if (rc == -EPROTO) {
 		log_warning("message of unknown type '%.40s' from uid %u", type, c->uid);
-		rc = -EPROTO;
 	}
-	d->last_launch_ns = ipc_now_ns();
 	return rc;
 }
 
@@ -510,7 +500,7 @@ static void on_accept(int fd, uint32_t events, void *arg)
 			continue;
 		}
 		c = calloc(1, sizeof(*c));
-		if (!c || loop_add_fd(s->d->loop, cfd, EPOLLIN, on_conn, c, &c->source, NULL) < 0) {
+		if (!c || loop_add_fd(s->k.loop, cfd, EPOLLIN, on_conn, c, &c->source, NULL) < 0) {
 			free(c);
 			close(cfd);
 			continue;
@@ -533,11 +523,11 @@ static void on_accept(int fd, uint32_t events, void *arg)
 
 static int listen_on(struct server *s, struct errbuf *err)
 {
-	int rc = listener_open(&s->listener, s->d->conf.socket, err);
+	int rc = listener_open(&s->listener, s->k.conf->socket, err);
 
 	if (rc < 0)
 		return rc;
-	rc = loop_add_fd(s->d->loop, s->listener.fd, EPOLLIN, on_accept, s, &s->source, err);
+	rc = loop_add_fd(s->k.loop, s->listener.fd, EPOLLIN, on_accept, s, &s->source, err);
 	if (rc < 0) {
 		listener_close(&s->listener);
 		return rc;
@@ -557,17 +547,17 @@ static void on_look(void *arg)
 
 	if (s->source && listener_is_there(&s->listener))
 		return;
-	loop_remove(s->d->loop, s->source);
+	loop_remove(s->k.loop, s->source);
 	if (s->source)
 		listener_close(&s->listener);
 	s->source = NULL;
 	rc = listen_on(s, &err);
 	if (rc == 0) {
-		log_warning("%s was taken away: listens there again", s->d->conf.socket);
+		log_warning("%s was taken away: listens there again", s->k.conf->socket);
 	} else {
 		if (rc != s->look_rc)
 			log_error("%s was taken away, and cannot be put back: %s",
-				s->d->conf.socket, err.text);
+				s->k.conf->socket, err.text);
 		loop_set_timer(s->look, AGAIN_MS, 0);
 	}
 	s->look_rc = rc;
@@ -589,25 +579,25 @@ static void watch_socket(struct server *s)
 {
 	s->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (s->watch_fd >= 0 &&
-		loop_add_fd(s->d->loop, s->watch_fd, EPOLLIN, on_watch, s, &s->watch, NULL) < 0)
+		loop_add_fd(s->k.loop, s->watch_fd, EPOLLIN, on_watch, s, &s->watch, NULL) < 0)
 		s->watch = NULL;
 	if (!s->watch)
-		log_warning("nobody tells when %s is taken away", s->d->conf.socket);
+		log_warning("nobody tells when %s is taken away", s->k.conf->socket);
 }
 
-int server_create(struct server **ret, struct daemon *d, struct errbuf *err)
+int server_create(struct server **ret, const struct socket *k, struct errbuf *err)
 {
 	struct server *s = calloc(1, sizeof(*s));
 	int rc;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->d = d;
+	s->k = *k;
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	watch_socket(s);
-	rc = loop_add_timer(d->loop, on_wake, s, &s->wake, err);
+	rc = loop_add_timer(k->loop, on_wake, s, &s->wake, err);
 	if (rc == 0)
-		rc = loop_add_timer(d->loop, on_look, s, &s->look, err);
+		rc = loop_add_timer(k->loop, on_look, s, &s->look, err);
 	if (rc == 0)
 		rc = listen_on(s, err);
 	if (rc < 0) {
@@ -624,12 +614,12 @@ void server_free(struct server *s)
 		return;
 	while (s->conns)
 		conn_close(s->conns);
-	loop_remove(s->d->loop, s->wake);
-	loop_remove(s->d->loop, s->look);
-	loop_remove(s->d->loop, s->source);
+	loop_remove(s->k.loop, s->wake);
+	loop_remove(s->k.loop, s->look);
+	loop_remove(s->k.loop, s->source);
 	if (s->source)
 		listener_close(&s->listener);
-	loop_remove(s->d->loop, s->watch);
+	loop_remove(s->k.loop, s->watch);
 	if (s->watch_fd >= 0)
 		close(s->watch_fd);
 	close(s->spare_fd);

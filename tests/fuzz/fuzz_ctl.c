@@ -8,8 +8,10 @@
 #include "common/msg.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/socket/socket.h"
 #include "tests/fuzz/fuzz.h"
 
 #define OTHER_UID 4711
@@ -85,6 +87,8 @@ static void open_daemon(struct daemon *d)
 	d->record = store();
 	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node.root, d->ledger, &topo->all, &err) == 0);
 	counters_choose(&d->counters, "none", NULL);
+	FUZZ_ASSERT(daemon_create_levers(d) == 0);
+	levers_attach(d->levers, d->loop, d->ledger, d->actuate);
 	FUZZ_ASSERT(daemon_open_rooms(d, &err) == 0);
 	FUZZ_ASSERT(daemon_open_choose(d, &err) == 0);
 }
@@ -101,6 +105,7 @@ static void close_daemon(struct daemon *d)
 	jobs_done(&d->jobs);
 	daemon_close_choose(d);
 	daemon_close_rooms(d);
+	free(d->levers);
 	actuate_close(d->actuate);
 	empty_store(d->record);
 	ledger_close(d->ledger);
@@ -113,6 +118,7 @@ static void close_daemon(struct daemon *d)
 static void check_ctl(struct daemon *d, uint32_t uid, const struct msg *in)
 {
 	struct errbuf err = {""};
+	struct socket k;
 	const char *cmd = msg_get(in, "cmd");
 	bool draining = d->draining;
 	int placed = jobs_count_managed(&d->jobs), rc;
@@ -121,7 +127,8 @@ static void check_ctl(struct daemon *d, uint32_t uid, const struct msg *in)
 	/* Writes where it is told to: root's, and no input of ours. */
 	if (cmd && (strcmp(cmd, "record") == 0 || strcmp(cmd, "vacuum") == 0) && uid == 0)
 		return;
-	rc = ctl_run(d, uid, in, &json, &err);
+	daemon_fill_socket(d, &k);
+	rc = ctl_run(&k, uid, in, &json, &err);
 	FUZZ_ASSERT_RESULT(rc, err);
 	if (json) {
 		struct json_object *o = json_tokener_parse(json);

@@ -5,12 +5,15 @@
  * was, or taken, and then saved and taken again as the same.
  */
 #include "nodesvc/choose/ptable.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/steps/carry.h"
 #include "tests/fuzz/fuzz.h"
 
-static struct daemon d;
+static struct conf conf;
+static struct node node;
+static struct choose choose = {.conf = &conf, .node = &node};
 
 static void check_table(const uint8_t *data, size_t size)
 {
@@ -19,22 +22,22 @@ static void check_table(const uint8_t *data, size_t size)
 	char path[400];
 	FILE *f;
 
-	if (!d.node.topo) {
+	if (!node.topo) {
 		log_init(LOG_LEVEL_ERROR);
-		FUZZ_ASSERT(topo_load(&d.node.topo, "pack:2 l3:1 core:4 pu:1", NULL) == 0);
-		snprintf(d.node.type, sizeof(d.node.type), "cpu 8");
-		snprintf(d.conf.store, sizeof(d.conf.store), "%s", fuzz_dir());
+		FUZZ_ASSERT(topo_load(&node.topo, "pack:2 l3:1 core:4 pu:1", NULL) == 0);
+		snprintf(node.type, sizeof(node.type), "cpu 8");
+		snprintf(conf.store, sizeof(conf.store), "%s", fuzz_dir());
 	}
 	snprintf(path, sizeof(path), "%s/trace-table.json", fuzz_dir());
 	f = fopen(path, "we");
 	FUZZ_ASSERT(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
-	FUZZ_ASSERT(ptable_open(d.choose, &err) == 0); /* never fails for the file's sake */
-	ptable_tell(d.choose, "das-fam-c", &v);
+	FUZZ_ASSERT(ptable_open(&choose, &err) == 0); /* never fails for the file's sake */
+	ptable_tell(&choose, "das-fam-c", &v);
 	for (int i = 0; i < v.n_ptt; i++)
 		FUZZ_ASSERT(v.ptt[i].seconds > 0 && v.ptt[i].width > 0 && v.ptt[i].core >= 0 &&
-			    v.ptt[i].core < d.node.topo->n_cores &&
+			    v.ptt[i].core < node.topo->n_cores &&
 			    strlen(v.ptt[i].type) < JOB_TYPE_MAX);
-	ptable_close(d.choose);
+	ptable_close(&choose);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/trace-table.json.unread", fuzz_dir());
 	unlink(path);

@@ -11,9 +11,18 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/record/summary.h"
+#include "nodesvc/socket/socket.h"
 #include "tests/unit/hostile.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"
+
+static const struct socket *asked(void)
+{
+	static struct socket k;
+
+	daemon_fill_socket(&d, &k);
+	return &k;
+}
 
 static void setup_named(void)
 {
@@ -69,7 +78,7 @@ static void check_answer(const char *cmd, const char *job, const char *json)
 	msg_put(&in, "json", json);
 	if (job)
 		msg_put(&in, "all", "1");
-	ck_assert_msg(ctl_run(&d, 0, &in, &text, &err) == 0, "%s: %s", cmd, err.text);
+	ck_assert_msg(ctl_run(asked(), 0, &in, &text, &err) == 0, "%s: %s", cmd, err.text);
 	hostile_check(cmd, text);
 	o = json_tokener_parse(text);
 	ck_assert_msg(o != NULL, "%s: %s", cmd, text);
@@ -249,7 +258,7 @@ START_TEST(rows_of_an_older_store_leave_clean)
 	{
 		char *text = NULL;
 
-		ck_assert_int_eq(ctl_run(&d, 0, &in, &text, &err), 0);
+		ck_assert_int_eq(ctl_run(asked(), 0, &in, &text, &err), 0);
 		ck_assert_msg(strstr(text, "\"raw?31m?0;x?\"") != NULL, "%s", text);
 		free(text);
 	}

@@ -15,7 +15,7 @@
 
 #include "common/ipc.h"
 #include "common/msg.h"
-#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/socket/socket.h"
 #include "tests/unit/tmpdir.h"
 
 #define COST_NS   INT64_C(1000000)
@@ -25,7 +25,8 @@
 #define QUIET_TURNS 20
 
 static struct tmpdir tmp;
-static struct daemon d;
+static struct conf conf;
+static struct socket d = {.conf = &conf};
 static struct server *server;
 static struct loop_source *turns;
 static struct errbuf err;
@@ -45,8 +46,8 @@ int __real_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
-int __wrap_ctl_run(
-	struct daemon *of, uint32_t uid, struct msg *in, char **ret_json, struct errbuf *why);
+int __wrap_ctl_run(const struct socket *of, uint32_t uid, const struct msg *in, char **ret_json,
+	struct errbuf *why);
 
 int64_t __wrap_ipc_now_ns(void)
 {
@@ -84,8 +85,8 @@ static void ask(int i)
 	ck_assert_int_gt(send(client[i].fd, m.buf, m.len, MSG_DONTWAIT | MSG_NOSIGNAL), 0);
 }
 
-int __wrap_ctl_run(
-	struct daemon *of, uint32_t uid, struct msg *in, char **ret_json, struct errbuf *why)
+int __wrap_ctl_run(const struct socket *of, uint32_t uid, const struct msg *in, char **ret_json,
+	struct errbuf *why)
 {
 	(void)of, (void)in, (void)why;
 	used_ns += COST_NS;
@@ -123,7 +124,7 @@ static void dial(uint32_t uid)
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int i = n_clients++;
 
-	strcpy(addr.sun_path, d.conf.socket);
+	strcpy(addr.sun_path, conf.socket);
 	client[i].uid = next_uid = uid;
 	client[i].fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	ck_assert_int_eq(connect(client[i].fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -137,9 +138,9 @@ static void setup(void)
 	tmpdir_create(&tmp);
 	__real_clock_gettime(CLOCK_MONOTONIC, &ts);
 	now_ns = ts.tv_sec * INT64_C(1000000000);
-	memset(&d, 0, sizeof(d));
+	memset(&conf, 0, sizeof(conf));
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
-	snprintf(d.conf.socket, sizeof(d.conf.socket), "%s/run/colocd.sock", tmp.dir);
+	snprintf(conf.socket, sizeof(conf.socket), "%s/run/colocd.sock", tmp.dir);
 	ck_assert_msg(server_create(&server, &d, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(loop_add_timer(d.loop, on_turn, NULL, &turns, &err), 0);
 	loop_set_timer(turns, 1, 1);

@@ -12,6 +12,7 @@
 #include "common/text.h"
 
 static enum log_level log_level = LOG_LEVEL_INFO;
+static bool verbose;
 static bool log_journal;
 
 static const struct {
@@ -31,6 +32,11 @@ void log_init(enum log_level level)
 	setvbuf(stderr, NULL, _IOLBF, 0);
 }
 
+void log_verbose(void)
+{
+	verbose = true;
+}
+
 int log_level_parse(const char *name, enum log_level *ret)
 {
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
@@ -46,7 +52,7 @@ void log_at(enum log_level level, const char *fmt, ...)
 	char text[1024];
 	va_list ap;
 
-	if (level > log_level)
+	if (level > log_level && !verbose)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);

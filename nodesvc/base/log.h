@@ -9,6 +9,8 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_init(enum log_level level);
+/* Everything from now on, whatever log_init() says. */
+void log_verbose(void);
 /* "error" "warning" "info" "debug"; -EINVAL unknown. */
 int log_level_parse(const char *name, enum log_level *ret);
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -284,7 +284,7 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 	struct step_key key = {0};
 	int rc = registration_key(m, &key, &err);
 
-	d->finish_put_off = false;
+	d->arrivals.finish_put_off = false;
 	if (rc < 0 || key.step_id == STEP_EXTERN) {
 		refuse_step(reply, rc < 0 ? err.text : "the extern step is never touched");
 		return;
@@ -298,7 +298,7 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 	}
 	if (s) /* requeued under the same ids: the old life is over */
 		departure_end(d, s, ipc_unix_ns());
-	if (d->draining) {
+	if (d->arrivals.draining) {
 		refuse_step(reply, "the node drains: colocctl resume");
 		return;
 	}
@@ -338,14 +338,14 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 			s->seen.launch = "lever";
 	}
 	/* Its tasks are about to register: they would wait for it. */
-	d->finish_put_off = s->status == STATUS_PENDING;
+	d->arrivals.finish_put_off = s->status == STATUS_PENDING;
 	daemon_start_ticking(d);
 	put_step_reply(s, reply);
 }
 
 void arrival_after_answer(struct daemon *d)
 {
-	if (!d->finish_put_off)
+	if (!d->arrivals.finish_put_off)
 		decide_finish(d->choose);
 	for (int i = 0; i < d->jobs.n; i++)
 		if (d->jobs.step[i]->row_id == 0)
@@ -361,7 +361,7 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	struct step *s = NULL;
 	int rc = registration_key(m, &key, &err);
 
-	d->finish_put_off = false;
+	d->arrivals.finish_put_off = false;
 	if (rc == 0)
 		rc = msg_get_int(m, "pid", 1, INT32_MAX, &pid, &err);
 	if (rc == 0)
@@ -380,7 +380,7 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	if (rc == 0 && step_is_launched(s))
 		rc = decide_place(d->choose, s, &err);
 	else
-		d->finish_put_off = rc == 0;
+		d->arrivals.finish_put_off = rc == 0;
 	if (rc < 0) {
 		log_warning("step %u.%u: task not placed: %s", key.job_id, key.step_id, err.text);
 		msg_init(reply, "task_refused");

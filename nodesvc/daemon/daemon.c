@@ -63,7 +63,7 @@ static int open_measure(struct daemon *d, struct errbuf *err)
 		.actuate = d->actuate,
 		.record = d->record,
 		.counters = &d->counters,
-		.work = &d->work,
+		.work = &d->tick.work,
 	};
 	const struct measure_events events = {
 		.stands_back = stands_back,
@@ -164,7 +164,7 @@ static void figures(void *daemon, struct metrics_figures *ret)
 	choose_get_state(d->choose, &choose);
 	*ret = (struct metrics_figures){
 		.policy = choose.ruling,
-		.draining = d->draining,
+		.draining = d->arrivals.draining,
 		.up_s = (double)(ipc_now_ns() - d->start_mono_ns) / 1e9,
 		.owed = levers.owed,
 		.decisions = choose.decisions,
@@ -249,16 +249,16 @@ int daemon_open_choose(struct daemon *d, struct errbuf *err)
 	};
 	int rc = choose_open(&d->choose, &uses, &events, err);
 
-	return rc < 0 ? rc : loop_add_timer(d->loop, daemon_tick, d, &d->tick, err);
+	return rc < 0 ? rc : loop_add_timer(d->loop, daemon_tick, d, &d->tick.timer, err);
 }
 
 void daemon_close_choose(struct daemon *d)
 {
 	choose_close(d->choose);
 	d->choose = NULL;
-	if (d->tick)
-		loop_remove(d->loop, d->tick);
-	d->tick = NULL;
+	if (d->tick.timer)
+		loop_remove(d->loop, d->tick.timer);
+	d->tick.timer = NULL;
 }
 
 /* ---- socket/ ---- */
@@ -282,7 +282,7 @@ static int on_message(void *daemon, const struct msg *in, struct msg *out)
 	} else {
 		rc = -EPROTO;
 	}
-	d->last_launch_ns = ipc_now_ns();
+	d->arrivals.last_ns = ipc_now_ns();
 	return rc;
 }
 
@@ -291,16 +291,16 @@ static void on_answered(void *daemon)
 	struct daemon *d = daemon;
 
 	arrival_after_answer(d);
-	d->last_launch_ns = ipc_now_ns();
+	d->arrivals.last_ns = ipc_now_ns();
 }
 
 int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 {
 	int rc = reload_conf(d, ret_old, err);
 
-	if (rc < 0 || !d->ticking)
+	if (rc < 0 || !d->tick.on)
 		return rc;
-	d->ticking = false;
+	d->tick.on = false;
 	sampler_restart(d->measure);
 	daemon_start_ticking(d);
 	return 0;
@@ -315,14 +315,14 @@ static void on_drain(void *daemon, bool on)
 {
 	struct daemon *d = daemon;
 
-	d->draining = on;
+	d->arrivals.draining = on;
 }
 
 static bool is_draining(void *daemon)
 {
 	const struct daemon *d = daemon;
 
-	return d->draining;
+	return d->arrivals.draining;
 }
 
 void daemon_fill_socket(struct daemon *d, struct socket *ret)
@@ -338,7 +338,7 @@ void daemon_fill_socket(struct daemon *d, struct socket *ret)
 		.ledger = d->ledger,
 		.record = d->record,
 		.counters = &d->counters,
-		.work = &d->work,
+		.work = &d->tick.work,
 		.measure = d->measure,
 		.books = d->books,
 		.levers = d->levers,

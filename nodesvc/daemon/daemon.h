@@ -24,40 +24,44 @@ struct socket;
 struct suspend;
 struct measure;
 
+/* tick.c */
+struct tick {
+	struct loop_source *timer;
+	bool on;
+	int put_off; /* so many times, by a launch */
+	int64_t reconciled_ns;
+	struct work work; /* what ticks and rounds cost */
+};
+
+/* arrival.c */
+struct arrivals {
+	int64_t last_ns;     /* somebody registered, or ended */
+	bool finish_put_off; /* decide_finish() waits for the rest of a launch */
+	bool draining;       /* colocctl drain: nobody comes */
+};
+
 struct daemon {
 	struct conf conf;
 	const char *conf_path;
-	bool verbose; /* -v: whatever `log` says */
-	struct loop *loop;
 	struct node node;
-	char online[256], online_failed[256]; /* online.c: the kernel's list of CPUs */
-	struct coreset start_pus;             /* the topology's when we started */
-	int lock_fd;                          /* one daemon per store */
+	struct jobs jobs;
+	struct counters_choice counters;
+	struct tick tick;
+	struct arrivals arrivals;
+	int64_t start_mono_ns;
+
+	struct loop *loop;
 	struct ledger *ledger;
 	struct actuate *actuate;
 	struct record *record;
-	int64_t last_launch_ns; /* somebody registered, or ended */
-	struct counters_choice counters;
-	struct server *server;
-	struct suspend *suspend; /* NULL: nobody looks who is suspended */
-	struct levers *levers;
-	struct linkage *linkage; /* NULL: nothing is known of executables */
-	struct jobs jobs;
 	struct whose *whose;
+	struct suspend *suspend; /* NULL: nobody looks who is suspended */
 	struct measure *measure;
 	struct books *books;
-
+	struct levers *levers;
 	struct choose *choose;
-	struct loop_source *tick;
-	bool ticking;
-	int tick_put_off; /* so many times, by a launch */
-	int64_t last_reconcile_ns;
-	bool draining;
-	bool finish_put_off; /* decide_finish() waits for the rest of a launch */
-
-	struct work work;
-
-	int64_t start_mono_ns;
+	struct linkage *linkage; /* NULL: nothing is known of executables */
+	struct server *server;
 };
 
 /* daemon.c: the rooms, opened with what they need and told whom to tell. */

@@ -30,6 +30,8 @@
 
 #define LOCK_WAIT_NS INT64_C(2000000000)
 
+static int lock_fd = -1; /* one daemon per store */
+
 static void usage(FILE *f)
 {
 	fprintf(f, "Usage: colocd [OPTION]...\n"
@@ -73,10 +75,10 @@ static int open_store(struct daemon *d, struct errbuf *err)
 			err, -EPERM, "store %s: owner or mode lets others write", d->conf.store);
 	/* Two daemons on one ledger would undo each other's work: before anything is touched. */
 	snprintf(path, sizeof(path), "%s/lock", d->conf.store);
-	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (d->lock_fd < 0)
+	lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (lock_fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (take_lock(d->lock_fd) < 0)
+	if (take_lock(lock_fd) < 0)
 		return err_set(err, -EBUSY, "%s: another colocd holds it", path);
 	fsroot_read(&d->node.root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
 	boot_id[strcspn(boot_id, "\n")] = '\0';
@@ -195,8 +197,8 @@ static void daemon_close(struct daemon *d)
 	record_close(d->record);
 	ledger_close(d->ledger);
 	loop_free(d->loop);
-	if (d->lock_fd >= 0)
-		close(d->lock_fd);
+	if (lock_fd >= 0)
+		close(lock_fd);
 }
 
 int main(int argc, char **argv)
@@ -209,7 +211,7 @@ int main(int argc, char **argv)
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
-	static struct daemon d = {.conf_path = COLOC_SYSCONFDIR "/coloc.yaml", .lock_fd = -1};
+	static struct daemon d = {.conf_path = COLOC_SYSCONFDIR "/coloc.yaml"};
 	bool test = false;
 	enum log_level level = LOG_LEVEL_INFO;
 	struct errbuf err;
@@ -225,7 +227,7 @@ int main(int argc, char **argv)
 			test = true;
 			break;
 		case 'v':
-			d.verbose = true;
+			log_verbose();
 			break;
 		case 'h':
 			usage(stdout);
@@ -261,7 +263,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	log_level_parse(d.conf.log, &level);
-	log_init(d.verbose ? LOG_LEVEL_DEBUG : level);
+	log_init(level);
 	d.start_mono_ns = ipc_now_ns();
 	srand48(d.start_mono_ns ^ getpid()); /* which launches are controls, when windows begin */
 	/* A step being launched waits for us, often behind busy jobs: it should not wait long. */

@@ -48,7 +48,7 @@ static int take(struct daemon *d, struct errbuf *err)
 	actuate_set_pus(d->actuate, &fresh->all);
 	/* Its table is of the cores that there were at the start. */
 	ptable_close(d->choose);
-	if (coreset_is_equal(&fresh->all, &d->start_pus) && ptable_open(d->choose, err) < 0)
+	if (coreset_is_equal(&fresh->all, &d->node.start_pus) && ptable_open(d->choose, err) < 0)
 		log_warning("%s", err->text);
 	topo_free(was);
 	return 0;
@@ -75,27 +75,27 @@ static void follow(struct daemon *d, struct step *s)
 
 void online_look(struct daemon *d)
 {
-	char now[sizeof(d->online)], cpus[CORESET_STR_MAX];
+	char now[sizeof(d->node.online)], cpus[CORESET_STR_MAX];
 	struct errbuf err;
 
 	if (fsroot_read(&d->node.root, ONLINE, now, sizeof(now)) <= 0)
 		return; /* one CPU, or an emulation: nothing goes */
 	now[strcspn(now, "\n")] = '\0';
-	if (strcmp(now, d->online) == 0)
+	if (strcmp(now, d->node.online) == 0)
 		return;
-	if (!*d->online) { /* as it was loaded */
-		memcpy(d->online, now, sizeof(now));
-		d->start_pus = d->node.topo->all;
+	if (!*d->node.online) { /* as it was loaded */
+		memcpy(d->node.online, now, sizeof(now));
+		d->node.start_pus = d->node.topo->all;
 		return;
 	}
 	if (take(d, &err) < 0) {
-		if (strcmp(d->online_failed, now) != 0)
+		if (strcmp(d->node.online_failed, now) != 0)
 			log_error("CPUs %s are online now: %s", now, err.text);
-		memcpy(d->online_failed, now, sizeof(now));
+		memcpy(d->node.online_failed, now, sizeof(now));
 		return;
 	}
-	memcpy(d->online, now, sizeof(now));
-	d->online_failed[0] = '\0';
+	memcpy(d->node.online, now, sizeof(now));
+	d->node.online_failed[0] = '\0';
 	log_info("CPUs %s are online now: %d cores, %d domains, steps are placed on %s", now,
 		d->node.topo->n_cores, d->node.topo->n_domains,
 		coreset_format(&d->node.usable, cpus, sizeof(cpus)));

@@ -115,7 +115,7 @@ int reload_conf(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 		node_reserve(&d->node, &d->conf.reserve, NULL);
 		return rc;
 	}
-	if (!d->verbose && log_level_parse(fresh.log, &level) == 0)
+	if (log_level_parse(fresh.log, &level) == 0)
 		log_init(level);
 	metrics_reconfigure(d->books);
 	*ret_old = old;

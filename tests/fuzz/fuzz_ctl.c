@@ -71,7 +71,6 @@ static void open_daemon(struct daemon *d)
 	struct errbuf err = {""};
 
 	memset(d, 0, sizeof(*d));
-	d->lock_fd = -1;
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d->conf);
 	d->conf.launch_env.enabled = true;
@@ -120,7 +119,7 @@ static void check_ctl(struct daemon *d, uint32_t uid, const struct msg *in)
 	struct errbuf err = {""};
 	struct socket k;
 	const char *cmd = msg_get(in, "cmd");
-	bool draining = d->draining;
+	bool draining = d->arrivals.draining;
 	int placed = jobs_count_managed(&d->jobs), rc;
 	char *json = NULL;
 
@@ -137,7 +136,8 @@ static void check_ctl(struct daemon *d, uint32_t uid, const struct msg *in)
 		json_object_put(o);
 	}
 	if (uid != 0)
-		FUZZ_ASSERT(d->draining == draining && jobs_count_managed(&d->jobs) == placed);
+		FUZZ_ASSERT(
+			d->arrivals.draining == draining && jobs_count_managed(&d->jobs) == placed);
 	/* The only steps are root's. */
 	if (uid == OTHER_UID && rc == 0 && cmd && strcmp(cmd, "jobs") == 0)
 		FUZZ_ASSERT(strstr(json, "[]") || strstr(json, "[ ]"));

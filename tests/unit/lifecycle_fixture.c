@@ -20,7 +20,6 @@ void setup(void)
 	char path[96];
 
 	memset(&d, 0, sizeof(d));
-	d.lock_fd = -1;
 	strcpy(dir, "/tmp/coloc-life-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	log_init(LOG_LEVEL_ERROR);

@@ -401,7 +401,7 @@ END_TEST
 START_TEST(draining_node_takes_no_new_steps)
 {
 	run(1, "");
-	d.draining = true;
+	d.arrivals.draining = true;
 	ck_assert_str_eq(run(2, ""), "step_refused");
 	ck_assert_int_eq(d.jobs.n, 1);
 }

@@ -274,7 +274,7 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 {
 	d.conf.interval_ms = 20;
 	d.conf.tick_ms = 60000;
-	ck_assert_int_eq(loop_add_timer(d.loop, daemon_tick, &d, &d.tick, &err), 0);
+	ck_assert_int_eq(loop_add_timer(d.loop, daemon_tick, &d, &d.tick.timer, &err), 0);
 	daemon_start_ticking(&d);
 	jobs_done(&d.jobs);
 	run_loop_ms(100);
@@ -284,7 +284,7 @@ START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 	for (int i = 0; i < 100 && sampler_rounds(d.measure) == 0; i++)
 		run_loop_ms(50);
 	ck_assert_int_gt((int)sampler_rounds(d.measure), 0);
-	loop_remove(d.loop, d.tick);
+	loop_remove(d.loop, d.tick.timer);
 }
 END_TEST
 
@@ -321,7 +321,7 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 	d.jobs.step[0] = other;
 	d.jobs.step[1] = s;
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = d.work.threads, read = s->sample_no;
+		uint64_t before = d.tick.work.threads, read = s->sample_no;
 
 		reading_unsettle(s);
 		reading_unsettle(other);
@@ -329,7 +329,7 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 		pass_ms(100, 0.5);
 		sampler_round(d.measure, now_ns);
 		ck_assert_int_eq((int)(s->sample_no - read), 1);
-		ck_assert_int_le((int)(d.work.threads - before), 1024 + 1);
+		ck_assert_int_le((int)(d.tick.work.threads - before), 1024 + 1);
 	}
 	ck_assert_double_eq_tol(s->signal[SIGNAL_UTILIZATION].value, 0.5, 0.02);
 }

@@ -29,7 +29,6 @@ static void setup(void)
 {
 	memset(&d, 0, sizeof(d));
 	memset(&err, 0, sizeof(err));
-	d.lock_fd = -1;
 	tmpdir_create(&tmp);
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "nodesvc/base/log.h"
 #include "nodesvc/engine/policy.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/levers/lend.h"
@@ -242,6 +243,20 @@ static void note_coreset(struct levers *lv, struct step *s)
 	note(lv, s, &s->coreset, s->why);
 }
 
+#define AGAIN "not moved yet, tried again at each tick: "
+
+/* The next tick applies the plan once more. */
+static void try_again(struct step *s, const struct errbuf *err)
+{
+	char why[sizeof(s->reason)];
+
+	snprintf(why, sizeof(why), AGAIN "%.100s", err->text);
+	if (strcmp(s->reason, why) != 0)
+		log_warning("step %s: %s", s->id, why);
+	snprintf(s->reason, sizeof(s->reason), "%s", why);
+	s->to_apply = true;
+}
+
 int levers_place(struct levers *lv, struct step *s, struct errbuf *err)
 {
 	struct actuate_result result;
@@ -257,8 +272,10 @@ int levers_place(struct levers *lv, struct step *s, struct errbuf *err)
 	}
 	rc = place_write(lv, s, &result, err);
 	if (rc < 0) {
-		/* It would fail at every tick: leave the step alone from now on. */
-		if (rc != -ENOENT && rc != -ESRCH) {
+		if (place_passes(rc)) {
+			try_again(s, err);
+		} else if (rc != -ENOENT && rc != -ESRCH) {
+			/* It would fail at every tick: leave the step alone from now on. */
 			char why[160];
 
 			snprintf(why, sizeof(why), "cannot be moved: %.120s", err->text);
@@ -278,6 +295,8 @@ int levers_place(struct levers *lv, struct step *s, struct errbuf *err)
 	leave_cores(lv, s);
 	s->coreset = result.coreset;
 	s->status = STATUS_PLACED;
+	if (strncmp(s->reason, AGAIN, strlen(AGAIN)) == 0)
+		s->reason[0] = '\0';
 	reading_disturb(s);
 	grant(lv, s, coreset_is_empty(&s->coreset) ? &s->slurm_step : &s->coreset);
 	note_coreset(lv, s);

@@ -11,6 +11,11 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
+bool place_passes(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -EINTR;
+}
+
 int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, struct errbuf *err)
 {
 	int rc;
@@ -24,7 +29,7 @@ int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, s
 	if (rc == 0)
 		return 0;
 	health_error("step %s: %.200s", s->id, err->text);
-	if (rc != -ENOENT && rc != -ESRCH)
+	if (rc != -ENOENT && rc != -ESRCH && !place_passes(rc))
 		log_warning("step %s: %s, left to Slurm's placement", s->id, err->text);
 	return rc;
 }

@@ -16,6 +16,9 @@ struct levers;
 struct step;
 
 /* The step's coreset; a way back that was under way is stopped. */
+/* An error of place_write() for want of what others use up and give back: no fault of the step's.
+ */
+bool place_passes(int rc);
 int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, struct errbuf *err);
 /* For a trial: @set, or NULL where Slurm put it. A failure is nobody's but the trial's. */
 int place_aside(struct levers *lv, struct step *s, const struct coreset *set);

@@ -241,6 +241,25 @@ START_TEST(a_step_that_cannot_be_moved_is_where_slurm_put_it)
 }
 END_TEST
 
+/* What others use up comes back: the step stays ours, and says what it waits for. */
+START_TEST(a_step_that_could_not_be_moved_just_now_is_moved_later)
+{
+	static const int passing[] = {-EMFILE, -ENFILE, -ENOMEM, -EINTR};
+
+	fails[0] = passing[_i];
+	set(&s->coreset, "2");
+	ck_assert_int_eq(levers_place(d.levers, s, &err), passing[_i]);
+	ck_assert_str_eq(did, "2 ");
+	ck_assert_int_eq(s->status, STATUS_PLACED);
+	ck_assert(s->to_apply);
+	ck_assert_str_eq(s->reason, "not moved yet, tried again at each tick: the kernel says no");
+	s->to_apply = false;
+	ck_assert_int_eq(levers_place(d.levers, s, &err), 0);
+	ck_assert(!s->to_apply);
+	ck_assert_str_eq(s->reason, "");
+}
+END_TEST
+
 START_TEST(what_is_lent_when_the_step_ends_is_put_back)
 {
 	fails[0] = -ENOENT;
@@ -326,6 +345,7 @@ int main(void)
 	tcase_add_test(tc, who_does_not_leave_foreign_cores_stays_idle);
 	tcase_add_test(tc, a_step_that_is_placed_anew_or_restored_is_idle_until_then);
 	tcase_add_test(tc, a_step_that_cannot_be_moved_is_where_slurm_put_it);
+	tcase_add_loop_test(tc, a_step_that_could_not_be_moved_just_now_is_moved_later, 0, 4);
 	tcase_add_test(tc, what_is_lent_when_the_step_ends_is_put_back);
 	tcase_add_test(tc, a_trial_narrows_before_it_wakes);
 	suite_add_tcase(suite, tc);

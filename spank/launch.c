@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/launch_names.h"
 
@@ -92,6 +93,15 @@ static bool is_ours(
 	return memcmp(k->sums + (size_t)at * SUM_LEN, sum, SUM_LEN - 1) == 0;
 }
 
+/* A variable about binding that says not to bind. */
+static bool binds_nothing(const struct launch_io *io, const char *name)
+{
+	char value[sizeof("false")];
+
+	return strcmp(name, "OMP_PROC_BIND") == 0 &&
+	       io->get(io->env, name, value, sizeof(value)) == 0 && strcasecmp(value, "false") == 0;
+}
+
 void launch_report(const struct launch_io *io, struct msg *m)
 {
 	struct marks old;
@@ -100,7 +110,7 @@ void launch_report(const struct launch_io *io, struct msg *m)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		bool set;
 
-		if (!is_ours(io, &old, known[i], &set) && set)
+		if (!is_ours(io, &old, known[i], &set) && set && !binds_nothing(io, known[i]))
 			msg_put(m, "set", known[i]);
 	}
 }

@@ -88,6 +88,17 @@ START_TEST(users_own_is_reported_and_kept)
 }
 END_TEST
 
+START_TEST(to_bind_nothing_is_no_binding)
+{
+	setenv("OMP_PROC_BIND", _i ? "FALSE" : "false", 1);
+	launch_report(&io, &start);
+	ck_assert_ptr_null(msg_get(&start, "set"));
+	setenv("OMP_PROC_BIND", _i ? "falsely" : "true", 1);
+	launch_report(&io, &start);
+	ck_assert_str_eq(msg_get(&start, "set"), "OMP_PROC_BIND");
+}
+END_TEST
+
 START_TEST(users_own_of_any_length_and_unknown_name_is_kept)
 {
 	char longer[4096];
@@ -203,6 +214,7 @@ int main(void)
 	tcase_add_test(t, answers_variables_are_set_and_named);
 	tcase_add_test(t, no_answer_leaves_no_trace);
 	tcase_add_test(t, users_own_is_reported_and_kept);
+	tcase_add_loop_test(t, to_bind_nothing_is_no_binding, 0, 2);
 	tcase_add_test(t, users_own_of_any_length_and_unknown_name_is_kept);
 	tcase_add_test(t, inherited_ours_is_not_the_users);
 	tcase_add_test(t, inherited_ours_is_replaced_or_taken_out);

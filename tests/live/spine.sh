@@ -87,7 +87,7 @@ spawn() {
     >"$tmp/srun.$name" 2>&1 &
   started_pids+=("$!")
   wait_for 20 test -s "$tmp/born.$name" || diag "step $name did not start: $(cat "$tmp/srun.$name")"
-  wait_for 20 as_planned "$name" || diag "step $name is not where it was placed"
+  wait_for 60 as_planned "$name" || diag "step $name is not where it was placed"
 }
 # Of steps that are not placed: whether they have run.
 as_planned() {

@@ -25,13 +25,15 @@ mask() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$1/status"; }
 known() { ctl jobs | awk '$1 ~ /^[0-9]+\./ { print $5, $7 }'; }
 own_dirs() { find /sys/fs/cgroup/cpuset/coloc -mindepth 1 -name "slurm_$node+*" 2>/dev/null; }
 
+# A shell that goes for a program: what starts others is not moved while it waits.
+cp "$(command -v bash)" "$tmp/app"
 # A job whose shell starts a step, and another when told to.
 job() {
   local name=$1
   shift
   cat >"$tmp/$name.sh" <<X
 #!/bin/bash
-srun --overlap -n1 bash -c 'echo \$\$ >$tmp/pid.$name.new; mv $tmp/pid.$name.new $tmp/pid.$name; trap "exit 4" USR1; while :; do sleep 0.1; done' &
+srun --overlap -n1 $tmp/app -c '$has_run; echo \$\$ >$tmp/pid.$name.new; mv $tmp/pid.$name.new $tmp/pid.$name; trap "exit 4" USR1; while :; do sleep 0.1; done' &
 step=\$!
 until [ -e $tmp/next ]; do sleep 0.1; done
 srun --overlap -n1 bash -c 'sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status; exit 3' >$tmp/next.$name 2>&1

@@ -46,7 +46,7 @@ is "$(cut -d'|' -f3 <<<"$rows" | sort | paste -sd' ')" \
 
 # --- jobs of different nodes are one co-located set
 for i in 1 2; do
-  srun -w "${node}n$i" -J "set$i" --coloc=on sleep 60 >"$tmp/set$i.out" 2>&1 &
+  srun -w "${node}n$i" -J "set$i" --coloc=on bash -c "$has_run; exec sleep 60" >"$tmp/set$i.out" 2>&1 &
   started_pids+=("$!")
 done
 two() { [ "$(ids | wc -l)" = 2 ]; }

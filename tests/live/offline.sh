@@ -11,9 +11,9 @@ online=/sys/devices/system/cpu/online one=/sys/devices/system/cpu/cpu1/online
 field() { ctl --json status | python3 -c "import json,sys; print(json.load(sys.stdin)['$1'])"; }
 field_is() { [ "$(field "$1")" = "$2" ]; }
 spawn_two() {
-  srun -J a --coloc=on sleep 300 >"$tmp/a.out" 2>&1 &
+  srun -J a --coloc=on bash -c "$has_run; exec sleep 300" >"$tmp/a.out" 2>&1 &
   started_pids+=("$!")
-  srun -J b --coloc=on sleep 300 >"$tmp/b.out" 2>&1 &
+  srun -J b --coloc=on bash -c "$has_run; exec sleep 300" >"$tmp/b.out" 2>&1 &
   started_pids+=("$!")
   wait_for 20 job_known a && wait_for 20 job_known b
 }

@@ -74,7 +74,7 @@ acct() { "$colocacct" --store="$tmp/store" -S 2000-01-01 "$@"; }
 log() { cat "$tmp/colocd.out"; }
 
 # What has hardly run is not placed, nor is a shell that waits: in a step's shell, before its exec.
-has_run='for ((i = 0; i < 150000; i++)); do :; done'
+has_run='for ((i = 0; i < 100000; i++)); do :; done'
 # Background steps that stay until stop_steps; a step says its own mask, as its first act, in
 # $tmp/born.NAME, runs for a moment, and is where it was placed when spawn returns.
 spawn() {
@@ -94,7 +94,8 @@ as_planned() {
   local state set
   ! grep -qx bash < <(step_threads "$(step_dir "$(job_id "$1")" 0)" | sed 's,.*,/proc/&/comm,' | xargs cat 2>/dev/null) ||
     return 1
-  read -r state set < <(ctl jobs 2>/dev/null | awk -v step="$(job_id "$1").0" '$1 == step { print $5, $7 }')
+  read -r state set < <(ctl jobs 2>/dev/null | awk -v step="$(job_id "$1").0" '
+    $1 == step { for (i = 2; i < NF; i++) if ($i == "placed") print $i, $(i + 2) }')
   [ "${state:-}" != placed ] || cpuset_is "$1" "$set"
 }
 born() { cat "$tmp/born.$1"; }
@@ -130,7 +131,8 @@ kernel_state() {
   done | sort -u
 }
 # wall_of NAME: the cpuset of a step, which is Slurm's. cpuset_of NAME: where it was placed, that is,
-# where any of its threads may run (slurmstepd's not). mask_of NAME: its tasks' masks.
+# where any of its threads may run (not slurmstepd's, nor those of a shell that waits for others).
+# mask_of NAME: its tasks' masks.
 wall_of() { cat "$(step_dir "$(job_id "$1")" 0)/$cpus_file"; }
 cpuset_of() { placed_in "$(step_dir "$(job_id "$1")" 0)"; }
 # placed_in DIR: the same for a step's directory.
@@ -143,8 +145,9 @@ placed_in() {
     $1 == "Pid:" && $2 == tgid { comm[tgid] = name }
     $1 == "Cpus_allowed_list:" { n++; of[n] = tgid; list[n] = $2 }
     END {
+      for (t in comm) others += comm[t] !~ /^(slurmstepd|bash|sh|timeout)$/
       for (i = 1; i <= n; i++) {
-        if (comm[of[i]] == "slurmstepd") continue
+        if (comm[of[i]] == "slurmstepd" || (others && comm[of[i]] ~ /^(bash|sh|timeout)$/)) continue
         parts = split(list[i], part, ",")
         for (k = 1; k <= parts; k++) {
           two = split(part[k], end, "-")

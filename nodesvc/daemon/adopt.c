@@ -169,8 +169,14 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	s->start_mono_ns -= age_ns > 0 ? age_ns : 0;
 	s->start_unix_ns = k->reg.start_ns;
 	take_figures(s, k);
-	if (s->status == STATUS_PENDING && s->was_placed)
+	if (s->status == STATUS_PENDING && s->was_placed) {
 		s->status = STATUS_PLACED;
+		/* A daemon that placed the other way, or Slurm since: not only when it is looked at
+		 * in its turn. */
+		s->to_apply =
+			actuate_get_ops(d->actuate)->verify(d->actuate, &s->cgroup, &s->coreset) ==
+			1;
+	}
 	reading_open(d->measure, s);
 	log_info("step %s: adopted", s->id);
 	return 0;

@@ -27,6 +27,7 @@ live_scripts = \
 	tests/live/envelope.sh \
 	tests/live/lend.sh \
 	tests/live/masks.sh \
+	tests/live/walls.sh \
 	tests/live/polling.sh \
 	tests/live/qos.sh \
 	tests/live/threads.sh \

@@ -10,8 +10,6 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 
-#define ONLINE "sys/devices/system/cpu/online"
-
 /* The domains that the configuration wants, or what there is. */
 static int load(struct daemon *d, struct topo **ret, struct errbuf *err)
 {
@@ -78,16 +76,11 @@ void online_look(struct daemon *d)
 	char now[sizeof(d->node.online)], cpus[CORESET_STR_MAX];
 	struct errbuf err;
 
-	if (fsroot_read(&d->node.root, ONLINE, now, sizeof(now)) <= 0)
+	if (fsroot_read(&d->node.root, NODE_ONLINE, now, sizeof(now)) <= 0)
 		return; /* one CPU, or an emulation: nothing goes */
 	now[strcspn(now, "\n")] = '\0';
 	if (strcmp(now, d->node.online) == 0)
 		return;
-	if (!*d->node.online) { /* as it was loaded */
-		memcpy(d->node.online, now, sizeof(now));
-		d->node.start_pus = d->node.topo->all;
-		return;
-	}
 	if (take(d, &err) < 0) {
 		if (strcmp(d->node.online_failed, now) != 0)
 			log_error("CPUs %s are online now: %s", now, err.text);

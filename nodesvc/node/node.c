@@ -29,11 +29,16 @@ int node_open(struct node *n, enum topo_level domain, struct errbuf *err)
 	rc = fsroot_open(&n->root, NULL, err);
 	if (rc < 0)
 		return rc;
+	/* Before: what comes or goes meanwhile is seen at the next look. */
+	if (fsroot_read(&n->root, NODE_ONLINE, n->online, sizeof(n->online)) <= 0)
+		n->online[0] = '\0';
+	n->online[strcspn(n->online, "\n")] = '\0';
 	rc = topo_load(&n->topo, NULL, err);
 	if (rc == 0)
 		rc = topo_set_domains(n->topo, domain, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "topology");
+	n->start_pus = n->topo->all;
 	name_type(n);
 	return 0;
 }

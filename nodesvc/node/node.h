@@ -11,14 +11,16 @@
 #include "common/fsroot.h"
 #include "common/topo.h"
 
+#define NODE_ONLINE "sys/devices/system/cpu/online"
+
 struct node {
 	struct fsroot root;
-	struct topo *topo;     /* replaced where CPUs come or go */
-	struct coreset usable; /* its PUs less reserve: */
-	char online[256],
-		online_failed[256]; /* the kernel's list of CPUs; one that could not be taken */
-	struct coreset start_pus;   /* the topology's when we started */
-	char type[64];              /* CPU model and core count: profiles are kept per node type */
+	struct topo *topo;                    /* replaced where CPUs come or go */
+	struct coreset usable;                /* its PUs less reserve: */
+	char online[256], online_failed[256]; /* the kernel's list of CPUs, read before topo; one
+						 that could not be taken */
+	struct coreset start_pus;             /* the topology's when we started */
+	char type[64]; /* CPU model and core count: profiles are kept per node type */
 };
 
 /* Root and topology of this machine, with @domain. On an error too, close it. */

@@ -35,6 +35,12 @@ struct step_cgroup {
 	 * not whose; the caller has to take the job's number from who told it the pid.
 	 */
 	char sluid[16];
+	/*
+	 * The caller's word, which locate() leaves false: its tasks start nobody, and how their
+	 * runtime waits hangs on the mask that it is born with. They are moved before they execute
+	 * their program (rebind: masks), not once they run.
+	 */
+	bool born_placed;
 };
 
 struct actuate_result {

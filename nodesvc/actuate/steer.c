@@ -11,8 +11,9 @@
  * bound: a thread that only inherited has one CPU for another then, while two that compute would
  * share one. Not knowable: a program that sets the very mask it has.
  *
- * Who does not run is not moved: a process that is young (slurmstepd's fork before exec, too), or a
- * shell, wrapper or launcher that waits. Its mask is its own, and so what its children begin with.
+ * Who does not run is not moved: a process that is young (slurmstepd's fork before exec, too, but
+ * where the step is born placed), or a shell, wrapper or launcher that waits. Its mask is its own,
+ * and so what its children begin with.
  *
  * One pass over all members does a part of the work at a time: look, tell whose, ledger, set, read
  * back. apply() goes round until a pass changes nothing, steer_look() does as much as it may at
@@ -310,13 +311,15 @@ static int note_stepd(struct actuate *a, struct steer *st, struct member *t, str
 
 /* Does the process that @t leads run? What cannot be read is taken for running, as anybody who is
  * placed. */
-static void watch_pace(struct actuate *a, const struct member *t)
+static void watch_pace(struct actuate *a, const struct steer *st, const struct member *t)
 {
 	struct pace *p = &t->row->pace;
 	int64_t cpu_ns, at_ns = now_ns();
 	struct proc_stat stat = {.child_faults = p->reaped};
 	char executable[256];
 
+	if (st->first && st->step.born_placed)
+		p->settled = true;
 	if (p->settled)
 		return;
 	if (proc_cpu_ns(t->tid, &cpu_ns) < 0)
@@ -367,7 +370,7 @@ static int look_at(
 	if (rc == 0)
 		rc = judge(a, st, t, ret_now, depth);
 	if (rc == 0 && t->tid == t->tgid)
-		watch_pace(a, t);
+		watch_pace(a, st, t);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "common/ipc.h"
 #include "common/launch_family.h"
 #include "common/msg.h"
+#include "common/starters.h"
 #include "common/text.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
@@ -105,6 +106,16 @@ static enum launch_around around(const struct daemon *d, const struct step *s)
 		       : LAUNCH_SHARES;
 }
 
+/* What of the user's environment binds threads to the CPUs that a program sees at its start; NULL
+ * nothing. A cpuset that becomes narrower would make that fail. */
+static const char *binds_itself(const struct msg *m)
+{
+	for (const char *name = msg_get(m, "set"); name; name = msg_get_next(m, "set", name))
+		if (launch_family(name) == LAUNCH_openmp_bind)
+			return name;
+	return NULL;
+}
+
 /* Only where there is something to choose. */
 static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 {
@@ -113,6 +124,10 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 	if (!c.name || s->batch || !d->conf.launch_env.enabled)
 		return;
 	s->links = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
+	/* OpenMP runtimes decide at their start, by the CPUs that they have then, whether their
+	 * threads wait by spinning. Who binds them names CPUs of Slurm's. */
+	s->born_placed = (s->links & (LINKS_LIBGOMP | LINKS_LIBOMP)) && !binds_itself(m) &&
+			 starter_of(c.name) == STARTER_NONE;
 }
 
 /* ---- may it come? ---- */
@@ -139,16 +154,6 @@ static void put_batch_aside(struct daemon *d, const struct step *s)
 	if (!batch || batch == s || !step_is_managed(batch))
 		return;
 	levers_restore(d->levers, batch, STATUS_ASIDE, "its job runs steps of its own");
-}
-
-/* What of the user's environment binds threads to the CPUs that a program sees at its start; NULL
- * nothing. A cpuset that becomes narrower would make that fail. */
-static const char *binds_itself(const struct msg *m)
-{
-	for (const char *name = msg_get(m, "set"); name; name = msg_get_next(m, "set", name))
-		if (launch_family(name) == LAUNCH_openmp_bind)
-			return name;
-	return NULL;
 }
 
 static void keep_out(struct step *s, const char *why)

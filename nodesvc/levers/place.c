@@ -21,6 +21,7 @@ int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, s
 	int rc;
 
 	putback_stop(s);
+	s->cgroup.born_placed = s->born_placed;
 	rc = lv->conf->rebind == REBIND_CPUSET ? step_check_threads(s, STEP_THREADS_FROZEN, err)
 					       : 0;
 	if (rc == 0)

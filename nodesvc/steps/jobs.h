@@ -129,7 +129,8 @@ struct step {
 	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
 	char why[PLAN_WHY_MAX];     /* the last plan's sentence */
 	char held_why[PLAN_WHY_MAX];
-	char guard[16]; /* what the guard said of its set: "better", "worse", "quarantined"; "" */
+	char guard[16];   /* what the guard said of its set: "better", "worse", "quarantined"; "" */
+	bool born_placed; /* struct step_cgroup has it */
 	bool has_priority, priority_high, exclude, omp, user_bound, batch, dry_run;
 	double qos;
 	int min_cores, nnodes, ntasks, cpus_per_task; /* cpus_per_task 0: not chosen by the user */

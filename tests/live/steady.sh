@@ -15,6 +15,8 @@ noise() {
     sleep 0.33
   done
 }
+# srun ends before slurmstepd says so to colocd.
+row_is_there() { [ "$(acct -n -P -j "$try.0" -o State)" = COMPLETED ]; }
 for try in 1 2 3; do
   watch_machine
   noise &
@@ -24,7 +26,7 @@ for try in 1 2 3; do
     >"$tmp/steady.out" 2>&1
   is "$?" 0 "the program ran for $seconds s"
   stop "$noise_pid"
-  is "$(acct -n -P -j $try.0 -o State)" COMPLETED "its row is there"
+  ok "its row is there" wait_for 10 row_is_there
   changes=$(grep "step $try.0: phase change" "$tmp/colocd.out")
   disturbance=''
   if [ -z "$changes" ] || ! was_disturbed "$(sed -n 's/^cpu_ms=//p' "$tmp/steady.out")"; then break; fi

@@ -271,7 +271,7 @@ int change_apply(const struct hierarchy *h, struct actuate *a, const struct step
 int change_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
 	const struct coreset *set)
 {
-	struct coreset now, in_force;
+	struct coreset now, in_force, last, job;
 	char dir[FILE_MAX];
 	int rc;
 
@@ -284,7 +284,15 @@ int change_verify(const struct hierarchy *h, struct actuate *a, const struct ste
 		rc = change_is_there(a, s->step_path, s->step_inode, NULL);
 	if (rc < 0)
 		return rc;
-	return !coreset_is_equal(&now, set) || !coreset_is_equal(&in_force, set);
+	if (!coreset_is_equal(&now, set) || !coreset_is_equal(&in_force, set))
+		return 1;
+	/* Written by one before us: who writes to it from now on is seen at once. */
+	if (!watch_last(a, s->step_path, &last)) {
+		if (cpus_read(a->root, s->job_path, &job, NULL) < 0)
+			coreset_zero(&job);
+		watch_hold(a, s, dir, set, &job);
+	}
+	return 0;
 }
 
 /* @keep: the ledger goes on holding the originals. */

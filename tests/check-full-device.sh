@@ -15,7 +15,7 @@ failed=0 n=0
 full() {
   local rc=0
   n=$((n + 1))
-  timeout 60 "$@" >/dev/full 2>"$tmp/err" </dev/null || rc=$?
+  timeout 300 "$@" >/dev/full 2>"$tmp/err" </dev/null || rc=$?
   [ $rc = 1 ] && grep -qE 'error: standard output: (No space left on device|not all of it)' "$tmp/err" && return
   failed=$((failed + 1))
   echo "FAIL: exit $rc: $* >/dev/full: $(head -c 300 "$tmp/err")"
@@ -24,7 +24,7 @@ full() {
 full_file() {
   local rc=0
   n=$((n + 1))
-  timeout 60 "$@" >/dev/null 2>"$tmp/err" </dev/null || rc=$?
+  timeout 300 "$@" >/dev/null 2>"$tmp/err" </dev/null || rc=$?
   [ $rc = 1 ] && grep -q '/dev/full' "$tmp/err" && return
   failed=$((failed + 1))
   echo "FAIL: exit $rc: $*: $(head -c 300 "$tmp/err")"

@@ -14,7 +14,7 @@ struct daemon d;
 char dir[64];
 struct msg in, out;
 
-void setup(void)
+void setup_on(void (*node)(void))
 {
 	struct errbuf err = {""};
 	char path[96];
@@ -25,6 +25,8 @@ void setup(void)
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(&d.conf);
 	ck_assert_int_eq(fsroot_open(&d.node.root, dir, &err), 0);
+	if (node)
+		node();
 	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
 	d.node.usable = d.node.topo->all;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
@@ -38,6 +40,11 @@ void setup(void)
 	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
+}
+
+void setup(void)
+{
+	setup_on(NULL);
 }
 
 void teardown(void)

@@ -15,6 +15,8 @@ extern struct msg in, out; /* the last message, and its answer */
 
 /* A node of two cores under fair, with nothing on it. */
 void setup(void);
+/* The same; @node puts more files there before anything is opened. */
+void setup_on(void (*node)(void));
 void teardown(void);
 
 /* Begins a step_start of one task; the test adds to it and calls go(). */

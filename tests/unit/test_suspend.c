@@ -20,18 +20,19 @@
 static struct fstree tree;
 static struct errbuf err;
 
-/* The fixture's, with a v1 hierarchy. */
-static void begin(void)
+static void put_v1(void)
 {
-	setup();
 	snprintf(tree.dir, sizeof(tree.dir), "%s", dir);
 	fstree_put(&tree, "proc/self/mountinfo",
 		"31 22 0:27 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n"
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
-	actuate_close(d.actuate);
-	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+}
+
+/* The fixture's, with a v1 hierarchy. */
+static void begin(void)
+{
+	setup_on(put_v1);
 	d.conf.dry_run = true;
 	ck_assert_int_eq(daemon_open_suspend(&d, &err), 0);
 }

@@ -152,6 +152,16 @@ def main():
             drawn.returncode == 0 and drawn.stdout == pictures.get(str(svg.relative_to(SRC))),
             f"{svg.relative_to(SRC)} is not what contrib/walk-svg draws of it {drawn.stderr}",
         )
+    concepts = subprocess.run(
+        [sys.executable, str(SRC / "contrib/concepts-svg"), "--list"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    check(len(concepts) > 5, "contrib/concepts-svg names no pictures")
+    for concept in concepts:
+        drawn = subprocess.run(
+            [sys.executable, str(SRC / "contrib/concepts-svg"), concept], capture_output=True, text=True
+        )
+        name = f"doc/concepts/{concept}.svg"
+        check(drawn.stdout == pictures.get(name), f"{name} is not what contrib/concepts-svg draws {drawn.stderr}")
     for name, svg in pictures.items():
         root = ET.fromstring(svg)
         check_blanks(name, root)

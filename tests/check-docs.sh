@@ -4,7 +4,7 @@
 # check-docs.sh - the manual pages name what the sources have: every key of coloc.yaml with its
 # range, default and reload column, every option of srun with its variable, every key of
 # plugstack.conf, every option of colocd, every launch variable. And one version
-# stands everywhere, make's targets are listed, links between pages lead somewhere, and the table
+# stands everywhere, make's targets are listed, each message is in doc/troubleshooting.md, links between pages lead somewhere, and the table
 # of what ran with which Slurm is made of the results beside it.
 set -eu
 
@@ -183,7 +183,17 @@ check_results() {
   return 1
 }
 
+# Each message that an administrator or a user may see is in doc/troubleshooting.md, by its text.
+check_messages() {
+  command -v python3 >/dev/null || return 0
+  found=$(COLOC_SRCDIR=$top python3 "$top/tests/check-messages.py") && return
+  printf '%s\n' "$found" >&2
+  echo "check-docs: a row for each: tests/check-messages.py --list prints them" >&2
+  return 1
+}
+
 check_keys
+check_messages || failed=1
 check_results || failed=1
 check_citation_form || failed=1
 check_version || failed=1

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libcounters.la
 libcounters_la_SOURCES = \
 	nodesvc/counters/app.c nodesvc/counters/app.h \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
+	nodesvc/counters/callworker.c nodesvc/counters/callworker.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \
 	nodesvc/counters/coupling.c nodesvc/counters/coupling.h \
@@ -16,6 +17,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/profile_run.c nodesvc/counters/profile_run.h \
 	nodesvc/counters/rates.c \
 	nodesvc/counters/solo.c nodesvc/counters/solo.h \
+	nodesvc/counters/tracefs.c nodesvc/counters/tracefs.h \
 	nodesvc/counters/utilization.c
 # End of libcounters_la_SOURCES
 if HAVE_PAPI
@@ -54,6 +56,11 @@ tests_unit_test_events_SOURCES = tests/unit/test_events.c tests/unit/fstree.c te
 tests_unit_test_events_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_events_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) $(PFM_LIBS)
 
+check_PROGRAMS += tests/unit/test_tracefs
+tests_unit_test_tracefs_SOURCES = tests/unit/test_tracefs.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_tracefs_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_tracefs_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_profile_json
 tests_unit_test_profile_json_SOURCES = tests/unit/test_profile_json.c
 tests_unit_test_profile_json_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
@@ -72,5 +79,6 @@ TESTS += \
 	tests/unit/test_profile_run \
 	tests/unit/test_rates \
 	tests/unit/test_site_events \
+	tests/unit/test_tracefs \
 	tests/unit/test_utilization
 # End of TESTS

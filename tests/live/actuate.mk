@@ -1,5 +1,5 @@
 # The actuator against the kernel; root only, so not in TESTS: contrib/runtests runs LIVE_TESTS.
-live_compiled = tests/live/live_actuate tests/live/live_levels tests/live/live_out
+live_compiled = tests/live/live_actuate tests/live/live_calls tests/live/live_levels tests/live/live_out
 check_PROGRAMS += $(live_compiled)
 LIVE_TESTS += $(live_compiled)
 tests_live_live_actuate_SOURCES = \
@@ -9,6 +9,9 @@ tests_live_live_actuate_SOURCES = \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
 tests_live_live_actuate_CFLAGS = $(UNIT_CFLAGS)
 tests_live_live_actuate_LDADD = libactuate.la libcommon.la $(CHECK_LIBS) -lpthread
+tests_live_live_calls_SOURCES = tests/live/live_calls.c
+tests_live_live_calls_CFLAGS = $(UNIT_CFLAGS)
+tests_live_live_calls_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) -lpthread
 tests_live_live_levels_SOURCES = \
 	tests/live/live_levels.c \
 	tests/live/step_fixture.c tests/live/step_fixture.h \

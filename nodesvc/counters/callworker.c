@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/counters/callworker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "nodesvc/counters/tracefs.h"
+
+/* The child's own numbers for what it keeps. */
+#define CHILD_SOCKET 3
+#define CHILD_ROOT   4
+#define SETS_MAX     2048
+/* Descriptors of one set, of all: a step of 4 000 tasks has one each. */
+#define SET_FDS_MAX 8192
+#define ALL_FDS_MAX 32768
+/* How often a set with a bound on hits is looked at. */
+#define LOOK_NS INT64_C(5000000)
+/* The size of its socket: hundreds of requests. */
+#define SOCKET_BYTES (1 << 20)
+/* Calls of ours to know what one costs. */
+#define COST_CALLS 200
+
+struct callworker {
+	pid_t pid;
+	int fd;
+};
+
+/* ---- the child ----------------------------------------------------------------------------- */
+
+struct place {
+	bool made;
+	uint64_t id;
+	int keeper; /* an event on ourselves: who never comes by it never traps, and opening and
+		     * closing others is quick meanwhile */
+};
+
+struct set {
+	uint32_t id, ask;
+	int n_probes, n_tasks, room, failed;
+	uint32_t probe[CALLS_PROBES];
+	int *fd; /* n_probes of each task; -1 none */
+	int64_t *since_ns;
+	int64_t began_ns, until_ns, look_ns; /* until: 0 it is told */
+	uint64_t max_hits;
+	int first_errno;
+};
+
+struct counting {
+	struct tracefs fs;
+	struct place place[CALLS_PROBES_ALL];
+	struct set *set[SETS_MAX];
+	int n_sets, n_fds;
+	int parent; /* a pidfd: somebody else may hold the daemon's end of the socket for a while */
+};
+
+static int open_event(uint64_t id, pid_t tid, bool inherit)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(a),
+		.config = id,
+		.inherit = inherit,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void answer(const struct call_answer *a)
+{
+	/* Who does not read what hundreds of answers say has lost them: whoever is counted must not
+	 * trap any longer for that. */
+	send(CHILD_SOCKET, a, sizeof(*a), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void name_of(uint32_t probe, char ret[16])
+{
+	snprintf(ret, 16, "p%u", probe);
+}
+
+static void drop_place(struct counting *c, uint32_t probe)
+{
+	struct place *p = &c->place[probe];
+	char name[16];
+
+	if (!p->made)
+		return;
+	close(p->keeper);
+	name_of(probe, name);
+	tracefs_remove(&c->fs, name);
+	p->made = false;
+}
+
+static void make_place(struct counting *c, const struct call_request *r, int fd)
+{
+	struct call_answer a = {.kind = CALL_MADE, .probe = r->probe[0], .ask = r->ask};
+	struct place *p = &c->place[r->probe[0]];
+	struct errbuf err = {""};
+	char name[16];
+
+	drop_place(c, r->probe[0]);
+	name_of(r->probe[0], name);
+	a.rc = fd < 0 ? err_set(&err, -EBADF, "no file")
+		      : tracefs_add(&c->fs, name, fd, r->offset, &p->id, &err);
+	if (a.rc == 0) {
+		p->keeper = open_event(p->id, 0, false);
+		if (p->keeper < 0) {
+			a.rc = err_set(&err, -errno, "perf: %s", strerror(errno));
+			tracefs_remove(&c->fs, name);
+		}
+	}
+	p->made = a.rc == 0;
+	snprintf(a.text, sizeof(a.text), "%s", err.text);
+	answer(&a);
+}
+
+static struct set *find_set(struct counting *c, uint32_t id)
+{
+	for (int i = 0; i < c->n_sets; i++)
+		if (c->set[i]->id == id)
+			return c->set[i];
+	return NULL;
+}
+
+static void note_failure(struct set *s, int why)
+{
+	s->failed++;
+	if (!s->first_errno)
+		s->first_errno = why;
+}
+
+static bool make_room(struct set *s, int more)
+{
+	int room = s->n_tasks + more;
+	int *fd;
+	int64_t *since;
+
+	if (room <= s->room)
+		return true;
+	fd = realloc(s->fd, (size_t)(room * s->n_probes) * sizeof(*fd));
+	if (fd)
+		s->fd = fd;
+	since = realloc(s->since_ns, (size_t)room * sizeof(*since));
+	if (since)
+		s->since_ns = since;
+	if (!fd || !since)
+		return false;
+	s->room = room;
+	return true;
+}
+
+/* One task; 0, or what kept all of its events from being opened. */
+static int add_task(struct counting *c, struct set *s, pid_t tid)
+{
+	int *fd = s->fd + (ptrdiff_t)s->n_tasks * s->n_probes, opened = 0, why = 0;
+
+	for (int i = 0; i < s->n_probes; i++) {
+		const struct place *p = &c->place[s->probe[i]];
+
+		fd[i] = -1;
+		if (!p->made)
+			why = ENOENT;
+		else if (c->n_fds >= ALL_FDS_MAX)
+			why = EMFILE;
+		else if ((fd[i] = open_event(p->id, tid, true)) < 0)
+			why = errno;
+		if (fd[i] < 0)
+			continue;
+		c->n_fds++;
+		opened++;
+	}
+	if (!opened)
+		return why;
+	s->since_ns[s->n_tasks++] = ipc_now_ns();
+	return 0;
+}
+
+static void add_tasks(struct counting *c, struct set *s, const struct call_request *r)
+{
+	int n = r->n_tids, rc;
+
+	if ((s->n_tasks + n) * s->n_probes > SET_FDS_MAX || !make_room(s, n)) {
+		s->failed += n;
+		s->first_errno = EMFILE;
+		return;
+	}
+	if (!s->began_ns)
+		s->began_ns = ipc_now_ns();
+	for (int i = 0; i < n; i++) {
+		rc = add_task(c, s, r->tid[i]);
+		/* One that has ended is none that fails. */
+		if (rc && rc != ESRCH)
+			note_failure(s, rc);
+	}
+}
+
+static uint64_t read_event(int fd)
+{
+	uint64_t n = 0;
+
+	return fd >= 0 && read(fd, &n, sizeof(n)) == (ssize_t)sizeof(n) ? n : 0;
+}
+
+static void read_set(const struct set *s, struct call_answer *ret)
+{
+	int64_t now_ns = 0;
+
+	*ret = (struct call_answer){.kind = CALL_COUNTS,
+		.set = s->id,
+		.ask = s->ask,
+		.began_ns = s->began_ns,
+		.n_probes = s->n_probes,
+		.tasks = s->n_tasks,
+		.failed = s->failed};
+	if (s->first_errno)
+		snprintf(ret->text, sizeof(ret->text), "%s", strerror(s->first_errno));
+	for (int t = 0; t < s->n_tasks; t++)
+		for (int i = 0; i < s->n_probes; i++) {
+			uint64_t n = read_event(s->fd[(ptrdiff_t)t * s->n_probes + i]);
+
+			now_ns = ipc_now_ns();
+			ret->count[i].calls += n;
+			if (now_ns > s->since_ns[t])
+				ret->count[i].per_s +=
+					(double)n * 1e9 / (double)(now_ns - s->since_ns[t]);
+		}
+	ret->t_ns = now_ns ? now_ns : ipc_now_ns();
+}
+
+static void close_set(struct counting *c, struct set *s)
+{
+	for (int i = 0; i < s->n_tasks * s->n_probes; i++)
+		if (s->fd[i] >= 0) {
+			close(s->fd[i]);
+			c->n_fds--;
+		}
+	for (int i = 0; i < c->n_sets; i++)
+		if (c->set[i] == s)
+			c->set[i] = c->set[--c->n_sets];
+	free(s->fd);
+	free(s->since_ns);
+	free(s);
+}
+
+static void tell_set(struct counting *c, struct set *s, bool end)
+{
+	struct call_answer a;
+
+	read_set(s, &a);
+	a.ended = end;
+	/* First the trap goes, then the news. */
+	if (end)
+		close_set(c, s);
+	answer(&a);
+}
+
+static void open_set(struct counting *c, const struct call_request *r)
+{
+	struct set *s = find_set(c, r->set);
+
+	if (s)
+		close_set(c, s);
+	s = c->n_sets < SETS_MAX ? calloc(1, sizeof(*s)) : NULL;
+	if (!s) {
+		answer(&(struct call_answer){.kind = CALL_COUNTS,
+			.set = r->set,
+			.ask = r->ask,
+			.rc = -ENOMEM,
+			.ended = true,
+			.text = "too many steps are counted"});
+		return;
+	}
+	s->id = r->set;
+	s->ask = r->ask;
+	s->n_probes = r->n_probes;
+	memcpy(s->probe, r->probe, sizeof(s->probe));
+	c->set[c->n_sets++] = s;
+	add_tasks(c, s, r);
+	s->max_hits = r->max_hits;
+	if (r->length_ns)
+		s->until_ns = ipc_now_ns() + r->length_ns;
+	if (r->length_ns && r->max_hits)
+		s->look_ns = ipc_now_ns() + LOOK_NS;
+}
+
+/* What no request of the daemon's has. */
+static bool is_sound(const struct call_request *r, ssize_t len)
+{
+	if (len < (ssize_t)offsetof(struct call_request, tid) || r->n_tids < 0 ||
+		r->n_tids > CALLS_TIDS || r->n_probes < 0 || r->n_probes > CALLS_PROBES ||
+		len != (ssize_t)(offsetof(struct call_request, tid) +
+				 (size_t)r->n_tids * sizeof(pid_t)))
+		return false;
+	for (int i = 0; i < r->n_probes; i++)
+		if (r->probe[i] >= CALLS_PROBES_ALL)
+			return false;
+	return r->n_probes > 0 || (r->op != CALL_PROBE && r->op != CALL_DROP && r->op != CALL_OPEN);
+}
+
+static void handle(struct counting *c, const struct call_request *r, int fd)
+{
+	struct set *s = find_set(c, r->set);
+
+	switch (r->op) {
+	case CALL_PROBE:
+		make_place(c, r, fd);
+		break;
+	case CALL_DROP:
+		drop_place(c, r->probe[0]);
+		break;
+	case CALL_OPEN:
+		open_set(c, r);
+		break;
+	case CALL_TASKS:
+		if (s)
+			add_tasks(c, s, r);
+		break;
+	case CALL_READ:
+	case CALL_CLOSE:
+		if (s)
+			s->ask = r->ask;
+		if (s)
+			tell_set(c, s, r->op == CALL_CLOSE);
+		else
+			answer(&(struct call_answer){.kind = CALL_COUNTS,
+				.set = r->set,
+				.ask = r->ask,
+				.rc = -ENOENT,
+				.ended = true});
+		break;
+	}
+}
+
+/* One request; false: there is none more, or (*ret_gone) nobody who asks. */
+static bool take_request(struct counting *c, bool *ret_gone)
+{
+	static struct call_request r;
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec io = {&r, sizeof(r)};
+	struct msghdr m = {.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(CHILD_SOCKET, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *h;
+	int fd = -1;
+
+	*ret_gone = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+	if (n <= 0)
+		return false;
+	h = CMSG_FIRSTHDR(&m);
+	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	if (is_sound(&r, n))
+		handle(c, &r, fd);
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+/* Closes what has had its time or its hits; when the next one is due, 0 none. */
+static int64_t look_at_sets(struct counting *c)
+{
+	int64_t now_ns = ipc_now_ns(), next_ns = 0;
+
+	for (int i = 0; i < c->n_sets; i++) {
+		struct set *s = c->set[i];
+		bool over = s->until_ns && now_ns >= s->until_ns;
+		int64_t due_ns;
+
+		if (!over && s->look_ns && now_ns >= s->look_ns) {
+			struct call_answer a;
+			uint64_t hits = 0;
+
+			read_set(s, &a);
+			for (int k = 0; k < a.n_probes; k++)
+				hits += a.count[k].calls;
+			over = hits >= s->max_hits;
+			/* The more there is to read, the less often. */
+			now_ns = ipc_now_ns();
+			s->look_ns = now_ns + LOOK_NS + 4 * (now_ns - s->look_ns);
+		}
+		if (over) {
+			tell_set(c, s, true);
+			i--;
+			continue;
+		}
+		due_ns = s->look_ns && s->look_ns < s->until_ns ? s->look_ns : s->until_ns;
+		if (due_ns && (!next_ns || due_ns < next_ns))
+			next_ns = due_ns;
+	}
+	return next_ns;
+}
+
+static void serve(struct counting *c)
+{
+	int64_t next_ns = 0;
+	bool gone = false;
+
+	while (!gone) {
+		struct pollfd p[] = {{.fd = CHILD_SOCKET, .events = POLLIN},
+			{.fd = c->parent, .events = POLLIN}};
+		int64_t left_ns = next_ns ? next_ns - ipc_now_ns() : 0;
+		struct timespec wait = {.tv_sec = left_ns / 1000000000,
+			.tv_nsec = left_ns > 0 ? left_ns % 1000000000 : 0};
+
+		if (left_ns < 0)
+			wait.tv_sec = 0;
+		ppoll(p, 2, next_ns ? &wait : NULL, NULL);
+		gone = p[1].revents != 0;
+		while (!gone && take_request(c, &gone))
+			/* A window's end does not wait for all requests. */
+			if (next_ns && ipc_now_ns() >= next_ns)
+				break;
+		next_ns = look_at_sets(c);
+	}
+}
+
+/* ---- does it work here, and what does it cost? ---- */
+
+__attribute__((noinline, used)) static int called(int x)
+{
+	__asm__ volatile("" : "+r"(x)); /* NOLINT(hicpp-no-assembler): a call has to be one */
+	return x;
+}
+
+struct own {
+	uintptr_t address;
+	uint64_t offset;
+};
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct own *o = arg;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && o->address >= at &&
+			o->address - at < p->p_filesz) {
+			o->offset = o->address - at + p->p_offset;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* Counts calls of a function of our own. */
+static int try_out(struct counting *c, double *ret_cost_ns, struct errbuf *err)
+{
+	struct own own = {.address = (uintptr_t)called};
+	uint64_t id, n;
+	int exe, fd, rc;
+	int64_t start_ns, plain_ns, counted_ns;
+
+	if (!dl_iterate_phdr(find_own, &own))
+		return err_set(err, -ENOTSUP, "own code is not found");
+	exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (exe < 0)
+		return err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
+	rc = tracefs_add(&c->fs, "self", exe, own.offset, &id, err);
+	close(exe);
+	if (rc < 0)
+		return rc;
+	fd = open_event(id, 0, true);
+	rc = fd < 0 ? err_set(err, -errno, "perf: %s", strerror(errno)) : 0;
+	start_ns = cpu_ns();
+	for (int i = 0; rc == 0 && i < COST_CALLS; i++)
+		called(i);
+	counted_ns = cpu_ns() - start_ns;
+	n = read_event(fd);
+	if (fd >= 0)
+		close(fd);
+	start_ns = cpu_ns();
+	for (int i = 0; i < COST_CALLS; i++)
+		called(i);
+	plain_ns = cpu_ns() - start_ns;
+	tracefs_remove(&c->fs, "self");
+	if (rc < 0)
+		return rc;
+	if (n != COST_CALLS)
+		return err_set(err, -EIO, "of %d calls the kernel counts %llu", COST_CALLS,
+			(unsigned long long)n);
+	*ret_cost_ns = counted_ns > plain_ns ? (double)(counted_ns - plain_ns) / COST_CALLS : 0;
+	return 0;
+}
+
+static void raise_limit(void)
+{
+	struct rlimit l = {ALL_FDS_MAX + 512, ALL_FDS_MAX + 512};
+
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0 && getrlimit(RLIMIT_NOFILE, &l) == 0) {
+		l.rlim_cur = l.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &l);
+	}
+}
+
+__attribute__((noreturn)) static void child(
+	const struct fsroot *root, const char *owner, int socket, pid_t parent)
+{
+	static struct counting c;
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct fsroot own_root = {CHILD_ROOT};
+	struct call_answer ready = {.kind = CALL_READY};
+	int null = open("/dev/null", O_RDWR), top = fcntl(root->fd, F_DUPFD, 10);
+	int end = fcntl(socket, F_DUPFD, 10);
+	struct errbuf err = {""};
+	sigset_t none;
+
+	sigaction(SIGTERM, &ignore, NULL);
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGHUP, &ignore, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid(); /* what is sent to the daemon's group is not for us */
+	prctl(PR_SET_NAME, "colocd-calls");
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(end, CHILD_SOCKET);
+	dup2(top, CHILD_ROOT);
+	close_range(CHILD_ROOT + 1, ~0u, 0);
+	if (null < 0 || top < 0 || end < 0 || chdir("/") < 0)
+		_exit(1);
+	raise_limit();
+	c.parent = (int)syscall(SYS_pidfd_open, parent, 0);
+	if (getppid() != parent)
+		_exit(0);
+	ready.rc = tracefs_open(&c.fs, &own_root, owner, &err);
+	if (ready.rc == 0) {
+		tracefs_sweep(&c.fs);
+		ready.rc = try_out(&c, &ready.cost_ns, &err);
+	}
+	snprintf(ready.text, sizeof(ready.text), "%s", err.text);
+	answer(&ready);
+	if (ready.rc == 0)
+		serve(&c);
+	while (c.n_sets)
+		close_set(&c, c.set[0]);
+	for (uint32_t i = 0; i < CALLS_PROBES_ALL; i++)
+		drop_place(&c, i);
+	_exit(0);
+}
+
+/* ---- the daemon's side --------------------------------------------------------------------- */
+
+int callworker_start(
+	struct callworker **ret, const struct fsroot *root, const char *owner, struct errbuf *err)
+{
+	struct callworker *w = calloc(1, sizeof(*w));
+	sigset_t all, before;
+	pid_t self = getpid();
+	int fd[2], rc, size = SOCKET_BYTES;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "counting calls: out of memory");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
+		rc = err_set(err, -errno, "counting calls: socketpair: %s", strerror(errno));
+		free(w);
+		return rc;
+	}
+	for (int i = 0; i < 2; i++)
+		setsockopt(fd[i], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	w->pid = fork();
+	if (w->pid == 0)
+		child(root, owner, fd[1], self);
+	rc = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(fd[1]);
+	w->fd = fd[0];
+	if (w->pid < 0) {
+		close(fd[0]);
+		free(w);
+		return err_set(err, rc, "counting calls: fork: %s", strerror(-rc));
+	}
+	*ret = w;
+	return 0;
+}
+
+void callworker_stop(struct callworker *w)
+{
+	if (!w)
+		return;
+	close(w->fd);
+	/* It may wait for the kernel for a second; then it is init's. */
+	waitpid(w->pid, NULL, WNOHANG);
+	free(w);
+}
+
+int callworker_fd(const struct callworker *w)
+{
+	return w->fd;
+}
+
+pid_t callworker_pid(const struct callworker *w)
+{
+	return w->pid;
+}
+
+int callworker_send(struct callworker *w, const struct call_request *r, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec io = {
+		(void *)r, offsetof(struct call_request, tid) + (size_t)r->n_tids * sizeof(pid_t)};
+	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		struct cmsghdr *h = &control.align;
+
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+	}
+	if (sendmsg(w->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return 0;
+	return errno == EAGAIN || errno == ENOBUFS ? -EAGAIN : -EPIPE;
+}
+
+int callworker_take(struct callworker *w, struct call_answer *ret)
+{
+	ssize_t n = recv(w->fd, ret, sizeof(*ret), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(*ret))
+		return 1;
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;
+}

@@ -66,15 +66,15 @@ libnodesvc_la_SOURCES = \
 	nodesvc/socket/listener.c nodesvc/socket/listener.h \
 	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
 	nodesvc/socket/server.c nodesvc/socket/socket.h \
-	nodesvc/steps/carry.c nodesvc/steps/carry.h \
-	nodesvc/steps/find.c nodesvc/steps/find.h \
-	nodesvc/steps/held.c nodesvc/steps/held.h \
+	nodesvc/steps/carry.c \
+	nodesvc/steps/find.c \
+	nodesvc/steps/held.c \
 	nodesvc/steps/jobs.c nodesvc/steps/jobs.h \
-	nodesvc/steps/seen.h \
-	nodesvc/steps/pages.c nodesvc/steps/pages.h \
-	nodesvc/steps/registration.c nodesvc/steps/registration.h \
-	nodesvc/steps/suspend.c nodesvc/steps/suspend.h \
-	nodesvc/steps/whose.c nodesvc/steps/whose.h
+	nodesvc/steps/pages.c \
+	nodesvc/steps/registration.c \
+	nodesvc/steps/steps.h \
+	nodesvc/steps/suspend.c \
+	nodesvc/steps/whose.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)
 NODESVC_LIBS = libnodesvc.la libactuate.la libcounters.la librecord.la libviewjson.la libengine.la libtopo.la \

@@ -311,9 +311,9 @@ static int note_stepd(struct actuate *a, struct steer *st, struct member *t, str
 
 /* Does the process that @t leads run? What cannot be read is taken for running, as anybody who is
  * placed. */
-static void watch_pace(struct actuate *a, const struct steer *st, const struct member *t)
+static void watch_rest(struct actuate *a, const struct steer *st, const struct member *t)
 {
-	struct pace *p = &t->row->pace;
+	struct rest *p = &t->row->rest;
 	int64_t cpu_ns, at_ns = now_ns();
 	struct proc_stat stat = {.child_faults = p->reaped};
 	char executable[256];
@@ -324,18 +324,18 @@ static void watch_pace(struct actuate *a, const struct steer *st, const struct m
 		return;
 	if (proc_cpu_ns(t->tid, &cpu_ns) < 0)
 		p->settled = true;
-	else if (!steer_pace_asks(p, at_ns, cpu_ns))
+	else if (!steer_rest_asks(p, at_ns, cpu_ns))
 		return;
 	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0 ||
 		 starter_of(executable) == STARTER_NONE)
 		p->settled = true;
-	else if (steer_pace_works(p, at_ns, cpu_ns) &&
+	else if (steer_rest_works(p, at_ns, cpu_ns) &&
 		 proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)
 		p->settled = true;
 	if (p->settled)
 		p->rests = false;
 	else
-		steer_pace_tell(p, at_ns, cpu_ns, stat.child_faults);
+		steer_rest_tell(p, at_ns, cpu_ns, stat.child_faults);
 }
 
 /* Threads go by the process that they are of. */
@@ -343,7 +343,7 @@ static bool rests(struct steer *st, const struct member *t)
 {
 	const struct member *leader = t->tid == t->tgid ? t : leader_of(st, t);
 
-	return leader && leader->row && leader->row->pace.rests;
+	return leader && leader->row && leader->row->rest.rests;
 }
 
 /* -ESRCH: it has ended. slurmstepd's: 0, and nothing is told. */
@@ -370,7 +370,7 @@ static int look_at(
 	if (rc == 0)
 		rc = judge(a, st, t, ret_now, depth);
 	if (rc == 0 && t->tid == t->tgid)
-		watch_pace(a, st, t);
+		watch_rest(a, st, t);
 	return rc;
 }
 

@@ -17,7 +17,7 @@ struct own {
 };
 
 /* Whether a process runs, or only waits for others that do: steer_rules.c. */
-struct pace {
+struct rest {
 	int64_t at_ns, cpu_ns; /* its time in all, when it was looked at; 0: not yet */
 	uint64_t reaped;       /* proc_stat's child_faults, when it worked last */
 	int64_t busy_ns;       /* has worked for so long, and no child of it has ended */
@@ -35,7 +35,7 @@ struct steered {
 	struct coreset past;
 	uint64_t start_ticks; /* 0 not read */
 	bool saved;           /* own is in the ledger, or told by who is there */
-	struct pace pace;     /* of who leads a process */
+	struct rest rest;     /* of who leads a process */
 };
 
 struct member {
@@ -123,12 +123,12 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 
 /*
  * A process has used @cpu_ns in its life. True: whether it rests depends on what it executes; where
- * that starts nobody it runs, for good (@p->settled), else steer_pace_works() and _tell() follow.
+ * that starts nobody it runs, for good (@p->settled), else steer_rest_works() and _tell() follow.
  */
-bool steer_pace_asks(struct pace *p, int64_t now_ns, int64_t cpu_ns);
+bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns);
 /* Has it worked since the last look? Then _tell() wants @reaped. */
-bool steer_pace_works(const struct pace *p, int64_t now_ns, int64_t cpu_ns);
-void steer_pace_tell(struct pace *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped);
+bool steer_rest_works(const struct rest *p, int64_t now_ns, int64_t cpu_ns);
+void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped);
 
 /* ---- steer.c: ops of the same name --------------------------------------------------------- */
 

@@ -159,7 +159,7 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 #define REST_PART 10
 #define WORK_PART 2
 
-bool steer_pace_asks(struct pace *p, int64_t now_ns, int64_t cpu_ns)
+bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns)
 {
 	if (p->settled)
 		return false;
@@ -169,19 +169,19 @@ bool steer_pace_asks(struct pace *p, int64_t now_ns, int64_t cpu_ns)
 	return false;
 }
 
-bool steer_pace_works(const struct pace *p, int64_t now_ns, int64_t cpu_ns)
+bool steer_rest_works(const struct rest *p, int64_t now_ns, int64_t cpu_ns)
 {
 	return p->at_ns && (cpu_ns - p->cpu_ns) * WORK_PART >= now_ns - p->at_ns;
 }
 
-void steer_pace_tell(struct pace *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped)
+void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped)
 {
 	int64_t used_ns = cpu_ns - p->cpu_ns, passed_ns = now_ns - p->at_ns;
 
 	if (!p->at_ns || used_ns * REST_PART <= passed_ns) {
 		p->rests = true;
 		p->busy_ns = 0;
-	} else if (steer_pace_works(p, now_ns, cpu_ns)) {
+	} else if (steer_rest_works(p, now_ns, cpu_ns)) {
 		p->busy_ns = reaped == p->reaped ? p->busy_ns + passed_ns : 0;
 		p->rests = reaped != p->reaped || (p->rests && p->busy_ns < PATIENCE_NS);
 		p->reaped = reaped;

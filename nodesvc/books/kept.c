@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kept.c - what the next daemon needs of a step, beside its row: what it registered with, and what
- * was measured of it (steps/carry.h). daemon/ adopts it from there.
+ * was measured of it (steps/carry.c). daemon/ adopts it from there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "common/msg.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/steps/carry.h"
+#include "nodesvc/steps/steps.h"
 
 /* "LID:PID,..." of those that have not ended; NULL out of memory. */
 static char *list_tasks(const struct step *s, pid_t *ret_first)

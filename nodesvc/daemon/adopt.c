@@ -16,9 +16,7 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/steps/carry.h"
-#include "nodesvc/steps/find.h"
-#include "nodesvc/steps/registration.h"
+#include "nodesvc/steps/steps.h"
 
 struct kept {
 	struct registration reg;

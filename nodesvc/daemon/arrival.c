@@ -23,9 +23,7 @@
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/socket.h"
-#include "nodesvc/steps/find.h"
-#include "nodesvc/steps/registration.h"
-#include "nodesvc/steps/whose.h"
+#include "nodesvc/steps/steps.h"
 
 /* A control launch is placed when its runtime has chosen its threads and its way of waiting. */
 #define CONTROL_NS INT64_C(1000000000)

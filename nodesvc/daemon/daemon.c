@@ -3,7 +3,7 @@
  * daemon.c - who is told of what: the rooms know nobody above them, their handlers are here.
  */
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/steps/whose.h"
+#include "nodesvc/steps/steps.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/socket.h"
-#include "nodesvc/steps/pages.h"
 
 /* ---- measure/ ---- */
 

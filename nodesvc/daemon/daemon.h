@@ -15,8 +15,7 @@
 #include "nodesvc/node/node.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
-#include "nodesvc/steps/jobs.h"
-#include "nodesvc/steps/whose.h"
+#include "nodesvc/steps/steps.h"
 #include "nodesvc/base/work.h"
 
 struct server;

@@ -9,7 +9,7 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/steps/registration.h"
+#include "nodesvc/steps/steps.h"
 
 /* The two clocks differ by this much only if one was set. */
 #define CLOCK_SET_NS INT64_C(2000000000)

@@ -13,7 +13,7 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/steps/find.h"
+#include "nodesvc/steps/steps.h"
 
 /* A registered step whose tasks never came, and that has no cgroup: the launch failed before fork.
  */

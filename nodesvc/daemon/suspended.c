@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * suspended.c - what becomes of steps that another hand stopped, and of those that go on
- * (steps/suspend.h): to the policy an end, and an arrival.
+ * (steps/suspend.c): to the policy an end, and an arrival.
  */
 #include <stdio.h>
 #include <string.h>

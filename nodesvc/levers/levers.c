@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/levers/levers.h"
 
+#include <string.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

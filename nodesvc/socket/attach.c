@@ -8,7 +8,7 @@
 
 #include "common/msg.h"
 #include "nodesvc/socket/socket.h"
-#include "nodesvc/steps/pages.h"
+#include "nodesvc/steps/steps.h"
 
 /* The grant is renewed with the look at the cgroups, once a second, or at each slower tick. */
 static int beat_ms(const struct socket *k)

@@ -27,9 +27,8 @@
 #include "common/msg.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/socket/listener.h"
-#include "nodesvc/steps/registration.h"
+#include "nodesvc/steps/steps.h"
 #include "nodesvc/socket/socket.h"
-#include "nodesvc/steps/whose.h"
 
 #define CONNS_MAX     2048
 #define CONNS_PER_UID 16

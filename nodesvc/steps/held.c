@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/steps/held.h"
+#include "nodesvc/steps/jobs.h"
 
 #include "nodesvc/counters/counters.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jobs.h - the live table: the job steps of this node that registered, and their tasks.
+ * jobs.h - the live table: the job steps of this node that registered, their tasks, and what each
+ * room keeps of one.
  *
  * Only knows; deciding is decide.c's, kernel state actuate's. Bounded: JOBS_MAX steps. A step is
  * born with step_start and leaves when its cgroup is gone or its last task ended.
@@ -11,19 +12,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "common/coreset.h"
+#include "common/err.h"
 #include "nodesvc/actuate/actuate.h"
+#include "nodesvc/actuate/classes.h"
+#include "nodesvc/actuate/freeze.h"
+#include "nodesvc/actuate/thread_list.h"
+#include "nodesvc/counters/app.h"
+#include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/coupling.h"
 #include "nodesvc/counters/polling.h"
+#include "nodesvc/engine/burst.h"
+#include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/phase.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/record/record.h"
-#include "nodesvc/steps/held.h"
-#include "nodesvc/steps/pages.h"
-#include "nodesvc/steps/seen.h"
-#include "nodesvc/steps/suspend.h"
+#include "nodesvc/runtime/page.h"
+
+struct putback;
+struct utilization;
 
 #define JOBS_MAX 1024
 /*
@@ -42,6 +53,186 @@
 #define STEP_EXTERN         0xfffffffcu
 #define STEP_INTERACTIVE    0xfffffffau
 
+/*
+ * What is kept of a step from one sample to the next: when it is read, its phases, its first
+ * interval, how fast it was alone and in company. Written by measure/ alone.
+ */
+
+/* How often it is looked at. */
+struct pace {
+	struct thread_list list; /* at the last reading */
+	struct clocks clocks;    /* of the processes among them */
+	int64_t run_ns;          /* what they showed, at */
+	int64_t run_at_ns;       /* on the step's own clock; 0: nothing to compare with */
+	double running;          /* cores it ran on at the last reading; NAN unknown */
+	int64_t read_ns;         /* time of the last reading; 0 none */
+	int64_t read_own_ns;     /* the same on the step's own clock */
+	bool confirm;            /* the last reading told of a change */
+	int calm;                /* readings in a row that told of nothing */
+	int restless;            /* readings to come at every interval */
+	int64_t verified_ns;     /* reconcile.c: its cpuset was read */
+};
+
+#define SEEN_PHASES 8
+#define SEEN_BASES  8
+
+/* Work done so far, by one account. */
+struct seen_work {
+	double total;          /* units, or instructions */
+	int64_t t_ns;          /* of the newest report; of the reading */
+	uint64_t count;        /* reports; readings */
+	enum provenance basis; /* app, hw; none: unknown */
+};
+
+struct seen_phase {
+	int cores;
+	double utilization, intensity; /* means; intensity: units per cpu second, NAN unknown */
+	double seconds;                /* spent in it */
+	int n, n_intensity;
+};
+
+struct seen_span {
+	double units, seconds;
+};
+
+struct seen_base { /* speed alone, from the store */
+	int cores;
+	double speed;
+	bool solo; /* of a whole run */
+	char unit[16];
+};
+
+/* While no daemon measured it, or one that had just come did not hear of it yet. Unix time. */
+struct seen_gap {
+	int64_t ns, from_ns, to_ns; /* all of them; of the first, of the last; 0 none */
+	int64_t open_ns;            /* since when the one lasts that is not over; 0 none */
+	bool until_report;          /* its program published: it must find the new daemon first */
+};
+
+struct step_seen {
+	struct seen_work last;
+	bool has_last;
+	double rate;    /* units/s now; NAN unknown */
+	double done;    /* units of the last interval; NAN unknown */
+	bool displaced; /* since the last sample */
+	bool is_apart;  /* the last sample was of a trial's placement, in part at least */
+	char unit[16];  /* as speed_unit() had it last */
+	struct seen_gap gap;
+
+	/* phases */
+	struct phase busy, intensity;
+	int skip; /* samples that say nothing: of the start, of a move, of a trial */
+	int phase_cores;
+	int phase_now, n_phases; /* into phase[]; n_phases 0: none yet */
+	int changes;
+	struct seen_phase phase[SEEN_PHASES];
+	double phase_unix_s; /* of the last change */
+
+	/* first interval */
+	bool first_done;
+	int first_cores;
+	bool first_alone;
+	int64_t first_ns;
+	double sum[SIGNAL_COUNT];
+	int n[SIGNAL_COUNT];
+	enum provenance source[SIGNAL_COUNT];
+	struct seen_span first_work;
+
+	/* speeds */
+	struct seen_span alone, shared; /* alone: on the whole envelope */
+	struct seen_base base[SEEN_BASES];
+	int n_bases;
+
+	/* co-run */
+	double known_s, unknown_s;    /* in company, with and without everybody's speed */
+	double stp_full, stp_share;   /* solo seconds of work done by all in known_s; NAN unknown */
+	double antt_full, antt_share; /* newest */
+
+	/* windows and launches */
+	struct gain_mean windows; /* logarithms */
+	double stretch[4];
+	const char *launch; /* "lever", "control"; NULL neither */
+	int64_t control_until_ns;
+	int64_t no_speed_until_ns; /* an experiment saw no progress: not asked again before */
+};
+
+/* ---- what each lever holds of a step: only levers/ writes it ---- */
+
+/* Its part in the rotation. */
+struct turn {
+	uint32_t slices; /* bit s: runs in slice s; 0: takes no part */
+	struct freezer_hold *hold;
+	bool waiting;                       /* wants no core: thawed in every slice */
+	bool lent;                          /* waits, and goes on in its slice when it comes back */
+	int64_t look_ns;                    /* at all its threads, while it goes first */
+	bool refused;                       /* cannot be frozen; the step's reason says why */
+	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
+	bool wants;                         /* a core, since; it was in the rotation then */
+	int64_t noted_ns, wanted_ns;        /* ... and until then so long in all */
+	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */
+	/* It starts, and is thawed in every slice, until it computes or then; 0 it has started. */
+	int64_t start_until_ns;
+	int64_t start_look_ns; /* when it was looked at for that */
+	int busy_looks;        /* so many, up to the last, found it computing */
+	struct utilization *util;
+	struct burst burst;
+	struct thread_list list; /* at the last look */
+};
+
+/* Its threads' priorities. */
+struct step_prio {
+	struct coreset low, wanted; /* others' CPUs: in force, and as the plan has it */
+	struct class_thread *thread;
+	int n;
+	uint64_t mark; /* of the list; see actuate.h */
+	bool has_mark, failed;
+};
+
+/* Its cache ways; 0: none, else its cluster + 1. */
+struct step_ways {
+	int cluster, wanted;
+	bool failed;
+};
+
+/* Its memory nodes. */
+struct step_memory {
+	struct coreset wanted; /* nodes; empty: Slurm's */
+	bool waiting;          /* for the worker */
+	bool held;             /* the ledger has its original */
+	bool failed;           /* not again for this step */
+};
+
+/* ---- suspend.c ---- */
+
+enum stop_kind { STOP_NONE, STOP_FROZEN, STOP_SIGNAL };
+
+/* Of one step. Zeroed: it runs, and has not been looked at. */
+struct stop {
+	enum stop_kind kind;
+	bool carried;            /* it was so when its figures were put into the store */
+	int64_t noted_ns, ns;    /* CLOCK_MONOTONIC, of the last look; stopped in all until then */
+	char group[256];         /* of the freezer, below the fsroot; "" not found yet */
+	struct thread_list list; /* when it was found to be stopped by a signal */
+	clockid_t witness;       /* a process that ran at the last look, and its clock then */
+	int64_t witness_ns;
+	int64_t window_ns; /* the minute in which its stops are counted */
+	int n_in_window;
+	int at; /* of the clocks, the witness; of the list, whom to ask next */
+};
+
+/* ---- a step ---- */
+
+/* The two pages (runtime/page.h) that a step's processes share with colocd, as memory files: the
+ * grant, which the kernel lets nobody but colocd write, and the reports. Their sizes are sealed: no
+ * other side can make colocd fault. */
+struct pages {
+	int grant_fd;  /* read-only: what is handed out */
+	int report_fd; /* handed out for reading and writing */
+	struct coloc_grant *grant;
+	struct coloc_report *report;
+	struct app app;
+};
+
 enum step_status {
 	STATUS_PENDING,   /* registered; no task yet */
 	STATUS_PLACED,    /* has a coreset of ours */
@@ -49,7 +240,7 @@ enum step_status {
 	STATUS_EXCLUDED,  /* never to be moved: its user bound it, --coloc-exclude */
 	STATUS_ASIDE,     /* a batch shell whose job has steps running: Slurm's placement */
 	STATUS_RELEASED,  /* colocctl release: Slurm's placement until it ends */
-	STATUS_SUSPENDED, /* suspend.h: stopped by another hand; status_before has what it was */
+	STATUS_SUSPENDED, /* suspend.c: stopped by another hand; status_before has what it was */
 	STATUS_COUNT,
 };
 const char *step_status_name(enum step_status s);
@@ -92,8 +283,6 @@ struct launch_var {
 	char why[96]; /* why it was not set; "" set */
 };
 
-struct putback;
-
 struct step {
 	/* What ticks and rounds look at, of each step: in a few lines of the processor's cache. */
 	enum step_status status, status_before;
@@ -104,7 +293,7 @@ struct step {
 	bool held;          /* quarantine.h: left to Slurm's placement */
 	bool dirty;         /* its accounting row is to be written */
 	bool kept;          /* it is in the store */
-	bool unowned;       /* steps/whose.h: kept out until slurmctld has said whose job it is */
+	bool unowned;       /* whose.c: kept out until slurmctld has said whose job it is */
 	int64_t carried_ns; /* when its figures were put there last; monotonic */
 	int64_t row_id;
 	int64_t order;
@@ -257,5 +446,17 @@ int jobs_count_managed(const struct jobs *j);
 void jobs_note_partners(struct jobs *j, struct step *s);
 /* No other step runs on this node. */
 bool jobs_is_alone(const struct jobs *j, const struct step *s);
+
+/* ---- held.c ---- */
+
+/* How long it has been frozen so far, ns. */
+int64_t turn_frozen_ns(const struct turn *t, int64_t now_ns);
+/* The step's own clock, which stands while it is frozen: what it did is measured by it. */
+int64_t turn_clock(const struct turn *t, int64_t now_ns);
+/* How long it was in the rotation and wanted a core so far, ns; and of that was not frozen. Waits
+ * and its start are not in it, nor what it was suspended for. */
+int64_t turn_wanted_ns(const struct turn *t, int64_t now_ns);
+int64_t turn_served_ns(const struct turn *t, int64_t now_ns);
+void turn_done(struct turn *t);
 
 #endif

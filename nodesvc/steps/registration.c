@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/steps/registration.h"
+#include "nodesvc/steps/steps.h"
 
 #include <errno.h>
 #include <pwd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/steps/suspend.h"
+#include "nodesvc/steps/steps.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
-#include "nodesvc/steps/jobs.h"
 
 /* Steps that are asked in one look: what did not run since the last one, some 10 us each. The
  * others have their turn at the next. */

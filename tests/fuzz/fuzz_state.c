@@ -8,7 +8,7 @@
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/steps/carry.h"
+#include "nodesvc/steps/steps.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct conf conf;

@@ -26,7 +26,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/steps/pages.h"
+#include "nodesvc/steps/steps.h"
 #include "nodesvc/launch/spin.h"
 
 #define LATE 75 /* EX_TEMPFAIL */

@@ -13,7 +13,7 @@
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
 #include "nodesvc/launch/spin.h"
-#include "nodesvc/steps/whose.h"
+#include "nodesvc/steps/steps.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"

@@ -15,7 +15,7 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/measured_json.h"
-#include "nodesvc/steps/carry.h"
+#include "nodesvc/steps/steps.h"
 
 #define STEP_NS INT64_C(200000000)
 

@@ -16,7 +16,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/steps/find.h"
+#include "nodesvc/steps/steps.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 

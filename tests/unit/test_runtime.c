@@ -21,7 +21,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/runtime/coloc.h"
-#include "nodesvc/steps/pages.h"
+#include "nodesvc/steps/steps.h"
 
 #define S_NS INT64_C(1000000000)
 

@@ -107,7 +107,7 @@ END_TEST
 #define MS INT64_C(1000000)
 
 /* Looks each @every_ms, in each of which so many ms of processor time were used. */
-static const struct pace_case {
+static const struct rest_case {
 	const char *name;
 	bool starter;
 	int before_ms, every_ms;
@@ -136,9 +136,9 @@ static const struct pace_case {
 
 START_TEST(who_runs_is_told_by_processor_time)
 {
-	const struct pace_case *c = &paces[_i];
+	const struct rest_case *c = &paces[_i];
 	int64_t at_ns = 1000 * MS, cpu_ns = c->before_ms * MS;
-	struct pace p = {.at_ns = 0};
+	struct rest p = {.at_ns = 0};
 	uint64_t reaped = 0;
 
 	for (int i = 0; c->rests[i]; i++) {
@@ -147,13 +147,13 @@ START_TEST(who_runs_is_told_by_processor_time)
 		at_ns += c->every_ms * MS;
 		cpu_ns += c->used_ms[i] * MS;
 		reaped += c->reaps;
-		if (steer_pace_asks(&p, at_ns, cpu_ns)) {
+		if (steer_rest_asks(&p, at_ns, cpu_ns)) {
 			if (!c->starter) {
 				p.settled = true;
 				p.rests = false;
 			} else {
-				steer_pace_tell(&p, at_ns, cpu_ns,
-					steer_pace_works(&p, at_ns, cpu_ns) ? reaped : p.reaped);
+				steer_rest_tell(&p, at_ns, cpu_ns,
+					steer_rest_works(&p, at_ns, cpu_ns) ? reaped : p.reaped);
 			}
 		}
 		got = p.rests ? 'r' : p.settled ? 'W' : 'w';

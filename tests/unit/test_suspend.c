@@ -12,7 +12,7 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/steps/carry.h"
+#include "nodesvc/steps/steps.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/lifecycle_fixture.h"

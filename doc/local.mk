@@ -9,6 +9,7 @@ EXTRA_DIST += doc/results/22.05-v1.results doc/results/22.05-v2.results doc/resu
 	doc/results/26.05-v1.results doc/results/26.05-v2.results
 EXTRA_DIST += doc/results/service.md
 EXTRA_DIST += doc/walks/registration.svg doc/walks/registration.walk doc/walks/sample.svg doc/walks/sample.walk contrib/walk-svg
+EXTRA_DIST += contrib/coremap contrib/coremap-svg doc/cores.svg doc/results/cores.map
 EXTRA_DIST += contrib/concepts-svg doc/concepts/company.svg doc/concepts/coreset.svg doc/concepts/domain.svg doc/concepts/envelope.svg \
 	doc/concepts/lever.svg doc/concepts/life.svg doc/concepts/phase.svg doc/concepts/slice.svg doc/concepts/window.svg
 EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/concepts.md doc/counters.md \

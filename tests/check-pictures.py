@@ -162,6 +162,11 @@ def main():
         )
         name = f"doc/concepts/{concept}.svg"
         check(drawn.stdout == pictures.get(name), f"{name} is not what contrib/concepts-svg draws {drawn.stderr}")
+    drawn = subprocess.run(
+        [sys.executable, str(SRC / "contrib/coremap-svg"), str(SRC / "doc/results/cores.map")],
+        capture_output=True, text=True,
+    )
+    check(drawn.stdout == pictures.get("doc/cores.svg"), f"doc/cores.svg is not what contrib/coremap-svg draws {drawn.stderr}")
     for name, svg in pictures.items():
         root = ET.fromstring(svg)
         check_blanks(name, root)

@@ -157,7 +157,7 @@ check_citation_form() {
 # Links between our own pages lead to a file. A path may hold no blank and no parenthesis.
 check_links() {
   rc=0
-  for page in README.md CONTRIBUTING.md NEWS.md doc/*.md; do
+  for page in README.md CONTRIBUTING.md NEWS.md doc/*.md doc/results/*.md; do
     # shellcheck disable=SC2013
     for link in $(grep -o '](\([^)]*\))' "$page" | sed -e 's/^](//' -e 's/[)#].*//'); do
       case $link in
@@ -192,7 +192,14 @@ check_messages() {
   return 1
 }
 
+# The tables of doc/evaluation.md are those of the benches' data.
+check_evaluation() {
+  command -v python3 >/dev/null || return 0
+  python3 "$top/contrib/bench/evaluation" --check >&2
+}
+
 check_keys
+check_evaluation || failed=1
 check_messages || failed=1
 check_results || failed=1
 check_citation_form || failed=1

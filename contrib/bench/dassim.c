@@ -2,7 +2,7 @@
 /*
  * dassim - re-runs on the simulated machine what the Dynamic Asymmetry Scheduler's paper reports
  * (Chen et al., ICPP Workshops 2020, section 5), and prints a part of a Markdown page: target,
- * what comes out, verdict. contrib/bench/papers puts it into doc/evaluation.md.
+ * what comes out, verdict. contrib/bench/papers puts it into doc/results/papers.md.
  *
  * Targets and what counts as met were written down before the model was; nothing in here feeds
  * back into it.

@@ -150,7 +150,8 @@ contrib_bench_bin_sharecost_LDFLAGS =
 contrib_bench_bin_sharecost_LDADD = -lpthread
 
 # doc/evaluation.md
-EXTRA_DIST += contrib/bench/papers doc/evaluation.md \
+EXTRA_DIST += contrib/bench/evaluation contrib/bench/papers doc/evaluation.md doc/plots/realnode.svg \
+	doc/results/papers.md doc/results/realnode-other.md doc/results/realnode.md \
 	contrib/workloads/das-clocks.yaml \
 	contrib/workloads/das-heat.yaml \
 	contrib/workloads/das-interference.yaml \

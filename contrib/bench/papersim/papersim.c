@@ -2,7 +2,7 @@
 /*
  * papersim - re-runs on the simulated machine what the papers report, and prints a Markdown page:
  * target, what comes out, verdict. Plots go into the directory it is given.
- * contrib/bench/papers writes doc/evaluation.md and doc/plots/ with it.
+ * contrib/bench/papers writes doc/results/papers.md and doc/plots/ with it.
  *
  * Targets and what counts as met were written down before the model was; nothing in here feeds
  * back into it.
@@ -17,13 +17,13 @@ static const char *plots;
 
 static void part_head(void)
 {
-	printf("# Evaluation on the simulated machine\n\n"
-	       "Every figure on this page, but for a section \"On a real node\" at its end, is\n"
-	       "*simulated*: it follows from the model in nodesvc/sim/, most of whose constants "
-	       "are\nassumptions, not from a measurement. `contrib/bench/papers` writes page and "
-	       "plots anew,\nand leaves that section as it is.\n"
-	       "Targets that are missed stay in the tables. Intervals are 95 %% bootstrap "
-	       "intervals over\ncombinations, paired where two policies are compared.\n\n");
+	printf("# The papers' experiments on the simulated machine: data\n\n"
+	       "For whoever cites a figure of it: every table that `contrib/bench/papers` prints. "
+	       "[evaluation.md](../evaluation.md) has the targets in one table.\n\n"
+	       "Every figure is *simulated*: it follows from the model in nodesvc/sim/, most of "
+	       "whose constants are assumptions. Targets that are missed stay in the tables. "
+	       "Intervals are 95 %% bootstrap intervals over combinations, paired where two "
+	       "policies are compared.\n\n");
 }
 
 static void lira(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - doc/evaluation.md's section on a real node, from saved results: every mix and arm,
+ * report.h - doc/results/realnode.md's section, from saved results: every mix and arm,
  * and a verdict on each target. Misses are printed as such; what was not measured is blank.
  */
 #ifndef COLOC_REALMIX_REPORT_H

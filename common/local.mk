@@ -2,11 +2,14 @@
 # libcommon is libc only (the plugin compiles the same files); topo.c needs hwloc and stays apart.
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
+	common/apart.c common/apart.h \
 	common/aside.c common/aside.h \
 	common/budget.c common/budget.h \
 	common/cleanup.h \
+	common/command.c common/command.h \
 	common/coreset.c common/coreset.h \
 	common/csv.c common/csv.h \
+	common/elf_image.c common/elf_image.h \
 	common/err.c common/err.h \
 	common/fsroot.c common/fsroot.h \
 	common/infile.c common/infile.h \

@@ -36,7 +36,6 @@ libnodesvc_la_SOURCES = \
 	nodesvc/daemon/reload.c \
 	nodesvc/daemon/suspended.c \
 	nodesvc/daemon/tick.c \
-	nodesvc/launch/command.c nodesvc/launch/command.h \
 	nodesvc/launch/launch.c nodesvc/launch/launch.h \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
 	nodesvc/launch/spin.c nodesvc/launch/spin.h \

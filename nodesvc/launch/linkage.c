@@ -1,128 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/launch/linkage.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <link.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* Programs with more libraries than this are not looked at further. */
-#define FILES_MAX   128
+#include "common/apart.h"
+#include "common/elf_image.h"
+
 #define ENTRIES_MAX 64
 /* argv[0], working directory and PATH; with more a program is one that is not known. */
 #define KEY_MAX 8192
-#define NOBODY  ((gid_t)65534)
 /* A program that was built anew is seen after so long. */
 #define KEPT_NS INT64_C(60000000000)
 /* So many launches wait for the same answer; one that is late is taken when it comes. */
 #define WAITS_MAX 3
+/* For a file system that does not answer. */
+#define READ_S 10
 
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#define TRIPLET "x86_64-linux-gnu"
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#define TRIPLET "aarch64-linux-gnu"
-#else
-#define MACHINE EM_NONE
-#define TRIPLET "none"
-#endif
-
-/* ---- one file ------------------------------------------------------------------------------ */
-
-struct image {
-	const unsigned char *at;
-	size_t size;
-	const ElfW(Phdr) * phdr;
-	int n_phdr;
-};
-
-/* @count things of @size at @offset, if they are in the file. */
-static const void *part(const struct image *f, uint64_t offset, uint64_t count, size_t size)
-{
-	if (offset > f->size || count > (f->size - offset) / size)
-		return NULL;
-	return f->at + offset;
-}
-
-static bool open_image(const char *path, struct image *f)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	const ElfW(Ehdr) * head;
-	struct stat st;
-	void *at = MAP_FAILED;
-
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (at == MAP_FAILED)
-		return false;
-	*f = (struct image){.at = at, .size = (size_t)st.st_size};
-	head = part(f, 0, 1, sizeof(*head));
-	if (head && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
-		head->e_ident[EI_CLASS] == ELFCLASS64 && head->e_ident[EI_DATA] == ELFDATA2LSB &&
-		head->e_machine == MACHINE && head->e_phentsize == sizeof(*f->phdr) &&
-		head->e_phoff % sizeof(uint64_t) == 0) {
-		f->n_phdr = head->e_phnum;
-		f->phdr = part(f, head->e_phoff, head->e_phnum, sizeof(*f->phdr));
-	}
-	if (f->phdr)
-		return true;
-	munmap(at, f->size);
-	return false;
-}
-
-/* The string at @offset of the table at address @table. */
-static const char *string_at(const struct image *f, uint64_t table, uint64_t offset)
-{
-	for (int i = 0; i < f->n_phdr; i++) {
-		const ElfW(Phdr) *p = &f->phdr[i];
-		uint64_t at;
-
-		if (p->p_type != PT_LOAD || table < p->p_vaddr ||
-			table - p->p_vaddr >= p->p_filesz || offset >= p->p_filesz)
-			continue;
-		at = table - p->p_vaddr + p->p_offset + offset;
-		if (at < f->size && memchr(f->at + at, '\0', f->size - at))
-			return (const char *)f->at + at;
-	}
-	return NULL;
-}
-
-static const ElfW(Dyn) * dynamic_of(const struct image *f, size_t *ret_n)
-{
-	for (int i = 0; i < f->n_phdr; i++) {
-		const ElfW(Phdr) *p = &f->phdr[i];
-
-		if (p->p_type != PT_DYNAMIC || p->p_offset % sizeof(uint64_t))
-			continue;
-		*ret_n = p->p_filesz / sizeof(ElfW(Dyn));
-		return part(f, p->p_offset, *ret_n, sizeof(ElfW(Dyn)));
-	}
-	return NULL;
-}
-
-/* ---- the libraries it needs ---------------------------------------------------------------- */
-
-struct search {
-	char path[FILES_MAX][512]; /* found, in order; read from the front */
-	char name[FILES_MAX][128];
-	int n;
-	uint32_t links;
-};
+/* ---- one program --------------------------------------------------------------------------- */
 
 static uint32_t runtime_of(const char *soname)
 {
@@ -149,107 +50,24 @@ static uint32_t runtime_of(const char *soname)
 	return 0;
 }
 
-static bool is_file(const char *path)
+/* What a runtime needs itself is no matter, nor what libc does. */
+static bool on_need(void *links, const char *soname)
 {
-	struct stat st;
+	uint32_t runtime = runtime_of(soname);
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* A folder of a run path: $ORIGIN stands for that of the file at @of. */
-static void run_folder(const char *text, size_t len, const char *of, char *ret, size_t size)
-{
-	static const char *const origin[] = {"$ORIGIN", "${ORIGIN}"};
-	const char *slash = strrchr(of, '/');
-
-	for (int i = 0; i < 2; i++) {
-		size_t n = strlen(origin[i]);
-
-		if (len < n || strncmp(text, origin[i], n) != 0)
-			continue;
-		snprintf(ret, size, "%.*s%.*s", (int)(slash - of), of, (int)(len - n), text + n);
-		return;
-	}
-	snprintf(ret, size, "%.*s", (int)len, text);
-}
-
-static bool try_folder(struct search *s, const char *folder, const char *soname)
-{
-	int len = snprintf(s->path[s->n], sizeof(s->path[0]), "%s/%s", folder, soname);
-
-	return len < (int)sizeof(s->path[0]) && is_file(s->path[s->n]);
-}
-
-static void need(struct search *s, const char *soname, const char *run_path, const char *of)
-{
-	static const char *const folder[] = {"/lib/" TRIPLET, "/usr/lib/" TRIPLET, "/lib64",
-		"/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib64", "/usr/local/lib"};
-	bool found = false;
-
-	s->links |= runtime_of(soname);
-	for (int i = 0; i < s->n; i++)
-		if (strcmp(s->name[i], soname) == 0)
-			return;
-	if (s->n == FILES_MAX || strlen(soname) >= sizeof(s->name[0]) || strchr(soname, '/'))
-		return;
-	for (const char *p = run_path; p && *p && !found;) {
-		size_t len = strcspn(p, ":");
-		char text[512];
-
-		run_folder(p, len, of, text, sizeof(text));
-		found = *text == '/' && try_folder(s, text, soname);
-		p += len + (p[len] == ':');
-	}
-	for (size_t i = 0; i < sizeof(folder) / sizeof(folder[0]) && !found; i++)
-		found = try_folder(s, folder[i], soname);
-	if (found)
-		snprintf(s->name[s->n++], sizeof(s->name[0]), "%s", soname);
-}
-
-static void read_needs(struct search *s, const char *path)
-{
-	const ElfW(Dyn) * dyn;
-	uint64_t strings = 0, run_at = 0;
-	const char *run_path = NULL;
-	struct image f;
-	size_t n = 0;
-
-	if (!open_image(path, &f))
-		return;
-	dyn = dynamic_of(&f, &n);
-	for (size_t i = 0; dyn && i < n && dyn[i].d_tag != DT_NULL; i++) {
-		if (dyn[i].d_tag == DT_STRTAB)
-			strings = dyn[i].d_un.d_ptr;
-		else if (dyn[i].d_tag == DT_RUNPATH || (dyn[i].d_tag == DT_RPATH && !run_at))
-			run_at = dyn[i].d_un.d_val;
-	}
-	if (dyn && run_at)
-		run_path = string_at(&f, strings, run_at);
-	for (size_t i = 0; dyn && i < n && dyn[i].d_tag != DT_NULL; i++) {
-		const char *name = dyn[i].d_tag == DT_NEEDED
-					   ? string_at(&f, strings, dyn[i].d_un.d_val)
-					   : NULL;
-
-		if (name)
-			need(s, name, run_path, path);
-	}
-	munmap((void *)f.at, f.size);
+	*(uint32_t *)links |= runtime;
+	return !runtime;
 }
 
 uint32_t linkage_read(const char *path)
 {
-	struct search *s = calloc(1, sizeof(*s));
-	uint32_t links;
+	struct elf_libraries *l = calloc(1, sizeof(*l));
+	uint32_t links = 0;
 
-	if (!s)
+	if (!l)
 		return 0;
-	read_needs(s, path);
-	for (int i = 0; i < s->n; i++)
-		/* What a runtime needs itself is no matter, nor what libc does. */
-		if (!runtime_of(s->name[i]))
-			read_needs(s, s->path[i]);
-	links = s->links;
-	free(s);
+	elf_libraries(l, path, on_need, &links);
+	free(l);
 	return links;
 }
 
@@ -328,56 +146,27 @@ static struct command command_of(const struct key *key)
 	return c;
 }
 
-/* With no more rights than the step's owner has: a name in a message opens no file for him. */
-static bool drop_rights(uid_t uid)
+static void answer(void *arg, int fd)
 {
-	return geteuid() != 0 ||
-	       (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-		       setresuid(uid, uid, uid) == 0);
-}
-
-/* The grandchild is init's to wait for, however long its file system takes. */
-static void read_apart(const struct key *key, uid_t uid, int fd)
-{
-	struct command c = command_of(key);
+	const struct entry *e = arg;
+	struct command c = command_of(&e->key);
 	char path[PATH_MAX];
-	uint32_t links;
+	uint32_t links = command_find(&c, path, sizeof(path)) == 0 ? linkage_read(path) : 0;
 
-	/* However long they stay, they must keep no lock or socket of the daemon's. */
-	if (fd > 3)
-		close_range(3, (unsigned int)fd - 1, 0);
-	close_range((unsigned int)fd + 1, ~0U, 0);
-	if (fork() != 0 || !drop_rights(uid))
-		_exit(0);
-	alarm(10);
-	links = command_find(&c, path, sizeof(path)) == 0 ? linkage_read(path) : 0;
 	while (write(fd, &links, sizeof(links)) < 0 && errno == EINTR)
 		;
-	_exit(0);
 }
 
-/* Has it read; the answer comes at e->fd, or never. */
+/* Has it read, with no more rights than the step's owner has; the answer comes at e->fd, or never.
+ */
 static void ask(struct entry *e, int64_t now_ns)
 {
-	int fd[2];
-	pid_t pid;
+	static const struct apart_work work = {.answer = answer};
 
 	stop_waiting(e);
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return;
-	pid = fork();
-	if (pid == 0) {
-		close(fd[0]);
-		read_apart(&e->key, e->uid, fd[1]);
-	}
-	close(fd[1]);
-	e->fd = fd[0];
+	e->fd = apart_run(&work, e, e->uid, READ_S);
 	e->asked_ns = now_ns;
 	e->waits = 0;
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (pid < 0)
-		stop_waiting(e);
 }
 
 /* Waits so long for what was asked for; without an answer all stays as it is. However late one is

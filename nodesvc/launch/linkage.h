@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "nodesvc/launch/command.h"
+#include "common/command.h"
 
 /* So long the daemon waits for an answer. */
 #define LINKAGE_WAIT_MS 20

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/launch/command.h"
+#include "common/command.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * 22.05): a name that begins with "." is below the working directory, any other that does not begin
  * with "/" is searched for in the folders of the step's PATH, one with a slash in it as well.
  */
-#ifndef COLOC_LAUNCH_COMMAND_H
-#define COLOC_LAUNCH_COMMAND_H
+#ifndef COLOC_COMMON_COMMAND_H
+#define COLOC_COMMON_COMMAND_H
 
 #include <stddef.h>
 

@@ -23,7 +23,8 @@
 
 const void *elf_part(const struct elf_image *f, uint64_t offset, uint64_t count, size_t size)
 {
-	if (offset % sizeof(uint64_t) || offset > f->size || count > (f->size - offset) / size)
+	if (offset % (size < sizeof(uint64_t) ? size : sizeof(uint64_t)) || offset > f->size ||
+		count > (f->size - offset) / size)
 		return NULL;
 	return f->at + offset;
 }

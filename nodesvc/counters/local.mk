@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libcounters.la
 libcounters_la_SOURCES = \
 	nodesvc/counters/app.c nodesvc/counters/app.h \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
+	nodesvc/counters/callnames.c nodesvc/counters/callnames.h \
 	nodesvc/counters/callworker.c nodesvc/counters/callworker.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \
@@ -17,6 +18,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/profile_run.c nodesvc/counters/profile_run.h \
 	nodesvc/counters/rates.c \
 	nodesvc/counters/solo.c nodesvc/counters/solo.h \
+	nodesvc/counters/symbols.c nodesvc/counters/symbols.h \
 	nodesvc/counters/tracefs.c nodesvc/counters/tracefs.h \
 	nodesvc/counters/utilization.c
 # End of libcounters_la_SOURCES
@@ -30,6 +32,11 @@ check_PROGRAMS += tests/unit/test_utilization
 tests_unit_test_utilization_SOURCES = tests/unit/test_utilization.c
 tests_unit_test_utilization_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_utilization_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_symbols
+tests_unit_test_symbols_SOURCES = tests/unit/test_symbols.c
+tests_unit_test_symbols_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_symbols_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_rates
 tests_unit_test_rates_SOURCES = tests/unit/test_rates.c
@@ -79,6 +86,7 @@ TESTS += \
 	tests/unit/test_profile_run \
 	tests/unit/test_rates \
 	tests/unit/test_site_events \
+	tests/unit/test_symbols \
 	tests/unit/test_tracefs \
 	tests/unit/test_utilization
 # End of TESTS

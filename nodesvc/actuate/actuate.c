@@ -53,6 +53,7 @@ void actuate_close(struct actuate *a)
 		return;
 	watch_close(a);
 	steer_close(a);
+	free(a->woken);
 	free(a);
 }
 

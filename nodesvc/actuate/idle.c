@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/schedstat.h"
 #include "nodesvc/actuate/v1.h"
 
 #define CPU_IDLE   LEDGER_WHAT_CPU_IDLE
@@ -19,8 +20,10 @@
 /* Threads of one transaction; a step with more takes several. */
 #define ROWS_MAX 256
 /* Looks of idle_restore_all() at what a fork that began before the first has left. */
-#define LOOKS_MAX 5
-#define LOOK_NS   10000000
+#define LOOKS_MAX 50
+#define LOOK_NS   20000000
+/* So much of a processor ends any fork but one of some GB. */
+#define FORK_NS UINT64_C(20000000)
 /* Processes above a newborn thread's that are asked for what it inherited. */
 #define ABOVE_MAX 16
 
@@ -327,6 +330,66 @@ static int wanted(
 	return own ? atoi(own->value) : inherited(a, row, n, tgid);
 }
 
+/*
+ * A thread that was idle, and runnable, when it was woken: it may have stood in the middle of a
+ * fork, whose child has its class of when that began and is to be seen when it is over. On a busy
+ * node that is as long as it has to wait for its turn.
+ */
+struct woken {
+	pid_t tid, tgid;
+	uint64_t start_ticks, run_ns;
+};
+
+/* False: it is gone, or asleep, which nobody is in a fork. */
+static bool is_runnable(const struct actuate *a, pid_t tgid, pid_t tid, struct woken *ret)
+{
+	char path[64], text[80];
+	struct schedstat run;
+	struct proc_stat st;
+
+	if (proc_stat_read(a->root, tgid, tid, &st) < 0 || (st.state != 'R' && st.state != 'D'))
+		return false;
+	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)tgid, (int)tid);
+	if (fsroot_read_once(a->root, path, text, sizeof(text)) < 0 || !schedstat_parse(text, &run))
+		return false;
+	*ret = (struct woken){tid, tgid, st.start_ticks, run.run_ns};
+	return true;
+}
+
+static int note_woken(struct actuate *a, pid_t tgid, pid_t tid)
+{
+	struct woken w, *more;
+
+	if (!is_runnable(a, tgid, tid, &w))
+		return 0;
+	if (a->n_woken == a->woken_cap) {
+		more = reallocarray(a->woken, (size_t)a->woken_cap * 2 + 64, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		a->woken = more;
+		a->woken_cap = a->woken_cap * 2 + 64;
+	}
+	a->woken[a->n_woken++] = w;
+	return 0;
+}
+
+/* May a fork still be under way of those who were woken? */
+static bool may_fork_yet(struct actuate *a)
+{
+	int kept = 0;
+
+	for (int i = 0; i < a->n_woken; i++) {
+		const struct woken *was = &a->woken[i];
+		struct woken now;
+
+		if (is_runnable(a, was->tgid, was->tid, &now) &&
+			now.start_ticks == was->start_ticks && now.run_ns - was->run_ns < FORK_NS)
+			a->woken[kept++] = *was;
+	}
+	a->n_woken = kept;
+	return kept > 0;
+}
+
 /* 1 it was idle and is no more, 0 nothing to do, <0. */
 static int wake_thread(struct actuate *a, const struct ledger_setting *row, int n, pid_t tgid,
 	pid_t tid, struct errbuf *err)
@@ -341,8 +404,11 @@ static int wake_thread(struct actuate *a, const struct ledger_setting *row, int 
 		return policy == -ESRCH ? 0 : unreadable(tid, policy, err);
 	if (policy == SCHED_IDLE) /* its own choice: we changed nothing */
 		return 0;
-	if (sched_setscheduler(tid, policy, &none) == 0)
-		return 1;
+	if (sched_setscheduler(tid, policy, &none) == 0) {
+		int rc = note_woken(a, tgid, tid);
+
+		return rc < 0 ? err_set(err, rc, "out of memory") : 1;
+	}
 	return errno == ESRCH ? 0
 			      : err_set(err, -errno, "thread %d: its scheduling class: %s",
 					(int)tid, strerror(errno));
@@ -390,19 +456,22 @@ static int wake_round(struct actuate *a, const char *path, const struct ledger_s
 }
 
 /*
- * Until a look finds nobody idle. Whoever was born meanwhile has no row. 1: somebody was woken:
- * a child whose fork began before that is idle as well, and may not be to be seen yet.
+ * Until a look finds nobody idle. Whoever was born meanwhile has no row. 1: somebody was woken, now
+ * or not long ago: a child whose fork began before that is idle as well, and may not be to be seen
+ * yet.
  */
 static int wake_threads(
 	struct actuate *a, const char *path, struct ledger_setting *row, int n, struct errbuf *err)
 {
-	int rc = 1;
+	/* Before the look, which then sees what was born. */
+	bool again = may_fork_yet(a);
+	int rc;
 
 	qsort(row, (size_t)n, sizeof(*row), compare_rows);
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		rc = wake_round(a, path, row, n, err);
 		if (rc <= 0)
-			return rc < 0 ? rc : round > 0;
+			return rc < 0 ? rc : again || round > 0;
 	}
 	return err_set(err, -EAGAIN, "%s: its threads do not settle", path);
 }
@@ -524,6 +593,10 @@ int idle_restore_all(struct actuate *a, struct errbuf *err)
 		}
 		if (first_rc || !again)
 			return first_rc ? first_rc : done;
+		/* Who has had no turn in all this time has not begun to fork either, most likely.
+		 */
+		if (look == LOOKS_MAX - 2)
+			a->n_woken = 0;
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
 	}
 	return err_set(

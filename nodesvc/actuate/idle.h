@@ -30,13 +30,14 @@ int idle_set(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 /*
  * Puts back what the ledger has for the step and forgets it. Nothing there, or it has ended: 0.
  * 1: who was idle is so no more, but a fork that had begun may still bear one who is: the rows stay
- * for another look, which finds nobody. <0: they stay too.
+ * for another look, which finds nobody when all who were woken have slept or run since. <0: they
+ * stay too.
  */
 int idle_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 /* The same by a path of the ledger, a step's or a job's. */
 int idle_restore_path(struct actuate *a, const char *path, struct errbuf *err);
-/* The same for everything in the ledger, whoever wrote it, with as many looks as it takes; number
- * of steps, or <0. */
+/* The same for everything in the ledger, whoever wrote it, with as many looks as it takes (1 s at
+ * most); number of steps, or <0. */
 int idle_restore_all(struct actuate *a, struct errbuf *err);
 
 #endif

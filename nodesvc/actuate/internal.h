@@ -64,6 +64,8 @@ struct actuate {
 	bool by_masks;        /* steps are placed by their threads' masks: steer.h */
 	struct steer **steer; /* those that are */
 	int n_steers, look_at;
+	struct woken *woken; /* idle.c */
+	int n_woken, woken_cap;
 };
 
 /* ---- locate.c: texts of /proc, no access to files ------------------------------------------ */

@@ -258,6 +258,20 @@ START_TEST(newborn_comes_back_as_what_forked_it)
 }
 END_TEST
 
+/* What the child's line of stat and its cpu time say now. */
+static void show_child(char state, unsigned long run_ns)
+{
+	char path[80], text[160];
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
+	snprintf(text, sizeof(text), "%d (app) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n",
+		(int)child, state);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)child, (int)child);
+	snprintf(text, sizeof(text), "%lu 0 1\n", run_ns);
+	fstree_put(&tree, path, text);
+}
+
 /* Its fork had begun when its parent was idle, and was over after the look at the threads. */
 START_TEST(one_born_of_a_fork_that_had_begun_comes_back_at_the_next_look)
 {
@@ -271,6 +285,43 @@ START_TEST(one_born_of_a_fork_that_had_begun_comes_back_at_the_next_look)
 	ck_assert_int_eq(sched_getscheduler(late), SCHED_OTHER);
 	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
 	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+/* The same on a busy node: it stands in its fork until it has its turn. */
+START_TEST(one_born_of_a_fork_that_waits_for_its_turn_comes_back)
+{
+	pid_t late;
+
+	show_child('R', 5000);
+	ck_assert_int_eq(idle_set(act, &step, &err), 0);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(child), SCHED_OTHER);
+	for (int look = 0; look < 3; look++)
+		ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+	ck_assert_int_gt(ledger_count(ledger), 0);
+	show_child('R', 5000 + 30000000);
+	late = list_more(0, child, SCHED_IDLE);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+	ck_assert_int_eq(sched_getscheduler(late), SCHED_OTHER);
+	ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+	ck_assert_int_eq(ledger_count(ledger), 0);
+}
+END_TEST
+
+START_TEST(one_woken_while_it_ran_is_looked_at_until_it_sleeps_or_has_ended)
+{
+	for (int i = 0; i < 2; i++) {
+		show_child('R', 5000);
+		ck_assert_int_eq(idle_set(act, &step, &err), 0);
+		ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+		ck_assert_int_eq(idle_restore(act, &step, &err), 1);
+		show_child('S', 5000);
+		if (i == 1)
+			list_child(101); /* another by now */
+		ck_assert_int_eq(idle_restore(act, &step, &err), 0);
+		ck_assert_int_eq(ledger_count(ledger), 0);
+	}
 }
 END_TEST
 
@@ -346,20 +397,6 @@ START_TEST(group_without_the_file_is_refused)
 	ck_assert_int_eq(ledger_count(ledger), 0);
 }
 END_TEST
-
-/* What the child's line of stat and its cpu time say now. */
-static void show_child(char state, unsigned long run_ns)
-{
-	char path[80], text[160];
-
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, (int)child);
-	snprintf(text, sizeof(text), "%d (app) %c 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100\n",
-		(int)child, state);
-	fstree_put(&tree, path, text);
-	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)child, (int)child);
-	snprintf(text, sizeof(text), "%lu 0 1\n", run_ns);
-	fstree_put(&tree, path, text);
-}
 
 START_TEST(one_thread_is_low_and_back)
 {
@@ -507,6 +544,8 @@ int main(void)
 	tcase_add_test(tc, own_idle_thread_beside_others_stays_idle);
 	tcase_add_test(tc, newborn_comes_back_as_what_forked_it);
 	tcase_add_test(tc, one_born_of_a_fork_that_had_begun_comes_back_at_the_next_look);
+	tcase_add_test(tc, one_born_of_a_fork_that_waits_for_its_turn_comes_back);
+	tcase_add_test(tc, one_woken_while_it_ran_is_looked_at_until_it_sleeps_or_has_ended);
 	tcase_add_test(tc, thread_that_cannot_be_read_keeps_its_row);
 	tcase_add_test(tc, reused_thread_id_is_not_touched);
 	tcase_add_test(tc, without_a_ledger_nothing_is_changed);

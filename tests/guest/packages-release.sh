@@ -9,7 +9,7 @@
 # shellcheck disable=SC2154 # packages.sh has it
 # What the tree needs on top of root_packages, and what the live tests look for.
 release_packages=(base-passwd diffutils gcc make libc6-dev pkgconf libtool python3 mariadb-server slurmdbd sqlite3 file
-  openmpi-bin libopenmpi-dev runc tmux ncurses-base ncurses-bin)
+  openmpi-bin libopenmpi-dev runc tmux ncurses-base ncurses-bin numactl hwloc-nox stress-ng libomp-dev)
 
 # in_root ROOT DIR... -- COMMAND...: with these directories of this machine at their own paths.
 in_root() {

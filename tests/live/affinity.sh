@@ -38,7 +38,19 @@ for cc in gcc clang; do
   $cc -fopenmp -O1 -o "$tmp/regions.$cc" "$srcdir/tests/live/live_regions.c" 2>"$tmp/cc.$cc" &&
     "$tmp/regions.$cc" 2>/dev/null && runtimes+=("$cc")
 done
+# LLVM's runtime is there more often than its compiler, and has the calls that GCC makes.
+omp=$(echo /usr/lib/llvm-*/lib/libomp.so)
+if [[ " ${runtimes[*]} " != *' clang '* ]] && [ -e "${omp##* }" ] &&
+  gcc -fopenmp -O1 -c -o "$tmp/regions.o" "$srcdir/tests/live/live_regions.c" 2>"$tmp/cc.clang" &&
+  gcc -o "$tmp/regions.clang" "$tmp/regions.o" "${omp##* }" -Wl,-rpath,"${omp%/*}" 2>>"$tmp/cc.clang" &&
+  "$tmp/regions.clang" 2>/dev/null; then
+  runtimes+=(clang)
+fi
 diag "OpenMP of: ${runtimes[*]:-none}"
+# Where a tool is not there, what it would do is not tried.
+for tool in taskset numactl hwloc-bind stress-ng python3; do
+  command -v "$tool" >/dev/null || diag "$tool is not here"
+done
 
 # Run in every stage, in the step: $1 the stage.
 given=$(srun --coloc=off bash -c "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status")
@@ -136,10 +148,11 @@ all=$(for part in $(echo "$given" | tr , ' '); do seq "${part%-*}" "${part#*-}";
 for c in $all; do
   try numactl -C "$c" true
   try numactl --physcpubind="$c" true
+  try hwloc-bind --strict "pu:$c" -- true
+  command -v numactl >/dev/null || continue
   try sh -c "bash -c 'exec numactl -C $c true'"
   try env X=1 nice -n 0 timeout 60 numactl -C "$c" sh -c 'true; true'
   try taskset -c "$c" numactl -C "$c" true
-  try hwloc-bind --strict "pu:$c" -- true
   echo "$c" | xargs -n1 -I{} sh -c 'numactl -C {} true'
   echo "$stage wrapped xargs numactl $c: $?"
 done

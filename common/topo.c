@@ -520,9 +520,21 @@ void topo_whole_cores(const struct topo *t, const struct coreset *pus, struct co
 	struct coreset out;
 
 	coreset_zero(&out);
-	coreset_for_each (pu, pus)
-		if (t->pu_core[pu] >= 0)
-			coreset_or(&out, &out, &t->core[t->pu_core[pu]].pus);
+	/* Every decision asks for each job: words by hand here, too. */
+	for (int i = 0; i < t->n_words; i++) {
+		uint64_t left = pus->w[i] & t->all.w[i];
+
+		if (t->pu_is_core) {
+			out.w[i] = left;
+			continue;
+		}
+		for (left &= ~out.w[i]; left; left = left & (left - 1) & ~out.w[i]) {
+			int c = t->pu_core[i * 64 + __builtin_ctzll(left)];
+
+			for (int k = 0; c >= 0 && k < t->n_words; k++)
+				out.w[k] |= t->core[c].pus.w[k];
+		}
+	}
 	*ret = out;
 }
 

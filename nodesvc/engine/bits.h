@@ -69,6 +69,11 @@ static inline bool bits_has(const struct coreset *s, int pu)
 	return s->w[pu / 64] >> (pu % 64) & 1;
 }
 
+static inline void bits_put(struct coreset *s, int pu)
+{
+	s->w[pu / 64] |= UINT64_C(1) << (pu % 64);
+}
+
 /* Takes all out of @s but @from..@to - 1. */
 static inline void bits_clip(struct coreset *s, int from, int to)
 {

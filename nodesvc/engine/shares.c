@@ -195,14 +195,21 @@ static bool same_envelopes(const struct shares *c)
 /* Jobs whose cores nobody else may have get them all and compete no more. */
 static void settle_loners(struct shares *c, struct plan *p)
 {
-	for (int k = 0; k < c->n;) {
-		struct coreset mine;
-		bool alone = true;
+	struct coreset mine, some, several;
 
+	/* The cores of one who goes are nobody else's: the others' neighbours stay the same. */
+	coreset_zero(&some);
+	coreset_zero(&several);
+	for (int k = 0; k < c->n; k++) {
 		topo_whole_cores(c->t, c->envelope[k], &mine);
-		for (int l = 0; l < c->n && alone; l++)
-			alone = l == k || !coreset_intersects(&mine, c->envelope[l]);
-		if (!alone) {
+		for (int i = 0; i < c->words; i++) {
+			several.w[i] |= some.w[i] & mine.w[i];
+			some.w[i] |= mine.w[i];
+		}
+	}
+	for (int k = 0; k < c->n;) {
+		topo_whole_cores(c->t, c->envelope[k], &mine);
+		if (bits_intersect(&mine, &several, c->words)) {
 			k++;
 			continue;
 		}
@@ -269,13 +276,16 @@ static void fill_reach(struct shares *c)
 		coreset_zero(&c->reach[k]);
 		coreset_zero(&c->here[k]);
 		bits_for_each (pu, c->envelope[k], c->words) {
-			int core = c->t->pu_core[pu];
+			int core = c->t->pu_core[pu], at;
 
 			if (core < 0 || c->core_domain[core] < 0)
 				continue;
-			coreset_add(&c->reach[k], (unsigned int)c->place[core]);
+			at = c->place[core];
+			if (bits_has(&c->reach[k], at))
+				continue;
+			bits_put(&c->reach[k], at);
 			if (bits_intersect(&c->t->core[core].pus, now, c->words))
-				coreset_add(&c->here[k], (unsigned int)c->place[core]);
+				bits_put(&c->here[k], at);
 			c->allowed[(size_t)k * stride + (size_t)c->core_domain[core]] = 1;
 		}
 	}
@@ -305,18 +315,21 @@ static void deal_equally(struct shares *c, int cores, int n_without)
 static void deal_by_core(struct shares *c)
 {
 	int *users = c->scratch;
+	double part[CORESET_MAX]; /* of a core, to each of its users */
 
 	memset(users, 0, (size_t)c->total * sizeof(int));
 	for (int k = 0; k < c->n; k++)
 		bits_for_each (i, &c->reach[k], c->words)
 			users[i]++;
+	for (int i = 0; i < c->total; i++)
+		part[i] = users[i] ? 1.0 / users[i] : 0;
 	for (int k = 0; k < c->n; k++) {
 		double share = 0;
 
 		if (c->size[k] > 0)
 			continue;
 		bits_for_each (i, &c->reach[k], c->words)
-			share += 1.0 / users[i];
+			share += part[i];
 		c->size[k] = share < 1 ? 1 : (int)(share + 1e-9);
 	}
 }

@@ -173,6 +173,8 @@ void shares_deal_apart(struct shares *c, const int *size, const double *heat, st
  */
 void shares_mixed_start(struct shares *c);
 bool shares_mixed_grow(struct shares *c, int k);
+/* The same; where it cannot, @full[job] is set for it and all others that this shows cannot. */
+bool shares_mixed_grow_or_full(struct shares *c, int k, bool *full);
 /* The same within domain @d alone (-1: any), and only onto a core that nobody owns. */
 bool shares_mixed_take(struct shares *c, int k, int d);
 /*

@@ -179,6 +179,17 @@ bool shares_mixed_fits(struct shares *c, const int *size)
 	return true;
 }
 
+bool shares_mixed_grow_or_full(struct shares *c, int k, bool *full)
+{
+	if (shares_mixed_grow(c, k))
+		return true;
+	/* Nobody whom the search came by leads to a free core, and no later path leads through
+	 * them: they have each other's cores only. */
+	for (int l = 0; l < c->n; l++)
+		full[l] = full[l] || c->via[l] != -2;
+	return false;
+}
+
 void shares_mixed_fill(struct shares *c, int *size)
 {
 	bool grew = true;
@@ -190,9 +201,10 @@ void shares_mixed_fill(struct shares *c, int *size)
 		for (int k = 0; k < c->n; k++) {
 			if (c->full[k] || size[k] >= c->size[k])
 				continue;
-			c->full[k] = !shares_mixed_grow(c, k);
-			size[k] += !c->full[k];
-			grew = grew || !c->full[k];
+			if (!shares_mixed_grow_or_full(c, k, c->full))
+				continue;
+			size[k]++;
+			grew = true;
 		}
 	}
 	/* Shares are rounded down: what is left goes to the smallest that can have it. */
@@ -205,8 +217,7 @@ void shares_mixed_fill(struct shares *c, int *size)
 				best = k;
 		if (best < 0)
 			break;
-		c->full[best] = !shares_mixed_grow(c, best);
-		size[best] += !c->full[best];
+		size[best] += shares_mixed_grow_or_full(c, best, c->full);
 	}
 }
 

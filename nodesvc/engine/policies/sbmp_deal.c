@@ -169,8 +169,7 @@ int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, str
 		}
 		if (best < 0)
 			break;
-		full[best] = !shares_mixed_grow(c, best);
-		if (full[best])
+		if (!shares_mixed_grow_or_full(c, best, full))
 			continue;
 		full[best] = ++p->given[best] >= p->most[best];
 		p->gain[best] = mixed_gain(p, best, &p->state[slot[c->job[best]]]);

@@ -21,7 +21,7 @@
 #include "common/fsroot.h"
 #include "nodesvc/record/ledger.h"
 
-/* The kernel's own default. 50 us and 1 ms did as well (doc/launch-environment.md). */
+/* The kernel's own default. 50 us and 1 ms did as well (doc/results/waitpolicy.md). */
 #define WAKEUP_POLL_NS 200000
 
 /*

@@ -72,7 +72,7 @@ static const char *auto_wait(bool library)
  * for both. Where jobs take turns nobody waits for the core meanwhile, and under libcoloc_omp
  * threads that have too few cores do not spin at all. Not longer than 50 us there, because turns
  * may end (the site changes its policy, the service is killed), and threads that spin for a
- * millisecond then have 0.07 of their speed. Measured: doc/launch-environment.md.
+ * millisecond then have 0.07 of their speed. Measured: doc/results/waitpolicy.md.
  */
 #define SPIN_POLLED_US 6
 #define SPIN_SHARED_US 25

@@ -5,7 +5,7 @@
  * its cores to itself.
  *
  * libgomp's threads spin, then sleep. Whoever shares cores wants short spins; whoever is alone pays
- * for each sleep what it takes to wake a CPU (launch.c; doc/launch-environment.md has both,
+ * for each sleep what it takes to wake a CPU (launch.c; doc/results/waitpolicy.md has both,
  * measured). A CPU that still polls (actuate/wakeup.h) wakes at once and hands its core to anybody
  * at once, so both can have short spins. Loop thread only.
  */

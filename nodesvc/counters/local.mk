@@ -4,6 +4,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/app.c nodesvc/counters/app.h \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/callnames.c nodesvc/counters/callnames.h \
+	nodesvc/counters/callpick.c nodesvc/counters/callpick.h \
 	nodesvc/counters/callworker.c nodesvc/counters/callworker.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \
@@ -32,6 +33,11 @@ check_PROGRAMS += tests/unit/test_utilization
 tests_unit_test_utilization_SOURCES = tests/unit/test_utilization.c
 tests_unit_test_utilization_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_utilization_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/test_callpick
+tests_unit_test_callpick_SOURCES = tests/unit/test_callpick.c
+tests_unit_test_callpick_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_callpick_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_symbols
 tests_unit_test_symbols_SOURCES = tests/unit/test_symbols.c
@@ -80,6 +86,7 @@ tests_unit_test_profile_run_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 
 TESTS += \
 	tests/unit/test_cachegrind \
+	tests/unit/test_callpick \
 	tests/unit/test_choose \
 	tests/unit/test_events \
 	tests/unit/test_profile_json \

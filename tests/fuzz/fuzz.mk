@@ -21,6 +21,7 @@ fuzz_harnesses = \
 	tests/fuzz/fuzz_slurm_conf \
 	tests/fuzz/fuzz_state \
 	tests/fuzz/fuzz_store \
+	tests/fuzz/fuzz_symbols \
 	tests/fuzz/fuzz_topo \
 	tests/fuzz/fuzz_trace \
 	tests/fuzz/fuzz_tree \
@@ -114,6 +115,10 @@ tests_fuzz_fuzz_store_SOURCES = tests/fuzz/fuzz_store.c
 tests_fuzz_fuzz_store_CFLAGS = $(FUZZ_CFLAGS)
 tests_fuzz_fuzz_store_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_store_LDADD = librecord.la libcommon.la -lm
+tests_fuzz_fuzz_symbols_SOURCES = tests/fuzz/fuzz_symbols.c
+tests_fuzz_fuzz_symbols_CFLAGS = $(FUZZ_CFLAGS)
+tests_fuzz_fuzz_symbols_LDFLAGS = $(FUZZ_LINK)
+tests_fuzz_fuzz_symbols_LDADD = libcounters.la libcommon.la
 tests_fuzz_fuzz_topo_SOURCES = tests/fuzz/fuzz_topo.c
 tests_fuzz_fuzz_topo_CFLAGS = $(FUZZ_CFLAGS)
 tests_fuzz_fuzz_topo_LDFLAGS = $(FUZZ_LINK)

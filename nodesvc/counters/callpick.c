@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/counters/callpick.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS INT64_C(1000000)
+/* Which are called at all, and how often: a glance each. */
+#define GLANCE_NS (20 * MS)
+/* Then windows of so many calls, within these bounds. */
+#define TRY_CALLS    10
+#define TRY_MIN_NS   (100 * MS)
+#define TRY_MAX_NS   (2000 * MS)
+#define TRY_GAP_NS   (50 * MS)
+#define SILENT_GAP   (400 * MS) /* nothing has called yet; later NONE_GAP_NS */
+#define SILENT_TRIES 40
+#define NONE_GAP_NS  (10000 * MS)
+/* Of a function that is called too often to be counted always: 300 calls tell its rate to some
+ * percent, if it is called evenly. */
+#define WINDOW_CALLS  300
+#define WINDOW_MIN_NS (30 * MS)
+#define WINDOW_MAX_NS (500 * MS)
+/* Speed that is older is of no use. */
+#define GAP_MAX_NS (5000 * MS)
+/* Windows before a function is chosen that no other can beat, and before any is. */
+#define WINDOWS_EARLY 3
+#define WINDOWS_ALL   6
+#define STEADY_EARLY  0.05
+#define STEADY        0.30
+/* A chosen one that has not called in so many windows marks the work no more. */
+#define SILENT_MAX 20
+/* Looking for it may cost the budget of so many seconds ahead. */
+#define AHEAD_S 4.0
+/* Nothing is known of how many cores it runs on. */
+#define CORES_UNKNOWN 1.0
+#define CORES_MIN     0.05
+
+void callpick_init(struct callpick *p, uint64_t seed)
+{
+	*p = (struct callpick){.chosen = -1, .preferred = -1, .seed = seed, .cores = CORES_UNKNOWN};
+}
+
+int callpick_candidate(struct callpick *p, enum call_class class, bool called, int places)
+{
+	if (p->n == CALLPICK_MAX)
+		return -1;
+	if (places > CALLPICK_AT_ONCE)
+		places = CALLPICK_AT_ONCE;
+	p->candidate[p->n] = (struct callpick_candidate){
+		.class = class, .called = called, .places = places > 0 ? places : 1};
+	return p->n++;
+}
+
+void callpick_refuse(struct callpick *p, int candidate)
+{
+	p->candidate[candidate].refused = true;
+	if (p->chosen == candidate)
+		p->chosen = -1;
+}
+
+void callpick_prefer(struct callpick *p, int candidate)
+{
+	p->preferred = candidate;
+}
+
+/* Uniform in [0, 1): splitmix64. */
+static double draw(struct callpick *p)
+{
+	uint64_t x = p->seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (double)((x ^ (x >> 31)) >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static int kept(const struct callpick_candidate *c)
+{
+	return c->n < CALLPICK_KEPT ? c->n : CALLPICK_KEPT;
+}
+
+double callpick_rate(const struct callpick *p, int candidate)
+{
+	const struct callpick_candidate *c = &p->candidate[candidate];
+	double sum = 0;
+
+	for (int i = 0; i < kept(c); i++)
+		sum += c->window[i].per_s;
+	return kept(c) ? sum / kept(c) : c->glance_per_s;
+}
+
+static double spread_of(const struct callpick_candidate *c, bool by_cpu, double grain)
+{
+	double sum = 0, sum2 = 0, mean, variance;
+	int n = kept(c);
+
+	for (int i = 0; i < n; i++) {
+		double x = by_cpu ? c->window[i].per_cpu_s : c->window[i].per_s;
+
+		sum += x;
+		sum2 += x * x;
+	}
+	mean = sum / n;
+	if (!(mean > 0))
+		return NAN;
+	/* A count is whole: that much they differ where the calls come as evenly as can be. */
+	variance = (sum2 - n * mean * mean) / (n - 1) / (mean * mean) - grain;
+	return variance > 0 ? sqrt(variance) : 0;
+}
+
+double callpick_spread(const struct callpick *p, int candidate)
+{
+	const struct callpick_candidate *c = &p->candidate[candidate];
+	double calls = 0, grain, by_time, by_cpu;
+
+	if (kept(c) < WINDOWS_EARLY)
+		return NAN;
+	for (int i = 0; i < kept(c); i++)
+		calls += c->window[i].calls;
+	calls /= kept(c);
+	grain = calls > 0 ? 1 / (6 * calls * calls) : 0;
+	/* Neighbours change how much it runs, its spinning how long that seems: where either is
+	 * steady its work is. */
+	by_time = spread_of(c, false, grain);
+	by_cpu = spread_of(c, true, grain);
+	return by_cpu < by_time ? by_cpu : by_time;
+}
+
+static double cores_of(const struct callpick *p)
+{
+	return p->cores > CORES_MIN ? p->cores : CORES_MIN;
+}
+
+void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
+	double since_s, double cpu_s, const struct callpick_counted *counted, int n)
+{
+	double hits = 0;
+
+	if (!(seconds > 0))
+		return;
+	if (cpu_s >= 0)
+		p->cores = p->windows ? 0.75 * p->cores + 0.25 * cpu_s / seconds : cpu_s / seconds;
+	p->windows++;
+	for (int i = 0; i < n; i++) {
+		struct callpick_candidate *c = &p->candidate[counted[i].candidate];
+		double calls = (double)counted[i].calls;
+		double per_s = isnan(counted[i].per_s) ? calls / seconds : counted[i].per_s;
+
+		hits += calls;
+		if (!c->glanced) {
+			c->glanced = true;
+			c->glance_per_s = per_s;
+			continue;
+		}
+		c->silent = counted[i].calls ? 0 : c->silent + 1;
+		c->window[c->n++ % CALLPICK_KEPT] = (struct callpick_window){
+			.calls = (float)calls,
+			.per_s = (float)per_s,
+			.per_cpu_s = (float)(cpu_s > 0 ? calls / cpu_s : per_s),
+		};
+	}
+	p->ahead_s += hits * cfg->hit_cost_s - cfg->budget * cores_of(p) * since_s;
+	if (p->ahead_s < 0)
+		p->ahead_s = 0;
+}
+
+/* ---- which ---- */
+
+/* The share of its processor time that counting all its calls takes. */
+static double cost_of(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return callpick_rate(p, k) * cfg->hit_cost_s / cores_of(p);
+}
+
+static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
+{
+	double ns = per_s > 0 ? calls / per_s * 1e9 : (double)hi;
+
+	return ns < (double)lo ? lo : ns > (double)hi ? hi : (int64_t)ns;
+}
+
+/* Mean distance between two windows' ends; 0: it is counted always. */
+static double period_s(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	double rate = callpick_rate(p, k);
+	int64_t length = window_ns(rate, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+
+	if (cost_of(p, cfg, k) <= cfg->budget)
+		return 0;
+	return rate * (double)length * 1e-9 * cfg->hit_cost_s / (cfg->budget * cores_of(p));
+}
+
+static bool too_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return period_s(p, cfg, k) * 1e9 > (double)GAP_MAX_NS;
+}
+
+static bool calls_at_all(const struct callpick_candidate *c)
+{
+	return !c->refused && (c->n > c->silent || c->glance_per_s > 0);
+}
+
+static bool is_usable(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	const struct callpick_candidate *c = &p->candidate[k];
+
+	return calls_at_all(c) && c->silent < SILENT_MAX && !too_dear(p, cfg, k);
+}
+
+/* What a candidate is worth less than one that is perfectly steady. */
+static double badness(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	static const double by_class[] = {[CALL_BARRIER] = 0.01,
+		[CALL_WORKSHARE] = 0.02,
+		[CALL_SEND] = 0.02,
+		[CALL_RECEIVE] = 0.03,
+		[CALL_ONESIDED] = 0.03,
+		[CALL_WAIT] = 0.03,
+		[CALL_TASK] = 0.05};
+	const struct callpick_candidate *c = &p->candidate[k];
+	double spread = callpick_spread(p, k);
+
+	if (!is_usable(p, cfg, k) || !(spread <= STEADY))
+		return INFINITY;
+	return spread + by_class[c->class] + (c->called ? 0 : 0.02) +
+	       (period_s(p, cfg, k) > 0 ? 0.02 : 0) + (callpick_rate(p, k) < 2 ? 0.1 : 0);
+}
+
+/* No window is missing to tell what it is worth. */
+static bool is_judged(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	const struct callpick_candidate *c = &p->candidate[k];
+
+	return c->refused || (c->glanced && (!calls_at_all(c) || too_dear(p, cfg, k))) ||
+	       c->n >= WINDOWS_ALL;
+}
+
+static int best(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	double least = INFINITY;
+	int found = -1;
+	bool all = true;
+
+	for (int k = 0; k < p->n; k++) {
+		double bad = badness(p, cfg, k);
+
+		all &= is_judged(p, cfg, k);
+		if (bad < least) {
+			least = bad;
+			found = k;
+		}
+	}
+	if (found < 0 || all || least <= STEADY_EARLY)
+		return found;
+	return -1;
+}
+
+/* ---- when ---- */
+
+enum round { GLANCES, WINDOWS, SILENT_ONES, ROUNDS };
+
+static bool is_of_round(
+	const struct callpick *p, const struct callpick_cfg *cfg, int k, enum round round)
+{
+	const struct callpick_candidate *c = &p->candidate[k];
+
+	if (c->refused)
+		return false;
+	if (round == GLANCES)
+		return !c->glanced;
+	return round == WINDOWS ? !is_judged(p, cfg, k) : !calls_at_all(c);
+}
+
+/* Those of a round that are counted next; how many. */
+static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
+	struct callpick_plan *ret)
+{
+	int places = 0;
+	double cost = 0;
+
+	for (int i = 0; i < p->n; i++) {
+		int k = (p->turn + i) % p->n;
+		const struct callpick_candidate *c = &p->candidate[k];
+
+		if (!is_of_round(p, cfg, k, round) || places + c->places > CALLPICK_AT_ONCE)
+			continue;
+		/* One that is called often is looked at alone. */
+		if (ret->n && cost + cost_of(p, cfg, k) > cfg->budget)
+			continue;
+		cost += cost_of(p, cfg, k);
+		places += c->places;
+		ret->candidate[ret->n++] = k;
+	}
+	if (ret->n)
+		p->turn = (ret->candidate[ret->n - 1] + 1) % p->n;
+	return ret->n;
+}
+
+/* So long after the last window, drawn: no period of the program beats with that. And while the
+ * budget is spent nothing is counted. */
+static int64_t gap(struct callpick *p, const struct callpick_cfg *cfg, int64_t mean_ns)
+{
+	double per_s = cfg->budget * cores_of(p);
+	double over_s = p->ahead_s / per_s - AHEAD_S;
+
+	return (int64_t)((double)mean_ns * (0.5 + draw(p)) + (over_s > 0 ? over_s * 1e9 : 0));
+}
+
+static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	double allowed = AHEAD_S / 4 * cfg->budget * cores_of(p) / cfg->hit_cost_s;
+	int64_t gap_ns = TRY_GAP_NS;
+	enum round round = GLANCES;
+	double least = INFINITY;
+
+	while (round < ROUNDS && !fill(p, cfg, round, ret))
+		round++;
+	if (round == ROUNDS) {
+		p->none = true;
+		return;
+	}
+	ret->length_ns = round == GLANCES ? GLANCE_NS : TRY_MIN_NS;
+	if (round == SILENT_ONES)
+		gap_ns = p->windows < SILENT_TRIES * p->n ? SILENT_GAP : NONE_GAP_NS;
+	for (int i = 0; round == WINDOWS && i < ret->n; i++)
+		least = fmin(least, callpick_rate(p, ret->candidate[i]));
+	if (round == WINDOWS && cost_of(p, cfg, ret->candidate[0]) > cfg->budget)
+		ret->length_ns = window_ns(least, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+	else if (round == WINDOWS)
+		ret->length_ns = window_ns(least, TRY_CALLS, TRY_MIN_NS, TRY_MAX_NS);
+	ret->what = CALLPICK_TRY;
+	ret->gap_ns = p->windows ? gap(p, cfg, gap_ns) : 0;
+	ret->max_hits = allowed > 100 ? (uint64_t)allowed : 100;
+}
+
+static void plan_chosen(
+	struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	int k = p->chosen;
+	double rate = callpick_rate(p, k), period = period_s(p, cfg, k);
+	int64_t between;
+
+	ret->n = 1;
+	ret->candidate[0] = k;
+	ret->what = period > 0 ? CALLPICK_WINDOWS : CALLPICK_ALWAYS;
+	ret->gap_ns = 0;
+	if (!(period > 0))
+		return;
+	ret->length_ns = window_ns(rate, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+	ret->max_hits = (uint64_t)(4 * rate * (double)ret->length_ns * 1e-9) + WINDOW_CALLS;
+	between = (int64_t)(period * 1e9) - ret->length_ns;
+	ret->gap_ns = gap(p, cfg, between > 0 ? between : 0);
+}
+
+/* Its work may be of another kind by now. */
+static void begin_anew(struct callpick *p)
+{
+	for (int k = 0; k < p->n; k++) {
+		p->candidate[k].n = p->candidate[k].silent = 0;
+		p->candidate[k].glanced = false;
+		p->candidate[k].glance_per_s = 0;
+	}
+	p->chosen = -1;
+	p->none = false;
+}
+
+void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
+	if (p->none || (p->chosen >= 0 && !is_usable(p, cfg, p->chosen)))
+		begin_anew(p);
+	if (p->chosen < 0 && p->preferred >= 0 && is_usable(p, cfg, p->preferred))
+		p->chosen = p->preferred;
+	if (p->chosen < 0)
+		p->chosen = best(p, cfg);
+	if (p->chosen >= 0)
+		plan_chosen(p, cfg, ret);
+	else
+		plan_try(p, cfg, ret);
+}
+
+const char *callpick_why(
+	const struct callpick *p, const struct callpick_cfg *cfg, char *buf, size_t size)
+{
+	int glanced = 0, calling = 0, judged = 0, often = -1, even = -1;
+
+	buf[0] = '\0';
+	if (p->chosen >= 0)
+		return buf;
+	for (int k = 0; k < p->n; k++) {
+		const struct callpick_candidate *c = &p->candidate[k];
+
+		glanced += c->glanced;
+		judged += is_judged(p, cfg, k);
+		if (!calls_at_all(c))
+			continue;
+		calling++;
+		if (too_dear(p, cfg, k))
+			often = k;
+		else if (callpick_spread(p, k) > STEADY &&
+			 (even < 0 || callpick_spread(p, k) < callpick_spread(p, even)))
+			even = k;
+	}
+	if (p->n && glanced == p->n && !calling)
+		snprintf(buf, size, "none of its %d functions that could be counted is called",
+			p->n);
+	else if (judged < p->n || !p->n)
+		snprintf(buf, size, "which function stands for its work is not known yet");
+	else if (even >= 0)
+		snprintf(buf, size, "no function is called steadily: %s vary by %.0f %%",
+			call_class_text(p->candidate[even].class), 100 * callpick_spread(p, even));
+	else if (often >= 0)
+		snprintf(buf, size, "%s are too many to be counted cheaply: %.0f a second",
+			call_class_text(p->candidate[often].class), callpick_rate(p, often));
+	else
+		snprintf(buf, size, "no function could be counted");
+	return buf;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * callpick.h - which of a program's functions marks its work, and when its calls are counted. Pure:
+ * what was counted in windows goes in, what is to be counted next comes out.
+ *
+ * A function marks the work if as many calls come in every second while nothing changes around the
+ * program: its rate is steady. Of those that are, regions and collectives are taken before sends,
+ * waits and tasks, and what can be counted all the time before what cannot.
+ *
+ * Counting costs the program @hit_cost_s of its processor time for each call. Over time that is
+ * kept below @budget of it: what is called more often is counted in windows. Their distance is
+ * drawn, half to one and a half of its mean, so that no period of the program beats with them.
+ * While the function is looked for, some seconds' worth of the budget is spent ahead.
+ */
+#ifndef COLOC_COUNTERS_CALLPICK_H
+#define COLOC_COUNTERS_CALLPICK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nodesvc/counters/callnames.h"
+
+#define CALLPICK_MAX     32 /* candidates */
+#define CALLPICK_AT_ONCE 8
+#define CALLPICK_KEPT    12 /* windows of each, the newest */
+
+struct callpick_cfg {
+	double budget;     /* share of the program's processor time; 0.005 */
+	double hit_cost_s; /* processor time of one call that is counted */
+};
+
+struct callpick_window {
+	float calls, per_s, per_cpu_s;
+};
+
+struct callpick_candidate {
+	enum call_class class;
+	bool called;  /* the program asks for it by name */
+	bool refused; /* it cannot be counted */
+	int places;   /* in how many functions of files that is */
+	bool glanced; /* a first, short window told how often it is called: */
+	double glance_per_s;
+	int n;      /* windows since, the newest in window[(n - 1) % KEPT] */
+	int silent; /* windows without a call, one after the other */
+	struct callpick_window window[CALLPICK_KEPT];
+};
+
+struct callpick {
+	int n, chosen, preferred; /* -1 none */
+	int turn;
+	bool none;      /* it was said that none is; the next look begins anew */
+	int windows;    /* in all */
+	double cores;   /* on which it runs, mean of late */
+	double ahead_s; /* processor time that counting has cost beyond the budget so far */
+	uint64_t seed;
+	struct callpick_candidate candidate[CALLPICK_MAX];
+};
+
+enum callpick_what {
+	CALLPICK_TRY,     /* one window, to find out */
+	CALLPICK_ALWAYS,  /* the chosen one all the time; what it counts is told now and then */
+	CALLPICK_WINDOWS, /* one window of the chosen one */
+	CALLPICK_NONE,    /* no function marks its work; again, after gap_ns */
+};
+
+struct callpick_plan {
+	enum callpick_what what;
+	int n;                           /* candidates */
+	int candidate[CALLPICK_AT_ONCE]; /* to be counted at once */
+	int64_t gap_ns;                  /* wait that long first */
+	int64_t length_ns;               /* then count for that long, but ... */
+	uint64_t max_hits;               /* ... for no more calls than that, of all together */
+};
+
+/* @seed: any number; another for each program. */
+void callpick_init(struct callpick *p, uint64_t seed);
+/* In the order of symbols.h; its index, or -1: there are too many. */
+int callpick_candidate(struct callpick *p, enum call_class class, bool called, int places);
+/* It cannot be counted here. */
+void callpick_refuse(struct callpick *p, int candidate);
+/* What was chosen for this program the last time: taken again as soon as it calls. */
+void callpick_prefer(struct callpick *p, int candidate);
+
+struct callpick_counted {
+	int candidate;
+	uint64_t calls;
+	double per_s; /* calls per second; NAN: calls / @seconds */
+};
+/*
+ * callpick_add - a window is over, or what is counted all the time was read, of the time since it
+ * was read last. @seconds: it lasted; @since_s: since the last one was over, its own included. Both
+ * without the time in which the program was frozen. @cpu_s: processor time of the program in the
+ * window; NAN: not known.
+ */
+void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
+	double since_s, double cpu_s, const struct callpick_counted *counted, int n);
+
+void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret);
+
+/* Mean calls per second of its kept windows, 0 without; and how much they differ: the standard
+ * deviation over the mean, NAN: too few. */
+double callpick_rate(const struct callpick *p, int candidate);
+double callpick_spread(const struct callpick *p, int candidate);
+/* Why none is chosen, for people; "" one is. */
+const char *callpick_why(
+	const struct callpick *p, const struct callpick_cfg *cfg, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nodesvc/counters/callpick.h"
+
+#define HIT_S 10e-6 /* in a virtual machine */
+static const struct callpick_cfg cfg = {.budget = 0.005, .hit_cost_s = HIT_S};
+
+/*
+ * A function of a made-up program: between @from_s and @until_s it is called @per_s times a second
+ * in the first @duty of each @period_s, and not in the rest.
+ */
+struct function {
+	enum call_class class;
+	double per_s, period_s, duty;
+	double from_s, until_s;
+	double jitter; /* of how many calls there are in each second, by its number */
+};
+
+static double noise(double second)
+{
+	double x = sin(second * 12.9898 + 78.233) * 43758.5453;
+
+	return x - floor(x) - 0.5;
+}
+
+/* Its calls up to @t. */
+static double calls_until(const struct function *f, double t)
+{
+	double until = f->until_s > 0 ? f->until_s : INFINITY, calls = 0, whole;
+
+	t = fmin(t, until) - f->from_s;
+	if (t <= 0)
+		return 0;
+	if (f->period_s > 0) {
+		whole = floor(t / f->period_s);
+		t = whole * f->period_s * f->duty +
+		    fmin(t - whole * f->period_s, f->duty * f->period_s);
+		return floor(t * f->per_s);
+	}
+	if (f->jitter > 0) {
+		for (double s = 0; s < t; s += 0.05)
+			calls += f->per_s * fmin(0.05, t - s) * (1 + 2 * f->jitter * noise(s));
+		return floor(calls);
+	}
+	return floor(t * f->per_s);
+}
+
+struct run {
+	const struct function *f;
+	int n;
+	double cores, t, last_t;
+	struct callpick pick;
+	struct callpick_plan plan;
+	double hits, windows_calls, windows_s;
+	int windows;
+};
+
+static void begin(struct run *r, const struct function *f, int n, double cores)
+{
+	*r = (struct run){.f = f, .n = n, .cores = cores};
+	callpick_init(&r->pick, 1);
+	for (int i = 0; i < n; i++)
+		ck_assert_int_eq(callpick_candidate(&r->pick, f[i].class, true, 1), i);
+}
+
+static void check_plan(const struct run *r)
+{
+	const struct callpick_plan *p = &r->plan;
+	int places = 0;
+
+	ck_assert_int_ge(p->gap_ns, 0);
+	ck_assert_int_le(p->n, CALLPICK_AT_ONCE);
+	for (int i = 0; i < p->n; i++) {
+		ck_assert_int_ge(p->candidate[i], 0);
+		ck_assert_int_lt(p->candidate[i], r->n);
+		ck_assert(!r->pick.candidate[p->candidate[i]].refused);
+		places += r->pick.candidate[p->candidate[i]].places;
+	}
+	ck_assert_int_le(places, CALLPICK_AT_ONCE);
+	if (p->what == CALLPICK_NONE)
+		return;
+	ck_assert_int_ge(p->n, 1);
+	if (p->what != CALLPICK_ALWAYS)
+		ck_assert(
+			p->length_ns >= 20000000 && p->length_ns <= 2000000000 && p->max_hits > 0);
+}
+
+/* One step of what the daemon does with it. */
+static void step(struct run *r)
+{
+	struct callpick_counted counted[CALLPICK_AT_ONCE];
+	double from, length;
+	uint64_t all = 0;
+
+	callpick_next(&r->pick, &cfg, &r->plan);
+	check_plan(r);
+	r->t += (double)r->plan.gap_ns * 1e-9;
+	if (r->plan.what == CALLPICK_NONE)
+		return;
+	from = r->t;
+	length = r->plan.what == CALLPICK_ALWAYS ? 0.2 : (double)r->plan.length_ns * 1e-9;
+	for (double end = length;; end = length) {
+		all = 0;
+		for (int i = 0; i < r->plan.n; i++) {
+			const struct function *f = &r->f[r->plan.candidate[i]];
+
+			counted[i].candidate = r->plan.candidate[i];
+			counted[i].per_s = NAN;
+			counted[i].calls =
+				(uint64_t)(calls_until(f, from + end) - calls_until(f, from));
+			all += counted[i].calls;
+		}
+		/* The kernel's side closes it then. */
+		if (r->plan.what == CALLPICK_ALWAYS || all <= r->plan.max_hits || length < 1e-6)
+			break;
+		length *= 0.9 * (double)r->plan.max_hits / (double)all;
+	}
+	r->t = from + length;
+	r->hits += (double)all;
+	if (r->plan.what == CALLPICK_WINDOWS) {
+		r->windows++;
+		r->windows_calls += (double)all;
+		r->windows_s += length;
+	}
+	callpick_add(
+		&r->pick, &cfg, length, r->t - r->last_t, length * r->cores, counted, r->plan.n);
+	r->last_t = r->t;
+}
+
+static void run_until(struct run *r, double t)
+{
+	while (r->t < t)
+		step(r);
+}
+
+/* Until something is chosen: when that was. */
+static double choose(struct run *r, double at_most)
+{
+	while (r->t < at_most && r->pick.chosen < 0)
+		step(r);
+	if (r->pick.chosen >= 0)
+		callpick_next(&r->pick, &cfg, &r->plan);
+	return r->t;
+}
+
+/* What it has cost, in seconds of processor time, beyond the budget. */
+static double beyond(const struct run *r)
+{
+	return r->hits * HIT_S - cfg.budget * r->cores * r->t;
+}
+
+static const char *why(const struct run *r)
+{
+	static char text[160];
+
+	return callpick_why(&r->pick, &cfg, text, sizeof(text));
+}
+
+START_TEST(steady_regions_are_taken_within_two_seconds)
+{
+	const struct function f[] = {
+		{.class = CALL_WAIT, .per_s = 300}, {.class = CALL_REGION, .per_s = 200}};
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	ck_assert_str_ne(why(&r), "");
+	ck_assert(choose(&r, 60) < 2);
+	ck_assert_int_eq(r.pick.chosen, 1);
+	ck_assert_int_eq(r.plan.what, CALLPICK_ALWAYS);
+	ck_assert_str_eq(why(&r), "");
+}
+END_TEST
+
+START_TEST(what_varies_is_left_for_what_is_steady)
+{
+	const struct function f[] = {{.class = CALL_REGION, .per_s = 400, .jitter = 0.9},
+		{.class = CALL_SEND, .per_s = 100},
+		{.class = CALL_COLLECTIVE, .per_s = 40, .period_s = 0.7, .duty = 0.3}};
+	struct run r;
+
+	begin(&r, f, 3, 2);
+	ck_assert(choose(&r, 60) < 3);
+	ck_assert_int_eq(r.pick.chosen, 1);
+}
+END_TEST
+
+/* As GROMACS: 10 000 regions a second on two cores would take a twentieth of its time. */
+START_TEST(what_is_called_often_is_counted_in_windows_within_the_budget)
+{
+	const struct function f[] = {{.class = CALL_REGION, .per_s = 10000}};
+	struct run r;
+
+	begin(&r, f, 1, 2);
+	ck_assert(choose(&r, 60) < 2);
+	ck_assert_int_eq(r.plan.what, CALLPICK_WINDOWS);
+	run_until(&r, 60);
+	ck_assert_int_gt(r.windows, 100);
+	ck_assert(fabs(r.windows_calls / r.windows_s / 10000 - 1) < 0.01);
+	ck_assert(beyond(&r) < 0.1 * cfg.budget * r.cores * 60);
+}
+END_TEST
+
+/* With any period of the program's, near the windows' own distance and far from it. */
+START_TEST(no_period_of_the_program_beats_with_the_windows)
+{
+	for (double period = 0.03; period < 2; period *= 1.07) {
+		const struct function f[] = {
+			{.class = CALL_REGION, .per_s = 20000, .period_s = period, .duty = 0.5}};
+		struct run r;
+
+		begin(&r, f, 1, 2);
+		callpick_prefer(&r.pick, 0);
+		run_until(&r, 400);
+		ck_assert_int_gt(r.windows, 200);
+		ck_assert_msg(fabs(r.windows_calls / r.windows_s / 10000 - 1) < 0.12,
+			"period %.3f s: %.0f a second", period, r.windows_calls / r.windows_s);
+	}
+}
+END_TEST
+
+START_TEST(without_a_steady_function_none_is_chosen_and_the_reason_told)
+{
+	const struct function uneven[] = {
+		{.class = CALL_SEND, .per_s = 300, .period_s = 0.9, .duty = 0.2}};
+	const struct function hot[] = {{.class = CALL_TASK, .per_s = 2e6}};
+	const struct function none[] = {{.class = CALL_REGION}, {.class = CALL_BARRIER}};
+	struct run r;
+
+	begin(&r, uneven, 1, 2);
+	choose(&r, 20);
+	ck_assert_ptr_nonnull(strstr(why(&r), "steadily: sends vary by "));
+	ck_assert_int_lt(r.pick.chosen, 0);
+	run_until(&r, 600);
+	ck_assert(beyond(&r) < 0);
+	begin(&r, hot, 1, 2);
+	choose(&r, 20);
+	ck_assert_ptr_nonnull(strstr(why(&r), "tasks are too many to be counted cheaply: "));
+	run_until(&r, 600);
+	ck_assert(beyond(&r) < 0);
+	begin(&r, none, 2, 2);
+	choose(&r, 20);
+	ck_assert_str_eq(why(&r), "none of its 2 functions that could be counted is called");
+	begin(&r, NULL, 0, 2);
+	step(&r);
+	ck_assert_int_eq(r.plan.what, CALLPICK_NONE);
+}
+END_TEST
+
+START_TEST(a_function_that_begins_later_is_found)
+{
+	const struct function f[] = {{.class = CALL_REGION, .per_s = 100, .from_s = 30}};
+	struct run r;
+
+	begin(&r, f, 1, 1);
+	ck_assert(choose(&r, 60) < 30 + 15);
+	ck_assert_int_eq(r.pick.chosen, 0);
+}
+END_TEST
+
+START_TEST(a_chosen_one_that_falls_silent_is_replaced)
+{
+	const struct function f[] = {{.class = CALL_REGION, .per_s = 100, .until_s = 20},
+		{.class = CALL_COLLECTIVE, .per_s = 50, .from_s = 20}};
+	struct run r;
+
+	begin(&r, f, 2, 1);
+	choose(&r, 60);
+	ck_assert_int_eq(r.pick.chosen, 0);
+	run_until(&r, 20);
+	while (r.t < 60 && r.pick.chosen != 1)
+		step(&r);
+	ck_assert_int_eq(r.pick.chosen, 1);
+}
+END_TEST
+
+START_TEST(what_was_chosen_before_is_taken_as_soon_as_it_calls)
+{
+	const struct function f[] = {{.class = CALL_REGION, .per_s = 300},
+		{.class = CALL_WAIT, .per_s = 500, .jitter = 0.3}};
+	struct run r;
+
+	begin(&r, f, 2, 1);
+	callpick_prefer(&r.pick, 1);
+	ck_assert(choose(&r, 60) < 0.5);
+	ck_assert_int_eq(r.pick.chosen, 1);
+	/* It cannot be counted any more. */
+	callpick_refuse(&r.pick, 1);
+	ck_assert(choose(&r, 60) < 3);
+	ck_assert_int_eq(r.pick.chosen, 0);
+}
+END_TEST
+
+/* A neighbour halves what it runs, now and then: its calls per second of processor time stay. */
+START_TEST(neighbours_do_not_make_a_function_unsteady)
+{
+	struct callpick p;
+	struct callpick_plan plan;
+	double share;
+
+	callpick_init(&p, 7);
+	callpick_candidate(&p, CALL_REGION, true, 1);
+	for (int i = 0; i < 12 && p.chosen < 0; i++) {
+		callpick_next(&p, &cfg, &plan);
+		share = i % 2 ? 0.3 : 1;
+		callpick_add(&p, &cfg, 0.1, 0.15, 0.1 * share,
+			&(struct callpick_counted){0, (uint64_t)(40 * share), NAN}, 1);
+	}
+	ck_assert_int_eq(p.chosen, 0);
+	ck_assert(callpick_spread(&p, 0) < 0.01);
+}
+END_TEST
+
+/* Any programs: bounds hold, and over time the budget does. */
+START_TEST(whatever_the_program_the_budget_holds)
+{
+	for (int seed = 0; seed < 60; seed++) {
+		struct function f[CALLPICK_MAX] = {0};
+		struct run r;
+		int n = 1 + seed % CALLPICK_MAX;
+
+		for (int i = 0; i < n; i++) {
+			double x = noise(seed * 100 + i) + 0.5, y = noise(seed * 1000 + i) + 0.5;
+
+			f[i] = (struct function){.class = (enum call_class)(i % (CALL_TASK + 1)),
+				.per_s = x < 0.2 ? 0 : pow(10, 6 * y),
+				.period_s = x > 0.7 ? 2 * y : 0,
+				.duty = 0.4,
+				.from_s = x > 0.5 ? 20 * y : 0};
+		}
+		begin(&r, f, n, 0.5 + seed % 4);
+		run_until(&r, 900);
+		/* Some seconds of it are spent ahead, once. */
+		ck_assert_msg(
+			beyond(&r) < 6 * cfg.budget * r.cores, "seed %d: %.3f s", seed, beyond(&r));
+	}
+}
+END_TEST
+
+START_TEST(there_is_an_end_to_candidates)
+{
+	struct callpick p;
+
+	callpick_init(&p, 1);
+	for (int i = 0; i < CALLPICK_MAX; i++)
+		ck_assert_int_eq(callpick_candidate(&p, CALL_SEND, false, 1), i);
+	ck_assert_int_eq(callpick_candidate(&p, CALL_SEND, false, 1), -1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("callpick");
+	TCase *tc = tcase_create("the function that marks the work is found");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_test(tc, steady_regions_are_taken_within_two_seconds);
+	tcase_add_test(tc, what_varies_is_left_for_what_is_steady);
+	tcase_add_test(tc, without_a_steady_function_none_is_chosen_and_the_reason_told);
+	tcase_add_test(tc, a_function_that_begins_later_is_found);
+	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);
+	tcase_add_test(tc, what_was_chosen_before_is_taken_as_soon_as_it_calls);
+	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
+	tcase_add_test(tc, there_is_an_end_to_candidates);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("counting has a budget");
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, what_is_called_often_is_counted_in_windows_within_the_budget);
+	tcase_add_test(tc, no_period_of_the_program_beats_with_the_windows);
+	tcase_add_test(tc, whatever_the_program_the_budget_holds);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

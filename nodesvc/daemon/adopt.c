@@ -94,7 +94,7 @@ static int find_by_tasks(struct daemon *d, struct step *s, const char *text, str
 	int pid, used, rc = err_set(err, -ENOENT, "no task of it is left");
 
 	while (rc < 0 && sscanf(text, "%*u:%d%n", &pid, &used) == 1) {
-		rc = find_by_pid(&d->jobs, d->actuate, s, pid, err);
+		rc = find_by_pid(d->jobs, d->actuate, s, pid, err);
 		text += used;
 		if (*text++ != ',')
 			break;
@@ -111,11 +111,11 @@ static int find_placement(
 	int rc = -ENOENT;
 
 	if (k->cgroup && k->reg.inode)
-		rc = find_by_dir(&d->jobs, d->actuate, s, k->cgroup, k->reg.inode, err);
+		rc = find_by_dir(d->jobs, d->actuate, s, k->cgroup, k->reg.inode, err);
 	else if (k->tasks)
 		rc = find_by_tasks(d, s, k->tasks, err);
 	if (rc == -ENOENT && !(k->cgroup && k->reg.inode))
-		rc = find_by_ids(&d->jobs, d->actuate, s, err);
+		rc = find_by_ids(d->jobs, d->actuate, s, err);
 	if (rc < 0)
 		return rc;
 	if (ledger_get_cpuset(d->ledger, s->cgroup.step_path, &original, err) == 0 &&
@@ -136,7 +136,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 
 	if (rc < 0)
 		return rc;
-	s = jobs_add(&d->jobs, k->reg.job_id, k->reg.step_id, k->reg.nodeid);
+	s = jobs_add(d->jobs, k->reg.job_id, k->reg.step_id, k->reg.nodeid);
 	if (!s)
 		return err_set(err, -ENOMEM, "the table of steps is full");
 	rc = registration_read(&k->msg, s, err);
@@ -145,7 +145,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 	if (rc == 0)
 		rc = arrival_admit(d, s, &k->msg, err);
 	if (rc < 0) {
-		jobs_remove(&d->jobs, s);
+		jobs_remove(d->jobs, s);
 		return rc;
 	}
 	/* The allocation as the kernel has it, not as the message's abstract cores say. */
@@ -233,25 +233,25 @@ void adopt_all(struct daemon *d)
 	free(list.item);
 	/* Of steps that nobody registered, or that are not to be moved any more. */
 	levers_pay(d->levers, "a former colocd", NULL);
-	for (int i = 0; i < d->jobs.n; i++)
-		alive[i] = d->jobs.step[i]->row_id;
+	for (int i = 0; i < d->jobs->n; i++)
+		alive[i] = d->jobs->step[i]->row_id;
 	clock_gettime(CLOCK_REALTIME, &ts);
 	n = record_step_close_lost(
-		d->record, alive, d->jobs.n, ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec, &err);
+		d->record, alive, d->jobs->n, ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec, &err);
 	if (n > 0)
 		log_info("%d steps ended while no colocd ran: their state is unknown", n);
 	/* Before anybody is placed: who is suspended has no part in it. */
-	suspend_look(d->suspend, ipc_now_ns());
-	for (int i = d->jobs.n - 1; i >= 0; i--)
-		if (d->jobs.step[i]->status != STATUS_SUSPENDED) {
-			decide_run(d->choose, EVENT_ARRIVAL, d->jobs.step[i]->id, NULL);
+	suspend_look(d->jobs->suspend, ipc_now_ns());
+	for (int i = d->jobs->n - 1; i >= 0; i--)
+		if (d->jobs->step[i]->status != STATUS_SUSPENDED) {
+			decide_run(d->choose, EVENT_ARRIVAL, d->jobs->step[i]->id, NULL);
 			break;
 		}
-	if (d->jobs.n)
+	if (d->jobs->n)
 		daemon_start_ticking(d);
 	/* Placed all along, but their memory nodes were put back: memory_open(). */
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->status == STATUS_PLACED && !d->conf.dry_run &&
-			!d->jobs.step[i]->dry_run)
-			levers_adopted(d->levers, d->jobs.step[i]);
+	for (int i = 0; i < d->jobs->n; i++)
+		if (d->jobs->step[i]->status == STATUS_PLACED && !d->conf->dry_run &&
+			!d->jobs->step[i]->dry_run)
+			levers_adopted(d->levers, d->jobs->step[i]);
 }

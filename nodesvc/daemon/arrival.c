@@ -79,7 +79,7 @@ static void refuse_step(struct msg *reply, const char *why)
 /* One launch in so many without the levers that act before exec, to know what they are worth. */
 static bool start_control(struct daemon *d, struct step *s)
 {
-	if (s->batch || drand48() >= d->conf.control_fraction)
+	if (s->batch || drand48() >= d->conf->control_fraction)
 		return false;
 	s->seen.launch = "control";
 	s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
@@ -119,7 +119,7 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 {
 	const struct command c = {msg_get(m, "name"), msg_get(m, "cwd"), msg_get(m, "path")};
 
-	if (!c.name || s->batch || !d->conf.launch_env.enabled)
+	if (!c.name || s->batch || !d->conf->launch_env.enabled)
 		return;
 	s->links = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
 	/* OpenMP runtimes decide at their start, by the CPUs that they have then, whether their
@@ -138,16 +138,16 @@ static void envelope_from_cores(struct daemon *d, const char *cores, struct core
 	coreset_zero(ret);
 	if (cores && coreset_parse(&abstract, cores, NULL) == 0)
 		coreset_for_each (core, &abstract)
-			if (core < d->node.topo->n_cores)
-				coreset_or(ret, ret, &d->node.topo->core[core].pus);
+			if (core < d->node->topo->n_cores)
+				coreset_or(ret, ret, &d->node->topo->core[core].pus);
 	if (coreset_is_empty(ret))
-		*ret = d->node.topo->all;
+		*ret = d->node->topo->all;
 }
 
 /* A job's batch shell makes room for the job's steps: it only waits for them. */
 static void put_batch_aside(struct daemon *d, const struct step *s)
 {
-	struct step *batch = jobs_find(&d->jobs, s->job_id, STEP_BATCH, 0);
+	struct step *batch = jobs_find(d->jobs, s->job_id, STEP_BATCH, 0);
 
 	if (!batch || batch == s || !step_is_managed(batch))
 		return;
@@ -163,7 +163,7 @@ static void keep_out(struct step *s, const char *why)
 
 static void keep_waiting(struct daemon *d, struct step *s)
 {
-	const char *trouble = whose_trouble(d->whose);
+	const char *trouble = whose_trouble(d->jobs->whose);
 	struct errbuf why;
 
 	err_set(&why, 0, "slurmctld has not said yet in which partition and account its job is%s%s",
@@ -185,7 +185,7 @@ static int join(struct daemon *d, struct step *s, struct errbuf *err)
 	int rc;
 
 	s->reason[0] = '\0';
-	if (s->nnodes > 1 && d->conf.multi_node == MULTI_NODE_ENVELOPE)
+	if (s->nnodes > 1 && d->conf->multi_node == MULTI_NODE_ENVELOPE)
 		snprintf(s->reason, sizeof(s->reason), "runs on %d nodes: keeps its envelope",
 			s->nnodes);
 	put_batch_aside(d, s);
@@ -200,8 +200,8 @@ void arrival_learn(struct daemon *d, uint32_t job_id, const struct whose_job *j)
 {
 	bool joined = false;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < d->jobs->n; i++) {
+		struct step *s = d->jobs->step[i];
 		struct errbuf err;
 
 		if (s->job_id != job_id || !s->unowned)
@@ -212,7 +212,7 @@ void arrival_learn(struct daemon *d, uint32_t job_id, const struct whose_job *j)
 		}
 		take_owner(s, j);
 		kept_mark_owner(d->books, s);
-		if (registration_check_job(&d->conf, s, &err) < 0 || join(d, s, &err) < 0) {
+		if (registration_check_job(d->conf, s, &err) < 0 || join(d, s, &err) < 0) {
 			keep_out(s, err.text);
 			log_debug("step %s: stays out: %s", s->id, err.text);
 			continue;
@@ -233,15 +233,15 @@ int arrival_admit(struct daemon *d, struct step *s, const struct msg *m, struct 
 {
 	const char *job_cores = msg_get(m, "job_cores"), *own;
 	struct whose_job j;
-	int rc = registration_check_user(&d->conf, s, err);
+	int rc = registration_check_user(d->conf, s, err);
 
 	if (rc < 0)
 		return rc;
-	if (registration_goes_by_job(&d->conf)) {
+	if (registration_goes_by_job(d->conf)) {
 		s->unowned = !s->owned;
-		if (s->unowned && whose_ask(d->whose, s->job_id, &j))
+		if (s->unowned && whose_ask(d->jobs->whose, s->job_id, &j))
 			take_owner(s, &j);
-		rc = s->unowned ? 0 : registration_check_job(&d->conf, s, err);
+		rc = s->unowned ? 0 : registration_check_job(d->conf, s, err);
 	}
 	if (rc < 0)
 		return rc;
@@ -255,13 +255,13 @@ int arrival_admit(struct daemon *d, struct step *s, const struct msg *m, struct 
 		snprintf(s->reason, sizeof(s->reason), "colocctl release");
 		return 0;
 	}
-	if (s->exclude || (s->user_bound && d->conf.respect_user_binding)) {
+	if (s->exclude || (s->user_bound && d->conf->respect_user_binding)) {
 		keep_out(s, s->exclude ? "--coloc-exclude"
 				       : "its user bound it (--cpu-bind or SLURM_CPU_BIND)");
 		s->unowned = false;
 		return 0;
 	}
-	own = d->conf.rebind == REBIND_CPUSET ? binds_itself(m) : NULL;
+	own = d->conf->rebind == REBIND_CPUSET ? binds_itself(m) : NULL;
 	if (own) {
 		struct errbuf why;
 
@@ -287,27 +287,27 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 	struct step_key key = {0};
 	int rc = registration_key(m, &key, &err);
 
-	d->arrivals.finish_put_off = false;
+	d->course->finish_put_off = false;
 	if (rc < 0 || key.step_id == STEP_EXTERN) {
 		refuse_step(reply, rc < 0 ? err.text : "the extern step is never touched");
 		return;
 	}
-	if (d->jobs.n == 0)
+	if (d->jobs->n == 0)
 		online_look(d); /* nothing ticked meanwhile */
-	s = registration_step(&d->jobs, &key);
+	s = registration_step(d->jobs, &key);
 	if (s && s->n_tasks == 0) { /* sent twice: same answer */
 		put_step_reply(s, reply);
 		return;
 	}
 	if (s) /* requeued under the same ids: the old life is over */
 		departure_end(d, s, ipc_unix_ns());
-	if (d->arrivals.draining) {
+	if (d->course->draining) {
 		refuse_step(reply, "the node drains: colocctl resume");
 		return;
 	}
 	/* Slurm stops whom a job preempts just before. */
-	suspend_look(d->suspend, ipc_now_ns());
-	s = jobs_add(&d->jobs, key.job_id, key.step_id, key.nodeid);
+	suspend_look(d->jobs->suspend, ipc_now_ns());
+	s = jobs_add(d->jobs, key.job_id, key.step_id, key.nodeid);
 	if (!s) {
 		refuse_step(reply, "the table of steps is full");
 		return;
@@ -318,41 +318,41 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 	if (rc < 0) {
 		log_refusal(s->id, err.text);
 		refuse_step(reply, err.text);
-		jobs_remove(&d->jobs, s);
+		jobs_remove(d->jobs, s);
 		return;
 	}
 	registration_keep(s, m);
 	if (s->owned)
 		kept_mark_owner(d->books, s);
-	jobs_note_partners(&d->jobs, s);
+	jobs_note_partners(d->jobs, s);
 	if (s->status == STATUS_PENDING) {
 		reading_open(d->measure, s);
 		decide_run(d->choose, EVENT_ARRIVAL, s->id, s);
 		/* The guard judges placements: both sides of its windows have the environment. */
 		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run &&
-			!d->conf.dry_run && !start_control(d, s)) {
+			!d->conf->dry_run && !start_control(d, s)) {
 			find_links(d, s, m);
-			launch_decide(&d->conf, s, m, topo_count_cores(d->node.topo, &s->envelope),
+			launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
 				topo_count_cores(
-					d->node.topo, s->held ? &s->envelope : &s->coreset),
+					d->node->topo, s->held ? &s->envelope : &s->coreset),
 				around(d, s));
 		}
 		if (s->n_env && !s->seen.launch)
 			s->seen.launch = "lever";
 	}
 	/* Its tasks are about to register: they would wait for it. */
-	d->arrivals.finish_put_off = s->status == STATUS_PENDING;
+	d->course->finish_put_off = s->status == STATUS_PENDING;
 	daemon_start_ticking(d);
 	put_step_reply(s, reply);
 }
 
 void arrival_after_answer(struct daemon *d)
 {
-	if (!d->arrivals.finish_put_off)
+	if (!d->course->finish_put_off)
 		decide_finish(d->choose);
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i]->row_id == 0)
-			d->jobs.step[i]->dirty = true;
+	for (int i = 0; i < d->jobs->n; i++)
+		if (d->jobs->step[i]->row_id == 0)
+			d->jobs->step[i]->dirty = true;
 }
 
 void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
@@ -364,16 +364,16 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	struct step *s = NULL;
 	int rc = registration_key(m, &key, &err);
 
-	d->arrivals.finish_put_off = false;
+	d->course->finish_put_off = false;
 	if (rc == 0)
 		rc = msg_get_int(m, "pid", 1, INT32_MAX, &pid, &err);
 	if (rc == 0)
 		rc = msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err);
-	if (rc == 0 && !(s = registration_step(&d->jobs, &key)))
+	if (rc == 0 && !(s = registration_step(d->jobs, &key)))
 		rc = err_set(
 			&err, -ENOENT, "step %u.%u is not registered", key.job_id, key.step_id);
 	if (rc == 0 && !s->located) {
-		rc = find_by_pid(&d->jobs, d->actuate, s, (pid_t)pid, &err);
+		rc = find_by_pid(d->jobs, d->actuate, s, (pid_t)pid, &err);
 		quarantine_stale(d->choose); /* its allocation may be another than was said */
 	}
 	if (rc == 0 && !step_find_task(s, (uint32_t)lid))
@@ -383,7 +383,7 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	if (rc == 0 && step_is_launched(s))
 		rc = decide_place(d->choose, s, &err);
 	else
-		d->arrivals.finish_put_off = rc == 0;
+		d->course->finish_put_off = rc == 0;
 	if (rc < 0) {
 		log_warning("step %u.%u: task not placed: %s", key.job_id, key.step_id, err.text);
 		msg_init(reply, "task_refused");
@@ -392,7 +392,7 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	}
 	msg_init(reply, "task_ok");
 	msg_put(reply, "coreset", coreset_format(&s->coreset, cores, sizeof(cores)));
-	msg_putf(reply, "cores", "%d", topo_count_cores(d->node.topo, &s->coreset));
+	msg_putf(reply, "cores", "%d", topo_count_cores(d->node->topo, &s->coreset));
 	msg_put(reply, "policy", s->policy);
 	msg_put(reply, "reason", *step_reason(s) ? step_reason(s) : s->why);
 }

@@ -14,6 +14,20 @@
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/socket.h"
 
+void daemon_init(struct daemon *d)
+{
+	static struct conf conf;
+	static struct node node;
+	static struct jobs jobs;
+	static struct course course;
+
+	memset(&conf, 0, sizeof(conf));
+	memset(&node, 0, sizeof(node));
+	memset(&jobs, 0, sizeof(jobs));
+	memset(&course, 0, sizeof(course));
+	*d = (struct daemon){.conf = &conf, .node = &node, .jobs = &jobs, .course = &course};
+}
+
 /* ---- measure/ ---- */
 
 static bool stands_back(void *daemon, int64_t late_ns)
@@ -33,8 +47,8 @@ static void on_round(void *daemon)
 {
 	struct daemon *d = daemon;
 
-	for (int i = 0; i < d->jobs.n; i++) {
-		struct step *s = d->jobs.step[i];
+	for (int i = 0; i < d->jobs->n; i++) {
+		struct step *s = d->jobs->step[i];
 
 		if (!s->phase_changed)
 			continue;
@@ -56,13 +70,12 @@ static int open_measure(struct daemon *d, struct errbuf *err)
 {
 	const struct measure_uses uses = {
 		.loop = d->loop,
-		.conf = &d->conf,
-		.node = &d->node,
-		.jobs = &d->jobs,
+		.conf = d->conf,
+		.node = d->node,
+		.jobs = d->jobs,
 		.actuate = d->actuate,
 		.record = d->record,
-		.counters = &d->counters,
-		.work = &d->tick.work,
+		.work = &d->course->work,
 	};
 	const struct measure_events events = {
 		.stands_back = stands_back,
@@ -82,7 +95,7 @@ static void on_grant(void *daemon, struct step *s, const struct coreset *set)
 	const struct daemon *d = daemon;
 
 	if (s->pages)
-		pages_grant(s->pages, set, topo_count_cores(d->node.topo, set));
+		pages_grant(s->pages, set, topo_count_cores(d->node->topo, set));
 }
 
 static void on_note(void *daemon, struct step *s, const struct coreset *set, const char *why)
@@ -95,7 +108,7 @@ static void on_suspended(void *daemon)
 {
 	const struct daemon *d = daemon;
 
-	suspend_look_soon(d->suspend);
+	suspend_look_soon(d->jobs->suspend);
 }
 
 static void on_way_back(void *daemon)
@@ -114,7 +127,7 @@ int daemon_create_levers(struct daemon *d)
 		.goes_on = on_way_back,
 	};
 
-	return levers_create(&d->levers, &d->conf, &d->node, &d->jobs, &events, d);
+	return levers_create(&d->levers, d->conf, d->node, d->jobs, &events, d);
 }
 
 /* ---- steps/ ---- */
@@ -128,7 +141,7 @@ static int open_whose(struct daemon *d, struct errbuf *err)
 {
 	const struct whose_events events = {.on_answer = on_answer, .arg = d};
 
-	return whose_open(&d->whose, d->loop, &d->jobs, &events, err);
+	return whose_open(&d->jobs->whose, d->loop, d->jobs, &events, err);
 }
 
 static void on_change(
@@ -141,14 +154,14 @@ int daemon_open_suspend(struct daemon *d, struct errbuf *err)
 {
 	const struct suspend_uses uses = {
 		.loop = d->loop,
-		.node = &d->node,
-		.jobs = &d->jobs,
+		.node = d->node,
+		.jobs = d->jobs,
 		.ledger = d->ledger,
 		.actuate = d->actuate,
 	};
 	const struct suspend_events events = {.on_change = on_change, .arg = d};
 
-	return suspend_open(&d->suspend, &uses, &events, err);
+	return suspend_open(&d->jobs->suspend, &uses, &events, err);
 }
 
 /* ---- books/ ---- */
@@ -163,8 +176,8 @@ static void figures(void *daemon, struct metrics_figures *ret)
 	choose_get_state(d->choose, &choose);
 	*ret = (struct metrics_figures){
 		.policy = choose.ruling,
-		.draining = d->arrivals.draining,
-		.up_s = (double)(ipc_now_ns() - d->start_mono_ns) / 1e9,
+		.draining = d->course->draining,
+		.up_s = (double)(ipc_now_ns() - d->course->start_ns) / 1e9,
 		.owed = levers.owed,
 		.decisions = choose.decisions,
 		.moves = choose.rebinds,
@@ -179,9 +192,9 @@ static int open_books(struct daemon *d, struct errbuf *err)
 {
 	const struct books_uses uses = {
 		.loop = d->loop,
-		.conf = &d->conf,
-		.node = &d->node,
-		.jobs = &d->jobs,
+		.conf = d->conf,
+		.node = d->node,
+		.jobs = d->jobs,
 		.ledger = d->ledger,
 		.record = d->record,
 		.measure = d->measure,
@@ -206,10 +219,10 @@ void daemon_close_rooms(struct daemon *d)
 {
 	books_close(d->books);
 	measure_close(d->measure);
-	whose_close(d->whose);
+	whose_close(d->jobs->whose);
 	d->books = NULL;
 	d->measure = NULL;
-	d->whose = NULL;
+	d->jobs->whose = NULL;
 }
 
 /* ---- choose/ ---- */
@@ -218,7 +231,7 @@ static void before_trial(void *daemon)
 {
 	const struct daemon *d = daemon;
 
-	suspend_look(d->suspend, ipc_now_ns());
+	suspend_look(d->jobs->suspend, ipc_now_ns());
 }
 
 static void on_trial_over(void *daemon)
@@ -232,9 +245,9 @@ int daemon_open_choose(struct daemon *d, struct errbuf *err)
 {
 	const struct choose_uses uses = {
 		.loop = d->loop,
-		.conf = &d->conf,
-		.node = &d->node,
-		.jobs = &d->jobs,
+		.conf = d->conf,
+		.node = d->node,
+		.jobs = d->jobs,
 		.actuate = d->actuate,
 		.record = d->record,
 		.measure = d->measure,
@@ -248,16 +261,16 @@ int daemon_open_choose(struct daemon *d, struct errbuf *err)
 	};
 	int rc = choose_open(&d->choose, &uses, &events, err);
 
-	return rc < 0 ? rc : loop_add_timer(d->loop, daemon_tick, d, &d->tick.timer, err);
+	return rc < 0 ? rc : loop_add_timer(d->loop, daemon_tick, d, &d->course->timer, err);
 }
 
 void daemon_close_choose(struct daemon *d)
 {
 	choose_close(d->choose);
 	d->choose = NULL;
-	if (d->tick.timer)
-		loop_remove(d->loop, d->tick.timer);
-	d->tick.timer = NULL;
+	if (d->course->timer)
+		loop_remove(d->loop, d->course->timer);
+	d->course->timer = NULL;
 }
 
 /* ---- socket/ ---- */
@@ -281,7 +294,7 @@ static int on_message(void *daemon, const struct msg *in, struct msg *out)
 	} else {
 		rc = -EPROTO;
 	}
-	d->arrivals.last_ns = ipc_now_ns();
+	d->course->last_ns = ipc_now_ns();
 	return rc;
 }
 
@@ -290,16 +303,16 @@ static void on_answered(void *daemon)
 	struct daemon *d = daemon;
 
 	arrival_after_answer(d);
-	d->arrivals.last_ns = ipc_now_ns();
+	d->course->last_ns = ipc_now_ns();
 }
 
 int daemon_reload(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 {
 	int rc = reload_conf(d, ret_old, err);
 
-	if (rc < 0 || !d->tick.on)
+	if (rc < 0 || !d->course->on)
 		return rc;
-	d->tick.on = false;
+	d->course->on = false;
 	sampler_restart(d->measure);
 	daemon_start_ticking(d);
 	return 0;
@@ -314,35 +327,33 @@ static void on_drain(void *daemon, bool on)
 {
 	struct daemon *d = daemon;
 
-	d->arrivals.draining = on;
+	d->course->draining = on;
 }
 
 static bool is_draining(void *daemon)
 {
 	const struct daemon *d = daemon;
 
-	return d->arrivals.draining;
+	return d->course->draining;
 }
 
 void daemon_fill_socket(struct daemon *d, struct socket *ret)
 {
 	*ret = (struct socket){
 		.loop = d->loop,
-		.conf = &d->conf,
-		.conf_path = d->conf_path,
-		.node = &d->node,
-		.jobs = &d->jobs,
-		.whose = d->whose,
+		.conf = d->conf,
+		.conf_path = d->course->conf_path,
+		.node = d->node,
+		.jobs = d->jobs,
 		.actuate = d->actuate,
 		.ledger = d->ledger,
 		.record = d->record,
-		.counters = &d->counters,
-		.work = &d->tick.work,
+		.work = &d->course->work,
 		.measure = d->measure,
 		.books = d->books,
 		.levers = d->levers,
 		.choose = d->choose,
-		.start_ns = d->start_mono_ns,
+		.start_ns = d->course->start_ns,
 		.on =
 			{
 				.message = on_message,

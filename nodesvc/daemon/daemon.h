@@ -9,7 +9,6 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/choose.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/counters/counters.h"
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/node/node.h"
@@ -18,43 +17,35 @@
 #include "nodesvc/steps/steps.h"
 #include "nodesvc/base/work.h"
 
-struct server;
 struct socket;
-struct suspend;
 struct measure;
+struct server;
 
-/* tick.c */
-struct tick {
+/* How the daemon's own time goes. */
+struct course {
+	const char *conf_path;
+	int64_t start_ns; /* CLOCK_MONOTONIC */
+	/* tick.c */
 	struct loop_source *timer;
 	bool on;
 	int put_off; /* so many times, by a launch */
 	int64_t reconciled_ns;
 	struct work work; /* what ticks and rounds cost */
-};
-
-/* arrival.c */
-struct arrivals {
+	/* arrival.c */
 	int64_t last_ns;     /* somebody registered, or ended */
 	bool finish_put_off; /* decide_finish() waits for the rest of a launch */
 	bool draining;       /* colocctl drain: nobody comes */
 };
 
 struct daemon {
-	struct conf conf;
-	const char *conf_path;
-	struct node node;
-	struct jobs jobs;
-	struct counters_choice counters;
-	struct tick tick;
-	struct arrivals arrivals;
-	int64_t start_mono_ns;
-
+	struct conf *conf;
+	struct node *node;
+	struct jobs *jobs;
+	struct course *course;
 	struct loop *loop;
 	struct ledger *ledger;
-	struct actuate *actuate;
 	struct record *record;
-	struct whose *whose;
-	struct suspend *suspend; /* NULL: nobody looks who is suspended */
+	struct actuate *actuate;
 	struct measure *measure;
 	struct books *books;
 	struct levers *levers;
@@ -63,6 +54,8 @@ struct daemon {
 	struct server *server;
 };
 
+/* daemon.c: nothing is open; what there is one of is zeroed. */
+void daemon_init(struct daemon *d);
 /* daemon.c: the rooms, opened with what they need and told whom to tell. */
 int daemon_open_rooms(struct daemon *d, struct errbuf *err);
 void daemon_close_rooms(struct daemon *d);

@@ -38,7 +38,7 @@ void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	books_step_ended(d->books, s);
 	if (step_final_state(s) == STEP_COMPLETED)
 		decide_note_done(d->choose, s);
-	jobs_remove(&d->jobs, s);
+	jobs_remove(d->jobs, s);
 	levers_look_at_idle(d->levers);
 	if (managed)
 		decide_run(d->choose, EVENT_END, id, NULL);
@@ -55,7 +55,7 @@ void departure_task(struct daemon *d, const struct msg *m)
 	if (registration_key(m, &key, &err) < 0 ||
 		msg_get_int(m, "task", 0, UINT32_MAX, &lid, &err) < 0)
 		return;
-	s = registration_step(&d->jobs, &key);
+	s = registration_step(d->jobs, &key);
 	t = s ? step_find_task(s, (uint32_t)lid) : NULL;
 	if (!t || t->ended)
 		return;
@@ -77,7 +77,7 @@ void departure_step(struct daemon *d, const struct msg *m)
 
 	if (registration_key(m, &key, &err) < 0)
 		return;
-	s = registration_step(&d->jobs, &key);
+	s = registration_step(d->jobs, &key);
 	if (s)
 		departure_end(d, s, ipc_unix_ns());
 }

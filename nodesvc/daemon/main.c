@@ -66,27 +66,27 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	struct stat st;
 	int rc;
 
-	if (mkdir(d->conf.store, 0700) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "store %s: %s", d->conf.store, strerror(errno));
-	if (lstat(d->conf.store, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "store %s is no directory", d->conf.store);
+	if (mkdir(d->conf->store, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "store %s: %s", d->conf->store, strerror(errno));
+	if (lstat(d->conf->store, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "store %s is no directory", d->conf->store);
 	if (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)))
 		return err_set(
-			err, -EPERM, "store %s: owner or mode lets others write", d->conf.store);
+			err, -EPERM, "store %s: owner or mode lets others write", d->conf->store);
 	/* Two daemons on one ledger would undo each other's work: before anything is touched. */
-	snprintf(path, sizeof(path), "%s/lock", d->conf.store);
+	snprintf(path, sizeof(path), "%s/lock", d->conf->store);
 	lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock_fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (take_lock(lock_fd) < 0)
 		return err_set(err, -EBUSY, "%s: another colocd holds it", path);
-	fsroot_read(&d->node.root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+	fsroot_read(&d->node->root, "proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
 	boot_id[strcspn(boot_id, "\n")] = '\0';
-	snprintf(path, sizeof(path), "%s/ledger.db", d->conf.store);
+	snprintf(path, sizeof(path), "%s/ledger.db", d->conf->store);
 	rc = ledger_open(&d->ledger, path, boot_id, err);
 	if (rc < 0)
 		return rc;
-	return store_open(&d->record, &d->conf, err);
+	return store_open(&d->record, d->conf, err);
 }
 
 static void on_signal(int signo, void *arg)
@@ -129,7 +129,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		(rc = loop_add_signals(d->loop, &set, on_signal, d, &signals, err)) < 0 ||
 		(rc = open_store(d, err)) < 0 ||
 		(rc = actuate_open(
-			 &d->actuate, &d->node.root, d->ledger, &d->node.topo->all, err)) < 0)
+			 &d->actuate, &d->node->root, d->ledger, &d->node->topo->all, err)) < 0)
 		return rc;
 	if (actuate_watch_fd(d->actuate) >= 0) {
 		rc = loop_add_fd(d->loop, actuate_watch_fd(d->actuate), EPOLLIN, reconcile_watch, d,
@@ -137,13 +137,13 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 		if (rc < 0)
 			return rc;
 	}
-	actuate_by_masks(d->actuate, d->conf.rebind == REBIND_MASKS);
-	actuate_allow_outside(d->actuate, d->conf.envelope == ENVELOPE_NODE);
+	actuate_by_masks(d->actuate, d->conf->rebind == REBIND_MASKS);
+	actuate_allow_outside(d->actuate, d->conf->envelope == ENVELOPE_NODE);
 	if (*actuate_why_not(d->actuate))
 		log_warning("nothing will be moved: %s", actuate_why_not(d->actuate));
-	counters_choose(&d->counters,
-		strcmp(d->conf.counters.source, "auto") == 0 ? NULL : d->conf.counters.source,
-		&d->conf.events);
+	counters_choose(&d->node->counters,
+		strcmp(d->conf->counters.source, "auto") == 0 ? NULL : d->conf->counters.source,
+		&d->conf->events);
 	if ((rc = daemon_open_rooms(d, err)) < 0 || (rc = daemon_open_choose(d, err)) < 0 ||
 		(rc = ptable_open(d->choose, err)) < 0)
 		return rc;
@@ -186,11 +186,11 @@ static void daemon_close(struct daemon *d)
 		account_flush(d->books);
 	}
 	levers_close(d->levers);
-	suspend_close(d->suspend);
+	suspend_close(d->jobs->suspend);
 	linkage_free(d->linkage);
-	for (int i = 0; i < d->jobs.n; i++)
-		reading_close(d->measure, d->jobs.step[i]);
-	jobs_done(&d->jobs);
+	for (int i = 0; i < d->jobs->n; i++)
+		reading_close(d->measure, d->jobs->step[i]);
+	jobs_done(d->jobs);
 	daemon_close_choose(d);
 	actuate_close(d->actuate);
 	daemon_close_rooms(d);
@@ -211,17 +211,19 @@ int main(int argc, char **argv)
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
-	static struct daemon d = {.conf_path = COLOC_SYSCONFDIR "/coloc.yaml"};
+	static struct daemon d;
 	bool test = false;
 	enum log_level level = LOG_LEVEL_INFO;
 	struct errbuf err;
 	int opt, rc;
 
 	out_check_at_exit("colocd");
+	daemon_init(&d);
+	d.course->conf_path = COLOC_SYSCONFDIR "/coloc.yaml";
 	while ((opt = getopt_long(argc, argv, "c:tvhV", options, NULL)) != -1) {
 		switch (opt) {
 		case 'c':
-			d.conf_path = optarg;
+			d.course->conf_path = optarg;
 			break;
 		case 't':
 			test = true;
@@ -246,15 +248,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	/* A test may be run by anybody, over files that are not installed yet. */
-	if (conf_load(&d.conf, d.conf_path, !test, &err) < 0 ||
-		node_open(&d.node, d.conf.domain, &err) < 0 ||
-		node_reserve(&d.node, &d.conf.reserve, &err) < 0 || reload_check(&d, &err) < 0) {
+	if (conf_load(d.conf, d.course->conf_path, !test, &err) < 0 ||
+		node_open(d.node, d.conf->domain, &err) < 0 ||
+		node_reserve(d.node, &d.conf->reserve, &err) < 0 || reload_check(&d, &err) < 0) {
 		fprintf(stderr, "colocd: %s\n", err.text);
 		return 1;
 	}
 	if (test) {
-		printf("%s: ok\n", d.conf_path);
-		node_close(&d.node);
+		printf("%s: ok\n", d.course->conf_path);
+		node_close(d.node);
 		return 0;
 	}
 	if (geteuid() != 0) {
@@ -262,10 +264,11 @@ int main(int argc, char **argv)
 			stderr);
 		return 1;
 	}
-	log_level_parse(d.conf.log, &level);
+	log_level_parse(d.conf->log, &level);
 	log_init(level);
-	d.start_mono_ns = ipc_now_ns();
-	srand48(d.start_mono_ns ^ getpid()); /* which launches are controls, when windows begin */
+	d.course->start_ns = ipc_now_ns();
+	srand48(d.course->start_ns ^
+		getpid()); /* which launches are controls, when windows begin */
 	/* A step being launched waits for us, often behind busy jobs: it should not wait long. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		log_debug("nice -10: %s", strerror(errno));
@@ -276,9 +279,9 @@ int main(int argc, char **argv)
 		/* NOLINTBEGIN(clang-analyzer-core.NullDereference): topo_load() set it */
 		log_info("colocd " PACKAGE_VERSION " serves %s: %d cores, %d domains (%s), %s, "
 			 "signals from %s",
-			d.conf.socket, d.node.topo->n_cores, d.node.topo->n_domains,
-			topo_level_name(d.node.topo->domain_level),
-			actuate_get_ops(d.actuate)->name, d.counters.ops->name);
+			d.conf->socket, d.node->topo->n_cores, d.node->topo->n_domains,
+			topo_level_name(d.node->topo->domain_level),
+			actuate_get_ops(d.actuate)->name, d.node->counters.ops->name);
 		/* NOLINTEND(clang-analyzer-core.NullDereference) */
 		notify_send("READY=1");
 		rc = loop_run(d.loop);
@@ -287,6 +290,6 @@ int main(int argc, char **argv)
 		log_error("%s", err.text);
 	}
 	daemon_close(&d);
-	node_close(&d.node);
+	node_close(d.node);
 	return rc < 0 ? 1 : 0;
 }

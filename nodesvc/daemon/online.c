@@ -18,35 +18,35 @@ static int load(struct daemon *d, struct topo **ret, struct errbuf *err)
 
 	if (rc < 0)
 		return rc;
-	if (topo_set_domains(t, d->conf.domain, err) < 0)
+	if (topo_set_domains(t, d->conf->domain, err) < 0)
 		log_warning("domain: %s: %s; auto as long as that is so",
-			topo_level_name(d->conf.domain), err->text);
+			topo_level_name(d->conf->domain), err->text);
 	*ret = t;
 	return 0;
 }
 
 static int take(struct daemon *d, struct errbuf *err)
 {
-	struct topo *was = d->node.topo, *fresh;
+	struct topo *was = d->node->topo, *fresh;
 	int rc = load(d, &fresh, err);
 
 	if (rc < 0)
 		return rc;
-	d->node.topo = fresh;
+	d->node->topo = fresh;
 	/* Nothing but reserved CPUs is left: better those than none. */
-	if (node_reserve(&d->node, &d->conf.reserve, err) < 0)
-		d->node.usable = fresh->all;
+	if (node_reserve(d->node, &d->conf->reserve, err) < 0)
+		d->node->usable = fresh->all;
 	rc = ruling_renew(d->choose, err);
 	if (rc < 0) {
-		d->node.topo = was;
-		node_reserve(&d->node, &d->conf.reserve, NULL);
+		d->node->topo = was;
+		node_reserve(d->node, &d->conf->reserve, NULL);
 		topo_free(fresh);
 		return rc;
 	}
 	actuate_set_pus(d->actuate, &fresh->all);
 	/* Its table is of the cores that there were at the start. */
 	ptable_close(d->choose);
-	if (coreset_is_equal(&fresh->all, &d->node.start_pus) && ptable_open(d->choose, err) < 0)
+	if (coreset_is_equal(&fresh->all, &d->node->start_pus) && ptable_open(d->choose, err) < 0)
 		log_warning("%s", err->text);
 	topo_free(was);
 	return 0;
@@ -61,11 +61,11 @@ static void follow(struct daemon *d, struct step *s)
 	if (s->located &&
 		actuate_get_ops(d->actuate)
 				->allocation(d->actuate, &s->cgroup, &job, &step, &err) == 0) {
-		coreset_and(&s->slurm_job, &job, &d->node.topo->all);
-		coreset_and(&s->slurm_step, &step, &d->node.topo->all);
+		coreset_and(&s->slurm_job, &job, &d->node->topo->all);
+		coreset_and(&s->slurm_step, &step, &d->node->topo->all);
 		s->envelope = s->slurm_job;
 	}
-	coreset_and(&s->coreset, &s->coreset, &d->node.topo->all);
+	coreset_and(&s->coreset, &s->coreset, &d->node->topo->all);
 	coreset_zero(&s->lent_wanted);
 	/* The kernel has changed its cpuset and masks under us. */
 	s->to_apply = s->located && s->status == STATUS_PLACED;
@@ -73,28 +73,28 @@ static void follow(struct daemon *d, struct step *s)
 
 void online_look(struct daemon *d)
 {
-	char now[sizeof(d->node.online)], cpus[CORESET_STR_MAX];
+	char now[sizeof(d->node->online)], cpus[CORESET_STR_MAX];
 	struct errbuf err;
 
-	if (fsroot_read(&d->node.root, NODE_ONLINE, now, sizeof(now)) <= 0)
+	if (fsroot_read(&d->node->root, NODE_ONLINE, now, sizeof(now)) <= 0)
 		return; /* one CPU, or an emulation: nothing goes */
 	now[strcspn(now, "\n")] = '\0';
-	if (strcmp(now, d->node.online) == 0)
+	if (strcmp(now, d->node->online) == 0)
 		return;
 	if (take(d, &err) < 0) {
-		if (strcmp(d->node.online_failed, now) != 0)
+		if (strcmp(d->node->online_failed, now) != 0)
 			log_error("CPUs %s are online now: %s", now, err.text);
-		memcpy(d->node.online_failed, now, sizeof(now));
+		memcpy(d->node->online_failed, now, sizeof(now));
 		return;
 	}
-	memcpy(d->node.online, now, sizeof(now));
-	d->node.online_failed[0] = '\0';
+	memcpy(d->node->online, now, sizeof(now));
+	d->node->online_failed[0] = '\0';
 	log_info("CPUs %s are online now: %d cores, %d domains, steps are placed on %s", now,
-		d->node.topo->n_cores, d->node.topo->n_domains,
-		coreset_format(&d->node.usable, cpus, sizeof(cpus)));
+		d->node->topo->n_cores, d->node->topo->n_domains,
+		coreset_format(&d->node->usable, cpus, sizeof(cpus)));
 	trial_abort(d->choose);
-	for (int i = 0; i < d->jobs.n; i++)
-		follow(d, d->jobs.step[i]);
-	if (jobs_count_managed(&d->jobs))
-		decide_run(d->choose, EVENT_ARRIVAL, d->jobs.step[d->jobs.n - 1]->id, NULL);
+	for (int i = 0; i < d->jobs->n; i++)
+		follow(d, d->jobs->step[i]);
+	if (jobs_count_managed(d->jobs))
+		decide_run(d->choose, EVENT_ARRIVAL, d->jobs->step[d->jobs->n - 1]->id, NULL);
 }

@@ -29,8 +29,8 @@
 
 static bool job_has_steps(const struct daemon *d, const struct step *batch)
 {
-	for (int i = 0; i < d->jobs.n; i++)
-		if (d->jobs.step[i] != batch && d->jobs.step[i]->job_id == batch->job_id)
+	for (int i = 0; i < d->jobs->n; i++)
+		if (d->jobs->step[i] != batch && d->jobs->step[i]->job_id == batch->job_id)
 			return true;
 	return false;
 }
@@ -61,9 +61,9 @@ static void on_rewritten(const char *step_path, void *arg)
 {
 	struct daemon *d = arg;
 
-	for (int i = 0; i < d->jobs.n; i++)
-		if (strcmp(d->jobs.step[i]->cgroup.step_path, step_path) == 0)
-			place_again(d, d->jobs.step[i]);
+	for (int i = 0; i < d->jobs->n; i++)
+		if (strcmp(d->jobs->step[i]->cgroup.step_path, step_path) == 0)
+			place_again(d, d->jobs->step[i]);
 }
 
 void reconcile_watch(int fd, uint32_t events, void *daemon)
@@ -92,7 +92,7 @@ static int look_for(struct daemon *d, const struct step *s)
 	int n;
 
 	if (s->cgroup.step_inode) {
-		n = fsroot_is_there(&d->node.root, s->cgroup.step_path, s->cgroup.step_inode);
+		n = fsroot_is_there(&d->node->root, s->cgroup.step_path, s->cgroup.step_inode);
 		return n > 0 ? 0 : n == 0 ? -ENOENT : n;
 	}
 	return ops->threads(d->actuate, &s->cgroup, &tid, &n);
@@ -125,7 +125,7 @@ static bool is_running(struct daemon *d, const struct step *s)
 		char path[64], name[32];
 
 		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
-		if (fsroot_read(&d->node.root, path, name, sizeof(name)) > 0 &&
+		if (fsroot_read(&d->node->root, path, name, sizeof(name)) > 0 &&
 			strcmp(name, "slurmstepd\n") == 0)
 			return false;
 	}
@@ -141,7 +141,7 @@ static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
 	if ((s->located && step_is_launched(s)) || now_ns - since_ns < LOST_NS)
 		return;
 	if (!s->located) {
-		if (find_by_ids(&d->jobs, d->actuate, s, &err) < 0)
+		if (find_by_ids(d->jobs, d->actuate, s, &err) < 0)
 			return;
 		quarantine_stale(d->choose);
 	}
@@ -159,8 +159,8 @@ static void look_for_lost(struct daemon *d, struct step *s, int64_t now_ns)
 
 void reconcile_look(struct daemon *d, int64_t now_ns)
 {
-	for (int i = d->jobs.n - 1; i >= 0; i--) {
-		struct step *s = d->jobs.step[i];
+	for (int i = d->jobs->n - 1; i >= 0; i--) {
+		struct step *s = d->jobs->step[i];
 		struct coreset cpus;
 		int rc;
 

@@ -13,7 +13,7 @@
 static int check_policy(
 	const struct daemon *d, const char *key, const char *spec, struct errbuf *err)
 {
-	struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 4};
+	struct policy_cfg cfg = {.topo = d->node->topo, .max_jobs = 4};
 	struct engine *e;
 	bool on_node;
 	int rc = engine_create(&e, spec, &cfg, err);
@@ -42,7 +42,7 @@ static int check_events(const struct conf *c, struct errbuf *err)
 int reload_check(struct daemon *d, struct errbuf *err)
 {
 	static const char *const sources[] = {"auto", "papi", "perf", "none"};
-	const struct conf *c = &d->conf;
+	const struct conf *c = d->conf;
 	int rc = check_policy(d, "policy", c->policy, err);
 
 	if (rc == 0)
@@ -74,7 +74,7 @@ int reload_check(struct daemon *d, struct errbuf *err)
 		const struct conf_pair *p = &c->policy_options.pair[i];
 		char spec[256];
 		size_t len = strcspn(p->key, ".");
-		struct policy_cfg cfg = {.topo = d->node.topo, .max_jobs = 4};
+		struct policy_cfg cfg = {.topo = d->node->topo, .max_jobs = 4};
 		struct engine *e;
 
 		snprintf(spec, sizeof(spec), "%.*s,%s=%s", (int)len, p->key, p->key + len + 1,
@@ -89,9 +89,9 @@ int reload_check(struct daemon *d, struct errbuf *err)
 
 int reload_conf(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 {
-	struct conf old = d->conf, fresh;
+	struct conf old = *d->conf, fresh;
 	enum log_level level;
-	int rc = conf_load(&fresh, d->conf_path, true, err);
+	int rc = conf_load(&fresh, d->course->conf_path, true, err);
 
 	if (rc < 0)
 		return rc;
@@ -104,15 +104,15 @@ int reload_conf(struct daemon *d, struct conf *ret_old, struct errbuf *err)
 	memcpy(fresh.socket, old.socket, sizeof(old.socket));
 	fresh.events = old.events;
 	memcpy(&fresh.counters.source, &old.counters.source, sizeof(old.counters.source));
-	d->conf = fresh;
-	rc = node_reserve(&d->node, &d->conf.reserve, err);
+	*d->conf = fresh;
+	rc = node_reserve(d->node, &d->conf->reserve, err);
 	if (rc == 0)
 		rc = reload_check(d, err);
 	if (rc == 0)
 		rc = ruling_reconfigure(d->choose, err);
 	if (rc < 0) {
-		d->conf = old;
-		node_reserve(&d->node, &d->conf.reserve, NULL);
+		*d->conf = old;
+		node_reserve(d->node, &d->conf->reserve, NULL);
 		return rc;
 	}
 	if (log_level_parse(fresh.log, &level) == 0)

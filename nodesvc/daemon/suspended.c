@@ -59,7 +59,7 @@ static void bring_back(struct daemon *d, struct step *s)
 		s->status = STATUS_PENDING;
 	reading_disturb(s);
 	s->pace.verified_ns = 1; /* long ago: what was written meanwhile was not looked at */
-	jobs_note_partners(&d->jobs, s);
+	jobs_note_partners(d->jobs, s);
 	log_info("step %s: goes on after %.1f s", s->id, (double)s->stop.ns / 1e9);
 	note_decision(s, "resume", "goes on");
 }

@@ -18,14 +18,14 @@ void daemon_start_ticking(struct daemon *d)
 {
 	/* Each stops by itself with the last step: the next one may come between the two. */
 	sampler_start(d->measure);
-	if (!d->tick.on)
-		loop_set_timer(d->tick.timer, d->conf.tick_ms, d->conf.tick_ms);
-	d->tick.on = true;
+	if (!d->course->on)
+		loop_set_timer(d->course->timer, d->conf->tick_ms, d->conf->tick_ms);
+	d->course->on = true;
 }
 
 bool daemon_stands_back(const struct daemon *d, int64_t late_ns)
 {
-	return ipc_now_ns() - d->arrivals.last_ns < LAUNCH_PAUSE_NS && late_ns < LAUNCH_MAX_NS;
+	return ipc_now_ns() - d->course->last_ns < LAUNCH_PAUSE_NS && late_ns < LAUNCH_MAX_NS;
 }
 
 void daemon_tick(void *daemon)
@@ -33,40 +33,40 @@ void daemon_tick(void *daemon)
 	struct daemon *d = daemon;
 	int64_t now_ns = ipc_now_ns();
 
-	if (daemon_stands_back(d, d->tick.put_off * LAUNCH_PAUSE_NS)) {
-		d->tick.put_off++;
-		loop_set_timer(d->tick.timer, LAUNCH_PAUSE_NS / 1000000, d->conf.tick_ms);
+	if (daemon_stands_back(d, d->course->put_off * LAUNCH_PAUSE_NS)) {
+		d->course->put_off++;
+		loop_set_timer(d->course->timer, LAUNCH_PAUSE_NS / 1000000, d->conf->tick_ms);
 		return;
 	}
-	d->tick.put_off = 0;
-	if (d->arrivals.finish_put_off)
+	d->course->put_off = 0;
+	if (d->course->finish_put_off)
 		decide_finish(d->choose);
-	d->arrivals.finish_put_off = false;
+	d->course->finish_put_off = false;
 	online_look(d);
-	if (now_ns - d->tick.reconciled_ns >= INT64_C(1000000000)) {
-		d->tick.reconciled_ns = now_ns;
+	if (now_ns - d->course->reconciled_ns >= INT64_C(1000000000)) {
+		d->course->reconciled_ns = now_ns;
 		reconcile_look(d, now_ns);
-		attach_beat(&d->jobs, now_ns);
+		attach_beat(d->jobs, now_ns);
 	}
 	ptable_flush(d->choose);
 	account_flush(d->books);
-	store_checkpoint(d->books, now_ns - d->arrivals.last_ns >= QUIET_NS);
+	store_checkpoint(d->books, now_ns - d->course->last_ns >= QUIET_NS);
 	recording_check(d->choose);
-	if (d->jobs.n == 0) {
+	if (d->jobs->n == 0) {
 		/* Whatever is still in the ledger is nobody's. */
 		if (ledger_count(d->ledger) > 0)
 			levers_owe(d->levers, NULL);
 		/* Nothing to watch: an idle node costs no wake-ups. */
-		loop_set_timer(d->tick.timer, 0, 0);
-		d->tick.on = false;
+		loop_set_timer(d->course->timer, 0, 0);
+		d->course->on = false;
 		return;
 	}
 	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
-	suspend_look(d->suspend, now_ns);
+	suspend_look(d->jobs->suspend, now_ns);
 	actuate_look(d->actuate, LOOK_NS);
-	if (jobs_count_managed(&d->jobs))
+	if (jobs_count_managed(d->jobs))
 		decide_run(d->choose, EVENT_TICK, NULL, NULL);
 	levers_tick(d->levers, now_ns);
 	trial_consider(d->choose, now_ns);
-	work_note(&d->tick.work.ticks, ipc_now_ns() - now_ns);
+	work_note(&d->course->work.ticks, ipc_now_ns() - now_ns);
 }

@@ -29,7 +29,6 @@ struct measure_uses {
 	struct jobs *jobs;
 	struct actuate *actuate;
 	struct record *record;
-	const struct counters_choice *counters;
 	struct work *work;
 };
 

@@ -66,7 +66,7 @@ void reading_open(const struct measure *m, struct step *s)
 
 void reading_close(const struct measure *m, struct step *s)
 {
-	m->use.counters->ops->close(s->counters);
+	m->use.node->counters.ops->close(s->counters);
 	s->counters = NULL;
 }
 
@@ -78,14 +78,14 @@ static void read_counters(const struct measure *m, struct step *s, const pid_t *
 	struct sample now;
 	struct errbuf err;
 
-	if (m->use.counters->ops == &counters_none)
+	if (m->use.node->counters.ops == &counters_none)
 		return;
 	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
-	if (!s->counters && m->use.counters->ops->open(&s->counters, &target, &err) < 0) {
+	if (!s->counters && m->use.node->counters.ops->open(&s->counters, &target, &err) < 0) {
 		log_debug("step %s: counters: %s", s->id, err.text);
 		return;
 	}
-	if (m->use.counters->ops->read(s->counters, &target, &now, &err) < 0)
+	if (m->use.node->counters.ops->read(s->counters, &target, &now, &err) < 0)
 		return;
 	if (s->has_sample) {
 		struct signal rate[SIGNAL_COUNT];

@@ -89,7 +89,7 @@ static bool reading_is_due(const struct measure *m, const struct step *s, int64_
  * told by samples in a row (polling.h). */
 static bool is_always_read(const struct measure *m, const struct step *s)
 {
-	return m->use.counters->ops != &counters_none || s->pages || s->polling.ranks > 1;
+	return m->use.node->counters.ops != &counters_none || s->pages || s->polling.ranks > 1;
 }
 
 /*

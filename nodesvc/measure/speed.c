@@ -31,7 +31,7 @@ static int count_now(const struct measure *m, struct step *s, struct sample *ret
 	if (!s->counters || s->pace.list.n == 0)
 		return -ENODATA;
 	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
-	return m->use.counters->ops->read(s->counters, &target, ret, &err);
+	return m->use.node->counters.ops->read(s->counters, &target, ret, &err);
 }
 
 void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret)

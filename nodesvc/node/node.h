@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/fsroot.h"
 #include "common/topo.h"
+#include "nodesvc/counters/counters.h"
 
 #define NODE_ONLINE "sys/devices/system/cpu/online"
 
@@ -20,6 +21,7 @@ struct node {
 	char online[256], online_failed[256]; /* the kernel's list of CPUs, read before topo; one
 						 that could not be taken */
 	struct coreset start_pus;             /* the topology's when we started */
+	struct counters_choice counters;      /* what can be counted here */
 	char type[64]; /* CPU model and core count: profiles are kept per node type */
 };
 

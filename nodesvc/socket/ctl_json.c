@@ -288,14 +288,14 @@ static const char *missing_signal(const struct socket *k, uint32_t needs)
 
 		if (!(needs & SIGNAL_BIT(i)))
 			continue;
-		there |=
-			(i == SIGNAL_LOADS && k->counters->provides & COUNTER_BIT(COUNTER_LOADS)) ||
-			(i == SIGNAL_INSTRUCTIONS &&
-				k->counters->provides & COUNTER_BIT(COUNTER_INSTRUCTIONS)) ||
-			(i == SIGNAL_LLC_REFS &&
-				k->counters->provides & COUNTER_BIT(COUNTER_LLC_REFS)) ||
-			(i == SIGNAL_LLC_MISSES &&
-				k->counters->provides & COUNTER_BIT(COUNTER_LLC_MISSES));
+		there |= (i == SIGNAL_LOADS &&
+				 k->node->counters.provides & COUNTER_BIT(COUNTER_LOADS)) ||
+			 (i == SIGNAL_INSTRUCTIONS &&
+				 k->node->counters.provides & COUNTER_BIT(COUNTER_INSTRUCTIONS)) ||
+			 (i == SIGNAL_LLC_REFS &&
+				 k->node->counters.provides & COUNTER_BIT(COUNTER_LLC_REFS)) ||
+			 (i == SIGNAL_LLC_MISSES &&
+				 k->node->counters.provides & COUNTER_BIT(COUNTER_LLC_MISSES));
 		if (!there)
 			return signal_name((enum signal_id)i);
 	}
@@ -402,8 +402,8 @@ struct json_object *ctl_json_counters(const struct socket *k)
 
 	for (int i = 0; i < k->jobs->n; i++)
 		reporting += k->jobs->step[i]->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP;
-	ADD(o, "source", json_object_new_string(k->counters->ops->name));
-	ADD(o, "report", report_lines(k->counters->report));
+	ADD(o, "source", json_object_new_string(k->node->counters.ops->name));
+	ADD(o, "report", report_lines(k->node->counters.report));
 	ADD(app, "name", json_object_new_string(signal_name(SIGNAL_PROGRESS)));
 	ADD(app, "source", json_object_new_string("app"));
 	ADD(app, "available", json_object_new_boolean(reporting > 0));
@@ -419,17 +419,19 @@ struct json_object *ctl_json_counters(const struct socket *k)
 	json_object_array_add(list, app);
 	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
 		struct json_object *s = json_object_new_object();
-		bool hw = k->counters->provides & COUNTER_BIT(map[i].counter);
+		bool hw = k->node->counters.provides & COUNTER_BIT(map[i].counter);
 		const char *event = NULL, *remark = NULL;
 		char unused[COUNTER_EVENT_MAX + 64];
 
-		if (k->counters->ops->event)
-			event = k->counters->ops->event(map[i].counter, &remark);
+		if (k->node->counters.ops->event)
+			event = k->node->counters.ops->event(map[i].counter, &remark);
 		ADD(s, "name", json_object_new_string(signal_name(map[i].signal)));
-		ADD(s, "source", json_object_new_string(hw ? k->counters->ops->name : "profile"));
+		ADD(s, "source",
+			json_object_new_string(hw ? k->node->counters.ops->name : "profile"));
 		ADD(s, "available", json_object_new_boolean(hw));
 		ADD(s, "event", hw && event ? json_object_new_string(event) : NULL);
-		if (!k->counters->ops->set_events && k->conf->events.of[map[i].counter].name[0]) {
+		if (!k->node->counters.ops->set_events &&
+			k->conf->events.of[map[i].counter].name[0]) {
 			snprintf(unused, sizeof(unused), "%s is not used: PAPI does not count here",
 				k->conf->events.of[map[i].counter].name);
 			remark = unused;
@@ -542,8 +544,8 @@ struct json_object *ctl_json_status(const struct socket *k)
 	ADD(o, "resctrl", resctrl_json(&state));
 	ADD(o, "memory", json_object_new_string(state.memory));
 	ADD(o, "idle", json_object_new_string(state.idle));
-	ADD(sig, "source", json_object_new_string(k->counters->ops->name));
-	ADD(sig, "report", report_lines(k->counters->report));
+	ADD(sig, "source", json_object_new_string(k->node->counters.ops->name));
+	ADD(sig, "report", report_lines(k->node->counters.report));
 	ADD(o, "signals", sig);
 	ADD(o, "steps", json_object_new_int(k->jobs->n));
 	ADD(o, "tasks", json_object_new_int(tasks));

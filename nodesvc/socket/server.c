@@ -256,7 +256,7 @@ static bool must_learn(struct conn *c)
 	s->in.len = (size_t)n;
 	if (msg_check(&s->in, NULL) < 0 || strcmp(msg_get(&s->in, "type"), "step_start") != 0 ||
 		msg_get_int(&s->in, "job", 1, UINT32_MAX, &job, NULL) < 0 ||
-		whose_ask(s->k.whose, (uint32_t)job, &known))
+		whose_ask(s->k.jobs->whose, (uint32_t)job, &known))
 		return false;
 	if (msg_get_int(&s->in, "timeout_ms", 1, INT32_MAX, &ms, NULL) == 0)
 		ms = ms / 2 < WHOSE_MS ? ms / 2 : WHOSE_MS;

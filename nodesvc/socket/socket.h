@@ -26,7 +26,6 @@
 
 struct msg;
 struct server;
-struct whose;
 
 struct socket_events {
 	/* Root's messages: steps come and go. 1: *out is the answer; 0: it has none; -EPROTO: no
@@ -49,11 +48,9 @@ struct socket {
 	const char *conf_path;
 	const struct node *node;
 	struct jobs *jobs;
-	struct whose *whose;
 	struct actuate *actuate;
 	struct ledger *ledger;
 	struct record *record;
-	const struct counters_choice *counters;
 	const struct work *work;
 	struct measure *measure;
 	struct books *books;

@@ -387,10 +387,15 @@ struct step {
 	uint64_t sample_written;
 };
 
+struct suspend;
+struct whose;
+
 struct jobs {
 	struct step *step[JOBS_MAX]; /* by order of arrival */
 	int n;
 	int64_t next_order;
+	struct suspend *suspend; /* who is stopped; NULL: nobody looks */
+	struct whose *whose;     /* whose jobs they are */
 };
 
 struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);

@@ -21,8 +21,6 @@ struct actuate;
 struct ledger;
 struct loop;
 struct node;
-struct suspend;
-struct whose;
 
 /* ---- registration.c ---- */
 

@@ -70,22 +70,22 @@ static void open_daemon(struct daemon *d)
 {
 	struct errbuf err = {""};
 
-	memset(d, 0, sizeof(*d));
+	daemon_init(d);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d->conf);
-	d->conf.launch_env.enabled = true;
-	snprintf(d->conf.store, sizeof(d->conf.store), "%s", fuzz_dir());
-	snprintf(d->conf.policy, sizeof(d->conf.policy), "fair");
-	d->conf_path = "/nonexistent/coloc.yaml";
+	conf_defaults(d->conf);
+	d->conf->launch_env.enabled = true;
+	snprintf(d->conf->store, sizeof(d->conf->store), "%s", fuzz_dir());
+	snprintf(d->conf->policy, sizeof(d->conf->policy), "fair");
+	d->course->conf_path = "/nonexistent/coloc.yaml";
 	FUZZ_ASSERT(topo || topo_load(&topo, "core:4 pu:1", &err) == 0);
-	d->node.topo = topo;
-	d->node.usable = topo->all;
-	FUZZ_ASSERT(fsroot_open(&d->node.root, fuzz_dir(), &err) == 0);
+	d->node->topo = topo;
+	d->node->usable = topo->all;
+	FUZZ_ASSERT(fsroot_open(&d->node->root, fuzz_dir(), &err) == 0);
 	FUZZ_ASSERT(loop_create(&d->loop, &err) == 0);
 	FUZZ_ASSERT(ledger_open(&d->ledger, ":memory:", "boot", &err) == 0);
 	d->record = store();
-	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node.root, d->ledger, &topo->all, &err) == 0);
-	counters_choose(&d->counters, "none", NULL);
+	FUZZ_ASSERT(actuate_open(&d->actuate, &d->node->root, d->ledger, &topo->all, &err) == 0);
+	counters_choose(&d->node->counters, "none", NULL);
 	FUZZ_ASSERT(daemon_create_levers(d) == 0);
 	levers_attach(d->levers, d->loop, d->ledger, d->actuate);
 	FUZZ_ASSERT(daemon_open_rooms(d, &err) == 0);
@@ -99,9 +99,9 @@ static void close_daemon(struct daemon *d)
 
 	recording_stop(d->choose, &n, &bytes, NULL);
 	account_flush(d->books);
-	for (int i = 0; i < d->jobs.n; i++)
-		reading_close(d->measure, d->jobs.step[i]);
-	jobs_done(&d->jobs);
+	for (int i = 0; i < d->jobs->n; i++)
+		reading_close(d->measure, d->jobs->step[i]);
+	jobs_done(d->jobs);
 	daemon_close_choose(d);
 	daemon_close_rooms(d);
 	free(d->levers);
@@ -109,7 +109,7 @@ static void close_daemon(struct daemon *d)
 	empty_store(d->record);
 	ledger_close(d->ledger);
 	loop_free(d->loop);
-	fsroot_close(&d->node.root);
+	fsroot_close(&d->node->root);
 	snprintf(path, sizeof(path), "%s/trace-table.json", fuzz_dir());
 	unlink(path);
 }
@@ -119,8 +119,8 @@ static void check_ctl(struct daemon *d, uint32_t uid, const struct msg *in)
 	struct errbuf err = {""};
 	struct socket k;
 	const char *cmd = msg_get(in, "cmd");
-	bool draining = d->arrivals.draining;
-	int placed = jobs_count_managed(&d->jobs), rc;
+	bool draining = d->course->draining;
+	int placed = jobs_count_managed(d->jobs), rc;
 	char *json = NULL;
 
 	/* Writes where it is told to: root's, and no input of ours. */
@@ -137,7 +137,7 @@ static void check_ctl(struct daemon *d, uint32_t uid, const struct msg *in)
 	}
 	if (uid != 0)
 		FUZZ_ASSERT(
-			d->arrivals.draining == draining && jobs_count_managed(&d->jobs) == placed);
+			d->course->draining == draining && jobs_count_managed(d->jobs) == placed);
 	/* The only steps are root's. */
 	if (uid == OTHER_UID && rc == 0 && cmd && strcmp(cmd, "jobs") == 0)
 		FUZZ_ASSERT(strstr(json, "[]") || strstr(json, "[ ]"));
@@ -185,7 +185,7 @@ static void take(struct daemon *d, const char *text, size_t len, int round)
 	}
 	if (round % 4 == 3)
 		daemon_tick(d);
-	FUZZ_ASSERT(d->jobs.n >= 0 && d->jobs.n <= JOBS_MAX);
+	FUZZ_ASSERT(d->jobs->n >= 0 && d->jobs->n <= JOBS_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -45,22 +45,22 @@ void put_run(uint32_t job, int64_t run_ms, int slices)
 
 void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	idle = 0;
 	now = __real_ipc_now_ns() + AHEAD_NS;
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
+	conf_defaults(d.conf);
 	fstree_make(&tree);
-	d.node.root = tree.root;
+	d.node->root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"31 22 0:27 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n"
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
-	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
 	levers_of(&d);
 	ck_assert_int_eq(plan_init(&plan, JOBS_MAX, &err), 0);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
@@ -71,14 +71,14 @@ void setup(void)
 void teardown(void)
 {
 	rotate_close(d.levers);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	daemon_close_rooms(&d);
 	free(d.levers);
 	plan_done(&plan);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
-	topo_free(d.node.topo);
+	topo_free(d.node->topo);
 	fstree_remove(&tree);
 }
 
@@ -99,7 +99,7 @@ bool frozen(uint32_t job)
 
 struct step *add(uint32_t job)
 {
-	struct step *s = jobs_add(&d.jobs, job, 0, 0);
+	struct step *s = jobs_add(d.jobs, job, 0, 0);
 	char path[160], text[160];
 
 	freezer_file(job, path, sizeof(path));
@@ -134,9 +134,9 @@ void turn(void)
 	static int64_t ran_ms;
 
 	ran_ms += 100000;
-	for (int i = 0; i < d.jobs.n; i++)
-		if (d.jobs.step[i]->job_id != idle)
-			put_run(d.jobs.step[i]->job_id, ran_ms, 1);
+	for (int i = 0; i < d.jobs->n; i++)
+		if (d.jobs->step[i]->job_id != idle)
+			put_run(d.jobs->step[i]->job_id, ran_ms, 1);
 	now = next;
 	rotate_run(d.levers, now, &next);
 }
@@ -153,7 +153,7 @@ void give(const int *ms, int n)
 		plan.slice[i].n_jobs = 1;
 		plan.slice[i].job[0] = i;
 	}
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	rotate_run(d.levers, now, &next);
 	for (was = frozen(1); next && frozen(1) == was;)

@@ -53,7 +53,7 @@ static void add_threads(uint32_t job, int n)
 		snprintf(path, sizeof(path), "proc/%u/schedstat", tid);
 		fstree_put(&tree, path, "0 0 1\n");
 	}
-	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs->step[job - 1]->cgroup.step_path);
 	fstree_put(&tree, path, text);
 }
 
@@ -69,7 +69,7 @@ START_TEST(many_threads_are_looked_at_seldom)
 	while (frozen(1))
 		turn();
 	run_until(now + 500 * MS, 1);
-	ck_assert_int_eq(d.jobs.step[0]->turn.list.n, 51);
+	ck_assert_int_eq(d.jobs->step[0]->turn.list.n, 51);
 	begin = now;
 	idle = 1;
 	while (frozen(2))
@@ -93,13 +93,13 @@ START_TEST(foreground_that_comes_back_goes_on_at_once)
 		run_until(now + 20 * MS, 1);
 		ck_assert(!frozen(1) && frozen(2) && frozen(3));
 	}
-	ck_assert(!d.jobs.step[0]->turn.burst.known);
+	ck_assert(!d.jobs->step[0]->turn.burst.known);
 	/* Who is away for longer comes and goes: for the policy to say who goes first. */
 	idle = 1;
 	run_until(now + 250 * MS, 1);
 	idle = 0;
 	run_until(now + 20 * MS, 1);
-	ck_assert(d.jobs.step[0]->turn.burst.known);
+	ck_assert(d.jobs->step[0]->turn.burst.known);
 	ck_assert(!frozen(1) && frozen(2) && frozen(3));
 }
 END_TEST
@@ -114,8 +114,8 @@ static void read_sums(void)
 	static int64_t wanted_ns[2], served_ns[2];
 
 	for (int i = 0; i < 2; i++) {
-		int64_t wanted = turn_wanted_ns(&d.jobs.step[i]->turn, now);
-		int64_t served = turn_served_ns(&d.jobs.step[i]->turn, now);
+		int64_t wanted = turn_wanted_ns(&d.jobs->step[i]->turn, now);
+		int64_t served = turn_served_ns(&d.jobs->step[i]->turn, now);
 
 		sums[i].wanted_ms = (wanted - wanted_ns[i]) / MS;
 		sums[i].served_ms = (served - served_ns[i]) / MS;
@@ -165,7 +165,7 @@ START_TEST(slice_that_is_only_longer_is_not_lent)
 	idle = 1;
 	run_until(now + 60 * MS, 1);
 	ck_assert(!frozen(1) && frozen(2) && frozen(3));
-	ck_assert(!d.jobs.step[0]->turn.lent);
+	ck_assert(!d.jobs->step[0]->turn.lent);
 }
 END_TEST
 
@@ -207,7 +207,7 @@ START_TEST(slice_that_another_plan_shortens_ends_by_it)
 	begin = now;
 	run_until(now + 500 * MS, 1);
 	plan.slice[0].ms = 100;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(1));
 	ck_assert(!frozen(2));
@@ -225,7 +225,7 @@ START_TEST(long_slices_one_after_another_freeze_nobody_beyond_the_limit)
 	run_until(now + 3900 * MS, 1);
 	plan.slice[0].ms = 100;
 	plan.slice[1].ms = 4000;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_run(d.levers, now, &next);
 	ck_assert(!frozen(2));
 	while (frozen(3))
@@ -240,12 +240,12 @@ START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
 	begin_long_slice(3);
 	run_until(now + 500 * MS, 1);
 	ck_assert(frozen(2) && frozen(3));
-	rotate_leave(d.levers, d.jobs.step[0]);
-	d.jobs.step[0]->status = STATUS_RELEASED;
+	rotate_leave(d.levers, d.jobs->step[0]);
+	d.jobs->step[0]->status = STATUS_RELEASED;
 	plan.n_slices = 2;
 	plan.slice[0].job[0] = 1;
 	plan.slice[1].job[0] = 2;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	ck_assert(frozen(2) != frozen(3));
 }
@@ -258,22 +258,22 @@ START_TEST(no_speeds_are_compared_while_one_goes_first)
 	struct errbuf err;
 
 	begin_long_slice(2);
-	d.conf.baseline_fraction = 0.5;
+	d.conf->baseline_fraction = 0.5;
 	choose = (struct choose){.loop = d.loop,
-		.conf = &d.conf,
-		.node = &d.node,
-		.jobs = &d.jobs,
+		.conf = d.conf,
+		.node = d.node,
+		.jobs = d.jobs,
 		.actuate = d.actuate,
 		.measure = d.measure,
 		.levers = d.levers};
 	d.choose = &choose;
 	ck_assert_int_eq(trial_open(d.choose, &err), 0);
-	d.jobs.step[0]->seen.has_last = true; /* a speed to compare */
+	d.jobs->step[0]->seen.has_last = true; /* a speed to compare */
 	d.choose->trial.next_window_ns = 1;
 	trial_consider(d.choose, now);
 	ck_assert(!trial_is_on(d.choose));
 	plan.slice[0].ms = 100;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	trial_consider(d.choose, now);
 	ck_assert(trial_is_on(d.choose));
 	trial_abort(d.choose);
@@ -286,7 +286,7 @@ static void end_task(uint32_t job)
 {
 	char path[160];
 
-	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs->step[job - 1]->cgroup.step_path);
 	fstree_put(&tree, path, "");
 	snprintf(path, sizeof(path), "proc/%u/schedstat", job * 10);
 	ck_assert_int_eq(unlinkat(tree.root.fd, path, 0), 0);
@@ -298,7 +298,7 @@ static void hand_over(uint32_t job, int64_t run_ms)
 {
 	char path[160], text[64];
 
-	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[job - 1]->cgroup.step_path);
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs->step[job - 1]->cgroup.step_path);
 	snprintf(text, sizeof(text), "%u\n%u\n", job * 10, job * 10 + 1);
 	fstree_put(&tree, path, text);
 	snprintf(path, sizeof(path), "proc/%u/task/%u/stat", job * 10, job * 10 + 1);
@@ -342,14 +342,14 @@ START_TEST(the_end_of_the_last_task_ends_the_slice)
 
 	begin_long_slice(3);
 	run_until(now + 500 * MS, 1);
-	one = d.jobs.step[0];
+	one = d.jobs->step[0];
 	/* One of several: others are still there. */
 	rotate_task_exited(d.levers, one);
 	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(2) && frozen(3));
 	end_task(1);
 	/* Another's is not its. */
-	rotate_task_exited(d.levers, d.jobs.step[1]);
+	rotate_task_exited(d.levers, d.jobs->step[1]);
 	rotate_run(d.levers, now, &next);
 	ck_assert(frozen(2) && frozen(3));
 	rotate_task_exited(d.levers, one);

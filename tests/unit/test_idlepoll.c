@@ -37,11 +37,11 @@ static const char *poll_ns(void)
 
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
+	conf_defaults(d.conf);
 	fstree_make(&tree);
-	d.node.root = tree.root;
+	d.node->root = tree.root;
 	fstree_put(&tree, GOVERNOR, "haltpoll\n");
 	fstree_put(&tree, POLL_NS, "0\n");
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
@@ -51,7 +51,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	free(d.levers);
 	ledger_close(d.ledger);
 	fstree_remove(&tree);
@@ -60,7 +60,7 @@ static void teardown(void)
 /* A placed step that was told to spin shortly. */
 static struct step *add(uint32_t job)
 {
-	struct step *s = jobs_add(&d.jobs, job, 0, 0);
+	struct step *s = jobs_add(d.jobs, job, 0, 0);
 
 	s->located = s->short_spins = true;
 	s->status = STATUS_PLACED;
@@ -69,7 +69,7 @@ static struct step *add(uint32_t job)
 
 static void end(struct step *s)
 {
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	idlepoll_update(d.levers);
 }
 
@@ -108,7 +108,7 @@ START_TEST(only_placed_steps_that_spin_shortly_count)
 	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "200000");
 	/* The site says otherwise, at a reload. */
-	d.conf.launch_env.idle = IDLE_LEAVE;
+	d.conf->launch_env.idle = IDLE_LEAVE;
 	idlepoll_update(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");
 }
@@ -152,7 +152,7 @@ START_TEST(a_kernel_that_polls_needs_nothing)
 	idlepoll_update(d.levers);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
 	/* What is so anyway may be counted on, whatever we may write. */
-	d.conf.launch_env.idle = IDLE_LEAVE;
+	d.conf->launch_env.idle = IDLE_LEAVE;
 	ck_assert(idlepoll_is_on(d.levers));
 }
 END_TEST
@@ -161,7 +161,7 @@ START_TEST(leave_leaves_it)
 {
 	char says[256];
 
-	d.conf.launch_env.idle = IDLE_LEAVE;
+	d.conf->launch_env.idle = IDLE_LEAVE;
 	ck_assert(!idlepoll_is_on(d.levers));
 	add(1);
 	idlepoll_update(d.levers);
@@ -176,8 +176,8 @@ START_TEST(a_former_daemons_setting_is_put_back)
 	add(1);
 	idlepoll_update(d.levers);
 	/* Killed; the next one has the ledger only, and steps that it does not know yet. */
-	jobs_done(&d.jobs);
-	memset(&d.jobs, 0, sizeof(d.jobs));
+	jobs_done(d.jobs);
+	memset(d.jobs, 0, sizeof(*d.jobs));
 	memset(&d.levers->idlepoll, 0, sizeof(d.levers->idlepoll));
 	idlepoll_open(d.levers);
 	ck_assert_str_eq(poll_ns(), "0");

@@ -106,24 +106,21 @@ static void set(struct coreset *ret, const char *text)
 /* A placed step on core 0. */
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	memset(fails, 0, sizeof(fails));
 	n_applies = idle_rc = list_rc = 0;
 	*did = '\0';
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	s = jobs_add(&d.jobs, 1, 0, 0);
+	conf_defaults(d.conf);
+	s = jobs_add(d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	s->located = true;
 	s->status = STATUS_PLACED;
 	set(&s->coreset, "0");
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	levers_of(&d);
-	choose = (struct choose){.loop = d.loop,
-		.conf = &d.conf,
-		.node = &d.node,
-		.jobs = &d.jobs,
-		.levers = d.levers};
+	choose = (struct choose){
+		.loop = d.loop, .conf = d.conf, .node = d.node, .jobs = d.jobs, .levers = d.levers};
 	d.choose = &choose;
 	ck_assert_int_eq(trial_open(d.choose, &err), 0);
 }
@@ -133,7 +130,7 @@ static void teardown(void)
 	threads_close(d.levers);
 	free(d.levers);
 	loop_free(d.loop);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 }
 
 /* An empty one of the step alone. */

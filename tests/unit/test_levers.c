@@ -107,16 +107,16 @@ int __wrap_actuate_restore_all(struct actuate *a, struct errbuf *why)
 /* A step that every lever holds something of, but for turns: test_rotate has those. */
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
+	conf_defaults(d.conf);
 	*did = '\0';
 	/* Not looked into by anything but what this test stands in for. */
 	d.actuate = (struct actuate *)&d;
 	d.ledger = (struct ledger *)&d;
 	levers_of(&d);
 	d.levers->ways.resctrl = (struct resctrl *)&d;
-	s = jobs_add(&d.jobs, 1, 0, 0);
+	s = jobs_add(d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	s->located = true;
 	s->status = STATUS_PLACED;
@@ -131,7 +131,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	free(d.levers);
 }
 

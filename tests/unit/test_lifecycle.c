@@ -54,7 +54,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	ck_assert_str_eq(coreset_of(2), "1");
 	put_online("0", "core:1 pu:1");
 	daemon_tick(&d);
-	ck_assert_int_eq(d.node.topo->n_cores, 1);
+	ck_assert_int_eq(d.node->topo->n_cores, 1);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "0");
 	run(3, "");
@@ -62,7 +62,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	finish(3, 0);
 	put_online("0-1", "core:2 pu:1");
 	daemon_tick(&d);
-	ck_assert_int_eq(d.node.topo->n_cores, 2);
+	ck_assert_int_eq(d.node->topo->n_cores, 2);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "1");
 	unsetenv("HWLOC_SYNTHETIC");
@@ -74,15 +74,15 @@ START_TEST(without_other_cpus_the_reserved_are_used)
 {
 	struct errbuf err;
 
-	ck_assert_int_eq(coreset_parse(&d.conf.reserve, "0", &err), 0);
-	ck_assert_int_eq(node_reserve(&d.node, &d.conf.reserve, &err), 0);
+	ck_assert_int_eq(coreset_parse(&d.conf->reserve, "0", &err), 0);
+	ck_assert_int_eq(node_reserve(d.node, &d.conf->reserve, &err), 0);
 	put_online("0-1", "core:2 pu:1");
 	online_look(&d);
 	run(1, "");
 	ck_assert_str_eq(coreset_of(1), "1");
 	put_online("0", "core:1 pu:1");
 	daemon_tick(&d);
-	ck_assert(coreset_has(&d.node.usable, 0));
+	ck_assert(coreset_has(&d.node->usable, 0));
 	put_online("0-1", "core:2 pu:1");
 	daemon_tick(&d);
 	ck_assert_str_eq(coreset_of(1), "1");
@@ -120,7 +120,7 @@ START_TEST(who_decides_is_told_also_if_nothing_moves)
 	struct step *s;
 
 	ck_assert_str_eq(run(1, "dio"), "step_ok");
-	s = jobs_find(&d.jobs, 1, 0, 0);
+	s = jobs_find(d.jobs, 1, 0, 0);
 	ck_assert_msg(strstr(s->why, "(fallback: ") != NULL, "%s", s->why);
 	s->signal[SIGNAL_LLC_REFS] = (struct signal){1e6, PROVENANCE_HW};
 	s->signal[SIGNAL_LLC_MISSES] = (struct signal){1e5, PROVENANCE_HW};
@@ -138,11 +138,11 @@ START_TEST(a_fallbacks_turns_are_dropped_where_there_are_none)
 	struct errbuf err;
 	struct step *s;
 
-	snprintf(d.conf.fallback, sizeof(d.conf.fallback), "gang");
+	snprintf(d.conf->fallback, sizeof(d.conf->fallback), "gang");
 	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	run(1, "dio");
 	run(2, "dio");
-	s = jobs_find(&d.jobs, 1, 0, 0);
+	s = jobs_find(d.jobs, 1, 0, 0);
 	ck_assert_str_eq(d.choose->decided_by, "gang");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_msg(strstr(s->why, "no turns") != NULL, "%s", s->why);
@@ -160,7 +160,7 @@ START_TEST(repeated_message_gets_the_same_answer)
 	memcpy(first, out.buf, out.len);
 	ck_assert_str_eq(run(1, ""), "step_ok");
 	ck_assert_mem_eq(first, out.buf, out.len);
-	ck_assert_int_eq(d.jobs.n, 1);
+	ck_assert_int_eq(d.jobs->n, 1);
 }
 END_TEST
 
@@ -180,7 +180,7 @@ END_TEST
 
 START_TEST(locked_policy_rules_whatever_is_asked)
 {
-	d.conf.policy_lock = true;
+	d.conf->policy_lock = true;
 	ck_assert_str_eq(run(1, "spread"), "step_ok");
 	ck_assert_str_eq(d.choose->ruling, "fair");
 	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "policy_lock"));
@@ -189,11 +189,11 @@ END_TEST
 
 START_TEST(conflict_is_refused_where_configured)
 {
-	d.conf.policy_conflict = CONFLICT_REFUSE;
+	d.conf->policy_conflict = CONFLICT_REFUSE;
 	run(1, "spread");
 	ck_assert_str_eq(run(2, "fair"), "step_refused");
 	ck_assert_ptr_nonnull(strstr(msg_get(&out, "reason"), "policy_conflict is refuse"));
-	ck_assert_int_eq(d.jobs.n, 1);
+	ck_assert_int_eq(d.jobs->n, 1);
 }
 END_TEST
 
@@ -202,8 +202,8 @@ START_TEST(missing_signal_falls_back_and_says_so)
 	run(1, "lira");
 	run(2, "");
 	run(3, "");
-	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->policy, "fair");
-	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 3, 0, 0)->why, "loads_per_s is missing"));
+	ck_assert_str_eq(jobs_find(d.jobs, 3, 0, 0)->policy, "fair");
+	ck_assert_ptr_nonnull(strstr(jobs_find(d.jobs, 3, 0, 0)->why, "loads_per_s is missing"));
 }
 END_TEST
 
@@ -211,8 +211,8 @@ START_TEST(what_a_node_cannot_do_falls_back_and_says_so)
 {
 	run(1, "gang");
 	run(2, "");
-	ck_assert_str_eq(jobs_find(&d.jobs, 2, 0, 0)->policy, "fair");
-	ck_assert_ptr_nonnull(strstr(jobs_find(&d.jobs, 2, 0, 0)->why, "gang"));
+	ck_assert_str_eq(jobs_find(d.jobs, 2, 0, 0)->policy, "fair");
+	ck_assert_ptr_nonnull(strstr(jobs_find(d.jobs, 2, 0, 0)->why, "gang"));
 }
 END_TEST
 
@@ -224,13 +224,13 @@ static void slurmctld_says(uint32_t job, const char *partition_and_account)
 
 	snprintf(line, sizeof(line), "%u 0 %s\n", job, partition_and_account);
 	ck_assert(whose_parse(line, &j));
-	whose_learn(d.whose, &j);
+	whose_learn(d.jobs->whose, &j);
 }
 
 START_TEST(lists_keep_others_out)
 {
-	d.conf.allow.partitions.n = 1;
-	strcpy(d.conf.allow.partitions.item[0], "shared");
+	d.conf->allow.partitions.n = 1;
+	strcpy(d.conf->allow.partitions.item[0], "shared");
 	slurmctld_says(1, "main ");
 	start(1, 0);
 	msg_put(&in, "partition", "shared"); /* what the environment says is not believed */
@@ -241,15 +241,15 @@ START_TEST(lists_keep_others_out)
 	msg_put(&in, "partition", "main");
 	ck_assert_str_eq(go(), "step_ok");
 	ck_assert_str_eq(coreset_of(3), "0-1");
-	d.conf.allow.users.n = d.conf.allow.accounts.n = 1;
-	strcpy(d.conf.allow.users.item[0], "nobody");
-	strcpy(d.conf.allow.accounts.item[0], "physics");
+	d.conf->allow.users.n = d.conf->allow.accounts.n = 1;
+	strcpy(d.conf->allow.users.item[0], "nobody");
+	strcpy(d.conf->allow.accounts.item[0], "physics");
 	slurmctld_says(2, "shared (null)");
 	start(2, 0);
 	msg_put(&in, "user", "nobody");
 	ck_assert_str_eq(go(), "step_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "user 'root' is not in allow.users");
-	strcpy(d.conf.allow.users.item[0], "root");
+	strcpy(d.conf->allow.users.item[0], "root");
 	start(2, 0);
 	msg_put(&in, "account", "physics");
 	ck_assert_str_eq(go(), "step_refused");
@@ -258,11 +258,11 @@ START_TEST(lists_keep_others_out)
 	start(4, 0);
 	msg_put(&in, "account", "none");
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_str_eq(jobs_find(&d.jobs, 4, 0, 0)->account, "physics");
+	ck_assert_str_eq(jobs_find(d.jobs, 4, 0, 0)->account, "physics");
 	finish(4, 0);
-	d.conf.allow.users.n = d.conf.allow.accounts.n = d.conf.allow.partitions.n = 0;
-	d.conf.allow_policies.n = 1;
-	strcpy(d.conf.allow_policies.item[0], "fair");
+	d.conf->allow.users.n = d.conf->allow.accounts.n = d.conf->allow.partitions.n = 0;
+	d.conf->allow_policies.n = 1;
+	strcpy(d.conf->allow_policies.item[0], "fair");
 	ck_assert_str_eq(run(2, "spread"), "step_refused");
 }
 END_TEST
@@ -273,18 +273,18 @@ START_TEST(what_binds_itself_is_left_alone_under_cpusets)
 	start(1, 0);
 	msg_put(&in, "set", "OMP_PLACES");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_PENDING);
-	d.conf.rebind = REBIND_CPUSET;
+	ck_assert_int_eq(jobs_find(d.jobs, 1, 0, 0)->status, STATUS_PENDING);
+	d.conf->rebind = REBIND_CPUSET;
 	start(2, 0);
 	msg_put(&in, "set", "OMP_NUM_THREADS");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->status, STATUS_PENDING);
+	ck_assert_int_eq(jobs_find(d.jobs, 2, 0, 0)->status, STATUS_PENDING);
 	start(3, 0);
 	msg_put(&in, "set", "OMP_NUM_THREADS");
 	msg_put(&in, "set", "OMP_PLACES");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
-	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->reason,
+	ck_assert_int_eq(jobs_find(d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(jobs_find(d.jobs, 3, 0, 0)->reason,
 		"its user set OMP_PLACES: under rebind: cpuset it stays on Slurm's cores");
 }
 END_TEST
@@ -294,13 +294,13 @@ START_TEST(list_waits_for_slurmctld)
 {
 	struct step *s;
 
-	d.conf.allow.accounts.n = 1;
-	strcpy(d.conf.allow.accounts.item[0], "physics");
+	d.conf->allow.accounts.n = 1;
+	strcpy(d.conf->allow.accounts.item[0], "physics");
 	for (uint32_t job = 1; job <= 3; job++) {
 		start(job, 0);
 		msg_put(&in, "account", "physics");
 		ck_assert_str_eq(go(), "step_ok");
-		s = jobs_find(&d.jobs, job, 0, 0);
+		s = jobs_find(d.jobs, job, 0, 0);
 		ck_assert_int_eq(s->status, STATUS_EXCLUDED);
 		ck_assert_str_eq(coreset_of(job), "");
 		ck_assert_str_eq(step_reason(s), "slurmctld has not said yet in which partition "
@@ -309,16 +309,16 @@ START_TEST(list_waits_for_slurmctld)
 	slurmctld_says(1, "main physics");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_str_eq(coreset_of(2), "");
-	ck_assert_str_eq(step_reason(jobs_find(&d.jobs, 1, 0, 0)), "");
+	ck_assert_str_eq(step_reason(jobs_find(d.jobs, 1, 0, 0)), "");
 	slurmctld_says(2, "main chemistry");
-	s = jobs_find(&d.jobs, 2, 0, 0);
+	s = jobs_find(d.jobs, 2, 0, 0);
 	ck_assert_int_eq(s->status, STATUS_EXCLUDED);
 	ck_assert_str_eq(step_reason(s), "account 'chemistry' is not in allow.accounts");
 	/* Nothing is known of the third, now and later. */
 	arrival_learn(&d, 3, NULL);
-	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
+	ck_assert_int_eq(jobs_find(d.jobs, 3, 0, 0)->status, STATUS_EXCLUDED);
 	/* A daemon after this one does not ask again. */
-	s = jobs_find(&d.jobs, 1, 0, 0);
+	s = jobs_find(d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(memmem(s->message, s->message_len, "\0slurm_account=physics", 23));
 }
 END_TEST
@@ -357,17 +357,17 @@ START_TEST(users_own_binding_stands)
 	start(1, 0);
 	msg_put(&in, "bind_type", "map_cpu:");
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
+	ck_assert_int_eq(jobs_find(d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
 	start(2, 0);
 	msg_put(&in, "bind_type", "mask_cpu:");
 	msg_put(&in, "bind_unasked", "1");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->status, STATUS_PENDING);
-	d.conf.respect_user_binding = false;
+	ck_assert_int_eq(jobs_find(d.jobs, 2, 0, 0)->status, STATUS_PENDING);
+	d.conf->respect_user_binding = false;
 	start(3, 0);
 	msg_put(&in, "bind_type", "map_cpu:");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 3, 0, 0)->status, STATUS_PENDING);
+	ck_assert_int_eq(jobs_find(d.jobs, 3, 0, 0)->status, STATUS_PENDING);
 }
 END_TEST
 
@@ -381,7 +381,7 @@ START_TEST(batch_shell_makes_room_for_its_steps)
 	ck_assert_ptr_null(msg_get_next(&out, "env", msg_get(&out, "env")));
 	start(1, 0);
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, STEP_BATCH, 0)->status, STATUS_ASIDE);
+	ck_assert_int_eq(jobs_find(d.jobs, 1, STEP_BATCH, 0)->status, STATUS_ASIDE);
 	ck_assert_str_eq(coreset_of(1), "0-1");
 }
 END_TEST
@@ -391,7 +391,7 @@ START_TEST(dry_run_decides_and_sets_nothing)
 	start(1, 0);
 	msg_put(&in, "policy", "fair,dry_run=yes");
 	ck_assert_str_eq(go(), "step_ok");
-	ck_assert(jobs_find(&d.jobs, 1, 0, 0)->dry_run);
+	ck_assert(jobs_find(d.jobs, 1, 0, 0)->dry_run);
 	ck_assert_str_eq(d.choose->ruling, "fair");
 	ck_assert_str_eq(coreset_of(1), "0-1");
 	ck_assert_ptr_null(msg_get(&out, "env"));
@@ -401,9 +401,9 @@ END_TEST
 START_TEST(draining_node_takes_no_new_steps)
 {
 	run(1, "");
-	d.arrivals.draining = true;
+	d.course->draining = true;
 	ck_assert_str_eq(run(2, ""), "step_refused");
-	ck_assert_int_eq(d.jobs.n, 1);
+	ck_assert_int_eq(d.jobs->n, 1);
 }
 END_TEST
 
@@ -416,15 +416,15 @@ static const char *run_on(uint32_t job, const char *cores)
 
 static struct step *find(uint32_t job)
 {
-	return jobs_find(&d.jobs, job, 0, 0);
+	return jobs_find(d.jobs, job, 0, 0);
 }
 
 static int on_core(unsigned int core)
 {
 	int n = 0;
 
-	for (int i = 0; i < d.jobs.n; i++)
-		n += coreset_has(&d.jobs.step[i]->coreset, core);
+	for (int i = 0; i < d.jobs->n; i++)
+		n += coreset_has(&d.jobs->step[i]->coreset, core);
 	return n;
 }
 
@@ -437,7 +437,7 @@ START_TEST(node_envelope_is_what_the_steps_have_together)
 	ck_assert_str_eq(coreset_of(2), "0");
 	finish(1, 0);
 	finish(2, 0);
-	d.conf.envelope = ENVELOPE_NODE;
+	d.conf->envelope = ENVELOPE_NODE;
 	run_on(3, "0");
 	ck_assert_str_eq(coreset_of(3), "0"); /* nobody else's core */
 	run_on(4, "0");
@@ -474,13 +474,13 @@ END_TEST
 
 START_TEST(reserved_allocation_is_left_alone)
 {
-	coreset_zero(&d.node.usable);
-	coreset_add(&d.node.usable, 1);
+	coreset_zero(&d.node->usable);
+	coreset_add(&d.node->usable, 1);
 	start(1, 0);
 	msg_put(&in, "job_cores", "0");
 	go();
-	ck_assert_int_eq(jobs_find(&d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
-	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0, 0)->reason, "its allocation is reserved");
+	ck_assert_int_eq(jobs_find(d.jobs, 1, 0, 0)->status, STATUS_EXCLUDED);
+	ck_assert_str_eq(jobs_find(d.jobs, 1, 0, 0)->reason, "its allocation is reserved");
 }
 END_TEST
 
@@ -504,7 +504,7 @@ START_TEST(bad_field_is_refused_with_its_value)
 	ck_assert_str_eq(go(), "step_refused");
 	ck_assert_msg(strstr(msg_get(&out, "reason"), bad[_i].says) != NULL, "got: %s",
 		msg_get(&out, "reason"));
-	ck_assert_int_eq(d.jobs.n, 0);
+	ck_assert_int_eq(d.jobs->n, 0);
 }
 END_TEST
 
@@ -530,7 +530,7 @@ static void put_v2(void)
 	struct fstree t;
 
 	snprintf(t.dir, sizeof(t.dir), "%s", dir);
-	t.root = d.node.root;
+	t.root = d.node->root;
 	fstree_put(&t, "proc/self/mountinfo", "1 2 0:1 / /cg rw - cgroup2 c rw\n");
 	fstree_put(&t, "cg/cgroup.controllers", "cpuset\n");
 }
@@ -550,7 +550,7 @@ static void put_task(pid_t pid, const char *job)
 	struct fstree t;
 
 	snprintf(t.dir, sizeof(t.dir), "%s", dir);
-	t.root = d.node.root;
+	t.root = d.node->root;
 	for (size_t i = 0; i < sizeof(level) / sizeof(level[0]); i++) {
 		snprintf(path, sizeof(path), "cg" SCOPE "/%s%s/cpuset.cpus", job, level[i]);
 		fstree_put(&t, path, "0-1\n");
@@ -599,7 +599,7 @@ START_TEST(task_of_another_step_is_refused)
 	start_two_tasks(2);
 	ck_assert_str_eq(say_task(2, 5000), "task_refused");
 	ck_assert_str_eq(msg_get(&out, "reason"), "pid 5000 is in step 1.0, not 2.0");
-	ck_assert(!jobs_find(&d.jobs, 2, 0, 0)->located);
+	ck_assert(!jobs_find(d.jobs, 2, 0, 0)->located);
 	ck_assert_str_eq(say_task(2, 6000), "task_ok");
 	ck_assert_str_eq(say_task(1, 5000), "task_ok");
 }
@@ -618,7 +618,7 @@ static int spins_us(const char *policy, const char *nodes)
 	msg_put(&in, "policy", policy);
 	msg_put(&in, "nnodes", nodes);
 	ck_assert_str_eq(go(), "step_ok");
-	s = jobs_find(&d.jobs, 1, 0, 0);
+	s = jobs_find(d.jobs, 1, 0, 0);
 	for (int i = 0; i < s->n_env; i++)
 		if (strcmp(s->env[i].name, "GOMP_SPINCOUNT") == 0)
 			count = atol(s->env[i].value);
@@ -630,7 +630,7 @@ START_TEST(who_takes_turns_is_told_to_spin_longer)
 {
 	struct rotate r = {.slice = -1};
 
-	d.conf.multi_node = MULTI_NODE_INDEPENDENT;
+	d.conf->multi_node = MULTI_NODE_INDEPENDENT;
 	ck_assert_int_eq(spins_us("fair", "1"), 25);
 	/* No guard, no turns: those who come beside it will share its cores. */
 	ck_assert_int_eq(spins_us("gang", "1"), 25);

@@ -55,8 +55,8 @@ START_TEST(clock_that_is_set_is_no_part_of_a_steps_time)
 
 	run(1, "");
 	run(2, "");
-	jobs_find(&d.jobs, 1, 0, 0)->start_unix_ns += day_ns;
-	jobs_find(&d.jobs, 2, 0, 0)->start_unix_ns -= day_ns;
+	jobs_find(d.jobs, 1, 0, 0)->start_unix_ns += day_ns;
+	jobs_find(d.jobs, 2, 0, 0)->start_unix_ns -= day_ns;
 	finish(1, 0);
 	finish(2, 0);
 	ck_assert_int_eq(record_step_list(d.record, &all, note_elapsed, &longest, &err), 0);
@@ -104,19 +104,19 @@ static int decided(int ticks)
 
 START_TEST(ticks_without_a_change_need_no_decision)
 {
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "%s", _i ? "lira" : "fair");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "%s", _i ? "lira" : "fair");
 	run(1, "");
 	run(2, "");
 	ck_assert_int_eq(decided(5), 1);
 	/* Signals are nothing that it goes by. */
-	jobs_find(&d.jobs, 1, 0, 0)->signal[SIGNAL_UTILIZATION] =
+	jobs_find(d.jobs, 1, 0, 0)->signal[SIGNAL_UTILIZATION] =
 		(struct signal){0.5, PROVENANCE_OS};
 	ck_assert_int_eq(decided(5), 0);
-	jobs_find(&d.jobs, 1, 0, 0)->threads = 7;
+	jobs_find(d.jobs, 1, 0, 0)->threads = 7;
 	ck_assert_int_eq(decided(5), 1);
 	run(3, "");
 	ck_assert_int_eq(decided(5), 1);
-	ck_assert_str_eq(jobs_find(&d.jobs, 3, 0, 0)->policy, "fair");
+	ck_assert_str_eq(jobs_find(d.jobs, 3, 0, 0)->policy, "fair");
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(recorded_ticks_are_all_decided)
 
 	run(1, "");
 	ck_assert_int_eq(decided(3), 1);
-	snprintf(d.conf.store, sizeof(d.conf.store), "%s", dir);
+	snprintf(d.conf->store, sizeof(d.conf->store), "%s", dir);
 	ck_assert_msg(recording_start(d.choose, "trace", 1 << 20, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(decided(3), 3);
 	ck_assert_int_eq(recording_stop(d.choose, &decisions, &bytes, &err), 0);
@@ -137,11 +137,11 @@ END_TEST
 
 START_TEST(policy_that_goes_by_signals_decides_at_each_tick)
 {
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "lira");
 	run(1, "");
-	jobs_find(&d.jobs, 1, 0, 0)->signal[SIGNAL_LOADS] = (struct signal){1e6, PROVENANCE_HW};
+	jobs_find(d.jobs, 1, 0, 0)->signal[SIGNAL_LOADS] = (struct signal){1e6, PROVENANCE_HW};
 	ck_assert_int_eq(decided(4), 4);
-	ck_assert_str_eq(jobs_find(&d.jobs, 1, 0, 0)->policy, "lira");
+	ck_assert_str_eq(jobs_find(d.jobs, 1, 0, 0)->policy, "lira");
 }
 END_TEST
 
@@ -177,7 +177,7 @@ START_TEST(a_release_fits_into_the_longest_message)
 		ck_assert(!in.overflow);
 		ck_assert_uint_eq(in.len, MSG_MAX - left);
 		ck_assert_str_eq(go(), "step_ok");
-		s = jobs_find(&d.jobs, (uint32_t)left + 1, 0, 0);
+		s = jobs_find(d.jobs, (uint32_t)left + 1, 0, 0);
 		kept_mark_released(d.books, s);
 		ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
 		ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
@@ -199,7 +199,7 @@ START_TEST(what_only_a_launch_needs_is_not_kept)
 	msg_put(&in, "path", "/usr/bin:/bin");
 	msg_put(&in, "jobname", "path=1");
 	ck_assert_str_eq(go(), "step_ok");
-	kept_mark_released(d.books, jobs_find(&d.jobs, 1, 0, 0));
+	kept_mark_released(d.books, jobs_find(d.jobs, 1, 0, 0));
 	ck_assert_int_eq(record_registration_list(d.record, keep_message, &kept, &err), 0);
 	ck_assert_msg(msg_check(&kept, &err) == 0, "%s", err.text);
 	ck_assert_ptr_null(msg_get(&kept, "cwd"));

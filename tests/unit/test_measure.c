@@ -28,14 +28,14 @@ static void setup(void)
 {
 	char path[96];
 
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	strcpy(dir, "/tmp/coloc-track-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	strcpy(d.node.type, "model, 2 cores");
-	ck_assert_int_eq(fsroot_open(&d.node.root, dir, &err), 0);
-	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
+	conf_defaults(d.conf);
+	strcpy(d.node->type, "model, 2 cores");
+	ck_assert_int_eq(fsroot_open(&d.node->root, dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
 	snprintf(path, sizeof(path), "%s/coloc.db", dir);
 	ck_assert_int_eq(record_open(&d.record, path, false, &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
@@ -48,29 +48,29 @@ static void teardown(void)
 {
 	char command[96];
 
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	daemon_close_rooms(&d);
 	loop_free(d.loop);
 	record_close(d.record);
-	topo_free(d.node.topo);
-	fsroot_close(&d.node.root);
+	topo_free(d.node->topo);
+	fsroot_close(&d.node->root);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	ck_assert_int_eq(system(command), 0);
 }
 
 static struct step *add(uint32_t job, const char *type, const char *cores)
 {
-	struct step *s = jobs_add(&d.jobs, job, 0, 0);
+	struct step *s = jobs_add(d.jobs, job, 0, 0);
 
 	ck_assert_ptr_nonnull(s);
 	strcpy(s->type, type);
 	strcpy(s->user, "ada");
 	s->located = true;
 	s->status = STATUS_PLACED;
-	s->envelope = s->slurm_step = d.node.topo->all;
+	s->envelope = s->slurm_step = d.node->topo->all;
 	coreset_parse(&s->coreset, cores, NULL);
 	ck_assert_int_eq(pages_create(&s->pages, 1000, &err), 0);
-	ck_assert_int_eq(utilization_open(&s->util, &d.node.root, &err), 0);
+	ck_assert_int_eq(utilization_open(&s->util, &d.node->root, &err), 0);
 	s->pages->report->slot[0].pid = 100;
 	s->pages->report->slot[0].unit = coloc_name("sweeps");
 	priors_open(d.measure, s);
@@ -217,7 +217,7 @@ START_TEST(epochs_of_the_paper_see_a_change_after_an_epoch)
 	struct step *s = add(1, "app", "0-1");
 	int seen = 0;
 
-	d.conf.phase.detector = DETECTOR_PAPER;
+	d.conf->phase.detector = DETECTOR_PAPER;
 	/* The long first epoch, then one of 2.5 s. */
 	for (int i = 0; i < 66; i++, pass())
 		ck_assert(!interval(s, 10, 1));
@@ -243,7 +243,7 @@ START_TEST(first_interval_and_run_alone_become_priors)
 	for (int i = 0; i < 30; i++, pass())
 		interval(s, 10, 0.9);
 	priors_close(d.measure, s);
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	ck_assert_int_eq(record_measurement_list(d.record, "app", "ada", count, got, &err), 0);
 	ck_assert_int_eq(got[MEASURED_ALONE].count, 1);
 	ck_assert_double_eq_tol(got[MEASURED_ALONE].mean, 50, 1e-6);
@@ -255,7 +255,7 @@ START_TEST(first_interval_and_run_alone_become_priors)
 	ck_assert_double_eq_tol(speed_solo(d.measure, s, &basis), 50, 1e-6);
 	ck_assert_str_eq(basis, "profile");
 	/* Another user's is none of his business. */
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	s = add(3, "other", "0");
 	interval(s, 10, 0.9);
 	ck_assert(isnan(speed_solo(d.measure, s, &basis)));
@@ -278,7 +278,7 @@ START_TEST(a_prior_is_of_the_same_width_and_alone)
 		.last_unix_s = 9};
 	struct step *s;
 
-	strcpy(m.node_type, d.node.type);
+	strcpy(m.node_type, d.node->type);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		m.cores = row[i].cores;
 		m.kind = row[i].kind;
@@ -397,7 +397,7 @@ static struct step *restart(struct step *s, int64_t gap_ns, const char *cores)
 	struct step *next;
 
 	carry_save(s, &m);
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	next = add(1, "app", cores);
 	add_tasks(next);
 	ck_assert_msg(carry_load(next, &m, &err) == 0, "%s", err.text);
@@ -477,7 +477,7 @@ START_TEST(the_end_of_thousands_of_tasks_outlasts_a_restart)
 		s->n_alive--;
 	}
 	carry_save(s, &m);
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	next = add(1, "app", "0-1");
 	ck_assert_int_eq(step_add_task(next, 4999, 5999), 0);
 	ck_assert_msg(carry_load(next, &m, &err) == 0, "%s", err.text);
@@ -674,7 +674,7 @@ static struct step *counted(void)
 	s->pace.list.n = 1;
 	s->counters = (struct counters *)&replay;
 	s->has_sample = true;
-	d.counters.ops = &replayed;
+	d.node->counters.ops = &replayed;
 	return s;
 }
 

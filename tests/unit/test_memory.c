@@ -44,12 +44,12 @@ static void on_poll(void *arg);
 
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	d.conf.memory = MEMORY_FOLLOW;
+	conf_defaults(d.conf);
+	d.conf->memory = MEMORY_FOLLOW;
 	fstree_make(&tree);
-	d.node.root = tree.root;
+	d.node->root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, "sys/fs/cgroup/cpuset/cpuset.cpus", "0-3\n");
@@ -59,17 +59,17 @@ static void setup(void)
 	fstree_put(&tree, NODES "/online", "0-1\n");
 	put_node(0, "0-1\n", 900);
 	put_node(1, "2-3\n", 900);
-	ck_assert_int_eq(topo_load(&d.node.topo, "pack:2 core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node->topo, "pack:2 core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(loop_add_timer(d.loop, on_poll, NULL, &poll_timer, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
 	levers_of(&d);
-	s = jobs_add(&d.jobs, 7, 0, 0);
+	s = jobs_add(d.jobs, 7, 0, 0);
 	strcpy(s->cgroup.job_path, JOB);
 	strcpy(s->cgroup.step_path, STEP);
-	s->cgroup.step_inode = fsroot_inode(&d.node.root, STEP);
+	s->cgroup.step_inode = fsroot_inode(&d.node->root, STEP);
 	s->located = true;
 	s->status = STATUS_PLACED;
 }
@@ -78,12 +78,12 @@ static void teardown(void)
 {
 	memory_close(d.levers);
 	free(d.levers);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
 	loop_remove(d.loop, poll_timer);
 	loop_free(d.loop);
-	topo_free(d.node.topo);
+	topo_free(d.node->topo);
 	fstree_remove(&tree);
 }
 
@@ -163,7 +163,7 @@ START_TEST(hanging_worker_holds_up_nobody)
 	hang_worker();
 	place("2-3");
 	memory_leave(d.levers, s, false);
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	memory_close(d.levers); /* kills it */
 	ck_assert_int_lt(ipc_now_ns() - t0, INT64_C(5000000000));
 	ck_assert(holds("0-1"));
@@ -186,7 +186,7 @@ END_TEST
 
 START_TEST(stay_does_nothing)
 {
-	d.conf.memory = MEMORY_STAY;
+	d.conf->memory = MEMORY_STAY;
 	place("2-3");
 	ck_assert_ptr_null(d.levers->memory);
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
@@ -236,7 +236,7 @@ START_TEST(reload_to_stay_puts_back)
 {
 	place("2-3");
 	ck_assert(comes_to("1"));
-	d.conf.memory = MEMORY_STAY;
+	d.conf->memory = MEMORY_STAY;
 	memory_tick(d.levers, INT64_C(1000000000));
 	ck_assert(comes_to("0-1"));
 }

@@ -27,7 +27,7 @@ static const struct socket *asked(void)
 static void setup_named(void)
 {
 	setup();
-	d.conf_path = "/etc/coloc/coloc.yaml";
+	d.course->conf_path = "/etc/coloc/coloc.yaml";
 	hostile_load();
 }
 
@@ -167,7 +167,7 @@ START_TEST(metrics_are_clean)
 	rewind(f);
 	for (int i = 0; i < hostile_n; i++) {
 		start_named(i);
-		coreset_add(&d.jobs.step[i]->coreset, 0);
+		coreset_add(&d.jobs->step[i]->coreset, 0);
 	}
 	metrics_write(f, d.books);
 	fclose(f);
@@ -199,7 +199,7 @@ START_TEST(recording_is_clean)
 	size_t len;
 	FILE *f;
 
-	snprintf(d.conf.store, sizeof(d.conf.store), "%s", dir);
+	snprintf(d.conf->store, sizeof(d.conf->store), "%s", dir);
 	ck_assert_msg(recording_start(d.choose, "trace", 1 << 20, &err) == 0, "%s", err.text);
 	for (int i = 0; i < hostile_n; i++)
 		start_named(i);

@@ -48,12 +48,12 @@ static void setup(void)
 {
 	const struct coreset all = {{3}};
 
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	d.conf.tick_ms = 20;
+	conf_defaults(d.conf);
+	d.conf->tick_ms = 20;
 	fstree_make(&tree);
-	d.node.root = tree.root;
+	d.node->root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"32 22 0:28 / /" CPUSET " rw - cgroup cgroup rw,cpuset\n"
 		"33 22 0:29 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n");
@@ -61,7 +61,7 @@ static void setup(void)
 	fstree_put(&tree, CPUSET "/slurm_n1/uid_0/cpuset.cpus", "0-1\n");
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	ck_assert_int_eq(actuate_open(&d.actuate, &d.node.root, d.ledger, &all, &err), 0);
+	ck_assert_int_eq(actuate_open(&d.actuate, &d.node->root, d.ledger, &all, &err), 0);
 	levers_of(&d);
 }
 
@@ -69,7 +69,7 @@ static void teardown(void)
 {
 	owed_close(d.levers);
 	free(d.levers);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	actuate_close(d.actuate);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
@@ -231,7 +231,7 @@ END_TEST
 /* The rows of a step that goes on are not owed. */
 START_TEST(rows_in_use_are_left_alone)
 {
-	struct step *s = jobs_add(&d.jobs, 7, 0, 0);
+	struct step *s = jobs_add(d.jobs, 7, 0, 0);
 
 	put_owners();
 	for (int k = 0; k <= LEDGER_MEMS; k++)

@@ -67,12 +67,12 @@ static void setup(void)
 {
 	char path[96], text[128];
 
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	fstree_make(&tree);
-	d.node.root = tree.root;
+	d.node->root = tree.root;
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	d.conf.interval_ms = 100;
+	conf_defaults(d.conf);
+	d.conf->interval_ms = 100;
 	/* Blocked: its clock stands, which is what a step that runs as before looks like here. */
 	child = fork();
 	if (child == 0) {
@@ -93,18 +93,18 @@ static void setup(void)
 	list_tasks("");
 	now_ns = INT64_C(1000000000000);
 	pass_ms(0, 0);
-	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
+	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
 	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
 	levers_of(&d);
-	counters_choose(&d.counters, "none", NULL);
+	counters_choose(&d.node->counters, "none", NULL);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
-	s = jobs_add(&d.jobs, 1, 0, 0);
+	s = jobs_add(d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
-	ck_assert_msg(find_by_pid(&d.jobs, d.actuate, s, child, &err) == 0, "%s", err.text);
+	ck_assert_msg(find_by_pid(d.jobs, d.actuate, s, child, &err) == 0, "%s", err.text);
 	reading_open(d.measure, s);
 }
 
@@ -112,14 +112,14 @@ static void teardown(void)
 {
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	daemon_close_rooms(&d);
 	free(d.levers);
 	loop_free(d.loop);
 	actuate_close(d.actuate);
 	record_close(d.record);
 	ledger_close(d.ledger);
-	topo_free(d.node.topo);
+	topo_free(d.node->topo);
 	fstree_remove(&tree);
 }
 
@@ -272,19 +272,19 @@ static void run_loop_ms(int ms)
 /* The sampler stops at its first round without steps, the tick at its own, which is later. */
 START_TEST(step_that_comes_before_the_tick_has_stopped_is_sampled)
 {
-	d.conf.interval_ms = 20;
-	d.conf.tick_ms = 60000;
-	ck_assert_int_eq(loop_add_timer(d.loop, daemon_tick, &d, &d.tick.timer, &err), 0);
+	d.conf->interval_ms = 20;
+	d.conf->tick_ms = 60000;
+	ck_assert_int_eq(loop_add_timer(d.loop, daemon_tick, &d, &d.course->timer, &err), 0);
 	daemon_start_ticking(&d);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	run_loop_ms(100);
 	ck_assert_int_eq((int)sampler_rounds(d.measure), 0);
-	ck_assert_ptr_nonnull(jobs_add(&d.jobs, 2, 0, 0));
+	ck_assert_ptr_nonnull(jobs_add(d.jobs, 2, 0, 0));
 	daemon_start_ticking(&d);
 	for (int i = 0; i < 100 && sampler_rounds(d.measure) == 0; i++)
 		run_loop_ms(50);
 	ck_assert_int_gt((int)sampler_rounds(d.measure), 0);
-	loop_remove(d.loop, d.tick.timer);
+	loop_remove(d.loop, d.course->timer);
 }
 END_TEST
 
@@ -309,19 +309,19 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_2/cpuset.cpus", "0-1\n");
 	put("sys/fs/cgroup/cpuset/slurm_n/uid_0/job_2/step_0/cpuset.cpus", "0-1\n");
 	grow(2000);
-	other = jobs_add(&d.jobs, 2, 0, 0);
+	other = jobs_add(d.jobs, 2, 0, 0);
 	ck_assert_ptr_nonnull(other);
 	snprintf(path, sizeof(path), "proc/1000000/cgroup");
 	put(path, "4:cpuset:/slurm_n/uid_0/job_2/step_0\n");
-	ck_assert_msg(find_by_pid(&d.jobs, d.actuate, other, 1000000, &err) == 0, "%s", err.text);
+	ck_assert_msg(find_by_pid(d.jobs, d.actuate, other, 1000000, &err) == 0, "%s", err.text);
 	reading_open(d.measure, other);
 	/* The new one is before the other in each round, too. */
 	other->order = 0;
 	s->order = 1;
-	d.jobs.step[0] = other;
-	d.jobs.step[1] = s;
+	d.jobs->step[0] = other;
+	d.jobs->step[1] = s;
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = d.tick.work.threads, read = s->sample_no;
+		uint64_t before = d.course->work.threads, read = s->sample_no;
 
 		reading_unsettle(s);
 		reading_unsettle(other);
@@ -329,7 +329,7 @@ START_TEST(a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs)
 		pass_ms(100, 0.5);
 		sampler_round(d.measure, now_ns);
 		ck_assert_int_eq((int)(s->sample_no - read), 1);
-		ck_assert_int_le((int)(d.tick.work.threads - before), 1024 + 1);
+		ck_assert_int_le((int)(d.course->work.threads - before), 1024 + 1);
 	}
 	ck_assert_double_eq_tol(s->signal[SIGNAL_UTILIZATION].value, 0.5, 0.02);
 }

@@ -42,12 +42,12 @@ static int restore(struct actuate *actuate, const struct step_cgroup *cgroup, st
 
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	log_init(LOG_LEVEL_ERROR);
 	ops = (struct actuate_ops){.name = "test", .restore = restore};
 	d.actuate = &a;
 	levers_of(&d);
-	s = jobs_add(&d.jobs, 1, 0, 0);
+	s = jobs_add(d.jobs, 1, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	slices = result = n_begun = n_through = 0;
 	stopped = false;
@@ -55,7 +55,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	free(d.levers);
 }
 
@@ -112,7 +112,7 @@ START_TEST(one_is_stopped_before_another_begins_and_with_its_step)
 	stopped = false;
 	slices = 100;
 	ck_assert_int_eq(putback_begin(d.levers, s, &err), 1);
-	jobs_remove(&d.jobs, s);
+	jobs_remove(d.jobs, s);
 	ck_assert(stopped);
 	ck_assert_int_eq(n_through, 1);
 }

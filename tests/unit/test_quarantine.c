@@ -27,23 +27,23 @@ static struct msg in, out;
 
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	memset(&err, 0, sizeof(err));
 	tmpdir_create(&tmp);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	strcpy(d.node.type, "model, 2 cores");
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "fair");
-	ck_assert_int_eq(fsroot_open(&d.node.root, tmp.dir, &err), 0);
-	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
-	d.node.usable = d.node.topo->all;
+	conf_defaults(d.conf);
+	strcpy(d.node->type, "model, 2 cores");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "fair");
+	ck_assert_int_eq(fsroot_open(&d.node->root, tmp.dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
+	d.node->usable = d.node->topo->all;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
 	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
 	levers_of(&d);
-	counters_choose(&d.counters, "none", NULL);
+	counters_choose(&d.node->counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
@@ -51,9 +51,9 @@ static void setup(void)
 
 static void teardown(void)
 {
-	for (int i = 0; i < d.jobs.n; i++)
-		reading_close(d.measure, d.jobs.step[i]);
-	jobs_done(&d.jobs);
+	for (int i = 0; i < d.jobs->n; i++)
+		reading_close(d.measure, d.jobs->step[i]);
+	jobs_done(d.jobs);
 	daemon_close_choose(&d);
 	daemon_close_rooms(&d);
 	free(d.levers);
@@ -61,8 +61,8 @@ static void teardown(void)
 	record_close(d.record);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
-	topo_free(d.node.topo);
-	fsroot_close(&d.node.root);
+	topo_free(d.node->topo);
+	fsroot_close(&d.node->root);
 	tmpdir_remove(&tmp);
 }
 
@@ -80,7 +80,7 @@ static struct step *start_as(uint32_t job, const char *type, uint32_t uid, const
 	arrival_step(&d, &in, &out);
 	arrival_after_answer(&d);
 	ck_assert_str_eq(msg_get(&out, "type"), "step_ok");
-	return jobs_find(&d.jobs, job, 0, 0);
+	return jobs_find(d.jobs, job, 0, 0);
 }
 
 static struct step *start(uint32_t job, const char *type)
@@ -100,7 +100,7 @@ static void finish(uint32_t job)
 static bool window(double ratio)
 {
 	static int k;
-	int n = jobs_count_managed(&d.jobs);
+	int n = jobs_count_managed(d.jobs);
 	struct quarantine_window w = {.steps = n,
 		.known = n,
 		.sum_log = n * (log(ratio) + (k++ % 2 ? 0.01 : -0.01)),
@@ -236,10 +236,10 @@ START_TEST(sets_are_bounded_and_quarantines_stay)
 	}
 	ck_assert_int_eq(quarantine_count(d.choose), QUARANTINE_SETS_MAX);
 	start(9999, "bad");
-	ck_assert(jobs_find(&d.jobs, 9999, 0, 0)->held);
+	ck_assert(jobs_find(d.jobs, 9999, 0, 0)->held);
 	restart();
 	ck_assert_int_eq(quarantine_count(d.choose), QUARANTINE_SETS_MAX);
-	ck_assert(jobs_find(&d.jobs, 9999, 0, 0)->held);
+	ck_assert(jobs_find(d.jobs, 9999, 0, 0)->held);
 }
 END_TEST
 
@@ -340,7 +340,7 @@ END_TEST
 
 static void rule(const char *policy)
 {
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "%s", policy);
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "%s", policy);
 	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	tick();
 }
@@ -370,7 +370,7 @@ START_TEST(the_fallback_is_judged_for_itself)
 {
 	struct step *a;
 
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira,tie=first");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "lira,tie=first");
 	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	a = start(1, "lmp");
 	start(2, "gmx");
@@ -396,7 +396,7 @@ START_TEST(who_stands_in_for_a_quarantined_policy_is_not_tried)
 		.until_unix_s = time(NULL) + 100};
 	struct step *a;
 
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "lira");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "lira");
 	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	a = start(1, "lmp");
 	start(2, "gmx");
@@ -433,10 +433,10 @@ START_TEST(options_of_the_configuration_are_part_of_the_policy)
 {
 	struct step *a;
 
-	d.conf.policy_options.n = 1;
-	strcpy(d.conf.policy_options.pair[0].key, "das-rws.age");
-	strcpy(d.conf.policy_options.pair[0].value, "5");
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "das-rws,weight=2");
+	d.conf->policy_options.n = 1;
+	strcpy(d.conf->policy_options.pair[0].key, "das-rws.age");
+	strcpy(d.conf->policy_options.pair[0].value, "5");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "das-rws,weight=2");
 	ck_assert_int_eq(ruling_reconfigure(d.choose, &err), 0);
 	a = start(1, "lmp");
 	ck_assert_str_eq(a->policy, "das-rws");
@@ -444,7 +444,7 @@ START_TEST(options_of_the_configuration_are_part_of_the_policy)
 	ck_assert_str_eq(only()->policy, "das-rws,age=5,weight=2");
 	tick();
 	ck_assert(a->held);
-	strcpy(d.conf.policy_options.pair[0].value, "6");
+	strcpy(d.conf->policy_options.pair[0].value, "6");
 	rule("das-rws,weight=2");
 	ck_assert(!a->held);
 }
@@ -578,13 +578,13 @@ START_TEST(switched_off_it_judges_nothing_and_lets_go)
 	windows(0.7, 6);
 	tick();
 	ck_assert(a->held);
-	d.conf.guard.enabled = false;
+	d.conf->guard.enabled = false;
 	tick();
 	ck_assert(!a->held);
 	ck_assert(!windows(0.5, 10));
 	ck_assert_int_eq(only()->windows, 5);
 	ck_assert(strstr(why(), "guard.enabled is no"));
-	d.conf.guard.enabled = true;
+	d.conf->guard.enabled = true;
 	tick();
 	ck_assert(a->held);
 }
@@ -592,7 +592,7 @@ END_TEST
 
 START_TEST(without_windows_it_says_so)
 {
-	d.conf.baseline_fraction = 0;
+	d.conf->baseline_fraction = 0;
 	start(1, "lmp");
 	ck_assert_str_eq(why(), "baseline_fraction is 0: no windows");
 }

@@ -55,7 +55,7 @@ START_TEST(one_alone_is_never_frozen)
 	two->status = STATUS_RELEASED;
 	rotate_leave(d.levers, two);
 	plan.n_slices = 1;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	ck_assert(!frozen(1));
 	ck_assert(!frozen(2));
@@ -71,7 +71,7 @@ START_TEST(nobody_is_frozen_longer_than_the_limit)
 		add(i + 1);
 		ms[i] = 1000;
 	}
-	d.conf.freeze_max_ms = 2000;
+	d.conf->freeze_max_ms = 2000;
 	give(ms, 8);
 	end = now + 10000 * MS;
 	while (now < end) {
@@ -153,14 +153,14 @@ START_TEST(turns_go_on_while_a_plan_waits_to_be_done)
 		plan.slice[i].job[0] = (i + 2) % 3;
 	}
 	add(3)->status = STATUS_PENDING;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	for (int i = 0; i < 6; i++)
 		turn();
 	ck_assert_int_ne(frozen(1), frozen(2));
 	ck_assert_int_ge(next - now, 10 * MS);
 	/* Nobody takes turns any more, which is still to be done. */
 	plan.n_slices = 0;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	turn();
 	ck_assert(!frozen(1) && !frozen(2));
 	rotate_update(d.levers);
@@ -235,7 +235,7 @@ START_TEST(end_of_a_step_leaves_nothing_behind)
 	rotate_leave(d.levers, one);
 	ck_assert(!frozen(1));
 	ck_assert_int_eq(ledger_count(d.ledger), 1);
-	jobs_remove(&d.jobs, one);
+	jobs_remove(d.jobs, one);
 	rotate_close(d.levers);
 	ck_assert(!frozen(2));
 	ck_assert_int_eq(ledger_count(d.ledger), 0);
@@ -247,8 +247,8 @@ static void give_cpu_each(const char *topology)
 {
 	struct errbuf err;
 
-	topo_free(d.node.topo);
-	ck_assert_int_eq(topo_load(&d.node.topo, topology, &err), 0);
+	topo_free(d.node->topo);
+	ck_assert_int_eq(topo_load(&d.node->topo, topology, &err), 0);
 	ck_assert_int_eq(coreset_parse(&add(1)->coreset, "0", &err), 0);
 	ck_assert_int_eq(coreset_parse(&add(2)->coreset, "1", &err), 0);
 	plan.n_jobs = plan.n_slices = 2;
@@ -257,7 +257,7 @@ static void give_cpu_each(const char *topology)
 		plan.slice[i].n_jobs = 1;
 		plan.slice[i].job[0] = i;
 	}
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	rotate_run(d.levers, now, &next);
 }
@@ -268,15 +268,15 @@ START_TEST(who_stands_in_nobodys_way_runs_beside)
 
 	give_cpu_each("core:2 pu:1");
 	begin = now;
-	wanted = turn_wanted_ns(&d.jobs.step[0]->turn, now);
+	wanted = turn_wanted_ns(&d.jobs->step[0]->turn, now);
 	for (int i = 0; i < 6; i++) {
 		turn();
 		ck_assert(!frozen(1) && !frozen(2));
 	}
 	/* Its turns are those it has, not those of the plan. */
-	ck_assert_int_eq(turn_wanted_ns(&d.jobs.step[0]->turn, now) - wanted, now - begin);
-	ck_assert_int_eq(turn_served_ns(&d.jobs.step[0]->turn, now),
-		turn_wanted_ns(&d.jobs.step[0]->turn, now));
+	ck_assert_int_eq(turn_wanted_ns(&d.jobs->step[0]->turn, now) - wanted, now - begin);
+	ck_assert_int_eq(turn_served_ns(&d.jobs->step[0]->turn, now),
+		turn_wanted_ns(&d.jobs->step[0]->turn, now));
 }
 END_TEST
 
@@ -306,7 +306,7 @@ static void give_groups(void)
 		plan.slice[i].job[0] = i;
 		plan.slice[i].job[1] = i + 2;
 	}
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	rotate_run(d.levers, now, &next);
 	turn();
@@ -368,9 +368,9 @@ START_TEST(who_ends_leaves_his_cpus_within_the_slice)
 	while (frozen(1))
 		turn();
 	ck_assert(frozen(2));
-	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs.step[0]->cgroup.step_path);
+	snprintf(path, sizeof(path), "%.120s/tasks", d.jobs->step[0]->cgroup.step_path);
 	fstree_put(&tree, path, "");
-	rotate_task_exited(d.levers, d.jobs.step[0]);
+	rotate_task_exited(d.levers, d.jobs->step[0]);
 	ck_assert(!frozen(2));
 	ck_assert(!frozen(3) && frozen(4));
 }

@@ -30,7 +30,7 @@ static struct errbuf err;
 
 static int open_store(void)
 {
-	int rc = store_open(&d.record, &d.conf, &err);
+	int rc = store_open(&d.record, d.conf, &err);
 
 	return rc < 0 ? rc : daemon_open_rooms(&d, &err);
 }
@@ -44,13 +44,13 @@ static void close_store(void)
 
 static void setup(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	memset(&err, 0, sizeof(err));
 	log_init(LOG_LEVEL_ERROR);
 	tmpdir_create(&tmp);
-	conf_defaults(&d.conf);
-	snprintf(d.conf.store, sizeof(d.conf.store), "%s", tmp.dir);
-	ck_assert_int_eq(topo_load(&d.node.topo, "core:2 pu:1", &err), 0);
+	conf_defaults(d.conf);
+	snprintf(d.conf->store, sizeof(d.conf->store), "%s", tmp.dir);
+	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	levers_of(&d);
 	ck_assert_msg(open_store() == 0, "%s", err.text);
@@ -59,12 +59,12 @@ static void setup(void)
 
 static void teardown(void)
 {
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	daemon_close_choose(&d);
 	close_store();
 	free(d.levers);
 	loop_free(d.loop);
-	topo_free(d.node.topo);
+	topo_free(d.node->topo);
 	tmpdir_remove(&tmp);
 }
 
@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(keep_days_0_keeps_all)
 {
-	d.conf.keep_days = 0;
+	d.conf->keep_days = 0;
 	put(1, 4000, false);
 	retain();
 	ck_assert_str_eq(jobs(), "1 ");
@@ -150,7 +150,7 @@ START_TEST(size_limit_drops_the_oldest)
 	struct store_look look;
 	const char *left;
 
-	d.conf.store_limit_mib = 1;
+	d.conf->store_limit_mib = 1;
 	for (int i = 0; i < 500; i++)
 		put((uint32_t)i + 1, 100 - i / 10, false);
 	ck_assert_int_eq(store_retain_look(d.books, &look, &err), 0);
@@ -281,7 +281,7 @@ END_TEST
 
 START_TEST(damage_found_later_begins_anew_for_live_steps)
 {
-	struct step *s = jobs_add(&d.jobs, 5, 0, 0);
+	struct step *s = jobs_add(d.jobs, 5, 0, 0);
 
 	ck_assert_ptr_nonnull(s);
 	s->row_id = 3;
@@ -302,7 +302,7 @@ static char text[65536];
 
 static void read_metrics(void)
 {
-	FILE *f = fopen(d.conf.metrics_file, "r");
+	FILE *f = fopen(d.conf->metrics_file, "r");
 	size_t n;
 
 	ck_assert_ptr_nonnull(f);
@@ -313,7 +313,7 @@ static void read_metrics(void)
 
 static void two_steps(void)
 {
-	struct step *s = jobs_add(&d.jobs, 12, 0, 0);
+	struct step *s = jobs_add(d.jobs, 12, 0, 0);
 
 	ck_assert_ptr_nonnull(s);
 	strcpy(s->user, "ada");
@@ -322,7 +322,7 @@ static void two_steps(void)
 	s->status = STATUS_PLACED;
 	coreset_add(&s->coreset, 1);
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){0.25, PROVENANCE_OS};
-	s = jobs_add(&d.jobs, 13, 0, 0);
+	s = jobs_add(d.jobs, 13, 0, 0);
 	ck_assert_ptr_nonnull(s);
 	s->status = STATUS_PENDING;
 	strcpy(d.choose->ruling, "lira");
@@ -347,7 +347,7 @@ START_TEST(metrics_say_what_is_known)
 	struct stat st;
 
 	two_steps();
-	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
+	snprintf(d.conf->metrics_file, sizeof(d.conf->metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
 	ck_assert_msg(metrics_write_file(d.books, &err) == 0, "%s", err.text);
 	read_metrics();
@@ -367,7 +367,7 @@ START_TEST(metrics_say_what_is_known)
 	assert_line("coloc_decision_seconds_bucket{le=\"+Inf\"} 4");
 	assert_line("coloc_decision_seconds_count 4");
 	assert_line("coloc_decision_seconds_sum 3.002015");
-	ck_assert_int_eq(stat(d.conf.metrics_file, &st), 0);
+	ck_assert_int_eq(stat(d.conf->metrics_file, &st), 0);
 	ck_assert_int_eq(st.st_mode & 0777, 0644);
 	ck_assert_int_eq(count_files("coloc.prom"), 1);
 }
@@ -379,7 +379,7 @@ START_TEST(metrics_keep_the_format)
 	char name[64] = "", *save = NULL;
 
 	two_steps();
-	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
+	snprintf(d.conf->metrics_file, sizeof(d.conf->metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
 	ck_assert_int_eq(metrics_write_file(d.books, &err), 0);
 	read_metrics();
@@ -415,7 +415,7 @@ START_TEST(metrics_keep_the_format)
 		char command[400];
 
 		snprintf(command, sizeof(command), "promtool check metrics <%s >%s/said 2>&1",
-			d.conf.metrics_file, tmp.dir);
+			d.conf->metrics_file, tmp.dir);
 		ck_assert_msg(system(command) == 0, "promtool complains");
 		ck_assert_int_eq(file_size("said"), 0);
 	}
@@ -433,7 +433,7 @@ START_TEST(dashboard_knows_the_metrics)
 	int found = 0;
 
 	two_steps();
-	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
+	snprintf(d.conf->metrics_file, sizeof(d.conf->metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
 	ck_assert_int_eq(metrics_write_file(d.books, &err), 0);
 	read_metrics();
@@ -456,14 +456,14 @@ END_TEST
 
 START_TEST(metrics_that_cannot_be_written_are_told)
 {
-	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "/no/such/coloc.prom");
+	snprintf(d.conf->metrics_file, sizeof(d.conf->metrics_file), "/no/such/coloc.prom");
 	ck_assert_int_eq(metrics_write_file(d.books, &err), -ENOENT);
 	ck_assert_str_eq(
 		err.text, "metrics_file: /no/such/coloc.prom.tmp: No such file or directory");
 	/* A directory of that name: nothing half written stays. */
-	snprintf(d.conf.metrics_file, sizeof(d.conf.metrics_file), "%s",
+	snprintf(d.conf->metrics_file, sizeof(d.conf->metrics_file), "%s",
 		tmpdir_path(&tmp, "coloc.prom"));
-	ck_assert_int_eq(mkdir(d.conf.metrics_file, 0755), 0);
+	ck_assert_int_eq(mkdir(d.conf->metrics_file, 0755), 0);
 	ck_assert_int_lt(metrics_write_file(d.books, &err), 0);
 	ck_assert_int_eq(count_files("coloc.prom.tmp"), 0);
 }

@@ -33,13 +33,13 @@ static void put_v1(void)
 static void begin(void)
 {
 	setup_on(put_v1);
-	d.conf.dry_run = true;
+	d.conf->dry_run = true;
 	ck_assert_int_eq(daemon_open_suspend(&d, &err), 0);
 }
 
 static void end(void)
 {
-	suspend_close(d.suspend);
+	suspend_close(d.jobs->suspend);
 	teardown();
 }
 
@@ -103,7 +103,7 @@ static struct step *launch_as(uint32_t job, uint32_t step, const char *name, con
 		ck_assert_str_eq(msg_get(&out, "type"), "task_ok");
 	}
 	arrival_after_answer(&d);
-	s = jobs_find(&d.jobs, job, step, 0);
+	s = jobs_find(d.jobs, job, step, 0);
 	ck_assert_ptr_nonnull(s);
 	return s;
 }
@@ -123,7 +123,7 @@ static void write_freezer(uint32_t job, const char *state)
 
 static void look(void)
 {
-	suspend_look(d.suspend, ipc_now_ns());
+	suspend_look(d.jobs->suspend, ipc_now_ns());
 }
 
 START_TEST(frozen_step_leaves_its_cores_to_the_others)
@@ -226,11 +226,11 @@ START_TEST(one_alone_is_resumed_to_all_cores)
 	launch(1, "");
 	write_freezer(1, "FROZEN\n");
 	look();
-	ck_assert_int_eq(jobs_count_managed(&d.jobs), 0);
+	ck_assert_int_eq(jobs_count_managed(d.jobs), 0);
 	daemon_tick(&d);
 	write_freezer(1, "THAWED\n");
 	daemon_tick(&d);
-	ck_assert_int_eq(jobs_count_managed(&d.jobs), 1);
+	ck_assert_int_eq(jobs_count_managed(d.jobs), 1);
 	ck_assert_str_eq(coreset_of(1), "0-1");
 }
 END_TEST
@@ -245,7 +245,7 @@ START_TEST(slices_of_slurms_gang_change_places)
 		write_freezer(2, i % 2 ? "FROZEN\n" : "THAWED\n");
 		look();
 		ck_assert_str_eq(coreset_of(i % 2 ? 1 : 2), "0-1");
-		ck_assert_int_eq(jobs_count_managed(&d.jobs), 1);
+		ck_assert_int_eq(jobs_count_managed(d.jobs), 1);
 	}
 }
 END_TEST
@@ -257,9 +257,9 @@ START_TEST(end_of_a_suspended_one_changes_nothing_for_the_others)
 	write_freezer(1, "FROZEN\n");
 	look();
 	finish(1, 0);
-	ck_assert_ptr_null(jobs_find(&d.jobs, 1, 0, 0));
+	ck_assert_ptr_null(jobs_find(d.jobs, 1, 0, 0));
 	ck_assert_str_eq(coreset_of(2), "0-1");
-	ck_assert_int_eq(d.jobs.n, 1);
+	ck_assert_int_eq(d.jobs->n, 1);
 }
 END_TEST
 
@@ -332,9 +332,9 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	one->seen.first_ns = one->pace.read_ns = one->pace.run_at_ns = t0;
 	one->has_sample = true;
 	one->signal[SIGNAL_UTILIZATION] = (struct signal){0.5, PROVENANCE_OS};
-	suspend_look(d.suspend, t0);
+	suspend_look(d.jobs->suspend, t0);
 	write_freezer(1, "FROZEN\n");
-	suspend_look(d.suspend, t0 + 1000);
+	suspend_look(d.jobs->suspend, t0 + 1000);
 	ck_assert(!one->seen.has_last && !one->seen.busy.started && !one->has_sample);
 	ck_assert(one->seen.rate != one->seen.rate);
 	ck_assert_int_eq(one->seen.first_ns, 0);
@@ -344,11 +344,11 @@ START_TEST(nothing_measured_reaches_over_a_stop)
 	/* Nor is it read meanwhile. */
 	sampler_round(d.measure, t0 + 2000);
 	ck_assert_int_eq(one->pace.read_ns, 0);
-	ck_assert(jobs_is_alone(&d.jobs, one));
-	suspend_look(d.suspend, t0 + 500000);
+	ck_assert(jobs_is_alone(d.jobs, one));
+	suspend_look(d.jobs->suspend, t0 + 500000);
 	ck_assert_int_eq(step_suspended_ns(one, t0 + 1001000), 1000000);
 	write_freezer(1, "THAWED\n");
-	suspend_look(d.suspend, t0 + 2001000);
+	suspend_look(d.jobs->suspend, t0 + 2001000);
 	ck_assert_int_eq(step_suspended_ns(one, t0 + 9000000), 2000000);
 	ck_assert_int_gt(one->seen.skip, 0);
 }
@@ -359,10 +359,10 @@ START_TEST(neighbour_that_stops_is_no_company)
 	struct step *one = launch(1, ""), *two = launch(2, "");
 
 	one->status = two->status = STATUS_PLACED;
-	ck_assert(!jobs_is_alone(&d.jobs, two));
+	ck_assert(!jobs_is_alone(d.jobs, two));
 	write_freezer(1, "FROZEN\n");
 	look();
-	ck_assert(jobs_is_alone(&d.jobs, two));
+	ck_assert(jobs_is_alone(d.jobs, two));
 }
 END_TEST
 
@@ -413,7 +413,7 @@ START_TEST(who_registers_meets_who_runs_now)
 	write_freezer(1, "FROZEN\n");
 	launch(2, ""); /* before any tick */
 	ck_assert_str_eq(coreset_of(2), "0-1");
-	ck_assert_int_eq(jobs_find(&d.jobs, 2, 0, 0)->rebinds, 0);
+	ck_assert_int_eq(jobs_find(d.jobs, 2, 0, 0)->rebinds, 0);
 }
 END_TEST
 
@@ -468,13 +468,13 @@ START_TEST(one_that_stops_again_and_again_keeps_its_cores)
 	launch(2, "");
 	for (int i = 0; i < 40; i++, now_ns += 1000000) {
 		write_freezer(1, i % 2 ? "THAWED\n" : "FROZEN\n");
-		suspend_look(d.suspend, now_ns);
+		suspend_look(d.jobs->suspend, now_ns);
 		stops += one->status == STATUS_SUSPENDED;
 	}
 	ck_assert_int_eq(stops, 12);
 	ck_assert_str_eq(coreset_of(2), "1");
 	write_freezer(1, "FROZEN\n");
-	suspend_look(d.suspend, now_ns + INT64_C(61000000000));
+	suspend_look(d.jobs->suspend, now_ns + INT64_C(61000000000));
 	ck_assert_str_eq(step_status_name(one->status), "suspended");
 	ck_assert_str_eq(coreset_of(2), "0-1");
 }
@@ -491,8 +491,8 @@ START_TEST(all_of_many_idle_steps_are_asked_in_turn)
 		write_freezer(job, "FROZEN\n");
 	for (int i = 0; i < 4; i++)
 		look();
-	for (int i = 0; i < d.jobs.n; i++)
-		suspended += d.jobs.step[i]->status == STATUS_SUSPENDED;
+	for (int i = 0; i < d.jobs->n; i++)
+		suspended += d.jobs->step[i]->status == STATUS_SUSPENDED;
 	ck_assert_int_eq(suspended, 20);
 }
 END_TEST

@@ -53,7 +53,7 @@ struct program {
 
 static bool is_held(int i)
 {
-	return d.jobs.step[i]->turn.frozen_since_ns != 0;
+	return d.jobs->step[i]->turn.frozen_since_ns != 0;
 }
 
 /* From @from until the rotation wants to be called or a burst or a wait ends; returns that time. */
@@ -117,7 +117,7 @@ static int64_t run_programs(struct program *p, int n, int bursting, int bursts)
 		plan.slice[i].job[0] = i;
 	}
 	start = now;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	rotate_run(d.levers, now, &next);
 	for (;;) {
@@ -177,7 +177,7 @@ START_TEST(who_computes_in_bursts_keeps_the_length_of_his_slice)
 
 	first_ms = 200;
 	run_programs(p, 2, 1, 6);
-	ck_assert(d.jobs.step[0]->turn.burst.known);
+	ck_assert(d.jobs->step[0]->turn.burst.known);
 	ck_assert_int_eq(d.levers->rotate->ms[0], 200);
 }
 END_TEST
@@ -230,7 +230,7 @@ START_TEST(bursts_freeze_nobody_beyond_the_limit)
 		{.burst_ms = 1, .wait_ms = 0}};
 	int64_t longest;
 
-	d.conf.freeze_max_ms = 400;
+	d.conf->freeze_max_ms = 400;
 	run_programs(p, 3, 1, 1);
 	longest = longest_freeze(p, 3);
 	ck_assert_int_gt(longest, 0);
@@ -249,7 +249,7 @@ START_TEST(lending_freezes_nobody_beyond_the_limit)
 	double ran_ms = 0;
 
 	first_ms = 10000;
-	d.conf.freeze_max_ms = 1000;
+	d.conf->freeze_max_ms = 1000;
 	run_programs(p, 4, 1, 1);
 	for (int i = 0; i < 4; i++)
 		p[i].ran_ms = 0;
@@ -287,7 +287,7 @@ static void compute(int64_t until, const double *threads)
 	while (now < until) {
 		int64_t to = next && next < until ? next : until;
 
-		for (int i = 0; i < d.jobs.n; i++) {
+		for (int i = 0; i < d.jobs->n; i++) {
 			if (!frozen((uint32_t)i + 1))
 				total_ms[i] += threads[i] * (double)(to - now) / MS;
 			put_run((uint32_t)i + 1, (int64_t)total_ms[i], 1);
@@ -313,7 +313,7 @@ static struct step *begin_third(void)
 	plan.slice[2].ms = 100;
 	plan.slice[2].n_jobs = 1;
 	plan.slice[2].job[0] = 2;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	rotate_run(d.levers, now, &next);
 	return s;
@@ -331,8 +331,8 @@ START_TEST(step_that_starts_is_not_frozen)
 		ck_assert(!frozen(3));
 		ck_assert(frozen(1) != frozen(2)); /* they go on */
 	}
-	ck_assert_int_gt(d.jobs.step[0]->turn.frozen_ns, 200 * MS);
-	ck_assert_int_gt(d.jobs.step[1]->turn.frozen_ns, 200 * MS);
+	ck_assert_int_gt(d.jobs->step[0]->turn.frozen_ns, 200 * MS);
+	ck_assert_int_gt(d.jobs->step[1]->turn.frozen_ns, 200 * MS);
 	begin = now;
 	while (!frozen(3) && now - begin < 1000 * MS)
 		compute(now + 10 * MS, computes);
@@ -387,7 +387,7 @@ START_TEST(steps_that_all_start_all_run)
 		plan.slice[i].job[0] = (int)i;
 	}
 	plan.n_jobs = plan.n_slices = 2;
-	rotate_plan(d.levers, &plan, d.jobs.step);
+	rotate_plan(d.levers, &plan, d.jobs->step);
 	rotate_update(d.levers);
 	rotate_run(d.levers, now, &next);
 	for (int i = 0; i < 90; i++) {

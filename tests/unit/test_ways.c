@@ -28,26 +28,26 @@ static struct errbuf err;
 
 static void setup_bare(void)
 {
-	memset(&d, 0, sizeof(d));
+	daemon_init(&d);
 	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(&d.conf);
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "dio,clusters=2");
-	d.conf.min_dwell_s = 0;
+	conf_defaults(d.conf);
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "dio,clusters=2");
+	d.conf->min_dwell_s = 0;
 	fstree_make(&tree);
-	d.node.root = tree.root;
+	d.node->root = tree.root;
 	fstree_put(&tree, "proc/self/mountinfo",
 		"32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n");
 	fstree_put(&tree, CPUSET "/cpuset.cpus", "0-3\n");
 	resctrl_tree_makes_left = -1;
-	ck_assert_int_eq(topo_load(&d.node.topo, "pack:1 l3:1 core:4 pu:1", &err), 0);
-	d.node.usable = d.node.topo->all;
+	ck_assert_int_eq(topo_load(&d.node->topo, "pack:1 l3:1 core:4 pu:1", &err), 0);
+	d.node->usable = d.node->topo->all;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
 	ck_assert_int_eq(record_open(&d.record, ":memory:", false, &err), 0);
 	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node.root, d.ledger, &d.node.topo->all, &err), 0);
+		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
 	levers_of(&d);
-	counters_choose(&d.counters, "none", NULL);
+	counters_choose(&d.node->counters, "none", NULL);
 	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
 	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 	ways_open(d.levers);
@@ -66,7 +66,7 @@ static void put_tree(void)
 static void teardown(void)
 {
 	ways_close(d.levers);
-	jobs_done(&d.jobs);
+	jobs_done(d.jobs);
 	daemon_close_choose(&d);
 	daemon_close_rooms(&d);
 	free(d.levers);
@@ -74,7 +74,7 @@ static void teardown(void)
 	record_close(d.record);
 	ledger_close(d.ledger);
 	loop_free(d.loop);
-	topo_free(d.node.topo);
+	topo_free(d.node->topo);
 	fstree_remove(&tree);
 }
 
@@ -90,7 +90,7 @@ static void setup(void)
 /* A placed step of one thread, JOB * 10, on @cpus. */
 static struct step *add(uint32_t job, const char *cpus, double refs, double ratio)
 {
-	struct step *s = jobs_add(&d.jobs, job, 0, 0);
+	struct step *s = jobs_add(d.jobs, job, 0, 0);
 	char path[320], text[160];
 
 	snprintf(s->cgroup.step_path, sizeof(s->cgroup.step_path),
@@ -106,7 +106,7 @@ static struct step *add(uint32_t job, const char *cpus, double refs, double rati
 	s->status = STATUS_PLACED;
 	s->nnodes = s->ntasks = 1;
 	ck_assert_int_eq(step_add_task(s, 0, (pid_t)(job * 10)), 0);
-	s->envelope = d.node.topo->all;
+	s->envelope = d.node->topo->all;
 	ck_assert_int_eq(coreset_parse(&s->coreset, cpus, &err), 0);
 	s->signal[SIGNAL_LLC_REFS] = (struct signal){refs, PROVENANCE_HW};
 	s->signal[SIGNAL_LLC_MISSES] = (struct signal){refs * ratio, PROVENANCE_HW};
@@ -246,7 +246,7 @@ END_TEST
 START_TEST(bandwidth_that_is_not_to_be_had_is_a_reason_to_fall_back)
 {
 	daemon_close_choose(&d);
-	snprintf(d.conf.policy, sizeof(d.conf.policy), "dio,clusters=2,bandwidth=yes");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "dio,clusters=2,bandwidth=yes");
 	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
 	add(1, "0-1", 1000, 0.9);
 	add(2, "2-3", 1000, 0.1);
@@ -259,7 +259,7 @@ END_TEST
 
 START_TEST(dry_run_touches_nothing)
 {
-	d.conf.dry_run = true;
+	d.conf->dry_run = true;
 	add(1, "0-1", 1000, 0.9);
 	add(2, "2-3", 1000, 0.1);
 	tick();

@@ -1,7 +1,7 @@
 # contrib: example programs, benchmarks, packaging, and the two commands of the README.
 # Nothing depends on it.
 EXTRA_DIST += .ci/run .clang-tidy tests/.clang-tidy contrib/codespell.words contrib/ansi-svg contrib/coverage \
-	contrib/coverage.reasons contrib/grafana/coloc.json contrib/lib.sh contrib/lint contrib/packages contrib/quickstart \
+	contrib/coverage.reasons contrib/grafana/coloc.json contrib/lib.sh contrib/lint contrib/lint-pages contrib/packages contrib/quickstart \
 	contrib/runtests contrib/screenshot contrib/cluster/minislurm
 include contrib/programs/local.mk
 

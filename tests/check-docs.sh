@@ -192,6 +192,14 @@ check_messages() {
   return 1
 }
 
+# Pages are for readers: lengths, words before they are said, links (contrib/lint-pages has the bounds).
+check_pages() {
+  command -v python3 >/dev/null || return 0
+  found=$(python3 "$top/contrib/lint-pages") && return
+  printf '%s\n' "$found" >&2
+  return 1
+}
+
 # The tables of doc/evaluation.md are those of the benches' data.
 check_evaluation() {
   command -v python3 >/dev/null || return 0
@@ -199,6 +207,7 @@ check_evaluation() {
 }
 
 check_keys
+check_pages || failed=1
 check_evaluation || failed=1
 check_messages || failed=1
 check_results || failed=1

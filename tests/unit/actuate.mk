@@ -31,7 +31,7 @@ tests_unit_test_idle_LDADD = $(actuate_test_libs)
 # The kernel is a double, too: kernel_fake.h.
 kernel_fake_link = -Wl,--wrap=fsroot_read,--wrap=fsroot_read_once,--wrap=fsroot_read_alloc,--wrap=fsroot_openat \
 	-Wl,--wrap=fsroot_is_there,--wrap=fsroot_stat,--wrap=fsroot_write,--wrap=proc_get_mask,--wrap=proc_set_mask \
-	-Wl,--wrap=proc_cpu_ns,--wrap=proc_executable
+	-Wl,--wrap=proc_cpu_ns,--wrap=proc_executable,--wrap=clock_gettime
 tests_unit_test_inject_SOURCES = tests/unit/test_inject.c $(actuate_doubles) \
 	tests/unit/kernel_fake.c tests/unit/kernel_fake.h
 tests_unit_test_inject_CFLAGS = $(UNIT_CFLAGS)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/ledger_mem.h"
@@ -335,6 +336,8 @@ int __wrap_proc_get_mask(pid_t tid, struct coreset *ret);
 int __wrap_proc_set_mask(pid_t tid, const struct coreset *mask);
 int __wrap_proc_cpu_ns(pid_t pid, int64_t *ret);
 int __wrap_proc_executable(const struct fsroot *r, pid_t pid, char *ret, size_t size);
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 
 ssize_t __wrap_fsroot_read(const struct fsroot *r, const char *path, char *buf, size_t size)
 {
@@ -498,6 +501,18 @@ static void add_dir(const char *path, int parent, const char *cpus)
 	fake.dir[i].cpus = fake_set(cpus);
 	fake.dir[i].first = fake_in_force(i);
 	make_dir(path);
+}
+
+/* A microsecond a look: a change has its time however busy the machine is. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	static int64_t now_us = 1000000;
+
+	if (clock != CLOCK_MONOTONIC || !ledger_mem_hook)
+		return __real_clock_gettime(clock, ret);
+	now_us++;
+	*ret = (struct timespec){now_us / 1000000, now_us % 1000000 * 1000};
+	return 0;
 }
 
 void fake_open(bool v2, bool remembers, const char *step_cpus)

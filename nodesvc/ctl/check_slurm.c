@@ -161,7 +161,8 @@ static void no_forced_partition(struct check_list *l, const struct check_env *e,
 			"Nodes=... "
 			"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: "
 			"node.",
-			"none of %d partitions has OverSubscribe=FORCE:N: jobs never share a CPU",
+			"none of %d partitions has OverSubscribe=FORCE:N, N > 1: jobs never share "
+			"a CPU",
 			e->slurm->n_partitions);
 }
 

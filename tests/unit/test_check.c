@@ -146,7 +146,8 @@ static const struct {
 		"ok: a: OverSubscribe=YES:4, up to 4 jobs share a CPU: those submitted with "
 		"--oversubscribe"},
 	{"etc/slurm/parts.conf", "PartitionName=a OverSubscribe=FORCE:1\n", "partition",
-		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N, N > 1: jobs never share a "
+		"CPU -> "
 		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
 		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
 	{"etc/slurm/none", "", "SelectType", "ok: select/linear: jobs share whole nodes"},
@@ -313,11 +314,13 @@ static const struct {
 		"FAIL: each of 1 partitions is EXCLUSIVE: jobs never share a node -> slurm.conf: "
 		"a partition without OverSubscribe=EXCLUSIVE."},
 	{"select/cons_tres", "PartitionName=a\n", "allocation", "partition",
-		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N, N > 1: jobs never share a "
+		"CPU -> "
 		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
 		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
 	{"select/linear", "PartitionName=a\n", "node", "partition",
-		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "
+		"FAIL: none of 1 partitions has OverSubscribe=FORCE:N, N > 1: jobs never share a "
+		"CPU -> "
 		"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "
 		"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."},
 };
@@ -342,7 +345,8 @@ START_TEST(envelope_decides_whether_jobs_share)
 END_TEST
 
 #define NONE_SHARES(n)                                                                             \
-	"FAIL: none of " n " partitions has OverSubscribe=FORCE:N: jobs never share a CPU -> "     \
+	"FAIL: none of " n                                                                         \
+	" partitions has OverSubscribe=FORCE:N, N > 1: jobs never share a CPU -> "                 \
 	"slurm.conf: a partition for co-location, e.g. PartitionName=coloc Nodes=... "             \
 	"OverSubscribe=FORCE:4; or select/cons_tres and coloc.yaml: envelope: node."
 #define IN_TURNS(name, share, mode)                                                                \

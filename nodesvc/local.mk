@@ -226,6 +226,13 @@ tests_unit_test_levers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=actuate_get_ops,--wrap
 	-Wl,--wrap=wakeup_restore,--wrap=actuate_restore_all
 tests_unit_test_levers_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_node
+TESTS += tests/unit/test_node
+tests_unit_test_node_SOURCES = tests/unit/test_node.c
+tests_unit_test_node_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_node_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=topo_load,--wrap=fsroot_read
+tests_unit_test_node_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_errands
 TESTS += tests/unit/test_errands
 tests_unit_test_errands_SOURCES = tests/unit/test_errands.c

@@ -174,6 +174,19 @@ bool fsroot_find(const struct fsroot *r, const char *path, const char *const *te
 	return false;
 }
 
+/* A thread's own number is its process's only for the first. */
+bool fsroot_is_process(const struct fsroot *r, pid_t tid)
+{
+	char path[64], text[512];
+	const char *tgid;
+
+	snprintf(path, sizeof(path), "proc/%d/status", (int)tid);
+	text[0] = '\0';
+	fsroot_read(r, path, text, sizeof(text)); /* cut: Tgid is among the first lines */
+	tgid = strstr(text, "\nTgid:");
+	return tgid && strtol(tgid + 6, NULL, 10) == tid;
+}
+
 /* Opened once: a list of threads is made anew by the kernel each time. */
 static ssize_t read_all(int fd, char **ret)
 {

@@ -54,6 +54,8 @@ ssize_t fsroot_read_once(const struct fsroot *r, const char *path, char *buf, si
  * for files that take long to make (/proc/PID/maps).
  */
 bool fsroot_find(const struct fsroot *r, const char *path, const char *const *text, int n);
+/* Does thread @tid lead a process? By proc/TID/status. */
+bool fsroot_is_process(const struct fsroot *r, pid_t tid);
 /* Like fsroot_read() into fresh memory (*@ret, free()), for files of any length. */
 ssize_t fsroot_read_alloc(const struct fsroot *r, const char *path, char **ret);
 

@@ -13,6 +13,8 @@
  * beside ours, and OMP_DYNAMIC=false is a habit that says nothing about waiting.
  * mpirun: where Open MPI's mpirun (PRRTE) binds ranks if its command line does not say: one
  * parameter and its older names.
+ * openblas, mkl, blis: how many threads those libraries start. Each follows OMP_NUM_THREADS where
+ * nothing of its own is set, so whoever sets that has chosen for all of them.
  * preload: libcoloc_omp.so for steps with --coloc-omp; whose user preloads something himself gets
  * none of ours.
  * openmp_bind: never set by us; a user who pins his OpenMP threads is worth knowing about.
@@ -25,6 +27,9 @@
 	FAMILY(openmp_bind)                                                                        \
 	FAMILY(openmpi)                                                                            \
 	FAMILY(mpirun)                                                                             \
+	FAMILY(openblas)                                                                           \
+	FAMILY(mkl)                                                                                \
+	FAMILY(blis)                                                                               \
 	FAMILY(preload)
 
 #define LAUNCH_VARS(LAUNCH_VAR)                                                                    \
@@ -42,6 +47,18 @@
 	LAUNCH_VAR(mpirun, "PRTE_MCA_bindto")                                                      \
 	LAUNCH_VAR(mpirun, "PRTE_MCA_bind_to")                                                     \
 	LAUNCH_VAR(mpirun, "PRTE_MCA_hwloc_default_binding_policy")                                \
+	LAUNCH_VAR(openblas, "OPENBLAS_NUM_THREADS")                                               \
+	LAUNCH_VAR(openblas, "OPENBLAS_DEFAULT_NUM_THREADS")                                       \
+	LAUNCH_VAR(openblas, "GOTO_NUM_THREADS")                                                   \
+	LAUNCH_VAR(mkl, "MKL_NUM_THREADS")                                                         \
+	LAUNCH_VAR(mkl, "MKL_DOMAIN_NUM_THREADS")                                                  \
+	LAUNCH_VAR(mkl, "MKL_DYNAMIC")                                                             \
+	LAUNCH_VAR(blis, "BLIS_NUM_THREADS")                                                       \
+	LAUNCH_VAR(blis, "BLIS_JC_NT")                                                             \
+	LAUNCH_VAR(blis, "BLIS_PC_NT")                                                             \
+	LAUNCH_VAR(blis, "BLIS_IC_NT")                                                             \
+	LAUNCH_VAR(blis, "BLIS_JR_NT")                                                             \
+	LAUNCH_VAR(blis, "BLIS_IR_NT")                                                             \
 	LAUNCH_VAR(preload, "LD_PRELOAD")
 
 /* In a step's environment: the variables we set, comma separated, and a check sum of each value,

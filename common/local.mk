@@ -17,6 +17,7 @@ libcommon_la_SOURCES = \
 	common/launch_family.h \
 	common/msg.c common/msg.h \
 	common/out.c common/out.h \
+	common/runtimes.c common/runtimes.h \
 	common/schedstat.c common/schedstat.h \
 	common/starters.c common/starters.h \
 	common/text.c common/text.h

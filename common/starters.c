@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/text.h"
+
 static const char *const launchers[] = {
 	/* shells */
 	"ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "lksh", "mksh", "nu",
@@ -17,6 +19,8 @@ static const char *const launchers[] = {
 	/* who watches, or repeats */
 	"entr", "expect", "gdb", "gdbserver", "hyperfine", "lldb", "ltrace", "perf", "rr", "screen",
 	"script", "strace", "time", "timeout", "tmux", "watch",
+	/* who sets up a Python, and starts what is in it */
+	"accelerate", "conda", "deepspeed", "mamba", "micromamba", "poetry", "torchrun", "uv",
 	/* who starts many */
 	"bazel", "cmake", "ctest", "find", "gmake", "make", "ninja", "parallel", "run-parts",
 	"scons", "snakemake", "xargs",
@@ -29,9 +33,9 @@ static const char *const launchers[] = {
 	"pause", "podman", "runc", "sarus", "shifter", "singularity", "starter", "starter-suid",
 	"udocker"};
 
-static const char *const interpreters[] = {"R", "Rscript", "awk", "gawk", "groovy", "guile", "java",
-	"julia", "lua", "luajit", "mawk", "node", "octave", "octave-cli", "perl", "php", "pypy",
-	"python", "ruby", "tclsh", "wish"};
+static const char *const interpreters[] = {"R", "Rscript", "awk", "gawk", "groovy", "guile",
+	"ipython", "java", "julia", "lua", "luajit", "mawk", "node", "octave", "octave-cli", "perl",
+	"php", "pypy", "python", "ruby", "scala", "tclsh", "wish"};
 
 /* The longest name, and no more of a name is looked at. */
 #define NAME_MAX_LEN 32
@@ -67,4 +71,17 @@ enum starter starter_of(const char *executable)
 	if (is_among(name, interpreters, sizeof(interpreters) / sizeof(interpreters[0])))
 		return STARTER_INTERPRETER;
 	return STARTER_NONE;
+}
+
+uint64_t starter_script(int argc, char *const *argv, const char *cwd)
+{
+	bool interprets = starter_of(argv[0]) == STARTER_INTERPRETER;
+	uint64_t h = TEXT_HASH_START;
+
+	for (int i = 1; i < argc; i++) {
+		h = text_hash(h, argv[i]);
+		if (interprets && *argv[i] != '-')
+			return *argv[i] == '/' ? h : text_hash(h, cwd);
+	}
+	return text_hash(h, cwd);
 }

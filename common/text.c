@@ -105,3 +105,13 @@ char *text_copy(char *dst, size_t size, const char *src)
 	dst[cut] = '\0';
 	return text_clean(dst);
 }
+
+uint64_t text_hash(uint64_t h, const char *text)
+{
+	const uint64_t prime = UINT64_C(1099511628211);
+
+	for (; text && *text; text++)
+		h = (h ^ (unsigned char)*text) * prime;
+	/* Where one ends, the next begins. */
+	return (h ^ (text ? 0x100u : 0x101u)) * prime;
+}

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * text_clean - leaves whole, visible characters of UTF-8 and blanks; each other byte becomes '?':
@@ -20,5 +21,10 @@ char *text_clean(char *text);
 bool text_is_clean(const char *text);
 /* @src (NULL: "") cleaned into @dst, cut behind a whole character. Returns @dst. */
 char *text_copy(char *dst, size_t size, const char *src);
+
+/* A number that stands for texts, one after the other, from TEXT_HASH_START on (FNV-1a): for those
+ * who have no reason to look for two that share one. NULL is another text than "". */
+#define TEXT_HASH_START UINT64_C(14695981039346656037)
+uint64_t text_hash(uint64_t h, const char *text);
 
 #endif

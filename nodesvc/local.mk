@@ -37,6 +37,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/daemon/suspended.c \
 	nodesvc/daemon/tick.c \
 	nodesvc/launch/launch.c nodesvc/launch/launch.h \
+	nodesvc/launch/learned.c nodesvc/launch/learned.h \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
 	nodesvc/launch/spin.c nodesvc/launch/spin.h \
 	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
@@ -85,12 +86,12 @@ nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
@@ -109,6 +110,9 @@ tests_unit_test_owed_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_jobs_SOURCES = tests/unit/test_jobs.c
 tests_unit_test_jobs_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_jobs_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_mapped_SOURCES = tests/unit/test_mapped.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_mapped_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_mapped_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_linkage_SOURCES = tests/unit/test_linkage.c
 tests_unit_test_linkage_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_linkage_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/msg.h"
+#include "common/starters.h"
 #include "spank/client.h"
 #include "spank/launch.h"
 
@@ -194,6 +195,19 @@ static void put_whereabouts(spank_t sp)
 		put_if_short(sp, "PATH", "path");
 }
 
+/* What an interpreter or a launcher is told to run, as a number: nobody needs to know the text. */
+static void put_script(spank_t sp)
+{
+	char **argv = NULL, cwd[PATH_TEXT_MAX];
+	int argc = 0;
+
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && argv[0] &&
+		starter_of(argv[0]) != STARTER_NONE)
+		msg_putf(&out, "script", "%016llx",
+			(unsigned long long)starter_script(argc, argv,
+				step_getenv(sp, SRUN_CWD_ENV, cwd, sizeof(cwd)) == 0 ? cwd : NULL));
+}
+
 /* Without srun's word the binding counts as the user's: then nothing is moved. */
 static void put_bind(spank_t sp)
 {
@@ -250,6 +264,7 @@ static void build_step_start(spank_t sp, uid_t uid, const struct launch_io *io)
 		put_env(sp, "USER", "user");
 	put_bind(sp);
 	launch_report(io, &out);
+	put_script(sp);
 	put_whereabouts(sp);
 }
 

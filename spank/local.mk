@@ -22,6 +22,7 @@ spank_spank_coloc_la_SOURCES = \
 	common/err.c common/err.h \
 	common/ipc.c common/ipc.h \
 	common/msg.c common/msg.h \
+	common/starters.c common/starters.h \
 	common/text.c common/text.h
 # End of spank_spank_coloc_la_SOURCES
 EXTRA_spank_spank_coloc_la_DEPENDENCIES = $(srcdir)/spank/plugin.map

@@ -12,6 +12,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/cover.c nodesvc/counters/cover.h \
 	nodesvc/counters/events.c nodesvc/counters/events.h \
 	nodesvc/counters/idle.h \
+	nodesvc/counters/mapped.c nodesvc/counters/mapped.h \
 	nodesvc/counters/perf.c \
 	nodesvc/counters/polling.c nodesvc/counters/polling.h \
 	nodesvc/counters/probe.c nodesvc/counters/probe.h \

@@ -27,19 +27,6 @@ static const char *const yields[] = {
 	"MV2_USE_BLOCKING=1",
 };
 
-/* A thread's own number is its process's only for the first. */
-static bool is_process(const struct fsroot *root, pid_t tid)
-{
-	char path[64], text[512];
-	const char *tgid;
-
-	snprintf(path, sizeof(path), "proc/%d/status", (int)tid);
-	text[0] = '\0';
-	fsroot_read(root, path, text, sizeof(text)); /* cut: Tgid is among the first lines */
-	tgid = strstr(text, "\nTgid:");
-	return tgid && strtol(tgid + 6, NULL, 10) == tid;
-}
-
 static bool maps_mpi(const struct fsroot *root, pid_t pid)
 {
 	static const char *const library = "/libmpi";
@@ -80,7 +67,7 @@ static void look(void *arg)
 	for (; l->at < l->n && !aside_breathe(); l->at++) {
 		pid_t tid = l->tid[l->at];
 
-		if (!is_process(l->root, tid) || !maps_mpi(l->root, tid))
+		if (!fsroot_is_process(l->root, tid) || !maps_mpi(l->root, tid))
 			continue;
 		l->ranks++;
 		l->yields |= is_told_to_yield(l->root, tid);

@@ -12,6 +12,7 @@
 #include "common/ipc.h"
 #include "common/launch_family.h"
 #include "common/msg.h"
+#include "common/runtimes.h"
 #include "common/starters.h"
 #include "common/text.h"
 #include "nodesvc/base/health.h"
@@ -20,6 +21,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/engine/policy.h"
 #include "nodesvc/launch/launch.h"
+#include "nodesvc/launch/learned.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/socket.h"
@@ -99,7 +101,7 @@ static enum launch_around around(const struct daemon *d, const struct step *s)
 		!levers_no_turns(d->levers))
 		return LAUNCH_IN_TURNS;
 	/* CPUs poll for nobody who may not wait that way: a script, or what is not known. */
-	return levers_will_poll(d->levers) && !s->held && (s->links & LINKS_LIBGOMP)
+	return levers_will_poll(d->levers) && !s->held && (s->links & RUNTIME_LIBGOMP)
 		       ? LAUNCH_POLLED
 		       : LAUNCH_SHARES;
 }
@@ -118,14 +120,22 @@ static const char *binds_itself(const struct msg *m)
 static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 {
 	const struct command c = {msg_get(m, "name"), msg_get(m, "cwd"), msg_get(m, "path")};
+	uint32_t linked, loads;
+	bool starter;
 
 	if (!c.name || s->batch || !d->conf->launch_env.enabled)
 		return;
-	s->links = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
+	starter = starter_of(c.name) != STARTER_NONE;
+	linked = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
+	/* What an interpreter or a launcher links is not what it runs. */
+	s->links = starter ? 0 : linked;
+	loads = learned_of(linkage_learned(d->linkage), s->uid, s->program_key);
+	s->links_learned = loads & ~s->links;
+	s->links |= loads;
 	/* OpenMP runtimes decide at their start, by the CPUs that they have then, whether their
 	 * threads wait by spinning. Who binds them names CPUs of Slurm's. */
-	s->born_placed = (s->links & (LINKS_LIBGOMP | LINKS_LIBOMP)) && !binds_itself(m) &&
-			 starter_of(c.name) == STARTER_NONE;
+	s->born_placed =
+		(linked & (RUNTIME_LIBGOMP | RUNTIME_LIBOMP)) && !binds_itself(m) && !starter;
 }
 
 /* ---- may it come? ---- */
@@ -237,6 +247,7 @@ int arrival_admit(struct daemon *d, struct step *s, const struct msg *m, struct 
 
 	if (rc < 0)
 		return rc;
+	s->program_key = learned_key(m);
 	if (registration_goes_by_job(d->conf)) {
 		s->unowned = !s->owned;
 		if (s->unowned && whose_ask(d->jobs->whose, s->job_id, &j))

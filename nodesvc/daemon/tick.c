@@ -5,6 +5,7 @@
 #include "common/ipc.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/launch/learned.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/socket/socket.h"
@@ -26,6 +27,19 @@ void daemon_start_ticking(struct daemon *d)
 bool daemon_stands_back(const struct daemon *d, int64_t late_ns)
 {
 	return ipc_now_ns() - d->course->last_ns < LAUNCH_PAUSE_NS && late_ns < LAUNCH_MAX_NS;
+}
+
+/* What steps were seen to load, for their programs' next launches. */
+static void learn_loaded(struct daemon *d)
+{
+	for (int i = 0; i < d->jobs->n; i++) {
+		struct step *s = d->jobs->step[i];
+
+		if (s->mapped.runtimes == s->learned)
+			continue;
+		s->learned = s->mapped.runtimes;
+		learned_note(linkage_learned(d->linkage), s->uid, s->program_key, s->learned);
+	}
 }
 
 void daemon_tick(void *daemon)
@@ -62,6 +76,7 @@ void daemon_tick(void *daemon)
 		return;
 	}
 	linkage_refresh(d->linkage, LINKAGE_WAIT_MS, now_ns);
+	learn_loaded(d);
 	suspend_look(d->jobs->suspend, now_ns);
 	actuate_look(d->actuate, LOOK_NS);
 	if (jobs_count_managed(d->jobs))

@@ -2,7 +2,8 @@
 /*
  * launch.c - the launch environment: short spins and yielding, set before exec.
  *
- * What the executable links decides what is set (linkage.h); what each setting is worth is
+ * What the executable links (linkage.h), or an earlier run of the program was seen to load
+ * (learned.h), decides what is set; what each setting is worth is
  * measured by contrib/bench/waitpolicy.
  *
  * One family per runtime; if the user set one member, none of that family is set. The plugin
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/launch_family.h"
-#include "nodesvc/launch/linkage.h"
+#include "common/runtimes.h"
 #include "nodesvc/launch/spin.h"
 
 static const char *users_own(const struct msg *m, enum launch_family family)
@@ -24,6 +25,14 @@ static const char *users_own(const struct msg *m, enum launch_family family)
 		if (launch_family(name) == family)
 			return name;
 	return NULL;
+}
+
+static bool has_set(const struct msg *m, const char *name)
+{
+	for (const char *set = msg_get(m, "set"); set; set = msg_get_next(m, "set", set))
+		if (strcmp(set, name) == 0)
+			return true;
+	return false;
 }
 
 #define ONE_MORE(family, name) +1
@@ -108,26 +117,27 @@ static bool has_spin_counts(const struct conf_family *f)
 }
 
 /*
- * Which runtime listens to a variable; 0: all of a family. A program that links one it is not
- * for needs none of it. A program that links none may load or start anything (an interpreter, a
- * script): it gets them all.
+ * Which runtime listens to a variable; 0: all of a family. A program that links, or was seen to
+ * load, one it is not for needs none of it. A program that is not known to have any may load or
+ * start anything (an interpreter, a script): it gets them all.
  */
 static uint32_t listeners(enum launch_family family, const char *name, const char *value)
 {
 	if (family == LAUNCH_openmpi || family == LAUNCH_mpirun)
-		return LINKS_OPENMPI;
+		return RUNTIME_OPENMPI;
 	/* LLVM's runtime goes by KMP_BLOCKTIME. */
 	if (strncmp(name, "GOMP_", 5) == 0 || is_auto_wait(name, value))
-		return LINKS_LIBGOMP;
-	return strncmp(name, "KMP_", 4) == 0 ? LINKS_LIBOMP : LINKS_LIBGOMP | LINKS_LIBOMP;
+		return RUNTIME_LIBGOMP;
+	return strncmp(name, "KMP_", 4) == 0 ? RUNTIME_LIBOMP : RUNTIME_LIBGOMP | RUNTIME_LIBOMP;
 }
 
 static void say_linked(const struct step *s, struct launch_var *v)
 {
 	char text[64];
 
-	snprintf(v->why, sizeof(v->why), "the program links %.60s",
-		linkage_text(s->links, text, sizeof(text)));
+	snprintf(v->why, sizeof(v->why), "the program %s %.60s",
+		s->links_learned ? "was seen to load" : "links",
+		runtimes_text(s->links, text, sizeof(text)));
 }
 
 /* What is set on this machine for what the site wrote; a time becomes a count, in @count. */
@@ -158,7 +168,9 @@ static void add_family(struct step *s, const struct msg *m, enum launch_family f
 
 		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-		else if (s->links && !(s->links & listeners(family, p->key, p->value)))
+		/* Linear algebra alone says nothing of what else there is. */
+		else if (s->links & ~(uint32_t)RUNTIMES_BLAS &&
+			 !(s->links & listeners(family, p->key, p->value)))
 			say_linked(s, v);
 		else if (is_auto_wait(p->key, p->value) && !where.library && !has_spin_counts(f))
 			snprintf(v->why, sizeof(v->why), "nothing beside it limits the spinning");
@@ -182,6 +194,33 @@ static bool omp_is_refused(const struct msg *m, const char *path, char *ret, siz
 	else if (access(path, R_OK) < 0)
 		snprintf(ret, size, "it is not there");
 	return *ret != '\0';
+}
+
+/* These libraries count CPUs themselves where nothing tells them (and of OMP_NUM_THREADS only
+ * builds that listen to it): a program born on few of its cores would keep few threads in them. */
+static void add_blas(struct step *s, const struct msg *m, const char *threads)
+{
+	static const struct {
+		const char *name;
+		enum launch_family family;
+		uint32_t runtime;
+	} of[] = {
+		{"OPENBLAS_NUM_THREADS", LAUNCH_openblas, RUNTIME_OPENBLAS},
+		{"MKL_NUM_THREADS", LAUNCH_mkl, RUNTIME_MKL},
+		{"BLIS_NUM_THREADS", LAUNCH_blis, RUNTIME_BLIS},
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct launch_var *v = add(s, of[i].name, threads);
+		const char *own = users_own(m, of[i].family);
+
+		if (!own && has_set(m, "OMP_NUM_THREADS"))
+			own = "OMP_NUM_THREADS";
+		if (own)
+			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+		else if (s->links && !(s->links & of[i].runtime))
+			say_linked(s, v);
+	}
 }
 
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
@@ -226,4 +265,5 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 	v = add(s, "OMP_NUM_THREADS", text);
 	if (own)
 		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+	add_blas(s, m, text);
 }

@@ -12,6 +12,8 @@
 
 #include "common/apart.h"
 #include "common/elf_image.h"
+#include "common/runtimes.h"
+#include "nodesvc/launch/learned.h"
 
 #define ENTRIES_MAX 64
 /* argv[0], working directory and PATH; with more a program is one that is not known. */
@@ -25,38 +27,13 @@
 
 /* ---- one program --------------------------------------------------------------------------- */
 
-static uint32_t runtime_of(const char *soname)
-{
-	static const struct {
-		const char *begins;
-		uint32_t links;
-	} known[] = {
-		{"libgomp.so", LINKS_LIBGOMP},
-		{"libomp.so", LINKS_LIBOMP},
-		{"libomp5.so", LINKS_LIBOMP},
-		{"libiomp5.so", LINKS_LIBOMP},
-		/* Open MPI from 2.0 on; before, its number was MPICH's. */
-		{"libmpi.so.20", LINKS_OPENMPI},
-		{"libmpi.so.40", LINKS_OPENMPI},
-		{"libopen-rte.so", LINKS_OPENMPI},
-		{"libopen-pal.so", LINKS_OPENMPI},
-		{"libmpich.so", LINKS_MPICH},
-		{"libmpi.so.12", LINKS_MPICH},
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strncmp(soname, known[i].begins, strlen(known[i].begins)) == 0)
-			return known[i].links;
-	return 0;
-}
-
-/* What a runtime needs itself is no matter, nor what libc does. */
+/* What a runtime needs itself is no matter, but whose threads OpenBLAS takes is. */
 static bool on_need(void *links, const char *soname)
 {
 	uint32_t runtime = runtime_of(soname);
 
 	*(uint32_t *)links |= runtime;
-	return !runtime;
+	return !(runtime & ~(uint32_t)RUNTIMES_BLAS);
 }
 
 uint32_t linkage_read(const char *path)
@@ -93,6 +70,7 @@ struct entry {
 struct linkage {
 	struct entry entry[ENTRIES_MAX];
 	int next;
+	struct learned *learned;
 };
 
 struct linkage *linkage_new(void)
@@ -101,7 +79,14 @@ struct linkage *linkage_new(void)
 
 	for (int i = 0; l && i < ENTRIES_MAX; i++)
 		l->entry[i].fd = -1;
+	if (l)
+		l->learned = learned_new();
 	return l;
+}
+
+struct learned *linkage_learned(const struct linkage *l)
+{
+	return l ? l->learned : NULL;
 }
 
 static void stop_waiting(struct entry *e)
@@ -115,6 +100,8 @@ void linkage_free(struct linkage *l)
 {
 	for (int i = 0; l && i < ENTRIES_MAX; i++)
 		stop_waiting(&l->entry[i]);
+	if (l)
+		learned_free(l->learned);
 	free(l);
 }
 
@@ -257,26 +244,4 @@ void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns)
 		take_answer(e, timeout_ms);
 		return;
 	}
-}
-
-const char *linkage_text(uint32_t links, char *buf, size_t size)
-{
-	static const struct {
-		uint32_t links;
-		const char *text;
-	} name[] = {
-		{LINKS_LIBGOMP, "libgomp"},
-		{LINKS_LIBOMP, "libomp"},
-		{LINKS_OPENMPI, "Open MPI"},
-		{LINKS_MPICH, "MPICH"},
-	};
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
-		size_t len = strlen(buf);
-
-		if (links & name[i].links)
-			snprintf(buf + len, size - len, "%s%s", len ? ", " : "", name[i].text);
-	}
-	return buf;
 }

@@ -18,17 +18,10 @@
 /* So long the daemon waits for an answer. */
 #define LINKAGE_WAIT_MS 20
 
-enum {
-	LINKS_LIBGOMP = 1 << 0, /* GNU */
-	LINKS_LIBOMP = 1 << 1,  /* LLVM's libomp, Intel's libiomp5 */
-	LINKS_OPENMPI = 1 << 2,
-	LINKS_MPICH = 1 << 3, /* and what has its binary interface: Intel MPI, MVAPICH */
-};
-
 /*
- * linkage_read - the runtimes that the file @path links, here and now; 0 none, or not to be known:
- * a script, no ELF of this machine, unreadable. Libraries are looked for where DT_RUNPATH says and
- * in the system's folders. Blocks as the file system does.
+ * linkage_read - the runtimes (common/runtimes.h) that the file @path links, here and now; 0 none,
+ * or not to be known: a script, no ELF of this machine, unreadable. Libraries are looked for where
+ * DT_RUNPATH says and in the system's folders. Blocks as the file system does.
  */
 uint32_t linkage_read(const char *path);
 
@@ -36,6 +29,9 @@ uint32_t linkage_read(const char *path);
 struct linkage;
 struct linkage *linkage_new(void); /* NULL: out of memory; owner: linkage_free() */
 void linkage_free(struct linkage *l);
+/* What programs were seen to load; NULL where @l is. */
+struct learned;
+struct learned *linkage_learned(const struct linkage *l);
 /*
  * linkage_of - the same of the file that Slurm will execute for @c (command.h), found and read with
  * the rights of @uid and within @timeout_ms, else what it was when it was read last, or 0: an
@@ -49,8 +45,5 @@ uint32_t linkage_of(
  * is one: between launches, so that none waits for it (some 3 ms: two forks of the daemon).
  */
 void linkage_refresh(struct linkage *l, int timeout_ms, int64_t now_ns);
-
-/* "libgomp, Open MPI"; "" for 0. */
-const char *linkage_text(uint32_t links, char *buf, size_t size);
 
 #endif

@@ -310,6 +310,8 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 		log_info("step %s: its threads %s", s->id,
 			s->coupling.on ? "wait for one another often"
 				       : "seldom wait for one another");
+	if (!s->batch)
+		mapped_sample(&s->mapped, &m->use.node->root, p->list.tid, p->list.n, now_ns);
 	if (!reading_is_large(s))
 		read_counters(m, s, p->list.tid, p->list.n);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
@@ -347,6 +349,8 @@ int reading_lags(
 	lag.left = polling_left(&s->polling, &lag.of);
 	if (!lag.left)
 		lag.left = coupling_left(&s->coupling, &lag.of);
+	if (!lag.left)
+		lag.left = mapped_left(&s->mapped, &lag.of);
 	if (lag.left)
 		ret[n++] = lag;
 	return n;

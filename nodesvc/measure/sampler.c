@@ -165,7 +165,7 @@ static void arm(struct measure *m, int64_t due_ns, int64_t now_ns)
 static bool has_work(const struct step *s)
 {
 	return s->back || thread_list_is_reading(&s->pace.list) || s->polling.look ||
-	       s->coupling.look;
+	       s->coupling.look || s->mapped.look;
 }
 
 /* The next step that has some, all in turn. */
@@ -210,8 +210,10 @@ static void on_slice(void *arg)
 			reading_list(m, s);
 		else if (s->polling.look)
 			polling_go_on(&s->polling);
-		else
+		else if (s->coupling.look)
 			coupling_go_on(&s->coupling);
+		else
+			mapped_go_on(&s->mapped);
 	}
 	sampler_go_on_later(m);
 }

@@ -139,6 +139,7 @@ static void step_free(struct step *s)
 		s->back_stop(s);
 	polling_done(&s->polling);
 	coupling_done(&s->coupling);
+	mapped_done(&s->mapped);
 	free(s->prio.thread);
 	turn_done(&s->turn);
 	thread_list_done(&s->stop.list);

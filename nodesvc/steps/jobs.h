@@ -24,6 +24,7 @@
 #include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/coupling.h"
+#include "nodesvc/counters/mapped.h"
 #include "nodesvc/counters/polling.h"
 #include "nodesvc/engine/burst.h"
 #include "nodesvc/engine/gain.h"
@@ -46,7 +47,7 @@ struct utilization;
  * threads another cpuset's masks (rebind: cpuset). */
 #define STEP_THREADS_FROZEN 4096
 #define STEP_DECISIONS_MAX  32
-#define STEP_ENV_MAX        16
+#define STEP_ENV_MAX        32
 #define STEP_SPEEDS_MAX     8
 #define STEP_CHANGES_MAX    16
 #define STEP_BATCH          0xfffffffbu
@@ -313,10 +314,13 @@ struct step {
 	bool owned; /* account and partition are slurmctld's word, not the environment's */
 	char program[JOB_TYPE_MAX]; /* argv[0]'s last component */
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
-	uint32_t links;             /* LINKS_: runtimes its executable links; 0 not known */
-	char req_policy[128];       /* what the user asked for; "" the default */
-	char reason[PLAN_WHY_MAX];  /* why it is not placed, or not as asked; else "" */
-	char why[PLAN_WHY_MAX];     /* the last plan's sentence */
+	uint32_t links;       /* RUNTIME_: its executable links, or was seen to load; 0 not known */
+	bool links_learned;   /* the latter */
+	uint64_t program_key; /* launch/learned.h; 0 not known */
+	uint32_t learned;     /* what that has been told of this step */
+	char req_policy[128]; /* what the user asked for; "" the default */
+	char reason[PLAN_WHY_MAX]; /* why it is not placed, or not as asked; else "" */
+	char why[PLAN_WHY_MAX];    /* the last plan's sentence */
 	char held_why[PLAN_WHY_MAX];
 	char guard[16];   /* what the guard said of its set: "better", "worse", "quarantined"; "" */
 	bool born_placed; /* struct step_cgroup has it */
@@ -359,6 +363,7 @@ struct step {
 	struct turn turn;
 	struct polling polling;
 	struct coupling coupling;
+	struct mapped mapped;
 	/* lend.c: others' cores it may use while they idle, at the lowest priority */
 	struct coreset lent, lent_wanted;
 	bool lent_failed;

@@ -23,6 +23,7 @@ live_scripts = \
 	tests/live/suspend.sh \
 	tests/live/coupled.sh \
 	tests/live/idlepoll.sh \
+	tests/live/interpreters.sh \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
 	tests/live/lend.sh \

@@ -6,6 +6,7 @@ common_unit_tests = \
 	tests/unit/test_fsroot \
 	tests/unit/test_ipc \
 	tests/unit/test_msg \
+	tests/unit/test_runtimes \
 	tests/unit/test_starters \
 	tests/unit/test_text
 # End of common_unit_tests
@@ -35,6 +36,9 @@ tests_unit_test_ipc_LDADD = $(common_test_libs)
 tests_unit_test_msg_SOURCES = tests/unit/test_msg.c
 tests_unit_test_msg_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_msg_LDADD = $(common_test_libs)
+tests_unit_test_runtimes_SOURCES = tests/unit/test_runtimes.c
+tests_unit_test_runtimes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_runtimes_LDADD = $(common_test_libs)
 tests_unit_test_starters_SOURCES = tests/unit/test_starters.c
 tests_unit_test_starters_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_starters_LDADD = $(common_test_libs)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/msg.h"
+#include "common/runtimes.h"
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/launch/launch.h"
-#include "nodesvc/launch/linkage.h"
 #include "nodesvc/launch/spin.h"
 
 static struct conf conf;
@@ -91,7 +91,7 @@ START_TEST(nobody_counts_on_polling_cpus_whose_spins_are_not_ours)
 		msg_put(&msg, "set", "GOMP_SPINCOUNT");
 		break;
 	case 1: /* another runtime */
-		step.links = LINKS_LIBOMP;
+		step.links = RUNTIME_LIBOMP;
 		break;
 	case 2: /* nobody spins who has no core */
 		step.omp = true;
@@ -136,7 +136,7 @@ END_TEST
  * libcoloc_omp says better when they may not. */
 START_TEST(waiting_is_active_where_nobody_tells_libgomp_of_its_cpus)
 {
-	step.links = LINKS_LIBGOMP;
+	step.links = RUNTIME_LIBGOMP;
 	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	step.omp = true;
@@ -149,7 +149,7 @@ START_TEST(waiting_is_active_where_nobody_tells_libgomp_of_its_cpus)
 	ck_assert_str_eq(value_of("OMP_WAIT_POLICY"), "active");
 	/* LLVM's goes by its own. */
 	step.omp = false;
-	step.links = LINKS_LIBOMP;
+	step.links = RUNTIME_LIBOMP;
 	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("OMP_WAIT_POLICY"));
 	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
@@ -217,7 +217,7 @@ END_TEST
 
 START_TEST(what_is_linked_decides)
 {
-	step.links = LINKS_LIBGOMP;
+	step.links = RUNTIME_LIBGOMP;
 	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
 	ck_assert_ptr_null(value_of("KMP_BLOCKTIME"));
@@ -226,12 +226,12 @@ START_TEST(what_is_linked_decides)
 	for (int i = 0; i < step.n_env; i++)
 		if (strcmp(step.env[i].name, "KMP_BLOCKTIME") == 0)
 			ck_assert_str_eq(step.env[i].why, "the program links libgomp");
-	step.links = LINKS_LIBOMP | LINKS_OPENMPI;
+	step.links = RUNTIME_LIBOMP | RUNTIME_OPENMPI;
 	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
 	ck_assert_str_eq(value_of("KMP_BLOCKTIME"), "1");
 	ck_assert_str_eq(value_of("OMPI_MCA_mpi_yield_when_idle"), "1");
-	step.links = LINKS_MPICH;
+	step.links = RUNTIME_MPICH;
 	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
 	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
 	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
@@ -352,6 +352,71 @@ START_TEST(batch_shells_get_only_what_mpirun_reads_unless_configured)
 }
 END_TEST
 
+/* Libraries of linear algebra have counts of their own. */
+static const char *const blas[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
+
+START_TEST(threads_of_linear_algebra_follow_those_of_openmp)
+{
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	for (int i = 0; i < 3; i++)
+		ck_assert_str_eq(value_of(blas[i]), "8");
+	conf.launch_env.threads = THREADS_PLACEMENT;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	for (int i = 0; i < 3; i++)
+		ck_assert_str_eq(value_of(blas[i]), "4");
+	conf.launch_env.threads = THREADS_LEAVE;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	for (int i = 0; i < 3; i++)
+		ck_assert_ptr_null(value_of(blas[i]));
+}
+END_TEST
+
+START_TEST(who_chooses_threads_chooses_them_for_linear_algebra)
+{
+	/* They listen to OMP_NUM_THREADS where they have no count of their own. */
+	msg_put(&msg, "set", "OMP_NUM_THREADS");
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	for (int i = 0; i < 3; i++)
+		ck_assert_ptr_null(value_of(blas[i]));
+	/* A count for one of them says nothing of the others. */
+	msg_init(&msg, "step_start");
+	msg_put(&msg, "set", "MKL_DYNAMIC");
+	msg_put(&msg, "set", "BLIS_JC_NT");
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "8");
+	ck_assert_ptr_null(value_of("MKL_NUM_THREADS"));
+	ck_assert_ptr_null(value_of("BLIS_NUM_THREADS"));
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+}
+END_TEST
+
+START_TEST(what_an_earlier_run_loaded_decides)
+{
+	step.links = RUNTIME_LIBGOMP | RUNTIME_OPENBLAS;
+	step.links_learned = true;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert_ptr_nonnull(value_of("GOMP_SPINCOUNT"));
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "8");
+	ck_assert_ptr_null(value_of("MKL_NUM_THREADS"));
+	ck_assert_ptr_null(value_of("OMPI_MCA_mpi_yield_when_idle"));
+	for (int i = 0; i < step.n_env; i++)
+		if (strcmp(step.env[i].name, "KMP_BLOCKTIME") == 0)
+			ck_assert_str_eq(
+				step.env[i].why, "the program was seen to load libgomp, OpenBLAS");
+	/* Threads of its own: what else there may be is as unknown as before. */
+	step.links = RUNTIME_OPENBLAS;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert_ptr_nonnull(value_of("GOMP_SPINCOUNT"));
+	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "8");
+	ck_assert_ptr_null(value_of("MKL_NUM_THREADS"));
+	/* And one without any has no count for it. */
+	step.links = RUNTIME_LIBOMP;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert_ptr_null(value_of("OPENBLAS_NUM_THREADS"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("launch");
@@ -362,6 +427,9 @@ int main(void)
 	tc = tcase_create("steps under a policy wait shortly and keep their width");
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, what_is_linked_decides);
+	tcase_add_test(tc, what_an_earlier_run_loaded_decides);
+	tcase_add_test(tc, threads_of_linear_algebra_follow_those_of_openmp);
+	tcase_add_test(tc, who_chooses_threads_chooses_them_for_linear_algebra);
 	tcase_add_test(tc, who_takes_turns_spins_longer_than_who_shares);
 	tcase_add_test(tc, who_gets_the_library_spins_longer_than_who_shares);
 	tcase_add_test(tc, short_spins_do_where_idle_cpus_poll);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * learned.h - which runtimes a program was seen to load (counters/mapped.h), for its next launch.
+ * A program is a command of one user, and for what starts others what it is told to start
+ * (common/starters.h). Numbers only: no path and no argument is kept, and it ends with the daemon.
+ */
+#ifndef COLOC_LAUNCH_LEARNED_H
+#define COLOC_LAUNCH_LEARNED_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/msg.h"
+
+/* One whose launch was longer ago gives way to a new one. */
+#define LEARNED_MAX 256
+
+struct learned;
+struct learned *learned_new(void); /* NULL: out of memory; owner: learned_free() */
+void learned_free(struct learned *l);
+/* The program that @step_start registers; never 0. */
+uint64_t learned_key(const struct msg *step_start);
+/* That of @uid was seen to load @runtimes, beside those seen before. NULL is fine. */
+void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes);
+/* All that it was seen to load; 0 nothing, or it is not known. */
+uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key);
+
+#endif

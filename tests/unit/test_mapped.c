@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What processes have loaded, by files that stand for /proc, and what a program's next launch knows
+ * of it.
+ */
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/runtimes.h"
+#include "nodesvc/counters/mapped.h"
+#include "nodesvc/launch/learned.h"
+#include "tests/unit/fstree.h"
+
+#define S INT64_C(1000000000)
+
+static struct fstree tree;
+static struct mapped m;
+
+static void setup(void)
+{
+	fstree_make(&tree);
+	memset(&m, 0, sizeof(m));
+}
+
+static void teardown(void)
+{
+	mapped_done(&m);
+	fstree_remove(&tree);
+}
+
+static void thread_of(int tid, int pid, const char *maps)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "proc/%d/status", tid);
+	snprintf(text, sizeof(text), "Name:\tx\nTgid:\t%d\n", pid);
+	fstree_put(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%d/maps", tid);
+	fstree_put(&tree, path, maps);
+}
+
+/* To the end of a look. */
+static void sample(const pid_t *tid, int n, int64_t now_ns)
+{
+	int of;
+
+	mapped_sample(&m, &tree.root, tid, n, now_ns);
+	for (int i = 0; i < 10000 && mapped_left(&m, &of); i++)
+		mapped_go_on(&m);
+	ck_assert_int_eq(mapped_left(&m, &of), 0);
+}
+
+START_TEST(what_a_process_loads_is_seen_at_the_first_look)
+{
+	const pid_t tid[] = {10, 11};
+
+	thread_of(10, 10,
+		"55d0-55d1 r-xp 0 08:01 9 /usr/bin/python3.11\n"
+		"7f00-7f01 r-xp 0 08:01 7 /x/numpy.libs/libscipy_openblas64_-1.so\n"
+		"7f01-7f02 rw-p 0 00:00 0 \n"
+		"7f02-7f03 r-xp 0 08:01 8 /usr/lib/libgomp.so.1.0.0 (deleted)\n"
+		"7fff-7fff r-xp 0 00:00 0 [vdso]");
+	/* A thread maps what its process does, and is not asked. */
+	thread_of(11, 10, "7f00-7f01 r-xp 0 08:01 7 /usr/lib/libmpich.so.12\n");
+	sample(tid, 2, 1 * S);
+	ck_assert_uint_eq(m.runtimes, 0);
+	sample(tid, 2, 2 * S);
+	ck_assert_uint_eq(m.runtimes, RUNTIME_OPENBLAS | RUNTIME_LIBGOMP);
+}
+END_TEST
+
+START_TEST(what_comes_later_is_added_at_a_later_look)
+{
+	const pid_t tid[] = {10};
+	int looks = 0;
+
+	thread_of(10, 10, "7f00-7f01 r-xp 0 08:01 7 /usr/lib/libgomp.so.1\n");
+	sample(tid, 1, 1 * S);
+	sample(tid, 1, 2 * S);
+	thread_of(10, 10, "7f00-7f01 r-xp 0 08:01 7 /usr/lib/libomp.so.5\n");
+	/* Not at each sample: a look costs. */
+	for (int64_t t = 3; t < 3600; t++) {
+		int64_t next_ns = m.next_ns;
+
+		sample(tid, 1, t * S);
+		looks += m.next_ns != next_ns;
+	}
+	ck_assert_uint_eq(m.runtimes, RUNTIME_LIBGOMP | RUNTIME_LIBOMP);
+	ck_assert_int_ge(looks, 12);
+	ck_assert_int_le(looks, 25);
+}
+END_TEST
+
+START_TEST(of_many_processes_others_are_asked_each_time)
+{
+	enum { N = 3 * MAPPED_LOOK_MAX };
+	pid_t tid[N];
+
+	for (int i = 0; i < N; i++) {
+		tid[i] = 100 + i;
+		thread_of(100 + i, 100 + i,
+			i == N - 1 ? "7f00-7f01 r-xp 0 08:01 7 /usr/lib/libmpi.so.40\n" : "");
+	}
+	sample(tid, N, 1 * S);
+	sample(tid, N, 10 * S);
+	sample(tid, N, 100 * S);
+	ck_assert_uint_eq(m.runtimes, 0);
+	sample(tid, N, 1000 * S);
+	ck_assert_uint_eq(m.runtimes, RUNTIME_OPENMPI);
+}
+END_TEST
+
+START_TEST(lines_of_any_length_and_none_are_read)
+{
+	static char text[100000];
+	const pid_t tid[] = {10, 12};
+	size_t n = 0;
+
+	/* Names that begin, end and stand across what is read at once. */
+	while (n < sizeof(text) - 200)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+			"7f00-7f01 r--p 0 08:01 7 /a/%0*d.so\n", (int)(n % 97) + 1, 0);
+	snprintf(text + n, sizeof(text) - n, "7f00-7f01 r-xp 0 08:01 7 /a/libblis.so.4\n");
+	thread_of(10, 10, text);
+	memset(text, '/', sizeof(text) - 1); /* no kernel writes this */
+	thread_of(12, 12, text);
+	sample(tid, 2, 1 * S);
+	sample(tid, 2, 2 * S);
+	ck_assert_uint_eq(m.runtimes, RUNTIME_BLIS);
+}
+END_TEST
+
+START_TEST(who_has_gone_maps_nothing)
+{
+	const pid_t tid[] = {10};
+
+	sample(tid, 1, 1 * S);
+	sample(tid, 1, 2 * S);
+	sample(tid, 0, 9 * S);
+	ck_assert_uint_eq(m.runtimes, 0);
+}
+END_TEST
+
+/* ---- the next launch ---- */
+
+static uint64_t key_of(const char *name, const char *script)
+{
+	struct msg msg;
+
+	msg_init(&msg, "step_start");
+	msg_put(&msg, "name", name);
+	if (script)
+		msg_put(&msg, "script", script);
+	return learned_key(&msg);
+}
+
+START_TEST(a_program_is_a_command_its_script_and_its_user)
+{
+	struct learned *l = learned_new();
+
+	ck_assert_uint_eq(learned_of(l, 7, key_of("python3", "01")), 0);
+	learned_note(l, 7, key_of("python3", "01"), RUNTIME_LIBGOMP);
+	learned_note(l, 7, key_of("python3", "01"), RUNTIME_OPENBLAS);
+	ck_assert_uint_eq(
+		learned_of(l, 7, key_of("python3", "01")), RUNTIME_LIBGOMP | RUNTIME_OPENBLAS);
+	ck_assert_uint_eq(learned_of(l, 7, key_of("python3", "02")), 0);
+	ck_assert_uint_eq(learned_of(l, 7, key_of("python3", NULL)), 0);
+	ck_assert_uint_eq(learned_of(l, 7, key_of("perl", "01")), 0);
+	ck_assert_uint_eq(learned_of(l, 8, key_of("python3", "01")), 0);
+	learned_free(l);
+	learned_note(NULL, 7, 1, 1);
+	ck_assert_uint_eq(learned_of(NULL, 7, 1), 0);
+}
+END_TEST
+
+START_TEST(of_many_programs_those_launched_last_are_known)
+{
+	struct learned *l = learned_new();
+
+	for (uint64_t key = 1; key <= 3 * LEARNED_MAX; key++) {
+		learned_note(l, 7, key, RUNTIME_LIBGOMP);
+		ck_assert_uint_eq(learned_of(l, 7, 1), RUNTIME_LIBGOMP); /* in use */
+	}
+	ck_assert_uint_eq(learned_of(l, 7, 2), 0);
+	ck_assert_uint_eq(learned_of(l, 7, 3 * LEARNED_MAX), RUNTIME_LIBGOMP);
+	learned_free(l);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("mapped");
+	TCase *t = tcase_create("what a program loads is seen, and known at its next launch");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, what_a_process_loads_is_seen_at_the_first_look);
+	tcase_add_test(t, what_comes_later_is_added_at_a_later_look);
+	tcase_add_test(t, of_many_processes_others_are_asked_each_time);
+	tcase_add_test(t, lines_of_any_length_and_none_are_read);
+	tcase_add_test(t, who_has_gone_maps_nothing);
+	tcase_add_test(t, a_program_is_a_command_its_script_and_its_user);
+	tcase_add_test(t, of_many_programs_those_launched_last_are_known);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? 1 : 0;
+}

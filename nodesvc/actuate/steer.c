@@ -13,7 +13,9 @@
  *
  * Who does not run is not moved: a process that is young (slurmstepd's fork before exec, too, but
  * where the step is born placed), or a shell, wrapper or launcher that waits. Its mask is its own,
- * and so what its children begin with.
+ * and so what its children begin with. A program whose environment binds its OpenMP threads is
+ * young for longer: its runtime cuts the places to the CPUs that it finds at its start, which is
+ * late where much is linked.
  *
  * One pass over all members does a part of the work at a time: look, tell whose, ledger, set, read
  * back. apply() goes round until a pass changes nothing, steer_look() does as much as it may at
@@ -28,6 +30,7 @@
 
 #include "common/aside.h"
 #include "common/cleanup.h"
+#include "common/launch_names.h"
 #include "common/starters.h"
 #include "nodesvc/actuate/steer.h"
 
@@ -43,6 +46,8 @@
 #define LIST_PART 20
 /* A clone that was under way has come by then. */
 #define UNUSED_MAX 3
+/* So much of a processor a program has until its OpenMP runtime has begun. */
+#define BEGIN_NS INT64_C(1000000000)
 
 struct todo {
 	struct member *t;
@@ -309,6 +314,28 @@ static int note_stepd(struct actuate *a, struct steer *st, struct member *t, str
 	return give_row(t, &own, now, t->row != NULL);
 }
 
+/* Does the environment that process @pid began with bind its OpenMP threads? */
+static bool binds(const struct actuate *a, pid_t pid)
+{
+#define FAMILY(family)    FAMILY_##family,
+#define VAR(family, name) {FAMILY_##family, name "="},
+	enum family { LAUNCH_FAMILIES(FAMILY) };
+	static const struct {
+		enum family family;
+		const char *name;
+	} known[] = {LAUNCH_VARS(VAR)};
+	enum { N_KNOWN = sizeof(known) / sizeof(known[0]) };
+	const char *variable[N_KNOWN];
+	int n = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%d/environ", (int)pid);
+	for (int i = 0; i < N_KNOWN; i++)
+		if (known[i].family == FAMILY_openmp_bind)
+			variable[n++] = known[i].name;
+	return fsroot_find(a->root, path, variable, n);
+}
+
 /* Does the process that @t leads run? What cannot be read is taken for running, as anybody who is
  * placed. */
 static void watch_rest(struct actuate *a, const struct steer *st, const struct member *t)
@@ -324,16 +351,17 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 		return;
 	if (proc_cpu_ns(t->tid, &cpu_ns) < 0)
 		p->settled = true;
-	else if (!steer_rest_asks(p, at_ns, cpu_ns))
+	else if (!steer_rest_asks(p, at_ns, cpu_ns) || (p->begins && cpu_ns < BEGIN_NS))
 		return;
-	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0 ||
-		 starter_of(executable) == STARTER_NONE)
+	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0)
 		p->settled = true;
+	else if (starter_of(executable) == STARTER_NONE)
+		p->settled = !(p->begins = cpu_ns < BEGIN_NS && binds(a, t->tid));
 	else if (steer_rest_works(p, at_ns, cpu_ns) &&
 		 proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)
 		p->settled = true;
-	if (p->settled)
-		p->rests = false;
+	if (p->settled || p->begins)
+		p->rests = !p->settled;
 	else
 		steer_rest_tell(p, at_ns, cpu_ns, stat.child_faults);
 }

@@ -22,6 +22,7 @@ struct rest {
 	uint64_t reaped;       /* proc_stat's child_faults, when it worked last */
 	int64_t busy_ns;       /* has worked for so long, and no child of it has ended */
 	bool settled;          /* starts nobody, and has run: no more looks at this */
+	bool begins;           /* binds OpenMP threads, and may not have begun to */
 	bool rests;
 };
 

@@ -472,7 +472,7 @@ int __wrap_proc_cpu_ns(pid_t pid, int64_t *ret)
 		return rc;
 	if (!t)
 		return -ESRCH;
-	*ret = t->young ? 1 : INT64_C(1000000000000);
+	*ret = t->cpu_ns ? t->cpu_ns : t->young ? 1 : INT64_C(1000000000000);
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct fake_thread {
 	bool stubborn;        /* refuses every mask, as a kernel's own thread does */
 	bool stepd;           /* slurmstepd */
 	bool young;           /* its process has hardly run; else it has, and starts nobody */
+	int64_t cpu_ns;       /* of its process; 0: as young says */
 	struct coreset asked; /* by sched_setaffinity() last */
 	struct coreset first; /* its mask without anything of ours */
 };

@@ -541,6 +541,36 @@ START_TEST(one_that_refuses_does_not_stop_the_others)
 }
 END_TEST
 
+/* What its runtime makes of OMP_PLACES it makes once, of the CPUs that it finds then. */
+START_TEST(program_that_binds_its_threads_is_left_until_it_has_begun)
+{
+	static const char *const variable[] = {"OMP_PLACES={0},{1}", "OMP_PROC_BIND=true",
+		"GOMP_CPU_AFFINITY=0", "KMP_AFFINITY=compact"};
+	struct coreset now;
+	char path[64], text[64];
+
+	open_way(NODES + _i); /* by masks */
+	snprintf(path, sizeof(path), "proc/%d/environ", fake.thread[0].tid);
+	snprintf(text, sizeof(text), "PATH=/bin\n%s\nX=1", variable[_i % 4]);
+	fstree_put(&fake.tree, path, text);
+	for (int i = 0; i < 2; i++)
+		fake.thread[i].cpu_ns = 100000000;
+	apply_well(SET_A);
+	for (int i = 0; i < 2; i++) {
+		now = fake_mask(&fake.thread[i]);
+		is_set(&now, &fake.thread[i].first, "thread", i);
+	}
+	now = fake_mask(&fake.thread[2]);
+	ck_assert_msg(!coreset_is_equal(&now, &fake.thread[2].first), "%s", context);
+	for (int i = 0; i < 2; i++)
+		fake.thread[i].cpu_ns = 1100000000;
+	apply_well(SET_A);
+	check_placed(SET_A);
+	restore_well();
+	close_node();
+}
+END_TEST
+
 /* ---- CPUs go offline ------------------------------------------------------------------------- */
 
 /* What is left of Slurm's, whatever the kernel says to the whole; nothing left: what is above. */
@@ -615,6 +645,9 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("one thread's refusal is its own");
 	tcase_add_loop_test(t, one_that_refuses_does_not_stop_the_others, 0, WAYS * NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("who binds OpenMP threads by variables finds Slurm's CPUs");
+	tcase_add_loop_test(t, program_that_binds_its_threads_is_left_until_it_has_begun, 0, NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("a restore ends though CPUs have gone offline");
 	tcase_add_loop_test(t, what_is_left_of_the_originals_comes_back, 0, NODES * OFFS);

@@ -191,8 +191,11 @@ tests_unit_test_store_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_store_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 EXTRA_DIST += nodesvc/engine/registry.def
 
-check_PROGRAMS += tests/unit/test_gain
-TESTS += tests/unit/test_gain
+check_PROGRAMS += tests/unit/test_gain tests/unit/test_waits
+TESTS += tests/unit/test_gain tests/unit/test_waits
+tests_unit_test_waits_SOURCES = tests/unit/test_waits.c
+tests_unit_test_waits_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_waits_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_gain_SOURCES = tests/unit/test_gain.c
 tests_unit_test_gain_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gain_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

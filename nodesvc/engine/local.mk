@@ -16,6 +16,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c nodesvc/engine/explain.h \
 	nodesvc/engine/gain.c nodesvc/engine/gain.h \
+	nodesvc/engine/waits.c nodesvc/engine/waits.h \
 	nodesvc/engine/grouping.c nodesvc/engine/grouping.h \
 	nodesvc/engine/grouping_search.c \
 	nodesvc/engine/option.c nodesvc/engine/option.h \

@@ -53,6 +53,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/levers/turns.c nodesvc/levers/turns.h \
 	nodesvc/levers/ways.c nodesvc/levers/ways.h \
 	nodesvc/measure/corun.c \
+	nodesvc/measure/waits.c \
 	nodesvc/measure/internal.h nodesvc/measure/measure.h \
 	nodesvc/measure/phases.c \
 	nodesvc/measure/priors.c \

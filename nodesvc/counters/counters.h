@@ -148,6 +148,15 @@ bool utilization_still_runs(struct utilization *u, int64_t now_ns, double share)
  * not run: for samples that would tell a change.
  */
 double utilization_at_most(const struct utilization *u);
+/* Of the time between the last two reads; seconds. */
+struct utilization_span {
+	double ran_s, held_s; /* its threads, together: on a CPU; in line for one */
+	double most_ran_s;    /* the one with most: on a CPU */
+	double most_wanted_s; /* on a CPU or in line */
+	int works; /* threads that since they were first seen did so for a twentieth of the time */
+};
+/* False: not known; also where less than half of its threads were seen before. */
+bool utilization_span(const struct utilization *u, struct utilization_span *ret);
 void utilization_close(struct utilization *u);
 
 /*

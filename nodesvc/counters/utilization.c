@@ -26,6 +26,8 @@
 
 /* Idle threads that are asked whether they wait for a core. */
 #define ASK_MAX 64
+/* A thread that wanted to run for less of its time does no work: timers, collectors of garbage. */
+#define WORKS 0.05
 
 struct thread_time {
 	pid_t tid;
@@ -35,6 +37,8 @@ struct thread_time {
 	/* Of the time between its last two: */
 	bool has_rate, idle;        /* idle: neither ran nor wanted to */
 	double ran, held, switched; /* running, delayed; switches a nanosecond */
+	int64_t first_ns;           /* first reading; and what it had run and been delayed then */
+	uint64_t first_wanted_ns;
 };
 
 struct utilization {
@@ -50,6 +54,8 @@ struct utilization {
 	/* Between the last two reads, ns: time, cpu time of the thread that had most, delays of all
 	 * (those that ended), and cores times elapsed. */
 	double elapsed_ns, longest_ns, held_ns, room_ns;
+	struct utilization_span span; /* of them */
+	bool has_span;
 	pid_t next_active, next_idle; /* a reading goes on after these */
 	bool idle_first;
 	int n_unread; /* at the last reading: of earlier ones */
@@ -83,6 +89,12 @@ double utilization_ran_s(const struct utilization *u)
 double utilization_stretch_s(const struct utilization *u)
 {
 	return u->stretch_s;
+}
+
+bool utilization_span(const struct utilization *u, struct utilization_span *ret)
+{
+	*ret = u->span;
+	return u->has_span;
 }
 
 void utilization_close(struct utilization *u)
@@ -164,14 +176,25 @@ static void take_reading(struct thread_time *t, const struct thread_time *now, i
 	*t = *now;
 	t->at_ns = now_ns;
 	t->fresh = true;
+	t->first_ns = now_ns;
+	t->first_wanted_ns = now->run_ns + now->wait_ns;
 	if (!old.at_ns || !(elapsed > 0) || now->run_ns < old.run_ns ||
 		now->wait_ns < old.wait_ns || now->slices < old.slices)
 		return;
+	t->first_ns = old.first_ns;
+	t->first_wanted_ns = old.first_wanted_ns;
 	t->has_rate = true;
 	t->ran = (double)(now->run_ns - old.run_ns) / elapsed;
 	t->held = (double)(now->wait_ns - old.wait_ns) / elapsed;
 	t->switched = (double)(now->slices - old.slices) / elapsed;
 	t->idle = now->run_ns == old.run_ns && now->wait_ns == old.wait_ns;
+}
+
+static bool works(const struct thread_time *t)
+{
+	double wanted = (double)(t->run_ns + t->wait_ns - t->first_wanted_ns);
+
+	return wanted >= WORKS * (double)(t->at_ns - t->first_ns);
 }
 
 struct reader {
@@ -247,6 +270,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	double elapsed = (double)(now_ns - u->prev_ns), sum = 0.0, run = 0.0;
 	double longest = 0.0, all_held = 0.0, slices = 0.0;
 	struct thread_time most = {.tid = 0};
+	struct utilization_span span = {0};
 	struct signal value = {NAN, PROVENANCE_NONE};
 	int n = 0, n_both = 0, rc;
 	cleanup_free struct thread_time *now = carry_over(u, tid, n_tids, &n);
@@ -276,6 +300,10 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 			most = *t;
 		}
 		all_held += t->held * elapsed;
+		span.most_ran_s = fmax(span.most_ran_s, t->ran * elapsed / 1e9);
+		span.most_wanted_s =
+			fmax(span.most_wanted_s, fmin(t->ran + t->held, 1.0) * elapsed / 1e9);
+		span.works += works(t);
 		n_both++;
 		/* A delay is booked when it ends, so more than the interval can show at once. */
 		sum += fmin(t->ran + t->held, 1.0) * elapsed;
@@ -297,6 +325,10 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	u->room_ns = elapsed * (n_both < cores ? n_both : cores);
 	u->running = value.provenance == PROVENANCE_OS ? run / elapsed : NAN;
 	u->ran_s = value.provenance == PROVENANCE_OS ? run / 1e9 : NAN;
+	span.ran_s = run / 1e9;
+	span.held_s = all_held / 1e9;
+	u->span = span;
+	u->has_span = value.provenance == PROVENANCE_OS && 2 * n_both >= n;
 	/* One that never left its CPU has run in one piece. */
 	u->stretch_s = u->ran_s / fmax(slices, 1.0);
 	if (ret_runnable)

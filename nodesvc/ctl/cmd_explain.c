@@ -168,6 +168,7 @@ static void show(struct json_object *o)
 
 	show_now(show_get(o, "now"));
 	show_signals(show_get(o, "now"));
+	show_known("Waits", show_text(show_get(show_get(o, "now"), "waits"), "text"));
 	show_speeds(show_get(o, "figures"));
 	show_guard(show_get(o, "guard"));
 	show_phases(show_get(o, "phases"));

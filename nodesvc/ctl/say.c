@@ -119,6 +119,14 @@ char *say_corun(struct json_object *f, char *buf, size_t size)
 		show_double(f, "antt_full"));
 }
 
+/* The largest part. */
+char *say_waits(struct json_object *step, char *buf, size_t size)
+{
+	const char *text = show_text(show_get(step, "waits"), "text");
+
+	return say(buf, size, "%.*s", (int)strcspn(text, ","), text);
+}
+
 char *say_gain(struct json_object *f, char *buf, size_t size)
 {
 	if (!*show_text(f, "gain_placement"))

@@ -13,6 +13,7 @@
 /* Of an entry of "steps". "98%"; "415k profile"; "lira (asked fair)". */
 char *say_percent(struct json_object *step, const char *signal, char *buf, size_t size);
 char *say_rate(struct json_object *step, const char *signal, char *buf, size_t size);
+char *say_waits(struct json_object *step, char *buf, size_t size); /* "neighbour 43%" */
 char *say_policy(struct json_object *step, char *buf, size_t size);
 
 /* Unix time as HH:MM:SS here; NAN and 0: "". */

@@ -130,6 +130,7 @@ void top_detail(struct canvas *c, int row, int rows, const struct top_step *s, b
 	where(&p, s->now);
 	line(&p, "Reason", show_text(s->now, "reason"));
 	signals(&p, s->now);
+	line(&p, "Waits", show_text(show_get(s->now, "waits"), "text"));
 	line(&p, "Speed", say_speed(figures, text, sizeof(text)));
 	line(&p, "Slow-down", say_slowdown(figures, text, sizeof(text)));
 	line(&p, "Co-run", say_corun(figures, text, sizeof(text)));

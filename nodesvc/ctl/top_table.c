@@ -95,6 +95,11 @@ static void text_gain(const struct top_step *s, char *buf, size_t size)
 			show_text(show_get(s->detail, "figures"), "gain_basis"));
 }
 
+static void text_waits(const struct top_step *s, char *buf, size_t size)
+{
+	say_waits(s->now, buf, size);
+}
+
 static void text_key(const struct top_step *s, char *buf, size_t size)
 {
 	snprintf(buf, size, " %c", s->key);
@@ -111,6 +116,7 @@ static const struct column COLUMN[] = {
 	{"CORESET", SORT_COUNT, FROM_NOW, "coreset", NULL, 20, LEFT},
 	{"THR", SORT_COUNT, FROM_NOW, "threads", NULL, 0, 0},
 	{"BUSY", SORT_BUSY, FROM_PERCENT, "utilization", NULL, 0, 0},
+	{"WAITS", SORT_COUNT, FROM_TEXT, NULL, text_waits, 0, LEFT | IF_KNOWN},
 	{"PROGRESS/S", SORT_PROGRESS, FROM_RATE, "progress_per_s", NULL, 0, 0},
 	{"PHASE", SORT_COUNT, FROM_TEXT, NULL, text_phase, 0, 0},
 	{"NTT", SORT_NTT, FROM_TEXT, NULL, text_ntt, 0, 0},

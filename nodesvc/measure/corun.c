@@ -99,6 +99,7 @@ void corun_figures(
 		f.gain_basis = provenance_name(t->last.basis);
 	f.launch = t->launch;
 	f.guard = step_guard(s);
+	f.waits = *t->waits.text ? t->waits.text : NULL;
 	f.phases = t->n_phases ? t->changes : -1;
 	f.moves = s->rebinds;
 	*ret = f;

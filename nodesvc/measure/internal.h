@@ -19,6 +19,7 @@ struct measure {
 	bool on;
 	int64_t last_ns, next_ns; /* of rounds */
 	uint64_t n_rounds;
+	struct waits_node *waits; /* waits.c; NULL: nothing is known of the node */
 	struct {
 		bool on;      /* it goes on after other work */
 		int64_t next; /* order of the next step */
@@ -35,6 +36,14 @@ int reading_list(struct measure *m, struct step *s);
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns);
 /* It has more threads than are read at once, and no clocks. */
 bool reading_is_large(const struct step *s);
+
+/* waits.c. -ENOMEM. */
+int waits_open(struct measure *m);
+void waits_close(struct measure *m);
+/* Its threads were read, at @own_ns by its own clock. */
+void waits_reading(struct measure *m, struct step *s, int64_t now_ns, int64_t own_ns);
+/* It stands still: what is being gathered is no span. */
+void waits_forget(struct step *s);
 
 /* speed.c */
 void speed_close_gap(struct seen_gap *g, int64_t now_unix_ns);

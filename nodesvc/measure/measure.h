@@ -2,9 +2,9 @@
 /*
  * measure.h - what is seen of the steps: when each is read (sampler.c), what a reading is taken for
  * (reading.c), how fast it is (speed.c), its phases (phases.c), what earlier runs tell and what
- * this one leaves (priors.c), what the co-run is worth (corun.c). What is kept of a step between
- * two samples is in steps/jobs.h. Nobody is placed here, and nothing is decided: who wants to
- * know of a round has given a handler. Loop thread only.
+ * this one leaves (priors.c), what the co-run is worth (corun.c), what its time went into
+ * (waits.c). What is kept of a step between two samples is in steps/jobs.h. Nobody is placed here,
+ * and nothing is decided: who wants to know of a round has given a handler. Loop thread only.
  */
 #ifndef COLOC_MEASURE_MEASURE_H
 #define COLOC_MEASURE_MEASURE_H

@@ -213,6 +213,7 @@ void reading_pause(const struct measure *m, struct step *s)
 	struct errbuf err;
 
 	pause_figures(s);
+	waits_forget(s);
 	s->pace.read_ns = s->pace.run_at_ns = 0;
 	s->has_sample = false;
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_NONE};
@@ -293,6 +294,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 				topo_count_cores(m->use.node->topo, &s->envelope), &budget,
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
+	waits_reading(m, s, now_ns, own_ns);
 	reading_note_clocks(m, s, own_ns);
 	m->use.work->readings++;
 	m->use.work->threads += (uint64_t)budget.taken;

@@ -347,7 +347,10 @@ int measure_open(struct measure **ret, const struct measure_uses *u, const struc
 	m->use = *u;
 	if (e)
 		m->tell = *e;
-	if (u->loop)
+	rc = waits_open(m);
+	if (rc < 0)
+		rc = err_set(err, rc, "out of memory");
+	if (rc == 0 && u->loop)
 		rc = loop_add_timer(u->loop, on_timer, m, &m->timer, err);
 	if (rc == 0 && u->loop)
 		rc = loop_add_timer(u->loop, on_slice, m, &m->slices, err);
@@ -365,5 +368,6 @@ void measure_close(struct measure *m)
 		return;
 	loop_remove(m->use.loop, m->timer);
 	loop_remove(m->use.loop, m->slices);
+	waits_close(m);
 	free(m);
 }

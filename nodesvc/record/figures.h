@@ -31,6 +31,8 @@
  * figures are of the rest. gap_ns 0: measured throughout.
  * guard: of its set under its policy: "better", "worse", "quarantined" (it was left to Slurm's
  * placement for that); NULL: windows did not tell.
+ * waits: why its threads did not run, in shares of its time, the largest first: "neighbour 43%, own
+ * threads 5%" (engine/waits.h); "none": they ran throughout.
  */
 #define STEP_FIGURES(X)                                                                            \
 	X(REAL, ntt_share, "ntt_share", 2)                                                         \
@@ -58,7 +60,8 @@
 	X(SPAN, gap_ns, "unmeasured_s", 5)                                                         \
 	X(TIME, gap_from_ns, "unmeasured_from_unix_s", 5)                                          \
 	X(TIME, gap_to_ns, "unmeasured_to_unix_s", 5)                                              \
-	X(TEXT, guard, "guard", 6)
+	X(TEXT, guard, "guard", 6)                                                                 \
+	X(TEXT, waits, "waits", 8)
 
 /* How a kind is kept: ratios and speeds; text; a number of things; nanoseconds, told as seconds;
  * and Unix nanoseconds, told as Unix seconds, 0 never. */

@@ -182,6 +182,7 @@ const struct acct_field ACCT_FIELDS[] = {
 		false},
 	{"UnmeasuredTo", false, cell_time, "unmeasured_to_unix_s", "the last time to", false},
 	{"Guard", false, cell_text, "guard", "better or worse than Slurm's placement", false},
+	{"Waits", false, cell_text, "waits", "why it did not run, the largest part first", false},
 	{"DryRun", false, cell_bool, "dry_run", "decided and recorded, but not touched", false},
 	{"Reason", false, cell_text, "reason", "why it was not placed, or placed so", false},
 	{NULL, false, NULL, NULL, NULL, false},

@@ -16,7 +16,8 @@
 #define ACCT_FORMAT_LONG                                                                           \
 	"JobID,JobName,Program,User,Account,Partition,NodeList,Policy,ReqPolicy,Cores,Coreset,"    \
 	"CoresetHistory,Partners,NTasks,Start,End,Elapsed,Rebinds,Moves,Phases,SoloSpeed,"         \
-	"SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,Launch,GainLaunch,GainBasis,State,ExitCode,"      \
+	"SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,Waits,Launch,GainLaunch,GainBasis,State,"         \
+	"ExitCode,"                                                                                \
 	"DryRun,Reason"
 #define ACCT_FORMAT_BRIEF "JobID,State,ExitCode"
 

@@ -512,7 +512,7 @@ static void write_gains(FILE *f, const struct html_data *d)
 static const char TABLE[] =
 	"JobID,JobName,Program,User,NodeList,Policy,ReqPolicy,State,Start,Elapsed,Coreset,Partners,"
 	"Rebinds,Phases,SoloSpeed,SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,Launch,GainLaunch,"
-	"GainBasis,Guard,UnmeasuredFrom,UnmeasuredTo,Reason";
+	"GainBasis,Guard,Waits,UnmeasuredFrom,UnmeasuredTo,Reason";
 
 static bool is_used(const struct html_data *d, const struct acct_column *c)
 {

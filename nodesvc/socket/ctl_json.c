@@ -190,6 +190,24 @@ static struct json_object *own_counters(const struct step *s)
 	return o;
 }
 
+/* Shares of its time; null is unknown. */
+static struct json_object *waits(const struct step *s)
+{
+	const struct seen_waits *w = &s->seen.waits;
+	struct json_object *o = *w->text ? json_object_new_object() : NULL;
+
+	for (int i = 0; o && i < WAIT_CAUSES; i++)
+		ADD(o, waits_key((enum wait_cause)i),
+			i != WAIT_STALLED || w->sum.stalls
+				? number(waits_share(&w->sum, (enum wait_cause)i))
+				: NULL);
+	if (o) {
+		ADD(o, "largest", json_object_new_string(waits_name(waits_largest(&w->sum))));
+		ADD(o, "text", json_object_new_string(w->text));
+	}
+	return o;
+}
+
 struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 {
 	struct json_object *o = json_object_new_object();
@@ -222,6 +240,7 @@ struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 		s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP
 			? json_object_new_string(speed_unit(s))
 			: NULL);
+	ADD(o, "waits", waits(s));
 	ADD(o, "rebinds", json_object_new_int(s->rebinds));
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));

@@ -111,6 +111,16 @@ static int ended_alike(const struct step *s, int i)
 	return n;
 }
 
+static void save_waits(const struct waits *w, struct msg *ret)
+{
+	char text[WAIT_CAUSES * 32];
+	size_t n = 0;
+
+	for (int i = 0; i < WAIT_CAUSES; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%a ", w->s[i]);
+	msg_putf(ret, "waits", "%s%d", text, w->stalls);
+}
+
 void carry_save(const struct step *s, struct msg *ret)
 {
 	const struct step_seen *t = &s->seen;
@@ -122,6 +132,7 @@ void carry_save(const struct step *s, struct msg *ret)
 		save_field(&FIELDS[i], s, ret);
 	msg_put(ret, "basis", provenance_name(t->last.basis));
 	msg_put(ret, "launch", t->launch);
+	save_waits(&t->waits.sum, ret);
 	for (int i = 0; i < t->n_phases; i++) {
 		const struct seen_phase *p = &t->phase[i];
 
@@ -251,6 +262,26 @@ static void load_ended(struct step *s, const struct msg *m)
 		s->exit_unknown = true;
 }
 
+/* Older daemons had none. */
+static int load_waits(const struct msg *m, struct waits *ret, struct errbuf *err)
+{
+	const char *text = msg_get(m, "waits");
+	const char *at = text;
+	char *end;
+
+	if (!text)
+		return 0;
+	for (int i = 0; i < WAIT_CAUSES; i++, at = end) {
+		ret->s[i] = strtod(at, &end);
+		if (end == at || !(ret->s[i] >= 0) || isinf(ret->s[i]))
+			return bad("waits", text, err);
+	}
+	if (strcmp(at, " 0") != 0 && strcmp(at, " 1") != 0)
+		return bad("waits", text, err);
+	ret->stalls = at[1] == '1';
+	return 0;
+}
+
 static enum provenance parse_basis(const char *text)
 {
 	for (int i = 0; text && i <= PROVENANCE_OS; i++)
@@ -262,11 +293,13 @@ static enum provenance parse_basis(const char *text)
 int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 {
 	struct seen_phase phase[SEEN_PHASES];
+	struct waits waits;
 	const char *launch;
 	int64_t version, n, now;
 	int rc = msg_check(m, err);
 
 	memset(phase, 0, sizeof(phase));
+	memset(&waits, 0, sizeof(waits));
 	if (rc == 0)
 		rc = msg_get_int(m, "version", CARRY_VERSION, CARRY_VERSION, &version, err);
 	for (size_t i = 0; rc == 0 && i < N_FIELDS; i++)
@@ -277,11 +310,15 @@ int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 		rc = msg_get_int(m, "phase_now", 0, n ? n - 1 : 0, &now, err);
 	if (rc == 0)
 		rc = load_phases(m, phase, (int)n, err);
+	if (rc == 0)
+		rc = load_waits(m, &waits, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < N_FIELDS; i++)
 		load_field(&FIELDS[i], m, s, err);
 	memcpy(s->seen.phase, phase, sizeof(phase));
+	s->seen.waits.sum = waits;
+	waits_text(&waits, s->seen.waits.text, sizeof(s->seen.waits.text));
 	s->seen.last.basis = parse_basis(msg_get(m, "basis"));
 	launch = msg_get(m, "launch");
 	for (size_t i = 0; launch && i < sizeof(LAUNCH) / sizeof(LAUNCH[0]); i++)

@@ -31,6 +31,7 @@
 #include "nodesvc/engine/phase.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/engine/view.h"
+#include "nodesvc/engine/waits.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/runtime/page.h"
 
@@ -110,6 +111,21 @@ struct seen_gap {
 	bool until_report;          /* its program published: it must find the new daemon first */
 };
 
+/* What its time went into: measure/waits.c. */
+struct seen_waits {
+	struct waits sum;
+	char text[96];    /* of the sum; "" nothing is known */
+	int64_t last_ns;  /* the reading before; 0 none */
+	double running;   /* CPUs it ran on between the last two, by the wall's clock */
+	bool no_pressure; /* the kernel has no pressure stall information of it */
+	/* The span that is being gathered since, by its own clock; from_ns 0 none. And what had
+	 * been counted then. */
+	int64_t from_ns, from_own_ns;
+	struct waits_span span;
+	struct coreset cpus;
+	double busy_s, stolen_s, stalled_s;
+};
+
 struct step_seen {
 	struct seen_work last;
 	bool has_last;
@@ -143,6 +159,8 @@ struct step_seen {
 	struct seen_span alone, shared; /* alone: on the whole envelope */
 	struct seen_base base[SEEN_BASES];
 	int n_bases;
+
+	struct seen_waits waits;
 
 	/* co-run */
 	double known_s, unknown_s;    /* in company, with and without everybody's speed */

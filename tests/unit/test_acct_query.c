@@ -110,7 +110,7 @@ START_TEST(row_has_every_key)
 		"\"gain_basis\":null,\"speed_unit\":null,\"speed_basis\":null,"
 		"\"phases\":null,\"moves\":null,\"windows\":null,\"launch\":null,"
 		"\"launches\":null,\"unmeasured_s\":null,\"unmeasured_from_unix_s\":null,"
-		"\"unmeasured_to_unix_s\":null,\"guard\":null}\n");
+		"\"unmeasured_to_unix_s\":null,\"guard\":null,\"waits\":null}\n");
 }
 END_TEST
 

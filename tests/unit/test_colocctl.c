@@ -27,6 +27,7 @@ static pid_t server;
 	"\"envelope\":\"0-1\",\"slurm_cpus\":\"0-1\",\"threads\":2,\"tasks\":1,\"signals\":{"      \
 	"\"utilization\":{\"value\":0.98,\"provenance\":\"os\"},"                                  \
 	"\"loads_per_s\":{\"value\":1234567890.0,\"provenance\":\"profile\"}},"                    \
+	"\"waits\":{\"largest\":\"neighbour\",\"text\":\"neighbour 43%, own threads 5%\"},"        \
 	"\"rebinds\":1,\"elapsed_s\":90061.5,\"reason\":\"lira rules this node\"}"
 
 static const struct {

@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/measure/measure.h"
+#include "nodesvc/measure/internal.h"
 #include "nodesvc/socket/measured_json.h"
 #include "nodesvc/steps/steps.h"
 
@@ -384,6 +385,143 @@ START_TEST(a_stored_profile_tells_the_speed_alone_of_a_whole_run)
 }
 END_TEST
 
+static void put_file(const char *name, const char *text)
+{
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "we");
+	if (!f) {
+		snprintf(path, sizeof(path), "mkdir -p \"$(dirname '%s/%s')\"", dir, name);
+		ck_assert_int_eq(system(path), 0);
+		snprintf(path, sizeof(path), "%s/%s", dir, name);
+		f = fopen(path, "we");
+	}
+	ck_assert_ptr_nonnull(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* What the kernel has counted so far: of CPU 0, and of a step's one thread. */
+static struct {
+	double user_s, stolen_s, ran_s, held_s;
+	int slices;
+} kernel;
+
+static void waited(struct step *s, double ran, double held, double others, double stolen)
+{
+	static const pid_t tid = 100;
+	struct signal wanted;
+	char text[256];
+
+	kernel.user_s += (ran + others) * STEP_NS / 1e9;
+	kernel.stolen_s += stolen * STEP_NS / 1e9;
+	kernel.ran_s += ran * STEP_NS / 1e9;
+	kernel.held_s += held * STEP_NS / 1e9;
+	snprintf(text, sizeof(text),
+		"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 %.0f 0 0 5 5 0 0 %.0f 0 0\n"
+		"cpu1 0 0 0 0 0 0 0 0 0 0\nintr 1 2 3\ncpu0 99999 0 0 0 0 0 0 0 0 0\n",
+		kernel.user_s * (double)sysconf(_SC_CLK_TCK),
+		kernel.stolen_s * (double)sysconf(_SC_CLK_TCK));
+	put_file("proc/stat", text);
+	snprintf(text, sizeof(text), "%.0f %.0f %d\n", kernel.ran_s * 1e9, kernel.held_s * 1e9,
+		++kernel.slices);
+	put_file("proc/100/schedstat", text);
+	ck_assert_int_eq(
+		utilization_read(s->util, &tid, 1, now_ns, 2, NULL, &wanted, NULL, &err), 0);
+	waits_reading(d.measure, s, now_ns, now_ns);
+	now_ns += STEP_NS;
+}
+
+static const struct {
+	double ran, held, others, stolen;
+	const char *text;
+} WAITED[] = {
+	{1, 0, 0, 0, "none"}, {.5, .5, .5, 0, "outside 50%"}, {.6, 0, 0, .4, "stolen 40%"},
+	{.25, 0, .75, 0, "idle 75%"}, /* who else runs is nothing to who does not want to */
+};
+
+START_TEST(what_a_step_waits_for_is_told_apart)
+{
+	struct step *s = add(1, "app", "0");
+	struct step_figures f;
+
+	memset(&kernel, 0, sizeof(kernel));
+	waited(s, 0, 0, 0, 0);
+	corun_figures(d.measure, s, false, &f);
+	ck_assert_ptr_null(f.waits);
+	for (int i = 0; i < 20; i++)
+		waited(s, WAITED[_i].ran, WAITED[_i].held, WAITED[_i].others, WAITED[_i].stolen);
+	corun_figures(d.measure, s, false, &f);
+	ck_assert_str_eq(f.waits, WAITED[_i].text);
+}
+END_TEST
+
+START_TEST(time_on_the_way_is_in_no_cause)
+{
+	struct step *s = add(1, "app", "0");
+
+	memset(&kernel, 0, sizeof(kernel));
+	for (int i = 0; i < 40; i++) {
+		coreset_parse(&s->coreset, i % 4 < 2 ? "0" : "1", NULL);
+		waited(s, .5, .5, .5, 0);
+	}
+	ck_assert_str_eq(s->seen.waits.text, "");
+	/* Nor what others than Coloc stopped it for. */
+	for (int i = 0; i < 40; i++) {
+		if (i % 4 == 0)
+			waits_forget(s);
+		waited(s, .5, .5, .5, 0);
+	}
+	ck_assert_str_eq(s->seen.waits.text, "");
+}
+END_TEST
+
+START_TEST(a_stall_is_known_where_the_kernel_tells)
+{
+	struct step *s = add(1, "app", "0");
+	char text[128];
+
+	strcpy(s->cgroup.step_path, "sys/fs/cgroup/step_0/user");
+	memset(&kernel, 0, sizeof(kernel));
+	for (int i = 0; i < 20; i++) {
+		snprintf(text, sizeof(text),
+			"some avg10=0.00 avg60=0.00 avg300=0.00 total=9000000\n"
+			"full avg10=0.00 avg60=0.00 avg300=0.00 total=%d\n",
+			i * (int)(STEP_NS / 1000) / 2);
+		put_file("sys/fs/cgroup/step_0/user/io.pressure", text);
+		waited(s, .25, 0, 0, 0);
+	}
+	ck_assert_str_eq(s->seen.waits.text, "stalled 50%, idle 25%");
+}
+END_TEST
+
+START_TEST(a_neighbour_that_coloc_knows_is_no_load_from_outside)
+{
+	struct step *s = add(1, "app", "0"), *other = add(2, "other", "0");
+
+	other->seen.waits.running = .5;
+	memset(&kernel, 0, sizeof(kernel));
+	for (int i = 0; i < 20; i++)
+		waited(s, .5, .5, .5, 0);
+	ck_assert_str_eq(s->seen.waits.text, "neighbour 50%");
+}
+END_TEST
+
+/* Where Slurm has it, whatever a plan says. */
+START_TEST(who_is_not_placed_is_where_slurm_has_it)
+{
+	struct step *s = add(1, "app", _i ? "1" : "");
+
+	s->status = STATUS_OBSERVED;
+	memset(&kernel, 0, sizeof(kernel));
+	for (int i = 0; i < 20; i++)
+		waited(s, .5, .5, .5, 0);
+	ck_assert_str_eq(s->seen.waits.text, "outside 50%");
+}
+END_TEST
+
 static void add_tasks(struct step *s)
 {
 	for (uint32_t i = 0; i < 3; i++)
@@ -419,6 +557,9 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	a->rebinds = 1;
 	a->short_spins = true;
 	a->seen.launch = "control";
+	a->seen.waits.sum.s[WAIT_RAN] = 3;
+	a->seen.waits.sum.s[WAIT_TURNS] = 1;
+	a->seen.waits.sum.stalls = true;
 	for (int i = 0; i < 20; i++, pass())
 		interval(a, 10, 0.98);
 	for (int i = 0; i < 20; i++, pass())
@@ -439,6 +580,8 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	ck_assert_str_eq(f.speed_unit, "sweeps");
 	ck_assert_str_eq(f.launch, "control");
 	ck_assert_int_eq(f.moves, 1);
+	ck_assert_str_eq(f.waits, "turns 25%");
+	ck_assert(a->seen.waits.sum.stalls);
 	ck_assert_str_eq(a->history, "0-1;0");
 	ck_assert(a->task[1].ended && a->task[1].status == 256 && a->n_alive == 2);
 	ck_assert(!a->exit_unknown);
@@ -769,6 +912,11 @@ int main(void)
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);
+	tcase_add_loop_test(t, what_a_step_waits_for_is_told_apart, 0, 4);
+	tcase_add_loop_test(t, who_is_not_placed_is_where_slurm_has_it, 0, 2);
+	tcase_add_test(t, time_on_the_way_is_in_no_cause);
+	tcase_add_test(t, a_stall_is_known_where_the_kernel_tells);
+	tcase_add_test(t, a_neighbour_that_coloc_knows_is_no_load_from_outside);
 	tcase_add_test(t, what_was_measured_outlasts_a_restart);
 	tcase_add_loop_test(t, the_end_of_thousands_of_tasks_outlasts_a_restart, 0,
 		(int)(sizeof(WIDE) / sizeof(WIDE[0])));

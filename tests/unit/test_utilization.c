@@ -260,6 +260,45 @@ START_TEST(a_delay_that_has_not_ended_counts)
 }
 END_TEST
 
+START_TEST(a_span_has_the_sums_and_those_that_work)
+{
+	struct utilization_span span;
+
+	put(7, "5000000000 0 10\n");
+	put(9, "5000000000 0 10\n");
+	put(8, "0 0 1\n");
+	ck_assert_int_eq(read_at(S, 3, 2), 0);
+	ck_assert(!utilization_span(u, &span));
+	put(7, "5600000000 300000000 20\n");
+	put(9, "5700000000 0 20\n");
+	put(8, "20000000 0 2\n"); /* a timer's */
+	ck_assert_int_eq(read_at(2 * S, 3, 2), 0);
+	ck_assert(utilization_span(u, &span));
+	ck_assert_double_eq_tol(span.ran_s, 1.32, 1e-9);
+	ck_assert_double_eq_tol(span.held_s, 0.3, 1e-9);
+	ck_assert_double_eq_tol(span.most_ran_s, 0.7, 1e-9);
+	ck_assert_double_eq_tol(span.most_wanted_s, 0.9, 1e-9);
+	ck_assert_int_eq(span.works, 2);
+	/* One that sleeps for a while is still one that works. */
+	put(7, "6600000000 300000000 30\n");
+	ck_assert_int_eq(read_at(3 * S, 3, 2), 0);
+	ck_assert(utilization_span(u, &span));
+	ck_assert_int_eq(span.works, 2);
+	/* Of threads that are new nothing is known yet. */
+	put(7, NULL);
+	put(9, NULL);
+	put(10, "0 0 1\n");
+	ck_assert_int_eq(read_at(4 * S, 4, 2), 0);
+	/* One of two was seen before: half. */
+	ck_assert(utilization_span(u, &span));
+	put(8, NULL);
+	put(7, "0 0 1\n");
+	put(9, "0 0 1\n");
+	ck_assert_int_eq(read_at(5 * S, 4, 2), 0);
+	ck_assert(!utilization_span(u, &span));
+}
+END_TEST
+
 START_TEST(a_stretch_is_the_time_per_switch)
 {
 	put(7, "1000 0 10\n");
@@ -463,6 +502,7 @@ int main(void)
 	ADD(s, "what it would want without others has a bound", alone_it_is_what_it_is,
 		one_held_up_may_hold_up_the_other, one_of_two_is_one_of_two_also_when_held_up,
 		a_delay_that_has_not_ended_counts);
+	ADD(s, "what a span's time went into", a_span_has_the_sums_and_those_that_work);
 	ADD(s, "how long they run at a time", a_stretch_is_the_time_per_switch,
 		who_never_leaves_his_cpu_runs_in_one_piece);
 	ADD(s, "of many threads some are read at a time",

@@ -45,6 +45,20 @@
 			0                                                                          \
 	}
 
+/* Products of matrices, each a parallel region of a few milliseconds: python3 links neither
+ * OpenBLAS nor its OpenMP. */
+#define NUMPY                                                                                      \
+	{                                                                                          \
+		"numpy",                                                                           \
+			{"/usr/bin/python3", "-c",                                                 \
+				"import numpy\n"                                                   \
+				"a = numpy.random.default_rng(1).random((400, 400))\n"             \
+				"for i in range(1000):\n"                                          \
+				"    a = a @ a\n"                                                  \
+				"    a /= a.max()\n"},                                             \
+			0                                                                          \
+	}
+
 /* It waits for most of its time: on cores of its own it would leave them idle. */
 #define BURSTY                                                                                     \
 	{                                                                                          \
@@ -81,6 +95,7 @@ static const struct mix mixes[] = {
 	MIX("mpi", 0, LAMMPS, LAMMPS, LAMMPS, LAMMPS),
 	MIX("mpi-long", 0, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG),
 	MIX("both", 0, GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), LAMMPS, LAMMPS),
+	MIX("numpy", 0, NUMPY, NUMPY, NUMPY, NUMPY),
 	MIX("bursty", 0, BURSTY, BURSTY, BURSTY, BURSTY),
 	MIX("waits", 0, BURSTY_OFTEN, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG),
 	MIX("first-waits-40", 300, BURSTS("bursts-40", "40"), STENCIL_SHORT, STENCIL_SHORT),

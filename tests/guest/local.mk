@@ -4,7 +4,7 @@ GUEST_TESTS = \
 	tests/guest/counters-arm64.sh
 # End of GUEST_TESTS
 # More boots of up to ten minutes: `make check-guest-full'.
-GUEST_FULL_TESTS = tests/guest/placement-v2.sh tests/guest/actuators-v2.sh
+GUEST_FULL_TESTS = tests/guest/placement-v2.sh tests/guest/actuators-v2.sh tests/guest/stolen.sh
 dist_check_SCRIPTS += $(GUEST_TESTS) $(GUEST_FULL_TESTS) tests/guest/guest tests/guest/live tests/guest/releases
 EXTRA_DIST += tests/guest/guest-init tests/guest/initramfs-init tests/guest/uml-init tests/guest/packages.sh \
 	tests/guest/packages-uml.sh \

@@ -25,6 +25,8 @@
 /* /proc/stat has each interrupt of each CPU and takes long on a large machine: so many times as
  * long without it. */
 #define PAUSE 200
+/* Of a span. */
+#define SLEPT 0.05
 /* Steps on each CPU are added up again so often. */
 #define LOADS_NS INT64_C(1000000000)
 
@@ -179,9 +181,31 @@ static double read_stalled_s(const struct measure *m, struct step *s)
 	return isnan(memory) ? disk : isnan(disk) ? memory : memory + disk;
 }
 
+/*
+ * Since it was asked last; NAN: the kernel does not tell. It adds up all CPUs for an answer, so a
+ * step that slept for less than SLEPT of the span is not asked about: what little it was stalled
+ * comes with the next answer.
+ */
+static double take_stalled_s(const struct measure *m, struct step *s, double slept)
+{
+	struct seen_waits *w = &s->seen.waits;
+	double before = w->stalled_s;
+
+	if (w->no_pressure || (slept < SLEPT && w->pressure_read))
+		return w->no_pressure ? NAN : 0;
+	w->stalled_s = read_stalled_s(m, s);
+	if (!w->pressure_read)
+		before = w->stalled_s;
+	w->pressure_read = !w->no_pressure;
+	return fmax(w->stalled_s - before, w->no_pressure ? NAN : 0);
+}
+
 void waits_forget(struct step *s)
 {
-	s->seen.waits.from_ns = s->seen.waits.last_ns = 0;
+	struct seen_waits *w = &s->seen.waits;
+
+	w->from_ns = w->last_ns = 0;
+	w->pressure_read = false;
 }
 
 /* Without what is known of the node, at the next reading. */
@@ -197,7 +221,8 @@ static void begin_span(struct measure *m, struct step *s, int64_t now_ns, int64_
 	w->from_own_ns = own_ns;
 	w->span = (struct waits_span){.stalled_s = NAN};
 	w->cpus = cpus_of(s);
-	w->stalled_s = read_stalled_s(m, s);
+	if (!w->pressure_read)
+		take_stalled_s(m, s, 1);
 	sum_cpus(m->waits, &w->cpus, &w->busy_s, &w->stolen_s, &load);
 }
 
@@ -212,7 +237,8 @@ static void end_span(struct measure *m, struct step *s, int64_t now_ns, int64_t 
 	f->threads = threads;
 	f->envelope = coreset_count(&s->envelope);
 	f->placed = coreset_count(&w->cpus);
-	f->stalled_s = read_stalled_s(m, s) - w->stalled_s;
+	f->stalled_s =
+		take_stalled_s(m, s, (f->wall_s - f->frozen_s - f->most_wanted_s) / f->wall_s);
 	sum_cpus(m->waits, &w->cpus, &busy, &stolen, &load);
 	busy = fmax(busy - w->busy_s, 0);
 	stolen = fmax(stolen - w->stolen_s, 0);

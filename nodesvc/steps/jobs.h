@@ -114,16 +114,18 @@ struct seen_gap {
 /* What its time went into: measure/waits.c. */
 struct seen_waits {
 	struct waits sum;
-	char text[96];    /* of the sum; "" nothing is known */
-	int64_t last_ns;  /* the reading before; 0 none */
-	double running;   /* CPUs it ran on between the last two, by the wall's clock */
-	bool no_pressure; /* the kernel has no pressure stall information of it */
+	char text[96];      /* of the sum; "" nothing is known */
+	int64_t last_ns;    /* the reading before; 0 none */
+	double running;     /* CPUs it ran on between the last two, by the wall's clock */
+	bool no_pressure;   /* the kernel has no pressure stall information of it */
+	bool pressure_read; /* it told stalled_s, in all, when it was asked last */
 	/* The span that is being gathered since, by its own clock; from_ns 0 none. And what had
 	 * been counted then. */
 	int64_t from_ns, from_own_ns;
 	struct waits_span span;
 	struct coreset cpus;
-	double busy_s, stolen_s, stalled_s;
+	double busy_s, stolen_s;
+	double stalled_s;
 };
 
 struct step_seen {

@@ -13,6 +13,22 @@ static int join(const char *dir, int len, const char *name, char *ret, size_t si
 	return n >= 0 && (size_t)n < size ? 0 : -ENAMETOOLONG;
 }
 
+uint32_t command_arguments(int argc, char *const argv[])
+{
+	uint32_t hash = UINT32_C(2166136261); /* FNV-1a */
+
+	for (int i = 1; i < argc; i++)
+		for (const char *p = argv[i];; p++) {
+			/* Of a number only how many digits it has. */
+			unsigned char c = *p >= '0' && *p <= '9' ? '0' : (unsigned char)*p;
+
+			hash = (hash ^ c) * UINT32_C(16777619);
+			if (!*p)
+				break;
+		}
+	return hash ? hash : 1;
+}
+
 int command_find(const struct command *c, char *ret, size_t size)
 {
 	struct stat st;

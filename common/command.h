@@ -11,6 +11,7 @@
 #define COLOC_COMMON_COMMAND_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct command {
 	const char *name;   /* argv[0] */
@@ -24,5 +25,11 @@ struct command {
  * @c (a folder of PATH that is relative itself comes first, say); -ENAMETOOLONG: more than @size.
  */
 int command_find(const struct command *c, char *ret, size_t size);
+
+/*
+ * command_arguments - the class of a command's arguments after the first: a number that is the same
+ * where they differ only in numbers with as many digits (input_17, --seed=42). Never 0.
+ */
+uint32_t command_arguments(int argc, char *const argv[]);
 
 #endif

@@ -18,6 +18,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/choose/choose.c nodesvc/choose/choose.h \
 	nodesvc/choose/decide.c \
 	nodesvc/choose/internal.h \
+	nodesvc/choose/launches.c nodesvc/choose/launches.h \
 	nodesvc/choose/options.c nodesvc/choose/options.h \
 	nodesvc/choose/ptable.c nodesvc/choose/ptable.h \
 	nodesvc/choose/quarantine.c nodesvc/choose/quarantine.h \
@@ -87,12 +88,12 @@ nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
@@ -117,6 +118,9 @@ tests_unit_test_mapped_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_linkage_SOURCES = tests/unit/test_linkage.c
 tests_unit_test_linkage_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_linkage_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_launches_SOURCES = tests/unit/test_launches.c
+tests_unit_test_launches_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_launches_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_launch_SOURCES = tests/unit/test_launch.c
 tests_unit_test_launch_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_launch_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/command.h"
 #include "common/msg.h"
 #include "common/starters.h"
 #include "spank/client.h"
@@ -168,8 +169,10 @@ static void put_name(spank_t sp)
 	char **argv = NULL;
 	int argc = 0;
 
-	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && argv[0])
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && argv[0]) {
 		msg_put(&out, "name", argv[0]);
+		msg_putf(&out, "args", "%08x", command_arguments(argc, argv));
+	}
 }
 
 static void put_if_short(spank_t sp, const char *name, const char *key)

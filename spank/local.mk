@@ -19,6 +19,7 @@ spank_spank_coloc_la_SOURCES = \
 	spank/ctx_stepd.c \
 	$(SPANK_PLAIN_SOURCES) \
 	common/cleanup.h \
+	common/command.c common/command.h \
 	common/err.c common/err.h \
 	common/ipc.c common/ipc.h \
 	common/msg.c common/msg.h \

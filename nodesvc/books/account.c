@@ -46,12 +46,29 @@ static void compare_launches(struct books *b, const struct step_row *row, enum p
 		gain_mean_add(strcmp(figures->launch, "lever") == 0 ? &with : &without,
 			log(figures->shared_speed));
 	gain_unpaired(&with, &without, &gain);
+	if (!isfinite(gain.ratio))
+		return;
 	figures->gain_launch = gain.ratio;
 	figures->gain_launch_lo = gain.lo;
 	figures->gain_launch_hi = gain.hi;
 	figures->launches = gain.n;
-	if (isfinite(gain.ratio) && !figures->gain_basis)
+	if (!figures->gain_basis || strcmp(figures->gain_basis, "elapsed") == 0)
 		figures->gain_basis = provenance_name(basis);
+}
+
+/* By the time that they took, where speeds do not tell. */
+static void judge_launches(const struct step *s, struct step_figures *figures)
+{
+	const struct judgement *j = &s->seen.launch_judged;
+
+	if (j->windows < GAIN_MIN || !(j->lo > 0) || !isfinite(j->hi))
+		return;
+	figures->gain_launch = j->ratio;
+	figures->gain_launch_lo = j->lo;
+	figures->gain_launch_hi = j->hi;
+	figures->launches = j->windows;
+	if (!figures->gain_basis)
+		figures->gain_basis = "elapsed";
 }
 
 /* Its own, or how long it was suspended: a part of its time that is in none of the figures. */
@@ -104,6 +121,8 @@ void account_put(struct books *b, struct step *s, enum step_state state, int64_t
 	};
 
 	corun_figures(b->use.measure, s, state == STEP_COMPLETED, &figures);
+	if (end_ns)
+		judge_launches(s, &figures);
 	if (end_ns)
 		compare_launches(b, &row, s->seen.last.basis, &figures);
 	if (!coreset_is_empty(&s->coreset))

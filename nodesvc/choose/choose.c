@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "nodesvc/choose/internal.h"
+#include "nodesvc/choose/launches.h"
 #include "nodesvc/choose/recording.h"
 #include "nodesvc/choose/ruling.h"
 
@@ -32,6 +33,8 @@ int choose_open(struct choose **ret, const struct choose_uses *u, const struct c
 		rc = ruling_open(ch, err);
 	if (rc == 0)
 		rc = trial_open(ch, err);
+	if (rc == 0)
+		rc = launches_open(ch, err);
 	if (rc < 0) {
 		choose_close(ch);
 		return rc;
@@ -46,6 +49,7 @@ void choose_close(struct choose *ch)
 		return;
 	ptable_close(ch);
 	quarantine_close(ch);
+	launches_close(ch);
 	trial_close(ch);
 	ruling_close(ch);
 	plan_done(&ch->plan);

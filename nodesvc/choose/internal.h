@@ -11,6 +11,7 @@
 #include "nodesvc/trace/trace.h"
 #include "nodesvc/trace/recent.h"
 
+struct launches;
 struct ptable;
 struct quarantine;
 
@@ -39,6 +40,7 @@ struct choose {
 	struct trace_writer *trace; /* colocctl record; NULL not recording */
 
 	struct quarantine *quarantine; /* NULL: nothing is judged */
+	struct launches *launches;     /* NULL: no launch is drawn */
 	struct ptable *ptable;         /* of the das policies; NULL none */
 
 	/* trial.c */

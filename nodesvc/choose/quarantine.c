@@ -58,7 +58,7 @@ static size_t put_word(char *buf, size_t size, const char *text)
 
 #define MEMBER_MAX 320
 
-static void name_member(const struct choose *ch, const struct step *s, char *buf, size_t size)
+void quarantine_name_member(const struct choose *ch, const struct step *s, char *buf, size_t size)
 {
 	size_t len = put_word(buf, size - 60, s->type);
 
@@ -82,7 +82,7 @@ static void name_set(const struct choose *ch, char *buf, size_t size)
 	*buf = '\0';
 	for (int i = 0; member && i < ch->jobs->n; i++)
 		if (step_is_managed(ch->jobs->step[i]))
-			name_member(ch, ch->jobs->step[i], member[n++], MEMBER_MAX);
+			quarantine_name_member(ch, ch->jobs->step[i], member[n++], MEMBER_MAX);
 	if (member)
 		qsort(member, (size_t)n, sizeof(*member), compare_members);
 	for (int i = 0; i < n; i += equal) {
@@ -300,8 +300,7 @@ static void refresh(struct choose *ch)
 
 /* ---- deciding ---- */
 
-/* A quarantine that has just passed is over, and what led to it does not count any more. */
-static bool keeps_away(struct choose *ch, struct judged *j)
+bool quarantine_keeps_away(struct choose *ch, struct judged *j)
 {
 	int64_t longest_s = time(NULL) + duration_s(ch);
 
@@ -338,7 +337,8 @@ bool quarantine_holds(struct choose *ch, bool fallback)
 	if (!ch->conf->guard.enabled || !any_quarantined(q))
 		return false;
 	refresh(ch);
-	return keeps_away(ch, q->now[0]) || (fallback && keeps_away(ch, q->now[1]));
+	return quarantine_keeps_away(ch, q->now[0]) ||
+	       (fallback && quarantine_keeps_away(ch, q->now[1]));
 }
 
 /* The one whose quarantine is in force: the fallback's only where it decides. */
@@ -459,19 +459,30 @@ void quarantine_judge(const struct choose *ch, const struct judged *j, struct ju
 	verdict_judge(&cfg, j->windows, j->mean, j->m2, ret);
 }
 
+struct judged *quarantine_row(struct choose *ch, const char *policy, const char *members, bool make)
+{
+	struct judged fresh = {.members = members}, *j;
+
+	if (!ch->quarantine)
+		return NULL;
+	j = find(ch, policy, members);
+	if (j || !make)
+		return j;
+	snprintf(fresh.policy, sizeof(fresh.policy), "%s", policy);
+	snprintf(fresh.node_type, sizeof(fresh.node_type), "%s", ch->node->type);
+	return add(ch, &fresh);
+}
+
 /* The set's own, whoever of it runs; a new one is made where it is not known. */
 static struct judged *current(struct choose *ch)
 {
 	struct quarantine *q = ch->quarantine;
 	int which = q->fallback ? 1 : 0;
-	struct judged fresh = {.members = q->members};
 
 	refresh(ch);
 	if (q->now[which] || !*q->members)
 		return q->now[which];
-	memcpy(fresh.policy, q->policy[which], sizeof(fresh.policy));
-	snprintf(fresh.node_type, sizeof(fresh.node_type), "%s", ch->node->type);
-	return add(ch, &fresh);
+	return quarantine_row(ch, q->policy[which], q->members, true);
 }
 
 static void tell_steps(struct choose *ch, enum verdict v)
@@ -488,12 +499,44 @@ static void tell_steps(struct choose *ch, enum verdict v)
 	}
 }
 
-bool quarantine_window(struct choose *ch, const struct quarantine_window *w)
+bool quarantine_note(struct choose *ch, struct judged *j, double x, const char *basis)
 {
 	struct quarantine *q = ch->quarantine;
 	struct judgement judged;
-	struct judged *j;
 	struct gain_mean m;
+
+	if (j->last_unix_s < time(NULL) - duration_s(ch))
+		forget_windows(j);
+	m = (struct gain_mean){.n = j->windows, .mean = j->mean, .m2 = j->m2};
+	gain_mean_add(&m, x);
+	j->windows = m.n;
+	j->mean = m.mean;
+	j->m2 = m.m2;
+	j->last_unix_s = time(NULL);
+	snprintf(j->basis, sizeof(j->basis), "%s", basis);
+	q->windows++;
+	quarantine_judge(ch, j, &judged);
+	log_debug("guard: %s under %s: window %d: %.3f; %s, %.3f (%.3f to %.3f)", j->members,
+		j->policy, j->windows, exp(x), verdict_name(judged.verdict), judged.ratio,
+		judged.lo, judged.hi);
+	if (judged.verdict == VERDICT_WORSE && judged.matters) {
+		j->until_unix_s = time(NULL) + duration_s(ch);
+		j->times++;
+		q->begun++;
+	}
+	/* Before anything is put back: whoever starts next knows. */
+	keep(ch, j);
+	q->stale = true;
+	return j->until_unix_s != 0;
+}
+
+bool quarantine_window(struct choose *ch, const struct quarantine_window *w)
+{
+	struct quarantine *q = ch->quarantine;
+	char basis[sizeof(((struct judged *)0)->basis)];
+	struct judgement judged;
+	struct judged *j;
+	bool quarantined;
 
 	if (!q || !ch->conf->guard.enabled || w->steps == 0)
 		return false;
@@ -506,34 +549,16 @@ bool quarantine_window(struct choose *ch, const struct quarantine_window *w)
 	j = current(ch);
 	if (!j)
 		return false;
-	if (j->last_unix_s < time(NULL) - duration_s(ch))
-		forget_windows(j);
-	m = (struct gain_mean){.n = j->windows, .mean = j->mean, .m2 = j->m2};
-	gain_mean_add(&m, w->sum_log / w->steps);
-	j->windows = m.n;
-	j->mean = m.mean;
-	j->m2 = m.m2;
-	j->last_unix_s = time(NULL);
-	name_bases(w->bases, j->basis, sizeof(j->basis));
-	q->windows++;
+	name_bases(w->bases, basis, sizeof(basis));
+	quarantined = quarantine_note(ch, j, w->sum_log / w->steps, basis);
 	quarantine_judge(ch, j, &judged);
 	tell_steps(ch, judged.verdict);
-	log_debug("guard: %s under %s: window %d: %.3f; %s, %.3f (%.3f to %.3f)", j->members,
-		j->policy, j->windows, exp(w->sum_log / w->steps), verdict_name(judged.verdict),
-		judged.ratio, judged.lo, judged.hi);
-	if (judged.verdict == VERDICT_WORSE && judged.matters) {
-		j->until_unix_s = time(NULL) + duration_s(ch);
-		j->times++;
-		q->begun++;
+	if (quarantined)
 		log_warning("guard: policy %s makes %.200s slower than Slurm's placement: %.3f "
 			    "(%.3f to %.3f) in %d windows; in quarantine for %g h",
 			j->policy, j->members, judged.ratio, judged.lo, judged.hi, j->windows,
 			ch->conf->guard.quarantine_h);
-	}
-	/* Before anything is put back: whoever starts next knows. */
-	keep(ch, j);
-	q->stale = true;
-	return j->until_unix_s != 0;
+	return quarantined;
 }
 
 /* ---- what is told ---- */

@@ -66,6 +66,21 @@ struct quarantine_window {
 /* Adds it to what is known of the set. True: the policy was quarantined, decide again. */
 bool quarantine_window(struct choose *ch, const struct quarantine_window *w);
 
+/* ---- for the guard over launches (launches.c): sets of one program ---- */
+
+/* "gmx@ada:8": its program, user, and cores of its allocation. */
+void quarantine_name_member(const struct choose *ch, const struct step *s, char *buf, size_t size);
+/* What is known of @members under @policy on this node; NULL nothing (@make: no memory, or nothing
+ * is judged). Until another is made. */
+struct judged *quarantine_row(
+	struct choose *ch, const char *policy, const char *members, bool make);
+/* Is it in quarantine? One that has passed is over, and nothing of before counts. */
+bool quarantine_keeps_away(struct choose *ch, struct judged *j);
+/* One window more, @x the logarithm of a ratio of speeds, known by @basis. True: it was
+ * quarantined.
+ */
+bool quarantine_note(struct choose *ch, struct judged *j, double x, const char *basis);
+
 /* ---- what is told ---- */
 
 struct quarantine_says {

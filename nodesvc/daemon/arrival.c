@@ -18,6 +18,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/books/books.h"
+#include "nodesvc/choose/launches.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/engine/policy.h"
 #include "nodesvc/launch/launch.h"
@@ -78,17 +79,6 @@ static void refuse_step(struct msg *reply, const char *why)
 	msg_put(reply, "reason", why);
 }
 
-/* One launch in so many without the levers that act before exec, to know what they are worth. */
-static bool start_control(struct daemon *d, struct step *s)
-{
-	if (s->batch || drand48() >= d->conf->control_fraction)
-		return false;
-	s->seen.launch = "control";
-	s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
-	log_debug("step %s: starts without a lever, to compare", s->id);
-	return true;
-}
-
 static enum launch_around around(const struct daemon *d, const struct step *s)
 {
 	struct choose_state state;
@@ -136,6 +126,38 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 	 * threads wait by spinning. Who binds them names CPUs of Slurm's. */
 	s->born_placed =
 		(linked & (RUNTIME_LIBGOMP | RUNTIME_LIBOMP)) && !binds_itself(m) && !starter;
+}
+
+/* What is left of its settings where they make the program slower: the library that its user asked
+ * for. */
+static void withhold(struct step *s, const char *why)
+{
+	for (int i = 0; i < s->n_env; i++)
+		if (!*s->env[i].why && launch_family(s->env[i].name) != LAUNCH_preload)
+			snprintf(s->env[i].why, sizeof(s->env[i].why), "%s", why);
+	s->short_spins = false;
+	if (s->n_env)
+		s->seen.launch = "withheld";
+}
+
+/* Its environment; or none, to know what that is worth. */
+static void set_environment(struct daemon *d, struct step *s, const struct msg *m)
+{
+	char why[sizeof(s->env[0].why)];
+	enum launch_draw draw = launches_draw(d->choose, s, why, sizeof(why));
+
+	if (draw == LAUNCH_CONTROL) {
+		s->seen.launch = "control";
+		s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
+		log_debug("step %s: starts without a lever, to compare", s->id);
+		return;
+	}
+	find_links(d, s, m);
+	launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
+		topo_count_cores(d->node->topo, s->held ? &s->envelope : &s->coreset),
+		around(d, s));
+	if (draw == LAUNCH_WITHHELD)
+		withhold(s, why);
 }
 
 /* ---- may it come? ---- */
@@ -340,14 +362,8 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 		reading_open(d->measure, s);
 		decide_run(d->choose, EVENT_ARRIVAL, s->id, s);
 		/* The guard judges placements: both sides of its windows have the environment. */
-		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run &&
-			!d->conf->dry_run && !start_control(d, s)) {
-			find_links(d, s, m);
-			launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
-				topo_count_cores(
-					d->node->topo, s->held ? &s->envelope : &s->coreset),
-				around(d, s));
-		}
+		if ((strcmp(s->policy, "none") != 0 || s->held) && !s->dry_run && !d->conf->dry_run)
+			set_environment(d, s, m);
 		if (s->n_env && !s->seen.launch)
 			s->seen.launch = "lever";
 	}

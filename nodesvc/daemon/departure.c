@@ -7,6 +7,7 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/books/books.h"
+#include "nodesvc/choose/launches.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/steps/steps.h"
@@ -32,7 +33,9 @@ void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 
 	levers_end(d->levers, s);
 	trial_abort(d->choose);
-	account_end(d->books, s, step_final_state(s), end_of(s, end_unix_ns));
+	end_unix_ns = end_of(s, end_unix_ns);
+	launches_end(d->choose, s, end_unix_ns);
+	account_end(d->books, s, step_final_state(s), end_unix_ns);
 	reading_close(d->measure, s);
 	snprintf(id, sizeof(id), "%s", s->id);
 	books_step_ended(d->books, s);

@@ -19,6 +19,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/waits.c nodesvc/engine/waits.h \
 	nodesvc/engine/grouping.c nodesvc/engine/grouping.h \
 	nodesvc/engine/grouping_search.c \
+	nodesvc/engine/launch_pairs.c nodesvc/engine/launch_pairs.h \
 	nodesvc/engine/option.c nodesvc/engine/option.h \
 	nodesvc/engine/phase.c nodesvc/engine/phase.h \
 	nodesvc/engine/plan.c nodesvc/engine/plan.h \
@@ -70,6 +71,7 @@ engine_tests = \
 	tests/unit/test_reference_cores \
 	tests/unit/test_sbmp \
 	tests/unit/test_sequence \
+	tests/unit/test_launch_pairs \
 	tests/unit/test_phase \
 	tests/unit/test_topo \
 	tests/unit/test_verdict
@@ -122,6 +124,9 @@ tests_unit_test_golden_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_topo_SOURCES = tests/unit/test_topo.c
 tests_unit_test_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_topo_LDADD = $(ENGINE_TEST_LIBS)
+tests_unit_test_launch_pairs_SOURCES = tests/unit/test_launch_pairs.c
+tests_unit_test_launch_pairs_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_launch_pairs_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_verdict_SOURCES = tests/unit/test_verdict.c
 tests_unit_test_verdict_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_verdict_LDADD = $(ENGINE_TEST_LIBS)

@@ -175,7 +175,7 @@ const struct acct_field ACCT_FIELDS[] = {
 	{"GainLaunch", false, cell_gain, "gain_launch", "over plain launches (95 %)", false},
 	{"GainBasis", false, cell_text, "gain_basis", "signal behind the gains", false},
 	{"Windows", true, cell_text, "windows", "paired windows behind Gain", false},
-	{"Launch", false, cell_text, "launch", "lever, or control: started without", false},
+	{"Launch", false, cell_text, "launch", "lever, control or withheld: without", false},
 	{"Launches", true, cell_text, "launches", "of each kind behind GainLaunch", false},
 	{"Unmeasured", true, cell_ratio, "unmeasured_s", "seconds in which nobody measured", false},
 	{"UnmeasuredFrom", false, cell_time, "unmeasured_from_unix_s", "the first time from",

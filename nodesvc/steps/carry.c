@@ -62,7 +62,7 @@ static const struct field FIELDS[] = {
 };
 #define N_FIELDS (sizeof(FIELDS) / sizeof(FIELDS[0]))
 
-static const char *const LAUNCH[] = {"lever", "control"};
+static const char *const LAUNCH[] = {"lever", "control", "withheld"};
 
 /* Every bit of it; in hexadecimal, which costs a tenth: this is for each step, every few seconds.
  */

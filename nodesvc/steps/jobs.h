@@ -28,8 +28,10 @@
 #include "nodesvc/counters/polling.h"
 #include "nodesvc/engine/burst.h"
 #include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/launch_pairs.h"
 #include "nodesvc/engine/phase.h"
 #include "nodesvc/engine/plan.h"
+#include "nodesvc/engine/verdict.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/engine/waits.h"
 #include "nodesvc/record/record.h"
@@ -172,7 +174,14 @@ struct step_seen {
 	/* windows and launches */
 	struct gain_mean windows; /* logarithms */
 	double stretch[4];
-	const char *launch; /* "lever", "control"; NULL neither */
+	const char *launch; /* "lever", "control", "withheld"; NULL neither */
+	/* choose/launches.c: which draw decided that; 0 none */
+	uint64_t launch_draw;
+	enum launch_side launch_side;
+	bool launch_mixed;   /* it ran beside a draw of the other side */
+	uint32_t launch_key; /* its program there */
+	struct judgement
+		launch_judged; /* what its launches show: at its end, or why it is withheld */
 	int64_t control_until_ns;
 	int64_t no_speed_until_ns; /* an experiment saw no progress: not asked again before */
 };
@@ -334,6 +343,7 @@ struct step {
 	bool owned; /* account and partition are slurmctld's word, not the environment's */
 	char program[JOB_TYPE_MAX]; /* argv[0]'s last component */
 	char type[JOB_TYPE_MAX];    /* --coloc-type, else program */
+	uint32_t args;              /* class of its arguments (common/command.h); 0 unknown */
 	uint32_t links;       /* RUNTIME_: its executable links, or was seen to load; 0 not known */
 	bool links_learned;   /* the latter */
 	uint64_t program_key; /* launch/learned.h; 0 not known */

@@ -109,6 +109,8 @@ int registration_read(const struct msg *m, struct step *s, struct errbuf *err)
 	text_copy(s->program, sizeof(s->program), slash ? slash + 1 : name);
 	text = msg_get(m, "tag");
 	text_copy(s->type, sizeof(s->type), text && *text ? text : s->program);
+	text = msg_get(m, "args");
+	s->args = text ? (uint32_t)strtoul(text, NULL, 16) : 0;
 	text = msg_get(m, "priority");
 	s->has_priority = text && *text;
 	s->priority_high = text && strcmp(text, "high") == 0;

@@ -26,6 +26,7 @@ live_scripts = \
 	tests/live/interpreters.sh \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
+	tests/live/launches.sh \
 	tests/live/lend.sh \
 	tests/live/masks.sh \
 	tests/live/waits.sh \

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The guard over the launch environment in the daemon: which launches are drawn, what their time
+ * shows, and what becomes of a setting that makes a program slower. How long a launch took is the
+ * test's: its start is put back by that.
+ */
+#include <check.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/command.h"
+#include "common/ipc.h"
+#include "common/msg.h"
+#include "nodesvc/base/log.h"
+#include "nodesvc/choose/internal.h"
+#include "nodesvc/choose/launches.h"
+#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/daemon/daemon.h"
+#include "nodesvc/measure/measure.h"
+#include "tests/unit/levers_of.h"
+#include "tests/unit/tmpdir.h"
+
+static struct daemon d;
+static struct tmpdir tmp;
+static struct errbuf err;
+static struct msg in, out;
+
+static void setup(void)
+{
+	daemon_init(&d);
+	memset(&err, 0, sizeof(err));
+	tmpdir_create(&tmp);
+	log_init(LOG_LEVEL_ERROR);
+	conf_defaults(d.conf);
+	d.conf->control_fraction = 0.2;
+	srand48(5);
+	strcpy(d.node->type, "model, 2 cores");
+	snprintf(d.conf->policy, sizeof(d.conf->policy), "fair");
+	ck_assert_int_eq(fsroot_open(&d.node->root, tmp.dir, &err), 0);
+	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
+	d.node->usable = d.node->topo->all;
+	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
+	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
+	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
+	ck_assert_int_eq(
+		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
+	levers_of(&d);
+	counters_choose(&d.node->counters, "none", NULL);
+	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
+	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
+}
+
+static void teardown(void)
+{
+	for (int i = 0; i < d.jobs->n; i++)
+		reading_close(d.measure, d.jobs->step[i]);
+	jobs_done(d.jobs);
+	daemon_close_choose(&d);
+	daemon_close_rooms(&d);
+	free(d.levers);
+	actuate_close(d.actuate);
+	record_close(d.record);
+	ledger_close(d.ledger);
+	loop_free(d.loop);
+	topo_free(d.node->topo);
+	fsroot_close(&d.node->root);
+	tmpdir_remove(&tmp);
+}
+
+static uint32_t last_job;
+
+static struct step *start_as(const char *type, uint32_t uid, const char *args)
+{
+	msg_init(&in, "step_start");
+	msg_putf(&in, "job", "%u", ++last_job);
+	msg_put(&in, "step", "0");
+	msg_putf(&in, "uid", "%u", uid);
+	msg_put(&in, "ntasks", "1");
+	msg_put(&in, "name", "/nonexistent/app");
+	msg_put(&in, "tag", type);
+	if (args)
+		msg_put(&in, "args", args);
+	arrival_step(&d, &in, &out);
+	arrival_after_answer(&d);
+	ck_assert_str_eq(msg_get(&out, "type"), "step_ok");
+	return jobs_find(d.jobs, last_job, 0, 0);
+}
+
+static struct step *start(const char *type)
+{
+	return start_as(type, 0, NULL);
+}
+
+static bool is_set(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *v = msg_get(&out, "env"); v; v = msg_get_next(&out, "env", v))
+		if (strncmp(v, name, len) == 0 && v[len] == '=')
+			return true;
+	return false;
+}
+
+/* It ran for so long, and its task ended with @status, as wait(2) gives it. */
+static void finish_with(struct step *s, double seconds, int status)
+{
+	int64_t ns = (int64_t)(seconds * 1e9);
+
+	s->start_unix_ns -= ns;
+	s->start_mono_ns -= ns;
+	ck_assert_int_eq(step_add_task(s, 0, 0), 0);
+	s->task[0].ended = true;
+	s->n_alive = 0;
+	s->exit_status = status;
+	msg_init(&in, "step_end");
+	msg_putf(&in, "job", "%u", s->job_id);
+	msg_put(&in, "step", "0");
+	departure_step(&d, &in);
+}
+
+static void finish(struct step *s, double seconds)
+{
+	finish_with(s, seconds, 0);
+}
+
+static double about(double seconds)
+{
+	return seconds * (0.98 + 0.04 * drand48());
+}
+
+/* One launch that takes @with seconds with its settings, and @without them. */
+static const char *launch(const char *type, double with, double without)
+{
+	struct step *s = start(type);
+	const char *how = s->seen.launch;
+
+	ck_assert_ptr_nonnull(how);
+	ck_assert_int_eq(is_set("GOMP_SPINCOUNT"), strcmp(how, "lever") == 0);
+	finish(s, about(strcmp(how, "lever") == 0 ? with : without));
+	return how;
+}
+
+/* How many launches until its settings are withheld; 0: they are not in so many. */
+static int withheld_after(const char *type, double with, double without, int most)
+{
+	for (int n = 1; n <= most; n++)
+		if (strcmp(launch(type, with, without), "withheld") == 0)
+			return n;
+	return 0;
+}
+
+static const char *text_of(const char *column, uint32_t job)
+{
+	static char text[128];
+	char command[512];
+	FILE *p;
+
+	snprintf(command, sizeof(command),
+		"python3 -c \"import sqlite3;print(sqlite3.connect('%s').execute("
+		"'SELECT %s FROM step WHERE job_id=%u').fetchone()[0])\"",
+		tmpdir_path(&tmp, "coloc.db"), column, job);
+	p = popen(command, "r");
+	if (!fgets(text, sizeof(text), p))
+		*text = '\0';
+	pclose(p);
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+START_TEST(settings_that_slow_a_program_are_withheld_within_thirty_launches)
+{
+	struct step *s;
+	int n = withheld_after("app", 100, 50, 40);
+
+	ck_assert_msg(n > 0 && n <= 30, "after %d launches", n);
+	/* The next one, too, and why is told. */
+	s = start("app");
+	ck_assert_str_eq(s->seen.launch, "withheld");
+	ck_assert_int_gt(s->n_env, 0);
+	for (int i = 0; i < s->n_env; i++)
+		ck_assert_msg(strstr(s->env[i].why, "guard: with it the program was 0.") != NULL,
+			"%s: %s", s->env[i].name, s->env[i].why);
+	ck_assert_ptr_null(msg_get(&out, "env"));
+	finish(s, 50);
+	ck_assert_str_eq(text_of("launch", last_job), "withheld");
+	ck_assert(fabs(atof(text_of("gain_launch", last_job)) - 0.5) < 0.05);
+	/* Others have theirs. */
+	ck_assert_str_eq(launch("other", 100, 50), "lever");
+	ck_assert_int_eq(quarantine_count(d.choose), 1);
+	ck_assert_str_eq(quarantine_get(d.choose, 0)->policy, LAUNCHES_POLICY);
+	ck_assert_str_eq(quarantine_get(d.choose, 0)->basis, "elapsed");
+}
+END_TEST
+
+START_TEST(settings_that_do_no_harm_stay)
+{
+	double gain;
+
+	ck_assert_int_eq(withheld_after("same", 100, 100, 60), 0);
+	ck_assert_int_eq(withheld_after("better", 50, 100, 60), 0);
+	/* What they gain stands in the accounting, by time. */
+	while (strcmp(launch("better", 50, 100), "lever") != 0)
+		;
+	gain = atof(text_of("gain_launch", last_job));
+	ck_assert_msg(gain > 1.8 && gain < 2.2, "%g", gain);
+	ck_assert_str_eq(text_of("gain_basis", last_job), "elapsed");
+}
+END_TEST
+
+START_TEST(a_restart_and_a_fraction_of_nothing_keep_what_is_known)
+{
+	ck_assert_int_gt(withheld_after("app", 100, 50, 40), 0);
+	quarantine_close(d.choose);
+	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
+	d.conf->control_fraction = 0;
+	ck_assert_str_eq(launch("app", 100, 50), "withheld");
+	d.conf->guard.enabled = false;
+	ck_assert_str_eq(launch("app", 100, 50), "lever");
+	d.conf->guard.enabled = true;
+	ck_assert_str_eq(launch("app", 100, 50), "withheld");
+	/* The operator ends it. */
+	ck_assert_int_eq(quarantine_forget(d.choose, NULL), 1);
+	ck_assert_str_eq(launch("app", 100, 50), "lever");
+}
+END_TEST
+
+START_TEST(nothing_and_all_are_not_drawn)
+{
+	d.conf->control_fraction = 0;
+	for (int i = 0; i < 10; i++)
+		ck_assert_str_eq(launch("app", 100, 50), "lever");
+	d.conf->control_fraction = 1;
+	for (int i = 0; i < 10; i++)
+		ck_assert_str_eq(launch("app", 100, 50), "control");
+	ck_assert_int_eq(quarantine_count(d.choose), 0);
+}
+END_TEST
+
+START_TEST(a_program_is_its_user_and_the_class_of_its_arguments)
+{
+	char *const a[] = {"app", "-n", "10", "in_17.dat", NULL},
+		    *const b[] = {"app", "-n", "25", "in_42.dat", NULL},
+		    *const c[] = {"app", "-n", "100", "in_17.dat", NULL};
+	char args[2][16];
+
+	ck_assert_uint_eq(command_arguments(4, a), command_arguments(4, b));
+	ck_assert_uint_ne(command_arguments(4, a), command_arguments(4, c));
+	ck_assert_uint_ne(command_arguments(1, a), 0);
+	snprintf(args[0], sizeof(args[0]), "%08x", command_arguments(4, a));
+	snprintf(args[1], sizeof(args[1]), "%08x", command_arguments(4, c));
+	/* Known once, a program is drawn: these are four, each new. */
+	finish(start_as("app", 0, args[0]), 100);
+	ck_assert_str_eq(start_as("app", 1, args[0])->seen.launch, "lever");
+	finish(jobs_find(d.jobs, last_job, 0, 0), 100);
+	ck_assert_str_eq(start_as("app", 0, args[1])->seen.launch, "lever");
+	finish(jobs_find(d.jobs, last_job, 0, 0), 100);
+	ck_assert_str_eq(start_as("else", 0, args[0])->seen.launch, "lever");
+}
+END_TEST
+
+START_TEST(who_comes_while_others_run_is_in_their_draw)
+{
+	struct step *s[2];
+
+	for (int i = 0; i < 2; i++)
+		launch(i ? "a" : "b", 100, 100);
+	for (int i = 0; i < 40; i++) {
+		s[0] = start("a");
+		s[1] = start("b");
+		ck_assert_str_eq(s[0]->seen.launch, s[1]->seen.launch);
+		ck_assert_uint_eq(s[0]->seen.launch_draw, s[1]->seen.launch_draw);
+		finish(s[0], about(100));
+		finish(s[1], about(100));
+	}
+}
+END_TEST
+
+START_TEST(a_long_run_is_not_in_every_draw)
+{
+	struct step *s, *t;
+	bool mixed = false;
+
+	launch("a", 0.01, 0.01);
+	launch("b", 0.01, 0.01);
+	s = start("a");
+	for (int i = 0; i < 20 && !mixed; i++) {
+		usleep(50000); /* more than twice as long as it takes */
+		t = start("b");
+		ck_assert_uint_ne(t->seen.launch_draw, s->seen.launch_draw);
+		mixed = t->seen.launch_side != s->seen.launch_side;
+		ck_assert_int_eq(s->seen.launch_mixed, mixed);
+		ck_assert(!t->seen.launch_mixed);
+		finish(t, 0.01);
+	}
+	ck_assert(mixed);
+}
+END_TEST
+
+/* Half of the launches with the settings fail at once, or are cancelled when they take too long. */
+START_TEST(what_failed_tells_nothing_and_what_was_ended_at_least_its_time)
+{
+	struct step *s;
+	bool withheld = false;
+
+	for (int i = 0; i < 60; i++) {
+		s = start("fails");
+		ck_assert_str_ne(s->seen.launch, "withheld");
+		if (strcmp(s->seen.launch, "lever") == 0 && i % 2)
+			finish_with(s, 500, 1 << 8);
+		else
+			finish(s, about(100));
+	}
+	/* Cancelled before it had taken as long as others: nobody knows. */
+	for (int i = 0; i < 60; i++) {
+		s = start("early");
+		ck_assert_str_ne(s->seen.launch, "withheld");
+		if (strcmp(s->seen.launch, "lever") == 0 && i > 2)
+			finish_with(s, 1, SIGTERM);
+		else
+			finish(s, about(100));
+	}
+	for (int i = 0; i < 60 && !withheld; i++) {
+		s = start("late");
+		withheld = strcmp(s->seen.launch, "withheld") == 0;
+		if (strcmp(s->seen.launch, "lever") == 0 && i > 2)
+			finish_with(s, 300, SIGTERM);
+		else
+			finish(s, about(100));
+	}
+	ck_assert(withheld);
+}
+END_TEST
+
+START_TEST(more_programs_than_are_followed_do_no_harm)
+{
+	char type[16];
+
+	for (int i = 0; i < LAUNCHES_KEYS + 50; i++) {
+		snprintf(type, sizeof(type), "p%d", i);
+		ck_assert_str_eq(launch(type, 100, 50), "lever");
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("launches");
+	TCase *tc = tcase_create("launch settings that hurt a program are taken away from it");
+	SRunner *sr;
+	int failed;
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, settings_that_slow_a_program_are_withheld_within_thirty_launches);
+	tcase_add_test(tc, settings_that_do_no_harm_stay);
+	tcase_add_test(tc, a_restart_and_a_fraction_of_nothing_keep_what_is_known);
+	tcase_add_test(tc, what_failed_tells_nothing_and_what_was_ended_at_least_its_time);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("whole sets of programs that recur are drawn");
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, nothing_and_all_are_not_drawn);
+	tcase_add_test(tc, a_program_is_its_user_and_the_class_of_its_arguments);
+	tcase_add_test(tc, who_comes_while_others_run_is_in_their_draw);
+	tcase_add_test(tc, a_long_run_is_not_in_every_draw);
+	tcase_add_test(tc, more_programs_than_are_followed_do_no_harm);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

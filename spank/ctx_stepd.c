@@ -251,6 +251,7 @@ static void build_step_start(spank_t sp, uid_t uid, const struct launch_io *io)
 	put_u32(sp, S_STEP_CPUS_PER_TASK, "cpus_per_task");
 	put_env(sp, "SLURM_CPUS_PER_TASK", "cpus_asked");
 	put_name(sp);
+	put_script(sp);
 	put_text(sp, S_JOB_ALLOC_CORES, "job_cores");
 	put_text(sp, S_STEP_ALLOC_CORES, "step_cores");
 	msg_putf(&out, "timeout_ms", "%d", args.timeout_ms);
@@ -267,7 +268,6 @@ static void build_step_start(spank_t sp, uid_t uid, const struct launch_io *io)
 		put_env(sp, "USER", "user");
 	put_bind(sp);
 	launch_report(io, &out);
-	put_script(sp);
 	put_whereabouts(sp);
 }
 

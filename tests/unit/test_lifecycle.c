@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/runtimes.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/levers/rotate.h"
 #include "nodesvc/levers/turns.h"
+#include "nodesvc/launch/linkage.h"
 #include "nodesvc/launch/spin.h"
 #include "nodesvc/steps/steps.h"
 #include "tests/unit/fstree.h"
@@ -264,6 +266,52 @@ START_TEST(lists_keep_others_out)
 	d.conf->allow_policies.n = 1;
 	strcpy(d.conf->allow_policies.item[0], "fair");
 	ck_assert_str_eq(run(2, "spread"), "step_refused");
+}
+END_TEST
+
+/* Is @name among what the step of @job gets, run by @uid as /usr/bin/python3 with that script? */
+static bool gets(uint32_t job, uint32_t uid, const char *script, const char *name)
+{
+	size_t len = strlen(name);
+
+	msg_init(&in, "step_start");
+	msg_putf(&in, "job", "%u", job);
+	msg_put(&in, "step", "0");
+	msg_putf(&in, "uid", "%u", uid);
+	msg_put(&in, "ntasks", "1");
+	msg_put(&in, "name", "/usr/bin/python3");
+	msg_put(&in, "script", script);
+	ck_assert_str_eq(go(), "step_ok");
+	for (const char *v = msg_get(&out, "env"); v; v = msg_get_next(&out, "env", v))
+		if (strncmp(v, name, len) == 0 && v[len] == '=')
+			return true;
+	return false;
+}
+
+START_TEST(what_a_program_loaded_is_what_its_next_launch_is_for)
+{
+	d.linkage = linkage_new();
+	ck_assert(gets(1, 0, "0a", "KMP_BLOCKTIME"));
+	ck_assert(gets(2, 0, "0a", "MKL_NUM_THREADS"));
+	/* Nobody has looked yet; then somebody has. */
+	daemon_tick(&d);
+	ck_assert(gets(3, 0, "0a", "KMP_BLOCKTIME"));
+	jobs_find(d.jobs, 1, 0, 0)->mapped.runtimes = RUNTIME_LIBGOMP | RUNTIME_OPENBLAS;
+	daemon_tick(&d);
+	ck_assert(!gets(4, 0, "0a", "KMP_BLOCKTIME"));
+	ck_assert(gets(5, 0, "0a", "GOMP_SPINCOUNT"));
+	ck_assert(gets(6, 0, "0a", "OPENBLAS_NUM_THREADS"));
+	ck_assert(!gets(7, 0, "0a", "MKL_NUM_THREADS"));
+	/* Another script, and another user, are another program. */
+	ck_assert(gets(8, 0, "0b", "KMP_BLOCKTIME"));
+	ck_assert(gets(9, 1, "0a", "KMP_BLOCKTIME"));
+	/* What comes to it later. */
+	jobs_find(d.jobs, 4, 0, 0)->mapped.runtimes = RUNTIME_LIBOMP;
+	daemon_tick(&d);
+	ck_assert(gets(10, 0, "0a", "KMP_BLOCKTIME"));
+	ck_assert(gets(11, 0, "0a", "GOMP_SPINCOUNT"));
+	linkage_free(d.linkage);
+	d.linkage = NULL;
 }
 END_TEST
 
@@ -679,6 +727,7 @@ int main(void)
 	tcase_add_test(tc, list_waits_for_slurmctld);
 	tcase_add_loop_test(tc, squeue_is_read, 0, (int)(sizeof(SQUEUE) / sizeof(SQUEUE[0])));
 	tcase_add_test(tc, users_own_binding_stands);
+	tcase_add_test(tc, what_a_program_loaded_is_what_its_next_launch_is_for);
 	tcase_add_test(tc, what_binds_itself_is_left_alone_under_cpusets);
 	tcase_add_test(tc, dry_run_decides_and_sets_nothing);
 	tcase_add_test(tc, reserved_allocation_is_left_alone);

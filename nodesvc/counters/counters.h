@@ -155,7 +155,8 @@ struct utilization_span {
 	double most_wanted_s; /* on a CPU or in line */
 	int works; /* threads that since they were first seen did so for a twentieth of the time */
 };
-/* False: not known; also where less than half of its threads were seen before. */
+/* False: not known; also where half of its threads or more were not seen before: what began and
+ * ended in between has run unseen. */
 bool utilization_span(const struct utilization *u, struct utilization_span *ret);
 void utilization_close(struct utilization *u);
 

@@ -328,7 +328,7 @@ int utilization_read(struct utilization *u, const pid_t *tid, int n_tids, int64_
 	span.ran_s = run / 1e9;
 	span.held_s = all_held / 1e9;
 	u->span = span;
-	u->has_span = value.provenance == PROVENANCE_OS && 2 * n_both >= n;
+	u->has_span = value.provenance == PROVENANCE_OS && 2 * n_both > n;
 	/* One that never left its CPU has run in one piece. */
 	u->stretch_s = u->ran_s / fmax(slices, 1.0);
 	if (ret_runnable)

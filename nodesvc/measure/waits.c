@@ -5,7 +5,7 @@
  * of its CPUs (/proc/stat), and pressure stall information of its cgroup (v2).
  *
  * A span is a second at least, so that the kernel's ticks of a hundredth say something; one in
- * which the step was moved is left out, and one in which most of its threads were not seen twice.
+ * which the step was moved is left out, and one in which half of its threads were not seen twice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +27,8 @@
 #define PAUSE 200
 /* Of a span. */
 #define SLEPT 0.05
+/* Of a CPU: below it, what nobody is known to have run is little. */
+#define UNTOLD 0.05
 /* Steps on each CPU are added up again so often. */
 #define LOADS_NS INT64_C(1000000000)
 
@@ -246,6 +248,10 @@ static void end_span(struct measure *m, struct step *s, int64_t now_ns, int64_t 
 	f->outside_s = fmax(busy - f->ran_s - f->neighbours_s, 0);
 	/* Of the time in which one of its threads had the CPU, or would have had it. */
 	f->stolen_s = busy > 0 ? stolen * fmin(f->ran_s / busy, 1) : stolen;
+	/* Who starts others that soon end is asleep himself, and they are not seen: they may be
+	 * what runs there. */
+	if (!threads && f->outside_s > UNTOLD * f->wall_s)
+		return;
 	waits_add(&w->sum, f);
 	waits_text(&w->sum, w->text, sizeof(w->text));
 }

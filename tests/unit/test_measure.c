@@ -509,6 +509,22 @@ START_TEST(a_neighbour_that_coloc_knows_is_no_load_from_outside)
 }
 END_TEST
 
+/* A shell that runs one short command after another: are they it, or others? */
+START_TEST(who_only_waits_for_those_that_nobody_sees_is_not_called_idle)
+{
+	struct step *s = add(1, "app", "0");
+
+	memset(&kernel, 0, sizeof(kernel));
+	for (int i = 0; i < 20; i++)
+		waited(s, .01, 0, .8, 0);
+	ck_assert_str_eq(s->seen.waits.text, "");
+	/* Nobody runs at all. */
+	for (int i = 0; i < 20; i++)
+		waited(s, .01, 0, 0, 0);
+	ck_assert_str_eq(s->seen.waits.text, "idle 99%");
+}
+END_TEST
+
 /* Where Slurm has it, whatever a plan says. */
 START_TEST(who_is_not_placed_is_where_slurm_has_it)
 {
@@ -913,6 +929,7 @@ int main(void)
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);
 	tcase_add_loop_test(t, what_a_step_waits_for_is_told_apart, 0, 4);
+	tcase_add_test(t, who_only_waits_for_those_that_nobody_sees_is_not_called_idle);
 	tcase_add_loop_test(t, who_is_not_placed_is_where_slurm_has_it, 0, 2);
 	tcase_add_test(t, time_on_the_way_is_in_no_cause);
 	tcase_add_test(t, a_stall_is_known_where_the_kernel_tells);

@@ -19,3 +19,16 @@ TESTS += tests/check-full-device.sh tests/check-in-place.sh tests/check-pictures
 EXTRA_DIST += tests/check-messages.py tests/check-pictures.py
 dist_check_SCRIPTS += tests/check-full-device.sh tests/check-in-place.sh tests/check-pictures.sh tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
 EXTRA_DIST += tests/blocks.sh
+
+# What people print: the quick reference card, and where mandoc is installed the manual pages.
+EXTRA_DIST += contrib/card-pdf doc/card.md
+CLEANFILES += doc/card.pdf doc/manual.pdf
+.PHONY: doc
+doc:
+	@mkdir -p doc
+	@$(srcdir)/contrib/card-pdf $(srcdir)/doc/card.md >doc/card.pdf.new && mv doc/card.pdf.new doc/card.pdf && echo doc/card.pdf
+	@if command -v mandoc >/dev/null; then \
+	  (cd $(srcdir) && mandoc -T pdf -O paper=a4 doc/coloc.7 nodesvc/ctl/colocctl.1 nodesvc/report/colocacct.1 \
+	    nodesvc/coloc.yaml.5 nodesvc/colocd.8 spank/spank_coloc.8 nodesvc/sim/colocsim.1 nodesvc/runtime/libcoloc.3) \
+	    >doc/manual.pdf.new && mv doc/manual.pdf.new doc/manual.pdf && echo doc/manual.pdf; \
+	else echo 'doc/manual.pdf is not made: no mandoc (Debian: apt install mandoc)'; fi

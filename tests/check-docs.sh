@@ -192,6 +192,35 @@ check_messages() {
   return 1
 }
 
+# The card has each option of srun, fits on a page, and names commands that there are.
+check_card() {
+  sed -n 's/.*\] = { *"\(coloc[a-z-]*\)".*/--\1/p' "$top/spank/opts.c" | have doc/card.md option || return 1
+  # shellcheck disable=SC2013
+  for command in $(grep -o '`colocctl [a-z]*' "$top/doc/card.md" | sed 's/.* //' | sort -u); do
+    grep -Eq "(name = |ASKS\\(|CHANGES\\(|\\()\"$command\"" "$top"/nodesvc/ctl/c*.c || {
+      echo "check-docs: doc/card.md: colocctl has no $command" >&2
+      return 1
+    }
+  done
+  command -v python3 >/dev/null || return 0
+  python3 "$top/contrib/card-pdf" "$top/doc/card.md" >/dev/null
+}
+
+# Each key of coloc.yaml(5) says when to change it.
+check_when() {
+  awk '
+    /^\.SH/ { keys = $2 == "KEYS" }
+    /^\.(TP|SS|SH)/ || (keys && /^\.PP/) {
+      if (key != "" && !when) { print "check-docs: coloc.yaml.5: " key ": when to change it?" > "/dev/stderr"; bad = 1 }
+      key = ""
+      wants = keys && /^\.TP/
+      next
+    }
+    wants { wants = 0; if ($2 ~ /^[a-z]/) { key = $2; when = 0; n++ } }
+    /^Change it / { when = 1 }
+    END { exit bad || n < 40 }' "$top/nodesvc/coloc.yaml.5"
+}
+
 # Pages are for readers: lengths, words before they are said, links (contrib/lint-pages has the bounds).
 check_pages() {
   command -v python3 >/dev/null || return 0
@@ -208,6 +237,8 @@ check_evaluation() {
 
 check_keys
 check_pages || failed=1
+check_card || failed=1
+check_when || failed=1
 check_evaluation || failed=1
 check_messages || failed=1
 check_results || failed=1

@@ -13,7 +13,7 @@ EXTRA_DIST += contrib/coremap contrib/coremap-svg doc/cores.svg doc/results/core
 EXTRA_DIST += contrib/concepts-svg doc/concepts/company.svg doc/concepts/coreset.svg doc/concepts/domain.svg doc/concepts/envelope.svg \
 	doc/concepts/lever.svg doc/concepts/life.svg doc/concepts/phase.svg doc/concepts/slice.svg doc/concepts/window.svg
 EXTRA_DIST += doc/adopting.md doc/architecture.md doc/compatibility.md doc/concepts.md doc/counters.md \
-	doc/faq.md doc/install.md doc/launch-environment.md doc/limits.md doc/model.md doc/security.md doc/top.svg doc/troubleshooting.md
+	doc/faq.md doc/install.md doc/launch-environment.md doc/limits.md doc/model.md doc/recipes.md doc/security.md doc/top.svg doc/troubleshooting.md
 
 TESTS += tests/check-full-device.sh tests/check-in-place.sh tests/check-pictures.sh tests/check-blocks.sh tests/check-docs.sh tests/check-examples.sh tests/check-help.sh
 EXTRA_DIST += tests/check-messages.py tests/check-pictures.py

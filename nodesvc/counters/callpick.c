@@ -23,10 +23,12 @@
 #define WINDOW_MAX_NS (500 * MS)
 /* Speed that is older is of no use. */
 #define GAP_MAX_NS (5000 * MS)
-/* Windows before a function is chosen that no other can beat, and before any is. */
+/* Windows before a function is chosen that no other can beat, before one that will do, if all have
+ * had as many, and before any is. */
 #define WINDOWS_EARLY 3
 #define WINDOWS_ALL   6
-#define STEADY_EARLY  0.05
+#define STEADY_BEST   0.05
+#define STEADY_EARLY  0.15
 #define STEADY        0.30
 /* A chosen one that has not called in so many windows marks the work no more. */
 #define SILENT_MAX 20
@@ -226,33 +228,54 @@ static double badness(const struct callpick *p, const struct callpick_cfg *cfg, 
 	       (period_s(p, cfg, k) > 0 ? 0.02 : 0) + (callpick_rate(p, k) < 2 ? 0.1 : 0);
 }
 
-/* No window is missing to tell what it is worth. */
-static bool is_judged(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+/* After so many windows nothing is missing to tell what it is worth. */
+static bool is_judged(const struct callpick *p, const struct callpick_cfg *cfg, int k, int windows)
 {
 	const struct callpick_candidate *c = &p->candidate[k];
 
 	return c->refused || (c->glanced && (!calls_at_all(c) || too_dear(p, cfg, k))) ||
-	       c->n >= WINDOWS_ALL;
+	       c->n >= windows;
+}
+
+/* The one that the program asks for and calls, where no other does: there is nothing to choose. If
+ * it turns out to be uneven it is none. */
+static int only_one(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	int found = -1;
+
+	for (int k = 0; k < p->n; k++) {
+		const struct callpick_candidate *c = &p->candidate[k];
+
+		if (!c->refused && !c->glanced)
+			return -1;
+		if (!calls_at_all(c))
+			continue;
+		if (found >= 0 || !c->called || c->n == 0 || c->uneven || !is_usable(p, cfg, k))
+			return -1;
+		found = k;
+	}
+	return found;
 }
 
 static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 {
 	double least = INFINITY;
-	int found = -1;
-	bool all = true;
+	int found = only_one(p, cfg);
+	bool all = true, some = true;
 
+	if (found >= 0)
+		return found;
 	for (int k = 0; k < p->n; k++) {
 		double bad = badness(p, cfg, k);
 
-		all &= is_judged(p, cfg, k);
+		all &= is_judged(p, cfg, k, WINDOWS_ALL);
+		some &= is_judged(p, cfg, k, WINDOWS_EARLY);
 		if (bad < least) {
 			least = bad;
 			found = k;
 		}
 	}
-	if (found < 0 || all || least <= STEADY_EARLY)
-		return found;
-	return -1;
+	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
 }
 
 /* ---- when ---- */
@@ -268,7 +291,7 @@ static bool is_of_round(
 		return false;
 	if (round == GLANCES)
 		return !c->glanced;
-	return round == WINDOWS ? !is_judged(p, cfg, k) : !calls_at_all(c);
+	return round == WINDOWS ? !is_judged(p, cfg, k, WINDOWS_ALL) : !calls_at_all(c);
 }
 
 /* Those of a round that are counted next; how many. */
@@ -364,9 +387,22 @@ static void begin_anew(struct callpick *p)
 	p->none = false;
 }
 
+/* One that was chosen before it had as many windows as others. */
+static void look_at_chosen(struct callpick *p)
+{
+	struct callpick_candidate *c = p->chosen >= 0 ? &p->candidate[p->chosen] : NULL;
+
+	if (!c || c->n != CALLPICK_KEPT || callpick_spread(p, p->chosen) <= STEADY ||
+		p->chosen == p->preferred)
+		return;
+	c->uneven = true;
+	p->chosen = -1;
+}
+
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
 {
 	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
+	look_at_chosen(p);
 	if (p->none || (p->chosen >= 0 && !is_usable(p, cfg, p->chosen)))
 		begin_anew(p);
 	if (p->chosen < 0 && p->preferred >= 0 && is_usable(p, cfg, p->preferred))
@@ -391,7 +427,7 @@ const char *callpick_why(
 		const struct callpick_candidate *c = &p->candidate[k];
 
 		glanced += c->glanced;
-		judged += is_judged(p, cfg, k);
+		judged += is_judged(p, cfg, k, WINDOWS_ALL);
 		if (!calls_at_all(c))
 			continue;
 		calling++;

@@ -38,6 +38,7 @@ struct callpick_candidate {
 	enum call_class class;
 	bool called;  /* the program asks for it by name */
 	bool refused; /* it cannot be counted */
+	bool uneven;  /* it was chosen for want of others, and varied too much */
 	int places;   /* in how many functions of files that is */
 	bool glanced; /* a first, short window told how often it is called: */
 	double glance_per_s;

@@ -231,7 +231,8 @@ START_TEST(without_a_steady_function_none_is_chosen_and_the_reason_told)
 	struct run r;
 
 	begin(&r, uneven, 1, 2);
-	choose(&r, 20);
+	while (r.t < 20 && !strstr(why(&r), "steadily"))
+		step(&r);
 	ck_assert_ptr_nonnull(strstr(why(&r), "steadily: sends vary by "));
 	ck_assert_int_lt(r.pick.chosen, 0);
 	run_until(&r, 600);
@@ -247,6 +248,26 @@ START_TEST(without_a_steady_function_none_is_chosen_and_the_reason_told)
 	begin(&r, NULL, 0, 2);
 	step(&r);
 	ck_assert_int_eq(r.plan.what, CALLPICK_NONE);
+}
+END_TEST
+
+START_TEST(where_there_is_nothing_to_choose_it_is_chosen_at_once)
+{
+	const struct function one[] = {{.class = CALL_REGION, .per_s = 300, .jitter = 0.2},
+		{.class = CALL_BARRIER}, {.class = CALL_WAIT}};
+	const struct function uneven[] = {
+		{.class = CALL_SEND, .per_s = 300, .period_s = 0.9, .duty = 0.2}};
+	struct run r;
+
+	begin(&r, one, 3, 2);
+	ck_assert(choose(&r, 60) < 0.6);
+	ck_assert_int_eq(r.pick.chosen, 0);
+	run_until(&r, 60);
+	ck_assert_int_eq(r.pick.chosen, 0);
+	/* Until it is seen to vary. */
+	begin(&r, uneven, 1, 2);
+	run_until(&r, 20);
+	ck_assert_int_lt(r.pick.chosen, 0);
 }
 END_TEST
 
@@ -303,7 +324,7 @@ START_TEST(neighbours_do_not_make_a_function_unsteady)
 
 	callpick_init(&p, 7);
 	callpick_candidate(&p, CALL_REGION, true, 1);
-	for (int i = 0; i < 12 && p.chosen < 0; i++) {
+	for (int i = 0; i < CALLPICK_KEPT + 5; i++) {
 		callpick_next(&p, &cfg, &plan);
 		share = i % 2 ? 0.3 : 1;
 		callpick_add(&p, &cfg, 0.1, 0.15, 0.1 * share,
@@ -361,6 +382,7 @@ int main(void)
 	tcase_add_test(tc, steady_regions_are_taken_within_two_seconds);
 	tcase_add_test(tc, what_varies_is_left_for_what_is_steady);
 	tcase_add_test(tc, without_a_steady_function_none_is_chosen_and_the_reason_told);
+	tcase_add_test(tc, where_there_is_nothing_to_choose_it_is_chosen_at_once);
 	tcase_add_test(tc, a_function_that_begins_later_is_found);
 	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);
 	tcase_add_test(tc, what_was_chosen_before_is_taken_as_soon_as_it_calls);

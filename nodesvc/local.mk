@@ -55,12 +55,14 @@ libnodesvc_la_SOURCES = \
 	nodesvc/levers/ways.c nodesvc/levers/ways.h \
 	nodesvc/measure/corun.c \
 	nodesvc/measure/waits.c \
+	nodesvc/measure/counting.c \
 	nodesvc/measure/internal.h nodesvc/measure/measure.h \
 	nodesvc/measure/phases.c \
 	nodesvc/measure/priors.c \
 	nodesvc/measure/reading.c \
 	nodesvc/measure/sampler.c \
 	nodesvc/measure/speed.c \
+	nodesvc/measure/threads.c \
 	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/socket/attach.c \
 	nodesvc/socket/ctl.c \

@@ -443,7 +443,7 @@ void quarantine_let_go(struct choose *ch, bool moves)
 static void name_bases(uint32_t bases, char *buf, size_t size)
 {
 	*buf = '\0';
-	for (int p = PROVENANCE_NONE + 1; p <= PROVENANCE_OS; p++)
+	for (int p = PROVENANCE_NONE + 1; p < PROVENANCE_COUNT; p++)
 		if (bases & UINT32_C(1) << p)
 			step_note(buf, size, ",", provenance_name((enum provenance)p), true);
 }

@@ -70,6 +70,7 @@ static void put_all(struct choose *ch, bool planned)
 static void finish(struct choose *ch)
 {
 	ch->trial.kind = TRIAL_NONE;
+	measure_attend(ch->measure, false);
 	loop_set_timer(ch->trial.timer, 0, 0);
 }
 
@@ -98,7 +99,7 @@ static void mark_all(struct choose *ch)
 {
 	for (int i = 0; i < ch->jobs->n; i++)
 		if (is_placed(ch->jobs->step[i]))
-			speed_read_work(ch->measure, ch->jobs->step[i], ipc_now_ns(),
+			speed_read_now(ch->measure, ch->jobs->step[i], ipc_now_ns(),
 				&ch->jobs->step[i]->trial_mark);
 }
 
@@ -111,7 +112,7 @@ static void measure_all(struct choose *ch, int stretch)
 
 		if (!is_placed(s))
 			continue;
-		speed_read_work(ch->measure, s, ipc_now_ns(), &now);
+		speed_read_now(ch->measure, s, ipc_now_ns(), &now);
 		s->seen.stretch[stretch] = speed_between(&s->trial_mark, &now, STRETCH_REPORTS);
 		s->trial_mark = now;
 	}
@@ -230,6 +231,7 @@ void trial_consider(struct choose *ch, int64_t now_ns)
 		return;
 	}
 	ch->trial.kind = TRIAL_WINDOW;
+	measure_attend(ch->measure, true);
 	ch->trial.stage = 0;
 	mark_all(ch);
 	loop_set_timer(ch->trial.timer, PLACED_MS, 0);
@@ -288,12 +290,12 @@ static void step_experiment(struct choose *ch)
 
 	if (s && is_placed(s) && ch->trial.stage == 0) {
 		ch->trial.stage = 1;
-		speed_read_work(ch->measure, s, ipc_now_ns(), &s->trial_mark);
+		speed_read_now(ch->measure, s, ipc_now_ns(), &s->trial_mark);
 		loop_set_timer(ch->trial.timer, x->ms, 0);
 		return;
 	}
 	if (s && is_placed(s)) {
-		speed_read_work(ch->measure, s, ipc_now_ns(), &now);
+		speed_read_now(ch->measure, s, ipc_now_ns(), &now);
 		speed = speed_between(&s->trial_mark, &now, 2);
 		if (isnan(speed) && ++ch->trial.tries < EXPERIMENT_TRIES) {
 			loop_set_timer(ch->trial.timer, x->ms, 0);
@@ -361,6 +363,7 @@ void trial_experiments(struct choose *ch, const struct plan *p)
 	ch->trial.n = p->n_experiments;
 	ch->trial.at = 0;
 	ch->trial.kind = TRIAL_EXPERIMENT;
+	measure_attend(ch->measure, true);
 	ch->n_results = 0;
 	place_experiment(ch);
 }

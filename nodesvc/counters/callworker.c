@@ -235,6 +235,7 @@ static void read_set(const struct set *s, struct call_answer *ret)
 
 			now_ns = ipc_now_ns();
 			ret->count[i].calls += n;
+			ret->count[i].callers += n > 0;
 			if (now_ns > s->since_ns[t])
 				ret->count[i].per_s +=
 					(double)n * 1e9 / (double)(now_ns - s->since_ns[t]);

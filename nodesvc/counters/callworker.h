@@ -55,6 +55,7 @@ struct call_request {
 struct call_counts {
 	uint64_t calls;
 	double per_s; /* sum over the tasks, each by its own time */
+	int callers;  /* tasks that made any */
 };
 
 enum call_kind {

@@ -5,6 +5,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/callnames.c nodesvc/counters/callnames.h \
 	nodesvc/counters/callpick.c nodesvc/counters/callpick.h \
+	nodesvc/counters/calls.c nodesvc/counters/calls.h \
 	nodesvc/counters/callworker.c nodesvc/counters/callworker.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \
@@ -70,6 +71,11 @@ tests_unit_test_events_SOURCES = tests/unit/test_events.c tests/unit/fstree.c te
 tests_unit_test_events_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_events_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) $(PFM_LIBS)
 
+check_PROGRAMS += tests/unit/test_calls
+tests_unit_test_calls_SOURCES = tests/unit/test_calls.c
+tests_unit_test_calls_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_calls_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_tracefs
 tests_unit_test_tracefs_SOURCES = tests/unit/test_tracefs.c tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_tracefs_CFLAGS = $(UNIT_CFLAGS)
@@ -87,6 +93,7 @@ tests_unit_test_profile_run_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 
 TESTS += \
 	tests/unit/test_cachegrind \
+	tests/unit/test_calls \
 	tests/unit/test_callpick \
 	tests/unit/test_choose \
 	tests/unit/test_events \

@@ -147,6 +147,9 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	if ((rc = daemon_open_rooms(d, err)) < 0 || (rc = daemon_open_choose(d, err)) < 0 ||
 		(rc = ptable_open(d->choose, err)) < 0)
 		return rc;
+	rc = measure_count_calls(d->measure, err);
+	if (rc < 0)
+		return rc;
 	/* Before anybody is adopted: who was left alone stays so. */
 	if ((rc = quarantine_open(d->choose, err)) < 0)
 		return rc;

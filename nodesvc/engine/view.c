@@ -15,6 +15,7 @@ static const char *const provenance_text[] = {
 	[PROVENANCE_HW] = "hw",
 	[PROVENANCE_APP] = "app",
 	[PROVENANCE_PROFILE] = "profile",
+	[PROVENANCE_CALLS] = "calls",
 	[PROVENANCE_OS] = "os",
 };
 

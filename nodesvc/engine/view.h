@@ -43,8 +43,10 @@ enum provenance {
 	PROVENANCE_APP,     /* published by the program */
 	PROVENANCE_PROFILE, /* stored profile, scaled by live utilisation */
 	PROVENANCE_OS,      /* kernel accounting (schedstat): live utilisation */
+	PROVENANCE_CALLS,   /* calls of its runtime's functions, counted by the kernel */
+	PROVENANCE_COUNT,
 };
-const char *provenance_name(enum provenance p); /* "none" "hw" "app" "profile" "os" */
+const char *provenance_name(enum provenance p); /* "none" "hw" "app" "profile" "os" "calls" */
 const char *signal_name(enum signal_id id);     /* JSON key: "loads_per_s", "utilization", ... */
 
 /*

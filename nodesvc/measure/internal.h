@@ -16,6 +16,8 @@ struct measure {
 	struct measure_events tell;
 	struct loop_source *timer, *slices; /* slices: work that goes on between rounds */
 	int64_t slice_of;                   /* order of the step that had the last one */
+	struct counting *counting;          /* NULL: nobody counts calls */
+	bool attending;                     /* measure_attend() */
 	bool on;
 	int64_t last_ns, next_ns; /* of rounds */
 	uint64_t n_rounds;
@@ -28,14 +30,32 @@ struct measure {
 	} round;
 };
 
+/*
+ * How many threads a step has its user chooses. Of more than this nothing is done that costs for
+ * each and cannot go on later: clocks, counters of threads, the names of sleepers.
+ */
+#define READ_THREADS 1024
+
+/* threads.c */
+/* Its list of threads as it is now, in pace.list; 0, <0 there is none. */
+int threads_list(struct measure *m, struct step *s);
+/* They are more than are read at once. */
+bool threads_are_many(const struct step *s);
+bool threads_are_one(const struct step *s);
+
 /* reading.c. True: the step entered another phase. */
 bool reading_take(struct measure *m, struct step *s, int64_t now_ns);
-/* Its list of threads; 0, <0 there is none. */
-int reading_list(struct measure *m, struct step *s);
 /* What its clocks show, to compare the next look with. */
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns);
-/* It has more threads than are read at once, and no clocks. */
-bool reading_is_large(const struct step *s);
+
+/* counting.c */
+void counting_close(struct measure *m);
+/* There are steps; it stops by itself with the last one. */
+void counting_start(struct measure *m);
+/* @s is not counted any more. */
+void counting_forget(struct step *s);
+/* What @s has done until now, if it is counted all the time; waits some milliseconds at most. */
+void counting_now(const struct measure *m, struct step *s);
 
 /* waits.c. -ENOMEM. */
 int waits_open(struct measure *m);

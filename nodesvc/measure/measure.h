@@ -100,11 +100,27 @@ struct lag {
 int reading_lags(
 	const struct measure *m, const struct step *s, int64_t now_ns, struct lag ret[LAGS_MAX]);
 
+/* ---- counting.c ---- */
+
+/* From now on calls are counted, by a process of its own (counters/callworker.h). */
+int measure_count_calls(struct measure *m, struct errbuf *err);
+/* Why calls are not counted on this node; NULL: they are. */
+const char *measure_calls_why_not(const struct measure *m);
+/* Processor time of a call that is counted, ns; 0 unknown. */
+double measure_calls_cost_ns(const struct measure *m);
+/* While it is on (a trial measures), who is counted in windows is counted all the time. */
+void measure_attend(struct measure *m, bool on);
+/* How @s is counted, or why it is not; NULL: nobody does. */
+const char *measure_calls_why(const struct step *s);
+
 /* ---- speed.c ---- */
 
 /* Work so far, read now, at @now_ns (CLOCK_MONOTONIC). */
 void speed_read_work(
 	const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret);
+/* The same of a moment that is to be compared with another soon: what is counted is asked for, some
+ * milliseconds at most. */
+void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret);
 /* Units/s between two readings with at least @min_count reports between, if it is reports they are
  * of; NAN unknown. */
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count);

@@ -11,18 +11,14 @@
 
 #include "common/ipc.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/counters/calls.h"
 #include "nodesvc/measure/internal.h"
-#include "nodesvc/runtime/sleeper.h"
 
 /* Readings in a row after a start or a move: two that say nothing (SKIP_SAMPLES), two for a
  * reference (phase.h), two that confirm. */
 #define UNSETTLED 6
-/*
- * How many threads a step has its user chooses. More than this, and longer, no reading goes on; the
- * next goes on where it stopped (utilization.c). What costs for each of its threads and cannot go
- * on is not done for a step that has more: clocks, counters of threads, the names of sleepers.
- */
-#define READ_THREADS    1024
+/* More threads (READ_THREADS), and longer, no reading goes on; the next goes on where it stopped
+ * (utilization.c). */
 #define READ_THREADS_NS INT64_C(3000000)
 /* In one interval: the one that is cut at its end is then a small part. */
 #define MANY_REPORTS 10
@@ -68,6 +64,7 @@ void reading_close(const struct measure *m, struct step *s)
 {
 	m->use.node->counters.ops->close(s->counters);
 	s->counters = NULL;
+	counting_forget(s);
 }
 
 static void read_counters(const struct measure *m, struct step *s, const pid_t *tid, int n_tids)
@@ -103,6 +100,13 @@ static void read_counters(const struct measure *m, struct step *s, const pid_t *
 /* What its processes publish; the figure of a process that has ended goes with it. */
 static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids)
 {
+	const struct calls_step *calls = s->seen.calls.step;
+
+	if (calls && signal_is_sane(SIGNAL_PROGRESS, calls_step_rate(calls)))
+		s->signal[SIGNAL_PROGRESS] =
+			(struct signal){calls_step_rate(calls), PROVENANCE_CALLS};
+	else if (s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_CALLS)
+		s->signal[SIGNAL_PROGRESS] = (struct signal){NAN, PROVENANCE_NONE};
 	if (!s->pages)
 		return;
 	app_read(&s->pages->app, s->pages->report, now_ns, &s->signal[SIGNAL_PROGRESS]);
@@ -219,6 +223,8 @@ void reading_pause(const struct measure *m, struct step *s)
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_NONE};
 	if (s->pages)
 		app_pause(&s->pages->app);
+	if (s->seen.calls.step)
+		calls_step_pause(s->seen.calls.step);
 	/* Each of them counts from its last look on. */
 	utilization_close(s->turn.util);
 	s->turn.util = NULL;
@@ -229,45 +235,6 @@ void reading_pause(const struct measure *m, struct step *s)
 }
 
 /* ---- readings ---- */
-
-/* Takes out those that sleep for libcoloc_omp: they are no work that waits for cores. Returns how
- * many there are then. */
-static int drop_sleepers(const struct measure *m, pid_t *tid, int n)
-{
-	int kept = 0;
-
-	for (int i = 0; i < n; i++) {
-		char path[64], name[32] = "";
-
-		snprintf(path, sizeof(path), "proc/%d/comm", (int)tid[i]);
-		if (fsroot_read_once(&m->use.node->root, path, name, sizeof(name)) < 0 ||
-			strcmp(name, COLOC_SLEEPER "\n") != 0)
-			tid[kept++] = tid[i];
-	}
-	return kept;
-}
-
-bool reading_is_large(const struct step *s)
-{
-	return s->pace.list.n > READ_THREADS;
-}
-
-int reading_list(struct measure *m, struct step *s)
-{
-	struct pace *p = &s->pace;
-	bool changed;
-	int rc = thread_list_update(&p->list, m->use.actuate, &s->cgroup, &changed);
-
-	if (changed)
-		p->calm = -1; /* other threads */
-	if (rc < 0 || !changed)
-		return rc;
-	if (s->omp && !reading_is_large(s))
-		p->list.n = drop_sleepers(m, p->list.tid, p->list.n);
-	clocks_set(&p->clocks, p->list.tid, reading_is_large(s) ? 0 : p->list.n);
-	p->run_at_ns = 0;
-	return 0;
-}
 
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns)
 {
@@ -286,7 +253,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 	struct errbuf err = {""};
 	bool changed;
 
-	if (reading_list(m, s) < 0 || p->list.n == 0)
+	if (threads_list(m, s) < 0 || p->list.n == 0)
 		return false;
 	s->threads = p->list.n;
 	budget = budget_of(READ_THREADS, READ_THREADS_NS);
@@ -314,7 +281,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 				       : "seldom wait for one another");
 	if (!s->batch)
 		mapped_sample(&s->mapped, &m->use.node->root, p->list.tid, p->list.n, now_ns);
-	if (!reading_is_large(s))
+	if (!threads_are_many(s))
 		read_counters(m, s, p->list.tid, p->list.n);
 	if (s->has_profile && s->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE)
 		scale_profile(s, s->signal[SIGNAL_UTILIZATION].value);

@@ -124,9 +124,9 @@ static bool look_at(struct measure *m, struct step *s, int64_t now_ns)
 	}
 	/* One that is not read whole is not told by its clocks either. */
 	if (is_always_read(m, s) || p->restless > 0 || !p->read_ns ||
-		(!p->run_at_ns && !reading_is_large(s)) || reading_is_due(m, s, now_ns, steady_ms))
+		(!p->run_at_ns && !threads_are_many(s)) || reading_is_due(m, s, now_ns, steady_ms))
 		return reading_take(m, s, now_ns);
-	if (reading_is_large(s) || !is_turn(m, s, p->calm > CALM ? 2 * LOOK_MS : LOOK_MS)) {
+	if (threads_are_many(s) || !is_turn(m, s, p->calm > CALM ? 2 * LOOK_MS : LOOK_MS)) {
 		reading_skip(s);
 		return false;
 	}
@@ -207,7 +207,7 @@ static void on_slice(void *arg)
 		if (s->back && m->tell.on_slice)
 			m->tell.on_slice(m->tell.arg, s);
 		else if (thread_list_is_reading(&s->pace.list))
-			reading_list(m, s);
+			threads_list(m, s);
 		else if (s->polling.look)
 			polling_go_on(&s->polling);
 		else if (s->coupling.look)
@@ -323,6 +323,8 @@ void sampler_start(struct measure *m)
 {
 	if (m && !m->on)
 		start(m);
+	if (m)
+		counting_start(m);
 }
 
 void sampler_restart(struct measure *m)
@@ -366,6 +368,7 @@ void measure_close(struct measure *m)
 {
 	if (!m)
 		return;
+	counting_close(m);
 	loop_remove(m->use.loop, m->timer);
 	loop_remove(m->use.loop, m->slices);
 	waits_close(m);

@@ -2,7 +2,8 @@
 /*
  * speed.c - a step's work, how fast it does it, and how fast it was alone. Speed is progress that
  * the program publishes, or instructions of a step that is one thread (which cannot spin on
- * another's account); of others it is unknown and stays so.
+ * another's account), or calls of its runtime that stand for its work (counting.c); of others it is
+ * unknown and stays so.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,16 +11,12 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/counters/calls.h"
 #include "nodesvc/measure/internal.h"
 
 /* A sample taken at the same tick needs no second reading. */
 #define FRESH_NS          INT64_C(5000000)
 #define INSTRUCTIONS_UNIT "instr"
-
-static bool is_one_thread(const struct step *s)
-{
-	return s->threads == 1 && s->ntasks <= 1 && s->nnodes == 1;
-}
 
 static int count_now(const struct measure *m, struct step *s, struct sample *ret)
 {
@@ -32,6 +29,18 @@ static int count_now(const struct measure *m, struct step *s, struct sample *ret
 		return -ENODATA;
 	snprintf(cgroup, sizeof(cgroup), "/%s", s->cgroup.step_path);
 	return m->use.node->counters.ops->read(s->counters, &target, ret, &err);
+}
+
+/* By its runtime's calls. */
+static void read_calls(const struct step *s, struct seen_work *ret)
+{
+	struct calls_work work;
+
+	if (s->seen.calls.step && calls_step_work(s->seen.calls.step, &work))
+		*ret = (struct seen_work){.total = work.total,
+			.t_ns = work.t_ns,
+			.count = work.figures,
+			.basis = PROVENANCE_CALLS};
 }
 
 void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret)
@@ -50,8 +59,10 @@ void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, st
 			return;
 		}
 	}
-	if (!s->has_sample || !is_one_thread(s))
+	if (!s->has_sample || !threads_are_one(s)) {
+		read_calls(s, ret);
 		return;
+	}
 	/* The last sample may be of another placement: interval_ms ago. */
 	now = s->last_sample;
 	if (now_ns - now.t_ns > FRESH_NS && count_now(m, s, &now) < 0)
@@ -63,12 +74,21 @@ void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, st
 			.basis = PROVENANCE_HW};
 }
 
+void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret)
+{
+	counting_now(m, s);
+	speed_read_work(m, s, now_ns, ret);
+}
+
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count)
 {
 	double seconds = (double)(b->t_ns - a->t_ns) / 1e9;
 
 	if (a->basis != b->basis || a->basis == PROVENANCE_NONE || seconds <= 0 ||
 		b->total < a->total)
+		return NAN;
+	/* Of calls a figure may be an estimate, of no other time than between the two. */
+	if (a->basis == PROVENANCE_CALLS && b->count <= a->count)
 		return NAN;
 	/* Counters are exact at every reading; between two reports a program has done more. */
 	if (a->basis == PROVENANCE_APP && (b->count < a->count || b->count - a->count < min_count))
@@ -80,6 +100,10 @@ const char *speed_unit(const struct step *s)
 {
 	if (s->seen.last.basis == PROVENANCE_HW)
 		return INSTRUCTIONS_UNIT;
+	if (s->seen.last.basis == PROVENANCE_CALLS && s->seen.calls.step)
+		return calls_step_unit(s->seen.calls.step);
+	if (s->seen.last.basis == PROVENANCE_CALLS)
+		return s->seen.unit;
 	if (s->seen.last.basis != PROVENANCE_APP)
 		return "";
 	if (s->pages && *s->pages->app.unit)

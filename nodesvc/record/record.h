@@ -223,7 +223,7 @@ struct measurement {
 	int cores; /* it had; width of the measurement */
 	enum measured kind;
 	enum signal_id signal;
-	char unit[16];  /* of progress; "" else */
+	char unit[48];  /* of progress; "" else */
 	char source[8]; /* provenance_name() of the intervals */
 	int count;      /* intervals */
 	double mean;

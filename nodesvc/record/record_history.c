@@ -50,9 +50,10 @@ const char *record_provenance_name(enum provenance p)
 		[PROVENANCE_HW] = "hw",
 		[PROVENANCE_APP] = "app",
 		[PROVENANCE_PROFILE] = "profile",
-		[PROVENANCE_OS] = "os"};
+		[PROVENANCE_OS] = "os",
+		[PROVENANCE_CALLS] = "calls"};
 
-	return (unsigned int)p <= PROVENANCE_OS ? NAME[p] : "none";
+	return (unsigned int)p < PROVENANCE_COUNT ? NAME[p] : "none";
 }
 
 int record_coreset(struct record *r, int64_t row_id, int64_t t_ns, const char *coreset,

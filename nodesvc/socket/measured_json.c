@@ -129,7 +129,7 @@ static bool take(struct measurement *m, size_t field, struct json_object *v)
 	case 7:
 		return get_text(m->unit, sizeof(m->unit), v);
 	case 8:
-		return get_name(&i, v, source_name, PROVENANCE_OS + 1) &&
+		return get_name(&i, v, source_name, PROVENANCE_COUNT) &&
 		       get_text(m->source, sizeof(m->source), v);
 	case 9:
 		ok = get_number(&x, v, 1, 1e9);

@@ -284,7 +284,7 @@ static int load_waits(const struct msg *m, struct waits *ret, struct errbuf *err
 
 static enum provenance parse_basis(const char *text)
 {
-	for (int i = 0; text && i <= PROVENANCE_OS; i++)
+	for (int i = 0; text && i < PROVENANCE_COUNT; i++)
 		if (strcmp(text, provenance_name((enum provenance)i)) == 0)
 			return (enum provenance)i;
 	return PROVENANCE_NONE;

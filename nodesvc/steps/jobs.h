@@ -77,15 +77,16 @@ struct pace {
 	int64_t verified_ns;     /* reconcile.c: its cpuset was read */
 };
 
-#define SEEN_PHASES 8
-#define SEEN_BASES  8
+#define SEEN_PHASES   8
+#define SEEN_BASES    8
+#define SEEN_UNIT_MAX 48
 
 /* Work done so far, by one account. */
 struct seen_work {
-	double total;          /* units, or instructions */
-	int64_t t_ns;          /* of the newest report; of the reading */
-	uint64_t count;        /* reports; readings */
-	enum provenance basis; /* app, hw; none: unknown */
+	double total;          /* units, calls or instructions */
+	int64_t t_ns;          /* of the newest report or figure; of the reading */
+	uint64_t count;        /* reports; figures; readings */
+	enum provenance basis; /* app, calls, hw; none: unknown */
 };
 
 struct seen_phase {
@@ -103,7 +104,7 @@ struct seen_base { /* speed alone, from the store */
 	int cores;
 	double speed;
 	bool solo; /* of a whole run */
-	char unit[16];
+	char unit[SEEN_UNIT_MAX];
 };
 
 /* While no daemon measured it, or one that had just come did not hear of it yet. Unix time. */
@@ -130,15 +131,27 @@ struct seen_waits {
 	double stalled_s;
 };
 
+struct calls_step;
+
+/* counting.c */
+struct seen_calls {
+	struct calls_step *step; /* NULL: nobody counts it */
+	int fd, asks;            /* 0: its functions are not being read */
+	int64_t asked_ns, ask_ns;
+	uint64_t mark; /* of its list of threads, as it was counted last */
+	int n_tids;
+};
+
 struct step_seen {
 	struct seen_work last;
 	bool has_last;
-	double rate;    /* units/s now; NAN unknown */
-	double done;    /* units of the last interval; NAN unknown */
-	bool displaced; /* since the last sample */
-	bool is_apart;  /* the last sample was of a trial's placement, in part at least */
-	char unit[16];  /* as speed_unit() had it last */
+	double rate;              /* units/s now; NAN unknown */
+	double done;              /* units of the last interval; NAN unknown */
+	bool displaced;           /* since the last sample */
+	bool is_apart;            /* the last sample was of a trial's placement, in part at least */
+	char unit[SEEN_UNIT_MAX]; /* as speed_unit() had it last */
 	struct seen_gap gap;
+	struct seen_calls calls;
 
 	/* phases */
 	struct phase busy, intensity;

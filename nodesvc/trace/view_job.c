@@ -57,14 +57,14 @@ static int parse_provenance(const struct where *w, struct view_job *j, json_obje
 			id++;
 		if (id == SIGNAL_COUNT || j->signal[id].provenance == PROVENANCE_NONE)
 			return value_unknown_key(w, key);
-		while (from <= PROVENANCE_OS &&
+		while (from < PROVENANCE_COUNT &&
 			!(json_object_is_type(value, json_type_string) &&
 				strcmp(json_object_get_string(value),
 					provenance_name((enum provenance)from)) == 0))
 			from++;
 		snprintf(field, sizeof(field), "provenance.%.40s", key);
-		if (from > PROVENANCE_OS)
-			return value_bad(w, field, value, "hw, app, profile or os");
+		if (from == PROVENANCE_COUNT)
+			return value_bad(w, field, value, "hw, app, profile, os or calls");
 		j->signal[id].provenance = (enum provenance)from;
 	}
 	return 0;

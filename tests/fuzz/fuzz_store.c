@@ -73,7 +73,7 @@ static int on_sample(int64_t t_ns, const struct signal *signal, void *arg)
 {
 	(void)t_ns, (void)arg;
 	for (int i = 0; i < SIGNAL_COUNT; i++)
-		FUZZ_ASSERT(signal[i].provenance <= PROVENANCE_OS);
+		FUZZ_ASSERT(signal[i].provenance < PROVENANCE_COUNT);
 	return 0;
 }
 

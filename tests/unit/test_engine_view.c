@@ -290,6 +290,7 @@ START_TEST(provenances_have_their_documented_names)
 	ck_assert_str_eq(provenance_name(PROVENANCE_APP), "app");
 	ck_assert_str_eq(provenance_name(PROVENANCE_PROFILE), "profile");
 	ck_assert_str_eq(provenance_name(PROVENANCE_OS), "os");
+	ck_assert_str_eq(provenance_name(PROVENANCE_CALLS), "calls");
 }
 END_TEST
 

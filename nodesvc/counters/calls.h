@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * calls.h - how much a step works, by the calls of its runtime's functions: an unmodified program
+ * that repeats its parallel regions or MPI operations does as many of them as it does work. Which
+ * function stands for its work is found out by counting (callpick.h); the kernel counts in a
+ * process of its own (callworker.h).
+ *
+ * A call that is counted costs its program up to some microseconds (a trap). So it is counted all
+ * the time only where that is within the budget, a share of the step's processor time; else in
+ * windows, and the work between two of them is taken to have gone as in the second. What is told is
+ * for ratios, of one step at two times, or of one program in two runs.
+ *
+ * Steps are known by handles. Nothing here waits, looks at processes or knows what a step is: who
+ * uses it says when, and which threads there are. Loop thread only.
+ */
+#ifndef COLOC_COUNTERS_CALLS_H
+#define COLOC_COUNTERS_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "nodesvc/counters/callworker.h"
+#include "nodesvc/counters/symbols.h"
+
+struct calls;
+struct calls_step;
+
+#define CALLS_UNIT_MAX 48
+
+/* As callworker_send(), to whom @arg is the worker. */
+typedef int (*calls_send_f)(void *arg, const struct call_request *r, int fd);
+
+/* @budget: share of a step's processor time that counting it may cost. NULL: out of memory. */
+struct calls *calls_new(calls_send_f send, void *arg, double budget);
+/* NULL is fine. Its steps are gone before. */
+void calls_free(struct calls *c);
+void calls_set_budget(struct calls *c, double budget);
+/* Gives back what nobody has counted for a while. */
+void calls_tidy(struct calls *c, int64_t now_ns);
+/* What the worker said. The step that wants a look at once, since it has news: NULL none. */
+struct calls_step *calls_take(struct calls *c, const struct call_answer *a);
+/* The worker has gone: nothing is counted until calls_take() has a CALL_READY. */
+void calls_lost(struct calls *c, const char *why);
+/* Why nothing is counted on this node; NULL: it works. */
+const char *calls_why_not(const struct calls *c);
+/* Processor time of one counted call, ns; 0 unknown. */
+double calls_cost_ns(const struct calls *c);
+
+/* A step comes, to its user @arg; NULL: out of memory. */
+struct calls_step *calls_step_new(struct calls *c, void *arg);
+void *calls_step_arg(const struct calls_step *s);
+/* NULL is fine. What is counted of it is counted no more. */
+void calls_step_free(struct calls_step *s);
+/* Where its functions are; more than once, the last one holds. Takes the files it wants from @sym,
+ * which stays the caller's. */
+void calls_step_know(
+	struct calls_step *s, const struct symbols *sym, const struct callnames_own *own);
+/* Nothing is known of where they are: why. */
+void calls_step_know_nothing(struct calls_step *s, const char *why);
+
+/* How a step is at a moment. */
+struct calls_look {
+	int64_t now_ns, own_ns; /* CLOCK_MONOTONIC; the same without the time it was frozen */
+	double running;         /* cores it runs on; NAN unknown */
+	const pid_t *tid;       /* its threads */
+	int n_tids;
+	bool threads_changed; /* since the look before */
+	bool attend; /* its speed of just now is wanted: counted all the time for a while */
+};
+/* Goes on with it: when calls_take() says so, when @attend has changed, and when it is due. */
+void calls_step_look(struct calls_step *s, const struct calls_look *l);
+/* When it wants to be looked at next, CLOCK_MONOTONIC. */
+int64_t calls_step_due_ns(const struct calls_step *s);
+/* It stands still from now on, or goes on: what was counted until now is no rate. */
+void calls_step_pause(struct calls_step *s);
+
+struct calls_work {
+	double total;     /* calls so far, since it is known; never falls */
+	int64_t t_ns;     /* of the newest figure, CLOCK_MONOTONIC */
+	uint64_t figures; /* so many so far */
+	bool exact;       /* all of them were counted, none estimated */
+};
+/* False: nothing is known of its work. */
+bool calls_step_work(const struct calls_step *s, struct calls_work *ret);
+/* Units/s of the newest figure; NAN none. */
+double calls_step_rate(const struct calls_step *s);
+/* It has functions that are being tried, or counted. */
+bool calls_step_is_trying(const struct calls_step *s);
+/* "calls of GOMP_parallel"; "" not chosen. */
+const char *calls_step_unit(const struct calls_step *s);
+/* Why its speed is not known by calls, or how it is counted. */
+const char *calls_step_why(const struct calls_step *s);
+/* Asks for a figure of now; true: one will come soon (calls_take()). */
+bool calls_step_ask(struct calls_step *s);
+
+#endif

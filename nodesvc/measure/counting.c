@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * counting.c - the calls of the steps' runtimes (counters/calls.h): the process that counts them on
+ * the loop, whose functions are read when, and the looks that each step gets.
+ *
+ * A step that publishes its progress, or whose one thread the hardware counts, is not counted: its
+ * speed is known for nothing.
+ */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/ipc.h"
+#include "nodesvc/base/log.h"
+#include "nodesvc/counters/calls.h"
+#include "nodesvc/measure/internal.h"
+
+/* The worker that has died is started again after so long. */
+#define RESTART_NS INT64_C(30000000000)
+/* Of a look at all steps. */
+#define SLICE_NS INT64_C(500000)
+/* One reader of functions is started in this time: two forks of the daemon, some 3 ms. */
+#define ASK_NS INT64_C(100000000)
+/* A program maps its libraries in its first moments; some much later: looked at after so long, and
+ * each time twice as long, while nothing is known of its work. */
+#define FIRST_ASK_NS INT64_C(300000000)
+#define LAST_ASK_NS  INT64_C(300000000000)
+/* A figure of now is waited for so long at most. */
+#define NOW_MS 5
+/* Which step is due is looked for so often. */
+#define LOOK_MS 50
+
+struct counting {
+	struct measure *m;
+	struct calls *calls;
+	struct callworker *worker; /* NULL: it has died */
+	struct loop_source *fd, *timer;
+	bool on, attended; /* the timer; all have seen that they are */
+	int64_t asked_ns, restart_ns;
+	int64_t next; /* order of the step that is looked at next */
+};
+
+static int send_request(void *arg, const struct call_request *r, int fd)
+{
+	struct counting *c = arg;
+
+	return c->worker ? callworker_send(c->worker, r, fd) : -EPIPE;
+}
+
+/* ---- one step ---- */
+
+static void look(struct counting *c, struct step *s, int64_t now_ns)
+{
+	struct seen_calls *k = &s->seen.calls;
+	const struct thread_list *list = &s->pace.list;
+	struct calls_look l = {
+		.now_ns = now_ns,
+		.own_ns = turn_clock(&s->turn, now_ns),
+		.running = s->pace.running,
+		.tid = list->tid,
+		.n_tids = list->n,
+		.threads_changed = k->mark != list->mark || k->n_tids != list->n,
+		.attend = c->m->attending,
+	};
+
+	k->mark = list->mark;
+	k->n_tids = list->n;
+	calls_step_look(k->step, &l);
+}
+
+static void stop_asking(struct seen_calls *k)
+{
+	if (k->fd > 0)
+		close(k->fd);
+	k->fd = 0;
+}
+
+/* Of one of its processes, each time another: which of them works is not known. */
+static void ask(struct counting *c, struct step *s, int64_t now_ns)
+{
+	struct seen_calls *k = &s->seen.calls;
+	const struct thread_list *list = &s->pace.list;
+	int fd;
+
+	if (k->fd || now_ns < k->ask_ns || now_ns - c->asked_ns < ASK_NS || list->n == 0)
+		return;
+	fd = symbols_ask_thread(list->tid[(k->asks + list->n - 1) % list->n], s->uid, NULL);
+	c->asked_ns = k->asked_ns = now_ns;
+	k->ask_ns = now_ns + (FIRST_ASK_NS << k->asks);
+	if (FIRST_ASK_NS << k->asks < LAST_ASK_NS)
+		k->asks++;
+	if (fd >= 0)
+		k->fd = fd;
+}
+
+static void take_functions(struct step *s, int64_t now_ns)
+{
+	struct seen_calls *k = &s->seen.calls;
+	struct symbols sym;
+	int rc;
+
+	if (!k->fd)
+		return;
+	rc = symbols_take(k->fd, NULL, &sym);
+	if (rc == -EAGAIN && now_ns - k->asked_ns < SYMBOLS_DEADLINE_S * INT64_C(1000000000))
+		return;
+	stop_asking(k);
+	if (rc < 0) {
+		calls_step_know_nothing(k->step, "its program could not be read");
+		return;
+	}
+	calls_step_know(k->step, &sym, NULL);
+	log_debug("step %s: %d places of functions in %d files, %s", s->id, sym.n_sites,
+		sym.n_files, calls_step_why(k->step));
+	symbols_done(&sym);
+}
+
+static bool is_counted(const struct measure *m, const struct step *s)
+{
+	/* What it publishes, and what hardware counts of a single thread, is known for nothing. */
+	return m->use.conf->calls.enabled && !(s->pages && s->pages->app.reports) &&
+	       !(m->use.node->counters.ops != &counters_none && threads_are_one(s));
+}
+
+/* @news: not only what is due. */
+static void go_on_with(struct counting *c, struct step *s, int64_t now_ns, bool news)
+{
+	struct seen_calls *k = &s->seen.calls;
+	struct calls_work work;
+
+	if (!is_counted(c->m, s)) {
+		counting_forget(s);
+		return;
+	}
+	if (!k->step) {
+		k->step = calls_step_new(c->calls, s);
+		k->ask_ns = now_ns + FIRST_ASK_NS;
+	}
+	if (!k->step)
+		return;
+	take_functions(s, now_ns);
+	if ((!news && now_ns < calls_step_due_ns(k->step)) || threads_list(c->m, s) < 0)
+		return;
+	if (!calls_step_work(k->step, &work) && !calls_step_is_trying(k->step))
+		ask(c, s, now_ns);
+	look(c, s, now_ns);
+}
+
+/* ---- all of them ---- */
+
+static void start_worker(struct counting *c);
+
+static void on_timer(void *arg)
+{
+	struct counting *c = arg;
+	const struct jobs *jobs = c->m->use.jobs;
+	int64_t now_ns = ipc_now_ns(), until_ns = now_ns + SLICE_NS;
+	bool all = true, news = c->attended != c->m->attending;
+
+	if (jobs->n == 0) {
+		c->on = false;
+		loop_set_timer(c->timer, 0, 0);
+		return;
+	}
+	if (!c->worker && now_ns >= c->restart_ns)
+		start_worker(c);
+	if (calls_why_not(c->calls))
+		return;
+	calls_set_budget(c->calls, c->m->use.conf->calls.budget);
+	for (int i = 0; i < jobs->n; i++) {
+		struct step *s = jobs->step[i];
+
+		if (s->order < c->next || !s->located || s->status == STATUS_SUSPENDED)
+			continue;
+		if (ipc_now_ns() >= until_ns) {
+			c->next = s->order;
+			all = false;
+			break;
+		}
+		go_on_with(c, s, now_ns, news);
+	}
+	if (all) {
+		c->next = 0;
+		c->attended = c->m->attending;
+	}
+	calls_tidy(c->calls, now_ns);
+}
+
+static void lose_worker(struct counting *c)
+{
+	log_warning("calls are not counted: the process that does has ended");
+	loop_remove(c->m->use.loop, c->fd);
+	c->fd = NULL;
+	callworker_stop(c->worker);
+	c->worker = NULL;
+	c->restart_ns = ipc_now_ns() + RESTART_NS;
+	calls_lost(c->calls, "the process that counts has ended; it is started again");
+}
+
+static void take_answers(struct counting *c)
+{
+	struct call_answer a;
+	struct calls_step *step;
+	int rc = 0;
+
+	while (c->worker && (rc = callworker_take(c->worker, &a)) == 1) {
+		step = calls_take(c->calls, &a);
+		if (step)
+			look(c, calls_step_arg(step), ipc_now_ns());
+		if (a.kind == CALL_READY && a.rc)
+			log_warning("calls are not counted: %s", a.text);
+		else if (a.kind == CALL_READY)
+			log_info("calls are counted, %.1f us each", a.cost_ns / 1e3);
+		else if (a.kind == CALL_MADE && a.rc)
+			log_debug("calls: %s", a.text);
+	}
+	if (rc < 0)
+		lose_worker(c);
+}
+
+static void on_answer(int fd, uint32_t events, void *arg)
+{
+	(void)fd;
+	(void)events;
+	take_answers(arg);
+}
+
+static void start_worker(struct counting *c)
+{
+	struct errbuf err;
+
+	c->restart_ns = ipc_now_ns() + RESTART_NS;
+	if (callworker_start(&c->worker, &c->m->use.node->root, c->m->use.conf->socket, &err) < 0 ||
+		loop_add_fd(c->m->use.loop, callworker_fd(c->worker), EPOLLIN, on_answer, c, &c->fd,
+			&err) < 0) {
+		callworker_stop(c->worker);
+		c->worker = NULL;
+		log_warning("%s", err.text);
+	}
+}
+
+int measure_count_calls(struct measure *m, struct errbuf *err)
+{
+	struct counting *c = calloc(1, sizeof(*c));
+
+	if (!c || !(c->calls = calls_new(send_request, c, m->use.conf->calls.budget))) {
+		free(c);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	c->m = m;
+	m->counting = c;
+	if (m->use.conf->calls.enabled)
+		start_worker(c);
+	return loop_add_timer(m->use.loop, on_timer, c, &c->timer, err);
+}
+
+void counting_close(struct measure *m)
+{
+	struct counting *c = m->counting;
+
+	if (!c)
+		return;
+	if (c->fd)
+		loop_remove(m->use.loop, c->fd);
+	if (c->timer)
+		loop_remove(m->use.loop, c->timer);
+	callworker_stop(c->worker);
+	calls_free(c->calls);
+	free(c);
+	m->counting = NULL;
+}
+
+void counting_start(struct measure *m)
+{
+	struct counting *c = m->counting;
+
+	if (!c || c->on)
+		return;
+	c->on = true;
+	loop_set_timer(c->timer, LOOK_MS, LOOK_MS);
+}
+
+void counting_forget(struct step *s)
+{
+	struct seen_calls *k = &s->seen.calls;
+
+	calls_step_free(k->step);
+	k->step = NULL;
+	stop_asking(k);
+}
+
+void counting_now(const struct measure *m, struct step *s)
+{
+	struct counting *c = m->counting;
+	struct seen_calls *k = &s->seen.calls;
+	struct calls_work before = {0}, now = {0};
+	struct pollfd p;
+	int64_t until_ns = ipc_now_ns() + NOW_MS * INT64_C(1000000), left_ns;
+
+	if (!c || !c->worker || !k->step || !calls_step_ask(k->step))
+		return;
+	calls_step_work(k->step, &before);
+	p = (struct pollfd){.fd = callworker_fd(c->worker), .events = POLLIN};
+	do {
+		left_ns = until_ns - ipc_now_ns();
+		if (poll(&p, 1, left_ns > 0 ? (int)(left_ns / 1000000) + 1 : 0) == 1)
+			take_answers(c);
+		if (!k->step || !c->worker)
+			return;
+		calls_step_work(k->step, &now);
+	} while (now.figures == before.figures && left_ns > 0);
+}
+
+const char *measure_calls_why_not(const struct measure *m)
+{
+	if (!m->use.conf->calls.enabled)
+		return "calls.enabled is no";
+	return m->counting ? calls_why_not(m->counting->calls) : "this process does not count";
+}
+
+double measure_calls_cost_ns(const struct measure *m)
+{
+	return m->counting ? calls_cost_ns(m->counting->calls) : 0;
+}
+
+const char *measure_calls_why(const struct step *s)
+{
+	return s->seen.calls.step ? calls_step_why(s->seen.calls.step) : NULL;
+}
+
+void measure_attend(struct measure *m, bool on)
+{
+	m->attending = on;
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The worker is here: what is asked of it is noted, and what it answers is what a made-up program
+ * does, whose functions are called so often a second.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nodesvc/counters/calls.h"
+
+#define SECOND INT64_C(1000000000)
+#define STEP   (SECOND / 50)
+#define SETS   8
+
+struct open_set {
+	struct call_request r;
+	double before[CALLS_PROBES]; /* calls when it was opened */
+	int64_t since_ns;
+	bool on;
+};
+
+/* The program: functions at offsets 0x1000, 0x2000 .. */
+static double per_s[4];
+static double done[4];
+static bool frozen;
+static int64_t now_ns, frozen_ns;
+static struct open_set set[SETS];
+static uint64_t place[CALLS_PROBES_ALL];
+static int refuse_offset, drops, messages;
+static struct calls *calls;
+static struct calls_step *step;
+static struct calls_look at;
+static const pid_t tid[2] = {100, 101};
+static double hits, cost_ns = 1000;
+
+static void answer(struct open_set *o, bool end)
+{
+	struct call_answer a = {.kind = CALL_COUNTS,
+		.set = o->r.set,
+		.ended = end,
+		.began_ns = o->since_ns,
+		.t_ns = now_ns,
+		.n_probes = o->r.n_probes,
+		.tasks = o->r.n_tids};
+	double seconds = (double)(now_ns - o->since_ns) / 1e9;
+
+	for (int i = 0; i < o->r.n_probes; i++) {
+		int f = (int)(place[o->r.probe[i]] / 0x1000) - 1;
+		double n = floor(done[f]) - floor(o->before[i]);
+
+		a.count[i] = (struct call_counts){.calls = (uint64_t)n,
+			.per_s = seconds > 0 ? n / seconds : 0,
+			.callers = n > 0};
+	}
+	if (end)
+		o->on = false;
+	if (calls_take(calls, &a))
+		calls_step_look(step, &at);
+}
+
+static void made(uint32_t probe, int rc)
+{
+	struct call_answer a = {.kind = CALL_MADE, .probe = probe, .rc = rc};
+
+	calls_take(calls, &a);
+}
+
+static struct open_set *find(uint32_t id)
+{
+	for (int i = 0; i < SETS; i++)
+		if (set[i].on && set[i].r.set == id)
+			return &set[i];
+	return NULL;
+}
+
+/* Requests wait until the program goes on: no answer comes while one is asked. */
+static struct call_request queue[64];
+static int queued;
+
+static int take_request(void *arg, const struct call_request *r, int fd)
+{
+	(void)arg;
+	messages++;
+	if (r->op == CALL_PROBE)
+		ck_assert_int_ge(fd, 0);
+	ck_assert_int_lt(queued, 64);
+	queue[queued++] = *r;
+	return 0;
+}
+
+static void serve(const struct call_request *r)
+{
+	struct open_set *o = find(r->set);
+
+	switch (r->op) {
+	case CALL_PROBE:
+		place[r->probe[0]] = r->offset;
+		made(r->probe[0], (int)r->offset == refuse_offset ? -EINVAL : 0);
+		break;
+	case CALL_DROP:
+		drops++;
+		break;
+	case CALL_OPEN:
+		for (int i = 0; i < SETS; i++)
+			if (!set[i].on) {
+				o = &set[i];
+				break;
+			}
+		ck_assert_ptr_nonnull(o);
+		*o = (struct open_set){.r = *r, .since_ns = now_ns, .on = true};
+		for (int i = 0; i < r->n_probes; i++)
+			o->before[i] = done[(int)(place[r->probe[i]] / 0x1000) - 1];
+		break;
+	case CALL_TASKS:
+		break;
+	case CALL_READ:
+		if (o)
+			answer(o, false);
+		break;
+	case CALL_CLOSE:
+		if (o)
+			answer(o, true);
+		break;
+	}
+}
+
+static void serve_all(void)
+{
+	while (queued) {
+		struct call_request r = queue[0];
+
+		memmove(queue, queue + 1, (size_t)--queued * sizeof(*queue));
+		serve(&r);
+	}
+}
+
+static void run(double seconds)
+{
+	int64_t until_ns = now_ns + (int64_t)(seconds * 1e9);
+
+	while (now_ns < until_ns) {
+		now_ns += STEP;
+		if (frozen)
+			frozen_ns += STEP;
+		for (int f = 0; f < 4 && !frozen; f++)
+			done[f] += per_s[f] * STEP / 1e9;
+		at.now_ns = now_ns;
+		at.own_ns = now_ns - frozen_ns;
+		for (int i = 0; i < SETS; i++)
+			for (int k = 0; set[i].on && !frozen && k < set[i].r.n_probes; k++)
+				hits += per_s[place[set[i].r.probe[k]] / 0x1000 - 1] * STEP / 1e9;
+		for (int i = 0; i < SETS; i++)
+			if (set[i].on && set[i].r.length_ns &&
+				now_ns - set[i].since_ns >= set[i].r.length_ns)
+				answer(&set[i], true);
+		if (step && now_ns >= calls_step_due_ns(step))
+			calls_step_look(step, &at);
+		serve_all();
+	}
+}
+
+static void know(const char *const *name, int n)
+{
+	struct symbols s = {.n_files = 1, .n_sites = n, .has_program = 1};
+
+	s.file[0].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	for (int i = 0; i < n; i++)
+		s.site[i] = (struct symbol_site){.offset = (uint64_t)(i + 1) * 0x1000,
+			.call = (uint16_t)callnames_find(name[i], NULL),
+			.called = 1};
+	calls_step_know(step, &s, NULL);
+	close(s.file[0].fd);
+}
+
+static const char *const two[] = {"GOMP_parallel", "MPI_Allreduce"};
+
+static void setup(void)
+{
+	struct call_answer ready = {.kind = CALL_READY, .cost_ns = cost_ns};
+
+	memset(set, 0, sizeof(set));
+	memset(per_s, 0, sizeof(per_s));
+	memset(done, 0, sizeof(done));
+	now_ns = SECOND;
+	frozen_ns = 0;
+	frozen = false;
+	refuse_offset = -1;
+	drops = queued = messages = 0;
+	hits = 0;
+	at = (struct calls_look){
+		.now_ns = now_ns, .own_ns = now_ns, .running = 2, .tid = tid, .n_tids = 2};
+	calls = calls_new(take_request, NULL, 0.005);
+	ck_assert_ptr_nonnull(calls_why_not(calls));
+	ck_assert_ptr_null(calls_take(calls, &ready));
+	ck_assert_ptr_null(calls_why_not(calls));
+	step = calls_step_new(calls, NULL);
+}
+
+static void teardown(void)
+{
+	calls_step_free(step);
+	calls_free(calls);
+	step = NULL;
+}
+
+static struct calls_work work(void)
+{
+	struct calls_work w;
+
+	ck_assert(calls_step_work(step, &w));
+	return w;
+}
+
+START_TEST(rare_calls_are_counted_all_of_them)
+{
+	struct calls_work a, b;
+	double before;
+
+	per_s[1] = 500;
+	know(two, 2);
+	run(10);
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Allreduce");
+	a = work();
+	before = done[1] - (double)(now_ns - a.t_ns) / 1e9 * 500;
+	run(20);
+	b = work();
+	ck_assert_double_eq_tol(
+		b.total - a.total, done[1] - (double)(now_ns - b.t_ns) / 1e9 * 500 - before, 2);
+	ck_assert_double_eq_tol(calls_step_rate(step), 500, 5);
+}
+END_TEST
+
+START_TEST(frequent_calls_are_counted_in_windows_within_the_budget)
+{
+	struct calls_work a, b;
+
+	/* 1 us each: 5 % of two cores' time. */
+	per_s[0] = 100000;
+	know(two, 2);
+	run(30);
+	ck_assert_str_eq(calls_step_unit(step), "calls of GOMP_parallel");
+	a = work();
+	hits = 0;
+	run(60);
+	b = work();
+	ck_assert_double_le(hits * cost_ns / 1e9, 0.005 * 2 * 60 * 1.1);
+	ck_assert_double_gt(hits, 1000);
+	/* As if it had not been held up by them: 10 % of its one caller's time. */
+	ck_assert_double_eq_tol(
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 100000 / 0.9, 2000);
+	ck_assert(!b.exact);
+}
+END_TEST
+
+START_TEST(speed_of_a_frozen_program_is_of_its_own_time)
+{
+	struct calls_work a, b;
+
+	per_s[0] = 100000;
+	know(two, 2);
+	run(30);
+	a = work();
+	for (int i = 0; i < 200; i++) {
+		frozen = i % 2;
+		run(0.1);
+	}
+	b = work();
+	ck_assert_double_eq_tol(
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 50000 / 0.9, 4000);
+}
+END_TEST
+
+START_TEST(attended_one_is_counted_without_a_gap)
+{
+	struct calls_work a, b;
+
+	per_s[0] = 100000;
+	know(two, 2);
+	run(30);
+	at.attend = true;
+	calls_step_look(step, &at);
+	run(0.2);
+	ck_assert(calls_step_ask(step));
+	serve_all();
+	a = work();
+	ck_assert_int_eq(a.t_ns, now_ns);
+	per_s[0] = 50000;
+	run(0.5);
+	ck_assert(calls_step_ask(step));
+	serve_all();
+	b = work();
+	ck_assert_double_eq_tol(
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 50000 / 0.95, 500);
+	at.attend = false;
+	run(2);
+	ck_assert(!calls_step_ask(step));
+}
+END_TEST
+
+START_TEST(program_that_calls_nothing_has_no_speed_and_a_reason)
+{
+	struct calls_work w;
+
+	know(two, 2);
+	run(20);
+	ck_assert(!calls_step_work(step, &w));
+	ck_assert(isnan(calls_step_rate(step)));
+	ck_assert_str_ne(calls_step_why(step), "");
+	ck_assert_double_eq(hits, 0);
+}
+END_TEST
+
+START_TEST(function_that_cannot_be_counted_is_left_out)
+{
+	per_s[0] = 10;
+	per_s[1] = 200;
+	refuse_offset = 0x1000;
+	know(two, 2);
+	run(15);
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Allreduce");
+}
+END_TEST
+
+START_TEST(lost_worker_is_said_and_what_is_known_stays)
+{
+	struct call_answer ready = {.kind = CALL_READY, .cost_ns = cost_ns};
+	struct calls_work a, b;
+
+	per_s[1] = 500;
+	know(two, 2);
+	run(10);
+	a = work();
+	calls_lost(calls, "gone");
+	memset(set, 0, sizeof(set));
+	ck_assert_str_eq(calls_step_why(step), "gone");
+	run(5);
+	b = work();
+	ck_assert_double_eq(a.total, b.total);
+	calls_take(calls, &ready);
+	run(10);
+	b = work();
+	ck_assert_double_gt(b.total, a.total);
+}
+END_TEST
+
+START_TEST(worker_that_cannot_count_says_why)
+{
+	struct call_answer no = {
+		.kind = CALL_READY, .rc = -ENOTSUP, .text = "this kernel has no uprobes"};
+
+	calls_take(calls, &no);
+	know(two, 2);
+	run(2);
+	ck_assert_str_eq(calls_why_not(calls), "this kernel has no uprobes");
+	ck_assert_str_eq(calls_step_why(step), "this kernel has no uprobes");
+	ck_assert_int_eq(messages, 0);
+}
+END_TEST
+
+START_TEST(step_that_ends_is_closed_and_its_places_go_later)
+{
+	per_s[1] = 500;
+	know(two, 2);
+	run(10);
+	ck_assert_int_eq(drops, 0);
+	calls_step_free(step);
+	step = NULL;
+	serve_all();
+	for (int i = 0; i < SETS; i++)
+		ck_assert(!set[i].on);
+	calls_tidy(calls, now_ns + 10 * SECOND);
+	serve_all();
+	ck_assert_int_eq(drops, 0);
+	calls_tidy(calls, now_ns + 100 * SECOND);
+	serve_all();
+	ck_assert_int_eq(drops, 2);
+}
+END_TEST
+
+START_TEST(paused_step_is_not_counted)
+{
+	per_s[1] = 500;
+	know(two, 2);
+	run(10);
+	calls_step_pause(step);
+	serve_all();
+	for (int i = 0; i < SETS; i++)
+		ck_assert(!set[i].on);
+	ck_assert(isnan(calls_step_rate(step)));
+}
+END_TEST
+
+START_TEST(answers_of_a_closed_set_are_nobodys)
+{
+	struct call_answer late = {.kind = CALL_COUNTS, .n_probes = 1, .ended = true};
+
+	per_s[1] = 500;
+	know(two, 2);
+	run(10);
+	for (uint32_t id = 1000; id < 1010; id++) {
+		late.set = id;
+		ck_assert_ptr_null(calls_take(calls, &late));
+	}
+	late = (struct call_answer){.kind = CALL_MADE, .probe = 9999};
+	ck_assert_ptr_null(calls_take(calls, &late));
+}
+END_TEST
+
+START_TEST(step_of_too_many_threads_is_not_counted_one_by_one)
+{
+	per_s[1] = 500;
+	know(two, 2);
+	at.n_tids = 20000;
+	run(5);
+	ck_assert_ptr_nonnull(strstr(calls_step_why(step), "too many threads"));
+	ck_assert_double_eq(hits, 0);
+}
+END_TEST
+
+static void add(Suite *s, const char *what, const TTest *const *tests, int n)
+{
+	TCase *t = tcase_create(what);
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	for (int i = 0; i < n; i++)
+		tcase_add_test(t, tests[i]);
+	suite_add_tcase(s, t);
+}
+
+#define ADD(what, ...)                                                                             \
+	do {                                                                                       \
+		const TTest *const tests[] = {__VA_ARGS__};                                        \
+		add(s, what, tests, (int)(sizeof(tests) / sizeof(tests[0])));                      \
+	} while (0)
+
+int main(void)
+{
+	Suite *s = suite_create("calls");
+	SRunner *r;
+	int failed;
+
+	ADD("work is the calls of the function that marks it", rare_calls_are_counted_all_of_them,
+		frequent_calls_are_counted_in_windows_within_the_budget,
+		speed_of_a_frozen_program_is_of_its_own_time,
+		attended_one_is_counted_without_a_gap);
+	ADD("what cannot be known is not told, and why",
+		program_that_calls_nothing_has_no_speed_and_a_reason,
+		function_that_cannot_be_counted_is_left_out, worker_that_cannot_count_says_why,
+		step_of_too_many_threads_is_not_counted_one_by_one);
+	ADD("nothing stays open for nobody", step_that_ends_is_closed_and_its_places_go_later,
+		paused_step_is_not_counted, answers_of_a_closed_set_are_nobodys,
+		lost_worker_is_said_and_what_is_known_stays);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

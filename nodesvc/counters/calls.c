@@ -14,8 +14,10 @@
 #define FILES_MAX 256
 /* A place that nobody has counted for so long is given back: it holds a file. */
 #define SOON_NS INT64_C(20000000)
-#define KEPT_NS INT64_C(60000000000)
-#define TIDY_NS INT64_C(5000000000)
+/* What was counted from its start is waited for so long to come to its work. */
+#define BEGIN_NS INT64_C(120000000000)
+#define KEPT_NS  INT64_C(60000000000)
+#define TIDY_NS  INT64_C(5000000000)
 /* A window whose answer is so late is lost. */
 #define LATE_NS INT64_C(10000000000)
 /* What is counted all the time is read so often, and whatever else is to be looked at. */
@@ -68,6 +70,7 @@ struct calls_step {
 	char why[160];
 	char unit[CALLS_UNIT_MAX];
 
+	char prefer[CALLNAME_MAX]; /* "" none */
 	struct callpick pick;
 	struct callpick_plan plan;
 	bool planned;            /* it is not carried out yet */
@@ -78,6 +81,7 @@ struct calls_step {
 	/* what is open */
 	bool open, window; /* a set; that ends by itself */
 	bool attended;     /* open while it is attended only */
+	bool begun;        /* before its tasks began */
 	bool others;       /* its threads are others than were opened */
 	bool closing;      /* told to end, the answer is to come */
 	int n_open;
@@ -350,8 +354,8 @@ static void add_candidates(
 	}
 }
 
-void calls_step_know(
-	struct calls_step *s, const struct symbols *sym, const struct callnames_own *own)
+void calls_step_know(struct calls_step *s, const struct symbols *sym,
+	const struct callnames_own *own, int64_t now_ns)
 {
 	close_now(s);
 	forget_sites(s);
@@ -360,6 +364,8 @@ void calls_step_know(
 	if (!s->site || !s->name)
 		return;
 	add_candidates(s, sym, own);
+	if (*s->prefer)
+		callpick_prefer(&s->pick, candidate_of(s, s->prefer));
 	for (int i = 0; i < sym->n_sites; i++) {
 		const struct symbol_site *from = &sym->site[i];
 		struct callname name = callnames_get(from->call, own);
@@ -370,10 +376,21 @@ void calls_step_know(
 			s->site[s->n_sites++] =
 				(struct site){.file = file, .offset = from->offset, .candidate = k};
 	}
-	if (!s->n_sites)
+	/* For calls_step_begin(): the kernel takes a while. */
+	for (int i = 0; i < s->n_sites && !*s->c->why_not; i++)
+		if (s->site[i].candidate == s->pick.preferred)
+			get_place(s->c, s->site[i].file, s->site[i].offset, now_ns);
+	if (s->n_sites)
+		snprintf(s->why, sizeof(s->why), "which function marks its work is tried out");
+	else
 		snprintf(s->why, sizeof(s->why), "%s",
 			symbols_why_none(sym) ? symbols_why_none(sym)
 					      : "too many files are counted on this node");
+}
+
+void calls_step_prefer(struct calls_step *s, const char *name)
+{
+	snprintf(s->prefer, sizeof(s->prefer), "%s", name);
 }
 
 void calls_step_know_nothing(struct calls_step *s, const char *why)
@@ -385,7 +402,7 @@ void calls_step_know_nothing(struct calls_step *s, const char *why)
 void calls_step_pause(struct calls_step *s)
 {
 	close_now(s);
-	s->planned = false;
+	s->planned = s->exact = false;
 	s->t_ns = s->own_ns = s->added_own_ns = 0;
 	s->rate = NAN;
 }
@@ -507,7 +524,7 @@ static void open_set(
 	s->set = r.set;
 	s->open = true;
 	s->window = length_ns > 0;
-	s->attended = s->others = false;
+	s->attended = s->others = s->begun = false;
 	for (int i = 0; i < s->n_open; i++)
 		s->c->place[s->open_place[i]].open++;
 	s->open_ns = s->read_ns = l->now_ns;
@@ -534,16 +551,21 @@ static double undisturbed(const struct calls_step *s, double rate, int callers)
 	return rate / (1 - fmin(share, 0.5));
 }
 
-/* From now on its work is another function's calls. */
+/* Its work is the calls of @k, from now on. */
+static void count_of(struct calls_step *s, int k)
+{
+	s->chosen = k;
+	snprintf(s->unit, sizeof(s->unit), CALLS_UNIT "%.38s", s->name[k]);
+	s->has_work = s->exact = false;
+	s->total = 0;
+	s->t_ns = 0;
+}
+
 static void take_chosen(struct calls_step *s)
 {
 	if (s->pick.chosen < 0 || s->pick.chosen == s->chosen)
 		return;
-	s->chosen = s->pick.chosen;
-	snprintf(s->unit, sizeof(s->unit), "calls of %.38s", s->name[s->chosen]);
-	s->has_work = false;
-	s->total = 0;
-	s->t_ns = 0;
+	count_of(s, s->pick.chosen);
 }
 
 static void note(struct calls_step *s, double units, double rate, const struct calls_look *l)
@@ -616,6 +638,11 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 	for (int i = 0; i < s->n_open; i++)
 		callers += s->news.count[i].callers;
 	/* It was frozen for most of it. */
+	/* It has not come to its work yet. */
+	if (s->begun && s->news.count[0].calls == 0) {
+		s->read_own_ns = s->added_own_ns = l->own_ns;
+		seconds = 0;
+	}
 	if (seconds > 0 && (!s->window || seconds > 0.1 * wall_s)) {
 		uint64_t calls = counted[0].calls;
 
@@ -635,6 +662,8 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 	}
 	if (s->news.ended)
 		forget_open(s);
+	if (s->news.ended && !s->window)
+		s->exact = false;
 	if (s->window)
 		s->planned = false;
 }
@@ -675,10 +704,11 @@ static void look_at_open(struct calls_step *s, const struct calls_look *l)
 	if (l->now_ns - s->read_ns < READ_NS && !(s->attended && !l->attend))
 		return;
 	s->read_ns = l->now_ns;
-	if (!s->attended)
+	if (!s->attended && !(s->begun && !s->counted && l->now_ns - s->open_ns < BEGIN_NS))
 		make_plan(s, l);
-	/* A thread that was started by one whom nobody counts. */
-	over = s->attended ? !l->attend : s->plan.what != CALLPICK_ALWAYS || s->others;
+	/* Others: a thread that was started by one whom nobody counts. */
+	over = s->attended ? !l->attend
+			   : s->plan.what != CALLPICK_ALWAYS || (s->others && !s->begun);
 	ask_for(s, over ? CALL_CLOSE : CALL_READ);
 }
 
@@ -693,6 +723,27 @@ static void open_planned(struct calls_step *s, const struct calls_look *l)
 	else
 		open_set(s, l, s->plan.length_ns, s->plan.max_hits);
 	s->attended = attend;
+}
+
+bool calls_step_begin(struct calls_step *s, const struct calls_look *l)
+{
+	int k = s->pick.preferred;
+
+	s->n_open = 0;
+	if (*s->c->why_not || s->open || !s->n_sites || k < 0 || l->n_tids == 0 ||
+		l->n_tids > THREADS_MAX || add_candidate(s, k, l->now_ns) <= 0)
+		return false;
+	open_set(s, l, 0, 0);
+	if (!s->open)
+		return false;
+	s->plan = (struct callpick_plan){.what = CALLPICK_ALWAYS, .n = 1, .candidate = {k}};
+	s->planned = s->begun = true;
+	count_of(s, k);
+	s->exact = true;
+	s->read_own_ns = s->added_own_ns = l->own_ns;
+	s->due_ns = l->now_ns + READ_NS;
+	snprintf(s->why, sizeof(s->why), "%s are counted from its start", s->unit);
+	return true;
 }
 
 static void go_on(struct calls_step *s, const struct calls_look *l)

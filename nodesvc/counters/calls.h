@@ -27,6 +27,8 @@
 struct calls;
 struct calls_step;
 
+/* Its unit is this and the function's name. */
+#define CALLS_UNIT     "calls of "
 #define CALLS_UNIT_MAX 48
 
 /* As callworker_send(), to whom @arg is the worker. */
@@ -53,10 +55,12 @@ struct calls_step *calls_step_new(struct calls *c, void *arg);
 void *calls_step_arg(const struct calls_step *s);
 /* NULL is fine. What is counted of it is counted no more. */
 void calls_step_free(struct calls_step *s);
+/* Before calls_step_know(): the function that marked its program's work in earlier runs. */
+void calls_step_prefer(struct calls_step *s, const char *name);
 /* Where its functions are; more than once, the last one holds. Takes the files it wants from @sym,
  * which stays the caller's. */
-void calls_step_know(
-	struct calls_step *s, const struct symbols *sym, const struct callnames_own *own);
+void calls_step_know(struct calls_step *s, const struct symbols *sym,
+	const struct callnames_own *own, int64_t now_ns);
 /* Nothing is known of where they are: why. */
 void calls_step_know_nothing(struct calls_step *s, const char *why);
 
@@ -69,6 +73,11 @@ struct calls_look {
 	bool threads_changed; /* since the look before */
 	bool attend; /* its speed of just now is wanted: counted all the time for a while */
 };
+/*
+ * calls_step_begin - its tasks (@l->tid) have not begun: that function, if it can be counted now,
+ * is counted from their first call on, in all that they will start. False: it is not.
+ */
+bool calls_step_begin(struct calls_step *s, const struct calls_look *l);
 /* Goes on with it: when calls_take() says so, when @attend has changed, and when it is due. */
 void calls_step_look(struct calls_step *s, const struct calls_look *l);
 /* When it wants to be looked at next, CLOCK_MONOTONIC. */
@@ -80,7 +89,7 @@ struct calls_work {
 	double total;     /* calls so far, since it is known; never falls */
 	int64_t t_ns;     /* of the newest figure, CLOCK_MONOTONIC */
 	uint64_t figures; /* so many so far */
-	bool exact;       /* all of them were counted, none estimated */
+	bool exact;       /* all calls of its run were counted, none estimated */
 };
 /* False: nothing is known of its work. */
 bool calls_step_work(const struct calls_step *s, struct calls_work *ret);

@@ -92,6 +92,7 @@ static bool is_on_path(const struct check_env *e, const char *name)
 static void counters(struct check_list *l, const struct check_env *e)
 {
 	char text[64];
+	struct json_object *signals;
 	int paranoid = 0;
 	bool pmu = has_pmu(e);
 
@@ -115,9 +116,20 @@ static void counters(struct check_list *l, const struct check_env *e)
 	else if (!pmu)
 		check_add(l, CHECK_WARN, "valgrind", "Install the package valgrind.",
 			"not found: without it and without a PMU no profile can be taken");
-	if (e->status)
-		check_ok(l, "signals", "colocd counts by %s",
-			show_text(show_get(e->status, "signals"), "source"));
+	if (!e->status)
+		return;
+	signals = show_get(e->status, "signals");
+	check_ok(l, "signals", "colocd counts by %s", show_text(signals, "source"));
+	if (!show_get(signals, "calls"))
+		return;
+	if (show_bool(signals, "calls"))
+		check_ok(l, "calls", "of OpenMP's and MPI's functions are counted, %s",
+			show_text(signals, "calls_text"));
+	else
+		check_add(l, CHECK_WARN, "calls",
+			"A kernel with CONFIG_UPROBE_EVENTS, or calls.enabled: yes.",
+			"not counted (%s): speeds of programs that publish nothing are unknown",
+			show_text(signals, "calls_text"));
 }
 
 /* Programs that set affinities or cpusets themselves: two would undo each other. */

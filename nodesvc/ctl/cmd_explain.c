@@ -118,6 +118,7 @@ static void show_speeds(struct json_object *f)
 	char text[256];
 
 	show_known("Speed", say_speed(f, text, sizeof(text)));
+	show_known("Calls", show_text(f, "calls"));
 	show_known("Slow-down", say_slowdown(f, text, sizeof(text)));
 	show_known("Co-run", say_corun(f, text, sizeof(text)));
 	show_known("Gain", say_gain(f, text, sizeof(text)));

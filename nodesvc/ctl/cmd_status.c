@@ -12,6 +12,10 @@ static void show_signals(struct json_object *o)
 	for (size_t i = 0; list && i < json_object_array_length(list); i++)
 		show_line(stdout, "", "%s",
 			json_object_get_string(json_object_array_get_idx(list, i)));
+	if (show_get(signals, "calls"))
+		show_line(stdout, "", "calls: %s%s",
+			show_bool(signals, "calls") ? "counted, " : "not counted: ",
+			show_text(signals, "calls_text"));
 }
 
 /* "step 12.0: threads, 18976 of 20000 left, up to 3.2 s old" */

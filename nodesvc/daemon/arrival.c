@@ -116,6 +116,7 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 	if (!c.name || s->batch || !d->conf->launch_env.enabled)
 		return;
 	starter = starter_of(c.name) != STARTER_NONE;
+	measure_expect(d->measure, s, &c);
 	linked = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
 	/* What an interpreter or a launcher links is not what it runs. */
 	s->links = starter ? 0 : linked;
@@ -409,6 +410,8 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	 * masks of its own meanwhile: one placement, when all are there. */
 	if (rc == 0 && step_is_launched(s))
 		rc = decide_place(d->choose, s, &err);
+	if (rc == 0 && step_is_launched(s))
+		measure_begin(d->measure, s);
 	else
 		d->course->finish_put_off = rc == 0;
 	if (rc < 0) {

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/command.h"
 #include "common/ipc.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/counters/calls.h"
@@ -29,13 +30,29 @@
  * each time twice as long, while nothing is known of its work. */
 #define FIRST_ASK_NS INT64_C(300000000)
 #define LAST_ASK_NS  INT64_C(300000000000)
+/* Programs whose functions are remembered, and how long: their files are held open. */
+#define PROGRAMS_MAX 32
+#define KEPT_NS      INT64_C(60000000000)
 /* A figure of now is waited for so long at most. */
 #define NOW_MS 5
 /* Which step is due is looked for so often. */
 #define LOOK_MS 50
+/* A step of so many tasks at most is counted from its start. */
+#define BEGIN_TASKS 512
+
+/* What the file that a user's steps execute has; read again after KEPT_NS. */
+struct program {
+	uint64_t key; /* step.program_key; 0 none */
+	uid_t uid;
+	int fd; /* where the answer comes; 0 none */
+	bool has_sym;
+	struct symbols sym;
+	int64_t asked_ns;
+};
 
 struct counting {
 	struct measure *m;
+	struct program program[PROGRAMS_MAX];
 	struct calls *calls;
 	struct callworker *worker; /* NULL: it has died */
 	struct loop_source *fd, *timer;
@@ -49,6 +66,127 @@ static int send_request(void *arg, const struct call_request *r, int fd)
 	struct counting *c = arg;
 
 	return c->worker ? callworker_send(c->worker, r, fd) : -EPIPE;
+}
+
+/* ---- programs ---- */
+
+static void forget_program(struct program *p)
+{
+	if (p->fd)
+		close(p->fd);
+	if (p->has_sym)
+		symbols_done(&p->sym);
+	*p = (struct program){0};
+}
+
+static void take_program(struct program *p, int64_t now_ns)
+{
+	int rc;
+
+	if (!p->fd)
+		return;
+	rc = symbols_take(p->fd, NULL, &p->sym);
+	if (rc == -EAGAIN && now_ns - p->asked_ns < SYMBOLS_DEADLINE_S * INT64_C(1000000000))
+		return;
+	close(p->fd);
+	p->fd = 0;
+	p->has_sym = rc == 0;
+}
+
+/* NULL: it is not known. */
+static struct program *find_program(struct counting *c, const struct step *s)
+{
+	for (int i = 0; s->program_key && i < PROGRAMS_MAX; i++)
+		if (c->program[i].key == s->program_key && c->program[i].uid == s->uid)
+			return &c->program[i];
+	return NULL;
+}
+
+static struct program *add_program(struct counting *c, const struct step *s)
+{
+	struct program *oldest = &c->program[0];
+
+	for (int i = 1; i < PROGRAMS_MAX; i++)
+		if (c->program[i].asked_ns < oldest->asked_ns)
+			oldest = &c->program[i];
+	forget_program(oldest);
+	oldest->key = s->program_key;
+	oldest->uid = s->uid;
+	return oldest;
+}
+
+static void tidy_programs(struct counting *c, int64_t now_ns)
+{
+	for (int i = 0; i < PROGRAMS_MAX; i++) {
+		take_program(&c->program[i], now_ns);
+		if (c->program[i].key && now_ns - c->program[i].asked_ns > KEPT_NS)
+			forget_program(&c->program[i]);
+	}
+}
+
+static bool is_counted(const struct measure *m, const struct step *s)
+{
+	/* What it publishes, and what hardware counts of a single thread, is known for nothing. */
+	return m->use.conf->calls.enabled && !(s->pages && s->pages->app.reports) &&
+	       !(m->use.node->counters.ops != &counters_none && threads_are_one(s));
+}
+
+static bool has_step(struct counting *c, struct step *s, int64_t now_ns)
+{
+	struct seen_calls *k = &s->seen.calls;
+
+	if (k->step)
+		return true;
+	k->step = calls_step_new(c->calls, s);
+	k->ask_ns = now_ns + FIRST_ASK_NS;
+	if (k->step && *k->prefer)
+		calls_step_prefer(k->step, k->prefer);
+	return k->step != NULL;
+}
+
+static void know(struct step *s, const struct symbols *sym, int64_t now_ns)
+{
+	struct calls_step *step = s->seen.calls.step;
+
+	calls_step_know(step, sym, NULL, now_ns);
+	log_debug("step %s: %d places of functions in %d files: %s", s->id, sym->n_sites,
+		sym->n_files, calls_step_why(step));
+}
+
+/* Of its executable and the libraries that this links, as far as they are known. */
+static void know_program(struct counting *c, struct step *s, int64_t now_ns)
+{
+	struct program *p = s->seen.calls.knows ? NULL : find_program(c, s);
+
+	if (!p)
+		return;
+	take_program(p, now_ns);
+	s->seen.calls.knows = !p->fd;
+	if (s->seen.calls.knows && p->has_sym && p->sym.n_sites)
+		know(s, &p->sym, now_ns);
+}
+
+void measure_expect(struct measure *m, struct step *s, const struct command *cmd)
+{
+	struct counting *c = m->counting;
+	int64_t now_ns = ipc_now_ns();
+	struct program *p;
+	int fd;
+
+	if (!c || !c->worker || calls_why_not(c->calls) || !is_counted(m, s) ||
+		!has_step(c, s, now_ns))
+		return;
+	p = find_program(c, s);
+	if (!p && s->program_key && now_ns - c->asked_ns >= ASK_NS) {
+		fd = symbols_ask_command(cmd, s->uid, NULL);
+		c->asked_ns = now_ns;
+		if (fd < 0)
+			return;
+		p = add_program(c, s);
+		p->fd = fd;
+		p->asked_ns = now_ns;
+	}
+	know_program(c, s, now_ns);
 }
 
 /* ---- one step ---- */
@@ -113,17 +251,8 @@ static void take_functions(struct step *s, int64_t now_ns)
 		calls_step_know_nothing(k->step, "its program could not be read");
 		return;
 	}
-	calls_step_know(k->step, &sym, NULL);
-	log_debug("step %s: %d places of functions in %d files, %s", s->id, sym.n_sites,
-		sym.n_files, calls_step_why(k->step));
+	know(s, &sym, now_ns);
 	symbols_done(&sym);
-}
-
-static bool is_counted(const struct measure *m, const struct step *s)
-{
-	/* What it publishes, and what hardware counts of a single thread, is known for nothing. */
-	return m->use.conf->calls.enabled && !(s->pages && s->pages->app.reports) &&
-	       !(m->use.node->counters.ops != &counters_none && threads_are_one(s));
 }
 
 /* @news: not only what is due. */
@@ -136,12 +265,9 @@ static void go_on_with(struct counting *c, struct step *s, int64_t now_ns, bool 
 		counting_forget(s);
 		return;
 	}
-	if (!k->step) {
-		k->step = calls_step_new(c->calls, s);
-		k->ask_ns = now_ns + FIRST_ASK_NS;
-	}
-	if (!k->step)
+	if (!has_step(c, s, now_ns))
 		return;
+	know_program(c, s, now_ns);
 	take_functions(s, now_ns);
 	if ((!news && now_ns < calls_step_due_ns(k->step)) || threads_list(c->m, s) < 0)
 		return;
@@ -187,6 +313,7 @@ static void on_timer(void *arg)
 		c->next = 0;
 		c->attended = c->m->attending;
 	}
+	tidy_programs(c, now_ns);
 	calls_tidy(c->calls, now_ns);
 }
 
@@ -201,6 +328,17 @@ static void lose_worker(struct counting *c)
 	calls_lost(c->calls, "the process that counts has ended; it is started again");
 }
 
+static void note_counts(const struct step *s, const struct call_answer *a)
+{
+	uint64_t calls = 0;
+
+	for (int i = 0; i < a->n_probes; i++)
+		calls += a->count[i].calls;
+	log_debug("step %s: %llu calls at %d places in %.3f s, %d threads%s%s", s ? s->id : "?",
+		(unsigned long long)calls, a->n_probes, (double)(a->t_ns - a->began_ns) / 1e9,
+		a->tasks, a->failed ? ", not all: " : "", a->failed ? a->text : "");
+}
+
 static void take_answers(struct counting *c)
 {
 	struct call_answer a;
@@ -209,6 +347,8 @@ static void take_answers(struct counting *c)
 
 	while (c->worker && (rc = callworker_take(c->worker, &a)) == 1) {
 		step = calls_take(c->calls, &a);
+		if (a.kind == CALL_COUNTS)
+			note_counts(step ? calls_step_arg(step) : NULL, &a);
 		if (step)
 			look(c, calls_step_arg(step), ipc_now_ns());
 		if (a.kind == CALL_READY && a.rc)
@@ -269,6 +409,8 @@ void counting_close(struct measure *m)
 	if (c->timer)
 		loop_remove(m->use.loop, c->timer);
 	callworker_stop(c->worker);
+	for (int i = 0; i < PROGRAMS_MAX; i++)
+		forget_program(&c->program[i]);
 	calls_free(c->calls);
 	free(c);
 	m->counting = NULL;
@@ -313,6 +455,24 @@ void counting_now(const struct measure *m, struct step *s)
 			return;
 		calls_step_work(k->step, &now);
 	} while (now.figures == before.figures && left_ns > 0);
+}
+
+void measure_begin(struct measure *m, struct step *s)
+{
+	struct counting *c = m->counting;
+	int64_t now_ns = ipc_now_ns();
+	pid_t tid[BEGIN_TASKS];
+	struct calls_look l = {.now_ns = now_ns,
+		.own_ns = turn_clock(&s->turn, now_ns),
+		.running = NAN,
+		.tid = tid};
+
+	if (!c || !c->worker || !s->seen.calls.step || s->n_tasks > BEGIN_TASKS)
+		return;
+	know_program(c, s, now_ns);
+	for (int i = 0; i < s->n_tasks; i++)
+		tid[l.n_tids++] = s->task[i].pid;
+	calls_step_begin(s->seen.calls.step, &l);
 }
 
 const char *measure_calls_why_not(const struct measure *m)

@@ -19,6 +19,7 @@
 #include "nodesvc/steps/jobs.h"
 #include "nodesvc/base/work.h"
 
+struct command;
 struct measure;
 
 /* What it works with; all of it outlives it. */
@@ -104,6 +105,10 @@ int reading_lags(
 
 /* From now on calls are counted, by a process of its own (counters/callworker.h). */
 int measure_count_calls(struct measure *m, struct errbuf *err);
+/* @s has registered, to execute @c: its functions are looked for before it begins. */
+void measure_expect(struct measure *m, struct step *s, const struct command *c);
+/* All its tasks are there and none has begun. */
+void measure_begin(struct measure *m, struct step *s);
 /* Why calls are not counted on this node; NULL: they are. */
 const char *measure_calls_why_not(const struct measure *m);
 /* Processor time of a call that is counted, ns; 0 unknown. */
@@ -121,6 +126,8 @@ void speed_read_work(
 /* The same of a moment that is to be compared with another soon: what is counted is asked for, some
  * milliseconds at most. */
 void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret);
+/* The last figures of @s, which ends. */
+void speed_end(const struct measure *m, struct step *s);
 /* Units/s between two readings with at least @min_count reports between, if it is reports they are
  * of; NAN unknown. */
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count);

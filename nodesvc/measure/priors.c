@@ -11,6 +11,7 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
+#include "nodesvc/counters/calls.h"
 #include "nodesvc/measure/internal.h"
 
 /* ---- what the store knows ---- */
@@ -51,6 +52,9 @@ static int take_measurement(const struct measurement *m, void *arg)
 
 	if (strcmp(m->node_type, w->m->use.node->type) != 0 || !(m->mean > 0))
 		return 0;
+	if (m->signal == SIGNAL_PROGRESS && strncmp(m->unit, CALLS_UNIT, strlen(CALLS_UNIT)) == 0)
+		snprintf(w->s->seen.calls.prefer, sizeof(w->s->seen.calls.prefer), "%s",
+			m->unit + strlen(CALLS_UNIT));
 	if (m->signal == SIGNAL_PROGRESS && m->kind != MEASURED_SHARED)
 		take_base(&w->s->seen, m);
 	/* Rates that hardware counted in earlier runs: until this run has its own. Utilisation

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/counters/calls.h"
 #include "nodesvc/measure/internal.h"
 
@@ -40,7 +41,8 @@ static void read_calls(const struct step *s, struct seen_work *ret)
 		*ret = (struct seen_work){.total = work.total,
 			.t_ns = work.t_ns,
 			.count = work.figures,
-			.basis = PROVENANCE_CALLS};
+			.basis = PROVENANCE_CALLS,
+			.whole = work.exact};
 }
 
 void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret)
@@ -55,7 +57,8 @@ void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, st
 			*ret = (struct seen_work){.total = s->pages->app.total,
 				.t_ns = s->pages->app.updated_ns,
 				.count = s->pages->app.reports,
-				.basis = PROVENANCE_APP};
+				.basis = PROVENANCE_APP,
+				.whole = true};
 			return;
 		}
 	}
@@ -78,6 +81,20 @@ void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, str
 {
 	counting_now(m, s);
 	speed_read_work(m, s, now_ns, ret);
+}
+
+void speed_end(const struct measure *m, struct step *s)
+{
+	struct seen_work work;
+
+	if (s->seen.last.basis != PROVENANCE_CALLS)
+		return;
+	speed_read_now(m, s, ipc_now_ns(), &work);
+	if (work.basis != PROVENANCE_CALLS)
+		return;
+	s->seen.last = work;
+	log_debug("step %s: %.0f %s in all%s", s->id, work.total, speed_unit(s),
+		work.whole ? "" : ", in part an estimate");
 }
 
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count)

@@ -74,6 +74,7 @@ static struct json_object *figures(const struct socket *k, struct step *s)
 	ADD(o, "speed_source",
 		s->seen.has_last ? json_object_new_string(provenance_name(s->seen.last.basis))
 				 : NULL);
+	ADD(o, "calls", known_text(measure_calls_why(s)));
 	ADD(o, "shared_speed", number(f.shared_speed));
 	ADD(o, "solo_speed", number(f.solo_speed));
 	ADD(o, "solo_basis", known_text(f.speed_basis));
@@ -237,7 +238,8 @@ struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 	ADD(o, "tasks", json_object_new_int(s->n_tasks));
 	ADD(o, "signals", signals(s));
 	ADD(o, "progress_unit",
-		s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP
+		s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP ||
+				s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_CALLS
 			? json_object_new_string(speed_unit(s))
 			: NULL);
 	ADD(o, "waits", waits(s));
@@ -401,6 +403,19 @@ static struct json_object *events_json(const struct conf *c)
 	return o;
 }
 
+/* Are calls counted here, and what does one cost? Else why not. */
+static const char *calls_text(const struct socket *k, char *buf, size_t size)
+{
+	const char *why_not = measure_calls_why_not(k->measure);
+
+	if (why_not)
+		snprintf(buf, size, "%s", why_not);
+	else
+		snprintf(buf, size, "%.1f us a call that is counted",
+			measure_calls_cost_ns(k->measure) / 1e3);
+	return buf;
+}
+
 struct json_object *ctl_json_counters(const struct socket *k)
 {
 	static const struct {
@@ -416,8 +431,9 @@ struct json_object *ctl_json_counters(const struct socket *k)
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	struct json_object *util = json_object_new_object();
 
-	struct json_object *app = json_object_new_object();
+	struct json_object *app = json_object_new_object(), *calls = json_object_new_object();
 	int reporting = 0;
+	char text[192];
 
 	for (int i = 0; i < k->jobs->n; i++)
 		reporting += k->jobs->step[i]->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP;
@@ -430,12 +446,17 @@ struct json_object *ctl_json_counters(const struct socket *k)
 		reporting
 			? NULL
 			: json_object_new_string("no step publishes its progress now (libcoloc)"));
+	ADD(calls, "name", json_object_new_string(signal_name(SIGNAL_PROGRESS)));
+	ADD(calls, "source", json_object_new_string("calls"));
+	ADD(calls, "available", json_object_new_boolean(!measure_calls_why_not(k->measure)));
+	ADD(calls, "reason", ctl_json_text(calls_text(k, text, sizeof(text))));
 	ADD(util, "name", json_object_new_string(signal_name(SIGNAL_UTILIZATION)));
 	ADD(util, "source", json_object_new_string("schedstat"));
 	ADD(util, "available", json_object_new_boolean(true));
 	ADD(util, "reason", NULL);
 	json_object_array_add(list, util);
 	json_object_array_add(list, app);
+	json_object_array_add(list, calls);
 	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
 		struct json_object *s = json_object_new_object();
 		bool hw = k->node->counters.provides & COUNTER_BIT(map[i].counter);
@@ -526,7 +547,7 @@ struct json_object *ctl_json_status(const struct socket *k)
 	struct json_object *events = events_json(k->conf);
 	struct levers_state state;
 	struct choose_state choose;
-	char host[64] = "";
+	char host[64] = "", calls[192];
 	int tasks = 0;
 
 	levers_get_state(k->levers, &state);
@@ -565,6 +586,8 @@ struct json_object *ctl_json_status(const struct socket *k)
 	ADD(o, "idle", json_object_new_string(state.idle));
 	ADD(sig, "source", json_object_new_string(k->node->counters.ops->name));
 	ADD(sig, "report", report_lines(k->node->counters.report));
+	ADD(sig, "calls", json_object_new_boolean(!measure_calls_why_not(k->measure)));
+	ADD(sig, "calls_text", ctl_json_text(calls_text(k, calls, sizeof(calls))));
 	ADD(o, "signals", sig);
 	ADD(o, "steps", json_object_new_int(k->jobs->n));
 	ADD(o, "tasks", json_object_new_int(tasks));

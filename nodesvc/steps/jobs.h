@@ -87,6 +87,7 @@ struct seen_work {
 	int64_t t_ns;          /* of the newest report or figure; of the reading */
 	uint64_t count;        /* reports; figures; readings */
 	enum provenance basis; /* app, calls, hw; none: unknown */
+	bool whole;            /* total has all of the run's work */
 };
 
 struct seen_phase {
@@ -136,9 +137,11 @@ struct calls_step;
 /* counting.c */
 struct seen_calls {
 	struct calls_step *step; /* NULL: nobody counts it */
+	bool knows;              /* what its executable has */
 	int fd, asks;            /* 0: its functions are not being read */
 	int64_t asked_ns, ask_ns;
-	uint64_t mark; /* of its list of threads, as it was counted last */
+	char prefer[SEEN_UNIT_MAX]; /* what marked the work of its program before; "" none */
+	uint64_t mark;              /* of its list of threads, as it was counted last */
 	int n_tids;
 };
 

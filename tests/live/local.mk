@@ -12,6 +12,7 @@ live_scripts = \
 	tests/live/top.sh \
 	tests/live/accounting.sh \
 	tests/live/adopt.sh \
+	tests/live/calls.sh \
 	tests/live/affinity.sh \
 	tests/live/steady.sh \
 	tests/live/daemon-away.sh \

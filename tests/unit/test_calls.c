@@ -174,7 +174,7 @@ static void know(const char *const *name, int n)
 		s.site[i] = (struct symbol_site){.offset = (uint64_t)(i + 1) * 0x1000,
 			.call = (uint16_t)callnames_find(name[i], NULL),
 			.called = 1};
-	calls_step_know(step, &s, NULL);
+	calls_step_know(step, &s, NULL, now_ns);
 	close(s.file[0].fd);
 }
 
@@ -300,6 +300,58 @@ START_TEST(attended_one_is_counted_without_a_gap)
 	at.attend = false;
 	run(2);
 	ck_assert(!calls_step_ask(step));
+}
+END_TEST
+
+START_TEST(known_function_is_counted_from_the_first_call)
+{
+	struct calls_work w;
+
+	calls_step_prefer(step, "MPI_Allreduce");
+	know(two, 2);
+	serve_all();
+	ck_assert(calls_step_begin(step, &at));
+	serve_all();
+	/* It reads its input first; its threads are others then. */
+	run(30);
+	ck_assert(!calls_step_work(step, &w));
+	at.threads_changed = true;
+	per_s[1] = 500;
+	run(10);
+	at.threads_changed = false;
+	ck_assert(calls_step_ask(step));
+	serve_all();
+	w = work();
+	ck_assert(w.exact);
+	ck_assert_double_eq_tol(w.total, floor(done[1]), 0.1);
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Allreduce");
+}
+END_TEST
+
+START_TEST(known_function_that_is_called_too_often_by_now_is_counted_in_windows)
+{
+	calls_step_prefer(step, "GOMP_parallel");
+	know(two, 2);
+	serve_all();
+	ck_assert(calls_step_begin(step, &at));
+	serve_all();
+	per_s[0] = 100000;
+	run(10);
+	hits = 0;
+	run(30);
+	ck_assert(!work().exact);
+	ck_assert_double_le(hits * cost_ns / 1e9, 0.005 * 2 * 30 * 1.2);
+}
+END_TEST
+
+START_TEST(unknown_function_does_not_begin)
+{
+	know(two, 2);
+	serve_all();
+	ck_assert(!calls_step_begin(step, &at));
+	calls_step_prefer(step, "MPI_Send");
+	know(two, 2);
+	ck_assert(!calls_step_begin(step, &at));
 }
 END_TEST
 
@@ -453,6 +505,10 @@ int main(void)
 		program_that_calls_nothing_has_no_speed_and_a_reason,
 		function_that_cannot_be_counted_is_left_out, worker_that_cannot_count_says_why,
 		step_of_too_many_threads_is_not_counted_one_by_one);
+	ADD("a program that ran before is counted from its start",
+		known_function_is_counted_from_the_first_call,
+		known_function_that_is_called_too_often_by_now_is_counted_in_windows,
+		unknown_function_does_not_begin);
 	ADD("nothing stays open for nobody", step_that_ends_is_closed_and_its_places_go_later,
 		paused_step_is_not_counted, answers_of_a_closed_set_are_nobodys,
 		lost_worker_is_said_and_what_is_known_stays);

@@ -684,7 +684,7 @@ static const struct {
 	{"windows", "1e3", "carried figures: windows: '1e3' cannot be"},
 	{"first_done", "2", "carried figures: first_done: '2' cannot be"},
 	{"unit", "a-name-longer-than-any-that-a-unit-of-a-speed-may-have",
-		"carried figures: unit: 'a-name-longer-than-any-that-a-unit-of-a-speed-may-have' "
+		"carried figures: unit: 'a-name-longer-than-any-that-a-unit-of-a-' "
 		"cannot be"},
 	{"version", "2", "message: version=2 is outside 1..1"},
 	{"phases", "9", "message: phases=9 is outside 0..8"},

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# calls.sh - the speed of programs as they are, by the calls that the kernel counts: it is there,
+# all calls are counted where they are few, nothing stays behind. Programs that are not installed
+# are skipped.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/spine.sh"
+start_spine 'policy: fair' 'baseline_fraction: 0' 'profile_interval_s: 0.5'
+
+# The kernel's list of probes, by a mount of its own.
+probes() {
+  unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && cat /sys/kernel/tracing/uprobe_events' 2>/dev/null |
+    grep ":coloc_"
+}
+no_probes() { [ -z "$(probes)" ]; }
+works() { log | grep -q 'calls are counted, '; }
+wait_for 20 works ||
+  skip_all "UPROBES: $(log | sed -n 's/.*calls are not counted: //p' | head -1)"
+
+cat >"$tmp/regions.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	long n = atol(argv[1]), work = atol(argv[2]);
+	volatile double s = 0;
+	for (long i = 0; i < n; i++) {
+		double t = 0;
+#pragma omp parallel for reduction(+ : t)
+		for (long k = 0; k < work; k++)
+			t += (double)k * 1e-9;
+		s += t;
+	}
+	printf("%ld regions, %d\n", n, s > 0 && argc > 2);
+	return 0;
+}
+C
+export OMP_WAIT_POLICY=passive
+
+# figure NAME KEY: of the running step whose job has that name.
+figure() {
+  ctl --json explain "$(job_id "$1")" 2>/dev/null | sed -n "s/.*\"$2\": *\"\{0,1\}\([^\",]*\).*/\1/p" | head -1
+}
+has_speed() { [ "$(figure "$1" speed_source)" = calls ]; }
+# speed_of NAME UNIT SRUN-ARGUMENTS...: its speed is known by calls of a function like UNIT.
+speed_of() {
+  local name=$1 unit=$2
+  shift 2
+  srun -J "$name" --coloc=on "$@" >"$tmp/$name.out" 2>&1 &
+  started_pids+=("$!")
+  wait_for 20 job_known "$name"
+  wait_for 30 has_speed "$name" ||
+    diag "$(figure "$name" calls)" "$(log | grep " $(job_id "$name").0: " | tail -12)" "$(tail -3 "$tmp/$name.out")"
+  like "$(figure "$name" speed_unit)" "calls of $unit" "$name: by which"
+  end_job "$name"
+}
+
+for cc in gcc clang; do
+  if $cc -fopenmp -O1 -o "$tmp/regions.$cc" "$tmp/regions.c" 2>"$tmp/cc.out"; then
+    speed_of "$cc" '(GOMP_|__kmpc_)' -n1 -c2 "$tmp/regions.$cc" 100000000 20000
+  else
+    skipped "a program by $cc" "$(head -1 "$tmp/cc.out")"
+  fi
+done
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null &&
+  readlink -f /usr/lib/*/libblas.so.3 /usr/lib/*/libopenblas.so.0 | grep -q openmp; then
+  speed_of numpy GOMP_ -n1 -c2 /usr/bin/python3 -c '
+import numpy
+a = numpy.random.rand(300, 300)
+while True:
+    a = a @ a
+    a /= abs(a).max()'
+else
+  skipped "numpy on OpenBLAS with OpenMP" "not installed (Debian: python3-numpy libopenblas0-openmp)"
+fi
+if command -v lmp mpirun >/dev/null; then
+  printf '%s\n' 'units lj' 'atom_style atomic' 'lattice fcc 0.8442' 'region box block 0 10 0 10 0 10' \
+    'create_box 1 box' 'create_atoms 1 box' 'mass 1 1.0' 'velocity all create 3.0 87287 loop geom' \
+    'pair_style lj/cut 2.5' 'pair_coeff 1 1 1.0 1.0 2.5' 'fix 1 all nve' 'run 1000000' >"$tmp/melt.in"
+  speed_of lammps MPI_ --export=ALL,OMPI_ALLOW_RUN_AS_ROOT=1,OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    -n1 -c2 mpirun --oversubscribe --bind-to none -n 2 lmp -in "$tmp/melt.in" -log none -screen none
+else
+  skipped "LAMMPS" "not installed (Debian: lammps openmpi-bin)"
+fi
+
+# Exactly: the function that marked the work is known from the run before, and counted from the
+# start.
+whole() { log | sed -n 's/.*: \([0-9]*\) calls of GOMP_parallel in all$/\1/p' | tail -1; }
+counted=''
+for _ in 1 2 3 4; do
+  srun -J exact --coloc=on -n1 -c2 "$tmp/regions.gcc" 4000 20000 >"$tmp/exact.out" 2>&1
+  counted=$(whole)
+  [ -z "$counted" ] || break
+done
+is "$counted" 4000 "of a program that ran before all calls are counted"
+like "$(cat "$tmp/exact.out")" '^4000 regions' "and it runs as it would"
+
+# Counted or not, what a program does works.
+srun -J harmless --coloc=on -n1 -c2 sh -c '
+  taskset -c 0 true && taskset -c 1 true && setpriv --reuid=65534 --regid=65534 --clear-groups id -u &&
+  '"$tmp/regions.gcc"' 50 100000 && exec '"$tmp/regions.gcc"' 50 100000' >"$tmp/harmless.out" 2>&1
+is "$?" 0 "binding, another user, children and exec succeed" || diag "$(cat "$tmp/harmless.out")"
+
+# Killed while it counts.
+srun -J killed --coloc=on -n1 -c2 "$tmp/regions.gcc" 100000000 20000 >"$tmp/killed.out" 2>&1 &
+started_pids+=("$!")
+ok "probes are there while a step is counted" wait_for 20 probes
+kill -9 "$colocd_pid"
+ok "after kill -9 of colocd none is left" wait_for 20 no_probes
+start_colocd "$tmp/coloc.yaml" "$socket"
+colocd_pid=$pid
+ok "the next colocd counts the step that it adopts" wait_for 30 has_speed killed
+end_job killed
+stop "$colocd_pid"
+ok "after its stop none is left" wait_for 20 no_probes
+done_testing

@@ -88,6 +88,7 @@ struct calls_step {
 	int open_place[CALLS_PROBES], open_candidate[CALLS_PROBES];
 	int64_t open_ns, open_own_ns, until_ns, read_ns;
 	int64_t read_own_ns, added_own_ns; /* its last figures, of this set, and of any */
+	int64_t cpu_ns;                    /* its processor time then; -1 unknown */
 	uint64_t counted;                  /* of it so far */
 
 	/* what is known */
@@ -529,6 +530,7 @@ static void open_set(
 		s->c->place[s->open_place[i]].open++;
 	s->open_ns = s->read_ns = l->now_ns;
 	s->open_own_ns = l->own_ns;
+	s->cpu_ns = l->cpu_ns;
 	s->until_ns = l->now_ns + length_ns;
 	s->counted = 0;
 }
@@ -615,6 +617,13 @@ static int sum_up(const struct calls_step *s, double stretch, struct callpick_co
 	return n;
 }
 
+/* Processor time since its last figures, s. A process that ended has taken its own with it. */
+static double cpu_since(const struct calls_step *s, const struct calls_look *l, double seconds)
+{
+	return s->cpu_ns >= 0 && l->cpu_ns >= s->cpu_ns ? (double)(l->cpu_ns - s->cpu_ns) / 1e9
+							: l->running * seconds;
+}
+
 static void take_news(struct calls_step *s, const struct calls_look *l)
 {
 	struct callpick_counted counted[CALLS_PROBES];
@@ -650,7 +659,7 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 			counted[0].calls -= s->counted;
 			counted[0].per_s = NAN;
 		}
-		callpick_add(&s->pick, &c, seconds, since_s, l->running * seconds, counted, n);
+		callpick_add(&s->pick, &c, seconds, since_s, cpu_since(s, l, seconds), counted, n);
 		s->added_own_ns = l->own_ns;
 		if (!s->window)
 			take_reading(s, l, calls, callers, seconds);
@@ -659,6 +668,7 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 		if (!s->window)
 			s->counted = calls;
 		s->read_own_ns = l->own_ns;
+		s->cpu_ns = l->cpu_ns;
 	}
 	if (s->news.ended)
 		forget_open(s);

@@ -68,6 +68,7 @@ void calls_step_know_nothing(struct calls_step *s, const char *why);
 struct calls_look {
 	int64_t now_ns, own_ns; /* CLOCK_MONOTONIC; the same without the time it was frozen */
 	double running;         /* cores it runs on; NAN unknown */
+	int64_t cpu_ns;         /* its processor time so far; -1 unknown */
 	const pid_t *tid;       /* its threads */
 	int n_tids;
 	bool threads_changed; /* since the look before */

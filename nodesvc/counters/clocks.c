@@ -37,6 +37,12 @@ int clocks_read(const struct clocks *c, int64_t *ret_ns)
 	return 0;
 }
 
+/* As the kernel numbers them: the complement of the pid, above three bits. */
+pid_t clocks_pid(clockid_t id)
+{
+	return ~(id >> 3);
+}
+
 void clocks_done(struct clocks *c)
 {
 	free(c->id);

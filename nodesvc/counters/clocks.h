@@ -23,6 +23,8 @@ int clocks_set(struct clocks *c, const pid_t *tid, int n_tids);
 /* Cpu time of all, ns, threads that ended included. -ESRCH: one has gone, make the list anew;
  * -ENOENT: no process in the list. */
 int clocks_read(const struct clocks *c, int64_t *ret_ns);
+/* Whose clock it is. */
+pid_t clocks_pid(clockid_t id);
 void clocks_done(struct clocks *c);
 
 #endif

@@ -28,7 +28,8 @@ struct open_set {
 /* The program: functions at offsets 0x1000, 0x2000 .. */
 static double per_s[4];
 static double done[4];
-static bool frozen;
+static bool frozen, crowded; /* others leave it a twentieth of its core every other while */
+static double gets;
 static int64_t now_ns, frozen_ns;
 static struct open_set set[SETS];
 static uint64_t place[CALLS_PROBES_ALL];
@@ -148,8 +149,11 @@ static void run(double seconds)
 		now_ns += STEP;
 		if (frozen)
 			frozen_ns += STEP;
+		gets = crowded && now_ns / (SECOND / 3) % 2 ? 0.05 : 1;
+		if (at.cpu_ns >= 0 && !frozen)
+			at.cpu_ns += (int64_t)(gets * STEP);
 		for (int f = 0; f < 4 && !frozen; f++)
-			done[f] += per_s[f] * STEP / 1e9;
+			done[f] += per_s[f] * gets * STEP / 1e9;
 		at.now_ns = now_ns;
 		at.own_ns = now_ns - frozen_ns;
 		for (int i = 0; i < SETS; i++)
@@ -189,12 +193,16 @@ static void setup(void)
 	memset(done, 0, sizeof(done));
 	now_ns = SECOND;
 	frozen_ns = 0;
-	frozen = false;
+	frozen = crowded = false;
 	refuse_offset = -1;
 	drops = queued = messages = 0;
 	hits = 0;
-	at = (struct calls_look){
-		.now_ns = now_ns, .own_ns = now_ns, .running = 2, .tid = tid, .n_tids = 2};
+	at = (struct calls_look){.now_ns = now_ns,
+		.own_ns = now_ns,
+		.running = 2,
+		.cpu_ns = -1,
+		.tid = tid,
+		.n_tids = 2};
 	calls = calls_new(take_request, NULL, 0.005);
 	ck_assert_ptr_nonnull(calls_why_not(calls));
 	ck_assert_ptr_null(calls_take(calls, &ready));
@@ -355,6 +363,26 @@ START_TEST(unknown_function_does_not_begin)
 }
 END_TEST
 
+/* What is steady by its own processor time marks its work, however little of that it gets. */
+START_TEST(crowded_program_is_known_by_its_processor_time)
+{
+	struct calls_work w;
+
+	crowded = true;
+	per_s[0] = 300;
+	per_s[1] = 250;
+	know(two, 2);
+	run(10);
+	ck_assert(!calls_step_work(step, &w));
+	calls_step_free(step);
+	step = calls_step_new(calls, NULL);
+	at.cpu_ns = 0;
+	know(two, 2);
+	run(10);
+	ck_assert(calls_step_work(step, &w));
+}
+END_TEST
+
 START_TEST(program_that_calls_nothing_has_no_speed_and_a_reason)
 {
 	struct calls_work w;
@@ -509,6 +537,8 @@ int main(void)
 		known_function_is_counted_from_the_first_call,
 		known_function_that_is_called_too_often_by_now_is_counted_in_windows,
 		unknown_function_does_not_begin);
+	ADD("neighbours do not hide what marks the work",
+		crowded_program_is_known_by_its_processor_time);
 	ADD("nothing stays open for nobody", step_that_ends_is_closed_and_its_places_go_later,
 		paused_step_is_not_counted, answers_of_a_closed_set_are_nobodys,
 		lost_worker_is_said_and_what_is_known_stays);

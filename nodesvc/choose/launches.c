@@ -214,10 +214,11 @@ static bool was_ended(const struct step *s)
 	return sig == SIGTERM || sig == SIGKILL || sig == SIGXCPU;
 }
 
-static bool is_work(enum provenance basis)
+static bool is_work(const struct seen_work *w)
 {
-	/* Instructions are none: threads that spin have the most. */
-	return basis == PROVENANCE_APP;
+	/* Instructions are none: threads that spin have the most. Calls are where all of them were
+	 * counted. */
+	return w->basis == PROVENANCE_APP || (w->basis == PROVENANCE_CALLS && w->whole);
 }
 
 static void tell_gain(struct choose *ch, struct step *s, const char *name)
@@ -247,7 +248,7 @@ void launches_end(struct choose *ch, struct step *s, int64_t end_unix_ns)
 		return;
 	if (completed)
 		gain_mean_add(&k->log_s, log_s);
-	if (is_work(s->seen.last.basis) && s->seen.last.total > 0) {
+	if (is_work(&s->seen.last) && s->seen.last.total > 0) {
 		kind |= LAUNCH_BY_WORK;
 		log_s -= log(s->seen.last.total);
 	}

@@ -153,6 +153,14 @@ static double per_cpu_second(const struct step *s, double units, double speed, u
 	return reports < MANY_REPORTS ? speed / running : units / ran_s;
 }
 
+/* Another account of its work than before: sums of the two say nothing. */
+static void begin_unit(struct step_seen *t)
+{
+	t->alone = t->shared = (struct seen_span){0};
+	t->first_ns = 0;
+	t->rate = NAN;
+}
+
 bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double elapsed_s)
 {
 	struct step_seen *t = &s->seen;
@@ -180,6 +188,10 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 	if (work.basis != PROVENANCE_NONE) {
 		t->last = work;
 		t->has_last = true;
+		if (*t->unit && strcmp(t->unit, speed_unit(s)) != 0) {
+			begin_unit(t);
+			units = seconds = 0;
+		}
 		snprintf(t->unit, sizeof(t->unit), "%s", speed_unit(s));
 	}
 	t->is_apart = t->displaced || (m->tell.displaces && m->tell.displaces(m->tell.arg));

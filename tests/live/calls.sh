@@ -42,16 +42,34 @@ figure() {
   ctl --json explain "$(job_id "$1")" 2>/dev/null | sed -n "s/.*\"$2\": *\"\{0,1\}\([^\",]*\).*/\1/p" | head -1
 }
 has_speed() { [ "$(figure "$1" speed_source)" = calls ]; }
-# speed_of NAME UNIT SRUN-ARGUMENTS...: its speed is known by calls of a function like UNIT.
+# Processor time of the running step of that name, ms: for was_disturbed.
+step_ms() {
+  step_threads "$(step_dir "$(job_id "$1")" 0)" | sed 's,.*,/proc/&/stat,' | xargs cat 2>/dev/null |
+    awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); ms += ($12 + $13) * 1000 / hz } END { printf "%d\n", ms }'
+}
+# knows NAME WHAT: the speed of the running step of that name is known by calls. Which function
+# marks its work is not told where others leave it little of the processors.
+knows() {
+  if wait_for 15 has_speed "$1"; then
+    ok "$2" true
+  elif was_disturbed "$(step_ms "$1")"; then
+    skipped "$2" "$disturbance"
+    return 1
+  else
+    ok "$2" false || diag "$(figure "$1" calls)" "$(log | grep "step $(job_id "$1").0: " | tail -12)"
+  fi
+}
+# speed_of NAME UNIT SRUN-ARGUMENTS...: it is known, by calls of a function like UNIT.
 speed_of() {
   local name=$1 unit=$2
   shift 2
+  watch_machine
   srun -J "$name" --coloc=on "$@" >"$tmp/$name.out" 2>&1 &
   started_pids+=("$!")
   wait_for 20 job_known "$name"
-  wait_for 30 has_speed "$name" ||
-    diag "$(figure "$name" calls)" "$(log | grep " $(job_id "$name").0: " | tail -12)" "$(tail -3 "$tmp/$name.out")"
-  like "$(figure "$name" speed_unit)" "calls of $unit" "$name: by which"
+  if knows "$name" "$name: its speed is known by calls"; then
+    like "$(figure "$name" speed_unit)" "calls of $unit" "$name: by which"
+  fi
   end_job "$name"
 }
 
@@ -73,26 +91,30 @@ while True:
 else
   skipped "numpy on OpenBLAS with OpenMP" "not installed (Debian: python3-numpy libopenblas0-openmp)"
 fi
-if command -v lmp mpirun >/dev/null; then
+if command -v lmp >/dev/null && [[ $(srun --mpi=list 2>&1) =~ pmix ]]; then
   printf '%s\n' 'units lj' 'atom_style atomic' 'lattice fcc 0.8442' 'region box block 0 10 0 10 0 10' \
     'create_box 1 box' 'create_atoms 1 box' 'mass 1 1.0' 'velocity all create 3.0 87287 loop geom' \
-    'pair_style lj/cut 2.5' 'pair_coeff 1 1 1.0 1.0 2.5' 'fix 1 all nve' 'run 1000000' >"$tmp/melt.in"
-  speed_of lammps MPI_ --export=ALL,OMPI_ALLOW_RUN_AS_ROOT=1,OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-    -n1 -c2 mpirun --oversubscribe --bind-to none -n 2 lmp -in "$tmp/melt.in" -log none -screen none
+    'pair_style lj/cut 2.5' 'pair_coeff 1 1 1.0 1.0 2.5' 'fix 1 all nve' 'run 10000000' >"$tmp/melt.in"
+  speed_of lammps MPI_ -n2 -c1 --mpi=pmix lmp -in "$tmp/melt.in" -log none -screen none
 else
-  skipped "LAMMPS" "not installed (Debian: lammps openmpi-bin)"
+  skipped "LAMMPS" "not installed (Debian: lammps, and Slurm with mpi/pmix)"
 fi
 
 # Exactly: the function that marked the work is known from the run before, and counted from the
 # start.
 whole() { log | sed -n 's/.*: \([0-9]*\) calls of GOMP_parallel in all$/\1/p' | tail -1; }
 counted=''
+watch_machine
 for _ in 1 2 3 4; do
   srun -J exact --coloc=on -n1 -c2 "$tmp/regions.gcc" 4000 20000 >"$tmp/exact.out" 2>&1
   counted=$(whole)
   [ -z "$counted" ] || break
 done
-is "$counted" 4000 "of a program that ran before all calls are counted"
+if [ -z "$counted" ] && was_disturbed 0; then
+  skipped "of a program that ran before all calls are counted" "$disturbance"
+else
+  is "$counted" 4000 "of a program that ran before all calls are counted"
+fi
 like "$(cat "$tmp/exact.out")" '^4000 regions' "and it runs as it would"
 
 # Counted or not, what a program does works.
@@ -109,7 +131,8 @@ kill -9 "$colocd_pid"
 ok "after kill -9 of colocd none is left" wait_for 20 no_probes
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
-ok "the next colocd counts the step that it adopts" wait_for 30 has_speed killed
+watch_machine
+knows killed "the next colocd counts the step that it adopts"
 end_job killed
 stop "$colocd_pid"
 ok "after its stop none is left" wait_for 20 no_probes

@@ -33,7 +33,13 @@ facts() {
   find doc -name '*.walk' -exec awk '!/^(#|title|room)/ && NF > 3 { print "W", $1, $2, $3, FILENAME }' {} +
   sources | xargs grep -HE '^[ 	]*#[ 	]*include[ 	]' |
     sed -n -e 's/^\([^:]*\):[^"<]*"\([^"]*\)".*/I \1 \2/p' -e 's/^\([^:]*\):[^"<]*<\([^>]*\)>.*/L \1 \2/p'
-  [ -z "$build" ] || (cd "$build" && find common spank nodesvc -name '*.o' -exec "${NM:-nm}" -A -P -g {} +)
+  [ -z "$build" ] || {
+    # shellcheck disable=SC2046
+    find $(sources | grep '\.c$') -printf 'T %p %T@\n'
+    cd "$build"
+    find common spank nodesvc -name '*.o' -printf 'T %p %T@\n'
+    find common spank nodesvc -name '*.o' -exec "${NM:-nm}" -A -P -g {} +
+  }
 }
 
 layers() {

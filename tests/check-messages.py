@@ -4,7 +4,7 @@
 nothing prints.
 
 A message is the format of a call that speaks to an administrator or a user:
-  check  check_add() with CHECK_WARN or CHECK_FAIL, in nodesvc/ctl
+  check  check_add() with CHECK_WARN or CHECK_FAIL, in nodesvc/ctl; cgroup_unfit(), which it shows
   log    log_error(), log_warning() and log_info(), in nodesvc; log_debug() is for those who read it
          beside the source
   start  err_set(), and conf's refuse(), in what colocd starts with: configuration, node, socket and
@@ -29,6 +29,7 @@ ESCAPES = {"n": " ", "t": " ", '"': '"', "\\": "\\", "'": "'"}
 # Calls: name, which argument is the format, kind, files.
 CALLS = [
     ("check_add", 4, "check", "nodesvc/ctl/check_*.c"),
+    ("cgroup_unfit", 1, "check", "nodesvc/actuate/*.c"),
     ("log_error", 0, "log", "nodesvc/**/*.c"),
     ("log_warning", 0, "log", "nodesvc/**/*.c"),
     ("log_info", 0, "log", "nodesvc/**/*.c"),

@@ -4,6 +4,7 @@
 #   F FILE                         a source
 #   I FILE HEADER, L FILE HEADER   it includes "HEADER", <HEADER>
 #   W FROM TO FUNCTION FILE        a picture says that room FROM calls FUNCTION, which is TO's
+#   T FILE TIME                    a source, or an object, was written then
 #   OBJECT: SYMBOL TYPE ...        nm -A -P -g, of objects whose paths are the sources'
 #
 # An arrow goes from who includes, or who uses a symbol, to the header's or the defining file. Two
@@ -178,17 +179,22 @@ $1 == "W" {
 		walk[$2 " " $3 " " $4] = $5
 	next
 }
-# An object: PATH/.libs/LIBRARY_la-NAME.o is of PATH/NAME.c. What is left of a file that has gone
-# or moved is not looked at.
+$1 == "T" {
+	time_of[$2] = $3
+	next
+}
+# An object: PATH/.libs/LIBRARY_la-NAME.o is of PATH/NAME.c. What is left of a file that has gone,
+# moved or changed is not looked at.
 {
-	file = $1
-	sub(/:$/, "", file)
-	sub(/\[.*$/, "", file)
+	object = $1
+	sub(/:$/, "", object)
+	sub(/\[.*$/, "", object)
+	file = object
 	sub(/\.libs\//, "", file)
 	sub(/\.o$/, ".c", file)
 	if (match(file, /[^\/]*-/))
 		file = substr(file, 1, RSTART - 1) substr(file, RSTART + RLENGTH)
-	if (!(file in is_source))
+	if (!(file in is_source) || time_of[object] < time_of[file])
 		next
 	has_object[file] = 1
 	if ($3 == "U")

@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/actuate/steer.h"
-#include "nodesvc/actuate/v1.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel gives the cpuset controller to one hierarchy: at most one of these has it, also on a
- * hybrid node. The last one always probes. */
-static const struct actuate_ops *const backends[] = {
-	&actuate_cgroup_v1,
-	&actuate_cgroup_v2,
-	&actuate_none,
-};
-
 static void add_reason(struct actuate *a, const char *name, const char *why)
 {
 	size_t n = strlen(a->why_not);
 
 	snprintf(a->why_not + n, sizeof(a->why_not) - n, "%s%s: %.120s", n ? "; " : "", name, why);
+}
+
+static void try(struct actuate *a, const struct hierarchy *h)
+{
+	struct errbuf why = {""};
+	int rc = locate_mount(a->root, &h->mount, a->mount, a->mount_root, sizeof(a->mount), &why);
+
+	if (rc == 0 && h->check)
+		rc = h->check(a->root, a->mount, &why);
+	if (rc < 0) {
+		a->mount[0] = '\0';
+		add_reason(a, h->ops.name, why.text);
+		return;
+	}
+	a->h = h;
+	a->ops = &h->ops;
+	a->why_not[0] = '\0';
 }
 
 int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger *ledger,
@@ -33,16 +41,9 @@ int actuate_open(struct actuate **ret, const struct fsroot *root, struct ledger 
 	a->ledger = ledger;
 	a->all_pus = *all_pus;
 	watch_open(a);
-	for (size_t i = 0; !a->ops && i < sizeof(backends) / sizeof(backends[0]); i++) {
-		struct errbuf why = {""};
-
-		if (backends[i]->probe(root, &why) == 0)
-			a->ops = backends[i];
-		else
-			add_reason(a, backends[i]->name, why.text);
-	}
-	if (a->ops != &actuate_none)
-		a->why_not[0] = '\0';
+	a->ops = &actuate_none;
+	for (int i = 0; hierarchies[i] && !a->h; i++)
+		try(a, hierarchies[i]);
 	*ret = a;
 	return 0;
 }
@@ -55,6 +56,15 @@ void actuate_close(struct actuate *a)
 	steer_close(a);
 	free(a->woken);
 	free(a);
+}
+
+bool actuate_find(const struct fsroot *root, struct actuate_found *ret)
+{
+	bool found = false;
+
+	for (int i = 0; hierarchies[i]; i++)
+		found |= hierarchies[i]->find(root, ret);
+	return found;
 }
 
 const struct actuate_ops *actuate_get_ops(const struct actuate *a)

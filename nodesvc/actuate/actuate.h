@@ -54,8 +54,6 @@ struct actuate; /* a live backend: fsroot, ledger, node's PUs */
 
 struct actuate_ops {
 	const char *name; /* "cgroup-v1", "cgroup-v2", "none" */
-	/* Is this hierarchy mounted and does cpuset live in it? 0, or -ENOTSUP with the reason. */
-	int (*probe)(const struct fsroot *root, struct errbuf *why);
 	/* -ENOENT: @pid is in no Slurm step of this hierarchy. */
 	int (*locate)(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err);
 	/* The step whose directory @path bore @inode, as locate() gave it. -ENOENT: it has ended.
@@ -105,10 +103,10 @@ struct actuate_ops {
 	int (*restore)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 };
 
-extern const struct actuate_ops actuate_cgroup_v1, actuate_cgroup_v2, actuate_none;
+extern const struct actuate_ops actuate_none;
 
 /*
- * actuate_open - chooses by probe (v1, v2: whichever has the cpuset controller), else "none", which
+ * actuate_open - chooses (v1, v2: whichever has the cpuset controller), else "none", which
  * finds steps but changes nothing; actuate_why_not() then has the reasons. @root and @ledger
  * outlive it.
  */
@@ -118,6 +116,14 @@ void actuate_close(struct actuate *a);
 const struct actuate_ops *actuate_get_ops(const struct actuate *a);
 /* Why no cgroup backend was chosen; "" when one was. */
 const char *actuate_why_not(const struct actuate *a);
+
+/* What a node's files show of a hierarchy, for who asks without acting. */
+struct actuate_found {
+	char text[96];
+	const char *advice; /* static, what to do about it; NULL: it can be used */
+};
+/* Of the last hierarchy that is there; false: none is. */
+bool actuate_find(const struct fsroot *root, struct actuate_found *ret);
 
 /* May apply() take sets beyond the job's allocation (v1: false at first; v2 takes them always)? */
 void actuate_allow_outside(struct actuate *a, bool allow);

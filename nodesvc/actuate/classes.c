@@ -20,7 +20,7 @@ static int scan_step(struct actuate *a, const struct step_cgroup *s, struct proc
 {
 	int rc;
 
-	if (a->ops != &actuate_cgroup_v1 && a->ops != &actuate_cgroup_v2)
+	if (!a->h)
 		return err_set(err, -ENOTSUP, "no cgroup hierarchy to act in");
 	rc = idle_scan(a, s->step_path, ret, ret_n);
 	return rc < 0 ? err_set(err, rc, "%s: cannot list its threads", s->step_path) : 0;

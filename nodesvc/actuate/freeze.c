@@ -15,15 +15,6 @@
 
 #define LEDGER_WHAT LEDGER_WHAT_FREEZER
 
-/* What the two hierarchies call it. */
-struct words {
-	const char *controller, *file, *freeze, *thaw;
-	int (*parse)(const char *path, struct step_cgroup *ret);
-};
-
-static const struct words v1_words = {"freezer", "freezer.state", "FROZEN", "THAWED", locate_step};
-static const struct words v2_words = {"", "cgroup.freeze", "1", "0", locate_step_v2};
-
 struct freezer_hold {
 	struct freezer_hold *next;
 	char dir[256], file[FILE_MAX]; /* below the fsroot */
@@ -35,10 +26,10 @@ struct freezer_hold {
 };
 
 struct freezer {
-	struct actuate at; /* root and mount, as locate_pid() wants them */
+	struct actuate at; /* root, mount and hierarchy, as locate_pid() wants them */
 	struct ledger *ledger;
 	struct guard *guard;
-	const struct words *w;
+	const struct freezer_kind *w;
 	struct freezer_hold *held;
 	int n_held;
 	int watch_fd;
@@ -48,7 +39,7 @@ int freezer_open(struct freezer **ret, const struct fsroot *root, struct ledger 
 	struct guard *guard, struct errbuf *err)
 {
 	struct freezer *f = calloc(1, sizeof(*f));
-	struct errbuf v1 = {""}, v2 = {""};
+	char why[sizeof(err->text)] = "";
 
 	if (!f)
 		return err_set(err, -ENOMEM, "freezer: out of memory");
@@ -56,15 +47,21 @@ int freezer_open(struct freezer **ret, const struct fsroot *root, struct ledger 
 	f->ledger = ledger;
 	f->guard = guard;
 	f->watch_fd = -1;
-	f->w = &v1_words;
-	if (locate_mount(root, locate_v1_freezer, "cgroup v1 freezer", f->at.mount,
-		    f->at.mount_root, sizeof(f->at.mount), &v1) < 0) {
-		f->w = &v2_words;
-		if (locate_mount(root, locate_v2_mount, "cgroup v2", f->at.mount, f->at.mount_root,
-			    sizeof(f->at.mount), &v2) < 0) {
-			free(f);
-			return err_set(err, -ENOTSUP, "%s; %s", v1.text, v2.text);
-		}
+	for (int i = 0; hierarchies[i] && !f->w; i++) {
+		const struct freezer_kind *w = &hierarchies[i]->freezer;
+		size_t n = strlen(why);
+		struct errbuf one = {""};
+
+		f->at.h = hierarchies[i];
+		if (locate_mount(root, &w->mount, f->at.mount, f->at.mount_root,
+			    sizeof(f->at.mount), &one) == 0)
+			f->w = w;
+		else
+			snprintf(why + n, sizeof(why) - n, "%s%s", n ? "; " : "", one.text);
+	}
+	if (!f->w) {
+		free(f);
+		return err_set(err, -ENOTSUP, "%s", why);
 	}
 	*ret = f;
 	return 0;
@@ -151,7 +148,7 @@ int freezer_restore_all(struct freezer *f, bool thawed, struct errbuf *err)
 static int find_group(struct freezer *f, pid_t pid, const struct step_cgroup *s,
 	struct step_cgroup *ret, struct errbuf *err)
 {
-	int rc = locate_pid(&f->at, pid, f->w->controller, f->w->parse, ret, err);
+	int rc = locate_pid(&f->at, pid, f->w->controller, ret, err);
 
 	if (rc < 0)
 		return rc;
@@ -363,10 +360,9 @@ int freezer_state(const struct freezer *f, const char *dir)
 	n = fsroot_read_once(f->at.root, file, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
-	/* v1 says so itself of a level above; v2 in a file of its own. */
-	if (f->w == &v1_words || text[0] != *f->w->thaw)
+	if (!f->w->events || text[0] != *f->w->thaw)
 		return strncmp(text, f->w->thaw, strlen(f->w->thaw)) != 0;
-	snprintf(file, sizeof(file), "%s/cgroup.events", dir);
+	snprintf(file, sizeof(file), "%s/%s", dir, f->w->events);
 	n = fsroot_read_once(f->at.root, file, text, sizeof(text));
 	return n > 0 && strstr(text, "frozen 1");
 }

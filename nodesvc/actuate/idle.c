@@ -11,7 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/schedstat.h"
-#include "nodesvc/actuate/v1.h"
+#include "nodesvc/actuate/internal.h"
 
 #define CPU_IDLE   LEDGER_WHAT_CPU_IDLE
 #define SCHED      LEDGER_WHAT_SCHED     /* "sched TID START" */
@@ -27,7 +27,8 @@
 /* Processes above a newborn thread's that are asked for what it inherited. */
 #define ABOVE_MAX 16
 
-/* ---- v2 ------------------------------------------------------------------------------------ */
+/* ---- the job's group
+ * ------------------------------------------------------------------------------------ */
 
 static int read_value(const struct actuate *a, const char *dir, const char *file, char *ret,
 	size_t size, struct errbuf *err)
@@ -55,7 +56,7 @@ static int write_value(const struct actuate *a, const char *dir, const char *fil
 	return rc < 0 ? err_set(err, rc, "/%s: %s", path, strerror(-rc)) : 0;
 }
 
-static int set_group(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
+int idle_set_group(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
 	struct ledger_setting row = {.what = CPU_IDLE};
 	int rc = read_value(a, s->job_path, CPU_IDLE, row.value, sizeof(row.value), err);
@@ -69,7 +70,8 @@ static int set_group(struct actuate *a, const struct step_cgroup *s, struct errb
 	return rc < 0 ? rc : write_value(a, s->job_path, CPU_IDLE, "1", err);
 }
 
-/* ---- v1 ------------------------------------------------------------------------------------ */
+/* ---- each thread
+ * ------------------------------------------------------------------------------------ */
 
 /* -ESRCH: it has ended; any other error says nothing of it. */
 static int start_of(const struct actuate *a, pid_t tgid, pid_t tid, uint64_t *ret)
@@ -111,10 +113,8 @@ int idle_scan(struct actuate *a, const char *step_path, struct proc_thread **ret
 {
 	char dir[FILE_MAX];
 
-	if (a->ops == &actuate_cgroup_v2)
-		return proc_scan_tree(a->root, step_path, ret, ret_n);
-	return v1_out_scan(a->root, v1_out_where(a, step_path, dir, sizeof(dir)) ? dir : step_path,
-		NULL, ret, ret_n);
+	change_where(a->h, a, step_path, dir, sizeof(dir));
+	return a->h->scan(a->root, dir, NULL, ret, ret_n);
 }
 
 /* "/autogroup-11 nice 0"; -ENOTSUP: there is none. */
@@ -249,7 +249,7 @@ static int note_own(
 	return n_rows ? ledger_setting_add(a->ledger, row, n_rows, err) : 0;
 }
 
-static int set_threads(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
+int idle_set_threads(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
 	static struct todo todo; /* one thread changes */
 	const struct sched_param none = {.sched_priority = 0};
@@ -496,11 +496,8 @@ static int wake_group(struct actuate *a, const struct ledger_setting *row, struc
 
 int idle_set(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
-	if (a->ops == &actuate_cgroup_v2)
-		return set_group(a, s, err);
-	if (a->ops == &actuate_cgroup_v1)
-		return set_threads(a, s, err);
-	return err_set(err, -ENOTSUP, "no cgroup hierarchy to act in");
+	return a->h ? a->h->idle(a, s, err)
+		    : err_set(err, -ENOTSUP, "no cgroup hierarchy to act in");
 }
 
 static int restore_kind(struct actuate *a, const char *path, const char *kind,

@@ -12,6 +12,9 @@
 /* "<step path>/cpuset.cpus" */
 #define FILE_MAX 320
 
+/* Where cgroups are mounted, as a rule. */
+#define CGROUPS "sys/fs/cgroup"
+
 /* "sF7DM7XM43H300" */
 #define SLUID_LEN 14
 
@@ -48,6 +51,7 @@ struct tried {
 
 struct actuate {
 	const struct actuate_ops *ops;
+	const struct hierarchy *h; /* NULL: none */
 	const struct fsroot *root;
 	struct ledger *ledger;
 	struct coreset all_pus;
@@ -70,15 +74,17 @@ struct actuate {
 
 /* ---- locate.c: texts of /proc, no access to files ------------------------------------------ */
 
+/* What is mounted: its type, an option of it (NULL: any), and what messages call it. */
+struct mount_kind {
+	const char *what, *type, *option;
+};
+
 /*
- * Finds the mount of the v1 cpuset hierarchy in the text of /proc/PID/mountinfo. @mount is below
- * the fsroot, @root without leading slash ("" the whole hierarchy). -ENOENT: not mounted.
+ * Finds the first such mount in the text of /proc/PID/mountinfo. @mount is below the fsroot, @root
+ * without leading slash ("" the whole hierarchy). -ENOENT: not mounted.
  */
-int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size);
-/* The same for the v1 freezer. */
-int locate_v1_freezer(const char *mountinfo, char *mount, char *root, size_t size);
-/* The same for the v2 hierarchy, which may be there without the cpuset controller. */
-int locate_v2_mount(const char *mountinfo, char *mount, char *root, size_t size);
+int locate_mounted(
+	const char *mountinfo, const struct mount_kind *kind, char *mount, char *root, size_t size);
 /*
  * Finds the line of /proc/PID/cgroup whose controllers include @controller ("": the v2 line, which
  * names none) and copies its path.
@@ -97,27 +103,17 @@ int locate_step(const char *path, struct step_cgroup *ret);
 int locate_step_v2(const char *path, struct step_cgroup *ret);
 /* ---- locate_pid.c: the same for a process -------------------------------------------------- */
 
-/* @find on this process's mountinfo. -ENOTSUP: no @what hierarchy is mounted. */
-int locate_mount(const struct fsroot *root,
-	int (*find)(const char *mountinfo, char *mount, char *top, size_t size), const char *what,
-	char *mount, char *top, size_t size, struct errbuf *err);
-/* @pid's step, by its path in the hierarchy of @controller; actuate's mount is known. */
-int locate_pid(struct actuate *a, pid_t pid, const char *controller,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
+/* locate_mounted() of this process's mountinfo. -ENOTSUP: none is mounted. */
+int locate_mount(const struct fsroot *root, const struct mount_kind *kind, char *mount, char *top,
+	size_t size, struct errbuf *err);
+/* @pid's step, by its path in the hierarchy of @controller, told by @a's struct hierarchy. */
+int locate_pid(struct actuate *a, pid_t pid, const char *controller, struct step_cgroup *ret,
 	struct errbuf *err);
-
-/* The same of directory @path below the fsroot, which bore @inode. -ENOENT: it is known to be gone.
- */
-int locate_dir(struct actuate *a, const char *path, uint64_t inode,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
+/* struct actuate_ops has these. */
+int locate_dir(struct actuate *a, const char *path, uint64_t inode, struct step_cgroup *ret,
 	struct errbuf *err);
-/*
- * locate_ids - the step's directories of any node of Slurm's, up to @max: below the mount, @parse
- * says which they are. Returns how many there are, or <0.
- */
-int locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id, const char *below_step,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret, int max,
-	struct errbuf *err);
+int locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id, struct step_cgroup *ret,
+	int max, struct errbuf *err);
 
 /* ---- proc.c -------------------------------------------------------------------------------- */
 
@@ -251,8 +247,34 @@ void ranks_share(struct coreset *ret, const struct coreset *part, const struct c
 
 /* ---- change.c: one change of a step's cpuset and masks, the same in both hierarchies ------- */
 
-/* What v1 and v2 do differently. */
+/*
+ * A hierarchy of cgroups as Slurm uses it: what is different in it. It is one file, which
+ * actuate/local.mk names twice.
+ */
 struct hierarchy {
+	struct actuate_ops ops;  /* CGROUP_OPS, and what it does in its own way */
+	struct mount_kind mount; /* that has the cpusets */
+	const char *controller;  /* its line of /proc/PID/cgroup; "": the one that names none */
+	const char *below_step;  /* of a step's directory, below step_N */
+	const char *mems;        /* file with the memory nodes that are in force */
+	/* Optional: why what is mounted at @mount is of no use: -ENOTSUP. */
+	int (*check)(const struct fsroot *root, const char *mount, struct errbuf *err);
+	/* The step that a directory is of; -ENOENT: of none. */
+	int (*parse)(const char *path, struct step_cgroup *ret);
+	/* As actuate_find(). */
+	bool (*find)(const struct fsroot *root, struct actuate_found *ret);
+	/* ops.apply() with cpusets. */
+	int (*apply)(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+		struct actuate_result *ret, struct errbuf *err);
+	/* idle_set(). */
+	int (*idle)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+	/* Where it freezes, and how. */
+	struct freezer_kind {
+		struct mount_kind mount;
+		const char *controller, *file, *freeze, *thaw;
+		const char *events; /* a file that has "frozen 1" also by a level above; NULL: file
+				       tells */
+	} freezer;
 	/* Optional: has the step been moved out of its directory? Then @ret is where to. */
 	bool (*where)(const struct actuate *a, const char *step_path, char *ret, size_t size);
 	/* File with the CPUs that are in force; v1: cpuset.cpus says it itself. */
@@ -277,6 +299,29 @@ struct hierarchy {
 		struct errbuf *err);
 	int (*narrow)(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 };
+
+/* All that there are, up to a NULL. The kernel gives the cpuset controller to one hierarchy: at
+ * most one of them has it, also on a hybrid node. */
+extern const struct hierarchy *const hierarchies[];
+
+/* ---- cgroup.c: ops that go by struct hierarchy alone --------------------------------------- */
+
+int cgroup_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err);
+int cgroup_threads(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n);
+int cgroup_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret);
+int cgroup_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
+	struct actuate_result *ret, struct errbuf *err);
+int cgroup_verify(struct actuate *a, const struct step_cgroup *s, const struct coreset *set);
+int cgroup_current(
+	struct actuate *a, const struct step_cgroup *s, struct coreset *ret, struct errbuf *err);
+
+/* For find(): there, but of no use, and the cure. True. */
+bool cgroup_unfit(struct actuate_found *ret, const char *text, const char *advice);
+
+#define CGROUP_OPS                                                                                 \
+	.locate = cgroup_locate, .locate_dir = locate_dir, .locate_ids = locate_ids,               \
+	.threads = cgroup_threads, .mark = cgroup_mark, .apply = cgroup_apply,                     \
+	.verify = cgroup_verify, .current = cgroup_current
 
 /* The directory that has the CPUs and the threads of step @path. */
 void change_where(const struct hierarchy *h, const struct actuate *a, const char *path, char *ret,
@@ -344,6 +389,9 @@ int cpus_put_back(const struct fsroot *root, const char *dir, const char *effect
 /* The ledger's row of a thread whose scheduling class is changed; idle_restore() takes it back. */
 void idle_row(struct ledger_setting *ret, const char *path, uint64_t inode, pid_t tid,
 	uint64_t start_ticks, int policy);
+/* What a hierarchy may have for idle_set(): the job's group as a whole, or thread by thread. */
+int idle_set_group(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+int idle_set_threads(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
 /* A step's threads, also where they were moved out of its directory. */
 int idle_scan(struct actuate *a, const char *step_path, struct proc_thread **ret, int *ret_n);
 

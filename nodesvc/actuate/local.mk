@@ -2,11 +2,13 @@
 noinst_LTLIBRARIES += libactuate.la
 libactuate_la_SOURCES = \
 	nodesvc/actuate/actuate.c nodesvc/actuate/actuate.h \
+	nodesvc/actuate/cgroup.c \
 	nodesvc/actuate/change.c \
 	nodesvc/actuate/classes.c nodesvc/actuate/classes.h \
 	nodesvc/actuate/cpus.c \
 	nodesvc/actuate/freeze.c nodesvc/actuate/freeze.h \
 	nodesvc/actuate/guard.c nodesvc/actuate/guard.h \
+	nodesvc/actuate/hierarchies.c \
 	nodesvc/actuate/idle.c nodesvc/actuate/idle.h \
 	nodesvc/actuate/internal.h \
 	nodesvc/actuate/locate.c \
@@ -32,4 +34,6 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/wakeup.c nodesvc/actuate/wakeup.h \
 	nodesvc/actuate/watch.c
 # End of libactuate_la_SOURCES
+# The hierarchies, in the order in which they are tried: hierarchy_NAME.
+libactuate_la_CPPFLAGS = $(AM_CPPFLAGS) -DHIERARCHIES="HIERARCHY(v1) HIERARCHY(v2)"
 include tests/unit/actuate.mk

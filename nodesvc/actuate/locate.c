@@ -71,9 +71,8 @@ static const char *field(const char *line, size_t len, int i, size_t *ret_len)
 	}
 }
 
-/* The first mount of @fstype, with @option among its superblock's (NULL: any). */
-static int find_mount(const char *mountinfo, const char *fstype, const char *option, char *mount,
-	char *root, size_t size)
+int locate_mounted(
+	const char *mountinfo, const struct mount_kind *kind, char *mount, char *root, size_t size)
 {
 	for (const char *line = mountinfo; *line;) {
 		size_t len = strcspn(line, "\n"), n;
@@ -88,9 +87,9 @@ static int find_mount(const char *mountinfo, const char *fstype, const char *opt
 		opts = dash ? field(dash + 3, n, 2, &opt_len) : NULL;
 		r = dash ? field(line, (size_t)(dash - line), 3, &root_len) : NULL;
 		at = dash ? field(line, (size_t)(dash - line), 4, &at_len) : NULL;
-		if (type && opts && r && at && type_len == strlen(fstype) &&
-			memcmp(type, fstype, type_len) == 0 &&
-			(!option || has_word(opts, opt_len, option))) {
+		if (type && opts && r && at && type_len == strlen(kind->type) &&
+			memcmp(type, kind->type, type_len) == 0 &&
+			(!kind->option || has_word(opts, opt_len, kind->option))) {
 			int rc = copy_unescaped(mount, size, at, at_len);
 
 			return rc < 0 ? rc : copy_unescaped(root, size, r, root_len);
@@ -98,21 +97,6 @@ static int find_mount(const char *mountinfo, const char *fstype, const char *opt
 		line = next;
 	}
 	return -ENOENT;
-}
-
-int locate_v1_mount(const char *mountinfo, char *mount, char *root, size_t size)
-{
-	return find_mount(mountinfo, "cgroup", "cpuset", mount, root, size);
-}
-
-int locate_v1_freezer(const char *mountinfo, char *mount, char *root, size_t size)
-{
-	return find_mount(mountinfo, "cgroup", "freezer", mount, root, size);
-}
-
-int locate_v2_mount(const char *mountinfo, char *mount, char *root, size_t size)
-{
-	return find_mount(mountinfo, "cgroup2", NULL, mount, root, size);
 }
 
 int locate_cgroup_path(const char *cgroup, const char *controller, char *ret, size_t size)

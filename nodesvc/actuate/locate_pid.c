@@ -12,17 +12,16 @@
 
 #include "common/cleanup.h"
 
-int locate_mount(const struct fsroot *root,
-	int (*find)(const char *mountinfo, char *mount, char *top, size_t size), const char *what,
-	char *mount, char *top, size_t size, struct errbuf *err)
+int locate_mount(const struct fsroot *root, const struct mount_kind *kind, char *mount, char *top,
+	size_t size, struct errbuf *err)
 {
 	cleanup_free char *text = NULL;
 	ssize_t n = fsroot_read_alloc(root, "proc/self/mountinfo", &text);
 
 	if (n < 0)
 		return err_set(err, -ENOTSUP, "/proc/self/mountinfo: %s", strerror((int)-n));
-	if (find(text, mount, top, size) < 0)
-		return err_set(err, -ENOTSUP, "no %s hierarchy is mounted", what);
+	if (locate_mounted(text, kind, mount, top, size) < 0)
+		return err_set(err, -ENOTSUP, "no %s hierarchy is mounted", kind->what);
 	return 0;
 }
 
@@ -47,8 +46,7 @@ static int below_mount(const struct actuate *a, char *path, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-int locate_pid(struct actuate *a, pid_t pid, const char *controller,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
+int locate_pid(struct actuate *a, pid_t pid, const char *controller, struct step_cgroup *ret,
 	struct errbuf *err)
 {
 	char file[64], path[512];
@@ -65,7 +63,7 @@ int locate_pid(struct actuate *a, pid_t pid, const char *controller,
 	if (locate_cgroup_path(text, controller, path, sizeof(path)) < 0)
 		return err_set(err, -ENOENT, "process %d is in no %s hierarchy", (int)pid,
 			*controller ? controller : "cgroup v2");
-	if (parse(in_mount(a, path), &s) < 0)
+	if (a->h->parse(in_mount(a, path), &s) < 0)
 		return err_set(
 			err, -ENOENT, "process %d is in '%.150s', no Slurm step", (int)pid, path);
 	rc = below_mount(a, s.job_path, sizeof(s.job_path));
@@ -81,14 +79,14 @@ int locate_pid(struct actuate *a, pid_t pid, const char *controller,
 }
 
 /* What @path, below the fsroot, is to the hierarchy's parser. */
-static int parse_dir(struct actuate *a, const char *path,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret)
+static int parse_dir(struct actuate *a, const char *path, struct step_cgroup *ret)
 {
 	size_t len = strlen(a->mount);
 	struct step_cgroup s;
 	int rc;
 
-	if (strncmp(path, a->mount, len) != 0 || path[len] != '/' || parse(path + len, &s) < 0)
+	if (strncmp(path, a->mount, len) != 0 || path[len] != '/' ||
+		a->h->parse(path + len, &s) < 0)
 		return -ENOENT;
 	rc = below_mount(a, s.job_path, sizeof(s.job_path));
 	if (rc == 0)
@@ -98,8 +96,7 @@ static int parse_dir(struct actuate *a, const char *path,
 	return rc;
 }
 
-int locate_dir(struct actuate *a, const char *path, uint64_t inode,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret,
+int locate_dir(struct actuate *a, const char *path, uint64_t inode, struct step_cgroup *ret,
 	struct errbuf *err)
 {
 	struct step_cgroup s;
@@ -107,7 +104,7 @@ int locate_dir(struct actuate *a, const char *path, uint64_t inode,
 
 	if (rc < 0)
 		return rc;
-	if (parse_dir(a, path, parse, &s) < 0)
+	if (parse_dir(a, path, &s) < 0)
 		return err_set(err, -EPROTO, "/%.200s is no Slurm step's directory", path);
 	s.step_inode = inode;
 	*ret = s;
@@ -120,7 +117,6 @@ int locate_dir(struct actuate *a, const char *path, uint64_t inode,
 struct ids {
 	struct actuate *a;
 	const char *tail; /* "job_1/step_0/user" */
-	int (*parse)(const char *path, struct step_cgroup *ret);
 	struct step_cgroup *ret;
 	int n, max;
 };
@@ -132,7 +128,7 @@ static void look_in(struct ids *x, const char *dir)
 
 	if (x->n == x->max ||
 		snprintf(path, sizeof(path), "%s/%s", dir, x->tail) >= (int)sizeof(path) ||
-		!fsroot_exists(x->a->root, path) || parse_dir(x->a, path, x->parse, &s) < 0 ||
+		!fsroot_exists(x->a->root, path) || parse_dir(x->a, path, &s) < 0 ||
 		change_inode(x->a, s.step_path, &s.step_inode, NULL) < 0)
 		return;
 	x->ret[x->n++] = s;
@@ -168,12 +164,11 @@ static int look_below(struct ids *x, const char *dir, int depth)
 	return rc;
 }
 
-int locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id, const char *below_step,
-	int (*parse)(const char *path, struct step_cgroup *ret), struct step_cgroup *ret, int max,
-	struct errbuf *err)
+int locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id, struct step_cgroup *ret,
+	int max, struct errbuf *err)
 {
 	char tail[80], step[24];
-	struct ids x = {.a = a, .tail = tail, .parse = parse, .ret = ret, .max = max};
+	struct ids x = {.a = a, .tail = tail, .ret = ret, .max = max};
 	int rc;
 
 	snprintf(step, sizeof(step), "%u", step_id);
@@ -181,7 +176,7 @@ int locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id, const char 
 		step_id == ACTUATE_STEP_BATCH         ? "batch"
 		: step_id == ACTUATE_STEP_INTERACTIVE ? "interactive"
 						      : step,
-		below_step);
+		a->h->below_step);
 	rc = look_below(&x, a->mount, 0);
 	return rc < 0 ? err_set(err, rc, "/%s: cannot be searched: %s", a->mount, strerror(-rc))
 		      : x.n;

@@ -79,11 +79,6 @@ int mems_free(const struct fsroot *root, const struct coreset *nodes, uint64_t *
 
 /* ---- a step's file ------------------------------------------------------------------------- */
 
-static const char *in_force(const struct actuate *a)
-{
-	return a->ops == &actuate_cgroup_v2 ? MEMS_FILE ".effective" : MEMS_FILE;
-}
-
 /* 0, or -errno with the text; -ENOENT: the directory has gone. */
 static int write_text(
 	const struct actuate *a, const char *path, const char *text, struct errbuf *err)
@@ -101,7 +96,7 @@ static int write_text(
 
 int mems_read(const struct actuate *a, const char *path, struct coreset *ret, struct errbuf *err)
 {
-	return cpus_read_file(a->root, path, in_force(a), ret, err);
+	return cpus_read_file(a->root, path, a->h->mems, ret, err);
 }
 
 int mems_write(
@@ -114,10 +109,10 @@ int mems_write(
 	coreset_format(nodes, want, sizeof(want));
 	rc = write_text(a, path, want, err);
 	if (rc == 0)
-		rc = cpus_read_file(a->root, path, in_force(a), &now, err);
+		rc = cpus_read_file(a->root, path, a->h->mems, &now, err);
 	if (rc < 0 || coreset_is_equal(&now, nodes))
 		return rc;
-	return err_set(err, -EIO, "/%s/%s: wrote '%.40s', reads '%.40s'", path, in_force(a), want,
+	return err_set(err, -EIO, "/%s/%s: wrote '%.40s', reads '%.40s'", path, a->h->mems, want,
 		coreset_format(&now, got, sizeof(got)));
 }
 
@@ -130,11 +125,11 @@ int mems_record(struct actuate *a, const struct step_cgroup *s, const struct cor
 	ssize_t n;
 	int rc;
 
-	if (a->ops == &actuate_none)
+	if (!a->h)
 		return err_set(err, -ENOTSUP, "no cgroup hierarchy to act in");
 	rc = change_is_there(a, s->step_path, s->step_inode, err);
 	if (rc == 0)
-		rc = cpus_read_file(a->root, s->job_path, in_force(a), &jobs, err);
+		rc = cpus_read_file(a->root, s->job_path, a->h->mems, &jobs, err);
 	if (rc < 0)
 		return rc;
 	if (coreset_is_empty(nodes) || !coreset_is_subset(nodes, &jobs))
@@ -169,7 +164,7 @@ static int put_back(struct actuate *a, const char *path, const char *value, stru
 		return rc;
 	rc = coreset_parse(&nodes, value, err);
 	if (rc == 0)
-		rc = cpus_cut_to_above(a->root, path, in_force(a), &nodes, &nodes, err);
+		rc = cpus_cut_to_above(a->root, path, a->h->mems, &nodes, &nodes, err);
 	return rc < 0 ? rc : write_text(a, path, coreset_format(&nodes, text, sizeof(text)), err);
 }
 

@@ -12,10 +12,12 @@
 
 #include "common/cleanup.h"
 
-static int none_probe(const struct fsroot *root, struct errbuf *why)
+static bool parse(const char *path, struct step_cgroup *ret)
 {
-	(void)root, (void)why;
-	return 0;
+	for (int i = 0; hierarchies[i]; i++)
+		if (hierarchies[i]->parse(path, ret) == 0)
+			return true;
+	return false;
 }
 
 static int none_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err)
@@ -33,8 +35,7 @@ static int none_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, st
 		const char *path = strchr(line, ':');
 
 		path = path ? strchr(path + 1, ':') : NULL;
-		if (path &&
-			(locate_step(path + 1, ret) == 0 || locate_step_v2(path + 1, ret) == 0)) {
+		if (path && parse(path + 1, ret)) {
 			ret->job_path[0] = ret->step_path[0] = '\0';
 			return 0;
 		}
@@ -90,7 +91,6 @@ static int none_restore(struct actuate *a, const struct step_cgroup *s, struct e
 
 const struct actuate_ops actuate_none = {
 	.name = "none",
-	.probe = none_probe,
 	.locate = none_locate,
 	.threads = none_threads,
 	.allocation = none_allocation,

@@ -7,7 +7,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/actuate/steer.h"
-#include "nodesvc/actuate/v1.h"
 
 static int compare_pids(const void *a, const void *b)
 {
@@ -112,10 +111,10 @@ int steer_list(struct actuate *a, struct steer *st)
 	return 0;
 }
 
-/* Slurm's daemon is only in its own directory, and in v2 in none of these. */
+/* Slurm's daemon is only in its own directory, if at all. */
 static bool may_be_slurmstepds(const struct steer *st)
 {
-	return st->h->tells_slurmstepd && !strstr(st->dir, "/" V1_OUT "/");
+	return st->h->tells_slurmstepd && strcmp(st->dir, st->step.step_path) == 0;
 }
 
 /* A thread mostly belongs to the same process as the one before it. */

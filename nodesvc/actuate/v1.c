@@ -16,55 +16,23 @@
 
 #define STAYS_INSIDE "%s: has cpusets of its own below, it stays inside its job's CPUs"
 
-static int find_mount(
-	const struct fsroot *root, char *mount, char *top, size_t size, struct errbuf *err)
+static int v1_check(const struct fsroot *root, const char *mount, struct errbuf *err)
 {
 	char path[FILE_MAX];
-	int rc = locate_mount(root, locate_v1_mount, "cgroup v1 cpuset", mount, top, size, err);
 
-	if (rc < 0)
-		return rc;
 	snprintf(path, sizeof(path), "%s/cpuset.cpus", mount);
-	if (!fsroot_exists(root, path))
-		return err_set(err, -ENOTSUP, "/%s is not there", path);
-	return 0;
+	return fsroot_exists(root, path) ? 0 : err_set(err, -ENOTSUP, "/%s is not there", path);
 }
 
-static int v1_probe(const struct fsroot *root, struct errbuf *why)
+static bool v1_find(const struct fsroot *root, struct actuate_found *ret)
 {
-	char mount[256], top[256];
-
-	return find_mount(root, mount, top, sizeof(mount), why);
-}
-
-static int v1_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err)
-{
-	int rc = a->mount[0] ? 0
-			     : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
-
-	return rc < 0 ? rc : locate_pid(a, pid, "cpuset", v1_out_locate, ret, err);
-}
-
-static int know_mount(struct actuate *a, struct errbuf *err)
-{
-	return a->mount[0] ? 0
-			   : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
-}
-
-static int v1_locate_dir(struct actuate *a, const char *path, uint64_t inode,
-	struct step_cgroup *ret, struct errbuf *err)
-{
-	int rc = know_mount(a, err);
-
-	return rc < 0 ? rc : locate_dir(a, path, inode, locate_step, ret, err);
-}
-
-static int v1_locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id,
-	struct step_cgroup *ret, int max, struct errbuf *err)
-{
-	int rc = know_mount(a, err);
-
-	return rc < 0 ? rc : locate_ids(a, job_id, step_id, "", locate_step, ret, max, err);
+	if (!fsroot_exists(root, CGROUPS "/cpuset/cpuset.cpus"))
+		return false;
+	ret->advice = NULL;
+	snprintf(ret->text, sizeof(ret->text), "v1 with cpuset%s%s",
+		fsroot_exists(root, CGROUPS "/freezer") ? " and freezer" : "",
+		fsroot_exists(root, CGROUPS "/unified/cgroup.procs") ? ", hybrid" : "");
+	return true;
 }
 
 static int v1_allocation(struct actuate *a, const struct step_cgroup *s, struct coreset *ret_job,
@@ -156,48 +124,6 @@ static int v1_narrow(struct actuate *a, const struct step_cgroup *s, struct errb
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static const struct hierarchy v1 = {
-	.effective = "cpuset.cpus",
-	.threads_file = "tasks",
-	.tells_slurmstepd = true,
-	.levels_below_job = 1,
-	.where = v1_out_where,
-	.scan = v1_out_scan,
-	.make_room = v1_below_follow,
-	.write_back = v1_write_back,
-	.widen = v1_widen,
-	.narrow = v1_narrow,
-};
-
-static int v1_threads(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n)
-{
-	char dir[FILE_MAX];
-	bool out = v1_out_where(a, s->step_path, dir, sizeof(dir));
-	int rc = proc_list(a->root, out ? dir : s->step_path, "tasks", !out, ret, ret_n);
-	struct stat st;
-
-	/* What was moved out outlives the step. */
-	if (rc == 0 && out) {
-		rc = fsroot_stat(a->root, s->step_path, &st);
-		if (rc < 0)
-			free(*ret);
-	}
-	return rc;
-}
-
-static int v1_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
-{
-	char dir[FILE_MAX];
-	struct stat st;
-	int rc;
-
-	if (!v1_out_where(a, s->step_path, dir, sizeof(dir)))
-		return proc_mark(a->root, s->step_path, "tasks", ret);
-	/* What was moved out outlives the step. */
-	rc = fsroot_stat(a->root, s->step_path, &st);
-	return rc < 0 ? rc : proc_mark(a->root, dir, "tasks", ret);
-}
-
 /* A first change that fails leaves nothing in the ledger, unless the way back failed as well. */
 static int move_out(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
 {
@@ -209,7 +135,7 @@ static int move_out(struct actuate *a, const struct step_cgroup *s, struct errbu
 	if (rc == 0 && n)
 		rc = err_set(err, -EBUSY, STAYS_INSIDE, s->step_path);
 	if (rc == 0)
-		rc = change_record(&v1, a, s, err);
+		rc = change_record(a->h, a, s, err);
 	if (rc < 0)
 		return rc;
 	rc = v1_out_move(a, s, err);
@@ -224,46 +150,22 @@ static int v1_apply(struct actuate *a, const struct step_cgroup *s, const struct
 	char want[CORESET_STR_MAX], have[CORESET_STR_MAX];
 	struct coreset job;
 	char dir[FILE_MAX];
-	int rc = change_check_set(a, s, set, err);
+	int rc;
 
-	if (rc == 0 && a->by_masks)
-		return steer_apply(&v1, a, s, set, ret, err);
-	/* By one before us, whose way was the other. */
-	if (rc == 0 && steer_has(a, s->step_path))
-		rc = steer_restore(&v1, a, s, err);
-	if (rc == 0 && v1_out_where(a, s->step_path, dir, sizeof(dir)))
-		return change_apply(&v1, a, s, set, ret, err);
-
-	if (rc == 0)
-		rc = cpus_read(a->root, s->job_path, &job, err);
+	if (v1_out_where(a, s->step_path, dir, sizeof(dir)))
+		return change_apply(a->h, a, s, set, ret, err);
+	rc = cpus_read(a->root, s->job_path, &job, err);
 	if (rc < 0)
 		return rc;
 	if (!coreset_is_subset(set, &job) && a->outside) {
 		rc = move_out(a, s, err);
-		return rc < 0 ? rc : change_apply(&v1, a, s, set, ret, err);
+		return rc < 0 ? rc : change_apply(a->h, a, s, set, ret, err);
 	}
 	if (!coreset_is_subset(set, &job))
 		return err_set(err, -ERANGE, "%s: '%.60s' is not inside the job's CPUs '%.60s'",
 			s->step_path, coreset_format(set, want, sizeof(want)),
 			coreset_format(&job, have, sizeof(have)));
-	return change_apply(&v1, a, s, set, ret, err);
-}
-
-static int v1_verify(struct actuate *a, const struct step_cgroup *s, const struct coreset *set)
-{
-	return (a->by_masks ? steer_verify : change_verify)(&v1, a, s, set);
-}
-
-static int v1_current(
-	struct actuate *a, const struct step_cgroup *s, struct coreset *ret, struct errbuf *err)
-{
-	char dir[FILE_MAX];
-	int rc = steer_current(&v1, a, s, ret, err);
-
-	if (rc != -ENOENT)
-		return rc;
-	change_where(&v1, a, s->step_path, dir, sizeof(dir));
-	return cpus_read(a->root, dir, ret, err);
+	return change_apply(a->h, a, s, set, ret, err);
 }
 
 static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct errbuf *err)
@@ -276,7 +178,7 @@ static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct err
 	/* The ledger names levels below a step too. */
 	if (v1_is_below(s->step_path))
 		return v1_below_restore(a, s->step_path, err);
-	rc = steer_restore(&v1, a, s, err);
+	rc = steer_restore(a->h, a, s, err);
 	if (rc != -EXDEV)
 		return rc;
 	rc = v1_out_look(a, s->step_path, dir, sizeof(dir));
@@ -286,7 +188,7 @@ static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct err
 	rc = out ? fsroot_stat(a->root, s->step_path, &st) : 0;
 	/* First to Slurm's CPUs where they are, so that no thread loses its mask on the way. */
 	if (out && rc == 0)
-		rc = change_put_back(&v1, a, s, err);
+		rc = change_put_back(a->h, a, s, err);
 	else if (rc == -ENOENT)
 		rc = 0;
 	else if (rc < 0)
@@ -298,21 +200,34 @@ static int v1_restore(struct actuate *a, const struct step_cgroup *s, struct err
 		rc = v1_below_restore_all(a, dir, err);
 	if (rc < 0)
 		return rc;
-	rc = change_restore(&v1, a, s, err);
+	rc = change_restore(a->h, a, s, err);
 	return rc < 0 ? rc : v1_below_restore_all(a, s->step_path, err);
 }
 
-const struct actuate_ops actuate_cgroup_v1 = {
-	.name = "cgroup-v1",
-	.probe = v1_probe,
-	.locate = v1_locate,
-	.locate_dir = v1_locate_dir,
-	.locate_ids = v1_locate_ids,
-	.threads = v1_threads,
-	.mark = v1_mark,
-	.allocation = v1_allocation,
+const struct hierarchy hierarchy_v1 = {
+	.ops = {.name = "cgroup-v1",
+		CGROUP_OPS,
+		.allocation = v1_allocation,
+		.restore = v1_restore},
+	.mount = {"cgroup v1 cpuset", "cgroup", "cpuset"},
+	.controller = "cpuset",
+	.below_step = "",
+	.mems = "cpuset.mems",
+	.check = v1_check,
+	.parse = v1_out_locate,
+	.find = v1_find,
 	.apply = v1_apply,
-	.verify = v1_verify,
-	.current = v1_current,
-	.restore = v1_restore,
+	.idle = idle_set_threads,
+	.freezer = {{"cgroup v1 freezer", "cgroup", "freezer"}, "freezer", "freezer.state",
+		"FROZEN", "THAWED", NULL},
+	.effective = "cpuset.cpus",
+	.threads_file = "tasks",
+	.tells_slurmstepd = true,
+	.levels_below_job = 1,
+	.where = v1_out_where,
+	.scan = v1_out_scan,
+	.make_room = v1_below_follow,
+	.write_back = v1_write_back,
+	.widen = v1_widen,
+	.narrow = v1_narrow,
 };

@@ -22,59 +22,32 @@ static bool has_cpuset(const char *text)
 	return false;
 }
 
-static int find_mount(
-	const struct fsroot *root, char *mount, char *top, size_t size, struct errbuf *err)
+static int v2_check(const struct fsroot *root, const char *mount, struct errbuf *err)
 {
 	char path[FILE_MAX], text[1024];
-	int rc = locate_mount(root, locate_v2_mount, "cgroup v2", mount, top, size, err);
 	ssize_t n;
 
-	if (rc < 0)
-		return rc;
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
 	n = fsroot_read(root, path, text, sizeof(text));
 	if (n < 0)
 		return err_set(err, -ENOTSUP, "/%s: %s", path, strerror((int)-n));
+	return has_cpuset(text)
+		       ? 0
+		       : err_set(err, -ENOTSUP, "the cpuset controller is not in /%s", path);
+}
+
+static bool v2_find(const struct fsroot *root, struct actuate_found *ret)
+{
+	char text[1024];
+
+	if (fsroot_read(root, CGROUPS "/cgroup.controllers", text, sizeof(text)) < 0)
+		return false;
 	if (!has_cpuset(text))
-		return err_set(err, -ENOTSUP, "the cpuset controller is not in /%s", path);
-	return 0;
-}
-
-static int v2_probe(const struct fsroot *root, struct errbuf *why)
-{
-	char mount[256], top[256];
-
-	return find_mount(root, mount, top, sizeof(mount), why);
-}
-
-static int v2_locate(struct actuate *a, pid_t pid, struct step_cgroup *ret, struct errbuf *err)
-{
-	int rc = a->mount[0] ? 0
-			     : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
-
-	return rc < 0 ? rc : locate_pid(a, pid, "", locate_step_v2, ret, err);
-}
-
-static int know_mount(struct actuate *a, struct errbuf *err)
-{
-	return a->mount[0] ? 0
-			   : find_mount(a->root, a->mount, a->mount_root, sizeof(a->mount), err);
-}
-
-static int v2_locate_dir(struct actuate *a, const char *path, uint64_t inode,
-	struct step_cgroup *ret, struct errbuf *err)
-{
-	int rc = know_mount(a, err);
-
-	return rc < 0 ? rc : locate_dir(a, path, inode, locate_step_v2, ret, err);
-}
-
-static int v2_locate_ids(struct actuate *a, uint32_t job_id, uint32_t step_id,
-	struct step_cgroup *ret, int max, struct errbuf *err)
-{
-	int rc = know_mount(a, err);
-
-	return rc < 0 ? rc : locate_ids(a, job_id, step_id, "/user", locate_step_v2, ret, max, err);
+		return cgroup_unfit(ret, "v2, but its root has no cpuset controller",
+			"Boot without a v1 cpuset hierarchy (systemd.unified_cgroup_hierarchy=1) "
+			"on a kernel with CONFIG_CPUSETS.");
+	*ret = (struct actuate_found){.text = "v2, with cpuset"};
+	return true;
 }
 
 /* What the ledger says a directory had, or what is in force there. */
@@ -183,59 +156,18 @@ static int v2_narrow(struct actuate *a, const struct step_cgroup *s, struct errb
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static const struct hierarchy v2 = {
-	.effective = V2_EFFECTIVE,
-	.threads_file = "cgroup.threads",
-	.levels_below_job = 2,
-	.widen = v2_widen,
-	.narrow = v2_narrow,
-	.scan = v2_scan,
-	.make_room = v2_job_widen,
-	.write_back = v2_write_back,
-};
-
-static int v2_threads(struct actuate *a, const struct step_cgroup *s, pid_t **ret, int *ret_n)
-{
-	return proc_list(a->root, s->step_path, "cgroup.threads", false, ret, ret_n);
-}
-
-static int v2_mark(struct actuate *a, const struct step_cgroup *s, uint64_t *ret)
-{
-	return proc_mark(a->root, s->step_path, "cgroup.threads", ret);
-}
-
 static int v2_apply(struct actuate *a, const struct step_cgroup *s, const struct coreset *set,
 	struct actuate_result *ret, struct errbuf *err)
 {
 	struct below below = {set, s->step_path};
-	int rc = change_check_set(a, s, set, err);
+	int rc = tree_each(a->root, s->step_path, check_level, &below, err);
 
-	if (rc == 0 && a->by_masks)
-		return steer_apply(&v2, a, s, set, ret, err);
-	/* By one before us, whose way was the other. */
-	if (rc == 0 && steer_has(a, s->step_path))
-		rc = steer_restore(&v2, a, s, err);
-	if (rc == 0)
-		rc = tree_each(a->root, s->step_path, check_level, &below, err);
 	if (rc < 0)
 		return rc;
-	rc = change_apply(&v2, a, s, set, ret, err);
+	rc = change_apply(a->h, a, s, set, ret, err);
 	/* Also after a failure: wide for a set that did not come. */
 	v2_job_settle(a, s->job_path, NULL);
 	return rc;
-}
-
-static int v2_verify(struct actuate *a, const struct step_cgroup *s, const struct coreset *set)
-{
-	return (a->by_masks ? steer_verify : change_verify)(&v2, a, s, set);
-}
-
-static int v2_current(
-	struct actuate *a, const struct step_cgroup *s, struct coreset *ret, struct errbuf *err)
-{
-	int rc = steer_current(&v2, a, s, ret, err);
-
-	return rc == -ENOENT ? cpus_read(a->root, s->step_path, ret, err) : rc;
 }
 
 /* The ledger names steps and widened jobs by their paths; only the former end in "user". */
@@ -247,25 +179,35 @@ static int v2_restore(struct actuate *a, const struct step_cgroup *s, struct err
 
 	if (!last || strcmp(last, "/user") != 0)
 		return v2_job_settle(a, s->step_path, err);
-	rc = steer_restore(&v2, a, s, err);
+	rc = steer_restore(a->h, a, s, err);
 	if (rc == -EXDEV)
-		rc = change_restore(&v2, a, s, err);
+		rc = change_restore(a->h, a, s, err);
 	if (rc == 0)
 		rc = v2_above(s->step_path, 2, job, sizeof(job));
 	return rc < 0 ? rc : v2_job_settle(a, job, err);
 }
 
-const struct actuate_ops actuate_cgroup_v2 = {
-	.name = "cgroup-v2",
-	.probe = v2_probe,
-	.locate = v2_locate,
-	.locate_dir = v2_locate_dir,
-	.locate_ids = v2_locate_ids,
-	.threads = v2_threads,
-	.mark = v2_mark,
-	.allocation = v2_allocation,
+const struct hierarchy hierarchy_v2 = {
+	.ops = {.name = "cgroup-v2",
+		CGROUP_OPS,
+		.allocation = v2_allocation,
+		.restore = v2_restore},
+	.mount = {"cgroup v2", "cgroup2", NULL},
+	.controller = "",
+	.below_step = "/user",
+	.mems = "cpuset.mems.effective",
+	.check = v2_check,
+	.parse = locate_step_v2,
+	.find = v2_find,
 	.apply = v2_apply,
-	.verify = v2_verify,
-	.current = v2_current,
-	.restore = v2_restore,
+	.idle = idle_set_group,
+	.freezer = {{"cgroup v2", "cgroup2", NULL}, "", "cgroup.freeze", "1", "0", "cgroup.events"},
+	.effective = V2_EFFECTIVE,
+	.threads_file = "cgroup.threads",
+	.levels_below_job = 2,
+	.scan = v2_scan,
+	.make_room = v2_job_widen,
+	.write_back = v2_write_back,
+	.widen = v2_widen,
+	.narrow = v2_narrow,
 };

@@ -13,49 +13,22 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/ctl/check.h"
 #include "nodesvc/ctl/show.h"
 
-#define CGROUP "sys/fs/cgroup"
-
-/* Is @word one of the blank-separated words of @text? */
-static bool has_word(const char *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = text; (p = strstr(p, word)); p += len) {
-		if ((p == text || isspace((unsigned char)p[-1])) &&
-			(p[len] == '\0' || isspace((unsigned char)p[len])))
-			return true;
-	}
-	return false;
-}
-
 static void cgroups(struct check_list *l, const struct check_env *e)
 {
-	char controllers[512];
+	struct actuate_found found;
 
-	if (fsroot_read(&e->root, CGROUP "/cgroup.controllers", controllers, sizeof(controllers)) >=
-		0) {
-		if (has_word(controllers, "cpuset"))
-			check_ok(l, "cgroups", "v2, with cpuset");
-		else
-			check_add(l, CHECK_FAIL, "cgroups",
-				"Boot without a v1 cpuset hierarchy "
-				"(systemd.unified_cgroup_hierarchy=1) "
-				"on a kernel with CONFIG_CPUSETS.",
-				"v2, but its root has no cpuset controller");
-		return;
-	}
-	if (!fsroot_exists(&e->root, CGROUP "/cpuset/cpuset.cpus")) {
+	if (!actuate_find(&e->root, &found))
 		check_add(l, CHECK_FAIL, "cgroups",
 			"Mount the cpuset controller, or boot with cgroup v2.",
-			"neither v2 nor a v1 cpuset hierarchy at /" CGROUP);
-		return;
-	}
-	check_ok(l, "cgroups", "v1 with cpuset%s%s",
-		fsroot_exists(&e->root, CGROUP "/freezer") ? " and freezer" : "",
-		fsroot_exists(&e->root, CGROUP "/unified/cgroup.procs") ? ", hybrid" : "");
+			"neither v2 nor a v1 cpuset hierarchy at /%s", "sys/fs/cgroup");
+	else if (found.advice)
+		check_add(l, CHECK_FAIL, "cgroups", found.advice, "%s", found.text);
+	else
+		check_ok(l, "cgroups", "%s", found.text);
 }
 
 static bool has_pmu(const struct check_env *e)

@@ -52,7 +52,7 @@ libctl_la_SOURCES += nodesvc/ctl/top_noterm.c
 endif
 libctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOLOC_SBINDIR='"$(sbindir)"'
 libctl_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(NCURSES_CFLAGS)
-libctl_la_LIBADD = libcounters.la librecord.la libctlclient.la libcommon.la \
+libctl_la_LIBADD = libactuate.la libcounters.la librecord.la libctlclient.la libcommon.la \
 	$(JSON_LIBS) $(SMARTCOLS_LIBS) $(NCURSES_LIBS) -ldl
 
 bin_PROGRAMS += nodesvc/colocctl

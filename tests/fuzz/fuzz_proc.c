@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(strncmp(s.step_path, s.job_path, strlen(s.job_path)) != 0 ||
 			s.job_path[0] == '/' || (s.sluid[0] && s.job_id)))
 		abort();
-	if (locate_v1_mount(text, a, b, sizeof(a)) == 0 && (a[0] == '/' || b[0] == '/'))
+	if (locate_mounted(text, &hierarchies[0]->mount, a, b, sizeof(a)) == 0 &&
+		(a[0] == '/' || b[0] == '/'))
 		abort();
 	free(text);
 	return 0;

@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_step(&root, STEP_V1, "tasks", proc_scan_all);
 	check_step(&root, STEP_V2, "cgroup.threads", proc_scan_tree);
 	proc_stat_read(&root, 1, 1, &st);
-	locate_mount(&root, locate_v1_mount, "cpuset", mount, top, sizeof(mount), &err);
+	locate_mount(&root, &hierarchies[0]->mount, mount, top, sizeof(mount), &err);
 	cpu_id_read(&id, &root, &err);
 	llc_share(&root, 4, 2, &llc);
 	check_utilization(&root);

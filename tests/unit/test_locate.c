@@ -46,7 +46,8 @@ START_TEST(mount_table)
 	const struct mount_case *c = &mounts[_i];
 	char mount[256], root[256];
 
-	ck_assert_int_eq(locate_v1_mount(c->text, mount, root, sizeof(mount)), c->rc);
+	ck_assert_int_eq(
+		locate_mounted(c->text, &hierarchies[0]->mount, mount, root, sizeof(mount)), c->rc);
 	if (c->rc == 0) {
 		ck_assert_str_eq(mount, c->mount);
 		ck_assert_str_eq(root, c->root);
@@ -58,7 +59,9 @@ START_TEST(mount_longer_than_buffer_is_refused)
 {
 	char mount[8], root[8];
 
-	ck_assert_int_eq(locate_v1_mount(MOUNT_V1, mount, root, sizeof(mount)), -ENAMETOOLONG);
+	ck_assert_int_eq(
+		locate_mounted(MOUNT_V1, &hierarchies[0]->mount, mount, root, sizeof(mount)),
+		-ENAMETOOLONG);
 }
 END_TEST
 

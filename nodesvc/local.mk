@@ -13,19 +13,19 @@ libnodesvc_la_SOURCES = \
 	nodesvc/books/history.c \
 	nodesvc/books/kept.c \
 	nodesvc/books/metrics.c \
-	nodesvc/books/slurmacct.c nodesvc/books/slurmacct.h \
+	nodesvc/books/slurmacct.c \
 	nodesvc/books/store.c \
 	nodesvc/choose/choose.c nodesvc/choose/choose.h \
 	nodesvc/choose/decide.c \
 	nodesvc/choose/internal.h \
 	nodesvc/choose/launches.c nodesvc/choose/launches.h \
-	nodesvc/choose/options.c nodesvc/choose/options.h \
-	nodesvc/choose/ptable.c nodesvc/choose/ptable.h \
-	nodesvc/choose/quarantine.c nodesvc/choose/quarantine.h \
-	nodesvc/choose/recording.c nodesvc/choose/recording.h \
-	nodesvc/choose/ruling.c nodesvc/choose/ruling.h \
-	nodesvc/choose/settled.c nodesvc/choose/settled.h \
-	nodesvc/choose/trial.c nodesvc/choose/trial.h \
+	nodesvc/choose/options.c \
+	nodesvc/choose/ptable.c \
+	nodesvc/choose/quarantine.c \
+	nodesvc/choose/recording.c \
+	nodesvc/choose/ruling.c \
+	nodesvc/choose/settled.c \
+	nodesvc/choose/trial.c \
 	nodesvc/conf/conf.c nodesvc/conf/conf.h \
 	nodesvc/conf/conf_keys.c nodesvc/conf/conf_keys.def nodesvc/conf/conf_keys.h \
 	nodesvc/daemon/adopt.c \
@@ -41,18 +41,18 @@ libnodesvc_la_SOURCES = \
 	nodesvc/launch/learned.c nodesvc/launch/learned.h \
 	nodesvc/launch/linkage.c nodesvc/launch/linkage.h \
 	nodesvc/launch/spin.c nodesvc/launch/spin.h \
-	nodesvc/levers/idlepoll.c nodesvc/levers/idlepoll.h \
+	nodesvc/levers/idlepoll.c \
 	nodesvc/levers/internal.h \
-	nodesvc/levers/lend.c nodesvc/levers/lend.h \
+	nodesvc/levers/lend.c \
 	nodesvc/levers/levers.c nodesvc/levers/levers.h \
-	nodesvc/levers/memory.c nodesvc/levers/memory.h \
-	nodesvc/levers/owed.c nodesvc/levers/owed.h \
-	nodesvc/levers/place.c nodesvc/levers/place.h \
-	nodesvc/levers/putback.c nodesvc/levers/putback.h \
-	nodesvc/levers/rotate.c nodesvc/levers/rotate.h \
-	nodesvc/levers/threads.c nodesvc/levers/threads.h \
-	nodesvc/levers/turns.c nodesvc/levers/turns.h \
-	nodesvc/levers/ways.c nodesvc/levers/ways.h \
+	nodesvc/levers/memory.c \
+	nodesvc/levers/owed.c \
+	nodesvc/levers/place.c \
+	nodesvc/levers/putback.c \
+	nodesvc/levers/rotate.c \
+	nodesvc/levers/threads.c \
+	nodesvc/levers/turns.c \
+	nodesvc/levers/ways.c \
 	nodesvc/measure/corun.c \
 	nodesvc/measure/waits.c \
 	nodesvc/measure/counting.c \
@@ -66,9 +66,9 @@ libnodesvc_la_SOURCES = \
 	nodesvc/node/node.c nodesvc/node/node.h \
 	nodesvc/socket/attach.c \
 	nodesvc/socket/ctl.c \
-	nodesvc/socket/ctl_json.c nodesvc/socket/ctl_json.h \
-	nodesvc/socket/listener.c nodesvc/socket/listener.h \
-	nodesvc/socket/measured_json.c nodesvc/socket/measured_json.h \
+	nodesvc/socket/ctl_json.c nodesvc/socket/internal.h \
+	nodesvc/socket/listener.c \
+	nodesvc/socket/measured_json.c \
 	nodesvc/socket/server.c nodesvc/socket/socket.h \
 	nodesvc/steps/carry.c \
 	nodesvc/steps/find.c \

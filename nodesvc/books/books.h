@@ -3,7 +3,7 @@
  * books.h - what is written down: a step's row (account.c), its way and signals over time
  * (history.c), what the next daemon needs of it (kept.c), decisions (decisions.c), the store's
  * limits and what to do with a damaged one (store.c), the node's figures (metrics.c), summaries for
- * Slurm (slurmacct.h). Nothing is decided here. Loop thread only.
+ * Slurm (slurmacct.c). Nothing is decided here. Loop thread only.
  */
 #ifndef COLOC_BOOKS_BOOKS_H
 #define COLOC_BOOKS_BOOKS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/books/slurmacct.h"
+#include "nodesvc/books/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,6 @@
 
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/choose/launches.h"
-#include "nodesvc/choose/recording.h"
-#include "nodesvc/choose/ruling.h"
 
 int choose_open(struct choose **ret, const struct choose_uses *u, const struct choose_events *e,
 	struct errbuf *err)

@@ -17,9 +17,6 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/choose/ptable.h"
-#include "nodesvc/choose/recording.h"
-#include "nodesvc/choose/settled.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
@@ -40,8 +37,7 @@ static void find_envelope(const struct choose *ch, const struct step *s, struct 
 static bool can_be_frozen(const struct choose *ch, const struct step *s)
 {
 	return s->nnodes <= 1 && !s->batch && !s->dry_run && !ch->conf->dry_run &&
-	       !s->turn.refused && s->threads <= STEP_THREADS_FROZEN &&
-	       !levers_no_turns(ch->levers);
+	       !s->turn.refused && s->threads <= STEP_THREADS_FROZEN && !rotate_why_not(ch->levers);
 }
 
 /* For whom turns by the freezer are worth their while; none, or not to be had: no reason. */
@@ -286,7 +282,7 @@ static const char *cannot_do(struct choose *ch, const struct plan *p)
  * slices run side by side, and are told so. */
 static void drop_turns(struct choose *ch, struct plan *p)
 {
-	const char *why = levers_no_turns(ch->levers);
+	const char *why = rotate_why_not(ch->levers);
 
 	if (!p->n_slices || !why)
 		return;
@@ -322,10 +318,9 @@ static int make_plan(struct choose *ch, const struct view *v, struct errbuf *why
 		rc = err_set(why, -ENOTSUP,
 			"policy '%s' asks for %s, not to be had on this node%s%.80s",
 			ch->decided_by, what,
-			ch->plan.n_slices && levers_no_turns(ch->levers) ? ": " : "",
-			ch->plan.n_slices && levers_no_turns(ch->levers)
-				? levers_no_turns(ch->levers)
-				: "");
+			ch->plan.n_slices && rotate_why_not(ch->levers) ? ": " : "",
+			ch->plan.n_slices && rotate_why_not(ch->levers) ? rotate_why_not(ch->levers)
+									: "");
 	*ret_fallback = rc < 0;
 	if (rc < 0) {
 		ch->decided_by = engine_policy(ch->fallback)->name;
@@ -439,7 +434,7 @@ void decide_run(struct choose *ch, enum event_type type, const char *about_id, s
 	if ((type == EVENT_TICK || type == EVENT_PHASE) && !ch->plan.urgent)
 		for (int i = 0; i < v.n_jobs; i++)
 			if (!coreset_is_equal(&ch->plan.job[i].coreset, &steps[i]->coreset) &&
-				levers_must_wait(ch->levers, steps[i], now_ns))
+				place_must_wait(ch->conf, steps[i], now_ns))
 				return;
 	for (int i = 0; i < v.n_jobs; i++)
 		if (step_is_managed(steps[i]))
@@ -498,7 +493,7 @@ void decide_finish(struct choose *ch)
 				continue;
 			s->rebinds++;
 			ch->n_rebinds++;
-			levers_count_move(s, now_ns);
+			place_count_move(s, now_ns);
 			s->dirty = true;
 		} else if (s->status == STATUS_PENDING && now_ns >= s->seen.control_until_ns &&
 			   step_is_launched(s) && !coreset_is_empty(&s->coreset)) {

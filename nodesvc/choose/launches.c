@@ -13,7 +13,6 @@
 #include "common/ipc.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/engine/launch_pairs.h"
 
 /* A draw holds for so many times what the arriving program takes; where that is not known, so long.

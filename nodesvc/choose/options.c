@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/choose/options.h"
+#include "nodesvc/choose/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/choose/ptable.h"
 
 #include <errno.h>
 #include <json-c/json.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/choose.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/choose/options.h"
 #include "nodesvc/base/log.h"
 
 struct quarantine {

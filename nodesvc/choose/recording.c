@@ -5,7 +5,6 @@
  * begin anew, since what they remember is in no trace. A full disk or the limit ends a recording;
  * it never ends anything else.
  */
-#include "nodesvc/choose/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include "config.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/choose/options.h"
 #include "nodesvc/base/log.h"
 
 static void fill_engine(struct choose *ch, const char *spec, struct trace_engine *ret)

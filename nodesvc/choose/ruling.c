@@ -3,16 +3,12 @@
  * ruling.c - which policy rules: its engine and the fallback's, from start to reload, and who may
  * bring one in. What they decide is decide.c's.
  */
-#include "nodesvc/choose/ruling.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/choose/options.h"
-#include "nodesvc/choose/recording.h"
-#include "nodesvc/choose/settled.h"
 #include "nodesvc/base/log.h"
 
 /* Of memory, at most. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/choose/settled.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  *
  * Nothing here is a move: the ledger has the originals, the accounting counts plans only.
  */
-#include "nodesvc/choose/trial.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,7 +15,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/choose.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
@@ -199,7 +198,7 @@ static bool is_quiet(const struct choose *ch, int64_t now_ns)
 	bool speed = false;
 
 	/* One would seem to gain as much as the others lose, and less than that on average. */
-	if (levers_have_foreground(ch->levers))
+	if (rotate_has_foreground(ch->levers))
 		return false;
 	for (int i = 0; i < ch->jobs->n; i++) {
 		const struct step *s = ch->jobs->step[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/canvas.h"
+#include "nodesvc/ctl/top.h"
 
 #include <errno.h>
 #include <stdarg.h>

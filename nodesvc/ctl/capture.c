@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/capture.h"
+#include "nodesvc/ctl/ctl.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
-#include "nodesvc/ctl/capture.h"
-#include "nodesvc/ctl/show.h"
+#include "nodesvc/ctl/ctl.h"
 
 static const char *const LEVEL[] = {
 	[CHECK_OK] = "ok", [CHECK_WARN] = "warn", [CHECK_FAIL] = "FAIL"};

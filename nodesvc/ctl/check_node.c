@@ -15,7 +15,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/ctl/check.h"
-#include "nodesvc/ctl/show.h"
+#include "nodesvc/ctl/ctl.h"
 
 static void cgroups(struct check_list *l, const struct check_env *e)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/ctl/capture.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/check.h"
 
 #define PLUGIN        "spank_coloc.so"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/ctl/capture.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/check.h"
 
 /* Twice, where it takes long: to say in between what is being waited for. */

@@ -11,9 +11,8 @@
 
 #include "common/cleanup.h"
 #include "config.h"
-#include "nodesvc/ctl/capture.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/check.h"
-#include "nodesvc/ctl/show.h"
 
 #define STORE "/var/lib/coloc"
 

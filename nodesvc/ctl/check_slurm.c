@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "nodesvc/ctl/check.h"
-#include "nodesvc/ctl/show.h"
+#include "nodesvc/ctl/ctl.h"
 
 static const char *get(const struct check_env *e, const char *key)
 {

@@ -16,7 +16,6 @@
 #include "config.h"
 #include "nodesvc/ctl/check.h"
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 #define LOG_LINES "200"
 

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 static int show(struct json_object *o)
 {

@@ -5,8 +5,6 @@
 #include <time.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/say.h"
-#include "nodesvc/ctl/show.h"
 
 struct options {
 	bool save_view;

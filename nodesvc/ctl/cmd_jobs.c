@@ -2,8 +2,6 @@
 #include <stdio.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/say.h"
-#include "nodesvc/ctl/show.h"
 
 static void add(struct show_table *t, struct json_object *step)
 {

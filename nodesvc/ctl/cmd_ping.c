@@ -4,7 +4,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
 {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 /* "lira,tie=missbal" rules as lira. */
 static bool is_ruling(struct json_object *o, const char *name)

@@ -11,7 +11,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 /* What running steps showed: the first interval of each run, experiments, runs alone. */
 static int list_measured(struct json_object *o)

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 static const char *state_of(struct json_object *set)
 {

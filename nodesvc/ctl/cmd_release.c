@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 static int take(int c, const char *value, void *arg)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/top_live.h"
+#include "nodesvc/ctl/top.h"
 
 #define DELAY_S 2.0
 /* For connecting: keys are not looked at meanwhile. Only a daemon that stands still takes as long.

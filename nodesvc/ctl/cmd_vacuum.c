@@ -15,7 +15,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 #include "nodesvc/record/record.h"
 
 struct options {

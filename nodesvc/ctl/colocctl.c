@@ -10,7 +10,6 @@
 #include "common/out.h"
 #include "config.h"
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/show.h"
 
 static int show_reloaded(struct json_object *o)
 {

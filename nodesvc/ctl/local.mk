@@ -6,8 +6,8 @@ libctlclient_la_LIBADD = libcommon.la
 
 noinst_LTLIBRARIES += libctl.la
 libctl_la_SOURCES = \
-	nodesvc/ctl/canvas.c nodesvc/ctl/canvas.h \
-	nodesvc/ctl/capture.c nodesvc/ctl/capture.h \
+	nodesvc/ctl/canvas.c \
+	nodesvc/ctl/capture.c \
 	nodesvc/ctl/check.c nodesvc/ctl/check.h \
 	nodesvc/ctl/check_node.c \
 	nodesvc/ctl/check_plugin.c \
@@ -29,21 +29,20 @@ libctl_la_SOURCES = \
 	nodesvc/ctl/cmd_release.c \
 	nodesvc/ctl/cmd_status.c \
 	nodesvc/ctl/cmd_top.c \
-	nodesvc/ctl/llc.c nodesvc/ctl/llc.h \
+	nodesvc/ctl/llc.c \
 	nodesvc/ctl/profile.c \
-	nodesvc/ctl/say.c nodesvc/ctl/say.h \
-	nodesvc/ctl/show.c nodesvc/ctl/show.h \
-	nodesvc/ctl/slurm_conf.c nodesvc/ctl/slurm_conf.h \
+	nodesvc/ctl/say.c \
+	nodesvc/ctl/show.c \
+	nodesvc/ctl/slurm_conf.c \
 	nodesvc/ctl/top_detail.c \
-	nodesvc/ctl/top_fetch.c nodesvc/ctl/top_fetch.h \
-	nodesvc/ctl/top_keys.c nodesvc/ctl/top_keys.h \
-	nodesvc/ctl/top_layout.c nodesvc/ctl/top_layout.h \
-	nodesvc/ctl/top_live.c nodesvc/ctl/top_live.h \
-	nodesvc/ctl/top_map.c nodesvc/ctl/top_map.h \
-	nodesvc/ctl/top_model.c nodesvc/ctl/top_model.h \
+	nodesvc/ctl/top.h nodesvc/ctl/top_fetch.c \
+	nodesvc/ctl/top_keys.c \
+	nodesvc/ctl/top_layout.c \
+	nodesvc/ctl/top_live.c \
+	nodesvc/ctl/top_map.c \
+	nodesvc/ctl/top_model.c \
 	nodesvc/ctl/top_nodemap.c \
-	nodesvc/ctl/top_table.c \
-	nodesvc/ctl/top_term.h
+	nodesvc/ctl/top_table.c
 # End of libctl_la_SOURCES
 if HAVE_NCURSES
 libctl_la_SOURCES += nodesvc/ctl/top_term.c

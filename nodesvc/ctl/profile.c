@@ -14,8 +14,6 @@
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/counters/profile_run.h"
 #include "nodesvc/ctl/ctl.h"
-#include "nodesvc/ctl/llc.h"
-#include "nodesvc/ctl/show.h"
 
 struct options {
 	struct profile_opts run;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/say.h"
+#include "nodesvc/ctl/ctl.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include "nodesvc/ctl/show.h"
 
 static char *say(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/slurm_conf.h"
+#include "nodesvc/ctl/check.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "config.h"
-#include "nodesvc/ctl/capture.h"
+#include "nodesvc/ctl/ctl.h"
 
 /* Slurm has no bound; a file that includes itself ends it. */
 #define INCLUDE_DEPTH 16

@@ -2,9 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/ctl/say.h"
-#include "nodesvc/ctl/show.h"
-#include "nodesvc/ctl/top_layout.h"
+#include "nodesvc/ctl/ctl.h"
+#include "nodesvc/ctl/top.h"
 
 #define LABEL 10 /* columns */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/top_keys.h"
+#include "nodesvc/ctl/top.h"
 
 #include <stdio.h>
 

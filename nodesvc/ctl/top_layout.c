@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/top_layout.h"
+#include "nodesvc/ctl/top.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/ctl/say.h"
-#include "nodesvc/ctl/show.h"
+#include "nodesvc/ctl/ctl.h"
 
 /* A page without end would be no page; nobody's table is as wide. */
 #define BATCH_COLS_MAX 4000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/top_live.h"
+#include "nodesvc/ctl/top.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/ctl/top_keys.h"
-#include "nodesvc/ctl/top_term.h"
 
 /* Signals wait but in ppoll(): nothing is lost between looking and sleeping. */
 static volatile sig_atomic_t end_signal, resized;

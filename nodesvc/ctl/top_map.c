@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/top_map.h"
+#include "nodesvc/ctl/top.h"
 
 #include <string.h>
 
-#include "nodesvc/ctl/show.h"
+#include "nodesvc/ctl/ctl.h"
 
 static bool read_set(struct coreset *ret, struct json_object *text)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/ctl/top_layout.h"
+#include "nodesvc/ctl/top.h"
 
 enum canvas_look top_key_look(char key)
 {

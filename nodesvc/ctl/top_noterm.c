@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 
-#include "nodesvc/ctl/top_term.h"
+#include "nodesvc/ctl/top.h"
 
 int top_term_open(struct errbuf *err)
 {

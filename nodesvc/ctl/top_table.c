@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/ctl/say.h"
-#include "nodesvc/ctl/show.h"
-#include "nodesvc/ctl/top_layout.h"
+#include "nodesvc/ctl/ctl.h"
+#include "nodesvc/ctl/top.h"
 
 #define CELL_MAX 2600 /* the longest cpulist */
 /* The last column takes what is left, if it is at least this. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/ctl/top_term.h"
+#include "nodesvc/ctl/top.h"
 
 #include <curses.h>
 #include <errno.h>

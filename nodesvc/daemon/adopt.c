@@ -232,7 +232,7 @@ void adopt_all(struct daemon *d)
 	}
 	free(list.item);
 	/* Of steps that nobody registered, or that are not to be moved any more. */
-	levers_pay(d->levers, "a former colocd", NULL);
+	owed_pass(d->levers, "a former colocd", NULL);
 	for (int i = 0; i < d->jobs->n; i++)
 		alive[i] = d->jobs->step[i]->row_id;
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -253,5 +253,5 @@ void adopt_all(struct daemon *d)
 	for (int i = 0; i < d->jobs->n; i++)
 		if (d->jobs->step[i]->status == STATUS_PLACED && !d->conf->dry_run &&
 			!d->jobs->step[i]->dry_run)
-			levers_adopted(d->levers, d->jobs->step[i]);
+			memory_follow(d->levers, d->jobs->step[i]);
 }

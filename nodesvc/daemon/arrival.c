@@ -88,10 +88,10 @@ static enum launch_around around(const struct daemon *d, const struct step *s)
 	ops = state.decided_by ? policy_find(state.decided_by) : NULL;
 	/* Whoever decided gives cores to one at a time, and the node and the step allow of it. */
 	if (ops && ops->in_turns && !s->held && !s->batch && s->nnodes == 1 &&
-		!levers_no_turns(d->levers))
+		!rotate_why_not(d->levers))
 		return LAUNCH_IN_TURNS;
 	/* CPUs poll for nobody who may not wait that way: a script, or what is not known. */
-	return levers_will_poll(d->levers) && !s->held && (s->links & RUNTIME_LIBGOMP)
+	return idlepoll_is_on(d->levers) && !s->held && (s->links & RUNTIME_LIBGOMP)
 		       ? LAUNCH_POLLED
 		       : LAUNCH_SHARES;
 }

@@ -63,7 +63,7 @@ static void on_slice(void *daemon, struct step *s)
 {
 	const struct daemon *d = daemon;
 
-	levers_go_on(d->levers, s);
+	putback_go_on(d->levers, s);
 }
 
 static int open_measure(struct daemon *d, struct errbuf *err)

@@ -43,7 +43,7 @@ void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	if (step_final_state(s) == STEP_COMPLETED)
 		decide_note_done(d->choose, s);
 	jobs_remove(d->jobs, s);
-	levers_look_at_idle(d->levers);
+	idlepoll_update(d->levers);
 	if (managed)
 		decide_run(d->choose, EVENT_END, id, NULL);
 }
@@ -70,7 +70,7 @@ void departure_task(struct daemon *d, const struct msg *m)
 		if (t->status > s->exit_status)
 			s->exit_status = t->status;
 	}
-	levers_task_exited(d->levers, s);
+	rotate_task_exited(d->levers, s);
 }
 
 void departure_step(struct daemon *d, const struct msg *m)

@@ -123,7 +123,7 @@ static int daemon_open(struct daemon *d, struct errbuf *err)
 	/* First: the guard is to hold nothing of what follows. Without it nobody takes turns. */
 	if (daemon_create_levers(d) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (levers_guard(d->levers, err) < 0)
+	if (rotate_guard(d->levers, err) < 0)
 		log_warning("%s", err->text);
 	if ((rc = loop_create(&d->loop, err)) < 0 ||
 		(rc = loop_add_signals(d->loop, &set, on_signal, d, &signals, err)) < 0 ||

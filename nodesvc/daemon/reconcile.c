@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "common/ipc.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/choose.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/steps/steps.h"
 

@@ -25,7 +25,7 @@ static void take_out(struct daemon *d, struct step *s, enum stop_kind kind)
 {
 	/* Where the plan has it, before it stands aside. */
 	trial_abort(d->choose);
-	levers_out_of_turns(d->levers, s);
+	rotate_end(d->levers, s, false);
 	s->status_before = s->status;
 	s->status = STATUS_SUSPENDED;
 	s->phase_changed = false;
@@ -93,7 +93,7 @@ void suspended_change(struct daemon *d, struct step *const *gone, int n_gone,
 		take_out(d, gone[i], gone[i]->stop.kind);
 	for (int i = 0; i < n_back; i++)
 		bring_back(d, back[i]);
-	levers_look_at_idle(d->levers);
+	idlepoll_update(d->levers);
 	for (int i = 0; i < n_gone; i++)
 		if (is_planned(gone[i]))
 			decide_run(d->choose, EVENT_END, gone[i]->id, NULL);

@@ -69,7 +69,7 @@ void daemon_tick(void *daemon)
 	if (d->jobs->n == 0) {
 		/* Whatever is still in the ledger is nobody's. */
 		if (ledger_count(d->ledger) > 0)
-			levers_owe(d->levers, NULL);
+			owed_note(d->levers, NULL);
 		/* Nothing to watch: an idle node costs no wake-ups. */
 		loop_set_timer(d->course->timer, 0, 0);
 		d->course->on = false;

@@ -12,7 +12,7 @@
 
 enum launch_around {
 	LAUNCH_SHARES,   /* others may run beside it on its cores */
-	LAUNCH_POLLED,   /* the same, and idle CPUs poll (idlepoll.h) */
+	LAUNCH_POLLED,   /* the same, and idle CPUs poll (idlepoll.c) */
 	LAUNCH_IN_TURNS, /* nobody does: who shares its cores is frozen meanwhile */
 };
 /*

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/levers/lend.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +8,6 @@
 #include "nodesvc/actuate/idle.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/levers/place.h"
 #include "nodesvc/base/log.h"
 
 /* A loan that has just changed stands so long, unless it is taken back for a move: the policies'

@@ -9,12 +9,6 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/engine/policy.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/levers/lend.h"
-#include "nodesvc/levers/memory.h"
-#include "nodesvc/levers/place.h"
-#include "nodesvc/levers/putback.h"
-#include "nodesvc/levers/rotate.h"
-#include "nodesvc/levers/threads.h"
 #include "nodesvc/measure/measure.h"
 
 /* All but name and leave may be NULL: nothing to do then. */
@@ -114,11 +108,6 @@ int levers_create(struct levers **ret, const struct conf *conf, const struct nod
 	return 0;
 }
 
-int levers_guard(struct levers *lv, struct errbuf *err)
-{
-	return rotate_guard(lv, err);
-}
-
 void levers_attach(
 	struct levers *lv, struct loop *loop, struct ledger *ledger, struct actuate *actuate)
 {
@@ -153,11 +142,6 @@ uint32_t levers_lack(const struct levers *lv)
 {
 	return (actuate_get_ops(lv->actuate) == &actuate_none ? POLICY_ASKS_LENT : 0) |
 	       (rotate_why_not(lv) ? POLICY_ASKS_SLICES : 0);
-}
-
-const char *levers_no_turns(const struct levers *lv)
-{
-	return rotate_why_not(lv);
 }
 
 const char *levers_cannot(const struct levers *lv, const struct plan *p)
@@ -305,16 +289,6 @@ int levers_place(struct levers *lv, struct step *s, struct errbuf *err)
 	return 0;
 }
 
-bool levers_must_wait(const struct levers *lv, const struct step *s, int64_t now_ns)
-{
-	return place_must_wait(lv->conf, s, now_ns);
-}
-
-void levers_count_move(struct step *s, int64_t now_ns)
-{
-	place_count_move(s, now_ns);
-}
-
 int levers_restore(struct levers *lv, struct step *s, enum step_status status, const char *why)
 {
 	int rc = leave(lv, s, false);
@@ -344,53 +318,6 @@ void levers_displace(struct levers *lv, struct step *s, const struct coreset *se
 	/* Lent again when the trial is over. */
 	leave_cores(lv, s);
 	grant(lv, s, set ? set : &s->slurm_step);
-}
-
-void levers_out_of_turns(struct levers *lv, struct step *s)
-{
-	rotate_end(lv, s, false);
-}
-
-void levers_go_on(struct levers *lv, struct step *s)
-{
-	putback_go_on(lv, s);
-}
-
-void levers_task_exited(struct levers *lv, struct step *s)
-{
-	rotate_task_exited(lv, s);
-}
-
-void levers_adopted(struct levers *lv, struct step *s)
-{
-	memory_follow(lv, s);
-}
-
-void levers_look_at_idle(struct levers *lv)
-{
-	idlepoll_update(lv);
-}
-
-bool levers_will_poll(const struct levers *lv)
-{
-	return idlepoll_is_on(lv);
-}
-
-bool levers_have_foreground(const struct levers *lv)
-{
-	return rotate_has_foreground(lv);
-}
-
-/* ---- what is owed -------------------------------------------------------------------------- */
-
-void levers_owe(struct levers *lv, const char *why)
-{
-	owed_note(lv, why);
-}
-
-int levers_pay(struct levers *lv, const char *whose, struct errbuf *err)
-{
-	return owed_pass(lv, whose, err);
 }
 
 void levers_release(struct levers *lv)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * levers.h - what makes a plan true on the node, and takes it back. The room's one header: all
- * others of it are its own.
+ * levers.h - what makes a plan true on the node, and takes it back.
  *
  * Each lever is one row of a table (levers.c), in the order in which they take hold; they let go in
  * the reverse of it, whatever the occasion: a step's end, its release, a move out of the set, the
@@ -37,7 +36,7 @@ struct levers_events {
 	void (*note)(void *arg, struct step *s, const struct coreset *set, const char *why);
 	/* Somebody else stopped a step, or had it go on: who suspends is to be looked at soon. */
 	void (*suspended)(void *arg);
-	/* A step's way back goes on: levers_go_on() is to be called until it has none. */
+	/* A step's way back goes on: putback_go_on() is to be called until it has none. */
 	void (*goes_on)(void *arg);
 };
 
@@ -46,9 +45,6 @@ struct levers_events {
 /* All pointers stay the caller's, and are to outlive it. -ENOMEM. */
 int levers_create(struct levers **ret, const struct conf *conf, const struct node *node,
 	struct jobs *jobs, const struct levers_events *on, void *arg);
-/* Forks the guard: before anything is opened that it must not hold. Without it nobody takes turns;
- * then the error says why. */
-int levers_guard(struct levers *lv, struct errbuf *err);
 /* What a former daemon left is put back, but for cpusets: who still runs is not known yet. What
  * cannot be had on this node is said where it is asked for. */
 void levers_open(
@@ -62,8 +58,6 @@ void levers_close(struct levers *lv);
 uint32_t levers_lack(const struct levers *lv);
 /* What @p asks for that cannot be done here, for people; NULL all can. Good until the next call. */
 const char *levers_cannot(const struct levers *lv, const struct plan *p);
-/* NULL: steps can take turns. */
-const char *levers_no_turns(const struct levers *lv);
 /* Takes @p, whose job i is @step[i]; in force with levers_apply(). True: a time slice is of another
  * length. Where the steps are is levers_place()'s. */
 bool levers_plan(struct levers *lv, const struct plan *p, struct step *const *step);
@@ -80,42 +74,54 @@ void levers_tick(struct levers *lv, int64_t now_ns);
  * Slurm's placement from now on, but for -ENOENT and -ESRCH: it has ended.
  */
 int levers_place(struct levers *lv, struct step *s, struct errbuf *err);
-/* A tick may wait: no step is moved again within its dwell, nor more often than configured. */
-bool levers_must_wait(const struct levers *lv, const struct step *s, int64_t now_ns);
-void levers_count_move(struct step *s, int64_t now_ns);
 /* Back to Slurm's placement; the step goes on with @status. @why may be NULL. */
 int levers_restore(struct levers *lv, struct step *s, enum step_status status, const char *why);
 /* It has ended, or is about to be forgotten. */
 void levers_end(struct levers *lv, struct step *s);
 /* For a moment on @set, or where Slurm put it (NULL); its coreset stays. Back: on its coreset. */
 void levers_displace(struct levers *lv, struct step *s, const struct coreset *set);
-/* Out of its turns, until a plan has it in them again. */
-void levers_out_of_turns(struct levers *lv, struct step *s);
-/* Its way back, for a moment. */
-void levers_go_on(struct levers *lv, struct step *s);
-/* One of its tasks has ended. With the last of them its slice ends, too: Slurm takes another 0.1 s
- * and more to tell the step's end (measured, 22.05). */
-void levers_task_exited(struct levers *lv, struct step *s);
-/* Adopted where it was: its memory follows. */
-void levers_adopted(struct levers *lv, struct step *s);
-/* Steps that count on CPUs that poll have come, gone or stopped. */
-void levers_look_at_idle(struct levers *lv);
-/* Will idle CPUs poll for a step that is launched now? */
-bool levers_will_poll(const struct levers *lv);
-/* One step goes before the others for a while: how fast each is now says little. */
-bool levers_have_foreground(const struct levers *lv);
-
-/* ---- what is owed ---- */
-
-/* Some way back failed, or has to be looked at again: at each tick from now on, until none is left.
- * @why: of the error; NULL none. */
-void levers_owe(struct levers *lv, const char *why);
-/* Tries all that is owed now. 0: nothing is any more; else the error of the first that failed.
- * @whose: for the log. */
-int levers_pay(struct levers *lv, const char *whose, struct errbuf *err);
 /* Release of all: whatever any lever holds of the node, or of any step, is let go. The steps'
  * cpusets are levers_restore()'s. */
 void levers_release(struct levers *lv);
+
+/* ---- rotate.c: who takes turns ---- */
+
+/* Forks the guard: before anything is opened that it must not hold. Without it nobody takes turns;
+ * then the error says why. */
+int rotate_guard(struct levers *lv, struct errbuf *err);
+/* NULL: steps can take turns. */
+const char *rotate_why_not(const struct levers *lv);
+/* Out of its turns, until a plan has it in them again. */
+int rotate_end(struct levers *lv, struct step *s, bool ended);
+/* One of its tasks has ended. With the last of them its slice ends, too: Slurm takes another 0.1 s
+ * and more to tell the step's end (measured, 22.05). */
+void rotate_task_exited(struct levers *lv, struct step *s);
+/* One step goes before the others for a while: how fast each is now says little. */
+bool rotate_has_foreground(const struct levers *lv);
+
+/* ---- the other levers ---- */
+
+/* A tick may wait: no step is moved again within its dwell, nor more often than configured. */
+bool place_must_wait(const struct conf *c, const struct step *s, int64_t now_ns);
+void place_count_move(struct step *s, int64_t now_ns);
+/* Its way back, for a moment; its end, and what failed, are in the log. */
+void putback_go_on(struct levers *lv, struct step *s);
+/* @s was placed, or adopted where it was: its memory is queued if its nodes are others. Only ever
+ * fails in words. */
+void memory_follow(struct levers *lv, struct step *s);
+/* Steps that count on CPUs that poll have come, gone or stopped. Cheap when nothing changed. */
+void idlepoll_update(struct levers *lv);
+/* Will idle CPUs poll for a step that is launched now, as launch_env.idle has it? */
+bool idlepoll_is_on(const struct levers *lv);
+
+/* ---- owed.c: what is owed ---- */
+
+/* Some way back failed, or has to be looked at again: at each tick from now on, until none is left.
+ * @why: of the error; NULL none. */
+void owed_note(struct levers *lv, const char *why);
+/* Tries all that is owed now (release, start). 0: nothing is any more; else the error of the first
+ * that failed. What is only to be looked at again is no error. @whose: for the log. */
+int owed_pass(struct levers *lv, const char *whose, struct errbuf *err);
 
 /* For status and metrics. */
 struct levers_state {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/levers/place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +6,6 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/levers/putback.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 
@@ -125,7 +123,7 @@ bool place_holds(const struct levers *lv, const char *path)
 	for (int i = 0; i < lv->jobs->n; i++) {
 		const struct step *s = lv->jobs->step[i];
 
-		/* Or it is on its way back, aside (putback.h). */
+		/* Or it is on its way back, aside (putback.c). */
 		if ((status_is_managed(step_standing(s)) || s->back) && place_is_of(s, path))
 			return true;
 	}

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/levers/rotate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +11,6 @@
 #include "common/ipc.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/levers/turns.h"
 #include "nodesvc/base/log.h"
 
 /* No slice is shorter, however many there are: a switch takes some 0.1 ms of kernel work. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/levers/turns.h"
 
 #include <errno.h>
 #include <math.h>

@@ -244,7 +244,7 @@ int record_measurement_rm(struct record *r, const char *type, const char *user, 
 
 /*
  * What paired windows showed of a set of programs under a policy, and whether the guard keeps the
- * policy away from it (quarantine.h). The key is policy, node type and members.
+ * policy away from it (quarantine.c). The key is policy, node type and members.
  */
 struct judged {
 	char policy[192]; /* with its options: "lira,tie=missbal" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_cluster.h"
+#include "nodesvc/report/acct.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "nodesvc/record/summary.h"
-#include "nodesvc/report/acct_row.h"
 
 #define ARGS_MAX 32
 /* Between fields. A job name may hold it, too, and line feeds: real ones are told by a number

@@ -2,7 +2,7 @@
 /*
  * acct_csv.c - colocacct --csv: the fields of a JSON row as columns, always the same ones.
  */
-#include "nodesvc/report/acct_csv.h"
+#include "nodesvc/report/acct.h"
 
 #include <stdlib.h>
 #include <string.h>

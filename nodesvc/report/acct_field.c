@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_field.h"
+#include "nodesvc/report/acct.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include <wchar.h>
 
 #include "common/text.h"
-#include "nodesvc/report/acct_time.h"
 
 #define WIDTH_MAX 4096
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_hosts.h"
+#include "nodesvc/report/acct.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_html.h"
+#include "nodesvc/report/acct.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,8 +10,6 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "config.h"
-#include "nodesvc/report/acct_field.h"
-#include "nodesvc/report/acct_time.h"
 
 #define SLOTS_MAX 16 /* jobs side by side on one core; more are drawn over each other */
 #define TICKS     4

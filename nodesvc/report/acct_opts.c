@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_opts.h"
+#include "nodesvc/report/acct.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,8 +13,6 @@
 #include "common/cleanup.h"
 #include "nodesvc/ctl/client.h"
 #include "nodesvc/record/step_id.h"
-#include "nodesvc/report/acct_hosts.h"
-#include "nodesvc/report/acct_time.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_out.h"
+#include "nodesvc/report/acct.h"
 
 #include <errno.h>
 #include <libsmartcols.h>
@@ -8,8 +8,6 @@
 #include <time.h>
 
 #include "config.h"
-#include "nodesvc/report/acct_csv.h"
-#include "nodesvc/report/acct_html.h"
 
 /* Rows that are looked at for the widths of a table before its first line is printed. */
 #define TABLE_HELD 256

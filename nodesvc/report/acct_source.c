@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/report/acct_source.h"
+#include "nodesvc/report/acct.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -9,7 +9,6 @@
 #include "common/cleanup.h"
 #include "nodesvc/ctl/client.h"
 #include "nodesvc/record/acct_query.h"
-#include "nodesvc/report/acct_row.h"
 
 int acct_source_store(const char *store, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err)

@@ -12,11 +12,7 @@
 
 #include "common/out.h"
 #include "config.h"
-#include "nodesvc/report/acct_alloc.h"
-#include "nodesvc/report/acct_cluster.h"
-#include "nodesvc/report/acct_opts.h"
-#include "nodesvc/report/acct_out.h"
-#include "nodesvc/report/acct_source.h"
+#include "nodesvc/report/acct.h"
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2

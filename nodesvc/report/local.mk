@@ -1,18 +1,18 @@
 # report: colocacct, sacct's grammar over what was recorded.
 noinst_LTLIBRARIES += libreport.la
 libreport_la_SOURCES = \
-	nodesvc/report/acct_field.c nodesvc/report/acct_field.h \
-	nodesvc/report/acct_alloc.c nodesvc/report/acct_alloc.h \
-	nodesvc/report/acct_csv.c nodesvc/report/acct_csv.h \
-	nodesvc/report/acct_cluster.c nodesvc/report/acct_cluster.h \
-	nodesvc/report/acct_hosts.c nodesvc/report/acct_hosts.h \
-	nodesvc/report/acct_html.c nodesvc/report/acct_html.h \
-	nodesvc/report/acct_html_data.c nodesvc/report/acct_html_data.h \
-	nodesvc/report/acct_opts.c nodesvc/report/acct_opts.h \
-	nodesvc/report/acct_out.c nodesvc/report/acct_out.h \
-	nodesvc/report/acct_row.c nodesvc/report/acct_row.h \
-	nodesvc/report/acct_source.c nodesvc/report/acct_source.h \
-	nodesvc/report/acct_time.c nodesvc/report/acct_time.h
+	nodesvc/report/acct_field.c nodesvc/report/acct.h \
+	nodesvc/report/acct_alloc.c \
+	nodesvc/report/acct_csv.c \
+	nodesvc/report/acct_cluster.c \
+	nodesvc/report/acct_hosts.c \
+	nodesvc/report/acct_html.c \
+	nodesvc/report/acct_html_data.c \
+	nodesvc/report/acct_opts.c \
+	nodesvc/report/acct_out.c \
+	nodesvc/report/acct_row.c \
+	nodesvc/report/acct_source.c \
+	nodesvc/report/acct_time.c
 # End of libreport_la_SOURCES
 libreport_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS) $(SMARTCOLS_CFLAGS)
 libreport_la_LIBADD = librecord.la libctlclient.la libcommon.la $(JSON_LIBS) $(SMARTCOLS_LIBS) -lm

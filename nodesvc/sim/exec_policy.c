@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 
 #define PREFIX "exec:"
 /* A program that has seen the end of its input is given so long to end by itself. */

@@ -16,8 +16,7 @@
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sim.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 
 #define JOBS_BYTES_MAX (64u << 20)
 

@@ -17,7 +17,6 @@
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/exec_policy.h"
 #include "nodesvc/sim/sim.h"
-#include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/trace.h"
 
 static const char usage_text[] =

@@ -17,15 +17,13 @@
 #include "config.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/choose/ptable.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/choose.h"
 #include "nodesvc/conf/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/record/acct_query.h"
-#include "nodesvc/socket/ctl_json.h"
-#include "nodesvc/socket/measured_json.h"
+#include "nodesvc/socket/internal.h"
 
 struct request {
 	const struct socket *k;
@@ -175,7 +173,7 @@ static int do_release(struct request *r)
 	/* What an earlier end could not put back is tried again, whatever its kind. */
 	if (!id)
 		levers_release(r->k->levers);
-	if (levers_pay(r->k->levers, "an earlier change", r->err) < 0)
+	if (owed_pass(r->k->levers, "an earlier change", r->err) < 0)
 		rc = -EIO;
 	levers_get_state(r->k->levers, &state);
 	json_object_object_add(r->ret, "owed", json_object_new_int(state.owed));

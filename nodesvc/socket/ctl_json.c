@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/socket/ctl_json.h"
+#include "nodesvc/socket/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "config.h"
 #include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/base/health.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/choose.h"
 #include "nodesvc/engine/policy.h"
 #include "nodesvc/measure/measure.h"
 

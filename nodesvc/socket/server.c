@@ -26,7 +26,7 @@
 #include "common/ipc.h"
 #include "common/msg.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/socket/listener.h"
+#include "nodesvc/socket/internal.h"
 #include "nodesvc/steps/steps.h"
 #include "nodesvc/socket/socket.h"
 

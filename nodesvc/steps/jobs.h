@@ -305,7 +305,7 @@ struct explain {
 };
 
 struct decision {
-	uint64_t number; /* recent.h */
+	uint64_t number; /* recent.c */
 	double t_unix;
 	const char *event; /* static text */
 	char policy[32];
@@ -336,7 +336,7 @@ struct step {
 	bool to_apply; /* coreset is decided, the kernel does not have it yet */
 	bool located;
 	bool phase_changed; /* the engine has not been told */
-	bool held;          /* quarantine.h: left to Slurm's placement */
+	bool held;          /* quarantine.c: left to Slurm's placement */
 	bool dirty;         /* its accounting row is to be written */
 	bool kept;          /* it is in the store */
 	bool unowned;       /* whose.c: kept out until slurmctld has said whose job it is */

@@ -1,16 +1,16 @@
 # trace: views, plans and recorded decisions as JSON; what colocd writes and colocsim reads.
 noinst_LTLIBRARIES += libviewjson.la
 libviewjson_la_SOURCES = \
-	nodesvc/trace/plan_json.c nodesvc/trace/plan_json.h \
+	nodesvc/trace/plan_json.c \
 	nodesvc/trace/plan_read.c \
-	nodesvc/trace/trace.h \
+	nodesvc/trace/internal.h nodesvc/trace/trace.h \
 	nodesvc/trace/trace_read.c \
 	nodesvc/trace/trace_write.c \
-	nodesvc/trace/recent.c nodesvc/trace/recent.h \
-	nodesvc/trace/recent_json.c nodesvc/trace/recent_json.h \
-	nodesvc/trace/value.c nodesvc/trace/value.h \
-	nodesvc/trace/view_job.c nodesvc/trace/view_job.h \
-	nodesvc/trace/view_json.c nodesvc/trace/view_json.h \
+	nodesvc/trace/recent.c \
+	nodesvc/trace/recent_json.c \
+	nodesvc/trace/value.c \
+	nodesvc/trace/view_job.c \
+	nodesvc/trace/view_json.c \
 	nodesvc/trace/view_write.c
 # End of libviewjson_la_SOURCES
 libviewjson_la_CFLAGS = $(AM_CFLAGS) $(JSON_CFLAGS)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/trace/plan_json.h"
+#include "nodesvc/trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "nodesvc/trace/view_json.h"
 
 /* Doubles with 15 significant digits: every figure of a person reads back as written. */
 static json_object *number(double x)

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/value.h"
+#include "nodesvc/trace/trace.h"
+#include "nodesvc/trace/internal.h"
 
 struct reading {
 	struct where w;

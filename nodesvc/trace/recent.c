@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * recent.c - decisions as differences: a decision is laid out flat, such that the same fields of
- * the same jobs come to the same place (recent_json.h), and what is kept is its exclusive or with
+ * the same jobs come to the same place (recent_json.c), and what is kept is its exclusive or with
  * the one before, runs of zeros counted.
  */
-#include "nodesvc/trace/recent.h"
+#include "nodesvc/trace/trace.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "nodesvc/trace/recent_json.h"
 
 #define GROW_MAX ((size_t)64 << 10)
 

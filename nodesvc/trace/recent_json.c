@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/trace/recent_json.h"
+#include "nodesvc/trace/trace.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/view_json.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 

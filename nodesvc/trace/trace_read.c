@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/infile.h"
 #include "nodesvc/trace/trace.h"
-#include "nodesvc/trace/value.h"
+#include "nodesvc/trace/internal.h"
 
 #define LINE_BYTES_MAX (64u << 20)
 

@@ -9,9 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
-#include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/trace.h"
-#include "nodesvc/trace/recent_json.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 

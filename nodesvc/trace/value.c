@@ -2,7 +2,7 @@
 /*
  * value.c - one JSON value at a time, checked.
  */
-#include "nodesvc/trace/value.h"
+#include "nodesvc/trace/internal.h"
 
 #include <errno.h>
 #include <math.h>

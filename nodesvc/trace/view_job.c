@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/trace/view_job.h"
+#include "nodesvc/trace/internal.h"
 
 #include <errno.h>
 #include <math.h>

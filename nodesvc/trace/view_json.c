@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/trace/value.h"
-#include "nodesvc/trace/view_job.h"
+#include "nodesvc/trace/internal.h"
 
 struct one_view {
 	struct view view;

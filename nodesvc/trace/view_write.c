@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 

@@ -9,7 +9,7 @@
 #include "nodesvc/record/acct_query.h"
 #include "nodesvc/record/step_id.h"
 #include "nodesvc/record/summary.h"
-#include "nodesvc/report/acct_time.h"
+#include "nodesvc/report/acct.h"
 #include "tests/fuzz/fuzz.h"
 
 #define USER 1000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two plans as JSON, as replay compares them: equal to itself, told apart both ways round. */
-#include "nodesvc/trace/plan_json.h"
+#include "nodesvc/trace/trace.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "nodesvc/counters/profile_json.h"
-#include "nodesvc/socket/measured_json.h"
+#include "nodesvc/socket/internal.h"
 #include "nodesvc/record/record.h"
 #include "tests/fuzz/fuzz.h"
 

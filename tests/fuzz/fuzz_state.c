@@ -4,7 +4,6 @@
  * measured of a step (carry.h, "\n" for the NUL after each record). Refused and the step as it
  * was, or taken, and then saved and taken again as the same.
  */
-#include "nodesvc/choose/ptable.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"

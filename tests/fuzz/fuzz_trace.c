@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any file as a trace: refused with file and line, or read to its end, its topology and views
  * being sound and each recorded plan equal to itself. */
-#include "nodesvc/trace/plan_json.h"
 #include "nodesvc/trace/trace.h"
 #include "tests/fuzz/fuzz.h"
 

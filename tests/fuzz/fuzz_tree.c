@@ -11,7 +11,7 @@
 #include "nodesvc/actuate/internal.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/events.h"
-#include "nodesvc/ctl/llc.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/counters/polling.h"
 #include "tests/fuzz/fuzz.h"
 

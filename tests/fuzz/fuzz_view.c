@@ -7,8 +7,7 @@
 #include <errno.h>
 
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Policies cost with jobs; more of them show nothing new. */

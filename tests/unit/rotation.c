@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/levers/rotate.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/report/acct_field.h"
+#include "nodesvc/report/acct.h"
 
 static struct acct_format format;
 static struct errbuf err;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/report/acct_opts.h"
+#include "nodesvc/report/acct.h"
 
 #define NOW  INT64_C(1700000000) /* 2023-11-14T22:13:20Z; its midnight is 1699920000 */
 #define USER 1000

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodesvc/report/acct_time.h"
+#include "nodesvc/report/acct.h"
 
 /* Wednesday 2024-05-15 12:34:56 in Berlin (UTC+2). */
 #define NOW INT64_C(1715769296)

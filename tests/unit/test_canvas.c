@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/ctl/canvas.h"
+#include "nodesvc/ctl/top.h"
 
 static void setup(void)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/ipc.h"
-#include "nodesvc/ctl/capture.h"
+#include "nodesvc/ctl/ctl.h"
 #include "nodesvc/ctl/check.h"
 #include "tests/unit/tmpdir.h"
 

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/levers/rotate.h"
-#include "nodesvc/levers/turns.h"
+#include "nodesvc/levers/internal.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/rotation.h"
 

@@ -13,8 +13,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 
 static const char *const files[] = {
 	"basic.json",

@@ -13,7 +13,7 @@
 
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/idlepoll.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"

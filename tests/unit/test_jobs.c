@@ -6,7 +6,7 @@
 
 #include "nodesvc/conf/conf.h"
 #include "nodesvc/steps/jobs.h"
-#include "nodesvc/levers/place.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/steps/jobs.h"
 
 static struct jobs jobs;

@@ -17,7 +17,6 @@
 #include "nodesvc/base/log.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/choose/launches.h"
-#include "nodesvc/choose/quarantine.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"

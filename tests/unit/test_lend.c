@@ -14,9 +14,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/lend.h"
-#include "nodesvc/levers/place.h"
-#include "nodesvc/levers/threads.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
 

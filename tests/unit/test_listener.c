@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nodesvc/socket/listener.h"
+#include "nodesvc/socket/internal.h"
 #include "tests/unit/tmpdir.h"
 
 static struct tmpdir tmp;

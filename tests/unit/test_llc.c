@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "nodesvc/ctl/llc.h"
+#include "nodesvc/ctl/ctl.h"
 #include "tests/unit/tmpdir.h"
 
 static const struct {

@@ -15,7 +15,7 @@
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
-#include "nodesvc/socket/measured_json.h"
+#include "nodesvc/socket/internal.h"
 #include "nodesvc/steps/steps.h"
 
 #define STEP_NS INT64_C(200000000)

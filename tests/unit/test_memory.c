@@ -11,7 +11,7 @@
 
 #include "common/ipc.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/memory.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/owed.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/levers_of.h"

@@ -11,7 +11,7 @@
 #include "nodesvc/actuate/internal.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/putback.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "tests/unit/levers_of.h"
 

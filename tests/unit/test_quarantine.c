@@ -13,7 +13,7 @@
 #include "common/msg.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/choose/quarantine.h"
+#include "nodesvc/choose/choose.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"

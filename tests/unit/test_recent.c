@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/recent.h"
-#include "nodesvc/trace/view_json.h"
+#include "nodesvc/trace/trace.h"
 
 #define JOBS      64
 #define DECISIONS 300

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nodesvc/levers/rotate.h"
+#include "nodesvc/levers/internal.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/rotation.h"
 

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodesvc/ctl/top_keys.h"
-#include "nodesvc/ctl/top_layout.h"
+#include "nodesvc/ctl/top.h"
 #include "tests/unit/cli.h"
 
 static struct top_model m;

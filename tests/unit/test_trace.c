@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/trace/plan_json.h"
-#include "nodesvc/trace/recent.h"
 #include "tests/unit/cli.h"
 #include "tests/unit/tmpdir.h"
 

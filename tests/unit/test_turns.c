@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/levers/rotate.h"
-#include "nodesvc/levers/turns.h"
+#include "nodesvc/levers/internal.h"
 #include "tests/unit/levers_of.h"
 #include "tests/unit/rotation.h"
 

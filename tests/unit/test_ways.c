@@ -13,7 +13,7 @@
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
-#include "nodesvc/levers/ways.h"
+#include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
 #include "tests/unit/levers_of.h"

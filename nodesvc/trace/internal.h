@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * value.h - strict reading of single JSON values: each getter returns 0, or -EINVAL with a text
- * that names where, the field and the value, and leaves its output alone. Thread-safe.
- */
-#ifndef COLOC_TRACE_VALUE_H
-#define COLOC_TRACE_VALUE_H
+/* internal.h - what the files of this room share. */
+#ifndef COLOC_TRACE_INTERNAL_H
+#define COLOC_TRACE_INTERNAL_H
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/coreset.h"
 #include "common/err.h"
+#include "nodesvc/engine/view.h"
+
+/*
+ * value.c: strict reading of single JSON values: each getter returns 0, or -EINVAL with a text
+ * that names where, the field and the value, and leaves its output alone. Thread-safe.
+ */
 
 /* Where we are, for messages: "view 2: job A: " */
 struct where {
@@ -35,5 +39,14 @@ int value_string(
 int value_coreset(const struct where *w, const char *field, json_object *o, struct coreset *ret);
 int value_bool(const struct where *w, const char *field, json_object *o, bool *ret);
 int value_type(const struct where *w, const char *field, json_object *o, json_type type);
+
+/* view_job.c: one job of a view, from JSON. For view_json.c. */
+
+/*
+ * view_job_parse - jobs[@i] of view @w->view. @ret's strings point into @o; where it says what it
+ * is called, @w has its name until it is read, for messages. *@ret_current: it says which PUs it
+ * has now. Errors: as value.c's, the place and the value named.
+ */
+int view_job_parse(struct where *w, struct view_job *ret, int i, bool *ret_current, json_object *o);
 
 #endif

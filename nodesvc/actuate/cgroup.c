@@ -2,7 +2,7 @@
 /*
  * cgroup.c - the ops that are the same in every hierarchy: what differs is in struct hierarchy.
  */
-#include "nodesvc/actuate/steer.h"
+#include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/actuate/classes.h"
+#include "nodesvc/actuate/actuate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 
 #include "common/cleanup.h"
 #include "common/schedstat.h"
-#include "nodesvc/actuate/idle.h"
 #include "nodesvc/actuate/internal.h"
 
 /* Where the step's threads are, which may be a cpuset of ours (v1_out.c). */

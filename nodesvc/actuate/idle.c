@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/actuate.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -5,6 +5,7 @@
 #ifndef COLOC_ACTUATE_INTERNAL_H
 #define COLOC_ACTUATE_INTERNAL_H
 
+#include "common/fsroot.h"
 #include "nodesvc/actuate/actuate.h"
 
 /* A cpuset file that is longer than this is no cpulist of a machine we can hold. */
@@ -65,7 +66,7 @@ struct actuate {
 	int watch_fd;         /* -1 none */
 	int read_rc;          /* masks.c: what could not be read in this pass, 0 nothing */
 	bool outside;         /* sets may go beyond the job's allocation */
-	bool by_masks;        /* steps are placed by their threads' masks: steer.h */
+	bool by_masks;        /* steps are placed by their threads' masks: steer.c */
 	struct steer **steer; /* those that are */
 	int n_steers, look_at;
 	struct woken *woken; /* idle.c */
@@ -412,5 +413,229 @@ const struct coreset *watch_next_tried(const struct actuate *a, const char *step
 /* We have written @set into the job level: no news. */
 void watch_job(struct actuate *a, const char *job_path, const struct coreset *set);
 void watch_close(struct actuate *a);
+
+/* mems_file.c: between mems.c (cpuset.mems) and mems_move.c (pages). */
+
+#define MEMS_FILE "cpuset.mems"
+
+/* The nodes in force in directory @path. */
+int mems_read(const struct actuate *a, const char *path, struct coreset *ret, struct errbuf *err);
+/* Writes directory @path's nodes and reads back what is in force. -ENOENT gone, -EIO other. */
+int mems_write(
+	const struct actuate *a, const char *path, const struct coreset *nodes, struct errbuf *err);
+
+/* One mapping of a line of /proc/PID/numa_maps. */
+struct mems_vma {
+	uint64_t start;
+	uint64_t foreign; /* pages of 4 KiB (or what a page is) on other nodes than those wanted */
+	bool is_file;     /* of a file on disk: others may map it too */
+};
+/* False: nothing of it is elsewhere, or it cannot be moved (huge pages of their own kind). */
+bool mems_vma_parse(const char *line, const struct coreset *nodes, struct mems_vma *ret);
+
+/*
+ * resctrl_dirs.c: how groups come and go; tests have directories that the kernel does not fill.
+ */
+
+struct resctrl_dirs {
+	int (*make)(const struct fsroot *root, const char *path);
+	int (*remove)(const struct fsroot *root, const char *path);
+};
+void resctrl_set_dirs(struct resctrl *r, const struct resctrl_dirs *dirs);
+
+/* v1.c: between v1.c (steps), v1_below.c (what lies below them) and v1_out.c (moved out). */
+
+/*
+ * Before @set is written into the step of @m: levels below get @set, their originals in the ledger
+ * first; the step has @set and what it had until it is written itself. Nothing below: 0 at once.
+ */
+int v1_below_follow(const struct masks *m, const struct coreset *set, struct errbuf *err);
+/* How many levels are below a step's. */
+int v1_below_count(struct actuate *a, const char *step_path, int *ret_n, struct errbuf *err);
+/* Is @path below a step's level? */
+bool v1_is_below(const char *path);
+/* One level below a step, back to what the ledger has, as far as the step allows it. */
+int v1_below_restore(struct actuate *a, const char *path, struct errbuf *err);
+/* All of a step that has been restored, or has ended. */
+int v1_below_restore_all(struct actuate *a, const char *step_path, struct errbuf *err);
+
+/* Our own directory of the cpuset hierarchy. */
+#define V1_OUT "coloc"
+
+/* Has the step been moved out? 1 yes, @ret is its directory there; 0 no; <0 that cannot be told. */
+int v1_out_look(const struct actuate *a, const char *step_path, char *ret, size_t size);
+/* The same, for what does no harm where it is taken to be at its place. */
+bool v1_out_where(const struct actuate *a, const char *step_path, char *ret, size_t size);
+/* As locate_step(), also for a process that was moved out. */
+int v1_out_locate(const char *path, struct step_cgroup *ret);
+int v1_out_scan(const struct fsroot *root, const char *path, struct proc_known *known,
+	struct proc_thread **ret, int *ret_n);
+/* Out: same CPUs as before. Its originals are in the ledger. On failure it is where it was, unless
+ * v1_out_where() says that the way back failed too. */
+int v1_out_move(struct actuate *a, const struct step_cgroup *s, struct errbuf *err);
+/* Back, and the directory removed. Not moved out: 0. -EBUSY: a step that has ended is still in it;
+ * to be asked again. */
+int v1_out_return(struct actuate *a, const char *step_path, struct errbuf *err);
+
+/* v2.c: between v2.c (steps) and v2_job.c (their jobs' level). */
+
+#define V2_EFFECTIVE "cpuset.cpus.effective"
+
+/* The directory @levels above @path. -EINVAL: there are not so many. */
+int v2_above(const char *path, int levels, char *ret, size_t size);
+/*
+ * Before @set is written into the step of @m: sees to it that the job's CPUs in force cover it, the
+ * original in the ledger first. -ERANGE: the levels above the job do not have it.
+ */
+int v2_job_widen(const struct masks *m, const struct coreset *set, struct errbuf *err);
+/*
+ * After a change: the job's level, if it is in the ledger, becomes its original plus what its steps
+ * in the ledger hold; without such steps it is forgotten.
+ */
+int v2_job_settle(struct actuate *a, const char *job_path, struct errbuf *err);
+
+/*
+ * steer.c: a step is placed by its threads' masks; its cpuset stays Slurm's (or is widened once).
+ * steer.c does it, steer_rules.c says what a thread is to have, steer_members.c who is there. Only
+ * files of this room include it.
+ */
+
+/* A mask that a thread has without us, and by whom. */
+struct own {
+	struct coreset mask;
+	int part;     /* of struct steer: what Slurm bound its task to */
+	bool program; /* its program's choice, not Slurm's */
+};
+
+/* Whether a process runs, or only waits for others that do: steer_rules.c. */
+struct rest {
+	int64_t at_ns, cpu_ns; /* its time in all, when it was looked at; 0: not yet */
+	uint64_t reaped;       /* proc_stat's child_faults, when it worked last */
+	int64_t busy_ns;       /* has worked for so long, and no child of it has ended */
+	bool settled;          /* starts nobody, and has run: no more looks at this */
+	bool begins;           /* binds OpenMP threads, and may not have begun to */
+	bool rests;
+};
+
+/* A thread whose masks are noted: who leads a process, and who differs from his leader. */
+struct steered {
+	struct own own;
+	struct coreset asked; /* what we set last; empty: nothing */
+	struct coreset given; /* what the kernel made of it, or showed at the last look */
+	/* The same before its last change: who follows him may still have that. */
+	struct own past_own;
+	struct coreset past;
+	uint64_t start_ticks; /* 0 not read */
+	bool saved;           /* own is in the ledger, or told by who is there */
+	struct rest rest;     /* of who leads a process */
+};
+
+struct member {
+	pid_t tid, tgid;     /* tgid 0: not known yet */
+	bool foreign;        /* slurmstepd's own */
+	bool seen;           /* at an earlier look; what it has since, it has not inherited */
+	struct steered *row; /* NULL: as its leader */
+};
+
+/* A mask that we gave, and what who has it would have: for those who inherit it. */
+struct handed {
+	struct coreset mask;
+	struct own own;
+	bool several; /* others with another own have the same */
+	bool guessed; /* who had it one before us knew: ask its leader, its parent */
+	int unused;   /* quiet passes in which nobody had it */
+};
+
+/* What Slurm bound tasks to; part 0 is all of the step's. */
+struct part {
+	struct coreset cpus;
+	struct coreset pins; /* what programs bound threads of it to, together */
+};
+
+struct steer {
+	const struct hierarchy *h;
+	struct step_cgroup step;
+	char dir[FILE_MAX];        /* where its threads are */
+	struct coreset set;        /* where it is to be */
+	struct coreset slurm;      /* what Slurm gave it */
+	struct coreset wall, past; /* in force at the last look, and before that */
+	struct ledger_cpuset cs;
+	bool is_recorded; /* cs is in the ledger */
+	bool first;       /* its threads are as Slurm and its program left them */
+	bool moving;      /* some may have what was given before this set */
+	bool with_stepd;  /* slurmstepd's masks are noted: the cpuset is not what it was */
+	bool wall_moved;  /* the kernel may have wiped masks */
+	bool unsaved;     /* set and handed are not in the ledger as they are here */
+	struct member *member;
+	int n, cap;
+	pid_t *procs; /* processes, of the last reading that found somebody new */
+	int n_procs;
+	bool newcomers;
+	bool leaving;    /* being put back, maybe aside (common/aside.h) */
+	bool abandoned;  /* ... by somebody else: whoever had begun it frees this */
+	int64_t next_ns; /* a step that takes long to list is looked at less often */
+	int at;          /* the look goes on here */
+	int changed;     /* in this pass: masks set, and newcomers */
+	int refused;     /* the last error of setting a mask in this pass, 0 none */
+	struct part *part;
+	int n_parts;
+	struct handed *handed;
+	int n_handed;
+	int n_pins_saved; /* rows of pins in the ledger, the dead's included */
+	/* Of one before us, until all have been looked at. */
+	struct rows recorded, recorded_pins;
+};
+
+/* ---- steer_members.c ----------------------------------------------------------------------- */
+
+/* Lists who is there, by number; who was known stays known. -ENOENT: the step has ended. */
+int steer_list(struct actuate *a, struct steer *st);
+/* Whose thread it is: 0, or -ESRCH gone. */
+int steer_learn(struct actuate *a, struct steer *st, struct member *t);
+struct member *steer_find(struct steer *st, pid_t tid);
+/* NULL: out of memory. */
+struct steered *steer_add_row(struct member *t);
+void steer_members_done(struct steer *st);
+
+/* ---- steer_rules.c ------------------------------------------------------------------------- */
+
+/* The number of the part that is @cpus of what Slurm gave the step; 0 too for all, and on -ENOMEM.
+ */
+int steer_part(struct steer *st, const struct coreset *cpus);
+/* Sums up the programs' pins. */
+void steer_sum_pins(struct steer *st);
+/* The mask that who has @own is to have where the step is; @rests: who does not run. */
+void steer_want(const struct steer *st, const struct own *own, bool rests, struct coreset *ret);
+/* Is @mask what Slurm gave the step, or bound a task to? Then @ret says so. */
+bool steer_is_slurms(const struct steer *st, const struct coreset *mask, struct own *ret);
+const struct handed *steer_find_handed(const struct steer *st, const struct coreset *mask);
+bool steer_is_same(const struct own *a, const struct own *b);
+/* Notes that @mask is given to who has @own. -ENOMEM. */
+int steer_hand(struct steer *st, const struct coreset *mask, const struct own *own);
+
+/*
+ * A process has used @cpu_ns in its life. True: whether it rests depends on what it executes; where
+ * that starts nobody it runs, for good (@p->settled), else steer_rest_works() and _tell() follow.
+ */
+bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns);
+/* Has it worked since the last look? Then _tell() wants @reaped. */
+bool steer_rest_works(const struct rest *p, int64_t now_ns, int64_t cpu_ns);
+void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped);
+
+/* ---- steer.c: ops of the same name --------------------------------------------------------- */
+
+int steer_apply(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set, struct actuate_result *ret, struct errbuf *err);
+int steer_verify(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	const struct coreset *set);
+/* -EXDEV: its masks are not ours, nothing is done. */
+int steer_restore(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct errbuf *err);
+/* Is the step placed so, by us or by one before us? */
+bool steer_has(struct actuate *a, const char *step_path);
+/* Where it is to be; takes over from one before us. -ENOENT: its masks are not ours. */
+int steer_current(const struct hierarchy *h, struct actuate *a, const struct step_cgroup *s,
+	struct coreset *ret, struct errbuf *err);
+void steer_close(struct actuate *a);
 
 #endif

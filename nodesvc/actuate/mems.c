@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mems.c - cpuset.mems of steps, and the machine's memory nodes; mems_move.c has the pages. */
-#include "nodesvc/actuate/mems.h"
+#include "nodesvc/actuate/actuate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/actuate/internal.h"
-#include "nodesvc/actuate/mems_file.h"
 
 #define NODES "sys/devices/system/node"
 

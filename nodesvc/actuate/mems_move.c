@@ -6,7 +6,7 @@
  * within one, move_pages(2) is asked where each page is, and moves those that are elsewhere, until
  * as many have been found as there were. Runs in a process of its own.
  */
-#include "nodesvc/actuate/mems.h"
+#include "nodesvc/actuate/actuate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/actuate/mems_file.h"
+#include "nodesvc/actuate/internal.h"
 
 /* Pages of one call: 2 MiB, about a millisecond of copying. */
 #define CHUNK 512

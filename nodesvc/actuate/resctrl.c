@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/actuate/resctrl.h"
+#include "nodesvc/actuate/actuate.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/actuate/internal.h"
-#include "nodesvc/actuate/resctrl_dirs.h"
 
 #define TOP        "sys/fs/resctrl"
 #define PREFIX     "coloc-"

@@ -32,7 +32,7 @@
 #include "common/cleanup.h"
 #include "common/launch_names.h"
 #include "common/starters.h"
-#include "nodesvc/actuate/steer.h"
+#include "nodesvc/actuate/internal.h"
 
 /* Members that are looked at, written down and set together. */
 #define CHUNK 128

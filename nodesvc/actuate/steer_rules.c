@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/actuate/steer.h"
+#include "nodesvc/actuate/internal.h"
 
 static bool is_all(const struct steer *st, const struct coreset *mask)
 {

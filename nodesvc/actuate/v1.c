@@ -6,8 +6,7 @@
  * or the step moves out of Slurm's tree (v1_out.c).
  * v1_below.c takes along what a container runtime made below the step.
  */
-#include "nodesvc/actuate/steer.h"
-#include "nodesvc/actuate/v1.h"
+#include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * below what is under it nor lends what it gains: without this a container could be neither moved
  * nor widened.
  */
-#include "nodesvc/actuate/v1.h"
+#include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

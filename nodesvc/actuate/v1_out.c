@@ -8,7 +8,7 @@
  *
  * The ledger has the step's row before the directory is made, and its path says where that is.
  */
-#include "nodesvc/actuate/v1.h"
+#include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

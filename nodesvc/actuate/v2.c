@@ -6,8 +6,7 @@
  * A set that is not within the level above is taken by write(2) all the same and silently not in
  * force, so cpuset.cpus.effective is what counts. v2_job.c keeps the job level wide enough.
  */
-#include "nodesvc/actuate/steer.h"
-#include "nodesvc/actuate/v2.h"
+#include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

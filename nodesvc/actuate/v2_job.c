@@ -7,7 +7,7 @@
  *
  * Where sets stay inside the allocation nothing here is ever written.
  */
-#include "nodesvc/actuate/v2.h"
+#include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -147,7 +147,7 @@ static void list_shares(struct choose *ch, const struct step *s, char *buf, size
 }
 
 static void note_decision(struct choose *ch, struct step *s, const char *event,
-	const struct coreset *from, bool moved, const char *shares, struct explain *explain)
+	const struct coreset *from, bool moved, const char *shares, struct explanation *explain)
 {
 	struct decision *dec = step_new_decision(s);
 
@@ -217,7 +217,7 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
 {
 	static uint32_t turns[JOBS_MAX]; /* before */
-	struct explain *explain = NULL;
+	struct explanation *explain = NULL;
 	bool turned, other_length;
 	int moved = 0;
 
@@ -240,7 +240,7 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 		return;
 	ch->new_whys = false;
 	if (*ch->plan.explain)
-		explain = explain_new(ch->plan.explain);
+		explain = explanation_new(ch->plan.explain);
 	for (int i = 0; i < v->n_jobs; i++) {
 		struct step *s = steps[i];
 		bool changed = !coreset_is_equal(&jobs[i].current, &s->coreset);
@@ -265,7 +265,7 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 		if (changed && !first && s->located && s->status != STATUS_PENDING)
 			s->to_apply = true;
 	}
-	explain_put(explain);
+	explanation_put(explain);
 }
 
 /* What a plan asks for and this node cannot do; NULL all is well. */

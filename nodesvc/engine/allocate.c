@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/engine/allocate.h"
+#include "nodesvc/engine/internal.h"
 
 #include <errno.h>
 #include <math.h>

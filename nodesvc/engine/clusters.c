@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/engine/clusters.h"
+#include "nodesvc/engine/internal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-#include "nodesvc/engine/bits.h"
 
 /* All ours. */
 #define SMOOTH   0.25  /* per sample, as lira and dio */

@@ -11,9 +11,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/shared_turns.h"
-#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/internal.h"
 
 #define OPTIONS_MAX 32
 #define SPEC_MAX    512

@@ -8,7 +8,7 @@
  * order inside each domain agrees. Equal coefficients form a tier; how a tier's jobs spread over
  * its domains does not change the score: that is where ties are broken.
  */
-#include "nodesvc/engine/grouping.h"
+#include "nodesvc/engine/internal.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "nodesvc/engine/grouping.h"
+#include "nodesvc/engine/internal.h"
 
 #define EXHAUSTIVE_JOBS  8
 #define EXHAUSTIVE_NODES 20000 /* groupings of 8 jobs in 4 domains: 2 795; bounds odd envelopes */

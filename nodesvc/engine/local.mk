@@ -1,26 +1,25 @@
 # engine: pure decisions. A new policy adds its file to libengine_la_SOURCES.
 noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
-	nodesvc/engine/bits.h \
-	nodesvc/engine/allocate.c nodesvc/engine/allocate.h \
+	nodesvc/engine/allocate.c \
 	nodesvc/engine/burst.c nodesvc/engine/burst.h \
-	nodesvc/engine/clusters.c nodesvc/engine/clusters.h \
-	nodesvc/engine/shared_turns.c nodesvc/engine/shared_turns.h \
-	nodesvc/engine/shares.c nodesvc/engine/shares.h \
+	nodesvc/engine/clusters.c \
+	nodesvc/engine/shared_turns.c \
+	nodesvc/engine/shares.c \
 	nodesvc/engine/shares_apply.c \
 	nodesvc/engine/shares_balance.c \
 	nodesvc/engine/shares_current.c \
 	nodesvc/engine/shares_turns.c \
 	nodesvc/engine/shares_mixed.c \
-	nodesvc/engine/curve.c nodesvc/engine/curve.h \
+	nodesvc/engine/curve.c \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
-	nodesvc/engine/explain.c nodesvc/engine/explain.h \
-	nodesvc/engine/gain.c nodesvc/engine/gain.h \
-	nodesvc/engine/waits.c nodesvc/engine/waits.h \
-	nodesvc/engine/grouping.c nodesvc/engine/grouping.h \
+	nodesvc/engine/explain.c \
+	nodesvc/engine/gain.c nodesvc/engine/gain.h nodesvc/engine/internal.h \
+	nodesvc/engine/grouping.c \
 	nodesvc/engine/grouping_search.c \
+	nodesvc/engine/option.c \
 	nodesvc/engine/launch_pairs.c nodesvc/engine/launch_pairs.h \
-	nodesvc/engine/option.c nodesvc/engine/option.h \
+	nodesvc/engine/waits.c nodesvc/engine/waits.h \
 	nodesvc/engine/phase.c nodesvc/engine/phase.h \
 	nodesvc/engine/plan.c nodesvc/engine/plan.h \
 	nodesvc/engine/policies/callisto.c \
@@ -42,9 +41,9 @@ libengine_la_SOURCES = \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
 	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
-	nodesvc/engine/smt.c nodesvc/engine/smt.h \
-	nodesvc/engine/snake.c nodesvc/engine/snake.h \
-	nodesvc/engine/units.c nodesvc/engine/units.h \
+	nodesvc/engine/smt.c \
+	nodesvc/engine/snake.c \
+	nodesvc/engine/units.c \
 	nodesvc/engine/verdict.c nodesvc/engine/verdict.h \
 	nodesvc/engine/view.c nodesvc/engine/view.h
 # End of libengine_la_SOURCES

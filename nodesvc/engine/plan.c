@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/bits.h"
+#include "nodesvc/engine/internal.h"
 
 static const char *const role_text[] = {
 	[ROLE_OWNER] = "owner",

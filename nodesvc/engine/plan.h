@@ -36,7 +36,7 @@ struct plan_lent {
 	int weight; /* relative to 100 of the owner */
 };
 
-/* Jobs that have ways of the last-level caches to themselves (clusters.h). */
+/* Jobs that have ways of the last-level caches to themselves (clusters.c). */
 struct plan_cluster {
 	double ways;      /* part of each cache, (0, 1]; all clusters' together at most 1 */
 	double bandwidth; /* part of the bandwidth its cores may draw, (0, 1]; 0: no limit */
@@ -96,7 +96,7 @@ struct plan {
 	bool clusters_asked;
 	int hysteresis_ms; /* of threads' priorities where jobs have low CPUs; else 0 */
 	/*
-	 * Jobs that share cores may take turns there (shared_turns.h): those that are coupled, or
+	 * Jobs that share cores may take turns there (shared_turns.c): those that are coupled, or
 	 * all; for turns_ms, 0: the view's slice. Not part of a recorded plan; what becomes of it
 	 * is.
 	 */

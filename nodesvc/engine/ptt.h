@@ -11,7 +11,7 @@
 #ifndef COLOC_ENGINE_PTT_H
 #define COLOC_ENGINE_PTT_H
 
-#include "nodesvc/engine/units.h"
+#include "nodesvc/engine/internal.h"
 
 #define PTT_WEIGHTS 5
 #define PTT_TYPES   128 /* program names; the one not used for longest makes room */

@@ -4,12 +4,11 @@
  * with fewer threads than the group has cores would leave some idle in its own. So all of a group
  * take turns or none does.
  */
-#include "nodesvc/engine/shared_turns.h"
+#include "nodesvc/engine/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/explain.h"
 #include "nodesvc/engine/policy.h"
 
 int shared_turns_init(struct shared_turns *c, const struct topo *t, int max_jobs)

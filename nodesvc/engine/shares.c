@@ -2,14 +2,11 @@
 /*
  * shares.c - reads a view: competitors, domains, sizes.
  */
-#include "nodesvc/engine/shares.h"
+#include "nodesvc/engine/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/explain.h"
 
 int shares_init(struct shares *c, const struct policy_cfg *cfg, struct errbuf *err)
 {

@@ -4,9 +4,7 @@
  */
 #include <string.h>
 
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/internal.h"
 
 static bool may_use(const struct shares *c, int k, int core)
 {

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "nodesvc/engine/shares.h"
+#include "nodesvc/engine/internal.h"
 
 void shares_counts(const struct shares *c, int *ret_count)
 {

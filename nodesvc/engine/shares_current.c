@@ -5,9 +5,7 @@
  */
 #include <string.h>
 
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/internal.h"
 
 int shares_current_domain(const struct shares *c, int k)
 {

@@ -8,8 +8,7 @@
  * shared, 34 s packed two to a core, 10 s in turns). A rank that yields loses nothing: drivers
  * report it as not polling.
  */
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/internal.h"
 
 #define POLLS_MAX (PLAN_SLICES_MAX / 2) /* sbmp's green jobs want slices too */
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/engine/smt.h"
+#include "nodesvc/engine/internal.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/explain.h"
 
 /* One domain's members by falling value, and the cores they hold together. */
 struct pairing {

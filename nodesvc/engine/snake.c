@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/engine/snake.h"
-
-#include "nodesvc/engine/grouping.h"
+#include "nodesvc/engine/internal.h"
 
 struct snake {
 	const struct shares *c;

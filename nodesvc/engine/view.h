@@ -116,7 +116,7 @@ struct view_job {
 	int nodes;  /* nodes of the step; > 1 keeps its envelope unless independent */
 	/*
 	 * Processes that wait for one another by polling; 0 none known. On fewer cores than that
-	 * they take turns with the others (shares.h). A driver that cannot freeze it says 0.
+	 * they take turns with the others (shares.c). A driver that cannot freeze it says 0.
 	 */
 	int polling;
 	/* Computes for a while, waits for long, and again: what it leaves the others get. Where all
@@ -127,7 +127,7 @@ struct view_job {
 	bool in_turns;
 	double wanted_s, served_s;
 	/* Its threads wait for one another at least every millisecond of their running, and it
-	 * always has some to run: caches that others fill meanwhile cost it much (shared_turns.h).
+	 * always has some to run: caches that others fill meanwhile cost it much (shared_turns.c).
 	 * false: not known to, or no driver to freeze it. */
 	bool coupled;
 	bool excluded; /* counted, never moved (--coloc-exclude, user binding) */

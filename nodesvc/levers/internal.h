@@ -14,7 +14,6 @@
 #include "common/coreset.h"
 #include "common/err.h"
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/actuate/resctrl.h"
 #include "nodesvc/base/loop.h"
 #include "nodesvc/engine/plan.h"
 #include "nodesvc/levers/levers.h"
@@ -277,7 +276,7 @@ int memory_restore_path(struct levers *lv, const char *path, struct errbuf *err)
 
 /*
  * ways.c: a plan's clusters on the node: ways of the last-level caches and steps of bandwidth for
- * groups of steps, by resctrl (actuate/resctrl.h).
+ * groups of steps, by resctrl (actuate/resctrl.c).
  *
  * Steps in no cluster stay in the default group. Where resctrl is not to be had ways_lack() says
  * why, and plans that ask for clusters go to the fallback.
@@ -314,7 +313,7 @@ int ways_restore_path(struct levers *lv, const char *path, struct errbuf *err);
  *
  * libgomp's threads spin, then sleep. Whoever shares cores wants short spins; whoever is alone
  * pays for each sleep what it takes to wake a CPU (launch.c; doc/results/waitpolicy.md has both,
- * measured). A CPU that still polls (actuate/wakeup.h) wakes at once and hands its core to anybody
+ * measured). A CPU that still polls (actuate/wakeup.c) wakes at once and hands its core to anybody
  * at once, so both can have short spins.
  */
 

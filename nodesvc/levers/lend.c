@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/actuate/mems.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"

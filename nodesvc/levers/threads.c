@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/engine/priority.h"

@@ -34,7 +34,7 @@ struct ledger_thread {
 	struct coreset mask;
 };
 
-/* What a step was given by its threads' masks (actuate/steer.h). */
+/* What a step was given by its threads' masks (actuate/steer.c). */
 struct ledger_given {
 	char path[256];
 	struct coreset set;   /* where it is to be */

@@ -10,7 +10,7 @@
 #include "common/ipc.h"
 #include "common/text.h"
 #include "config.h"
-#include "nodesvc/actuate/resctrl.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/choose.h"
 #include "nodesvc/engine/policy.h"

@@ -110,10 +110,10 @@ struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_
 	return s;
 }
 
-struct explain *explain_new(const char *text)
+struct explanation *explanation_new(const char *text)
 {
 	size_t size = strlen(text) + 1;
-	struct explain *e = malloc(sizeof(*e) + size);
+	struct explanation *e = malloc(sizeof(*e) + size);
 
 	if (!e)
 		return NULL;
@@ -122,7 +122,7 @@ struct explain *explain_new(const char *text)
 	return e;
 }
 
-void explain_put(struct explain *e)
+void explanation_put(struct explanation *e)
 {
 	if (e && --e->refs == 0)
 		free(e);
@@ -131,7 +131,7 @@ void explain_put(struct explain *e)
 static void step_free(struct step *s)
 {
 	for (int i = 0; i < STEP_DECISIONS_MAX; i++)
-		explain_put(s->decision[i].explain);
+		explanation_put(s->decision[i].explain);
 	utilization_close(s->util);
 	clocks_done(&s->pace.clocks);
 	thread_list_done(&s->pace.list);
@@ -178,7 +178,7 @@ struct decision *step_new_decision(struct step *s)
 {
 	struct decision *d = &s->decision[s->n_decisions++ % STEP_DECISIONS_MAX];
 
-	explain_put(d->explain);
+	explanation_put(d->explain);
 	memset(d, 0, sizeof(*d));
 	d->t_unix = (double)clock_ns(CLOCK_REALTIME) / 1e9;
 	d->score = NAN;

@@ -17,9 +17,6 @@
 #include "common/coreset.h"
 #include "common/err.h"
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/actuate/classes.h"
-#include "nodesvc/actuate/freeze.h"
-#include "nodesvc/actuate/thread_list.h"
 #include "nodesvc/counters/app.h"
 #include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
@@ -299,7 +296,7 @@ struct task {
 };
 
 /* One decision's figures (a JSON object), shared by all steps it was about. */
-struct explain {
+struct explanation {
 	int refs;
 	char text[];
 };
@@ -313,8 +310,8 @@ struct decision {
 	bool moved;
 	double score; /* NAN none */
 	char why[PLAN_WHY_MAX];
-	char shares[128];        /* ids of steps on the same coreset */
-	struct explain *explain; /* of the whole decision; NULL none */
+	char shares[128];            /* ids of steps on the same coreset */
+	struct explanation *explain; /* of the whole decision; NULL none */
 };
 
 /* A coreset that the store does not have yet. */
@@ -461,9 +458,9 @@ void jobs_done(struct jobs *j);
 
 /* Writes Slurm's name of a step: "12.0", "12.batch", "12.interactive". */
 void step_format_id(uint32_t job_id, uint32_t step_id, char *buf, size_t size);
-/* With one reference; NULL out of memory. explain_put(NULL) is fine. */
-struct explain *explain_new(const char *text);
-void explain_put(struct explain *e);
+/* With one reference; NULL out of memory. explanation_put(NULL) is fine. */
+struct explanation *explanation_new(const char *text);
+void explanation_put(struct explanation *e);
 
 /* The slot for a new decision; the oldest is dropped. */
 struct decision *step_new_decision(struct step *s);

@@ -6,7 +6,7 @@
 #ifndef COLOC_TESTS_RESCTRL_TREE_H
 #define COLOC_TESTS_RESCTRL_TREE_H
 
-#include "nodesvc/actuate/resctrl_dirs.h"
+#include "nodesvc/actuate/internal.h"
 #include "tests/unit/fstree.h"
 
 #define RESCTRL_TOP "sys/fs/resctrl"

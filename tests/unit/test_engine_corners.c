@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/engine/curve.h"
+#include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/scalability.h"
 #include "tests/unit/small_node.h"
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nodesvc/actuate/freeze.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/record/ledger.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/ledger_mem.h"

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/allocate.h"
+#include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/engine/grouping.h"
 #include "nodesvc/engine/scalability.h"
 
 #define JOBS 8

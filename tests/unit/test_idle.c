@@ -14,8 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nodesvc/actuate/classes.h"
-#include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/actuate/internal.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/ledger_mem.h"

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/actuate/classes.h"
-#include "nodesvc/actuate/idle.h"
+#include "nodesvc/actuate/actuate.h"
 #include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "nodesvc/actuate/internal.h"
-#include "nodesvc/actuate/mems.h"
-#include "nodesvc/actuate/mems_file.h"
+#include "nodesvc/actuate/actuate.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/ledger_mem.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nodesvc/actuate/resctrl.h"
+#include "nodesvc/actuate/actuate.h"
 #include "tests/unit/fstree.h"
 #include "tests/unit/ledger_mem.h"
 #include "tests/unit/resctrl_tree.h"

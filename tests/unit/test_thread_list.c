@@ -8,7 +8,7 @@
 
 #include "common/aside.h"
 #include "nodesvc/actuate/internal.h"
-#include "nodesvc/actuate/thread_list.h"
+#include "nodesvc/actuate/actuate.h"
 
 static struct actuate_ops ops;
 static struct actuate a = {.ops = &ops};

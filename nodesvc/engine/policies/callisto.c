@@ -15,10 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 
 #define DONOR_BELOW 0.70 /* as sbmp */
 #define DONOR_UNTIL 0.80

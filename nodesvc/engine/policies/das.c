@@ -16,10 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/bits.h"
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/ptt.h"
 
 enum variant { DAS_RWS, DAS_RWSM_C, DAS_FA, DAS_FAM_C, DAS_DA, DAS_DAM_C, DAS_DAM_P };

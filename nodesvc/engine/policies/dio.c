@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/clusters.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
-#include "nodesvc/engine/snake.h"
+#include "nodesvc/engine/internal.h"
 
 struct config {
 	double h, alpha;

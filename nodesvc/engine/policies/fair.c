@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 
 enum { TURNS_COUPLED, TURNS_ALL, TURNS_NO };
 

@@ -28,9 +28,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 
 struct config {
 	int slice_ms, high_weight, foreground_ms, behind_ms;

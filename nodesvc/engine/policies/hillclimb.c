@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 
 /* Searches for who could exchange a core, some 10 us each at 1 024 cores. */
 #define LOOKS_MAX 512

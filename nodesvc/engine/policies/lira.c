@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/grouping.h"
-#include "nodesvc/engine/option.h"
-#include "nodesvc/engine/smt.h"
+#include "nodesvc/engine/internal.h"
 
 /*
  * A moved program runs at half its rate for 150 ms (SBMP, PACT 2012, section 3.2, calls them

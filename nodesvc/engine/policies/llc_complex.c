@@ -10,10 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/clusters.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
-#include "nodesvc/engine/snake.h"
+#include "nodesvc/engine/internal.h"
 
 #define WEIGHT_REF  0.2 /* as published */
 #define WEIGHT_MISS 0.8

@@ -13,10 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/curve.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 
 #define FAIR_MS       1000 /* speed at the fair share (section 2) */
 #define EXPLORE_MS    700  /* 0.5 s after 0.2 s to settle; ours */

@@ -6,8 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 
 struct policy {
 	char unused;

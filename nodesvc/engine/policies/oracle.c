@@ -13,12 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/allocate.h"
-#include "nodesvc/engine/shares.h"
-#include "nodesvc/engine/curve.h"
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
-#include "nodesvc/engine/units.h"
+#include "nodesvc/engine/internal.h"
 
 #define TRIED_MAX 200000 /* 12 jobs on 2 domains: 462; on 4: 15 400; 3 on each of 4: all */
 

@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/explain.h"
-#include "nodesvc/engine/option.h"
+#include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/policies/sbmp.h"
 
 #define SAMPLE_MS   150  /* Table 3: about 550 ms for four points */

@@ -6,11 +6,9 @@
 #ifndef COLOC_ENGINE_POLICIES_SBMP_H
 #define COLOC_ENGINE_POLICIES_SBMP_H
 
-#include "nodesvc/engine/allocate.h"
-#include "nodesvc/engine/shares.h"
+#include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/phase.h"
 #include "nodesvc/engine/scalability.h"
-#include "nodesvc/engine/units.h"
 
 #define KNOWN_PHASES 4
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/engine/explain.h"
+#include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/policies/sbmp.h"
 
 #define DONEE_WEIGHT     1    /* of 100: "much lower" priority (section 3.4) */

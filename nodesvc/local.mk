@@ -9,7 +9,6 @@ libnodesvc_la_SOURCES = \
 	nodesvc/base/work.c nodesvc/base/work.h \
 	nodesvc/books/account.c \
 	nodesvc/books/books.c nodesvc/books/books.h nodesvc/books/internal.h \
-	nodesvc/books/decisions.c \
 	nodesvc/books/history.c \
 	nodesvc/books/kept.c \
 	nodesvc/books/metrics.c \

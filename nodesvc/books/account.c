@@ -241,11 +241,10 @@ void account_flush(struct books *b)
 	struct errbuf err;
 	bool one, undone;
 
-	if (ipc_now_ns() < b->flush_again_ns || (!b->n_unwritten && !histories && !has_rows(b)))
+	if (ipc_now_ns() < b->flush_again_ns || (!histories && !has_rows(b)))
 		return;
 	b->flush_again_ns = 0;
 	one = record_begin(b->use.record, NULL) == 0;
-	decisions_write(b);
 	write_rows(b, one);
 	if (histories && one == record_is_open(b->use.record))
 		write_histories(b);

@@ -33,8 +33,6 @@ void books_close(struct books *b)
 	loop_remove(b->use.loop, b->metrics);
 	loop_remove(b->use.loop, b->retain);
 	checkpoint_free(b->checkpointer);
-	for (int i = 0; i < b->n_unwritten; i++)
-		free(b->unwritten[i].json);
 	free(b);
 }
 

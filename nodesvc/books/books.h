@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * books.h - what is written down: a step's row (account.c), its way and signals over time
- * (history.c), what the next daemon needs of it (kept.c), decisions (decisions.c), the store's
+ * (history.c), what the next daemon needs of it (kept.c), the store's
  * limits and what to do with a damaged one (store.c), the node's figures (metrics.c), summaries for
  * Slurm (slurmacct.c). Nothing is decided here. Loop thread only.
  */
@@ -72,7 +72,7 @@ void books_close(struct books *b);
 void account_put(struct books *b, struct step *s, enum step_state state, int64_t end_unix_ns);
 /* At its end, all or nothing: of a step whose end is not written the next daemon still knows. */
 void account_end(struct books *b, struct step *s, enum step_state state, int64_t end_unix_ns);
-/* Rows that are dirty, decisions and histories that wait. */
+/* Rows that are dirty, and histories that wait. */
 void account_flush(struct books *b);
 
 /* ---- history.c ---- */
@@ -87,11 +87,6 @@ void kept_put(const struct books *b, struct step *s);
 void kept_mark_released(const struct books *b, struct step *s);
 /* ... and whose its job is, which is not asked again. */
 void kept_mark_owner(const struct books *b, struct step *s);
-
-/* ---- decisions.c ---- */
-
-/* @event is static; @json malloc'ed, the books' from here on. */
-void decisions_note(struct books *b, const char *event, char *json);
 
 /* ---- store.c ---- */
 

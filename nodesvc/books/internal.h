@@ -12,9 +12,6 @@
 
 struct slurmacct;
 
-/* Decisions between two ticks before they are written out of turn. */
-#define DECISIONS_WAITING 16
-
 /*
  * slurmacct.c: a summary of each job into Slurm's accounting (AdminComment), where
  * slurm_accounting says so.
@@ -48,18 +45,10 @@ struct books {
 	struct loop_source *metrics;
 	bool metrics_failed;
 	struct slurmacct *slurmacct;
-	struct {
-		int64_t t_ns;
-		const char *event;
-		char *json;
-	} unwritten[DECISIONS_WAITING];
-	int n_unwritten;
 };
 
 /* Writes what was noted, and the newest sample. */
 void history_write(const struct books *b, struct step *s);
-/* Writes those that wait. */
-void decisions_write(struct books *b);
 /* What was measured of it so far. */
 void kept_carry(const struct books *b, struct step *s);
 void kept_forget(const struct books *b, const struct step *s);

@@ -184,34 +184,6 @@ void decide_note_done(struct choose *ch, const struct step *s)
 	ch->has_task_done = ptable_note(ch, s, &ch->task_done);
 }
 
-/* Keeps the decision for explain after the fact. */
-static void record_decision(struct choose *ch, const char *event)
-{
-	struct json_object *root = json_object_new_object();
-	struct json_object *list = json_object_new_array();
-
-	if (!root || !list) {
-		json_object_put(root);
-		json_object_put(list);
-		return;
-	}
-	json_object_object_add(root, "policy", json_object_new_string(ch->decided_by));
-	for (int i = 0; i < ch->plan.n_jobs; i++) {
-		struct json_object *o = json_object_new_object();
-		char text[CORESET_STR_MAX];
-
-		json_object_object_add(o, "id", json_object_new_string(ch->plan.job[i].id));
-		json_object_object_add(o, "coreset",
-			json_object_new_string(
-				coreset_format(&ch->plan.job[i].coreset, text, sizeof(text))));
-		json_object_array_add(list, o);
-	}
-	json_object_object_add(root, "jobs", list);
-	decisions_note(ch->books, event,
-		strdup(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN)));
-	json_object_put(root);
-}
-
 /* The plan's coresets and sentences into the table; what changed is marked for decide_finish(). */
 static void adopt_plan(struct choose *ch, const struct view *v, struct view_job *jobs,
 	struct step **steps, enum event_type type, const char *fallback_why, int *ret_moved)
@@ -397,10 +369,6 @@ void decide_run(struct choose *ch, enum event_type type, const char *about_id, s
 		ptable_tell(ch, engine_policy(ch->engine)->name, &v);
 	ch->engine_is_new = false;
 	event[v.n_events++] = (struct event){.type = type, .job = about_id};
-	/* One that is put off is of the plan that goes now. */
-	if (ch->unrecorded)
-		record_decision(ch, ch->unrecorded);
-	ch->unrecorded = NULL;
 	if (build_view(ch, &v, jobs, steps) == 0) {
 		levers_apply(ch->levers, true);
 		tell_end(ch, &v);
@@ -445,9 +413,7 @@ void decide_run(struct choose *ch, enum event_type type, const char *about_id, s
 		return;
 	}
 	adopt_plan(ch, &v, jobs, steps, type, fallback ? why.text : NULL, &moved);
-	if (moved)
-		ch->unrecorded = event_name(type);
-	else if (only_tick)
+	if (!moved && only_tick)
 		settled_note(ch, &v, fallback);
 	/* What a step's arrival means for the others need not hold up its launch. */
 	if (!later)
@@ -502,7 +468,4 @@ void decide_finish(struct choose *ch)
 		}
 	}
 	levers_apply(ch->levers, trial_is_on(ch));
-	if (ch->unrecorded)
-		record_decision(ch, ch->unrecorded);
-	ch->unrecorded = NULL;
 }

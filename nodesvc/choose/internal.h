@@ -155,7 +155,6 @@ struct choose {
 	char fallback_why[256]; /* last reason logged */
 	bool fell_back;         /* the last plan was the fallback's */
 	bool new_whys;          /* who decides is another, or why: told though nobody moves */
-	const char *unrecorded; /* event of a plan that is not in the record yet */
 	struct metrics_times decision_times;
 	uint64_t n_decisions, n_rebinds;
 };

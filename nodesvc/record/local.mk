@@ -7,7 +7,6 @@ librecord_la_SOURCES = \
 	nodesvc/record/figures.h \
 	nodesvc/record/ledger.c nodesvc/record/ledger.h \
 	nodesvc/record/record.c nodesvc/record/record.h \
-	nodesvc/record/record_decision.c \
 	nodesvc/record/record_history.c \
 	nodesvc/record/record_internal.h \
 	nodesvc/record/record_judged.c \

@@ -185,14 +185,6 @@ int record_sample_list(struct record *r, int64_t row_id,
 	int (*fn)(int64_t t_ns, const struct signal *signal, void *arg), void *arg,
 	struct errbuf *err);
 
-/* Decisions, for explain after the fact: JSON as the daemon made it. Keeps the last 10 000. */
-int record_decision_add(
-	struct record *r, int64_t t_ns, const char *event, const char *json, struct errbuf *err);
-/* Newest first, at most @limit (0: all); a non-zero return of @fn ends it and is returned. */
-int record_decision_list(struct record *r, int limit,
-	int (*fn)(int64_t t_ns, const char *event, const char *json, void *arg), void *arg,
-	struct errbuf *err);
-
 /* Replaces the profile of the same (type, user, threads, node_type). NAN fields are blank. */
 int record_profile_put(struct record *r, const struct profile *p, struct errbuf *err);
 /* Best match: same type; then same user, width, node type, newest. -ENOENT none. */

@@ -39,13 +39,6 @@ enum {
 };
 
 enum {
-	DECISION_INSERT,
-	DECISION_TRIM,
-	DECISION_LIST,
-	N_DECISION_STMTS,
-};
-
-enum {
 	REGISTRATION_PUT,
 	REGISTRATION_RM,
 	REGISTRATION_FIGURES,
@@ -92,7 +85,6 @@ struct record {
 	int wal_frames;
 	sqlite3_stmt *step[N_STEP_STMTS];
 	sqlite3_stmt *profile[N_PROFILE_STMTS];
-	sqlite3_stmt *decision[N_DECISION_STMTS];
 	sqlite3_stmt *registration[N_REGISTRATION_STMTS];
 	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
 	sqlite3_stmt *history[N_HISTORY_STMTS];
@@ -102,7 +94,7 @@ struct record {
 
 /* Parts of the schema, by the version that has them first. */
 extern const char RECORD_STEP_SCHEMA_1[], RECORD_STEP_SCHEMA_3[], RECORD_STEP_SCHEMA_4[];
-extern const char RECORD_PROFILE_SCHEMA_1[], RECORD_DECISION_SCHEMA_1[];
+extern const char RECORD_PROFILE_SCHEMA_1[];
 extern const char RECORD_REGISTRATION_SCHEMA_1[], RECORD_REGISTRATION_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_7[];
 extern const char RECORD_MEASUREMENT_SCHEMA_2[], RECORD_HISTORY_SCHEMA_3[];
@@ -114,7 +106,6 @@ void record_open_schema(int version, char *ret, size_t size);
 extern const char RECORD_STEP_TEMP[];
 extern const char *const RECORD_STEP_SQL[N_STEP_STMTS];
 extern const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS];
-extern const char *const RECORD_DECISION_SQL[N_DECISION_STMTS];
 extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
 extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
 extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];

@@ -16,7 +16,6 @@ static const struct {
 } PART[] = {
 	{1, RECORD_STEP_SCHEMA_1},
 	{1, RECORD_PROFILE_SCHEMA_1},
-	{1, RECORD_DECISION_SCHEMA_1},
 	{1, RECORD_REGISTRATION_SCHEMA_1},
 	{2, RECORD_MEASUREMENT_SCHEMA_2},
 	{3, RECORD_STEP_SCHEMA_3},
@@ -75,8 +74,6 @@ static int prepare(struct record *r, struct errbuf *err)
 	if (rc == 0)
 		rc = db_prepare(r->db, RECORD_PROFILE_SQL, N_PROFILE_STMTS, r->profile, err);
 	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_DECISION_SQL, N_DECISION_STMTS, r->decision, err);
-	if (rc == 0)
 		rc = db_prepare(
 			r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS, r->registration, err);
 	if (rc == 0)
@@ -129,7 +126,6 @@ void record_close(struct record *r)
 		return;
 	db_finalize(r->step, N_STEP_STMTS);
 	db_finalize(r->profile, N_PROFILE_STMTS);
-	db_finalize(r->decision, N_DECISION_STMTS);
 	db_finalize(r->registration, N_REGISTRATION_STMTS);
 	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
 	db_finalize(r->history, N_HISTORY_STMTS);

@@ -77,12 +77,6 @@ static int on_sample(int64_t t_ns, const struct signal *signal, void *arg)
 	return 0;
 }
 
-static int on_decision(int64_t t_ns, const char *event, const char *json, void *arg)
-{
-	(void)t_ns, (void)event, (void)json, (void)arg;
-	return 0;
-}
-
 static void read_record(const char *path)
 {
 	struct errbuf err = {""};
@@ -103,7 +97,6 @@ static void read_record(const char *path)
 	record_profile_list(seen.r, on_profile, NULL, &err);
 	record_measurement_list(seen.r, NULL, NULL, on_measurement, NULL, &err);
 	record_registration_list(seen.r, on_registration, NULL, &err);
-	record_decision_list(seen.r, 4, on_decision, NULL, &err);
 	record_size_bytes(seen.r, &err);
 	summary_of_job(seen.r, 12, "n1", part, &err);
 	record_close(seen.r);

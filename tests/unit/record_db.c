@@ -67,20 +67,3 @@ const char *record_db_registrations(void)
 	ck_assert_int_eq(record_registration_list(record, note_registration, text, &err), 0);
 	return text;
 }
-
-static int count_decision(int64_t t_ns, const char *event, const char *json, void *arg)
-{
-	(void)t_ns;
-	(void)event;
-	(void)json;
-	++*(int *)arg;
-	return 0;
-}
-
-int record_db_decisions(void)
-{
-	int n = 0;
-
-	ck_assert_int_eq(record_decision_list(record, 0, count_decision, &n, &err), 0);
-	return n;
-}

@@ -24,7 +24,5 @@ int record_db_run(Suite *s);
 
 /* All registrations as text; valid until the next call. */
 const char *record_db_registrations(void);
-/* How many decisions are stored. */
-int record_db_decisions(void);
 
 #endif

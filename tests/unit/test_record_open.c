@@ -120,7 +120,6 @@ static void make_old(const char *path, int version)
 		"0, 'COMPLETED', 0);"
 		"INSERT INTO profile (type, user, threads, node_type, source, taken_unix_s, count) "
 		"VALUES ('lmp', 'ada', 2, 'a', 'perf', 7, 1);"
-		"INSERT INTO decision (t_ns, event, json) VALUES (1, 'arrival', '{}');"
 		"INSERT INTO registration (job_id, step_id, row_id, start_ns, pid, message) "
 		"VALUES (12, 1, 2, 3, 4, 'x=1');"
 		"PRAGMA application_id=1129075267";
@@ -204,7 +203,6 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	ck_assert_int_eq(record_step_list(record, &at, is_migrated, &rows, &err), 0);
 	ck_assert_int_eq(rows, 1);
 	ck_assert_int_eq(record_profile_find(record, "lmp", "ada", 2, "a", &p, &err), 0);
-	ck_assert_int_eq(record_db_decisions(), 1);
 	ck_assert_str_eq(record_db_registrations(), "12.1 row 2 pid 4 tasks - message x=1; ");
 	ck_assert_int_eq(record_coreset(record, 1, 6 * S, "0", NULL, &err), 0);
 	ck_assert_int_eq(record_judged_put(record, &judged, &err), 0);

@@ -77,24 +77,6 @@ START_TEST(parts_of_a_step_register_apart)
 }
 END_TEST
 
-static int last_decision(int64_t t_ns, const char *event, const char *json, void *arg)
-{
-	sprintf(arg, "%lld %s %s", (long long)t_ns, event, json);
-	return 1;
-}
-
-START_TEST(decisions_are_kept_to_a_bound)
-{
-	char text[64];
-
-	for (int i = 1; i <= 10020; i++)
-		ck_assert_int_eq(record_decision_add(record, i, "tick", "{}", &err), 0);
-	ck_assert_int_eq(record_db_decisions(), 10000);
-	ck_assert_int_eq(record_decision_list(record, 3, last_decision, text, &err), 1);
-	ck_assert_str_eq(text, "10020 tick {}");
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("record_registration");
@@ -104,7 +86,5 @@ int main(void)
 	tcase_add_test(t, registration_outlives_the_connection);
 	tcase_add_test(t, parts_of_a_step_register_apart);
 	tcase_add_test(t, figures_of_a_registration_outlast_its_renewal);
-	t = record_db_tcase(s, "decisions are kept to a bound");
-	tcase_add_test(t, decisions_are_kept_to_a_bound);
 	return record_db_run(s);
 }

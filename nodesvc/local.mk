@@ -74,7 +74,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/steps/held.c \
 	nodesvc/steps/jobs.c nodesvc/steps/jobs.h \
 	nodesvc/steps/pages.c \
-	nodesvc/steps/registration.c \
+	nodesvc/steps/registration.c nodesvc/steps/registration.def \
 	nodesvc/steps/steps.h \
 	nodesvc/steps/suspend.c \
 	nodesvc/steps/whose.c

@@ -367,9 +367,13 @@ struct step {
 	char held_why[PLAN_WHY_MAX];
 	char guard[16];   /* what the guard said of its set: "better", "worse", "quarantined"; "" */
 	bool born_placed; /* struct step_cgroup has it */
-	bool has_priority, priority_high, exclude, omp, user_bound, batch, dry_run;
+	bool has_priority, priority_high, user_bound, dry_run;
 	double qos;
-	int min_cores, nnodes, ntasks, cpus_per_task; /* cpus_per_task 0: not chosen by the user */
+#define NUMBER(member, key, least, most) int member;
+#define FLAG(member, key)                bool member;
+#include "nodesvc/steps/registration.def"
+#undef NUMBER
+#undef FLAG
 	struct step_cgroup cgroup;
 	struct coreset slurm_job, slurm_step; /* what Slurm gave, read before we changed it */
 	struct coreset envelope;

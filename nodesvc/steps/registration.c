@@ -81,14 +81,11 @@ int registration_read(const struct msg *m, struct step *s, struct errbuf *err)
 	int64_t id;
 
 	rc = optional_int(m, "uid", 0, INT32_MAX, &uid, err);
-	if (rc == 0)
-		rc = optional_int(m, "nnodes", 1, 1 << 20, &s->nnodes, err);
-	if (rc == 0)
-		rc = optional_int(m, "ntasks", 0, INT32_MAX, &s->ntasks, err);
-	if (rc == 0)
-		rc = optional_int(m, "cpus_asked", 0, CORESET_MAX, &s->cpus_per_task, err);
-	if (rc == 0)
-		rc = optional_int(m, "min_cores", 0, CORESET_MAX, &s->min_cores, err);
+#define NUMBER(member, key, least, most)                                                           \
+	if (rc == 0)                                                                               \
+		rc = optional_int(m, key, least, most, &s->member, err);
+#define FLAG(member, key) s->member = msg_get(m, key) != NULL;
+#include "nodesvc/steps/registration.def"
 	if (rc == 0)
 		rc = optional_int(m, "array_job", 0, INT32_MAX, &array_job, err);
 	if (rc < 0)
@@ -122,9 +119,6 @@ int registration_read(const struct msg *m, struct step *s, struct errbuf *err)
 		if (*end || !(s->qos > 0 && s->qos <= 1))
 			return err_set(err, -EINVAL, "qos '%s' is not in (0, 1]", text);
 	}
-	s->batch = msg_get(m, "batch") != NULL;
-	s->omp = msg_get(m, "omp") != NULL;
-	s->exclude = msg_get(m, "exclude") != NULL;
 	text = msg_get(m, "bind_type");
 	s->user_bound = text && *text && strcmp(text, "none") != 0 && !msg_get(m, "bind_unasked");
 	text = msg_get(m, "policy");

@@ -828,6 +828,16 @@ const char *calls_step_why(const struct calls_step *s)
 	return *s->c->why_not ? s->c->why_not : s->why;
 }
 
+int64_t calls_step_told_ns(const struct calls_step *s)
+{
+	return s->news.t_ns;
+}
+
+void calls_step_began_late(struct calls_step *s)
+{
+	s->exact = false;
+}
+
 bool calls_step_ask(struct calls_step *s)
 {
 	if (!s->open || s->window || s->closing)

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -52,12 +53,22 @@ struct program {
 	int64_t asked_ns;
 };
 
+/* Of a command's name, folder and PATH; of one that is longer its functions are found when it runs.
+ */
+#define COMMAND_MAX 4096
+
 struct counting {
 	struct measure *m;
 	struct program program[PROGRAMS_MAX];
 	struct calls *calls;
 	struct callworker *worker; /* NULL: it has died */
-	struct loop_source *fd, *timer;
+	struct loop_source *fd, *timer, *later;
+	struct {
+		uint64_t key; /* 0: none */
+		uid_t uid;
+		char text[3][COMMAND_MAX];
+	} wanted; /* it has registered and waits for our answer: its program is asked for after it
+		   */
 	bool on, attended; /* the timer; all have seen that they are */
 	int64_t asked_ns, restart_ns;
 	int64_t next; /* order of the step that is looked at next */
@@ -104,7 +115,7 @@ static struct program *find_program(struct counting *c, const struct step *s)
 	return NULL;
 }
 
-static struct program *add_program(struct counting *c, const struct step *s)
+static struct program *add_program(struct counting *c, uint64_t key, uid_t uid)
 {
 	struct program *oldest = &c->program[0];
 
@@ -112,8 +123,8 @@ static struct program *add_program(struct counting *c, const struct step *s)
 		if (c->program[i].asked_ns < oldest->asked_ns)
 			oldest = &c->program[i];
 	forget_program(oldest);
-	oldest->key = s->program_key;
-	oldest->uid = s->uid;
+	oldest->key = key;
+	oldest->uid = uid;
 	return oldest;
 }
 
@@ -128,8 +139,11 @@ static void tidy_programs(struct counting *c, int64_t now_ns)
 
 static bool is_counted(const struct measure *m, const struct step *s)
 {
-	/* What it publishes, and what hardware counts of a single thread, is known for nothing. */
-	return m->use.conf->calls.enabled && !(s->pages && s->pages->app.reports) &&
+	/* Who is left alone traps nowhere. What it publishes, and what hardware counts of a single
+	 * thread, is known for nothing. */
+	return m->use.conf->calls.enabled && !m->use.conf->dry_run && !s->dry_run &&
+	       s->status != STATUS_EXCLUDED && s->status != STATUS_RELEASED &&
+	       !(s->pages && s->pages->app.reports) &&
 	       !(m->use.node->counters.ops != &counters_none && threads_are_one(s));
 }
 
@@ -172,23 +186,49 @@ void measure_expect(struct measure *m, struct step *s, const struct command *cmd
 {
 	struct counting *c = m->counting;
 	int64_t now_ns = ipc_now_ns();
+	const char *text[3] = {cmd->name, cmd->cwd, cmd->search};
 	struct program *p;
-	int fd;
 
 	if (!c || !c->worker || calls_why_not(c->calls) || !is_counted(m, s) ||
 		!has_step(c, s, now_ns))
 		return;
 	p = find_program(c, s);
-	if (!p && s->program_key && now_ns - c->asked_ns >= ASK_NS) {
-		fd = symbols_ask_command(cmd, s->uid, NULL);
-		c->asked_ns = now_ns;
-		if (fd < 0)
-			return;
-		p = add_program(c, s);
-		p->fd = fd;
-		p->asked_ns = now_ns;
+	if (p) {
+		know_program(c, s, now_ns);
+		return;
 	}
-	know_program(c, s, now_ns);
+	if (!s->program_key || now_ns - c->asked_ns < ASK_NS)
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (text[i] && strlen(text[i]) >= COMMAND_MAX)
+			return;
+		snprintf(c->wanted.text[i], COMMAND_MAX, "%s", text[i] ? text[i] : "");
+	}
+	c->wanted.key = s->program_key;
+	c->wanted.uid = s->uid;
+	loop_set_timer_at(c->later, now_ns);
+}
+
+/* Two forks of the daemon, some 3 ms: after the step has its answer. */
+static void ask_for_wanted(void *arg)
+{
+	struct counting *c = arg;
+	const struct command cmd = {c->wanted.text[0],
+		*c->wanted.text[1] ? c->wanted.text[1] : NULL,
+		*c->wanted.text[2] ? c->wanted.text[2] : NULL};
+	struct program *p;
+	int fd;
+
+	if (!c->wanted.key)
+		return;
+	c->asked_ns = ipc_now_ns();
+	fd = symbols_ask_command(&cmd, c->wanted.uid, NULL);
+	if (fd >= 0) {
+		p = add_program(c, c->wanted.key, c->wanted.uid);
+		p->fd = fd;
+		p->asked_ns = c->asked_ns;
+	}
+	c->wanted.key = 0;
 }
 
 /* ---- one step ---- */
@@ -418,6 +458,7 @@ static void start_worker(struct counting *c)
 int measure_count_calls(struct measure *m, struct errbuf *err)
 {
 	struct counting *c = calloc(1, sizeof(*c));
+	int rc;
 
 	if (!c || !(c->calls = calls_new(send_request, c, m->use.conf->calls.budget))) {
 		free(c);
@@ -427,7 +468,8 @@ int measure_count_calls(struct measure *m, struct errbuf *err)
 	m->counting = c;
 	if (m->use.conf->calls.enabled)
 		start_worker(c);
-	return loop_add_timer(m->use.loop, on_timer, c, &c->timer, err);
+	rc = loop_add_timer(m->use.loop, ask_for_wanted, c, &c->later, err);
+	return rc < 0 ? rc : loop_add_timer(m->use.loop, on_timer, c, &c->timer, err);
 }
 
 void counting_close(struct measure *m)
@@ -440,6 +482,8 @@ void counting_close(struct measure *m)
 		loop_remove(m->use.loop, c->fd);
 	if (c->timer)
 		loop_remove(m->use.loop, c->timer);
+	if (c->later)
+		loop_remove(m->use.loop, c->later);
 	callworker_stop(c->worker);
 	for (int i = 0; i < PROGRAMS_MAX; i++)
 		forget_program(&c->program[i]);
@@ -471,13 +515,11 @@ void counting_now(const struct measure *m, struct step *s)
 {
 	struct counting *c = m->counting;
 	struct seen_calls *k = &s->seen.calls;
-	struct calls_work before = {0}, now = {0};
 	struct pollfd p;
-	int64_t until_ns = ipc_now_ns() + NOW_MS * INT64_C(1000000), left_ns;
+	int64_t from_ns = ipc_now_ns(), until_ns = from_ns + NOW_MS * INT64_C(1000000), left_ns;
 
 	if (!c || !c->worker || !k->step || !calls_step_ask(k->step))
 		return;
-	calls_step_work(k->step, &before);
 	p = (struct pollfd){.fd = callworker_fd(c->worker), .events = POLLIN};
 	do {
 		left_ns = until_ns - ipc_now_ns();
@@ -485,8 +527,8 @@ void counting_now(const struct measure *m, struct step *s)
 			take_answers(c);
 		if (!k->step || !c->worker)
 			return;
-		calls_step_work(k->step, &now);
-	} while (now.figures == before.figures && left_ns > 0);
+		/* Not what was asked for before. */
+	} while (calls_step_told_ns(k->step) < from_ns && left_ns > 0);
 }
 
 void measure_begin(struct measure *m, struct step *s)
@@ -505,7 +547,13 @@ void measure_begin(struct measure *m, struct step *s)
 	know_program(c, s, now_ns);
 	for (int i = 0; i < s->n_tasks; i++)
 		tid[l.n_tids++] = s->task[i].pid;
-	calls_step_begin(s->seen.calls.step, &l);
+	if (!calls_step_begin(s->seen.calls.step, &l))
+		return;
+	log_debug("step %s: %s", s->id, calls_step_why(s->seen.calls.step));
+	/* It executes its program as soon as it has our answer. */
+	counting_now(m, s);
+	if (calls_step_told_ns(s->seen.calls.step) < now_ns)
+		calls_step_began_late(s->seen.calls.step);
 }
 
 const char *measure_calls_why_not(const struct measure *m)

@@ -85,13 +85,17 @@ void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, str
 
 void speed_end(const struct measure *m, struct step *s)
 {
+	int64_t now_ns = ipc_now_ns();
 	struct seen_work work;
 
-	if (s->seen.last.basis != PROVENANCE_CALLS)
+	/* One that ends before its first reading was counted, too. */
+	if (!s->seen.calls.step)
 		return;
-	speed_read_now(m, s, ipc_now_ns(), &work);
+	speed_read_now(m, s, now_ns, &work);
 	if (work.basis != PROVENANCE_CALLS)
 		return;
+	/* The last calls may be missing. */
+	work.whole = work.whole && work.t_ns >= now_ns;
 	s->seen.last = work;
 	log_debug("step %s: %.0f %s in all%s", s->id, work.total, speed_unit(s),
 		work.whole ? "" : ", in part an estimate");

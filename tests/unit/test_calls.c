@@ -336,6 +336,22 @@ START_TEST(known_function_is_counted_from_the_first_call)
 }
 END_TEST
 
+START_TEST(worker_that_is_late_has_not_all_calls)
+{
+	calls_step_prefer(step, "MPI_Allreduce");
+	know(two, 2);
+	serve_all();
+	ck_assert(calls_step_begin(step, &at));
+	ck_assert(calls_step_ask(step));
+	ck_assert_int_lt(calls_step_told_ns(step), now_ns);
+	calls_step_began_late(step);
+	per_s[1] = 500;
+	run(10);
+	ck_assert_int_ge(calls_step_told_ns(step), now_ns - SECOND);
+	ck_assert(!work().exact);
+}
+END_TEST
+
 START_TEST(known_function_that_is_called_too_often_by_now_is_counted_in_windows)
 {
 	calls_step_prefer(step, "GOMP_parallel");
@@ -535,6 +551,7 @@ int main(void)
 		step_of_too_many_threads_is_not_counted_one_by_one);
 	ADD("a program that ran before is counted from its start",
 		known_function_is_counted_from_the_first_call,
+		worker_that_is_late_has_not_all_calls,
 		known_function_that_is_called_too_often_by_now_is_counted_in_windows,
 		unknown_function_does_not_begin);
 	ADD("neighbours do not hide what marks the work",

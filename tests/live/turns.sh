@@ -80,7 +80,8 @@ looks() {
   diag "of $n_looks looks in $3 s: the first alone in $only_one, the second in $only_two, both in $both"
 }
 # A step takes turns: seen frozen and seen thawed.
-rotates() { wait_for 5 is_frozen "$1" && wait_for 5 is_thawed "$1"; }
+# Who is behind goes before the others until it has caught up, for 10 s on end (gang): thrice that.
+rotates() { wait_for 30 is_frozen "$1" && wait_for 30 is_thawed "$1"; }
 cpu_ms() {
   local p sum=0 ns
   for p in $(step_pids "$1"); do

@@ -28,7 +28,7 @@ start_spine 'policy: fair' ${emulated:+'interval_ms: 500' 'tick_ms: 500'}
 first=$(sinfo -h -N -o %N | sort | head -1)
 
 # --- the program of every step: says who it is, waits for leave, then does its part. Where its step
-# is shows in a child of it, which has run: who only waits is not moved -----
+# is shows in a child of it, which has run by then: who only waits is not moved -----
 
 mkdir -p "$tmp/tasks"
 cat >"$tmp/task" <<X
@@ -43,6 +43,7 @@ for v in SLURM_JOB_ID_PACK_GROUP_\$SLURM_PROCID SLURM_JOB_ID_HET_GROUP_\$SLURM_P
   [ -z "\${!v:-}" ] || job=\${!v}
 done
 me=$tmp/tasks/\$job.\$step.\${SLURM_PROCID:-0}.\$\$
+until [ "\$(cat /proc/\$runner/comm)" = sleep ]; do sleep 0.05; done
 echo "\$job.\$step \$runner \${SLURM_PROCID:-0}" >"\$me.new"
 mv "\$me.new" "\$me.is"
 until [ -e $tmp/go ]; do sleep 0.1; done

@@ -55,7 +55,7 @@ task=$tmp/task
 
 tasks_are() { [ "$(find "$tmp/tasks" -name '*.is' | wc -l)" -ge "$1" ]; }
 # wait_tasks N: until N tasks wait for leave.
-wait_tasks() { wait_for 40 tasks_are "$1" || fault "only $(find "$tmp/tasks" -name '*.is' | wc -l) of $1 tasks came"; }
+wait_tasks() { wait_for 120 tasks_are "$1" || fault "only $(find "$tmp/tasks" -name '*.is' | wc -l) of $1 tasks came"; }
 fresh() { rm -rf "$tmp/go" "$tmp/tasks" && mkdir "$tmp/tasks"; }
 go() { touch "$tmp/go"; }
 

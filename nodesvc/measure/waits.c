@@ -27,6 +27,8 @@
 #define PAUSE 200
 /* Of a span. */
 #define SLEPT 0.05
+/* So many threads are asked for children. */
+#define CHILDREN_OF 16
 /* Of a CPU: below it, what nobody is known to have run is little. */
 #define UNTOLD 0.05
 /* Steps on each CPU are added up again so often. */
@@ -202,6 +204,37 @@ static double take_stalled_s(const struct measure *m, struct step *s, double sle
 	return fmax(w->stalled_s - before, w->no_pressure ? NAN : 0);
 }
 
+/* Have children of its processes ended, since this was asked last, that had run? True where it was
+ * never asked before. */
+static bool children_ended(const struct measure *m, struct step *s)
+{
+	struct seen_waits *w = &s->seen.waits;
+	const struct thread_list *l = &s->pace.list;
+	uint64_t ticks = 0, before = w->child_ticks;
+	bool known = w->has_child_ticks;
+
+	for (int i = 0; i < l->n && i < CHILDREN_OF; i++) {
+		char path[64], text[1024];
+		unsigned long long user, system;
+		const char *rest;
+
+		/* Not proc/TID/stat, which adds up all threads of the process at each read. */
+		snprintf(
+			path, sizeof(path), "proc/%d/task/%d/stat", (int)l->tid[i], (int)l->tid[i]);
+		if (fsroot_read_once(&m->use.node->root, path, text, sizeof(text)) <= 0)
+			continue;
+		rest = strrchr(text, ')');
+		if (rest && sscanf(rest + 1,
+				    " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu "
+				    "%llu",
+				    &user, &system) == 2)
+			ticks += user + system;
+	}
+	w->child_ticks = ticks;
+	w->has_child_ticks = true;
+	return !known || ticks > before;
+}
+
 void waits_forget(struct step *s)
 {
 	struct seen_waits *w = &s->seen.waits;
@@ -232,15 +265,15 @@ static void end_span(struct measure *m, struct step *s, int64_t now_ns, int64_t 
 {
 	struct seen_waits *w = &s->seen.waits;
 	struct waits_span *f = &w->span;
-	double busy, stolen, load;
+	double busy, stolen, load, slept;
 
 	f->wall_s = (double)(now_ns - w->from_ns) / 1e9;
 	f->frozen_s = fmax(f->wall_s - (double)(own_ns - w->from_own_ns) / 1e9, 0);
 	f->threads = threads;
 	f->envelope = coreset_count(&s->envelope);
 	f->placed = coreset_count(&w->cpus);
-	f->stalled_s =
-		take_stalled_s(m, s, (f->wall_s - f->frozen_s - f->most_wanted_s) / f->wall_s);
+	slept = (f->wall_s - f->frozen_s - f->most_wanted_s) / f->wall_s;
+	f->stalled_s = take_stalled_s(m, s, slept);
 	sum_cpus(m->waits, &w->cpus, &busy, &stolen, &load);
 	busy = fmax(busy - w->busy_s, 0);
 	stolen = fmax(stolen - w->stolen_s, 0);
@@ -250,7 +283,7 @@ static void end_span(struct measure *m, struct step *s, int64_t now_ns, int64_t 
 	f->stolen_s = busy > 0 ? stolen * fmin(f->ran_s / busy, 1) : stolen;
 	/* Who starts others that soon end is asleep himself, and they are not seen: they may be
 	 * what runs there. */
-	if (!threads && f->outside_s > UNTOLD * f->wall_s)
+	if (slept > SLEPT && f->outside_s > UNTOLD * f->wall_s && children_ended(m, s))
 		return;
 	waits_add(&w->sum, f);
 	waits_text(&w->sum, w->text, sizeof(w->text));

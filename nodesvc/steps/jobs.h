@@ -115,10 +115,12 @@ struct seen_gap {
 /* What its time went into: measure/waits.c. */
 struct seen_waits {
 	struct waits sum;
-	char text[96];      /* of the sum; "" nothing is known */
-	int64_t last_ns;    /* the reading before; 0 none */
-	double running;     /* CPUs it ran on between the last two, by the wall's clock */
-	bool no_pressure;   /* the kernel has no pressure stall information of it */
+	char text[96];        /* of the sum; "" nothing is known */
+	int64_t last_ns;      /* the reading before; 0 none */
+	double running;       /* CPUs it ran on between the last two, by the wall's clock */
+	bool no_pressure;     /* the kernel has no pressure stall information of it */
+	bool has_child_ticks; /* of its processes' children that have ended, when it was asked */
+	uint64_t child_ticks;
 	bool pressure_read; /* it told stalled_s, in all, when it was asked last */
 	/* The span that is being gathered since, by its own clock; from_ns 0 none. And what had
 	 * been counted then. */

@@ -514,14 +514,24 @@ START_TEST(who_only_waits_for_those_that_nobody_sees_is_not_called_idle)
 {
 	struct step *s = add(1, "app", "0");
 
+	char text[128];
+	pid_t *tid = malloc(sizeof(*tid));
+
+	*tid = 100;
+	s->pace.list.tid = tid;
+	s->pace.list.n = 1;
 	memset(&kernel, 0, sizeof(kernel));
-	for (int i = 0; i < 20; i++)
-		waited(s, .01, 0, .8, 0);
+	for (int i = 0; i < 20; i++) {
+		snprintf(text, sizeof(text), "100 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 %d 14 15",
+			20 * i);
+		put_file("proc/100/task/100/stat", text);
+		waited(s, .2, 0, .8, 0);
+	}
 	ck_assert_str_eq(s->seen.waits.text, "");
-	/* Nobody runs at all. */
+	/* It sleeps, and they are others. */
 	for (int i = 0; i < 20; i++)
-		waited(s, .01, 0, 0, 0);
-	ck_assert_str_eq(s->seen.waits.text, "idle 99%");
+		waited(s, .2, 0, .8, 0);
+	ck_assert_str_eq(s->seen.waits.text, "idle 80%");
 }
 END_TEST
 

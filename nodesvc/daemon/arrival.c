@@ -111,22 +111,24 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 {
 	const struct command c = {msg_get(m, "name"), msg_get(m, "cwd"), msg_get(m, "path")};
 	uint32_t linked, loads;
-	bool starter;
+	enum starter kind;
 
 	if (!c.name || s->batch || !d->conf->launch_env.enabled)
 		return;
-	starter = starter_of(c.name) != STARTER_NONE;
+	kind = starter_of(c.name);
 	measure_expect(d->measure, s, &c);
 	linked = linkage_of(d->linkage, &c, s->uid, LINKAGE_WAIT_MS, s->start_mono_ns);
 	/* What an interpreter or a launcher links is not what it runs. */
-	s->links = starter ? 0 : linked;
+	s->links = kind == STARTER_NONE ? linked : 0;
 	loads = learned_of(linkage_learned(d->linkage), s->uid, s->program_key);
 	s->links_learned = loads & ~s->links;
+	/* A script's next command may be another program; an interpreter goes on with its own. */
+	s->runs_any = kind == STARTER_LAUNCHER || (kind == STARTER_NONE && !linked);
 	s->links |= loads;
 	/* OpenMP runtimes decide at their start, by the CPUs that they have then, whether their
 	 * threads wait by spinning. Who binds them names CPUs of Slurm's. */
-	s->born_placed =
-		(linked & (RUNTIME_LIBGOMP | RUNTIME_LIBOMP)) && !binds_itself(m) && !starter;
+	s->born_placed = (linked & (RUNTIME_LIBGOMP | RUNTIME_LIBOMP)) && !binds_itself(m) &&
+			 kind == STARTER_NONE;
 }
 
 /* What is left of its settings where they make the program slower: the library that its user asked

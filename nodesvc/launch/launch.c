@@ -119,7 +119,8 @@ static bool has_spin_counts(const struct conf_family *f)
 /*
  * Which runtime listens to a variable; 0: all of a family. A program that links, or was seen to
  * load, one it is not for needs none of it. A program that is not known to have any may load or
- * start anything (an interpreter, a script): it gets them all.
+ * start anything (an interpreter, a script): it gets them all. So does one that starts others,
+ * whatever was seen: its next command may bring another.
  */
 static uint32_t listeners(enum launch_family family, const char *name, const char *value)
 {
@@ -169,7 +170,7 @@ static void add_family(struct step *s, const struct msg *m, enum launch_family f
 		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
 		/* Linear algebra alone says nothing of what else there is. */
-		else if (s->links & ~(uint32_t)RUNTIMES_BLAS &&
+		else if (!s->runs_any && s->links & ~(uint32_t)RUNTIMES_BLAS &&
 			 !(s->links & listeners(family, p->key, p->value)))
 			say_linked(s, v);
 		else if (is_auto_wait(p->key, p->value) && !where.library && !has_spin_counts(f))
@@ -218,7 +219,7 @@ static void add_blas(struct step *s, const struct msg *m, const char *threads)
 			own = "OMP_NUM_THREADS";
 		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-		else if (s->links && !(s->links & of[i].runtime))
+		else if (!s->runs_any && s->links && !(s->links & of[i].runtime))
 			say_linked(s, v);
 	}
 }

@@ -361,6 +361,7 @@ struct step {
 	uint32_t args;              /* class of its arguments (common/command.h); 0 unknown */
 	uint32_t links;       /* RUNTIME_: its executable links, or was seen to load; 0 not known */
 	bool links_learned;   /* the latter */
+	bool runs_any;        /* it starts others: what else they load is not known */
 	uint64_t program_key; /* launch/learned.h; 0 not known */
 	uint32_t learned;     /* what that has been told of this step */
 	char req_policy[128]; /* what the user asked for; "" the default */

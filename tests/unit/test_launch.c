@@ -403,6 +403,13 @@ START_TEST(what_an_earlier_run_loaded_decides)
 		if (strcmp(step.env[i].name, "KMP_BLOCKTIME") == 0)
 			ck_assert_str_eq(
 				step.env[i].why, "the program was seen to load libgomp, OpenBLAS");
+	/* One that starts others may start another next. */
+	step.runs_any = true;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert_ptr_nonnull(value_of("KMP_BLOCKTIME"));
+	ck_assert_ptr_nonnull(value_of("MKL_NUM_THREADS"));
+	ck_assert_ptr_nonnull(value_of("OMPI_MCA_mpi_yield_when_idle"));
+	step.runs_any = false;
 	/* Threads of its own: what else there may be is as unknown as before. */
 	step.links = RUNTIME_OPENBLAS;
 	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);

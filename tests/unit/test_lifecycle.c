@@ -266,7 +266,9 @@ START_TEST(lists_keep_others_out)
 }
 END_TEST
 
-/* Is @name among what the step of @job gets, run by @uid as /usr/bin/python3 with that script? */
+static const char *command = "/usr/bin/python3";
+
+/* Is @name among what the step of @job gets, run by @uid as @command with that script? */
 static bool gets(uint32_t job, uint32_t uid, const char *script, const char *name)
 {
 	size_t len = strlen(name);
@@ -276,7 +278,7 @@ static bool gets(uint32_t job, uint32_t uid, const char *script, const char *nam
 	msg_put(&in, "step", "0");
 	msg_putf(&in, "uid", "%u", uid);
 	msg_put(&in, "ntasks", "1");
-	msg_put(&in, "name", "/usr/bin/python3");
+	msg_put(&in, "name", command);
 	msg_put(&in, "script", script);
 	ck_assert_str_eq(go(), "step_ok");
 	for (const char *v = msg_get(&out, "env"); v; v = msg_get_next(&out, "env", v))
@@ -307,6 +309,13 @@ START_TEST(what_a_program_loaded_is_what_its_next_launch_is_for)
 	daemon_tick(&d);
 	ck_assert(gets(10, 0, "0a", "KMP_BLOCKTIME"));
 	ck_assert(gets(11, 0, "0a", "GOMP_SPINCOUNT"));
+	/* A script's next command may bring what was not seen. */
+	command = "/bin/bash";
+	ck_assert(gets(12, 0, "0c", "KMP_BLOCKTIME"));
+	jobs_find(d.jobs, 12, 0, 0)->mapped.runtimes = RUNTIME_LIBGOMP;
+	daemon_tick(&d);
+	ck_assert(gets(13, 0, "0c", "KMP_BLOCKTIME"));
+	ck_assert_uint_eq(jobs_find(d.jobs, 13, 0, 0)->links, RUNTIME_LIBGOMP);
 	linkage_free(d.linkage);
 	d.linkage = NULL;
 }

@@ -180,7 +180,8 @@ enum launch_draw launches_draw(struct choose *ch, struct step *s, char *why, siz
 	struct judged *j;
 
 	*why = '\0';
-	if (!l || s->batch)
+	/* Of a step on several nodes each would draw another side. */
+	if (!l || s->batch || s->nnodes > 1)
 		return LAUNCH_SET;
 	name_key(ch, s, name);
 	j = quarantine_row(ch, LAUNCHES_POLICY, name, false);

@@ -37,7 +37,7 @@ enum launch_draw {
 	LAUNCH_CONTROL,  /* without, to compare */
 	LAUNCH_WITHHELD, /* without: they made it slower */
 };
-/* Of a step that has just come; @why: of the last, why. */
+/* Of a step that has just come, and has settings; @why: of the last, why. */
 enum launch_draw launches_draw(struct choose *ch, struct step *s, char *why, size_t size);
 /* It has ended; @end_unix_ns as it is accounted. Before its row is written. */
 void launches_end(struct choose *ch, struct step *s, int64_t end_unix_ns);

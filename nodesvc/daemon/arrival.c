@@ -131,6 +131,24 @@ static void find_links(struct daemon *d, struct step *s, const struct msg *m)
 			 kind == STARTER_NONE;
 }
 
+static bool has_settings(const struct step *s)
+{
+	for (int i = 0; i < s->n_env; i++)
+		if (!*s->env[i].why)
+			return true;
+	return false;
+}
+
+/* Nothing of ours is in force before its program runs, to know what that is worth. */
+static void start_control(struct step *s)
+{
+	s->n_env = 0;
+	s->short_spins = s->born_placed = false;
+	s->seen.launch = "control";
+	s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
+	log_debug("step %s: starts without a lever, to compare", s->id);
+}
+
 /* What is left of its settings where they make the program slower: the library that its user asked
  * for. */
 static void withhold(struct step *s, const char *why)
@@ -139,28 +157,30 @@ static void withhold(struct step *s, const char *why)
 		if (!*s->env[i].why && launch_family(s->env[i].name) != LAUNCH_preload)
 			snprintf(s->env[i].why, sizeof(s->env[i].why), "%s", why);
 	s->short_spins = false;
-	if (s->n_env)
-		s->seen.launch = "withheld";
+	s->seen.launch = "withheld";
 }
 
-/* Its environment; or none, to know what that is worth. */
+/* Its environment; or none. */
 static void set_environment(struct daemon *d, struct step *s, const struct msg *m)
 {
 	char why[sizeof(s->env[0].why)];
-	enum launch_draw draw = launches_draw(d->choose, s, why, sizeof(why));
 
-	if (draw == LAUNCH_CONTROL) {
-		s->seen.launch = "control";
-		s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
-		log_debug("step %s: starts without a lever, to compare", s->id);
-		return;
-	}
 	find_links(d, s, m);
 	launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
 		topo_count_cores(d->node->topo, s->held ? &s->envelope : &s->coreset),
 		around(d, s));
-	if (draw == LAUNCH_WITHHELD)
+	if (!has_settings(s))
+		return;
+	switch (launches_draw(d->choose, s, why, sizeof(why))) {
+	case LAUNCH_SET:
+		break;
+	case LAUNCH_CONTROL:
+		start_control(s);
+		break;
+	case LAUNCH_WITHHELD:
 		withhold(s, why);
+		break;
+	}
 }
 
 /* ---- may it come? ---- */

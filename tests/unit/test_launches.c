@@ -71,6 +71,7 @@ static void teardown(void)
 }
 
 static uint32_t last_job;
+static int nodes = 1;
 
 static struct step *start_as(const char *type, uint32_t uid, const char *args)
 {
@@ -79,6 +80,7 @@ static struct step *start_as(const char *type, uint32_t uid, const char *args)
 	msg_put(&in, "step", "0");
 	msg_putf(&in, "uid", "%u", uid);
 	msg_put(&in, "ntasks", "1");
+	msg_putf(&in, "nnodes", "%d", nodes);
 	msg_put(&in, "name", "/nonexistent/app");
 	msg_put(&in, "tag", type);
 	if (args)
@@ -92,6 +94,16 @@ static struct step *start_as(const char *type, uint32_t uid, const char *args)
 static struct step *start(const char *type)
 {
 	return start_as(type, 0, NULL);
+}
+
+static struct step *start_on(const char *type, int n)
+{
+	struct step *s;
+
+	nodes = n;
+	s = start(type);
+	nodes = 1;
+	return s;
 }
 
 static bool is_set(const char *name)
@@ -239,6 +251,26 @@ START_TEST(nothing_and_all_are_not_drawn)
 }
 END_TEST
 
+START_TEST(where_there_is_nothing_to_set_nothing_is_drawn)
+{
+	d.conf->launch_env.enabled = false;
+	for (int i = 0; i < 30; i++) {
+		struct step *s = start("app");
+
+		ck_assert_ptr_null(s->seen.launch);
+		ck_assert_uint_eq(s->seen.launch_draw, 0);
+		finish(s, 100);
+	}
+	d.conf->launch_env.enabled = true;
+	for (int i = 0; i < 30; i++) {
+		struct step *s = start_on("app", 2);
+
+		ck_assert_str_eq(s->seen.launch, "lever");
+		finish(s, 100);
+	}
+}
+END_TEST
+
 START_TEST(a_program_is_its_user_and_the_class_of_its_arguments)
 {
 	char *const a[] = {"app", "-n", "10", "in_17.dat", NULL},
@@ -363,6 +395,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, nothing_and_all_are_not_drawn);
+	tcase_add_test(tc, where_there_is_nothing_to_set_nothing_is_drawn);
 	tcase_add_test(tc, a_program_is_its_user_and_the_class_of_its_arguments);
 	tcase_add_test(tc, who_comes_while_others_run_is_in_their_draw);
 	tcase_add_test(tc, a_long_run_is_not_in_every_draw);

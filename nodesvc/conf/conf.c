@@ -167,6 +167,75 @@ static int read_options(struct reader *r, const struct conf_key *k, yaml_node_t 
 	return 0;
 }
 
+void conf_functions_of(
+	const struct conf_functions *f, const char *program, struct callnames_own *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (int i = 0; i < f->n && ret->n < CALLNAMES_OWN_MAX; i++)
+		if (strcmp(f->pair[i].key, program) == 0)
+			snprintf(ret->name[ret->n++], CALLNAME_MAX, "%s", f->pair[i].value);
+}
+
+/* "program" and "function" of one item, each once. */
+static int read_function(struct reader *r, const struct conf_key *k, yaml_node_t *n, int at)
+{
+	struct conf_functions *f = (struct conf_functions *)((char *)r->conf + k->offset);
+	struct conf_pair *pair = &f->pair[at];
+
+	*pair = (struct conf_pair){.line = line_of(n)};
+	for (yaml_node_pair_t *p = n->data.mapping.pairs.start;
+		n->type == YAML_MAPPING_NODE && p < n->data.mapping.pairs.top; p++) {
+		const char *name = scalar(yaml_document_get_node(r->doc, p->key));
+		const char *text = scalar(yaml_document_get_node(r->doc, p->value));
+		bool program = name && strcmp(name, "program") == 0;
+		char *to = program ? pair->key : pair->value;
+
+		if (!name || (!program && strcmp(name, "function") != 0))
+			return refuse(r, pair->line,
+				"key '%s': item %d has '%s', not program or "
+				"function",
+				k->name, at + 1, name ? name : "");
+		if (!text || !*text || *to || strpbrk(text, " \t/") ||
+			strlen(text) >= (program ? sizeof(pair->key) : sizeof(pair->value)))
+			return refuse(r, pair->line, "key '%s': item %d: %s '%s' is no name",
+				k->name, at + 1, name, text ? text : "");
+		memcpy(to, text, strlen(text) + 1);
+	}
+	if (!*pair->key || !*pair->value)
+		return refuse(r, pair->line,
+			"key '%s': item %d: want {program: NAME, function: NAME}", k->name, at + 1);
+	return 0;
+}
+
+static int read_functions(struct reader *r, const struct conf_key *k, yaml_node_t *n)
+{
+	struct conf_functions *f = (struct conf_functions *)((char *)r->conf + k->offset);
+
+	if (n->type != YAML_SEQUENCE_NODE)
+		return refuse(r, line_of(n),
+			"key '%s': want a list of {program: NAME, function: NAME}", k->name);
+	f->n = 0;
+	for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top;
+		i++) {
+		yaml_node_t *item = yaml_document_get_node(r->doc, *i);
+		int rc, same = 0;
+
+		if (f->n == CONF_LIST_MAX)
+			return refuse(r, line_of(item), "key '%s': more than %d items", k->name,
+				CONF_LIST_MAX);
+		rc = read_function(r, k, item, f->n);
+		if (rc < 0)
+			return rc;
+		for (int j = 0; j < f->n; j++)
+			same += strcmp(f->pair[j].key, f->pair[f->n].key) == 0;
+		if (same == CALLNAMES_OWN_MAX)
+			return refuse(r, line_of(item), "key '%s': more than %d functions of '%s'",
+				k->name, CALLNAMES_OWN_MAX, f->pair[f->n].key);
+		f->n++;
+	}
+	return 0;
+}
+
 /* Counts have libgomp's own suffixes (k, M, infinite); no other time is one of them. */
 static bool is_bad_time(const char *value)
 {
@@ -317,6 +386,8 @@ static int read_key(struct reader *r, const char *prefix, yaml_node_t *key, yaml
 			return read_list(r, k, value);
 		if (k->type == CONF_OPTIONS)
 			return read_options(r, k, value);
+		if (k->type == CONF_FUNCTIONS)
+			return read_functions(r, k, value);
 		if (k->type == CONF_OPENMP || k->type == CONF_OPENMPI || k->type == CONF_MPIRUN)
 			return read_family(r, k, value);
 		if (!scalar(value))

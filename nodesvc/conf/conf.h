@@ -14,6 +14,7 @@
 #include "common/coreset.h"
 #include "common/err.h"
 #include "common/topo.h"
+#include "nodesvc/counters/callnames.h"
 #include "nodesvc/counters/counters.h"
 
 #define CONF_LIST_MAX 64
@@ -32,6 +33,13 @@ struct conf_pair {
 /* Launch variables of one family (launch_family.h). */
 struct conf_family {
 	struct conf_pair pair[16];
+	int n;
+};
+
+/* Functions of programs that mark their work, as a site knows: key has the program, value one of
+ * its functions. */
+struct conf_functions {
+	struct conf_pair pair[CONF_LIST_MAX];
 	int n;
 };
 
@@ -70,6 +78,9 @@ void conf_defaults(struct conf *c);
  * time (a count, say, or a word of libgomp's own), or not from 0 to CONF_SPIN_US_MAX.
  */
 int conf_spin_us(const char *text);
+/* conf_functions_of - those of @program, at most CALLNAMES_OWN_MAX. */
+void conf_functions_of(
+	const struct conf_functions *f, const char *program, struct callnames_own *ret);
 /*
  * conf_load - reads and checks @path into @ret (defaults first). @check_owner: refuse a file that
  * is not root's or that others may write. Errors: -EINVAL "coloc.yaml:LINE: key 'x': ..."; @ret

@@ -23,7 +23,8 @@ enum conf_type {
 	CONF_OPENMP,  /* struct conf_family: {NAME: value}, of the launch variables' families */
 	CONF_OPENMPI,
 	CONF_MPIRUN,
-	CONF_EVENT, /* struct counter_event */
+	CONF_EVENT,     /* struct counter_event */
+	CONF_FUNCTIONS, /* struct conf_functions: [{program: NAME, function: NAME}] */
 };
 
 struct conf_key {

@@ -51,6 +51,11 @@ int callpick_candidate(struct callpick *p, enum call_class class, bool called, i
 		places = CALLPICK_AT_ONCE;
 	p->candidate[p->n] = (struct callpick_candidate){
 		.class = class, .called = called, .places = places > 0 ? places : 1};
+	/* A glance is too short for a solver's steps. */
+	if (class == CALL_OWN) {
+		p->candidate[p->n].glanced = true;
+		p->candidate[p->n].glance_per_s = 1;
+	}
 	return p->n++;
 }
 
@@ -212,7 +217,8 @@ static bool is_usable(const struct callpick *p, const struct callpick_cfg *cfg, 
 /* What a candidate is worth less than one that is perfectly steady. */
 static double badness(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	static const double by_class[] = {[CALL_BARRIER] = 0.01,
+	static const double by_class[] = {[CALL_OWN] = -0.1, /* the site knows */
+		[CALL_BARRIER] = 0.01,
 		[CALL_WORKSHARE] = 0.02,
 		[CALL_SEND] = 0.02,
 		[CALL_RECEIVE] = 0.03,

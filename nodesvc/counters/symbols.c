@@ -301,6 +301,9 @@ static int compare_sites(const void *a, const void *b)
 
 	if (x->called != y->called)
 		return (int)y->called - (int)x->called;
+	/* The site's own, behind the table, first. */
+	if ((x->call >= callnames_n()) != (y->call >= callnames_n()))
+		return x->call >= callnames_n() ? -1 : 1;
 	if (x->call != y->call)
 		return (int)x->call - (int)y->call;
 	if (x->file != y->file)

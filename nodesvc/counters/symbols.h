@@ -37,7 +37,8 @@ struct symbol_file {
 	char name[64]; /* the last part of its path, for people; may be cut */
 };
 
-/* Sites of what is called come before the others, each in the order of the table. One function may
+/* Sites of what is called come before the others, the site's own first, then in the order of the
+ * table. One function may
  * have several: two libraries that have it, or two versions. */
 struct symbols {
 	int n_files, n_sites;

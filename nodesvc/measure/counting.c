@@ -49,6 +49,7 @@ struct program {
 	uid_t uid;
 	int fd; /* where the answer comes; 0 none */
 	bool has_sym;
+	struct callnames_own own;
 	struct symbols sym;
 	int64_t asked_ns;
 };
@@ -66,6 +67,7 @@ struct counting {
 	struct {
 		uint64_t key; /* 0: none */
 		uid_t uid;
+		struct callnames_own own;
 		char text[3][COMMAND_MAX];
 	} wanted; /* it has registered and waits for our answer: its program is asked for after it
 		   */
@@ -98,7 +100,7 @@ static void take_program(struct program *p, int64_t now_ns)
 
 	if (!p->fd)
 		return;
-	rc = symbols_take(p->fd, NULL, &p->sym);
+	rc = symbols_take(p->fd, &p->own, &p->sym);
 	if (rc == -EAGAIN && now_ns - p->asked_ns < SYMBOLS_DEADLINE_S * INT64_C(1000000000))
 		return;
 	close(p->fd);
@@ -106,16 +108,27 @@ static void take_program(struct program *p, int64_t now_ns)
 	p->has_sym = rc == 0;
 }
 
+/* The functions that the site names for it. */
+static void own_of(const struct measure *m, const struct step *s, struct callnames_own *ret)
+{
+	conf_functions_of(&m->use.conf->calls.functions, s->type, ret);
+}
+
 /* NULL: it is not known. */
 static struct program *find_program(struct counting *c, const struct step *s)
 {
+	struct callnames_own own;
+
+	own_of(c->m, s, &own);
 	for (int i = 0; s->program_key && i < PROGRAMS_MAX; i++)
-		if (c->program[i].key == s->program_key && c->program[i].uid == s->uid)
+		if (c->program[i].key == s->program_key && c->program[i].uid == s->uid &&
+			memcmp(&c->program[i].own, &own, sizeof(own)) == 0)
 			return &c->program[i];
 	return NULL;
 }
 
-static struct program *add_program(struct counting *c, uint64_t key, uid_t uid)
+static struct program *add_program(
+	struct counting *c, uint64_t key, uid_t uid, const struct callnames_own *own)
 {
 	struct program *oldest = &c->program[0];
 
@@ -125,6 +138,7 @@ static struct program *add_program(struct counting *c, uint64_t key, uid_t uid)
 	forget_program(oldest);
 	oldest->key = key;
 	oldest->uid = uid;
+	oldest->own = *own;
 	return oldest;
 }
 
@@ -160,11 +174,12 @@ static bool has_step(struct counting *c, struct step *s, int64_t now_ns)
 	return k->step != NULL;
 }
 
-static void know(struct step *s, const struct symbols *sym, int64_t now_ns)
+static void know(
+	struct step *s, const struct symbols *sym, const struct callnames_own *own, int64_t now_ns)
 {
 	struct calls_step *step = s->seen.calls.step;
 
-	calls_step_know(step, sym, NULL, now_ns);
+	calls_step_know(step, sym, own, now_ns);
 	log_debug("step %s: %d places of functions in %d files: %s", s->id, sym->n_sites,
 		sym->n_files, calls_step_why(step));
 }
@@ -179,7 +194,7 @@ static void know_program(struct counting *c, struct step *s, int64_t now_ns)
 	take_program(p, now_ns);
 	s->seen.calls.knows = !p->fd;
 	if (s->seen.calls.knows && p->has_sym && p->sym.n_sites)
-		know(s, &p->sym, now_ns);
+		know(s, &p->sym, &p->own, now_ns);
 }
 
 void measure_expect(struct measure *m, struct step *s, const struct command *cmd)
@@ -206,6 +221,7 @@ void measure_expect(struct measure *m, struct step *s, const struct command *cmd
 	}
 	c->wanted.key = s->program_key;
 	c->wanted.uid = s->uid;
+	own_of(m, s, &c->wanted.own);
 	loop_set_timer_at(c->later, now_ns);
 }
 
@@ -222,9 +238,9 @@ static void ask_for_wanted(void *arg)
 	if (!c->wanted.key)
 		return;
 	c->asked_ns = ipc_now_ns();
-	fd = symbols_ask_command(&cmd, c->wanted.uid, NULL);
+	fd = symbols_ask_command(&cmd, c->wanted.uid, &c->wanted.own);
 	if (fd >= 0) {
-		p = add_program(c, c->wanted.key, c->wanted.uid);
+		p = add_program(c, c->wanted.key, c->wanted.uid, &c->wanted.own);
 		p->fd = fd;
 		p->asked_ns = c->asked_ns;
 	}
@@ -294,11 +310,13 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 {
 	struct seen_calls *k = &s->seen.calls;
 	const struct thread_list *list = &s->pace.list;
+	struct callnames_own own;
 	int fd;
 
 	if (k->fd || now_ns < k->ask_ns || now_ns - c->asked_ns < ASK_NS || list->n == 0)
 		return;
-	fd = symbols_ask_thread(busiest(s), s->uid, NULL);
+	own_of(c->m, s, &own);
+	fd = symbols_ask_thread(busiest(s), s->uid, &own);
 	c->asked_ns = k->asked_ns = now_ns;
 	k->ask_ns = now_ns + (FIRST_ASK_NS << k->asks);
 	if (FIRST_ASK_NS << k->asks < LAST_ASK_NS)
@@ -307,15 +325,17 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 		k->fd = fd;
 }
 
-static void take_functions(struct step *s, int64_t now_ns)
+static void take_functions(struct counting *c, struct step *s, int64_t now_ns)
 {
 	struct seen_calls *k = &s->seen.calls;
+	struct callnames_own own;
 	struct symbols sym;
 	int rc;
 
 	if (!k->fd)
 		return;
-	rc = symbols_take(k->fd, NULL, &sym);
+	own_of(c->m, s, &own);
+	rc = symbols_take(k->fd, &own, &sym);
 	if (rc == -EAGAIN && now_ns - k->asked_ns < SYMBOLS_DEADLINE_S * INT64_C(1000000000))
 		return;
 	stop_asking(k);
@@ -323,7 +343,7 @@ static void take_functions(struct step *s, int64_t now_ns)
 		calls_step_know_nothing(k->step, "its program could not be read");
 		return;
 	}
-	know(s, &sym, now_ns);
+	know(s, &sym, &own, now_ns);
 	symbols_done(&sym);
 }
 
@@ -340,7 +360,7 @@ static void go_on_with(struct counting *c, struct step *s, int64_t now_ns, bool 
 	if (!has_step(c, s, now_ns))
 		return;
 	know_program(c, s, now_ns);
-	take_functions(s, now_ns);
+	take_functions(c, s, now_ns);
 	if ((!news && now_ns < calls_step_due_ns(k->step)) || threads_list(c->m, s) < 0)
 		return;
 	if (!calls_step_work(k->step, &work) && !calls_step_is_trying(k->step))

@@ -175,6 +175,18 @@ START_TEST(steady_regions_are_taken_within_two_seconds)
 }
 END_TEST
 
+START_TEST(what_the_site_names_is_taken_if_it_will_do)
+{
+	const struct function f[] = {{.class = CALL_REGION, .per_s = 200},
+		{.class = CALL_OWN, .per_s = 20, .jitter = 0.05}};
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	choose(&r, 60);
+	ck_assert_int_eq(r.pick.chosen, 1);
+}
+END_TEST
+
 START_TEST(what_varies_is_left_for_what_is_steady)
 {
 	const struct function f[] = {{.class = CALL_REGION, .per_s = 400, .jitter = 0.9},
@@ -380,6 +392,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, steady_regions_are_taken_within_two_seconds);
+	tcase_add_test(tc, what_the_site_names_is_taken_if_it_will_do);
 	tcase_add_test(tc, what_varies_is_left_for_what_is_steady);
 	tcase_add_test(tc, without_a_steady_function_none_is_chosen_and_the_reason_told);
 	tcase_add_test(tc, where_there_is_nothing_to_choose_it_is_chosen_at_once);

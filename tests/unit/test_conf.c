@@ -53,22 +53,26 @@ END_TEST
 
 START_TEST(every_kind_of_value_is_read)
 {
+	struct callnames_own own;
 	struct conf c;
 	struct errbuf err = {""};
-	int rc = load("policy: fair\n"
-		      "allow_policies: [lira, fair]\n"
-		      "policy_lock: yes\n"
-		      "policy_conflict: refuse\n"
-		      "policy_options:\n  lira:\n    tie: first\n  sbmp-pp: {phase: width}\n"
-		      "domain: core\n"
-		      "reserve: 0,2-3\n"
-		      "min_dwell_s: 0.5\n"
-		      "launch_env:\n  threads: leave\n  idle: leave\n"
-		      "  openmp: {GOMP_SPINCOUNT: 5}\n"
-		      "  openmpi: {}\n  mpirun: {PRTE_MCA_bindto: core}\n"
-		      "events:\n  loads: PAPI_LD_INS\n  mem_bytes: MEM_LINES:ALL*64\n"
-		      "allow:\n  users: [alice]\n"
-		      "store: /tmp/x\n",
+	int rc = load(
+		"policy: fair\n"
+		"allow_policies: [lira, fair]\n"
+		"policy_lock: yes\n"
+		"policy_conflict: refuse\n"
+		"policy_options:\n  lira:\n    tie: first\n  sbmp-pp: {phase: width}\n"
+		"domain: core\n"
+		"reserve: 0,2-3\n"
+		"min_dwell_s: 0.5\n"
+		"launch_env:\n  threads: leave\n  idle: leave\n"
+		"  openmp: {GOMP_SPINCOUNT: 5}\n"
+		"  openmpi: {}\n  mpirun: {PRTE_MCA_bindto: core}\n"
+		"calls: {functions: [{program: cfd, function: step_}, {function: a_, program: b},"
+		" {program: cfd, function: _ZN3cfd4stepEv}]}\n"
+		"events:\n  loads: PAPI_LD_INS\n  mem_bytes: MEM_LINES:ALL*64\n"
+		"allow:\n  users: [alice]\n"
+		"store: /tmp/x\n",
 		&c, &err);
 
 	ck_assert_msg(rc == 0, "%s", err.text);
@@ -91,6 +95,12 @@ START_TEST(every_kind_of_value_is_read)
 	ck_assert_int_eq(c.launch_env.openmpi.n, 0);
 	ck_assert_int_eq(c.launch_env.mpirun.n, 1);
 	ck_assert_str_eq(c.launch_env.mpirun.pair[0].value, "core");
+	ck_assert_int_eq(c.calls.functions.n, 3);
+	conf_functions_of(&c.calls.functions, "cfd", &own);
+	ck_assert_int_eq(own.n, 2);
+	ck_assert_str_eq(own.name[1], "_ZN3cfd4stepEv");
+	conf_functions_of(&c.calls.functions, "cf", &own);
+	ck_assert_int_eq(own.n, 0);
 	ck_assert_str_eq(c.events.of[COUNTER_LOADS].name, "PAPI_LD_INS");
 	ck_assert_str_eq(c.events.of[COUNTER_MEM_BYTES].name, "MEM_LINES:ALL");
 	ck_assert_double_eq_tol(c.events.of[COUNTER_MEM_BYTES].factor, 64, 1e-12);
@@ -100,12 +110,26 @@ START_TEST(every_kind_of_value_is_read)
 }
 END_TEST
 
-#define TEN  "0123456789"
-#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456" /* with a '/' 128 */
+#define NINE(x) x ", " x ", " x ", " x ", " x ", " x ", " x ", " x ", " x
+#define TEN     "0123456789"
+#define LONG    TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456" /* with a '/' 128 */
 
 static const struct {
 	const char *text, *says;
 } refused[] = {
+	{"calls:\n  functions: step_\n",
+		":2: key 'calls.functions': want a list of {program: NAME, function: NAME}"},
+	{"calls:\n  functions:\n    - {program: a, function: f}\n    - {program: a}\n",
+		":4: key 'calls.functions': item 2: want {program: NAME, function: NAME}"},
+	{"calls:\n  functions: [{program: /usr/bin/a, function: f}]\n",
+		":2: key 'calls.functions': item 1: program '/usr/bin/a' is no name"},
+	{"calls:\n  functions: [{program: a, symbol: f}]\n",
+		":2: key 'calls.functions': item 1 has 'symbol', not program or function"},
+	{"calls:\n  functions: [{program: a, function: f, function: g}]\n",
+		"item 1: function 'g' is no name"},
+	{"calls:\n  functions: [a]\n", "item 1: want {program: NAME, function: NAME}"},
+	{"calls:\n  functions: [" NINE("{program: a, function: f}") "]\n",
+		"more than 8 functions of 'a'"},
 	{"polcy: lira\n", ":1: unknown key 'polcy'"},
 	{"\n\ntick_ms: fast\n", ":3: key 'tick_ms': 'fast' is not a number"},
 	{"tick_ms: 1.5\n", ":1: key 'tick_ms': '1.5' is not a whole number"},
@@ -216,8 +240,8 @@ START_TEST(shipped_file_shows_the_defaults)
 
 		snprintf(want, sizeof(want), "%s:", dot ? dot + 1 : k->name);
 		ck_assert_msg(strstr(text, want) != NULL, "coloc.yaml does not show '%s'", k->name);
-		if (k->type == CONF_OPTIONS || k->type == CONF_OPENMP || k->type == CONF_OPENMPI ||
-			k->type == CONF_MPIRUN)
+		if (k->type == CONF_OPTIONS || k->type == CONF_FUNCTIONS ||
+			k->type == CONF_OPENMP || k->type == CONF_OPENMPI || k->type == CONF_MPIRUN)
 			continue; /* carry line numbers */
 		ck_assert_msg(
 			memcmp((char *)&c + k->offset, (char *)&defaults + k->offset, k->size) == 0,

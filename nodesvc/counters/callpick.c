@@ -17,10 +17,13 @@
 #define SILENT_TRIES 40
 #define NONE_GAP_NS  (10000 * MS)
 /* Of a function that is called too often to be counted always: 300 calls tell its rate to some
- * percent, if it is called evenly. */
+ * percent, if it is called evenly. Programs have short steps and long ones: where the budget has
+ * it, a window is longer, and the next one later. */
 #define WINDOW_CALLS  300
 #define WINDOW_MIN_NS (30 * MS)
 #define WINDOW_MAX_NS (500 * MS)
+#define PERIOD_S      0.4
+#define TRY_LONG_NS   (100 * MS)
 /* Speed that is older is of no use. */
 #define GAP_MAX_NS (5000 * MS)
 /* Windows before a function is chosen that no other can beat, before one that will do, if all have
@@ -186,15 +189,21 @@ static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 	return ns < (double)lo ? lo : ns > (double)hi ? hi : (int64_t)ns;
 }
 
+/* Of a window of one that cannot be counted always. */
+static int64_t length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	double affordable = PERIOD_S * 1e9 * cfg->budget / cost_of(p, cfg, k);
+	int64_t least = window_ns(callpick_rate(p, k), WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+
+	return affordable > (double)least ? (int64_t)fmin(affordable, WINDOW_MAX_NS) : least;
+}
+
 /* Mean distance between two windows' ends; 0: it is counted always. */
 static double period_s(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	double rate = callpick_rate(p, k);
-	int64_t length = window_ns(rate, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
-
 	if (cost_of(p, cfg, k) <= cfg->budget)
 		return 0;
-	return rate * (double)length * 1e-9 * cfg->hit_cost_s / (cfg->budget * cores_of(p));
+	return (double)length_ns(p, cfg, k) * 1e-9 * cost_of(p, cfg, k) / cfg->budget;
 }
 
 static bool too_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
@@ -353,8 +362,10 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 		gap_ns = p->windows < SILENT_TRIES * p->n ? SILENT_GAP : NONE_GAP_NS;
 	for (int i = 0; round == WINDOWS && i < ret->n; i++)
 		least = fmin(least, callpick_rate(p, ret->candidate[i]));
+	/* For half of what one try may cost. */
 	if (round == WINDOWS && cost_of(p, cfg, ret->candidate[0]) > cfg->budget)
-		ret->length_ns = window_ns(least, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+		ret->length_ns = window_ns(
+			least, (int)fmax(WINDOW_CALLS, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
 	else if (round == WINDOWS)
 		ret->length_ns = window_ns(least, TRY_CALLS, TRY_MIN_NS, TRY_MAX_NS);
 	ret->what = CALLPICK_TRY;
@@ -375,7 +386,7 @@ static void plan_chosen(
 	ret->gap_ns = 0;
 	if (!(period > 0))
 		return;
-	ret->length_ns = window_ns(rate, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+	ret->length_ns = length_ns(p, cfg, k);
 	ret->max_hits = (uint64_t)(4 * rate * (double)ret->length_ns * 1e-9) + WINDOW_CALLS;
 	between = (int64_t)(period * 1e9) - ret->length_ns;
 	ret->gap_ns = gap(p, cfg, between > 0 ? between : 0);

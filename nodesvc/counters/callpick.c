@@ -33,8 +33,10 @@
 #define STEADY_BEST   0.05
 #define STEADY_EARLY  0.15
 #define STEADY        0.30
-/* A chosen one that has not called in so many windows marks the work no more. */
-#define SILENT_MAX 20
+/* A chosen one that has not called in so many windows marks the work no more; one that never called
+ * in many belonged to the program's start. */
+#define SILENT_MAX   20
+#define SILENT_EARLY 3
 /* Looking for it may cost the budget of so many seconds ahead. */
 #define AHEAD_S 4.0
 /* Nothing is known of how many cores it runs on. */
@@ -213,14 +215,17 @@ static bool too_dear(const struct callpick *p, const struct callpick_cfg *cfg, i
 
 static bool calls_at_all(const struct callpick_candidate *c)
 {
-	return !c->refused && (c->n > c->silent || c->glance_per_s > 0);
+	/* A glance in the program's first moments tells little. */
+	return !c->refused && (c->n > c->silent || (c->n == 0 && c->glance_per_s > 0));
 }
 
 static bool is_usable(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
 	const struct callpick_candidate *c = &p->candidate[k];
 
-	return calls_at_all(c) && c->silent < SILENT_MAX && !too_dear(p, cfg, k);
+	int most = c->n - c->silent < WINDOWS_ALL ? SILENT_EARLY : SILENT_MAX;
+
+	return calls_at_all(c) && c->silent < most && !too_dear(p, cfg, k);
 }
 
 /* What a candidate is worth less than one that is perfectly steady. */
@@ -265,7 +270,8 @@ static int only_one(const struct callpick *p, const struct callpick_cfg *cfg)
 			return -1;
 		if (!calls_at_all(c))
 			continue;
-		if (found >= 0 || !c->called || c->n == 0 || c->uneven || !is_usable(p, cfg, k))
+		if (found >= 0 || !c->called || c->n == 0 || c->silent || c->uneven ||
+			!is_usable(p, cfg, k))
 			return -1;
 		found = k;
 	}

@@ -283,6 +283,23 @@ START_TEST(where_there_is_nothing_to_choose_it_is_chosen_at_once)
 }
 END_TEST
 
+/* Seen: a loop of a program's start, whose work begins half a second later. */
+START_TEST(what_only_the_start_calls_is_not_held_on_to)
+{
+	for (int i = 0; i < 20; i++) {
+		const struct function f[] = {
+			{.class = CALL_WORKSHARE, .per_s = 300, .until_s = 0.03 + 0.01 * i},
+			{.class = CALL_REGION, .per_s = 4000, .from_s = 0.6}};
+		struct run r;
+
+		begin(&r, f, 2, 2);
+		while (r.t < 10 && r.pick.chosen != 1)
+			step(&r);
+		ck_assert(r.t < 3);
+	}
+}
+END_TEST
+
 START_TEST(a_function_that_begins_later_is_found)
 {
 	const struct function f[] = {{.class = CALL_REGION, .per_s = 100, .from_s = 30}};
@@ -396,6 +413,7 @@ int main(void)
 	tcase_add_test(tc, what_varies_is_left_for_what_is_steady);
 	tcase_add_test(tc, without_a_steady_function_none_is_chosen_and_the_reason_told);
 	tcase_add_test(tc, where_there_is_nothing_to_choose_it_is_chosen_at_once);
+	tcase_add_test(tc, what_only_the_start_calls_is_not_held_on_to);
 	tcase_add_test(tc, a_function_that_begins_later_is_found);
 	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);
 	tcase_add_test(tc, what_was_chosen_before_is_taken_as_soon_as_it_calls);

@@ -42,9 +42,10 @@ figure() {
   ctl --json explain "$(job_id "$1")" 2>/dev/null | sed -n "s/.*\"$2\": *\"\{0,1\}\([^\",]*\).*/\1/p" | head -1
 }
 has_speed() { [ "$(figure "$1" speed_source)" = calls ]; }
-# Processor time of the running step of that name, ms: for was_disturbed.
+# Processor time of the running step of that name, ms: for was_disturbed. Of each thread: without
+# task/ a thread's file has its whole process's.
 step_ms() {
-  step_threads "$(step_dir "$(job_id "$1")" 0)" | sed 's,.*,/proc/&/stat,' | xargs cat 2>/dev/null |
+  step_threads "$(step_dir "$(job_id "$1")" 0)" | sed 's,.*,/proc/&/task/&/stat,' | xargs cat 2>/dev/null |
     awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); ms += ($12 + $13) * 1000 / hz } END { printf "%d\n", ms }'
 }
 # knows NAME WHAT: the speed of the running step of that name is known by calls. Which function
@@ -75,7 +76,7 @@ speed_of() {
 
 for cc in gcc clang; do
   if $cc -fopenmp -O1 -o "$tmp/regions.$cc" "$tmp/regions.c" 2>"$tmp/cc.out"; then
-    speed_of "$cc" '(GOMP_|__kmpc_)' -n1 -c2 "$tmp/regions.$cc" 100000000 20000
+    speed_of "$cc" '(GOMP_|__kmpc_)' -n1 -c2 "$tmp/regions.$cc" 100000000 200000
   else
     skipped "a program by $cc" "$(head -1 "$tmp/cc.out")"
   fi
@@ -124,7 +125,7 @@ srun -J harmless --coloc=on -n1 -c2 sh -c '
 is "$?" 0 "binding, another user, children and exec succeed" || diag "$(cat "$tmp/harmless.out")"
 
 # Who is to be left alone is not counted either.
-srun -J excluded --coloc=on --coloc-exclude -n1 -c2 "$tmp/regions.gcc" 100000000 20000 >"$tmp/excluded.out" 2>&1 &
+srun -J excluded --coloc=on --coloc-exclude -n1 -c2 "$tmp/regions.gcc" 100000000 200000 >"$tmp/excluded.out" 2>&1 &
 started_pids+=("$!")
 wait_for 20 job_known excluded
 was_read() { [[ $(figure excluded threads) =~ ^[1-9] ]]; }
@@ -133,7 +134,7 @@ is "$(figure excluded calls)" null "a step with --coloc-exclude is not counted"
 end_job excluded
 
 # Killed while it counts.
-srun -J killed --coloc=on -n1 -c2 "$tmp/regions.gcc" 100000000 20000 >"$tmp/killed.out" 2>&1 &
+srun -J killed --coloc=on -n1 -c2 "$tmp/regions.gcc" 100000000 200000 >"$tmp/killed.out" 2>&1 &
 started_pids+=("$!")
 ok "probes are there while a step is counted" wait_for 20 probes
 kill -9 "$colocd_pid"

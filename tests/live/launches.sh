@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # launches.sh - a launch setting that makes a program slower is found by the time that its launches
-# take, without any speed, and taken away from it: spins of a second, on a core that is shared.
+# take, without any speed, and taken away from it: spins of a second, on a core that is shared. It
+# compares times: --full has it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 programs=$builddir/contrib/programs/bin
@@ -40,7 +41,7 @@ found() { grep -o 'guard: the launch environment makes.*' "$tmp/colocd.out"; }
 srun -J company --coloc=on "$programs/spin" --work=100000000000 >/dev/null 2>&1 &
 started_pids+=("$!")
 ok "company runs" wait_for 20 job_known company
-meetings=50 # later as many digits: the same class of arguments
+meetings=300 # later as many digits: the same class of arguments
 fraction 0.2
 n=0
 while [ "$n" -lt 30 ] && ! found >/dev/null; do
@@ -59,12 +60,12 @@ like "$(acct -n -P -j "$victim" -o GainLaunch,GainBasis)" '^0\.[0-9]+ \(.*\)\|el
 stop "$colocd_pid" KILL
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
-launch victim 99 &
+launch victim 999 &
 started_pids+=("$!")
 ok "after a restart it runs again" wait_for 20 explained victim
 like "$(ctl explain "$(job_id victim)")" 'GOMP_SPINCOUNT: guard: with it the program was 0\.' \
   "still without them, and explain says why"
-launch other 99 &
+launch other 999 &
 started_pids+=("$!")
 ok "another program starts" wait_for 20 explained other
 like "$(ctl explain "$(job_id other)")" 'GOMP_SPINCOUNT=' "with the settings"

@@ -27,7 +27,6 @@ live_scripts = \
 	tests/live/interpreters.sh \
 	tests/live/allow.sh \
 	tests/live/envelope.sh \
-	tests/live/launches.sh \
 	tests/live/lend.sh \
 	tests/live/masks.sh \
 	tests/live/waits.sh \
@@ -46,6 +45,7 @@ live_scripts = \
 full_scripts = \
 	tests/live/guard.sh \
 	tests/live/kinds.sh \
+	tests/live/launches.sh \
 	tests/live/pages.sh \
 	tests/live/pages-full.sh \
 	tests/live/saved-view.sh \

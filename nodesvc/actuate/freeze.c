@@ -39,7 +39,7 @@ int freezer_open(struct freezer **ret, const struct fsroot *root, struct ledger 
 	struct guard *guard, struct errbuf *err)
 {
 	struct freezer *f = calloc(1, sizeof(*f));
-	char why[sizeof(err->text)] = "";
+	char why[4 * sizeof(err->text)] = ""; /* of each hierarchy, cut at the end */
 
 	if (!f)
 		return err_set(err, -ENOMEM, "freezer: out of memory");

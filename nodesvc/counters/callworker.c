@@ -125,7 +125,7 @@ static void make_place(struct counting *c, const struct call_request *r, int fd)
 		}
 	}
 	p->made = a.rc == 0;
-	snprintf(a.text, sizeof(a.text), "%s", err.text);
+	snprintf(a.text, sizeof(a.text), "%.*s", (int)sizeof(a.text) - 1, err.text);
 	answer(&a);
 }
 
@@ -559,7 +559,7 @@ __attribute__((noreturn)) static void child(
 		tracefs_sweep(&c.fs);
 		ready.rc = try_out(&c, &ready.cost_ns, &err);
 	}
-	snprintf(ready.text, sizeof(ready.text), "%s", err.text);
+	snprintf(ready.text, sizeof(ready.text), "%.*s", (int)sizeof(ready.text) - 1, err.text);
 	answer(&ready);
 	if (ready.rc == 0)
 		serve(&c);

@@ -51,6 +51,7 @@ struct step_cgroup {
 struct actuate_result {
 	struct coreset coreset; /* what the kernel took: cpuset.cpus read back */
 	int threads; /* threads that have the whole set, or their rank's share, read back */
+	int resting; /* threads left where Slurm has them: their process hardly runs */
 	int pinned;  /* threads whose mask the program itself chose, inside it or not */
 	int foreign; /* threads left alone: slurmstepd's own */
 };

@@ -959,7 +959,8 @@ static void count(struct steer *st, struct actuate_result *ret)
 
 		ret->foreign += t->foreign;
 		ret->pinned += !t->foreign && pinned;
-		ret->threads += !t->foreign && !pinned;
+		ret->resting += !t->foreign && !pinned && rests(st, t);
+		ret->threads += !t->foreign && !pinned && !rests(st, t);
 	}
 }
 

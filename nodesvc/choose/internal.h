@@ -101,6 +101,7 @@ struct trial {
 	int stage, tries;
 	bool displaced; /* steps are where the plan does not have them */
 	bool in_company;
+	bool unmoved; /* the subject is not where it is to be tried */
 	struct loop_source *timer;
 	int n, at;
 	struct trial_experiment x[PLAN_EXPERIMENTS_MAX];

@@ -249,7 +249,7 @@ static void place_experiment(struct choose *ch)
 {
 	const struct coreset *own = &ch->trial.x[ch->trial.at].coreset;
 
-	ch->trial.in_company = false;
+	ch->trial.in_company = ch->trial.unmoved = false;
 	for (int i = 0; i < ch->jobs->n; i++) {
 		struct step *s = ch->jobs->step[i];
 		struct coreset rest;
@@ -258,7 +258,7 @@ static void place_experiment(struct choose *ch)
 			continue;
 		reading_displace(s);
 		if (s == subject(ch)) {
-			levers_displace(ch->levers, s, own);
+			ch->trial.unmoved = !levers_displace(ch->levers, s, own);
 			continue;
 		}
 		coreset_andnot(&rest, &s->coreset, own);
@@ -287,13 +287,15 @@ static void step_experiment(struct choose *ch)
 	struct seen_work now;
 	double speed;
 
-	if (s && is_placed(s) && ch->trial.stage == 0) {
+	if (s && ch->trial.unmoved) {
+		s->seen.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
+		s->seen.unmoved = true;
+	} else if (s && is_placed(s) && ch->trial.stage == 0) {
 		ch->trial.stage = 1;
 		speed_read_now(ch->measure, s, ipc_now_ns(), &s->trial_mark);
 		loop_set_timer(ch->trial.timer, x->ms, 0);
 		return;
-	}
-	if (s && is_placed(s)) {
+	} else if (s && is_placed(s)) {
 		speed_read_now(ch->measure, s, ipc_now_ns(), &now);
 		speed = speed_between(&s->trial_mark, &now, 2);
 		if (isnan(speed) && ++ch->trial.tries < EXPERIMENT_TRIES) {
@@ -313,6 +315,7 @@ static void step_experiment(struct choose *ch)
 				ch->trial.in_company ? ", not alone there" : "");
 		} else {
 			s->seen.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
+			s->seen.unmoved = false;
 		}
 	}
 	if (++ch->trial.at < ch->trial.n)
@@ -337,6 +340,8 @@ const char *trial_refuses(struct choose *ch, const struct plan *p, char *buf, si
 			why = "is not to be touched";
 		else if (s->threads > STEP_THREADS_EACH)
 			why = "has too many threads to be moved for a moment";
+		else if (s->seen.unmoved && now_ns < s->seen.no_speed_until_ns)
+			why = "hardly runs and is not moved";
 		else if (!s->seen.has_last || now_ns < s->seen.no_speed_until_ns)
 			why = "tells no speed";
 		if (!why)

@@ -66,8 +66,9 @@ void owed_close(struct levers *lv);
 bool place_passes(int rc);
 /* The step's coreset; a way back that was under way is stopped. */
 int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, struct errbuf *err);
-/* For a trial: @set, or NULL where Slurm put it. A failure is nobody's but the trial's. */
-int place_aside(struct levers *lv, struct step *s, const struct coreset *set);
+/* For a trial: @set, or NULL where Slurm put it. A failure is nobody's but the trial's. *ret_there:
+ * some of it is there. */
+int place_aside(struct levers *lv, struct step *s, const struct coreset *set, bool *ret_there);
 /* The way back of many threads goes on aside (putback.c), unless the step has @ended. */
 int place_leave(struct levers *lv, struct step *s, bool ended);
 void place_close(struct levers *lv);

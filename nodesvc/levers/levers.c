@@ -309,15 +309,18 @@ void levers_end(struct levers *lv, struct step *s)
 	leave(lv, s, true);
 }
 
-void levers_displace(struct levers *lv, struct step *s, const struct coreset *set)
+bool levers_displace(struct levers *lv, struct step *s, const struct coreset *set)
 {
+	bool there;
+
 	/* Slurm's way is that all run at once. */
 	rotate_leave(lv, s);
-	if (place_aside(lv, s, set) < 0 && set)
-		return;
+	if (place_aside(lv, s, set, &there) < 0 && set)
+		return false;
 	/* Lent again when the trial is over. */
 	leave_cores(lv, s);
 	grant(lv, s, set ? set : &s->slurm_step);
+	return there;
 }
 
 void levers_release(struct levers *lv)

@@ -78,8 +78,9 @@ int levers_place(struct levers *lv, struct step *s, struct errbuf *err);
 int levers_restore(struct levers *lv, struct step *s, enum step_status status, const char *why);
 /* It has ended, or is about to be forgotten. */
 void levers_end(struct levers *lv, struct step *s);
-/* For a moment on @set, or where Slurm put it (NULL); its coreset stays. Back: on its coreset. */
-void levers_displace(struct levers *lv, struct step *s, const struct coreset *set);
+/* For a moment on @set, or where Slurm put it (NULL); its coreset stays. Back: on its coreset.
+ * False: none of it is there, as it hardly runs, or cannot be moved. */
+bool levers_displace(struct levers *lv, struct step *s, const struct coreset *set);
 /* Release of all: whatever any lever holds of the node, or of any step, is let go. The steps'
  * cpusets are levers_restore()'s. */
 void levers_release(struct levers *lv);

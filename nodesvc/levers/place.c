@@ -33,16 +33,17 @@ int place_write(struct levers *lv, struct step *s, struct actuate_result *ret, s
 	return rc;
 }
 
-int place_aside(struct levers *lv, struct step *s, const struct coreset *set)
+int place_aside(struct levers *lv, struct step *s, const struct coreset *set, bool *ret_there)
 {
 	const struct actuate_ops *ops = actuate_get_ops(lv->actuate);
-	struct actuate_result result;
+	struct actuate_result result = {0};
 	struct errbuf err;
 	int rc = set ? ops->apply(lv->actuate, &s->cgroup, set, &result, &err)
 		     : ops->restore(lv->actuate, &s->cgroup, &err);
 
 	if (rc < 0)
 		log_debug("step %s: trial: %s", s->id, err.text);
+	*ret_there = rc >= 0 && (!set || result.threads + result.pinned > 0 || result.resting == 0);
 	return rc;
 }
 

@@ -10,15 +10,32 @@ worker=$builddir/tests/live/live_worker
 # No window under Slurm's placement: it would disturb what is timed here.
 start_spine 'policy: mapper' 'min_dwell_s: 600' 'max_moves_per_min: 2' 'baseline_fraction: 0'
 work() {
-  local name=$1
-  shift
-  srun -J "$name" -n1 -c2 --coloc=on "$@" "$worker" "$tmp/slow" >"$tmp/srun.$name" 2>&1 &
+  local name=$1 qos=$2
+  srun -J "$name" -n1 -c2 --coloc=on "$qos" "$worker" "$tmp/slow" "${@:3}" >"$tmp/srun.$name" 2>&1 &
   started_pids+=("$!")
 }
 # By decision, not for an experiment.
 decided() { ctl explain "$(job_id "$1")" | grep -q "$2 cores, fair share 2"; }
 has() { [ -n "$(job_id "$1")" ] && [ "$(cpuset_of "$1")" = "$2" ]; }
 is_one() { (has "$1" 0 || has "$1" 1) && decided "$1" 1; }
+
+# An engine that has explored nothing: the next exploration would be 70 s away.
+again() {
+  stop "$colocd_pid"
+  start_colocd "$tmp/coloc.yaml" "$socket"
+  colocd_pid=$pid
+}
+
+# What hardly runs stays where Slurm has it; as fast on fewer cores it only seems.
+resting_is_told() {
+  local job
+  job=$(job_id resting)
+  [ -n "$job" ] && grep -q "step $job.0 hardly runs and is not moved" "$tmp/colocd.out"
+}
+work resting --coloc-qos=0.5 rest
+ok "one that is not moved tells no speed of fewer cores" wait_for 20 resting_is_told
+end_job resting
+again
 
 work strict --coloc-qos=0.9
 ok "it starts on its share" wait_for 20 has strict 0-1
@@ -34,10 +51,7 @@ ok "it keeps them" has strict 0-1
 end_job strict
 rm "$tmp/slow"
 
-# An engine that has explored nothing: the next exploration would be 70 s away.
-stop "$colocd_pid"
-start_colocd "$tmp/coloc.yaml" "$socket"
-colocd_pid=$pid
+again
 work easy --coloc-qos=0.5
 ok "one that asks for less gives one up too" wait_for 60 is_one easy
 touch "$tmp/slow"

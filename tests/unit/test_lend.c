@@ -22,7 +22,7 @@ static struct choose choose;
 static struct step *s;
 static char did[256]; /* "idle 0-1 0 wake " */
 static int fails[4];  /* the applies to come: 0 or -errno */
-static int n_applies, idle_rc, list_rc;
+static int n_applies, idle_rc, list_rc, resting;
 static struct errbuf err;
 static struct plan_job job;
 static struct plan plan;
@@ -50,7 +50,7 @@ static int fake_apply(struct actuate *a, const struct step_cgroup *g, const stru
 	note(coreset_format(set, text, sizeof(text)));
 	if (rc < 0)
 		return err_set(why, rc, "the kernel says no");
-	*ret = (struct actuate_result){.coreset = *set};
+	*ret = (struct actuate_result){.coreset = *set, .resting = resting};
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static void setup(void)
 {
 	daemon_init(&d);
 	memset(fails, 0, sizeof(fails));
-	n_applies = idle_rc = list_rc = 0;
+	n_applies = idle_rc = list_rc = resting = 0;
 	*did = '\0';
 	log_init(LOG_LEVEL_ERROR);
 	conf_defaults(d.conf);
@@ -286,6 +286,37 @@ START_TEST(a_trial_narrows_before_it_wakes)
 }
 END_TEST
 
+static void stop_loop(void *arg)
+{
+	(void)arg;
+	if (!trial_is_on(d.choose))
+		loop_stop(d.loop);
+}
+
+/* What hardly runs stays where it is: its speed is not told of cores it has not had. */
+START_TEST(an_experiment_with_who_is_not_moved_has_no_result)
+{
+	struct loop_source *look;
+	char why[128];
+
+	start_plan();
+	plan.n_experiments = 1;
+	plan.experiment[0] = (struct plan_experiment){.cores = 1, .ms = 1};
+	set(&plan.experiment[0].coreset, "2");
+	s->seen.has_last = true;
+	resting = 3;
+	ck_assert_ptr_null(trial_refuses(d.choose, &plan, why, sizeof(why)));
+	trial_experiments(d.choose, &plan);
+	ck_assert_int_eq(loop_add_timer(d.loop, stop_loop, NULL, &look, &err), 0);
+	loop_set_timer(look, 10, 10);
+	ck_assert_int_eq(loop_run(d.loop), 0);
+	loop_remove(d.loop, look);
+	ck_assert_int_eq(choose.n_results, 0);
+	ck_assert_str_eq(trial_refuses(d.choose, &plan, why, sizeof(why)),
+		"experiments, but step 1.0 hardly runs and is not moved");
+}
+END_TEST
+
 /* ---- threads ---- */
 
 static void give_priorities(const char *low)
@@ -342,6 +373,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_step_that_could_not_be_moved_just_now_is_moved_later, 0, 4);
 	tcase_add_test(tc, what_is_lent_when_the_step_ends_is_put_back);
 	tcase_add_test(tc, a_trial_narrows_before_it_wakes);
+	tcase_add_test(tc, an_experiment_with_who_is_not_moved_has_no_result);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("threads of two priorities");
 	tcase_add_checked_fixture(tc, setup, teardown);

@@ -561,6 +561,7 @@ static void count_of(struct calls_step *s, int k)
 	s->has_work = s->exact = false;
 	s->total = 0;
 	s->t_ns = 0;
+	s->rate = NAN;
 }
 
 static void take_chosen(struct calls_step *s)

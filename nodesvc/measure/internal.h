@@ -66,6 +66,8 @@ void waits_reading(struct measure *m, struct step *s, int64_t now_ns, int64_t ow
 void waits_forget(struct step *s);
 
 /* speed.c */
+/* Its newest figure, calls/s; NAN: it has none. */
+double speed_by_calls(const struct step *s);
 void speed_close_gap(struct seen_gap *g, int64_t now_unix_ns);
 /* Where it is, by the plan or else by Slurm. */
 const struct coreset *speed_cores(const struct step *s);

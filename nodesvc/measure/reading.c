@@ -100,11 +100,10 @@ static void read_counters(const struct measure *m, struct step *s, const pid_t *
 /* What its processes publish; the figure of a process that has ended goes with it. */
 static void read_progress(struct step *s, int64_t now_ns, pid_t *tid, int n_tids)
 {
-	const struct calls_step *calls = s->seen.calls.step;
+	double by_calls = speed_by_calls(s);
 
-	if (calls && signal_is_sane(SIGNAL_PROGRESS, calls_step_rate(calls)))
-		s->signal[SIGNAL_PROGRESS] =
-			(struct signal){calls_step_rate(calls), PROVENANCE_CALLS};
+	if (signal_is_sane(SIGNAL_PROGRESS, by_calls))
+		s->signal[SIGNAL_PROGRESS] = (struct signal){by_calls, PROVENANCE_CALLS};
 	else if (s->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_CALLS)
 		s->signal[SIGNAL_PROGRESS] = (struct signal){NAN, PROVENANCE_NONE};
 	if (!s->pages)
@@ -194,6 +193,10 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 		}
 		snprintf(t->unit, sizeof(t->unit), "%s", speed_unit(s));
 	}
+	/* Of calls its newest figure is a speed by itself: with the first one it is known, and not
+	 * any more when they are given up. */
+	if (work.basis == PROVENANCE_CALLS && (isnan(t->rate) || isnan(speed_by_calls(s))))
+		t->rate = speed_by_calls(s);
 	t->is_apart = t->displaced || (m->tell.displaces && m->tell.displaces(m->tell.arg));
 	t->displaced = false;
 	if (t->is_apart) {

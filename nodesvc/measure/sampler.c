@@ -92,6 +92,12 @@ static bool is_always_read(const struct measure *m, const struct step *s)
 	return m->use.node->counters.ops != &counters_none || s->pages || s->polling.ranks > 1;
 }
 
+/* Nobody waits for seconds to be told the first figure, or that there are none any more. */
+static bool speed_is_news(const struct step *s)
+{
+	return s->seen.calls.step && isnan(s->seen.rate) != isnan(speed_by_calls(s));
+}
+
 /*
  * Of a step that takes turns: too little of its own time has passed to say anything. Its threads
  * stop and go on a little after the moments we noted, by milliseconds on a busy machine.
@@ -123,7 +129,7 @@ static bool look_at(struct measure *m, struct step *s, int64_t now_ns)
 		return false;
 	}
 	/* One that is not read whole is not told by its clocks either. */
-	if (is_always_read(m, s) || p->restless > 0 || !p->read_ns ||
+	if (is_always_read(m, s) || speed_is_news(s) || p->restless > 0 || !p->read_ns ||
 		(!p->run_at_ns && !threads_are_many(s)) || reading_is_due(m, s, now_ns, steady_ms))
 		return reading_take(m, s, now_ns);
 	if (threads_are_many(s) || !is_turn(m, s, p->calm > CALM ? 2 * LOOK_MS : LOOK_MS)) {

@@ -32,6 +32,11 @@ static int count_now(const struct measure *m, struct step *s, struct sample *ret
 	return m->use.node->counters.ops->read(s->counters, &target, ret, &err);
 }
 
+double speed_by_calls(const struct step *s)
+{
+	return s->seen.calls.step ? calls_step_rate(s->seen.calls.step) : NAN;
+}
+
 /* By its runtime's calls. */
 static void read_calls(const struct step *s, struct seen_work *ret)
 {

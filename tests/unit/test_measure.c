@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/counters/calls.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
@@ -234,6 +235,59 @@ static int count(const struct measurement *m, void *arg)
 		((struct measurement *)arg)[m->kind] = *m;
 	return 0;
 }
+
+/* ---- counted calls: what the counter of them would say ---- */
+
+bool __wrap_calls_step_work(const struct calls_step *c, struct calls_work *ret);
+double __wrap_calls_step_rate(const struct calls_step *c);
+
+static struct calls_work counted_work;
+static double counted_rate;
+
+bool __wrap_calls_step_work(const struct calls_step *c, struct calls_work *ret)
+{
+	(void)c;
+	*ret = counted_work;
+	return counted_work.figures > 0;
+}
+
+double __wrap_calls_step_rate(const struct calls_step *c)
+{
+	(void)c;
+	return counted_rate;
+}
+
+START_TEST(counted_calls_are_a_speed_with_the_first_figure_until_given_up)
+{
+	struct calls *calls = calls_new(NULL, NULL, 0.005);
+	struct step *s = add(1, "app", "0-1");
+
+	counted_work = (struct calls_work){0};
+	counted_rate = NAN;
+	s->seen.calls.step = calls_step_new(calls, s);
+	interval(s, 0, 0.9);
+	ck_assert(isnan(s->seen.rate));
+	counted_work = (struct calls_work){.total = 10, .t_ns = now_ns, .figures = 1};
+	counted_rate = 500;
+	interval(s, 0, 0.9);
+	ck_assert_double_eq(s->seen.rate, 500);
+	pass();
+	/* Then it is that of the time between two readings. */
+	counted_work = (struct calls_work){
+		.total = 10 + 600 * STEP_NS / 1e9, .t_ns = now_ns, .figures = 2};
+	counted_rate = 700;
+	interval(s, 0, 0.9);
+	ck_assert_double_eq_tol(s->seen.rate, 600, 1e-6);
+	pass();
+	/* No function marks its work any more: what was is no speed of now. */
+	counted_rate = NAN;
+	interval(s, 0, 0.9);
+	ck_assert(isnan(s->seen.rate));
+	calls_step_free(s->seen.calls.step);
+	s->seen.calls.step = NULL;
+	calls_free(calls);
+}
+END_TEST
 
 START_TEST(first_interval_and_run_alone_become_priors)
 {
@@ -934,6 +988,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, first_interval_and_run_alone_become_priors);
+	tcase_add_test(t, counted_calls_are_a_speed_with_the_first_figure_until_given_up);
 	tcase_add_test(t, a_prior_is_of_the_same_width_and_alone);
 	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);

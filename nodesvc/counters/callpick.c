@@ -184,6 +184,12 @@ static double cost_of(const struct callpick *p, const struct callpick_cfg *cfg, 
 	return callpick_rate(p, k) * cfg->hit_cost_s / cores_of(p);
 }
 
+/* It can be counted in windows only. */
+static bool is_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return cost_of(p, cfg, k) > cfg->budget;
+}
+
 static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 {
 	double ns = per_s > 0 ? calls / per_s * 1e9 : (double)hi;
@@ -203,7 +209,7 @@ static int64_t length_ns(const struct callpick *p, const struct callpick_cfg *cf
 /* Mean distance between two windows' ends; 0: it is counted always. */
 static double period_s(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	if (cost_of(p, cfg, k) <= cfg->budget)
+	if (!is_dear(p, cfg, k))
 		return 0;
 	return (double)length_ns(p, cfg, k) * 1e-9 * cost_of(p, cfg, k) / cfg->budget;
 }
@@ -282,7 +288,7 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 {
 	double least = INFINITY;
 	int found = only_one(p, cfg);
-	bool all = true, some = true;
+	bool all = true, some = true, cheap = true;
 
 	if (found >= 0)
 		return found;
@@ -291,11 +297,14 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 
 		all &= is_judged(p, cfg, k, WINDOWS_ALL);
 		some &= is_judged(p, cfg, k, WINDOWS_EARLY);
+		cheap &= is_dear(p, cfg, k) || is_judged(p, cfg, k, WINDOWS_EARLY);
 		if (bad < least) {
 			least = bad;
 			found = k;
 		}
 	}
+	/* What only windows tell of is not waited for where one will do that is counted always. */
+	some |= cheap && found >= 0 && !is_dear(p, cfg, found);
 	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
 }
 
@@ -315,9 +324,9 @@ static bool is_of_round(
 	return round == WINDOWS ? !is_judged(p, cfg, k, WINDOWS_ALL) : !calls_at_all(c);
 }
 
-/* Those of a round that are counted next; how many. */
-static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
-	struct callpick_plan *ret)
+/* Those of a round that are counted next, of the dear or of the others; how many. */
+static int fill_with(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
+	bool dear, struct callpick_plan *ret)
 {
 	int places = 0;
 	double cost = 0;
@@ -326,7 +335,8 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
 		int k = (p->turn + i) % p->n;
 		const struct callpick_candidate *c = &p->candidate[k];
 
-		if (!is_of_round(p, cfg, k, round) || places + c->places > CALLPICK_AT_ONCE)
+		if (!is_of_round(p, cfg, k, round) || is_dear(p, cfg, k) != dear ||
+			places + c->places > CALLPICK_AT_ONCE)
 			continue;
 		/* One that is called often is looked at alone. */
 		if (ret->n && cost + cost_of(p, cfg, k) > cfg->budget)
@@ -338,6 +348,13 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
 	if (ret->n)
 		p->turn = (ret->candidate[ret->n - 1] + 1) % p->n;
 	return ret->n;
+}
+
+/* A dear one takes seconds' worth of the budget: the others first. */
+static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
+	struct callpick_plan *ret)
+{
+	return fill_with(p, cfg, round, false, ret) ? ret->n : fill_with(p, cfg, round, true, ret);
 }
 
 /* So long after the last window, drawn: no period of the program beats with that. And while the

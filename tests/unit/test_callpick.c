@@ -217,6 +217,23 @@ START_TEST(what_is_called_often_is_counted_in_windows_within_the_budget)
 END_TEST
 
 /* With any period of the program's, near the windows' own distance and far from it. */
+/* An MPI program that sends often: its solver's collective is found without waiting for windows of
+ * each of the dear ones, which take the budget of half a minute. */
+START_TEST(what_can_be_counted_always_is_looked_for_first)
+{
+	const struct function f[] = {{.class = CALL_SEND, .per_s = 60000},
+		{.class = CALL_RECEIVE, .per_s = 60000}, {.class = CALL_WAIT, .per_s = 50000},
+		{.class = CALL_SEND, .per_s = 40000}, {.class = CALL_WAIT, .per_s = 30000},
+		{.class = CALL_BARRIER, .per_s = 600, .jitter = 0.1}};
+	struct run r;
+
+	begin(&r, f, 6, 2);
+	ck_assert(choose(&r, 60) < 2.5);
+	ck_assert_int_eq(r.pick.chosen, 5);
+	ck_assert_int_eq(r.plan.what, CALLPICK_ALWAYS);
+}
+END_TEST
+
 START_TEST(no_period_of_the_program_beats_with_the_windows)
 {
 	for (double period = 0.03; period < 2; period *= 1.07) {
@@ -423,6 +440,7 @@ int main(void)
 	tc = tcase_create("counting has a budget");
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, what_is_called_often_is_counted_in_windows_within_the_budget);
+	tcase_add_test(tc, what_can_be_counted_always_is_looked_for_first);
 	tcase_add_test(tc, no_period_of_the_program_beats_with_the_windows);
 	tcase_add_test(tc, whatever_the_program_the_budget_holds);
 	suite_add_tcase(s, tc);

@@ -2,10 +2,10 @@
 noinst_LTLIBRARIES += libnodesvc.la
 libnodesvc_la_SOURCES = \
 	nodesvc/base/errands.c nodesvc/base/errands.h \
-	nodesvc/base/health.c nodesvc/base/health.h \
+	nodesvc/base/health.c \
 	nodesvc/base/log.c nodesvc/base/log.h \
 	nodesvc/base/loop.c nodesvc/base/loop.h \
-	nodesvc/base/notify.c nodesvc/base/notify.h \
+	nodesvc/base/notify.c \
 	nodesvc/base/work.c nodesvc/base/work.h \
 	nodesvc/books/account.c \
 	nodesvc/books/books.c nodesvc/books/books.h nodesvc/books/internal.h \

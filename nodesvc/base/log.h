@@ -20,4 +20,21 @@ void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(pr
 #define log_info(...)    log_at(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_at(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+/*
+ * health.c: the last error that colocd met, whichever part of it: status tells it, and check.
+ * Whoever notes one has logged it, or has said why not. Loop thread only.
+ */
+
+/* Cut to 255 bytes. */
+void health_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "": none yet. */
+const char *health_last_error(void);
+
+/* notify.c: the one-datagram protocol of sd_notify(3), without libsystemd. */
+
+/* Sends "READY=1" etc. to $NOTIFY_SOCKET; 0 also where there is none, else -errno. */
+int notify_send(const char *state);
+/* Half of $WATCHDOG_USEC in ms, as systemd advises; 0: no watchdog asked for. */
+int notify_watchdog_ms(void);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/base/notify.h"
+#include "nodesvc/base/log.h"
 
 #include <errno.h>
 #include <stddef.h>

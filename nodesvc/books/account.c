@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
-#include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/base/log.h"
 
 /* The newest launches count: programs and nodes change. */

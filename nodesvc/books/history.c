@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/base/log.h"
 

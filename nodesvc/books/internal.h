@@ -7,7 +7,7 @@
 
 #include "nodesvc/base/loop.h"
 #include "nodesvc/books/books.h"
-#include "nodesvc/record/checkpoint.h"
+#include "nodesvc/record/record.h"
 #include "nodesvc/steps/jobs.h"
 
 struct slurmacct;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
 
 /* Decisions take microseconds; a millisecond is a bad one. */

@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "nodesvc/base/errands.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/record/summary.h"
+#include "nodesvc/record/record.h"
 
 /* slurmdbd knows of a job's end some seconds after it (measured: about 2). */
 #define FIRST_WAIT_S 3

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/base/log.h"
 
@@ -95,7 +94,7 @@ bool store_recover(struct books *b, int rc)
 
 /* ---- checkpoints ---- */
 
-/* A checkpoint waits for the disk, in a thread of its own (checkpoint.h). Commits compete with it
+/* A checkpoint waits for the disk, in a thread of its own (checkpoint.c). Commits compete with it
  * for the disk all the same: so it comes when nobody has registered for a while; in a burst when
  * the log has grown to BUSY times as much (some 300 registrations with their ends, 24 MB). */
 #define LEDGER_FRAMES 250

@@ -16,7 +16,7 @@
 #include "nodesvc/base/loop.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/engine/verdict.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/engine/view.h"
 #include "nodesvc/levers/levers.h"
 #include "nodesvc/node/node.h"
@@ -134,7 +134,7 @@ void ptable_flush(struct choose *ch);
  * quarantine.c: the guard over policies: one that makes the programs that run together slower than
  * Slurm's own placement is noticed, and left alone with them.
  *
- * trial.c takes windows, engine/verdict.h judges what they show of a set of programs under a
+ * trial.c takes windows, engine/verdict.c judges what they show of a set of programs under a
  * policy, over all their runs; the store remembers it across restarts. When a policy makes a set
  * worse, by the threshold at least, it is quarantined for this set: the steps go back to Slurm's
  * placement, and stay there whenever the same programs meet again under this policy, until

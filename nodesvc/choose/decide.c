@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"

@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
 

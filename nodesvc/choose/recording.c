@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "config.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * trial.c - placements for a moment, to learn from: the experiments that a plan asks for, and
- * stretches under Slurm's own placement in pairs A B B A (gain.h). One trial at a time; any
+ * stretches under Slurm's own placement in pairs A B B A (gain.c). One trial at a time; any
  * arrival, end, phase change or release ends it, and everybody is back where the plan wants him.
  *
  * Nothing here is a move: the ledger has the originals, the accounting counts plans only.

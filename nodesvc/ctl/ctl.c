@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/record/step_id.h"
+#include "nodesvc/record/record.h"
 
 #define OPTIONS_MAX 32
 

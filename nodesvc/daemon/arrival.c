@@ -15,7 +15,6 @@
 #include "common/runtimes.h"
 #include "common/starters.h"
 #include "common/text.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/launches.h"

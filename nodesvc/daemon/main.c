@@ -25,7 +25,6 @@
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/base/notify.h"
 #include "nodesvc/socket/socket.h"
 
 #define LOCK_WAIT_NS INT64_C(2000000000)

@@ -158,7 +158,7 @@ void plan_why(struct plan *p, int job, const char *fmt, ...) __attribute__((form
 
 /*
  * curve.c: speed by cores as measured: points, linear in between, the last slope beyond. Unlike
- * scalability.h nothing is assumed about the shape (peaks stay peaks).
+ * scalability.c nothing is assumed about the shape (peaks stay peaks).
  */
 
 #define CURVE_POINTS 32

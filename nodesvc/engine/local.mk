@@ -14,7 +14,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/curve.c \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c \
-	nodesvc/engine/gain.c nodesvc/engine/gain.h nodesvc/engine/internal.h \
+	nodesvc/engine/gain.c nodesvc/engine/internal.h \
 	nodesvc/engine/grouping.c \
 	nodesvc/engine/grouping_search.c \
 	nodesvc/engine/option.c \
@@ -37,14 +37,14 @@ libengine_la_SOURCES = \
 	nodesvc/engine/policies/sbmp_deal.c \
 	nodesvc/engine/policies/spread.c \
 	nodesvc/engine/policy.h \
-	nodesvc/engine/priority.c nodesvc/engine/priority.h \
+	nodesvc/engine/priority.c \
 	nodesvc/engine/ptt.c nodesvc/engine/ptt.h \
 	nodesvc/engine/registry.c nodesvc/engine/registry.def \
-	nodesvc/engine/scalability.c nodesvc/engine/scalability.h \
+	nodesvc/engine/scalability.c \
 	nodesvc/engine/smt.c \
 	nodesvc/engine/snake.c \
 	nodesvc/engine/units.c \
-	nodesvc/engine/verdict.c nodesvc/engine/verdict.h \
+	nodesvc/engine/verdict.c \
 	nodesvc/engine/view.c nodesvc/engine/view.h
 # End of libengine_la_SOURCES
 libengine_la_LIBADD = libtopo.la libcommon.la -lm

@@ -56,7 +56,7 @@ struct plan_job {
 	int place_core, place_width; /* das-*: leader core_lx and width; -1 none */
 	/*
 	 * Others' CPUs on which those of its threads run, at low priority, that have no CPU of its
-	 * own to themselves (priority.h); empty: priorities are nobody's threads' own.
+	 * own to themselves (priority.c); empty: priorities are nobody's threads' own.
 	 */
 	struct coreset low;
 	int n_lent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/engine/priority.h"
+#include "nodesvc/engine/engine.h"
 
 #include <stddef.h>
 

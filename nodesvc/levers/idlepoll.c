@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 

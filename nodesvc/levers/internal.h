@@ -233,7 +233,7 @@ int lend_restore_path(struct levers *lv, const char *path, struct errbuf *err);
 /*
  * threads.c: a plan's priorities of threads on the node: on each CPU of a step one of its threads
  * has the class it came with, all others have SCHED_IDLE and may run there and on the CPUs of the
- * others (engine/priority.h says which, and when that changes).
+ * others (engine/priority.c says which, and when that changes).
  *
  * A timer looks at the threads that own a CPU once in the plan's hysteresis, and only while a plan
  * asks for it. What a look can see: cpu time that has grown, and the state in /proc (running or

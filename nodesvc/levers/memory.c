@@ -15,7 +15,6 @@
 
 #include "common/ipc.h"
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "common/aside.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 

@@ -9,7 +9,6 @@
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
 

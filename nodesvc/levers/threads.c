@@ -8,9 +8,8 @@
 
 #include "common/ipc.h"
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/levers/internal.h"
-#include "nodesvc/engine/priority.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/base/log.h"
 
 #define MS INT64_C(1000000)

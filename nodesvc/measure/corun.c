@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "common/ipc.h"
-#include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/measure/internal.h"
 
 /* A co-run's figures need the speeds of all for this share of its time. */

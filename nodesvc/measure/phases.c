@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/internal.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodesvc/base/health.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/counters/calls.h"
 #include "nodesvc/measure/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/record/acct_query.h"
+#include "nodesvc/record/record.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -14,7 +14,6 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "nodesvc/record/record_internal.h"
-#include "nodesvc/record/step_id.h"
 
 #define NS_PER_S 1e9
 /* A list longer than this is a mistake, and each entry is compared with every row. */

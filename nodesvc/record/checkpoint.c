@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/record/checkpoint.h"
+#include "nodesvc/record/record.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/record/db.h"
+#include "nodesvc/record/record_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/record/db.h"
+#include "nodesvc/record/record_internal.h"
 
 #define LEDGER_APP_ID  0x434c4c47 /* "CLLG" */
 #define LEDGER_VERSION 4

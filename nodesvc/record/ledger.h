@@ -135,7 +135,7 @@ int ledger_setting_forget(struct ledger *l, const char *path, const char *what, 
 int ledger_count(struct ledger *l); /* rows of all kinds, <0 error */
 
 /* Pages that wait in the log. Commits do not wait for the disk, but a checkpoint does: the owner
- * chooses when, and by whom (db.h). */
+ * chooses when, and by whom (db.c). */
 int ledger_wal_frames(const struct ledger *l);
 void ledger_checkpoint(struct ledger *l, struct checkpointer *by);
 

@@ -1,9 +1,9 @@
 # record: the ledger of originals, accounting and profiles; the only SQL.
 noinst_LTLIBRARIES += librecord.la
 librecord_la_SOURCES = \
-	nodesvc/record/acct_query.c nodesvc/record/acct_query.h \
-	nodesvc/record/checkpoint.c nodesvc/record/checkpoint.h \
-	nodesvc/record/db.c nodesvc/record/db.h \
+	nodesvc/record/acct_query.c \
+	nodesvc/record/checkpoint.c \
+	nodesvc/record/db.c \
 	nodesvc/record/figures.h \
 	nodesvc/record/ledger.c nodesvc/record/ledger.h \
 	nodesvc/record/record.c nodesvc/record/record.h \
@@ -16,8 +16,8 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_registration.c \
 	nodesvc/record/record_retain.c \
 	nodesvc/record/record_step.c \
-	nodesvc/record/step_id.c nodesvc/record/step_id.h \
-	nodesvc/record/summary.c nodesvc/record/summary.h
+	nodesvc/record/step_id.c \
+	nodesvc/record/summary.c
 # End of librecord_la_SOURCES
 librecord_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(JSON_CFLAGS)
 librecord_la_LIBADD = libcommon.la $(SQLITE_LIBS) $(JSON_LIBS)

@@ -9,6 +9,7 @@
 #define COLOC_RECORD_RECORD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -74,7 +75,7 @@ int record_end(struct record *r, int rc, struct errbuf *err);
 bool record_is_open(const struct record *r);
 
 /* Pages that wait in the log. Commits do not wait for the disk, but a checkpoint does: the owner
- * chooses when, and by whom (db.h). */
+ * chooses when, and by whom (db.c). */
 int record_wal_frames(const struct record *r);
 void record_checkpoint(struct record *r, struct checkpointer *by);
 
@@ -258,5 +259,115 @@ int record_judged_list(struct record *r, int (*fn)(const struct judged *j, void 
 	struct errbuf *err);
 /* The one with the key of @j; returns how many, 0 or 1. */
 int record_judged_rm(struct record *r, const struct judged *j, struct errbuf *err);
+
+/*
+ * checkpoint.c: checkpoints of SQLite databases in a thread of their own. A checkpoint waits for
+ * the disk, 5 to 20 ms and at times far longer, and in the daemon's loop a starting step would
+ * wait with it.
+ *
+ * The thread has connections of its own, opened for each checkpoint, and shares nothing with the
+ * owner's: SQLite's locks keep them apart, and a passive checkpoint waits for nobody.
+ */
+
+/* NULL: no memory. The thread starts with the first checkpoint. */
+struct checkpointer *checkpoint_new(void);
+/* One of the database at @path (copied), soon. Does not wait. False: the last one goes on still, or
+ * there is no thread to be had. What fails leaves the log as it is, for the next one. */
+bool checkpoint_ask(struct checkpointer *c, const char *path);
+/* Waits for the one that goes on. NULL is fine. */
+void checkpoint_free(struct checkpointer *c);
+
+/* step_id.c: a step's name as Slurm's commands print it: "12.0", "12.batch", "7_3.0". */
+
+#define STEP_ID_INTERACTIVE UINT32_C(0xfffffffa)
+#define STEP_ID_BATCH       UINT32_C(0xfffffffb)
+#define STEP_ID_EXTERN      UINT32_C(0xfffffffc)
+#define STEP_ID_ALL         UINT32_C(0xffffffff) /* not a step: the whole job was meant */
+#define ARRAY_TASK_NONE     UINT32_C(0xfffffffe)
+
+#define STEP_ID_STR_MAX 48
+
+/* What a user asks for: JOB, JOB.STEP, JOB_TASK or JOB_TASK.STEP. */
+struct step_term {
+	uint32_t job_id;
+	uint32_t array_task_id; /* ARRAY_TASK_NONE: any */
+	uint32_t step_id;       /* STEP_ID_ALL: any */
+};
+
+/* -EINVAL with the text quoted; @ret untouched. */
+int step_term_parse(const char *text, struct step_term *ret, struct errbuf *err);
+
+/* Does a step (array_job 0, array_task ARRAY_TASK_NONE: no array) fall under the term? */
+bool step_term_matches(const struct step_term *t, uint32_t job_id, uint32_t step_id,
+	uint32_t array_job, uint32_t array_task);
+
+/* "12.0", "12.batch", or in an array "7_3.0"; STEP_ID_ALL: without step. Returns @buf. */
+char *step_id_format(uint32_t job_id, uint32_t step_id, uint32_t array_job, uint32_t array_task,
+	char *buf, size_t size);
+
+/*
+ * acct_query.c: accounting rows as JSON: the same text for colocacct run by root (which reads the
+ * database) and by a user (whom the daemon answers on its socket).
+ *
+ * Filter (every key optional; unknown keys are refused, so that a filter never widens unseen):
+ *   {"jobs": ["12", "12.0", "12.batch", "7_3"], "from_ns": N, "to_ns": N,
+ *    "uids": [N], "states": ["RUNNING"], "accounts": ["a"], "partitions": ["p"], "names": ["job"],
+ *    "nodes": ["n1"], "duplicates": true, "truncate": true, "history": true}
+ * With "jobs", of several records of one step (ids were used again, or the job was requeued) only
+ * the newest is listed unless "duplicates". "truncate": times outside the window are cut to it.
+ * A row is one JSON object on one line, without newline; null is unknown:
+ *   {"id", "job_id", "step_id" (text for batch, extern, interactive), "array_job_id",
+ *    "array_task_id", "node", "name", "program", "uid", "user", "account", "partition",
+ *    "policy", "req_policy", "reason", "cores", "coreset", "coreset_history": [..],
+ *    "partners": [..], "start_unix_s", "end_unix_s", "elapsed_s", "rebinds", "tasks",
+ *    "exit_status", "exit_signal", "state", "dry_run",
+ *    and the keys of figures.h}
+ * and with "history": {"coreset_changes": [{"unix_s", "coreset", "why"}], "phase_changes":
+ * [{"unix_s", "signature"}], "samples": [{"unix_s", SIGNAL: value, ...}],
+ * "sample_sources": {SIGNAL: provenance, ...}}
+ */
+
+/*
+ * acct_query_json - calls @emit for each row of the filter by start time; a non-zero return ends
+ * it and is returned. @uid: only rows of this user, whatever the filter says; 0 all.
+ * @filter_json may be NULL or "". Errors: -EINVAL with the key, -EPERM @uid asks for others.
+ */
+int acct_query_json(struct record *r, uint32_t uid, const char *filter_json,
+	int (*emit)(const char *json_row, void *arg), void *arg, struct errbuf *err);
+
+/*
+ * summary.c: what a node says of a job in Slurm's accounting (AdminComment): short, and free of
+ * what sacctmgr or sacct would change or trip over (quotes, '|', line feeds).
+ *
+ * coloc/1{node=n1;policy=lira;steps=2;coreset=0-1;...}{node=n2;...}
+ *
+ * One pair of braces per node; text of others around it is left alone. Unknown keys are skipped by
+ * readers, unknown values are left out. All pure text: no Slurm here.
+ */
+
+#define SUMMARY_MARK     "coloc/1"
+#define SUMMARY_PART_MAX 640
+/* slurmdbd's column is TEXT: MariaDB cuts at 65 535 bytes without a word. */
+#define SUMMARY_COMMENT_MAX 60000
+
+/*
+ * summary_of_job - the part of this node, "{node=...}", from the rows of @job_id in @r. What
+ * differs between steps is left out, what counts is summed. -ENOENT no rows.
+ */
+int summary_of_job(struct record *r, uint32_t job_id, const char *node, char ret[SUMMARY_PART_MAX],
+	struct errbuf *err);
+
+/*
+ * summary_merge - @comment (NULL: none) with @part in place of an earlier one of the same node,
+ * malloc'ed. Errors: -EBADMSG the comment holds what sacctmgr would change (quotes of another
+ * tool's, line feeds): it must not be written; -E2BIG it would be longer than
+ * SUMMARY_COMMENT_MAX.
+ */
+int summary_merge(const char *comment, const char *part, char **ret, struct errbuf *err);
+
+/* Calls @fn for every "key=value" of every part of @comment, with the part's number; values are
+ * copies. A non-zero return ends it and is returned. */
+int summary_parse(const char *comment,
+	int (*fn)(int part, const char *key, const char *value, void *arg), void *arg);
 
 #endif

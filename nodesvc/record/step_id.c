@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/record/step_id.h"
+#include "nodesvc/record/record.h"
 
 #include <ctype.h>
 #include <errno.h>

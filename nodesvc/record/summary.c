@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/record/summary.h"
+#include "nodesvc/record/record.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "nodesvc/record/step_id.h"
 
 struct sums {
 	const char *node;

@@ -38,7 +38,7 @@ void acct_time_window(const int64_t *start_s, const int64_t *end_s, bool has_job
 char *acct_time_elapsed(int64_t seconds, char *buf, size_t size);
 
 /*
- * acct_row.c: is a row that came over a socket one of acct_query.h's? Whoever prints or sums rows
+ * acct_row.c: is a row that came over a socket one of acct_query.c's? Whoever prints or sums rows
  * relies on the types of what they count, list and draw.
  */
 
@@ -78,7 +78,7 @@ struct acct_field {
 	bool right; /* numbers */
 	/* Writes the cell; leaves "" where unknown. */
 	void (*cell)(struct json_object *row, const char *key, char *buf, size_t size);
-	const char *key; /* in a row of acct_query.h */
+	const char *key; /* in a row of acct_query.c */
 	const char *help;
 	bool unit; /* a number that --units and --noconvert speak of */
 };
@@ -131,7 +131,7 @@ struct acct_opts {
 	struct acct_format format;
 	const char *store; /* NULL: ask the daemon (users; root when --socket is given) */
 	const char *socket;
-	char *filter; /* JSON of acct_query.h; acct_opts_done() */
+	char *filter; /* JSON of acct_query.c; acct_opts_done() */
 };
 
 /*
@@ -148,7 +148,7 @@ void acct_opts_done(struct acct_opts *o);
  */
 
 int acct_out_open(struct acct_out **ret, const struct acct_opts *o, FILE *f, struct errbuf *err);
-/* One row of acct_query.h. Fits acct_query_json()'s @emit with @arg the struct acct_out. */
+/* One row of acct_query.c. Fits acct_query_json()'s @emit with @arg the struct acct_out. */
 int acct_out_row(const char *json_row, void *arg);
 /* Prints what waits. Errors: -EIO and such when the file did not take it. */
 int acct_out_finish(struct acct_out *out, struct errbuf *err);
@@ -157,7 +157,7 @@ void acct_out_free(struct acct_out *out);
 /* acct_csv.c: colocacct --csv: rows as CSV (common/csv.h), whose columns colocacct(1) lists. */
 
 void acct_csv_head(FILE *f);
-/* @row: as acct_query.h gives it. */
+/* @row: as acct_query.c gives it. */
 void acct_csv_row(FILE *f, struct json_object *row);
 
 /*
@@ -170,7 +170,7 @@ void acct_csv_row(FILE *f, struct json_object *row);
  */
 
 int acct_alloc_create(struct acct_alloc **ret, struct errbuf *err);
-/* One row of acct_query.h; fits its @emit with @arg the struct acct_alloc. */
+/* One row of acct_query.c; fits its @emit with @arg the struct acct_alloc. */
 int acct_alloc_row(const char *json_row, void *arg);
 /* The jobs' rows by first start; a non-zero return of @emit ends it and is returned. */
 int acct_alloc_emit(struct acct_alloc *a, int (*emit)(const char *json_row, void *arg), void *arg);
@@ -182,7 +182,7 @@ void acct_alloc_free(struct acct_alloc *a);
  */
 
 /*
- * @filter as of acct_query.h; @all_users: as root. Errors: -EINVAL the filter has what sacct
+ * @filter as of acct_query.c; @all_users: as root. Errors: -EINVAL the filter has what sacct
  * cannot pick (a step), -ENOENT no sacct, -EIO sacct failed (it has said why on stderr).
  */
 int acct_source_cluster(const char *filter, bool all_users,
@@ -222,7 +222,7 @@ struct html_policy {
 };
 
 struct html_data {
-	struct json_object *step[HTML_STEPS_MAX]; /* rows of acct_query.h with history */
+	struct json_object *step[HTML_STEPS_MAX]; /* rows of acct_query.c with history */
 	int n_steps;                              /* shown */
 	long n_all;                               /* that the filter found */
 	long n_gains;                             /* of all */

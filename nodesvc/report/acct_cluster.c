@@ -16,7 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
-#include "nodesvc/record/summary.h"
+#include "nodesvc/record/record.h"
 
 #define ARGS_MAX 32
 /* Between fields. A job name may hold it, too, and line feeds: real ones are told by a number
@@ -228,7 +228,7 @@ static int emit_part(struct job *j)
 	return rc;
 }
 
-/* What Slurm knows of the job; keys of acct_query.h. */
+/* What Slurm knows of the job; keys of acct_query.c. */
 static struct json_object *job_row(char **field)
 {
 	struct json_object *o = json_object_new_object();

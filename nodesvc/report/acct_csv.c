@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "nodesvc/record/figures.h"
 
-/* Those of acct_query.h in its order; names end in their unit. New ones come last. */
+/* Those of acct_query.c in its order; names end in their unit. New ones come last. */
 static const char *const columns[] = {"id", "job_id", "step_id", "array_job_id", "array_task_id",
 	"node", "name", "program", "uid", "user", "account", "partition", "policy", "req_policy",
 	"reason", "cores", "coreset", "coreset_history", "partners", "start_unix_s", "end_unix_s",

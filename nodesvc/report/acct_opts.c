@@ -12,7 +12,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/client.h"
-#include "nodesvc/record/step_id.h"
+#include "nodesvc/record/record.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

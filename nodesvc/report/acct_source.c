@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/ctl/client.h"
-#include "nodesvc/record/acct_query.h"
+#include "nodesvc/record/record.h"
 
 int acct_source_store(const char *store, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "nodesvc/engine/scalability.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/model.h"
 
 struct curve {

@@ -15,14 +15,13 @@
 #include "common/msg.h"
 #include "common/text.h"
 #include "config.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/choose.h"
 #include "nodesvc/conf/conf_keys.h"
 #include "nodesvc/counters/profile_json.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
-#include "nodesvc/record/acct_query.h"
+#include "nodesvc/record/record.h"
 #include "nodesvc/socket/internal.h"
 
 struct request {

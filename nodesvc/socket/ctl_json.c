@@ -11,7 +11,7 @@
 #include "common/text.h"
 #include "config.h"
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/base/health.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/choose/choose.h"
 #include "nodesvc/engine/policy.h"
 #include "nodesvc/measure/measure.h"

@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 
-#include "nodesvc/record/acct_query.h"
-#include "nodesvc/record/step_id.h"
-#include "nodesvc/record/summary.h"
+#include "nodesvc/record/record.h"
 #include "nodesvc/report/acct.h"
 #include "tests/fuzz/fuzz.h"
 

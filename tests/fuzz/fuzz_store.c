@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 
-#include "nodesvc/record/acct_query.h"
 #include "nodesvc/record/ledger.h"
 #include "nodesvc/record/record.h"
-#include "nodesvc/record/summary.h"
 #include "tests/fuzz/fuzz.h"
 
 struct step_seen {

@@ -4,7 +4,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "nodesvc/record/acct_query.h"
+#include "nodesvc/record/record.h"
 
 #define S INT64_C(1000000000)
 

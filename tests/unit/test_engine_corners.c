@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "nodesvc/engine/internal.h"
-#include "nodesvc/engine/scalability.h"
+#include "nodesvc/engine/engine.h"
 #include "tests/unit/small_node.h"
 
 static const char *const policies[] = {"none", "fair", "spread", "callisto", "lira", "lira-static",

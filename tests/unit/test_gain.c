@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/engine.h"
 
 static uint64_t seed;
 

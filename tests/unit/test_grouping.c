@@ -10,7 +10,6 @@
 
 #include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/engine.h"
-#include "nodesvc/engine/scalability.h"
 
 #define JOBS 8
 

@@ -3,9 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/engine.h"
 #include "nodesvc/engine/launch_pairs.h"
-#include "nodesvc/engine/verdict.h"
 
 static const struct verdict_cfg cfg = {.error = 0.05, .margin = 0.05, .min_windows = 5};
 

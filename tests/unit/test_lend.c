@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "nodesvc/actuate/actuate.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/internal.h"

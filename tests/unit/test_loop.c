@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "nodesvc/base/loop.h"
-#include "nodesvc/base/notify.h"
+#include "nodesvc/base/log.h"
 
 static struct loop *loop;
 static struct loop_source *other;

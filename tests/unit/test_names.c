@@ -10,7 +10,7 @@
 
 #include "nodesvc/books/books.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/record/summary.h"
+#include "nodesvc/record/record.h"
 #include "nodesvc/socket/socket.h"
 #include "tests/unit/hostile.h"
 #include "tests/unit/levers_of.h"

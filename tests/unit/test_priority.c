@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/engine/priority.h"
+#include "nodesvc/engine/engine.h"
 
 #define MS      INT64_C(1000000)
 #define WAIT_NS (10 * MS)

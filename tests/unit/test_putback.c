@@ -9,7 +9,6 @@
 
 #include "common/aside.h"
 #include "nodesvc/actuate/internal.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nodesvc/record/step_id.h"
+#include "nodesvc/record/record.h"
 
 #define ALL  STEP_ID_ALL
 #define NONE ARRAY_TASK_NONE

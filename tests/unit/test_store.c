@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nodesvc/base/health.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"

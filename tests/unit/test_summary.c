@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/record/summary.h"
+#include "nodesvc/record/record.h"
 
 #define S    INT64_C(1000000000)
 #define NONE UINT32_C(0xfffffffe)

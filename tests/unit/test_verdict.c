@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nodesvc/engine/verdict.h"
+#include "nodesvc/engine/engine.h"
 
 /* As the daemon's configuration has them by default. */
 static const struct verdict_cfg CFG = {.error = 0.05, .margin = 0.05, .min_windows = 5};

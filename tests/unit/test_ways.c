@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
-#include "nodesvc/base/health.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/levers/internal.h"

@@ -8,7 +8,7 @@ contrib_bench_bin_overhead_SOURCES = \
 	contrib/bench/load/reads.c contrib/bench/load/reads.h \
 	contrib/bench/load/ticks.c contrib/bench/load/ticks.h \
 	tests/live/step_fixture.c tests/live/step_fixture.h \
-	nodesvc/engine/gain.c nodesvc/engine/gain.h
+	nodesvc/engine/gain.c
 contrib_bench_bin_overhead_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 contrib_bench_bin_overhead_LDADD = libcommon.la $(CHECK_LIBS) $(JSON_LIBS) -lm
 EXTRA_DIST += contrib/bench/overhead contrib/bench/soak

@@ -34,7 +34,7 @@
 #include "contrib/bench/load/node.h"
 #include "contrib/bench/load/reads.h"
 #include "contrib/bench/load/ticks.h"
-#include "nodesvc/engine/gain.h"
+#include "nodesvc/engine/engine.h"
 
 #define LIST_MAX   16
 #define PINGS      50

@@ -8,7 +8,7 @@
  * control over specifically which program gets which set". The 10 ms of hysteresis between a core
  * falling idle and its being lent is the low weight of the lent cores here; a donor stays one until
  * its utilisation is well above the bound, and for a while. With threads=yes it is the paper's, of
- * threads (priority.h): a plan says whose cores are whose and where the others' threads are low.
+ * threads (priority.c): a plan says whose cores are whose and where the others' threads are low.
  */
 #include <errno.h>
 #include <stddef.h>

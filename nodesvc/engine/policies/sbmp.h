@@ -8,7 +8,7 @@
 
 #include "nodesvc/engine/internal.h"
 #include "nodesvc/engine/phase.h"
-#include "nodesvc/engine/scalability.h"
+#include "nodesvc/engine/engine.h"
 
 #define KNOWN_PHASES 4
 

@@ -421,11 +421,6 @@ static uint32_t missing_of(uint32_t needs, const struct view_job *j)
 	return missing;
 }
 
-uint32_t engine_missing(const struct engine *e, const struct view *v, int i)
-{
-	return missing_of(needs_now(e), &v->job[i]);
-}
-
 static int check_signals(const struct engine *e, const struct view *v, struct errbuf *err)
 {
 	uint32_t needs = needs_now(e);

@@ -48,9 +48,6 @@ int engine_decide(struct engine *e, const struct view *v, struct plan *ret, stru
 /* Would engine_decide() ask the policy, or say -ENODATA without it? */
 bool engine_has_signals(const struct engine *e, const struct view *v);
 
-/* Signals of @v that the policy needs and job @i lacks, as SIGNAL_BIT()s. */
-uint32_t engine_missing(const struct engine *e, const struct view *v, int i);
-
 /*
  * gain.c: the estimators behind what is claimed: ratios of speeds with 95 % intervals. Pure.
  *

@@ -85,9 +85,6 @@ int record_step_put(struct record *r, struct step_row *row, struct errbuf *err);
  * how many. */
 int record_step_close_lost(
 	struct record *r, const int64_t *alive, int n_alive, int64_t end_ns, struct errbuf *err);
-/* row_id of a RUNNING row of this step on this node, to adopt it after a restart; 0 none. */
-int64_t record_step_find_running(
-	struct record *r, uint32_t job_id, uint32_t step_id, const char *node);
 
 /*
  * Speeds in company of ended steps like @like (program, user, node, unit of its figures) that were

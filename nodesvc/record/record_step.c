@@ -104,8 +104,6 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 	/* Not before it began: the clock may have been set back. */
 	[STEP_CLOSE] = "UPDATE step SET state = 'UNKNOWN', end_ns = max(?2, start_ns) "
 		       "WHERE row_id = ?1",
-	[STEP_FIND] = "SELECT row_id FROM step WHERE job_id = ?1 AND step_id = ?2 AND node IS ?3 "
-		      "AND state = 'RUNNING' ORDER BY start_ns DESC LIMIT 1",
 	[STEP_LIST_EARLIER] = EARLIER(""),
 	[STEP_LIST_WITHIN] = WITHIN(""),
 	[STEP_LIST_UID_EARLIER] = EARLIER("uid = ?3 AND "),
@@ -294,21 +292,6 @@ int record_step_close_lost(
 	db_reset(list);
 	bad = record_end(r, bad, err);
 	return bad < 0 ? bad : closed;
-}
-
-int64_t record_step_find_running(
-	struct record *r, uint32_t job_id, uint32_t step_id, const char *node)
-{
-	sqlite3_stmt *s = r->step[STEP_FIND];
-	int64_t row_id = 0;
-
-	sqlite3_bind_int64(s, 1, job_id);
-	sqlite3_bind_int64(s, 2, step_id);
-	db_bind_text(s, 3, node);
-	if (sqlite3_step(s) == SQLITE_ROW)
-		row_id = sqlite3_column_int64(s, 0);
-	db_reset(s);
-	return row_id;
 }
 
 int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err)

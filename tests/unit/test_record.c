@@ -269,7 +269,7 @@ END_TEST
 START_TEST(lists_never_scan_the_table)
 {
 	static const int LIST[] = {STEP_LIST_EARLIER, STEP_LIST_WITHIN, STEP_LIST_UID_EARLIER,
-		STEP_LIST_UID_WITHIN, STEP_LIST_JOBS, STEP_FIND, STEP_RUNNING_LIST, STEP_PRUNE};
+		STEP_LIST_UID_WITHIN, STEP_LIST_JOBS, STEP_RUNNING_LIST, STEP_PRUNE};
 	char sql[4096];
 	sqlite3_stmt *plan = NULL;
 
@@ -369,18 +369,6 @@ START_TEST(lost_step_ends_no_sooner_than_it_began)
 }
 END_TEST
 
-START_TEST(running_row_is_found_again)
-{
-	int64_t id = put(2, 0, 0, 3, 0);
-
-	put(2, 1, 0, 3, 4);
-	ck_assert_int_eq(record_step_find_running(record, 2, 0, "n1"), id);
-	ck_assert_int_eq(record_step_find_running(record, 2, 0, "n2"), 0);
-	ck_assert_int_eq(record_step_find_running(record, 2, 1, "n1"), 0);
-	ck_assert_int_eq(record_step_find_running(record, 3, 0, "n1"), 0);
-}
-END_TEST
-
 START_TEST(prune_keeps_running_and_recent)
 {
 	struct step_filter all = {0};
@@ -465,11 +453,10 @@ int main(void)
 	tcase_add_test(t, array_job_lists_its_tasks);
 	tcase_add_test(t, window_finds_what_began_long_before);
 	tcase_add_test(t, callback_ends_the_list);
-	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 8);
+	tcase_add_loop_test(t, lists_never_scan_the_table, 0, 7);
 	t = record_db_tcase(s, "rows of steps that vanished become unknown");
 	tcase_add_test(t, lost_steps_become_unknown);
 	tcase_add_test(t, lost_step_ends_no_sooner_than_it_began);
-	tcase_add_test(t, running_row_is_found_again);
 	tcase_add_test(t, prune_keeps_running_and_recent);
 	t = record_db_tcase(s, "figures of a co-run are kept, blank where unknown");
 	tcase_add_test(t, figures_come_back_and_unknown_ones_stay_blank);

@@ -6,7 +6,9 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build_packages=(autoconf automake libtool make gcc pkg-config check libhwloc-dev libpapi-dev libpfm4-dev
   libyaml-dev libjson-c-dev libsqlite3-dev libsmartcols-dev libncurses-dev libslurm-dev)
-run_packages=(slurm-wlm slurm-client munge valgrind openmpi-bin runc tmux)
+session_packages=(slurm-wlm slurm-client munge valgrind)
+run_packages=("${session_packages[@]}" openmpi-bin runc tmux)
+make_targets=() # of build(); none: everything
 export LC_ALL=C.UTF-8
 
 start_s=$SECONDS
@@ -42,8 +44,8 @@ install_packages() {
   rm -f "$log"
 }
 
-# configure and make in DIR with the given configure options; quiet unless it fails. Sources that are
-# configured in place stay so: a copy without what was built there is taken, in DIR/source.
+# configure and make in DIR with the given configure options; quiet unless it fails. make_targets, where
+# somebody set it, is all that is made. Sources that are configured in place stay so: a copy without what was built there is taken, in DIR/source.
 build() {
   local dir=$1 src=$top
   shift
@@ -63,7 +65,7 @@ build() {
     run_quiet "$dir/distclean.out" make -C "$src" distclean
   fi
   run_quiet "$dir/configure.out" env -C "$dir" "$src/configure" "$@"
-  run_quiet "$dir/make.out" make -C "$dir" -j"$(nproc)"
+  run_quiet "$dir/make.out" make -C "$dir" -j"$(nproc)" ${make_targets[@]+"${make_targets[@]}"}
 }
 
 # Runs a command with its output in a file that is shown only when it fails.

@@ -246,6 +246,16 @@ struct json_object *html_get(struct json_object *row, const char *key);
 const char *html_text(struct json_object *row, const char *key);
 /* NAN for null. */
 double html_number(struct json_object *row, const char *key);
+/* @text with markup as entities, without control characters; NULL: nothing. */
+void html_escape(FILE *f, const char *text);
+/* The hue of step @i, in degrees. */
+int html_hue(int i);
+
+/* acct_html_gain.c: the sections on gains; @d laid out. */
+void html_gains_write(FILE *f, const struct html_data *d);
+
+/* acct_html_heat.c: a table of programs, by whom they shared the node with. -ENOMEM. */
+int html_heat_write(FILE *f, const struct html_data *d);
 
 /*
  * acct_html.c: the HTML report: one file without script, font or network. Who ran on which cores,

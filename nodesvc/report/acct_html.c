@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-#include "common/text.h"
 #include "config.h"
 
 #define SLOTS_MAX 16 /* jobs side by side on one core; more are drawn over each other */
@@ -61,67 +60,37 @@ static const char STYLE[] =
 	".y{align-self:stretch;display:flex;flex-direction:column;justify-content:space-between}"
 	".gain{display:grid;grid-template-columns:minmax(90px,max-content) minmax(0,1fr) auto;"
 	"gap:6px 10px;align-items:center;font-size:.9rem}"
-	".gain .n{overflow-wrap:anywhere}"
+	".gain .n{overflow-wrap:anywhere}.gain .f{text-align:right}"
 	".track{position:relative;height:18px;background:var(--card);border-radius:4px}"
 	".track u{position:absolute;top:0;bottom:0;width:1px;background:var(--dim)}"
 	".track s{position:absolute;top:7px;height:4px;min-width:2px;border-radius:2px;"
-	"background:hsl(var(--h,210) 55% var(--l))}"
+	"background:hsl(var(--h,210) 60% var(--tl))}"
 	".track b{position:absolute;top:3px;width:12px;height:12px;margin-left:-6px;"
-	"border-radius:50%;background:hsl(var(--h,210) 55% var(--l));border:2px solid var(--bg)}"
+	"border-radius:50%;background:hsl(var(--h,210) 60% var(--tl));border:2px solid var(--bg)}"
 	".scroll{overflow-x:auto}"
 	"table{border-collapse:collapse;width:100%;font-size:.85rem;"
 	"font-variant-numeric:tabular-nums}"
 	"th,td{text-align:left;padding:5px 8px;border-bottom:1px solid var(--line);"
 	"vertical-align:top}td{white-space:nowrap}"
-	"td.w{min-width:11em;white-space:normal;overflow-wrap:anywhere}"
+	"td.w{min-width:11em;white-space:normal;overflow-wrap:anywhere}td.l{min-width:26em}"
 	"th{color:var(--dim);font-weight:600;white-space:nowrap}"
 	"td.r,th.r{text-align:right;white-space:nowrap}"
+	".heat{width:auto}.heat td.v{background:hsl(14 85% 50% / calc(var(--v) * .55%))}"
+	".heat th{max-width:11em;overflow:hidden;text-overflow:ellipsis}"
+	"a:focus-visible,.scroll:focus-visible{outline:2px solid var(--fg);outline-offset:1px}"
 	"tr:target{background:var(--card);outline:2px solid hsl(210 60% var(--tl))}"
 	".COMPLETED{color:var(--good)}.FAILED{color:var(--bad)}"
 	"footer{margin-top:2em;color:var(--dim);font-size:.82rem}"
 	"@media(max-width:700px){body{padding:10px}.axis span:nth-child(even){display:none}"
-	"thead{display:none}tr{display:block;border:1px solid var(--line);border-radius:8px;"
-	"margin:8px 0;padding:4px 8px}"
-	"td,td.r{display:flex;gap:10px;justify-content:space-between;border:0;padding:2px 0;"
-	"text-align:right;white-space:normal}td.w{min-width:0}"
-	"td:empty{display:none}td::before{content:attr(data-n);color:var(--dim);text-align:left;"
-	"white-space:nowrap}"
-	".gain{grid-template-columns:1fr auto}.gain .track{grid-column:1/3;grid-row:auto}"
-	".gain .n{grid-column:1}}"
+	".steps thead{display:none}.steps tr{display:block;border:1px solid var(--line);"
+	"border-radius:8px;margin:8px 0;padding:4px 8px}"
+	".steps td,.steps td.r{display:flex;gap:10px;justify-content:space-between;border:0;"
+	"padding:2px 0;text-align:right;white-space:normal}.steps td.w,.steps td.l{min-width:0}"
+	".steps td:empty{display:none}.steps td::before{content:attr(data-n);color:var(--dim);"
+	"text-align:left;white-space:nowrap}"
+	".gain{grid-template-columns:1fr auto;grid-auto-flow:dense}.gain .track{grid-column:1/3}"
+	".gain .n{grid-column:1}.gain .f{grid-column:2}}"
 	"@media print{a{text-decoration:none}}";
-
-static void escape(FILE *f, const char *text)
-{
-	cleanup_free char *copy = text ? strdup(text) : NULL;
-
-	for (text = copy ? text_clean(copy) : ""; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", f);
-			break;
-		case '<':
-			fputs("&lt;", f);
-			break;
-		case '>':
-			fputs("&gt;", f);
-			break;
-		case '"':
-			fputs("&quot;", f);
-			break;
-		case '\'':
-			fputs("&#39;", f);
-			break;
-		default:
-			fputc(*text, f);
-		}
-	}
-}
-
-/* Hues far apart for neighbours (golden angle). */
-static int hue(int i)
-{
-	return (int)fmod(i * 137.508 + 210, 360);
-}
 
 static double percent(const struct html_data *d, double t)
 {
@@ -199,16 +168,16 @@ static char *lane(const struct html_data *d, int pu, int *ret_slots)
 			"<a%s href=\"#s%d\" style=\"left:%.3f%%;width:%.3f%%;top:%dpx;--h:%d\" "
 			"title=\"",
 			json_object_get_boolean(html_get(row, "dry_run")) ? " class=dry" : "",
-			s->step, left, percent(d, s->to) - left, slot * 22 + 2, hue(s->step));
-		escape(f, html_text(row, "id"));
+			s->step, left, percent(d, s->to) - left, slot * 22 + 2, html_hue(s->step));
+		html_escape(f, html_text(row, "id"));
 		fputc(' ', f);
-		escape(f, html_text(row, "name"));
+		html_escape(f, html_text(row, "name"));
 		if (s->why && *s->why) {
 			fputs(": ", f);
-			escape(f, s->why);
+			html_escape(f, s->why);
 		}
 		fputs("\">", f);
-		escape(f, html_text(row, "id"));
+		html_escape(f, html_text(row, "id"));
 		fputs("</a>", f);
 	}
 	if (!f || fclose(f) != 0) {
@@ -224,7 +193,11 @@ static void write_lane(FILE *f, int first, int last, int slots, const char *bars
 		fprintf(f, "<div class=lab>core %d</div>", first);
 	else
 		fprintf(f, "<div class=lab>cores %d-%d</div>", first, last);
-	fprintf(f, "<div class=lane style=\"height:%dpx\">%s</div>", slots * 22 + 4, bars);
+	fprintf(f, "<div class=lane role=group aria-label=\"core%s %d", first == last ? "" : "s",
+		first);
+	if (first != last)
+		fprintf(f, " to %d", last);
+	fprintf(f, "\" style=\"height:%dpx\">%s</div>", slots * 22 + 4, bars);
 }
 
 static int write_timeline(FILE *f, const struct html_data *d)
@@ -239,10 +212,10 @@ static int write_timeline(FILE *f, const struct html_data *d)
 	}
 	fputs("<ul class=key>", f);
 	for (int i = 0; i < d->n_steps && i < 40; i++) {
-		fprintf(f, "<li><a href=\"#s%d\"><i class=c style=\"--h:%d\"></i>", i, hue(i));
-		escape(f, html_text(d->step[i], "id"));
+		fprintf(f, "<li><a href=\"#s%d\"><i class=c style=\"--h:%d\"></i>", i, html_hue(i));
+		html_escape(f, html_text(d->step[i], "id"));
 		fputc(' ', f);
-		escape(f, html_text(d->step[i], "name"));
+		html_escape(f, html_text(d->step[i], "name"));
 		fputs("</a>", f);
 	}
 	fputs("</ul><div class=chart>", f);
@@ -333,7 +306,7 @@ static void write_line(FILE *f, const struct html_data *d, int i, const char *ke
 		if (isnan(value) || isnan(t))
 			continue;
 		if (!begun)
-			fprintf(f, "<path style=\"--h:%d\" d=\"M", hue(i));
+			fprintf(f, "<path style=\"--h:%d\" d=\"M", html_hue(i));
 		fprintf(f, "%s%.2f %.2f", begun ? "L" : "", percent(d, t) * 10,
 			100 - 96 * (max > 0 ? value / max : 0) - 2);
 		begun = true;
@@ -354,10 +327,10 @@ static int write_phases(FILE *f, const struct html_data *d)
 			struct json_object *p = json_object_array_get_idx(phases, k);
 
 			fprintf(f, "<span class=ph style=\"left:%.3f%%;--h:%d\" title=\"",
-				percent(d, html_number(p, "unix_s")), hue(i));
-			escape(f, html_text(d->step[i], "id"));
+				percent(d, html_number(p, "unix_s")), html_hue(i));
+			html_escape(f, html_text(d->step[i], "id"));
 			fputs(": ", f);
-			escape(f, html_text(p, "signature"));
+			html_escape(f, html_text(p, "signature"));
 			fputs("\"></span>", f);
 			n_phases++;
 		}
@@ -387,8 +360,8 @@ static void write_signals(FILE *f, const struct html_data *d)
 		fprintf(f,
 			"<div class=\"lab y\"><span>%.3g</span><span>0</span>"
 			"</div><div class=sig><svg viewBox=\"0 0 1000 100\" "
-			"preserveAspectRatio=none role=img aria-label=\"%s over time\">",
-			max, SIGNAL[i].name);
+			"preserveAspectRatio=none role=img aria-label=\"%s over time, 0 to %.3g\">",
+			max, SIGNAL[i].name, max);
 		for (int k = 0; k < d->n_steps; k++)
 			write_line(f, d, k, SIGNAL[i].key,
 				SIGNAL[i].own_scale ? step_max(d->step[k], SIGNAL[i].key) : max);
@@ -408,105 +381,6 @@ static void write_signals(FILE *f, const struct html_data *d)
 		fputs("<p class=dim>No change of phase was detected.</p>", f);
 }
 
-/* Where a gain stands on a track that ends at @max; 1 is always on it. */
-static double at(double gain, double max)
-{
-	double p = 100 * gain / max;
-
-	return p < 0 ? 0 : p > 100 ? 100 : p;
-}
-
-static void write_step_gain(
-	FILE *f, const struct html_data *d, int i, const char *key, const char *what, double max)
-{
-	char bound[48];
-	double value = html_number(d->step[i], key), lo, hi;
-
-	snprintf(bound, sizeof(bound), "%s_lo", key);
-	lo = html_number(d->step[i], bound);
-	snprintf(bound, sizeof(bound), "%s_hi", key);
-	hi = html_number(d->step[i], bound);
-	if (isnan(value) || isnan(lo) || isnan(hi))
-		return;
-	fprintf(f, "<div class=n style=\"--h:%d\"><i class=c></i>", hue(i));
-	escape(f, html_text(d->step[i], "id"));
-	fputc(' ', f);
-	escape(f, html_text(d->step[i], "name"));
-	fprintf(f,
-		" <span class=dim>%s</span></div><div class=track style=\"--h:%d\"><u "
-		"style=\"left:%.2f%%\"></u><s style=\"left:%.2f%%;width:%.2f%%\"></s><b "
-		"style=\"left:%.2f%%\"></b></div><div>%.2f <span class=dim>%.2f-%.2f</span></div>",
-		what, hue(i), at(1, max), at(lo, max), at(hi, max) - at(lo, max), at(value, max),
-		value, lo, hi);
-}
-
-static double gain_scale(const struct html_data *d)
-{
-	double max = 1.25;
-
-	for (int i = 0; i < d->n_steps; i++) {
-		max = fmax(max, html_number(d->step[i], "gain_placement_hi"));
-		max = fmax(max, html_number(d->step[i], "gain_launch_hi"));
-	}
-	return max * 1.05;
-}
-
-static void write_gains(FILE *f, const struct html_data *d)
-{
-	double max = gain_scale(d);
-	int n = 0;
-
-	fputs("<h2>Gain per job</h2>", f);
-	for (int i = 0; i < d->n_steps; i++)
-		n += !isnan(html_number(d->step[i], "gain_placement")) ||
-		     !isnan(html_number(d->step[i], "gain_launch"));
-	if (n == 0) {
-		fputs("<p class=dim>Not measured. A gain needs paired windows "
-		      "(<code>baseline_fraction</code>) or control launches "
-		      "(<code>control_fraction</code>) and a speed signal: hardware counters or "
-		      "published progress. Without these it stays blank.</p>",
-			f);
-	} else {
-		fputs("<p class=dim>Speed under the policy over speed without it, with the 95 % "
-		      "interval. The line is 1: no difference.</p><div class=gain>",
-			f);
-		for (int i = 0; i < d->n_steps; i++) {
-			write_step_gain(f, d, i, "gain_placement", "placement", max);
-			write_step_gain(f, d, i, "gain_launch", "launch", max);
-		}
-		fputs("</div>", f);
-	}
-	fputs("<h2>Gain per policy</h2>", f);
-	if (d->n_policies == 0) {
-		fputs("<p class=dim>No policy ruled any of these steps.</p>", f);
-		return;
-	}
-	fputs("<div class=gain>", f);
-	for (int i = 0; i < d->n_policies; i++) {
-		const struct html_policy *p = &d->policy[i];
-
-		fputs("<div class=n>", f);
-		escape(f, p->name);
-		fprintf(f, " <span class=dim>%d step%s</span></div>", p->n_steps,
-			p->n_steps == 1 ? "" : "s");
-		if (p->n_gains == 0) {
-			fputs("<div class=track></div><div class=dim>not measured</div>", f);
-			continue;
-		}
-		fprintf(f,
-			"<div class=track><u style=\"left:%.2f%%\"></u><s "
-			"style=\"left:%.2f%%;width:%.2f%%\"></s><b style=\"left:%.2f%%\"></b>"
-			"</div><div>%.2f <span class=dim>%.2f-%.2f of %d</span></div>",
-			at(1, max), at(p->min_gain, max),
-			at(p->max_gain, max) - at(p->min_gain, max),
-			at(p->sum_gain / p->n_gains, max), p->sum_gain / p->n_gains, p->min_gain,
-			p->max_gain, p->n_gains);
-	}
-	fputs("</div><p class=dim>Placement only: mean, least and largest of the measured "
-	      "steps.</p>",
-		f);
-}
-
 static const char TABLE[] =
 	"JobID,JobName,Program,User,NodeList,Policy,ReqPolicy,State,Start,Elapsed,Coreset,Partners,"
 	"Rebinds,Phases,SoloSpeed,SharedSpeed,SpeedUnit,NTT,STP,ANTT,Gain,Launch,GainLaunch,"
@@ -523,11 +397,16 @@ static bool is_used(const struct html_data *d, const struct acct_column *c)
 	return false;
 }
 
-/* Columns whose text may be long: they wrap, the others do not. */
-static bool is_long(const char *name)
+/* Columns whose text may be long wrap, the others do not. */
+static const char *cell_class(const struct acct_column *c)
 {
-	return strcmp(name, "Reason") == 0 || strcmp(name, "Partners") == 0 ||
-	       strcmp(name, "JobName") == 0;
+	const char *name = c->field->name;
+
+	if (c->right)
+		return " class=r";
+	if (strcmp(name, "Reason") == 0)
+		return " class=\"w l\"";
+	return strcmp(name, "Partners") == 0 || strcmp(name, "JobName") == 0 ? " class=w" : "";
 }
 
 static void write_table(FILE *f, const struct html_data *d)
@@ -544,11 +423,13 @@ static void write_table(FILE *f, const struct html_data *d)
 			"<p>The first %d of %ld steps; sums above are of all. Narrow the time "
 			"(-S, -E) or name jobs (-j) to see others.</p>",
 			d->n_steps, d->n_all);
-	fputs("<div class=scroll><table><thead><tr>", f);
+	fputs("<div class=scroll tabindex=0 role=region aria-label=Steps><table "
+	      "class=steps><thead><tr>",
+		f);
 	for (int i = 0; i < fmt.n; i++) {
 		used[i] = is_used(d, &fmt.column[i]);
 		if (used[i])
-			fprintf(f, "<th%s>%s</th>", fmt.column[i].right ? " class=r" : "",
+			fprintf(f, "<th scope=col%s>%s</th>", fmt.column[i].right ? " class=r" : "",
 				fmt.column[i].field->name);
 	}
 	fputs("</tr></thead><tbody>\n", f);
@@ -560,18 +441,15 @@ static void write_table(FILE *f, const struct html_data *d)
 			if (!used[i])
 				continue;
 			acct_cell(&fmt.column[i], d->step[k], cell, sizeof(cell));
-			fprintf(f, "<td data-n=\"%s\"%s>", name,
-				fmt.column[i].right ? " class=r"
-				: is_long(name)     ? " class=w"
-						    : "");
+			fprintf(f, "<td data-n=\"%s\"%s>", name, cell_class(&fmt.column[i]));
 			if (i == 0)
-				fprintf(f, "<span><i class=c style=\"--h:%d\"></i>", hue(k));
+				fprintf(f, "<span><i class=c style=\"--h:%d\"></i>", html_hue(k));
 			else if (strcmp(name, "State") == 0)
 				fprintf(f, "<span class=%s>",
 					strcmp(cell, "COMPLETED") == 0 ? "COMPLETED"
 					: strcmp(cell, "FAILED") == 0  ? "FAILED"
 								       : "dim");
-			escape(f, cell);
+			html_escape(f, cell);
 			fputs(i == 0 || strcmp(name, "State") == 0 ? "</span></td>" : "</td>", f);
 		}
 		fputs("</tr>\n", f);
@@ -582,7 +460,7 @@ static void write_table(FILE *f, const struct html_data *d)
 static void write_tile(FILE *f, const char *value, const char *what)
 {
 	fputs("<div class=tile><b>", f);
-	escape(f, value);
+	html_escape(f, value);
 	fprintf(f, "</b><span>%s</span></div>", what);
 }
 
@@ -636,10 +514,10 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 	      "<title>Coloc report</title><style>",
 		f);
 	fputs(STYLE, f);
-	fputs("</style></head><body><h1>Co-location", f);
+	fputs("</style></head><body><main><h1>Co-location", f);
 	if (node) {
 		fputs(" on ", f);
-		escape(f, node);
+		html_escape(f, node);
 	}
 	fputs("</h1>", f);
 	if (d->n_steps) {
@@ -656,12 +534,16 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 		if (rc < 0)
 			return err_set(err, rc, "out of memory");
 		write_signals(f, d);
-		write_gains(f, d);
+		html_gains_write(f, d);
+		rc = html_heat_write(f, d);
+		if (rc < 0)
+			return err_set(err, rc, "out of memory");
 		write_table(f, d);
 	}
 	date_text((double)now_s, made, sizeof(made));
 	fprintf(f,
-		"<footer>Made by colocacct %s on %s. Measured on the node; blank is unknown, "
+		"</main><footer>Made by colocacct %s on %s. Measured on the node; blank is "
+		"unknown, "
 		"never 0. NTT: slow-down against running alone; STP: sum of 1/NTT of the steps "
 		"that ran together; ANTT: mean NTT.</footer></body></html>\n",
 		PACKAGE_VERSION, made);

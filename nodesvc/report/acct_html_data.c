@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/text.h"
+
 struct json_object *html_get(struct json_object *row, const char *key)
 {
 	return json_object_object_get(row, key);
@@ -160,4 +163,37 @@ void html_data_done(struct html_data *d)
 		json_object_put(d->step[i]);
 	free(d->segment);
 	memset(d, 0, sizeof(*d));
+}
+
+void html_escape(FILE *f, const char *text)
+{
+	cleanup_free char *copy = text ? strdup(text) : NULL;
+
+	for (text = copy ? text_clean(copy) : ""; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		case '\'':
+			fputs("&#39;", f);
+			break;
+		default:
+			fputc(*text, f);
+		}
+	}
+}
+
+/* Hues far apart for neighbours (golden angle). */
+int html_hue(int i)
+{
+	return (int)fmod(i * 137.508 + 210, 360);
 }

@@ -8,6 +8,8 @@ libreport_la_SOURCES = \
 	nodesvc/report/acct_hosts.c \
 	nodesvc/report/acct_html.c \
 	nodesvc/report/acct_html_data.c \
+	nodesvc/report/acct_html_gain.c \
+	nodesvc/report/acct_html_heat.c \
 	nodesvc/report/acct_opts.c \
 	nodesvc/report/acct_out.c \
 	nodesvc/report/acct_row.c \

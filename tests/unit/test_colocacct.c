@@ -378,6 +378,41 @@ START_TEST(html_escapes_and_loads_nothing)
 }
 END_TEST
 
+/* Row and column are programs; one whose program the page does not have is among the others. */
+START_TEST(html_has_slow_down_by_partner)
+{
+	static const char *const WANTED[] = {"<table class=heat>",
+		"<th scope=col>pagerank</th><th scope=col>others</th></tr>",
+		"<tr><th scope=row>pagerank</th><td class=r></td><td class=\"r v\" "
+		"style=\"--v:50\">1.25 <span class=dim>of 1</span></td></tr>"};
+
+	ck_assert_int_eq(run_store("-j 50 --html"), 0);
+	for (size_t i = 0; i < sizeof(WANTED) / sizeof(WANTED[0]); i++)
+		ck_assert_msg(strstr(cli_output, WANTED[i]) != NULL, "lacks %s:\n%s", WANTED[i],
+			cli_output);
+	/* Two that ran together, of which no speed is known: so many steps. */
+	ck_assert_int_eq(run_store("-j 41,42 --html"), 0);
+	ck_assert_msg(
+		strstr(cli_output, "<td class=\"r dim\">1 step</td>") != NULL, "%s", cli_output);
+}
+END_TEST
+
+/* A table that scrolls is reached by keyboard, its heads and what it is are told aloud; a track of
+ * a gain is not, as its figures stand beside it. */
+START_TEST(html_is_for_keyboard_and_screen_reader)
+{
+	static const char *const WANTED[] = {"<html lang=en", "<main>",
+		"tabindex=0 role=region aria-label=Steps", "<th scope=col>JobID</th>",
+		"role=group aria-label=\"core 0\"", "class=track aria-hidden=true",
+		"role=img aria-label=\"Utilisation over time", "a:focus-visible"};
+
+	ck_assert_int_eq(run_store("-j 50 --html"), 0);
+	for (size_t i = 0; i < sizeof(WANTED) / sizeof(WANTED[0]); i++)
+		ck_assert_msg(strstr(cli_output, WANTED[i]) != NULL, "lacks %s:\n%s", WANTED[i],
+			cli_output);
+}
+END_TEST
+
 /* More lines than are looked at for the widths. */
 START_TEST(long_table_streams_in_the_widths_it_began_with)
 {
@@ -808,6 +843,8 @@ int main(void)
 	tcase_add_loop_test(t, mistake_is_refused_by_name, 0, COUNT(REFUSED));
 	t = tcase(s, "the page is safe to open");
 	tcase_add_test(t, html_escapes_and_loads_nothing);
+	tcase_add_test(t, html_has_slow_down_by_partner);
+	tcase_add_test(t, html_is_for_keyboard_and_screen_reader);
 	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);

@@ -281,8 +281,8 @@ static void memory(struct check_list *l, const struct check_env *e)
 		check_add(l, CHECK_WARN, "memory",
 			"slurm.conf: SelectTypeParameters=CR_Memory (select/linear) or "
 			"CR_Core_Memory, and DefMemPerNode or DefMemPerCPU.",
-			"'%s' does not count memory: jobs that share a node may ask for more than "
-			"it has",
+			"SelectTypeParameters '%s' does not count memory: jobs that share a node "
+			"may ask for more than it has",
 			params);
 	if (slurm_conf_is_yes(ram))
 		check_ok(l, "memory limit", "ConstrainRAMSpace=yes");

@@ -157,7 +157,8 @@ static const struct {
 		"every core of its node; otherwise coloc.yaml: envelope: node."},
 	{"etc/slurm/none", "", "memory", "ok: SelectTypeParameters=CR_Memory"},
 	{"etc/slurm/slurm.conf", "SelectTypeParameters=CR_CPU\n", "memory",
-		"warn: 'CR_CPU' does not count memory: jobs that share a node may ask for more "
+		"warn: SelectTypeParameters 'CR_CPU' does not count memory: jobs that share a node "
+		"may ask for more "
 		"than "
 		"it has -> slurm.conf: SelectTypeParameters=CR_Memory (select/linear) or "
 		"CR_Core_Memory, and DefMemPerNode or DefMemPerCPU."},
@@ -519,7 +520,8 @@ static const struct {
 		"of its node; otherwise coloc.yaml: envelope: node."},
 	{2405, "", "memory", "ok: SelectTypeParameters=CR_Core_Memory (default of Slurm 24.05)"},
 	{2311, "", "memory",
-		"warn: '' does not count memory: jobs that share a node may ask for more than it "
+		"warn: SelectTypeParameters '' does not count memory: jobs that share a node may "
+		"ask for more than it "
 		"has -> slurm.conf: SelectTypeParameters=CR_Memory (select/linear) or "
 		"CR_Core_Memory, and DefMemPerNode or DefMemPerCPU."},
 };

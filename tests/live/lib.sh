@@ -15,7 +15,7 @@
 # Nothing sleeps for a fixed time: wait_for polls.
 set -uo pipefail
 
-srcdir=${COLOC_SRCDIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+srcdir=$(cd "${COLOC_SRCDIR:-$(dirname "${BASH_SOURCE[0]}")/../..}" && pwd)
 builddir=${COLOC_BUILDDIR:-$srcdir}
 # shellcheck disable=SC2034 # used by the tests
 plugin=$builddir/spank/.libs/spank_coloc.so

@@ -12,11 +12,7 @@ done
 # shellcheck disable=SC2034 # start_spine's
 spine_cluster=(--conf "PartitionName=shared Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:16")
 start_spine 'policy: fair' 'allow:' '  partitions: [shared]'
-# Again with the cluster's SLURM_CONF: what colocd asks slurmctld needs it.
-kill "$colocd_pid"
-wait "$colocd_pid" 2>/dev/null
-start_colocd "$tmp/coloc.yaml" "$socket"
-colocd_pid=$pid
+restart_colocd
 
 run srun --coloc=on --coloc-verbose=1 -p main bash -c 'exit 3'
 is "$rc" 3 "a step of another partition runs as without us"
@@ -72,10 +68,7 @@ like "$err" 'policy fair, cores' "a job that Slurm has in that account is taken"
 mkdir "$tmp/no"
 printf '#!/bin/sh\n[ -e %s ] || exec sleep 600\nexec %s "$@"\n' "$tmp/answers" "$(command -v squeue)" >"$tmp/no/squeue"
 chmod 755 "$tmp/no/squeue"
-kill "$colocd_pid"
-wait "$colocd_pid" 2>/dev/null
-PATH=$tmp/no:$PATH start_colocd "$tmp/coloc.yaml" "$socket"
-colocd_pid=$pid
+PATH=$tmp/no:$PATH restart_colocd
 srun -A physics -J waits --coloc=on sleep 60 >"$tmp/waits" 2>&1 &
 started_pids+=("$!")
 job=$(new_job_id waits)

@@ -17,6 +17,8 @@ blocks_find "$tmp/blocks" "$@" || verdict 1 "every block is annotated"
 # The partition of adopting.md is `shared'.
 spine_cluster=(--conf FirstJobId=4711 --conf 'PartitionName=shared Nodes=ALL OverSubscribe=FORCE:4')
 start_spine 'policy: lira'
+# adopting.md's `allow' asks slurmctld.
+restart_colocd
 [ "$(nproc)" = 2 ] || {
   blocks_uncompared="the pages show a node of two cores"
   diag "commands are run, their output is not compared: $blocks_uncompared"

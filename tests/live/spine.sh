@@ -38,6 +38,13 @@ start_spine() {
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
 }
 
+# colocd anew, with the cluster's SLURM_CONF, as on a site: what it asks slurmctld needs it.
+restart_colocd() {
+  stop "$colocd_pid"
+  start_colocd "$tmp/coloc.yaml" "$socket"
+  colocd_pid=$pid
+}
+
 # Where Slurm keeps this node's jobs, and how a step's threads are listed there. In v2 the step's
 # CPUs are set at its "user" level and count as far as the levels above allow them.
 find_layout() {

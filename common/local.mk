@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libcommon.la
 libcommon_la_SOURCES = \
 	common/apart.c common/apart.h \
+	common/arena.c common/arena.h \
 	common/aside.c common/aside.h \
 	common/budget.c common/budget.h \
 	common/cleanup.h \

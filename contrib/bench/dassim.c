@@ -56,19 +56,19 @@ static const char *text(const char *format, ...)
 }
 
 /* One graph on one machine under a list of policies, all against the first. */
-struct arena {
+struct setup {
 	struct task_machine m;
 	struct task_graph g;
 	struct task_summary sum[N_POLICIES];
 };
 
-static void open_arena(struct arena *a, const char *machine)
+static void open_setup(struct setup *a, const char *machine)
 {
 	memset(a, 0, sizeof(*a));
 	need(task_preset_machine(&a->m, machine), &(struct errbuf){"no such machine"});
 }
 
-static struct task_type *add_type(struct arena *a, const char *name)
+static struct task_type *add_type(struct setup *a, const char *name)
 {
 	struct task_type *y = &a->g.type[a->g.n_types++];
 
@@ -76,7 +76,7 @@ static struct task_type *add_type(struct arena *a, const char *name)
 	return y;
 }
 
-static void run_list(struct arena *a, const char *const *policy, int n)
+static void run_list(struct setup *a, const char *const *policy, int n)
 {
 	struct task_eval e = {
 		.m = &a->m,
@@ -99,7 +99,7 @@ static void run_list(struct arena *a, const char *const *policy, int n)
 	free(r);
 }
 
-static void run_layers(struct arena *a, int n_tasks, int parallelism)
+static void run_layers(struct setup *a, int n_tasks, int parallelism)
 {
 	struct errbuf err = {""};
 
@@ -107,7 +107,7 @@ static void run_layers(struct arena *a, int n_tasks, int parallelism)
 	run_list(a, policies, N_POLICIES);
 }
 
-static void disturb(struct arena *a, int first, int last, double share, double bytes_per_s)
+static void disturb(struct setup *a, int first, int last, double share, double bytes_per_s)
 {
 	struct task_disturb *d = &a->m.disturb[a->m.n_disturbs++];
 
@@ -115,18 +115,18 @@ static void disturb(struct arena *a, int first, int last, double share, double b
 	coreset_add_range(&d->cores, (unsigned int)first, (unsigned int)last);
 }
 
-static double ratio(const struct arena *a, int p)
+static double ratio(const struct setup *a, int p)
 {
 	return 1 + a->sum[p].gain.mean;
 }
 
 /* Against another policy than the first: of means, for orientation. */
-static double over(const struct arena *a, int p, int q)
+static double over(const struct setup *a, int p, int q)
 {
 	return a->sum[p].tasks_per_s.mean / a->sum[q].tasks_per_s.mean;
 }
 
-static double critical_at(const struct arena *a, int p, int core, int width)
+static double critical_at(const struct setup *a, int p, int core, int width)
 {
 	for (int i = 0; i < a->sum[p].n_places; i++)
 		if (a->sum[p].at[i].place.core == core && a->sum[p].at[i].place.width == width)
@@ -145,7 +145,7 @@ static void print_table_head(const char *first)
 	printf("\n");
 }
 
-static void print_arms(const struct arena *a, const char *first)
+static void print_arms(const struct setup *a, const char *first)
 {
 	printf("| %s |", first);
 	for (int p = 0; p < N_POLICIES; p++)
@@ -154,7 +154,7 @@ static void print_arms(const struct arena *a, const char *first)
 	printf("\n");
 }
 
-static void print_critical(const struct arena *a, const char *first)
+static void print_critical(const struct setup *a, const char *first)
 {
 	printf("| %s |", first);
 	for (int p = 0; p < N_POLICIES; p++) {
@@ -218,7 +218,7 @@ static void part_interference(void)
 		int tasks;
 		double bytes_per_s; /* of the program beside ours: a chain of copies moves memory */
 	} kernel[] = {{"matmul", 4000, 0}, {"copy", 2000, 7e9}, {"stencil", 2000, 0}};
-	struct arena a[P_MAX + 1], at2 = {0};
+	struct setup a[P_MAX + 1], at2 = {0};
 	double gain[P_MAX + 1], fa_gain = 0, fam_gain = 0, hit = 0;
 	static struct task_summary sum[P_MAX - P_MIN + 1][N_POLICIES];
 	bool falls = true, between[P_MAX + 1], always = true;
@@ -231,9 +231,9 @@ static void part_interference(void)
 	for (int k = 0; k < 3; k++) {
 		print_table_head(text("%s, P", kernel[k].type));
 		for (int p = P_MIN; p <= P_MAX; p++) {
-			struct arena *x = k == 0 ? &a[p] : &at2;
+			struct setup *x = k == 0 ? &a[p] : &at2;
 
-			open_arena(x, "tx2");
+			open_setup(x, "tx2");
 			add_type(x, kernel[k].type);
 			disturb(x, 0, 0, 0.5, kernel[k].bytes_per_s);
 			run_layers(x, kernel[k].tasks, p);
@@ -265,7 +265,7 @@ static void part_interference(void)
 	for (int v = 0; v < 4; v++) {
 		struct task_type *y;
 
-		open_arena(&at2, "tx2");
+		open_setup(&at2, "tx2");
 		y = add_type(&at2, "matmul");
 		y->speed[0] = v & 1 ? 4 : 2.2;
 		y->speed[1] = 1;
@@ -304,7 +304,7 @@ static void part_interference(void)
 	printf("\n");
 }
 
-static void set_dvfs(struct arena *a)
+static void set_dvfs(struct setup *a)
 {
 	struct task_clock *c = &a->m.clock[a->m.n_clocks++];
 
@@ -319,12 +319,12 @@ static void part_dvfs(void)
 	double m[N_POLICIES] = {0};
 	static struct task_summary sum[P_MAX - P_MIN + 1][N_POLICIES];
 	int n = P_MAX - P_MIN + 1;
-	struct arena a;
+	struct setup a;
 
 	printf("The Denver cores run at 2035 MHz for 5 s and at 345 MHz for 5 s, in turn.\n\n");
 	print_table_head("copy, P");
 	for (int p = P_MIN; p <= P_MAX; p++) {
-		open_arena(&a, "tx2");
+		open_setup(&a, "tx2");
 		add_type(&a, "copy");
 		set_dvfs(&a);
 		run_layers(&a, 10000, p);
@@ -341,7 +341,7 @@ static void part_dvfs(void)
 	       "4:\n\n");
 	print_table_head("GB/s");
 	for (int i = 0; i < 4; i++) {
-		open_arena(&a, "tx2");
+		open_setup(&a, "tx2");
 		add_type(&a, "copy");
 		set_dvfs(&a);
 		a.m.bytes_per_s = gb_s[i] * 1e9;
@@ -375,9 +375,9 @@ static void part_weight(void)
 	for (int t = 0; t < 4; t++) {
 		double best = 0, worst = INFINITY;
 		struct errbuf err = {""};
-		struct arena a;
+		struct setup a;
 
-		open_arena(&a, "tx2");
+		open_setup(&a, "tx2");
 		add_type(&a, "matmul")->seconds *= pow(tile[t] / 64.0, 3);
 		disturb(&a, 0, 0, 0.5, 0);
 		need(task_graph_layers(&a.g, 0, 1, 4000, 2, &err), &err);
@@ -418,9 +418,9 @@ static void part_heat(void)
 	printf("\n|---|---|---|---|---|---|\n");
 	for (int b = 0; b < 3; b++) {
 		struct errbuf err = {""};
-		struct arena a;
+		struct setup a;
 
-		open_arena(&a, "haswell");
+		open_setup(&a, "haswell");
 		add_type(&a, "heat");
 		add_type(&a, "exchange");
 		disturb(&a, 0, 4, 0.5, 0);

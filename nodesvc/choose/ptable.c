@@ -20,6 +20,7 @@
 #define FILE_BYTES_MAX (32 << 20)
 
 struct ptable {
+	struct arena memory; /* of both below */
 	struct ptt ptt;
 	struct ptt_entry *entry; /* [PTT_TYPES * n_places] what an engine is told */
 	bool dirty, failed;
@@ -120,23 +121,21 @@ static void clear(struct ptable *t)
 
 int ptable_open(struct choose *ch, struct errbuf *err)
 {
-	struct policy_cfg cfg = {.topo = ch->node->topo, .max_jobs = 1};
 	struct ptable *t = calloc(1, sizeof(*t));
+	struct policy_cfg cfg = {.topo = ch->node->topo, .max_jobs = 1, .memory = &t->memory};
 	char path[CONF_TEXT_MAX + 32], aside[CONF_TEXT_MAX + 40];
 	int rc;
 
 	if (!t)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = ptt_init(&t->ptt, &cfg, err);
+	t->entry = arena_alloc(&t->memory, (size_t)t->ptt.n_places * PTT_TYPES, sizeof(*t->entry));
+	if (rc == 0 && !t->entry)
+		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc < 0) {
+		arena_free(&t->memory);
 		free(t);
 		return rc;
-	}
-	t->entry = calloc((size_t)t->ptt.n_places * PTT_TYPES, sizeof(*t->entry));
-	if (!t->entry) {
-		ptt_done(&t->ptt);
-		free(t);
-		return err_set(err, -ENOMEM, "out of memory");
 	}
 	ch->ptable = t;
 	file_name(ch, "", path, sizeof(path));
@@ -219,8 +218,7 @@ void ptable_close(struct choose *ch)
 	if (!t)
 		return;
 	ptable_flush(ch);
-	ptt_done(&t->ptt);
-	free(t->entry);
+	arena_free(&t->memory);
 	free(t);
 	ch->ptable = NULL;
 }

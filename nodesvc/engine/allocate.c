@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/engine/internal.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-int allocate_init(struct allocate *a, int max_jobs, int max_units, struct errbuf *err)
+void allocate_init(struct allocate *a, struct arena *memory, int max_jobs, int max_units)
 {
 	size_t n = (size_t)max_jobs * (size_t)(max_units + 1);
 
-	memset(a, 0, sizeof(*a));
-	a->max_jobs = max_jobs;
-	a->max_units = max_units;
-	a->cost = calloc(n, sizeof(double));
-	a->value = calloc(n, sizeof(double));
-	a->choice = calloc(n, sizeof(short));
-	if (!a->cost || !a->value || !a->choice) {
-		allocate_done(a);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-void allocate_done(struct allocate *a)
-{
-	free(a->cost);
-	free(a->value);
-	free(a->choice);
-	memset(a, 0, sizeof(*a));
+	*a = (struct allocate){.max_jobs = max_jobs,
+		.max_units = max_units,
+		.cost = arena_alloc(memory, n, sizeof(double)),
+		.value = arena_alloc(memory, n, sizeof(double)),
+		.choice = arena_alloc(memory, n, sizeof(short))};
 }
 
 static double total(const struct allocate *a, int n, enum combine how, const int *units)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/engine/internal.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* All ours. */
 #define SMOOTH   0.25  /* per sample, as lira and dio */
@@ -21,24 +19,15 @@ struct cluster_job {
 	int cluster;         /* as decided; -1 none */
 };
 
-int clusters_init(struct clusters *s, const struct clusters_cfg *cfg, int max_jobs)
+void clusters_init(struct clusters *s, const struct clusters_cfg *own, const struct policy_cfg *cfg)
 {
-	size_t n = (size_t)max_jobs;
+	size_t n = (size_t)cfg->max_jobs;
 
-	*s = (struct clusters){.cfg = *cfg};
-	s->job = calloc(n, sizeof(*s->job));
-	s->shared = calloc(n, sizeof(int));
-	s->cluster = calloc(n, sizeof(int));
-	s->caches = calloc(n, sizeof(uint64_t));
-	return s->job && s->shared && s->cluster && s->caches ? 0 : -ENOMEM;
-}
-
-void clusters_done(struct clusters *s)
-{
-	free(s->job);
-	free(s->shared);
-	free(s->cluster);
-	free(s->caches);
+	*s = (struct clusters){.cfg = *own,
+		.job = arena_alloc(cfg->memory, n, sizeof(*s->job)),
+		.shared = arena_alloc(cfg->memory, n, sizeof(int)),
+		.cluster = arena_alloc(cfg->memory, n, sizeof(int)),
+		.caches = arena_alloc(cfg->memory, n, sizeof(uint64_t))};
 }
 
 void clusters_forget(struct clusters *s, int slot)

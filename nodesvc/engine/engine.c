@@ -25,6 +25,7 @@ struct slot {
 
 struct engine {
 	const struct policy_ops *ops;
+	struct arena memory; /* of all below */
 	struct policy *policy;
 	struct policy_cfg cfg;
 	struct slot *slot; /* [max_jobs] */
@@ -136,18 +137,20 @@ int engine_create_with(struct engine **ret, const struct policy_ops *ops,
 	e->ops = ops;
 	for (e->n_buckets = 4; e->n_buckets < 2 * cfg->max_jobs;)
 		e->n_buckets *= 2;
-	e->slot = calloc(max, sizeof(*e->slot));
-	e->slot_of = calloc(max, sizeof(*e->slot_of));
-	e->bucket = calloc((size_t)e->n_buckets, sizeof(*e->bucket));
-	e->job = calloc(max, sizeof(*e->job));
-	e->dropped = calloc(max, sizeof(*e->dropped));
-	if (!e->slot || !e->slot_of || !e->bucket || !e->job || !e->dropped ||
-		shared_turns_init(&e->shared_turns, cfg->topo, cfg->max_jobs) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	rc = ops->create(&e->policy, cfg, err);
+	e->cfg = *cfg;
+	e->cfg.memory = &e->memory;
+	e->slot = arena_alloc(&e->memory, max, sizeof(*e->slot));
+	e->slot_of = arena_alloc(&e->memory, max, sizeof(*e->slot_of));
+	e->bucket = arena_alloc(&e->memory, (size_t)e->n_buckets, sizeof(*e->bucket));
+	e->job = arena_alloc(&e->memory, max, sizeof(*e->job));
+	e->dropped = arena_alloc(&e->memory, max, sizeof(*e->dropped));
+	shared_turns_init(&e->shared_turns, &e->cfg);
+	e->policy = arena_alloc(&e->memory, 1, ops->size);
+	rc = e->policy ? ops->create(e->policy, &e->cfg, err) : 0;
+	if (!rc && e->memory.failed)
+		rc = err_set(err, -ENOMEM, "out of memory");
 	if (rc)
 		return rc;
-	e->cfg = *cfg;
 	e->cfg.option = NULL; /* the caller's strings are not kept */
 	e->cfg.n_options = 0;
 	*ret = take_ptr(e);
@@ -175,12 +178,7 @@ void engine_free(struct engine *e)
 		return;
 	if (e->policy && e->ops->free)
 		e->ops->free(e->policy);
-	free(e->slot);
-	free(e->slot_of);
-	free(e->bucket);
-	free(e->job);
-	free(e->dropped);
-	shared_turns_done(&e->shared_turns);
+	arena_free(&e->memory);
 	free(e);
 }
 

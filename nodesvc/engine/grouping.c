@@ -10,60 +10,32 @@
  */
 #include "nodesvc/engine/internal.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbuf *err)
+void grouping_init(struct grouping *g, const struct policy_cfg *cfg)
 {
 	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
 
 	memset(g, 0, sizeof(*g));
 	g->max_jobs = cfg->max_jobs;
 	g->max_domains = cfg->topo->n_domains;
-	g->weight = calloc(n * n, sizeof(double));
-	g->gain = calloc(n * s, sizeof(double));
-	g->sum = calloc(s, sizeof(double));
-	g->part = calloc(s, sizeof(double));
-	g->extra = calloc(n * s, sizeof(double));
-	g->sorted = calloc(n, sizeof(int));
-	g->tier_of = calloc(n, sizeof(int));
-	g->count = calloc(s, sizeof(int));
-	g->load = calloc(s, sizeof(int));
-	g->max = calloc(s, sizeof(int));
-	g->label = calloc(s, sizeof(int));
-	g->head = calloc(n, sizeof(int));
-	g->trial = calloc(n, sizeof(int));
-	g->best = calloc(n, sizeof(int));
-	g->free_slot = calloc(2 * n * s, 1);
-	if (!g->weight || !g->gain || !g->sum || !g->part || !g->extra || !g->sorted ||
-		!g->tier_of || !g->count || !g->load || !g->max || !g->label || !g->head ||
-		!g->trial || !g->best || !g->free_slot) {
-		grouping_done(g);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-void grouping_done(struct grouping *g)
-{
-	free(g->weight);
-	free(g->gain);
-	free(g->sum);
-	free(g->part);
-	free(g->extra);
-	free(g->sorted);
-	free(g->tier_of);
-	free(g->count);
-	free(g->load);
-	free(g->max);
-	free(g->label);
-	free(g->head);
-	free(g->trial);
-	free(g->best);
-	free(g->free_slot);
-	memset(g, 0, sizeof(*g));
+	g->weight = arena_alloc(cfg->memory, n * n, sizeof(double));
+	g->gain = arena_alloc(cfg->memory, n * s, sizeof(double));
+	g->sum = arena_alloc(cfg->memory, s, sizeof(double));
+	g->part = arena_alloc(cfg->memory, s, sizeof(double));
+	g->extra = arena_alloc(cfg->memory, n * s, sizeof(double));
+	g->sorted = arena_alloc(cfg->memory, n, sizeof(int));
+	g->tier_of = arena_alloc(cfg->memory, n, sizeof(int));
+	g->count = arena_alloc(cfg->memory, s, sizeof(int));
+	g->load = arena_alloc(cfg->memory, s, sizeof(int));
+	g->max = arena_alloc(cfg->memory, s, sizeof(int));
+	g->label = arena_alloc(cfg->memory, s, sizeof(int));
+	g->head = arena_alloc(cfg->memory, n, sizeof(int));
+	g->trial = arena_alloc(cfg->memory, n, sizeof(int));
+	g->best = arena_alloc(cfg->memory, n, sizeof(int));
+	g->free_slot = arena_alloc(cfg->memory, 2 * n * s, 1);
 }
 
 struct key {

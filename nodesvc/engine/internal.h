@@ -257,8 +257,7 @@ struct shares {
 	bool *full;                      /* [max_jobs] shares_mixed.c: it cannot grow */
 };
 
-int shares_init(struct shares *c, const struct policy_cfg *cfg, struct errbuf *err);
-void shares_done(struct shares *c);
+void shares_init(struct shares *c, const struct policy_cfg *cfg);
 
 /*
  * shares_build - reads a view. Jobs that do not compete are placed in @p at once; the others keep
@@ -462,8 +461,7 @@ struct units {
 	bool uneven; /* units differ in cores */
 };
 
-int units_init(struct units *u, const struct topo *t, struct errbuf *err);
-void units_done(struct units *u);
+void units_init(struct units *u, const struct policy_cfg *cfg);
 
 /* Cores that share an L3 (without L3: an L2), else a grouping domain, else as @fallback says. */
 void units_build(struct units *u, const struct shares *c, enum unit_fallback fallback);
@@ -489,8 +487,7 @@ struct allocate {
 	short *choice; /* [max_jobs * (max_units + 1)] */
 };
 
-int allocate_init(struct allocate *a, int max_jobs, int max_units, struct errbuf *err);
-void allocate_done(struct allocate *a);
+void allocate_init(struct allocate *a, struct arena *memory, int max_jobs, int max_units);
 
 static inline double *allocate_cost(const struct allocate *a, int job, int units)
 {
@@ -552,8 +549,7 @@ struct grouping {
 	unsigned char *free_slot;        /* [2 * max_jobs * max_domains] */
 };
 
-int grouping_init(struct grouping *g, const struct policy_cfg *cfg, struct errbuf *err);
-void grouping_done(struct grouping *g);
+void grouping_init(struct grouping *g, const struct policy_cfg *cfg);
 
 /*
  * grouping_best - fills @ret_domain_of[0..n-1] and returns the score.
@@ -618,9 +614,8 @@ struct clusters {
 	struct plan_cluster part[PLAN_CLUSTERS_MAX];
 };
 
-/* Errors: -ENOMEM. */
-int clusters_init(struct clusters *s, const struct clusters_cfg *cfg, int max_jobs);
-void clusters_done(struct clusters *s);
+void clusters_init(
+	struct clusters *s, const struct clusters_cfg *own, const struct policy_cfg *cfg);
 void clusters_forget(struct clusters *s, int slot);
 
 /*
@@ -657,9 +652,7 @@ struct shared_turns {
 	bool *waits; /* [group] one has several threads */
 };
 
-/* -ENOMEM; then shared_turns_done(), too. */
-int shared_turns_init(struct shared_turns *c, const struct topo *t, int max_jobs);
-void shared_turns_done(struct shared_turns *c);
+void shared_turns_init(struct shared_turns *c, const struct policy_cfg *cfg);
 
 /*
  * shared_turns_plan - slices for the groups of @p, each group by itself and all at once: of those

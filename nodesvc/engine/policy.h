@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/arena.h"
 #include "common/err.h"
 #include "common/topo.h"
 #include "nodesvc/engine/plan.h"
@@ -23,6 +24,7 @@ struct policy_option {
 
 struct policy_cfg {
 	const struct topo *topo; /* outlives the policy */
+	struct arena *memory;    /* outlives it, too; the engine sets it */
 	int max_jobs;
 	bool share_smt;
 	bool multi_node_independent; /* a step of several nodes is placed like any other */
@@ -61,8 +63,10 @@ struct policy_ops {
 	bool in_turns;
 	bool on_node;  /* false: colocsim only (needs the truth) */
 	uint32_t asks; /* POLICY_ASKS_*; 0: coresets only */
-	/* Allocates all it will ever need (max_jobs). Errors: -EINVAL names option and value. */
-	int (*create)(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err);
+	size_t size;   /* of struct policy; 0: it has none */
+	/* @p is zeroed. Takes all it will ever need (max_jobs) of @cfg->memory; whether there was
+	 * enough the engine looks. Errors: -EINVAL names option and value. */
+	int (*create)(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err);
 	/*
 	 * @slot[i]: a small number for view job i, stable while it lives, < max_jobs: state is
 	 * kept in arrays by slot. @ret is reset by the engine; fill coresets and why.
@@ -73,6 +77,7 @@ struct policy_ops {
 		struct errbuf *err);
 	/* Job in @slot is gone; forget it. NULL: stateless. */
 	void (*forget)(struct policy *p, int slot);
+	/* What is not of that memory, also where create failed. NULL: nothing. */
 	void (*free)(struct policy *p);
 };
 

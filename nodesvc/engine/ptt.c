@@ -40,9 +40,10 @@ static int add_places(struct ptt *t, struct ptt_place *ret)
 	return n;
 }
 
-static int list_by_core(struct ptt *t, int n_cores)
+static int list_by_core(struct ptt *t, const struct policy_cfg *cfg)
 {
-	int *first = calloc((size_t)n_cores + 1, sizeof(int)), *fill;
+	size_t n_cores = (size_t)cfg->topo->n_cores;
+	int *first = arena_alloc(cfg->memory, n_cores + 1, sizeof(int)), *fill;
 
 	t->first_at_core = first;
 	if (!first)
@@ -50,22 +51,18 @@ static int list_by_core(struct ptt *t, int n_cores)
 	for (int i = 0; i < t->n_places; i++)
 		for (int k = 0; k < t->place[i].width; k++)
 			first[t->units.core[t->place[i].first + k] + 1]++;
-	for (int c = 0; c < n_cores; c++)
+	for (size_t c = 0; c < n_cores; c++)
 		first[c + 1] += first[c];
-	t->at_core = calloc((size_t)first[n_cores] + 1, sizeof(int));
-	fill = calloc((size_t)n_cores, sizeof(int));
-	if (!t->at_core || !fill) {
-		free(fill);
-		return -ENOMEM;
-	}
-	for (int i = 0; i < t->n_places; i++)
+	t->at_core = arena_alloc(cfg->memory, (size_t)first[n_cores] + 1, sizeof(int));
+	fill = calloc(n_cores, sizeof(int));
+	for (int i = 0; t->at_core && fill && i < t->n_places; i++)
 		for (int k = 0; k < t->place[i].width; k++) {
 			int core = t->units.core[t->place[i].first + k];
 
 			t->at_core[first[core] + fill[core]++] = i;
 		}
 	free(fill);
-	return 0;
+	return t->at_core && fill ? 0 : -ENOMEM;
 }
 
 int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
@@ -73,49 +70,26 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 	const struct topo *topo = cfg->topo;
 	/* All cores compete: the table outlives any view's limits. */
 	struct shares all = {.t = topo, .core = topo->domain_core, .total = topo->n_cores};
-	int rc;
 
 	memset(t, 0, sizeof(*t));
 	t->new_weight = 1;
-	rc = units_init(&t->units, topo, err);
-	if (rc)
-		return rc;
+	units_init(&t->units, cfg);
+	if (cfg->memory->failed)
+		return err_set(err, -ENOMEM, "out of memory");
 	units_build(&t->units, &all, UNIT_NODE);
 	t->n_places = add_places(t, NULL);
-	/* NOLINTBEGIN(clang-analyzer-optin.portability.UnixAPI): a node has a core */
-	t->place = calloc((size_t)t->n_places, sizeof(*t->place));
-	t->memory = calloc((size_t)t->n_places * PTT_TYPES, sizeof(double));
-	t->age_memory = calloc((size_t)t->n_places * PTT_TYPES, sizeof(uint16_t));
-	/* NOLINTEND(clang-analyzer-optin.portability.UnixAPI) */
-	if (!t->place || !t->memory || !t->age_memory) {
-		ptt_done(t);
+	t->place = arena_alloc(cfg->memory, (size_t)t->n_places, sizeof(*t->place));
+	t->memory = arena_alloc(cfg->memory, (size_t)t->n_places * PTT_TYPES, sizeof(double));
+	t->age_memory = arena_alloc(cfg->memory, (size_t)t->n_places * PTT_TYPES, sizeof(uint16_t));
+	if (!cfg->memory->failed)
+		add_places(t, t->place);
+	if (cfg->memory->failed || list_by_core(t, cfg))
 		return err_set(err, -ENOMEM, "out of memory for %d places", t->n_places);
-	}
-	add_places(t, t->place);
-	if (list_by_core(t, topo->n_cores)) {
-		ptt_done(t);
-		return err_set(err, -ENOMEM, "out of memory for %d places", t->n_places);
-	}
 	for (int i = 0; i < PTT_TYPES; i++) {
 		t->type[i].seconds = t->memory + (size_t)i * (size_t)t->n_places;
 		t->type[i].age = t->age_memory + (size_t)i * (size_t)t->n_places;
 	}
 	return 0;
-}
-
-void ptt_done(struct ptt *t)
-{
-	units_done(&t->units);
-	free(t->place);
-	free(t->at_core);
-	free(t->first_at_core);
-	free(t->memory);
-	free(t->age_memory);
-	t->place = NULL;
-	t->at_core = NULL;
-	t->first_at_core = NULL;
-	t->memory = NULL;
-	t->age_memory = NULL;
 }
 
 int ptt_type(struct ptt *t, const char *name)

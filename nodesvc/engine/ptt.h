@@ -42,8 +42,8 @@ struct ptt {
 	uint16_t *age_memory;
 };
 
+/* In @cfg->memory. */
 int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err);
-void ptt_done(struct ptt *t);
 
 /* Index of a type, made if new; NULL is the type "". */
 int ptt_type(struct ptt *t, const char *name);

@@ -6,15 +6,13 @@
  */
 #include "nodesvc/engine/internal.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "nodesvc/engine/policy.h"
 
-int shared_turns_init(struct shared_turns *c, const struct topo *t, int max_jobs)
+void shared_turns_init(struct shared_turns *c, const struct policy_cfg *cfg)
 {
-	size_t jobs = (size_t)max_jobs, groups;
-	int n = max_jobs;
+	size_t jobs = (size_t)cfg->max_jobs, groups;
+	const struct topo *t = cfg->topo;
+	int n = cfg->max_jobs;
 
 	/* Named by a job, a core or a domain. */
 	n = t->n_cores > n ? t->n_cores : n;
@@ -22,25 +20,13 @@ int shared_turns_init(struct shared_turns *c, const struct topo *t, int max_jobs
 	groups = (size_t)n;
 	*c = (struct shared_turns){
 		.n_groups = n,
-		.sorted = calloc(jobs, sizeof(int)),
-		.rank = calloc(jobs, sizeof(int)),
-		.count = calloc(groups, sizeof(int)),
-		.cores = calloc(groups, sizeof(int)),
-		.first = calloc(groups, sizeof(int)),
-		.waits = calloc(groups, sizeof(bool)),
+		.sorted = arena_alloc(cfg->memory, jobs, sizeof(int)),
+		.rank = arena_alloc(cfg->memory, jobs, sizeof(int)),
+		.count = arena_alloc(cfg->memory, groups, sizeof(int)),
+		.cores = arena_alloc(cfg->memory, groups, sizeof(int)),
+		.first = arena_alloc(cfg->memory, groups, sizeof(int)),
+		.waits = arena_alloc(cfg->memory, groups, sizeof(bool)),
 	};
-	return c->sorted && c->rank && c->count && c->cores && c->first && c->waits ? 0 : -ENOMEM;
-}
-
-void shared_turns_done(struct shared_turns *c)
-{
-	free(c->sorted);
-	free(c->rank);
-	free(c->count);
-	free(c->cores);
-	free(c->first);
-	free(c->waits);
-	*c = (struct shared_turns){.n_groups = 0};
 }
 
 /* By arrival; mostly they are so already. */

@@ -5,10 +5,9 @@
 #include "nodesvc/engine/internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-int shares_init(struct shares *c, const struct policy_cfg *cfg, struct errbuf *err)
+void shares_init(struct shares *c, const struct policy_cfg *cfg)
 {
 	size_t jobs = (size_t)cfg->max_jobs, cores = (size_t)cfg->topo->n_cores;
 	size_t domains = (size_t)cfg->topo->n_domains, most = jobs > cores ? jobs : cores;
@@ -17,75 +16,34 @@ int shares_init(struct shares *c, const struct policy_cfg *cfg, struct errbuf *e
 	c->t = cfg->topo;
 	c->max_jobs = cfg->max_jobs;
 	c->independent = cfg->multi_node_independent;
-	c->job = calloc(jobs, sizeof(int));
-	c->size = calloc(jobs, sizeof(int));
-	c->domain = calloc(domains, sizeof(int));
-	c->capacity = calloc(domains, sizeof(int));
-	c->first_core = calloc(domains, sizeof(int));
-	c->core = calloc(cores, sizeof(int));
-	c->core_domain = calloc(cores, sizeof(int));
-	c->owner = calloc(cores, sizeof(int));
-	c->running = calloc(cores, sizeof(int));
+	c->job = arena_alloc(cfg->memory, jobs, sizeof(int));
+	c->size = arena_alloc(cfg->memory, jobs, sizeof(int));
+	c->domain = arena_alloc(cfg->memory, domains, sizeof(int));
+	c->capacity = arena_alloc(cfg->memory, domains, sizeof(int));
+	c->first_core = arena_alloc(cfg->memory, domains, sizeof(int));
+	c->core = arena_alloc(cfg->memory, cores, sizeof(int));
+	c->core_domain = arena_alloc(cfg->memory, cores, sizeof(int));
+	c->owner = arena_alloc(cfg->memory, cores, sizeof(int));
+	c->running = arena_alloc(cfg->memory, cores, sizeof(int));
 	c->words = c->t->n_words;
-	c->scratch = calloc(4 * most, sizeof(int));
-	c->member = calloc(jobs, sizeof(int));
-	c->first_member = calloc(domains + 1, sizeof(int));
-	c->load = calloc(domains, sizeof(*c->load));
-	c->sorted = calloc(jobs, sizeof(int));
-	c->envelope = calloc(jobs, sizeof(*c->envelope));
-	c->of_job = calloc(jobs, sizeof(*c->of_job));
-	c->base = calloc(jobs, sizeof(*c->base));
-	c->piece = calloc(jobs, sizeof(*c->piece));
-	c->allowed = calloc(jobs * domains, 1);
-	c->polls = calloc(jobs, sizeof(*c->polls));
-	c->reach = calloc(jobs, sizeof(*c->reach));
-	c->here = calloc(jobs, sizeof(*c->here));
-	c->place = calloc(cores, sizeof(int));
-	c->queue = calloc(jobs, sizeof(int));
-	c->before = calloc(jobs, sizeof(int));
-	c->full = calloc(jobs, sizeof(bool));
-	c->via = calloc(jobs, sizeof(int));
-	if (!c->job || !c->size || !c->domain || !c->capacity || !c->first_core || !c->core ||
-		!c->core_domain || !c->owner || !c->running || !c->scratch || !c->envelope ||
-		!c->of_job || !c->base || !c->allowed || !c->member || !c->first_member ||
-		!c->load || !c->sorted || !c->piece || !c->polls || !c->reach || !c->here ||
-		!c->place || !c->queue || !c->before || !c->via || !c->full) {
-		shares_done(c);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-void shares_done(struct shares *c)
-{
-	free(c->job);
-	free(c->size);
-	free(c->domain);
-	free(c->capacity);
-	free(c->first_core);
-	free(c->core);
-	free(c->core_domain);
-	free(c->owner);
-	free(c->running);
-	free(c->scratch);
-	free(c->member);
-	free(c->first_member);
-	free(c->load);
-	free(c->sorted);
-	free(c->envelope);
-	free(c->of_job);
-	free(c->base);
-	free(c->piece);
-	free(c->allowed);
-	free(c->polls);
-	free(c->reach);
-	free(c->here);
-	free(c->place);
-	free(c->queue);
-	free(c->before);
-	free(c->full);
-	free(c->via);
-	memset(c, 0, sizeof(*c));
+	c->scratch = arena_alloc(cfg->memory, 4 * most, sizeof(int));
+	c->member = arena_alloc(cfg->memory, jobs, sizeof(int));
+	c->first_member = arena_alloc(cfg->memory, domains + 1, sizeof(int));
+	c->load = arena_alloc(cfg->memory, domains, sizeof(*c->load));
+	c->sorted = arena_alloc(cfg->memory, jobs, sizeof(int));
+	c->envelope = arena_alloc(cfg->memory, jobs, sizeof(*c->envelope));
+	c->of_job = arena_alloc(cfg->memory, jobs, sizeof(*c->of_job));
+	c->base = arena_alloc(cfg->memory, jobs, sizeof(*c->base));
+	c->piece = arena_alloc(cfg->memory, jobs, sizeof(*c->piece));
+	c->allowed = arena_alloc(cfg->memory, jobs * domains, 1);
+	c->polls = arena_alloc(cfg->memory, jobs, sizeof(*c->polls));
+	c->reach = arena_alloc(cfg->memory, jobs, sizeof(*c->reach));
+	c->here = arena_alloc(cfg->memory, jobs, sizeof(*c->here));
+	c->place = arena_alloc(cfg->memory, cores, sizeof(int));
+	c->queue = arena_alloc(cfg->memory, jobs, sizeof(int));
+	c->before = arena_alloc(cfg->memory, jobs, sizeof(int));
+	c->full = arena_alloc(cfg->memory, jobs, sizeof(bool));
+	c->via = arena_alloc(cfg->memory, jobs, sizeof(int));
 }
 
 /* Where view job @i goes among the first @n of sorted[]. */

@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/engine/internal.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-int units_init(struct units *u, const struct topo *t, struct errbuf *err)
+void units_init(struct units *u, const struct policy_cfg *cfg)
 {
-	size_t n = (size_t)t->n_cores;
+	size_t n = (size_t)cfg->topo->n_cores;
 
-	memset(u, 0, sizeof(*u));
-	u->first = calloc(n, sizeof(int));
-	u->count = calloc(n, sizeof(int));
-	u->core = calloc(n, sizeof(int));
-	if (!u->first || !u->count || !u->core) {
-		units_done(u);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-void units_done(struct units *u)
-{
-	free(u->first);
-	free(u->count);
-	free(u->core);
-	memset(u, 0, sizeof(*u));
+	*u = (struct units){.first = arena_alloc(cfg->memory, n, sizeof(int)),
+		.count = arena_alloc(cfg->memory, n, sizeof(int)),
+		.core = arena_alloc(cfg->memory, n, sizeof(int))};
 }
 
 enum unit_level { BY_CORE, BY_L3, BY_L2, BY_DOMAIN, BY_NODE };

@@ -341,30 +341,19 @@ static void exec_free(struct policy *p)
 	end_process(p, true);
 	free(p->command);
 	free(p->line);
-	free(p);
 }
 
-static int exec_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int exec_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	struct policy *p = calloc(1, sizeof(*p));
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->to = p->from = -1;
 	p->topo = cfg->topo;
 	p->command = strdup(cfg->option[0].value);
 	rc = p->command ? start_process(p, err) : err_set(err, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = say(p, head_json(cfg), false, err);
-	if (rc == -EPIPE) /* it has ended already: told at its first answer */
-		rc = 0;
-	if (rc) {
-		exec_free(p);
-		return rc;
-	}
-	*ret = p;
-	return 0;
+	return rc == -EPIPE ? 0 : rc; /* it has ended already: told at its first answer */
 }
 
 static int read_plan(struct policy *p, const struct view *v, struct plan *ret, struct errbuf *err)
@@ -427,6 +416,7 @@ static const struct policy_ops policy_exec = {
 	.name = "exec",
 	.summary = "a program that reads views and answers plans",
 	.asks = POLICY_ASKS_SLICES | POLICY_ASKS_EXPERIMENTS | POLICY_ASKS_LENT,
+	.size = sizeof(struct policy),
 	.create = exec_create,
 	.decide = exec_decide,
 	.free = exec_free,

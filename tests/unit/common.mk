@@ -1,5 +1,6 @@
 # Unit tests of common/, and the check of which room may use what.
 common_unit_tests = \
+	tests/unit/test_arena \
 	tests/unit/test_aside \
 	tests/unit/test_coreset \
 	tests/unit/test_err \
@@ -19,6 +20,9 @@ tests_unit_test_aside_SOURCES = tests/unit/test_aside.c
 tests_unit_test_aside_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_aside_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=clock_gettime
 tests_unit_test_aside_LDADD = $(common_test_libs)
+tests_unit_test_arena_SOURCES = tests/unit/test_arena.c
+tests_unit_test_arena_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_arena_LDADD = $(common_test_libs)
 tests_unit_test_coreset_SOURCES = tests/unit/test_coreset.c
 tests_unit_test_coreset_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_coreset_LDADD = $(common_test_libs)

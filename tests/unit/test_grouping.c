@@ -24,6 +24,7 @@ static int rnd(int n)
 }
 
 struct instance {
+	struct arena memory;
 	struct topo *t;
 	struct policy_cfg cfg;
 	struct shares c;
@@ -57,8 +58,10 @@ static void open_instance(struct instance *x, const char *source, int n)
 	x->t = topology(source);
 	x->cfg.topo = x->t;
 	x->cfg.max_jobs = JOBS;
-	ck_assert_int_eq(shares_init(&x->c, &x->cfg, NULL), 0);
-	ck_assert_int_eq(grouping_init(&x->g, &x->cfg, NULL), 0);
+	x->cfg.memory = &x->memory;
+	shares_init(&x->c, &x->cfg);
+	grouping_init(&x->g, &x->cfg);
+	ck_assert(!x->memory.failed);
 	ck_assert_int_eq(plan_init(&x->plan, JOBS, NULL), 0);
 	x->v.job = x->job;
 	x->v.n_jobs = n;
@@ -74,8 +77,7 @@ static void open_instance(struct instance *x, const char *source, int n)
 static void close_instance(struct instance *x)
 {
 	plan_done(&x->plan);
-	grouping_done(&x->g);
-	shares_done(&x->c);
+	arena_free(&x->memory);
 }
 
 static void build(struct instance *x)
@@ -450,9 +452,10 @@ static double brute_allocate(
 
 START_TEST(allocation_reaches_the_best_of_all)
 {
+	struct arena memory = {.last = NULL};
 	struct allocate a;
 
-	ck_assert_int_eq(allocate_init(&a, 6, 16, NULL), 0);
+	allocate_init(&a, &memory, 6, 16);
 	for (int i = 0; i < 600; i++) {
 		int n = 1 + rnd(5), units = n + rnd(9), given[6], sum = 0;
 		enum combine how = rnd(2) ? COMBINE_SUM : COMBINE_MAX;
@@ -475,7 +478,7 @@ START_TEST(allocation_reaches_the_best_of_all)
 		ck_assert_int_eq(sum, units);
 		ck_assert_double_ge(allocate_climb(&a, n, units, how, NULL, given), best - 1e-9);
 	}
-	allocate_done(&a);
+	arena_free(&memory);
 }
 END_TEST
 
@@ -483,10 +486,11 @@ END_TEST
 START_TEST(climb_starts_from_the_least_that_each_needs)
 {
 	const int least[] = {5, 1, 5}, too_much[] = {5, 5, 5};
+	struct arena memory = {.last = NULL};
 	struct allocate a;
 	int given[3];
 
-	ck_assert_int_eq(allocate_init(&a, 3, 12, NULL), 0);
+	allocate_init(&a, &memory, 3, 12);
 	for (int how = COMBINE_SUM; how <= COMBINE_MAX; how++) {
 		for (int k = 0; k < 3; k++)
 			for (int u = 1; u <= 12; u++)
@@ -500,7 +504,7 @@ START_TEST(climb_starts_from_the_least_that_each_needs)
 		allocate_climb(&a, 3, 12, (enum combine)how, too_much, given);
 		ck_assert_int_eq(given[0] + given[1] + given[2], 12);
 	}
-	allocate_done(&a);
+	arena_free(&memory);
 }
 END_TEST
 

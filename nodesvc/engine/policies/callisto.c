@@ -10,10 +10,7 @@
  * its utilisation is well above the bound, and for a while. With threads=yes it is the paper's, of
  * threads (priority.c): a plan says whose cores are whose and where the others' threads are low.
  */
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -57,36 +54,19 @@ struct policy {
 	uint64_t set;
 };
 
-static void callisto_free(struct policy *p)
+static int callisto_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	free(p->idling);
-	free(p->order);
-	free(p->domain_of);
-	free(p);
-}
-
-static int callisto_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
+	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg.hysteresis_ms = 10; /* "typically around 10ms", ROSS 2015, section 5.1 */
 	rc = option_read(cfg, "callisto", options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	p->idling = calloc((size_t)cfg->max_jobs, sizeof(*p->idling));
-	p->order = calloc((size_t)cfg->max_jobs, sizeof(int));
-	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
-	if (!rc && (!p->idling || !p->order || !p->domain_of))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		callisto_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	shares_init(&p->shares, cfg);
+	p->idling = arena_alloc(cfg->memory, n, sizeof(*p->idling));
+	p->order = arena_alloc(cfg->memory, n, sizeof(int));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
 }
 
@@ -271,8 +251,8 @@ const struct policy_ops policy_callisto = {
 	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_LENT,
+	.size = sizeof(struct policy),
 	.create = callisto_create,
 	.decide = callisto_decide,
 	.forget = callisto_forget,
-	.free = callisto_free,
 };

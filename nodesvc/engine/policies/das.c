@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nodesvc/engine/internal.h"
@@ -70,54 +69,29 @@ struct policy {
 	int next_fast; /* round robin of fa and fam-c */
 };
 
-static void das_free(struct policy *p)
-{
-	shares_done(&p->shares);
-	ptt_done(&p->ptt);
-	free(p->state);
-	free(p->core_place);
-	free(p->users);
-	free(p->busy);
-	free(p->fast);
-	free(p->looks);
-	free(p->changed);
-	free(p);
-}
-
 static int create(
-	struct policy **ret, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
+	struct policy *p, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
 {
-	struct policy *p = calloc(1, sizeof(*p));
-	size_t n = (size_t)cfg->max_jobs;
+	size_t n = (size_t)cfg->max_jobs, cores = (size_t)cfg->topo->n_cores;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->variant = variant;
 	p->cfg.weight = 1;
 	rc = option_read(cfg, variant_name[variant], options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	p->shares.in_place = true; /* a step has a place, and no turns */
-	if (!rc)
-		rc = ptt_init(&p->ptt, cfg, err);
-	p->ptt.new_weight = p->cfg.weight;
-	p->state = calloc(n, sizeof(*p->state));
-	p->core_place = calloc((size_t)cfg->topo->n_cores, sizeof(int));
-	p->users = calloc((size_t)(p->ptt.n_places ? p->ptt.n_places : 1), sizeof(int));
-	p->busy = calloc((size_t)(p->ptt.n_places ? p->ptt.n_places : 1), sizeof(int));
-	p->fast = calloc((size_t)cfg->topo->n_cores, sizeof(int));
-	p->looks = calloc(n, sizeof(bool));
-	p->changed = calloc(PTT_TYPES, sizeof(bool));
-	if (!rc && (!p->state || !p->core_place || !p->users || !p->busy || !p->fast || !p->looks ||
-			   !p->changed))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		das_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
-	return 0;
+	shares_init(&p->shares, cfg);
+	p->shares.in_place = true; /* a step has a place, and no turns */
+	rc = ptt_init(&p->ptt, cfg, err);
+	p->ptt.new_weight = p->cfg.weight;
+	p->state = arena_alloc(cfg->memory, n, sizeof(*p->state));
+	p->core_place = arena_alloc(cfg->memory, cores, sizeof(int));
+	p->users = arena_alloc(cfg->memory, (size_t)p->ptt.n_places, sizeof(int));
+	p->busy = arena_alloc(cfg->memory, (size_t)p->ptt.n_places, sizeof(int));
+	p->fast = arena_alloc(cfg->memory, cores, sizeof(int));
+	p->looks = arena_alloc(cfg->memory, n, sizeof(bool));
+	p->changed = arena_alloc(cfg->memory, PTT_TYPES, sizeof(bool));
+	return rc;
 }
 
 /* The table the driver brought, once. */
@@ -516,9 +490,9 @@ static void das_forget(struct policy *p, int slot)
 
 #define DAS_VARIANT(ident, id, literal, text)                                                      \
 	static int ident##_create(                                                                 \
-		struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)             \
+		struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)                \
 	{                                                                                          \
-		return create(ret, cfg, id, err);                                                  \
+		return create(p, cfg, id, err);                                                    \
 	}                                                                                          \
 	const struct policy_ops policy_##ident = {                                                 \
 		.name = (literal),                                                                 \
@@ -526,10 +500,10 @@ static void das_forget(struct policy *p, int slot)
 		.options = "explore=0..1 age=N weight=1..5",                                       \
 		.needs = 0,                                                                        \
 		.on_node = true,                                                                   \
+		.size = sizeof(struct policy),                                                     \
 		.create = ident##_create,                                                          \
 		.decide = das_decide,                                                              \
 		.forget = das_forget,                                                              \
-		.free = das_free,                                                                  \
 	}
 
 DAS_VARIANT(das_rws, DAS_RWS, "das-rws", "a free core each, no model (random work stealing)");

@@ -7,10 +7,8 @@
  * flapping are ours, alike for lira: a quarter per sample, and a grouping that runs stays while
  * its domains' sums are no further apart than the new ones by h of their mean.
  */
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -43,49 +41,24 @@ struct policy {
 	int *sorted, *load, *domain_of, *running;
 };
 
-static void dio_free(struct policy *p)
+static int dio_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	clusters_done(&p->clusters);
-	free(p->smooth);
-	free(p->value);
-	free(p->sum);
-	free(p->sorted);
-	free(p->load);
-	free(p->domain_of);
-	free(p->running);
-	free(p);
-}
-
-static int dio_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg = (struct config){.h = 0.05, .alpha = 0.25};
 	rc = option_read(cfg, "dio", options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	if (!rc && clusters_init(&p->clusters, &p->cfg.clusters, cfg->max_jobs))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	p->smooth = calloc(n, sizeof(*p->smooth));
-	p->value = calloc(n, sizeof(double));
-	p->sum = calloc(s, sizeof(double));
-	p->sorted = calloc(n, sizeof(int));
-	p->load = calloc(s, sizeof(int));
-	p->domain_of = calloc(n, sizeof(int));
-	p->running = calloc(n, sizeof(int));
-	if (!rc && (!p->smooth || !p->value || !p->sum || !p->sorted || !p->load || !p->domain_of ||
-			   !p->running))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		dio_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	shares_init(&p->shares, cfg);
+	clusters_init(&p->clusters, &p->cfg.clusters, cfg);
+	p->smooth = arena_alloc(cfg->memory, n, sizeof(*p->smooth));
+	p->value = arena_alloc(cfg->memory, n, sizeof(double));
+	p->sum = arena_alloc(cfg->memory, s, sizeof(double));
+	p->sorted = arena_alloc(cfg->memory, n, sizeof(int));
+	p->load = arena_alloc(cfg->memory, s, sizeof(int));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
+	p->running = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
 }
 
@@ -193,8 +166,8 @@ const struct policy_ops policy_dio = {
 	.needs = SIGNAL_BIT(SIGNAL_LLC_MISSES),
 	.needs_now = dio_needs,
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = dio_create,
 	.decide = dio_decide,
 	.forget = dio_forget,
-	.free = dio_free,
 };

@@ -5,9 +5,7 @@
  * outnumber cores, all that share some may take turns there (turns=all, ours), not only who gains
  * most.
  */
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -29,35 +27,12 @@ struct policy {
 	int *domain_of;
 };
 
-static void fair_free(struct policy *p)
+static int fair_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	free(p->domain_of);
-	free(p);
-}
-
-static int fair_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct config c = {.turns = TURNS_COUPLED};
-	struct policy *p;
-	int rc = option_read(cfg, "fair", options, &c, err);
-
-	if (rc)
-		return rc;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
-	p->cfg = c;
-	rc = shares_init(&p->shares, cfg, err);
-	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
-	if (!rc && !p->domain_of)
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		fair_free(p);
-		return rc;
-	}
-	*ret = p;
-	return 0;
+	p->cfg.turns = TURNS_COUPLED;
+	shares_init(&p->shares, cfg);
+	p->domain_of = arena_alloc(cfg->memory, (size_t)cfg->max_jobs, sizeof(int));
+	return option_read(cfg, "fair", options, &p->cfg, err);
 }
 
 static int fair_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
@@ -90,8 +65,8 @@ const struct policy_ops policy_fair = {
 	.needs = 0,
 	.settles = true,
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = fair_create,
 	.decide = fair_decide,
 	.forget = NULL,
-	.free = fair_free,
 };

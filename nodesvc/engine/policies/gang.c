@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -62,38 +61,20 @@ struct policy {
 	double last_s;
 };
 
-static void gang_free(struct policy *p)
+static int gang_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	free(p->served);
-	free(p);
-}
-
-static int gang_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg.slice_ms = 100;
 	p->cfg.high_weight = 2; /* ours, as the two below */
 	p->cfg.foreground_ms = 10000;
 	p->cfg.behind_ms = 10000;
 	rc = option_read(cfg, "gang", options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
+	shares_init(&p->shares, cfg);
 	p->shares.in_place = true; /* all take turns here */
-	if (!rc && p->cfg.foreground_ms > 0) {
-		p->served = calloc((size_t)cfg->max_jobs, sizeof(*p->served));
-		rc = p->served ? 0 : err_set(err, -ENOMEM, "out of memory");
-	}
-	if (rc) {
-		gang_free(p);
-		return rc;
-	}
-	*ret = p;
-	return 0;
+	if (p->cfg.foreground_ms > 0)
+		p->served = arena_alloc(cfg->memory, (size_t)cfg->max_jobs, sizeof(*p->served));
+	return rc;
 }
 
 static void gang_forget(struct policy *p, int slot)
@@ -303,8 +284,8 @@ const struct policy_ops policy_gang = {
 	.in_turns = true,
 	.on_node = true,
 	.asks = POLICY_ASKS_SLICES,
+	.size = sizeof(struct policy),
 	.create = gang_create,
 	.decide = gang_decide,
 	.forget = gang_forget,
-	.free = gang_free,
 };

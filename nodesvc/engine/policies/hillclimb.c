@@ -6,11 +6,8 @@
  *
  * Source: the usual baseline of core-allocation papers (Choi & Yeung, ISCA 2006, for the idea).
  */
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -41,40 +38,21 @@ struct policy {
 	int next, fails; /* pair to try next, pairs that failed in a row */
 };
 
-static void hillclimb_free(struct policy *p)
+static int hillclimb_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	free(p->alloc);
-	free(p->sample_no);
-	free(p->domain_of);
-	free(p->reach);
-	free(p);
-}
-
-static int hillclimb_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg.gain = 0.01;
 	p->base = NAN;
 	rc = option_read(cfg, "hillclimb", options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	p->alloc = calloc(n, sizeof(int));
-	p->sample_no = calloc(n, sizeof(uint64_t));
-	p->domain_of = calloc(n, sizeof(int));
-	p->reach = calloc(n, sizeof(bool));
-	if (!rc && (!p->alloc || !p->sample_no || !p->domain_of || !p->reach))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		hillclimb_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	shares_init(&p->shares, cfg);
+	p->alloc = arena_alloc(cfg->memory, n, sizeof(int));
+	p->sample_no = arena_alloc(cfg->memory, n, sizeof(uint64_t));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
+	p->reach = arena_alloc(cfg->memory, n, sizeof(bool));
 	return 0;
 }
 
@@ -232,8 +210,8 @@ const struct policy_ops policy_hillclimb = {
 	.options = "gain=0..1",
 	.needs = SIGNAL_BIT(SIGNAL_INSTRUCTIONS),
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = hillclimb_create,
 	.decide = hillclimb_decide,
 	.forget = NULL,
-	.free = hillclimb_free,
 };

@@ -8,9 +8,7 @@
  * The paper leaves open the smoothing coefficient, hysteresis and tie-break; doc/policies.md says
  * what stands here and why.
  */
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -85,67 +83,41 @@ static uint32_t lira_needs(const struct policy *p)
 	return p->cfg.tie == TIE_MISSBAL ? needs | SIGNAL_BIT(SIGNAL_LLC_MISSES) : needs;
 }
 
-static void lira_free(struct policy *p)
+static int create(struct policy *p, const struct policy_cfg *cfg, bool fixed, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	grouping_done(&p->grouping);
-	free(p->smooth);
-	free(p->value);
-	free(p->second);
-	free(p->domain_of);
-	free(p->running);
-	free(p->pin);
-	free(p->core_sum);
-	free(p->piece_value);
-	free(p);
-}
-
-static int create(struct policy **ret, const struct policy_cfg *cfg, bool fixed, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg = (struct config){
 		.tie = TIE_AUTO, .h = 0.05, .alpha = 0.25, .idle = 0.5, .payback_s = PAYBACK_S};
 	p->fixed = fixed;
 	p->share_smt = cfg->share_smt;
-	p->core_sum = calloc((size_t)cfg->topo->n_cores, sizeof(double));
 	p->name = fixed ? "lira-static" : "lira";
 	rc = option_read(cfg, p->name, lira_options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	if (!rc)
-		rc = grouping_init(&p->grouping, cfg, err);
-	p->grouping.per_domain = p->cfg.norm;
-	p->smooth = calloc(n, sizeof(*p->smooth));
-	p->value = calloc(n, sizeof(double));
-	p->second = calloc(n, sizeof(double));
-	p->domain_of = calloc(n, sizeof(int));
-	p->running = calloc(n, sizeof(int));
-	p->pin = calloc(n, sizeof(int));
-	p->piece_value = calloc(n, sizeof(double));
-	if (!rc && (!p->smooth || !p->value || !p->second || !p->domain_of || !p->running ||
-			   !p->pin || !p->piece_value || !p->core_sum))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		lira_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	shares_init(&p->shares, cfg);
+	grouping_init(&p->grouping, cfg);
+	p->grouping.per_domain = p->cfg.norm;
+	p->core_sum = arena_alloc(cfg->memory, (size_t)cfg->topo->n_cores, sizeof(double));
+	p->smooth = arena_alloc(cfg->memory, n, sizeof(*p->smooth));
+	p->value = arena_alloc(cfg->memory, n, sizeof(double));
+	p->second = arena_alloc(cfg->memory, n, sizeof(double));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
+	p->running = arena_alloc(cfg->memory, n, sizeof(int));
+	p->pin = arena_alloc(cfg->memory, n, sizeof(int));
+	p->piece_value = arena_alloc(cfg->memory, n, sizeof(double));
 	return 0;
 }
 
-static int lira_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int lira_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, false, err);
+	return create(p, cfg, false, err);
 }
 
-static int lira_static_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int lira_static_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, true, err);
+	return create(p, cfg, true, err);
 }
 
 /* Section 5.2: moving average of rate and CPU load, one step per counter sample. */
@@ -320,10 +292,10 @@ const struct policy_ops policy_lira = {
 	.needs = SIGNAL_BIT(SIGNAL_LOADS),
 	.needs_now = lira_needs,
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = lira_create,
 	.decide = lira_decide,
 	.forget = lira_forget,
-	.free = lira_free,
 };
 
 const struct policy_ops policy_lira_static = {
@@ -334,8 +306,8 @@ const struct policy_ops policy_lira_static = {
 	.needs = SIGNAL_BIT(SIGNAL_LOADS),
 	.needs_now = lira_needs,
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = lira_static_create,
 	.decide = lira_decide,
 	.forget = lira_forget,
-	.free = lira_free,
 };

@@ -6,9 +6,7 @@
  * Source: the LLC "complex" paper (complex = 0.2 ref + 0.8 miss, each normalised by the largest of
  * the current set). Figures are those the job came with; decided at arrivals and ends.
  */
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -61,46 +59,21 @@ static uint32_t complex_needs(const struct policy *p)
 	}
 }
 
-static void complex_free(struct policy *p)
+static int complex_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	clusters_done(&p->clusters);
-	free(p->profile);
-	free(p->complex);
-	free(p->sum);
-	free(p->sorted);
-	free(p->load);
-	free(p->domain_of);
-	free(p);
-}
-
-static int complex_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
-	int rc;
+	int rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
-	rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	if (!rc && clusters_init(&p->clusters, &p->cfg.clusters, cfg->max_jobs))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	p->profile = calloc(n, sizeof(*p->profile));
-	p->complex = calloc(n, sizeof(double));
-	p->sum = calloc(s, sizeof(double));
-	p->sorted = calloc(n, sizeof(int));
-	p->load = calloc(s, sizeof(int));
-	p->domain_of = calloc(n, sizeof(int));
-	if (!rc &&
-		(!p->profile || !p->complex || !p->sum || !p->sorted || !p->load || !p->domain_of))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		complex_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	shares_init(&p->shares, cfg);
+	clusters_init(&p->clusters, &p->cfg.clusters, cfg);
+	p->profile = arena_alloc(cfg->memory, n, sizeof(*p->profile));
+	p->complex = arena_alloc(cfg->memory, n, sizeof(double));
+	p->sum = arena_alloc(cfg->memory, s, sizeof(double));
+	p->sorted = arena_alloc(cfg->memory, n, sizeof(int));
+	p->load = arena_alloc(cfg->memory, s, sizeof(int));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
 }
 
@@ -203,8 +176,8 @@ const struct policy_ops policy_llc_complex = {
 	.needs = SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES),
 	.needs_now = complex_needs,
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = complex_create,
 	.decide = complex_decide,
 	.forget = complex_forget,
-	.free = complex_free,
 };

@@ -7,11 +7,8 @@
  * Source: Srikanthan, Ferro, Chakraborti, Dwarkadas: MAPPER, PPoPP 2019 poster, and its article in
  * TACO 2022; what the poster leaves open is resolved in doc/policies.md.
  */
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -58,51 +55,26 @@ struct policy {
 	uint64_t set;
 };
 
-static void mapper_free(struct policy *p)
+static int mapper_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	free(p->state);
-	free(p->alloc);
-	free(p->n_min);
-	free(p->spare);
-	free(p->domain_of);
-	free(p->efficiency);
-	free(p->full);
-	free(p->reach);
-	free(p->heat);
-	free(p);
-}
-
-static int mapper_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->cfg.q = 0.85; /* section 3 */
 	p->explored_s = -1;
 	rc = option_read(cfg, "mapper", options, &p->cfg, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	p->state = calloc(n, sizeof(*p->state));
-	p->alloc = calloc(n, sizeof(int));
-	p->n_min = calloc(n, sizeof(int));
-	p->spare = calloc(n, sizeof(int));
-	p->domain_of = calloc(n, sizeof(int));
-	p->efficiency = calloc(n, sizeof(double));
-	p->full = calloc(n, sizeof(bool));
-	p->reach = calloc(n, sizeof(bool));
-	p->heat = calloc(n, sizeof(double));
-	if (!rc && (!p->state || !p->alloc || !p->n_min || !p->spare || !p->domain_of ||
-			   !p->efficiency || !p->full || !p->reach || !p->heat))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		mapper_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	shares_init(&p->shares, cfg);
+	p->state = arena_alloc(cfg->memory, n, sizeof(*p->state));
+	p->alloc = arena_alloc(cfg->memory, n, sizeof(int));
+	p->n_min = arena_alloc(cfg->memory, n, sizeof(int));
+	p->spare = arena_alloc(cfg->memory, n, sizeof(int));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
+	p->efficiency = arena_alloc(cfg->memory, n, sizeof(double));
+	p->full = arena_alloc(cfg->memory, n, sizeof(bool));
+	p->reach = arena_alloc(cfg->memory, n, sizeof(bool));
+	p->heat = arena_alloc(cfg->memory, n, sizeof(double));
 	return 0;
 }
 
@@ -500,8 +472,8 @@ const struct policy_ops policy_mapper = {
 	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_EXPERIMENTS,
+	.size = sizeof(struct policy),
 	.create = mapper_create,
 	.decide = mapper_decide,
 	.forget = mapper_forget,
-	.free = mapper_free,
 };

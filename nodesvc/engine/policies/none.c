@@ -3,8 +3,6 @@
  * none - observes only: every job stays where Slurm put it.
  */
 #include <stddef.h>
-#include <errno.h>
-#include <stdlib.h>
 
 #include "nodesvc/engine/internal.h"
 
@@ -12,14 +10,10 @@ struct policy {
 	char unused;
 };
 
-static int none_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int none_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	int rc = option_read(cfg, "none", NULL, NULL, err);
-
-	if (rc)
-		return rc;
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+	(void)p;
+	return option_read(cfg, "none", NULL, NULL, err);
 }
 
 static int none_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
@@ -34,11 +28,6 @@ static int none_decide(struct policy *p, const struct view *v, const int *slot, 
 	return 0;
 }
 
-static void none_free(struct policy *p)
-{
-	free(p);
-}
-
 const struct policy_ops policy_none = {
 	.name = "none",
 	.summary = "observe and account only; move nothing",
@@ -48,5 +37,4 @@ const struct policy_ops policy_none = {
 	.create = none_create,
 	.decide = none_decide,
 	.forget = NULL,
-	.free = none_free,
 };

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nodesvc/engine/internal.h"
@@ -34,67 +33,39 @@ struct policy {
 	double best;
 };
 
-static void oracle_free(struct policy *p)
-{
-	shares_done(&p->shares);
-	units_done(&p->units);
-	allocate_done(&p->allocate);
-	free(p->trial);
-	free(p->chosen);
-	free(p->count);
-	free(p->room);
-	free(p->size);
-	free(p);
-}
-
 static int create(
-	struct policy **ret, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
+	struct policy *p, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
 {
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
-	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->variant = variant;
 	p->truth = cfg->truth;
 	p->truth_ctx = cfg->truth_ctx;
-	rc = option_read(cfg, variant_name[variant], NULL, NULL, err);
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
+	shares_init(&p->shares, cfg);
 	p->shares.in_place = true; /* it tries placements only */
-	if (!rc)
-		rc = units_init(&p->units, cfg->topo, err);
-	if (!rc)
-		rc = allocate_init(&p->allocate, cfg->max_jobs, cfg->topo->n_cores, err);
-	p->trial = calloc(n, sizeof(int));
-	p->chosen = calloc(n, sizeof(int));
-	p->size = calloc(n, sizeof(int));
-	p->count = calloc(s, sizeof(int));
-	p->room = calloc(s, sizeof(int));
-	if (!rc && (!p->trial || !p->chosen || !p->size || !p->count || !p->room))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		oracle_free(p);
-		return rc;
-	}
-	*ret = p;
-	return 0;
+	units_init(&p->units, cfg);
+	allocate_init(&p->allocate, cfg->memory, cfg->max_jobs, cfg->topo->n_cores);
+	p->trial = arena_alloc(cfg->memory, n, sizeof(int));
+	p->chosen = arena_alloc(cfg->memory, n, sizeof(int));
+	p->size = arena_alloc(cfg->memory, n, sizeof(int));
+	p->count = arena_alloc(cfg->memory, s, sizeof(int));
+	p->room = arena_alloc(cfg->memory, s, sizeof(int));
+	return option_read(cfg, variant_name[variant], NULL, NULL, err);
 }
 
-static int best_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int best_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, BEST_STATIC, err);
+	return create(p, cfg, BEST_STATIC, err);
 }
 
-static int worst_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int worst_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, WORST_STATIC, err);
+	return create(p, cfg, WORST_STATIC, err);
 }
 
-static int oracle_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int oracle_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, ORACLE, err);
+	return create(p, cfg, ORACLE, err);
 }
 
 static void judge_trial(struct policy *p, struct plan *ret)
@@ -236,10 +207,10 @@ static int oracle_decide(struct policy *p, const struct view *v, const int *slot
 		.options = NULL,                                                                   \
 		.needs = 0,                                                                        \
 		.on_node = false,                                                                  \
+		.size = sizeof(struct policy),                                                     \
 		.create = (function),                                                              \
 		.decide = oracle_decide,                                                           \
 		.forget = NULL,                                                                    \
-		.free = oracle_free,                                                               \
 	}
 
 ORACLE_OPS(best_static, "best-static", best_create, "the best placement that never changes");

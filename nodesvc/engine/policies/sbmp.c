@@ -10,10 +10,8 @@
  * Where this departs (exact allocation, corrected phase detection, Green off by default) is told
  * in doc/policies.md.
  */
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nodesvc/engine/internal.h"
@@ -37,32 +35,12 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-static void sbmp_free(struct policy *p)
-{
-	shares_done(&p->shares);
-	units_done(&p->units);
-	allocate_done(&p->allocate);
-	free(p->state);
-	free(p->given);
-	free(p->unit_owner);
-	free(p->domain_of);
-	free(p->is_green);
-	free(p->taken);
-	free(p->peak);
-	free(p->gain);
-	free(p->most);
-	free(p);
-}
-
 static int create(
-	struct policy **ret, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
+	struct policy *p, const struct policy_cfg *cfg, enum variant variant, struct errbuf *err)
 {
-	struct policy *p = calloc(1, sizeof(*p));
 	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
 	p->variant = variant;
 	p->cfg = (struct config){
 		.sample_ms = SAMPLE_MS,
@@ -70,46 +48,37 @@ static int create(
 		.donor = DONOR_BELOW,
 	};
 	rc = option_read(cfg, variant_name[variant], options, &p->cfg, err);
-	p->phase_cfg = p->cfg.phase ? phase_width : phase_paper;
-	if (!rc)
-		rc = shares_init(&p->shares, cfg, err);
-	if (!rc)
-		rc = units_init(&p->units, cfg->topo, err);
-	if (!rc)
-		rc = allocate_init(&p->allocate, cfg->max_jobs, cfg->topo->n_cores, err);
-	p->state = calloc(n, sizeof(*p->state));
-	p->given = calloc(n, sizeof(int));
-	p->unit_owner = calloc((size_t)cfg->topo->n_cores, sizeof(int));
-	p->domain_of = calloc(n, sizeof(int));
-	p->is_green = calloc(n, sizeof(bool));
-	p->taken = calloc(n, sizeof(bool));
-	p->peak = calloc(n, sizeof(double));
-	p->gain = calloc(n, sizeof(double));
-	p->most = calloc(n, sizeof(int));
-	if (!rc && (!p->state || !p->given || !p->unit_owner || !p->domain_of || !p->is_green ||
-			   !p->taken || !p->peak || !p->gain || !p->most))
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		sbmp_free(p);
+	if (rc)
 		return rc;
-	}
-	*ret = p;
+	p->phase_cfg = p->cfg.phase ? phase_width : phase_paper;
+	shares_init(&p->shares, cfg);
+	units_init(&p->units, cfg);
+	allocate_init(&p->allocate, cfg->memory, cfg->max_jobs, cfg->topo->n_cores);
+	p->state = arena_alloc(cfg->memory, n, sizeof(*p->state));
+	p->given = arena_alloc(cfg->memory, n, sizeof(int));
+	p->unit_owner = arena_alloc(cfg->memory, (size_t)cfg->topo->n_cores, sizeof(int));
+	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
+	p->is_green = arena_alloc(cfg->memory, n, sizeof(bool));
+	p->taken = arena_alloc(cfg->memory, n, sizeof(bool));
+	p->peak = arena_alloc(cfg->memory, n, sizeof(double));
+	p->gain = arena_alloc(cfg->memory, n, sizeof(double));
+	p->most = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
 }
 
-static int sbmp_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int sbmp_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, SBMP_BASE, err);
+	return create(p, cfg, SBMP_BASE, err);
 }
 
-static int sbmp_pp_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int sbmp_pp_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, SBMP_PP, err);
+	return create(p, cfg, SBMP_PP, err);
 }
 
-static int sbmp_cd_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
+static int sbmp_cd_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	return create(ret, cfg, SBMP_CD, err);
+	return create(p, cfg, SBMP_CD, err);
 }
 
 /* Core counts to sample: 1, C/4, C/2, C (Table 3 has 1, 12, 24, 48 of 48). */
@@ -480,10 +449,10 @@ const struct policy_ops policy_sbmp = {
 	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_EXPERIMENTS | POLICY_ASKS_SLICES,
+	.size = sizeof(struct policy),
 	.create = sbmp_create,
 	.decide = sbmp_decide,
 	.forget = sbmp_forget,
-	.free = sbmp_free,
 };
 
 const struct policy_ops policy_sbmp_pp = {
@@ -493,10 +462,10 @@ const struct policy_ops policy_sbmp_pp = {
 	.needs = SIGNAL_BIT(SIGNAL_UTILIZATION),
 	.on_node = true,
 	.asks = POLICY_ASKS_EXPERIMENTS | POLICY_ASKS_SLICES,
+	.size = sizeof(struct policy),
 	.create = sbmp_pp_create,
 	.decide = sbmp_decide,
 	.forget = sbmp_forget,
-	.free = sbmp_free,
 };
 
 const struct policy_ops policy_sbmp_cd = {
@@ -506,8 +475,8 @@ const struct policy_ops policy_sbmp_cd = {
 	.needs = SIGNAL_BIT(SIGNAL_UTILIZATION),
 	.on_node = true,
 	.asks = POLICY_ASKS_EXPERIMENTS | POLICY_ASKS_SLICES | POLICY_ASKS_LENT,
+	.size = sizeof(struct policy),
 	.create = sbmp_cd_create,
 	.decide = sbmp_decide,
 	.forget = sbmp_forget,
-	.free = sbmp_free,
 };

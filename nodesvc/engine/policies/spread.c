@@ -3,9 +3,6 @@
  * spread - jobs alternate between domains in order of arrival, as Slurm's cyclic distribution and
  * the baseline of the LLC "complex" paper do: 1st to the first, 2nd to the second, ...
  */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "nodesvc/engine/internal.h"
 
 struct policy {
@@ -14,34 +11,12 @@ struct policy {
 	uint64_t set;
 };
 
-static void spread_free(struct policy *p)
+static int spread_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
-	shares_done(&p->shares);
-	free(p->domain_of);
-	free(p);
-}
-
-static int spread_create(struct policy **ret, const struct policy_cfg *cfg, struct errbuf *err)
-{
-	struct policy *p;
-	int rc = option_read(cfg, "spread", NULL, NULL, err);
-
-	if (rc)
-		return rc;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
-	rc = shares_init(&p->shares, cfg, err);
+	shares_init(&p->shares, cfg);
 	p->shares.in_place = true; /* as Slurm would */
-	p->domain_of = calloc((size_t)cfg->max_jobs, sizeof(int));
-	if (!rc && !p->domain_of)
-		rc = err_set(err, -ENOMEM, "out of memory");
-	if (rc) {
-		spread_free(p);
-		return rc;
-	}
-	*ret = p;
-	return 0;
+	p->domain_of = arena_alloc(cfg->memory, (size_t)cfg->max_jobs, sizeof(int));
+	return option_read(cfg, "spread", NULL, NULL, err);
 }
 
 static int spread_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
@@ -84,8 +59,8 @@ const struct policy_ops policy_spread = {
 	.needs = 0,
 	.settles = true,
 	.on_node = true,
+	.size = sizeof(struct policy),
 	.create = spread_create,
 	.decide = spread_decide,
 	.forget = NULL,
-	.free = spread_free,
 };

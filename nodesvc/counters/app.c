@@ -67,6 +67,7 @@ static double slot_rate(const struct app_slot *s, int64_t now_ns)
 
 void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struct signal *ret)
 {
+	const uint64_t regions = coloc_name(COLOC_REGIONS);
 	double sum = NAN;
 
 	a->n_other_unit = 0;
@@ -81,7 +82,8 @@ void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struc
 		if (pid == 0)
 			continue;
 		unit = __atomic_load_n(&now->unit, __ATOMIC_RELAXED);
-		if (unit && !a->unit_word) {
+		/* What the program counts itself is worth more. */
+		if (unit && (!a->unit_word || (a->unit_word == regions && unit != regions))) {
 			a->unit_word = unit;
 			copy_name(unit, a->unit);
 		}
@@ -94,8 +96,13 @@ void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struc
 		if (isfinite(s->rate))
 			sum = (isnan(sum) ? 0 : sum) + slot_rate(s, now_ns);
 	}
-	*ret = signal_is_sane(SIGNAL_PROGRESS, sum) ? (struct signal){sum, PROVENANCE_APP}
+	*ret = signal_is_sane(SIGNAL_PROGRESS, sum) ? (struct signal){sum, app_basis(a)}
 						    : (struct signal){NAN, PROVENANCE_NONE};
+}
+
+enum provenance app_basis(const struct app *a)
+{
+	return a->unit_word == coloc_name(COLOC_REGIONS) ? PROVENANCE_CALLS : PROVENANCE_APP;
 }
 
 void app_pause(struct app *a)

@@ -180,7 +180,7 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 			seconds = (double)(work.t_ns - t->last.t_ns) / 1e9;
 			intensity = per_cpu_second(s, units, speed, work.count - t->last.count);
 			t->rate = speed;
-		} else if (work.basis == PROVENANCE_APP && s->pages) {
+		} else if (s->pages && s->pages->app.reports) {
 			t->rate = s->signal[SIGNAL_PROGRESS].value;
 		}
 	}
@@ -195,7 +195,8 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 	}
 	/* Of calls its newest figure is a speed by itself: with the first one it is known, and not
 	 * any more when they are given up. */
-	if (work.basis == PROVENANCE_CALLS && (isnan(t->rate) || isnan(speed_by_calls(s))))
+	if (work.basis == PROVENANCE_CALLS && s->seen.calls.step &&
+		(isnan(t->rate) || isnan(speed_by_calls(s))))
 		t->rate = speed_by_calls(s);
 	t->is_apart = t->displaced || (m->tell.displaces && m->tell.displaces(m->tell.arg));
 	t->displaced = false;

@@ -62,7 +62,7 @@ void speed_read_work(const struct measure *m, struct step *s, int64_t now_ns, st
 			*ret = (struct seen_work){.total = s->pages->app.total,
 				.t_ns = s->pages->app.updated_ns,
 				.count = s->pages->app.reports,
-				.basis = PROVENANCE_APP,
+				.basis = app_basis(&s->pages->app),
 				.whole = true};
 			return;
 		}
@@ -126,6 +126,8 @@ const char *speed_unit(const struct step *s)
 {
 	if (s->seen.last.basis == PROVENANCE_HW)
 		return INSTRUCTIONS_UNIT;
+	if (s->seen.last.basis == PROVENANCE_CALLS && s->pages && s->pages->app.reports)
+		return s->pages->app.unit;
 	if (s->seen.last.basis == PROVENANCE_CALLS && s->seen.calls.step)
 		return calls_step_unit(s->seen.calls.step);
 	if (s->seen.last.basis == PROVENANCE_CALLS)

@@ -13,4 +13,8 @@ struct coloc;
  */
 const uint32_t *client_generation(const struct coloc *c);
 
+/* client_regions - @n more parallel regions have begun. A process that publishes its progress
+ * itself goes by that: then this does nothing. */
+void client_regions(struct coloc *c, unsigned int n);
+
 #endif

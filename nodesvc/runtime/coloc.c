@@ -239,18 +239,10 @@ static struct coloc_slot *own_slot(struct coloc *c)
 	return NULL;
 }
 
-void coloc_progress(struct coloc *c, double units)
+static void report(struct coloc_slot *s, double units, int64_t now_ns)
 {
-	struct coloc_slot *s;
 	uint64_t old, new;
-	int64_t now_ns;
 
-	if (!isfinite(units) || units < 0)
-		return;
-	now_ns = served_now(c);
-	s = now_ns ? own_slot(c) : NULL;
-	if (!s)
-		return;
 	old = __atomic_load_n(&s->progress, __ATOMIC_RELAXED);
 	do
 		new = coloc_bits(coloc_double(old) + units);
@@ -259,6 +251,39 @@ void coloc_progress(struct coloc *c, double units)
 	__atomic_store_n(&s->updated_ns, now_ns, __ATOMIC_RELAXED);
 	/* Last: who sees the number of reports move finds the report there. */
 	__atomic_fetch_add(&s->updates, 1, __ATOMIC_RELEASE);
+}
+
+void coloc_progress(struct coloc *c, double units)
+{
+	uint64_t regions = coloc_name(COLOC_REGIONS);
+	struct coloc_slot *s;
+	int64_t now_ns;
+
+	if (!isfinite(units) || units < 0)
+		return;
+	now_ns = served_now(c);
+	s = now_ns ? own_slot(c) : NULL;
+	if (!s)
+		return;
+	/* From now on it counts what the program says, of a name that its regions do not have. */
+	__atomic_compare_exchange_n(&s->unit, &regions, c->unit ? c->unit : coloc_name("units"),
+		false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	report(s, units, now_ns);
+}
+
+void client_regions(struct coloc *c, unsigned int n)
+{
+	int64_t now_ns = served_now(c);
+	struct coloc_slot *s = now_ns ? own_slot(c) : NULL;
+	uint64_t regions = coloc_name(COLOC_REGIONS), none = 0;
+
+	if (!s)
+		return;
+	if (__atomic_load_n(&s->updates, __ATOMIC_ACQUIRE) == 0)
+		__atomic_compare_exchange_n(
+			&s->unit, &none, regions, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&s->unit, __ATOMIC_RELAXED) == regions)
+		report(s, n, now_ns);
 }
 
 void coloc_unit(struct coloc *c, const char *unit)

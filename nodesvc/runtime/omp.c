@@ -106,6 +106,19 @@ static bool is_open(struct omp_runtime *rt, int *ret_max)
 	return true;
 }
 
+/* Regions of this thread that the service has not been told of. */
+static __thread unsigned int uncounted;
+
+static void tell_regions(void)
+{
+	struct coloc *c = atomic_load_explicit(&grant, memory_order_acquire);
+
+	if (!c || !uncounted)
+		return;
+	client_regions(c, uncounted);
+	uncounted = 0;
+}
+
 /* A thread that starts a thousand regions in a second asks at each 128th, one that starts two at
  * each: a service that went away is missed as soon. */
 static void set_unasked(void)
@@ -115,6 +128,8 @@ static void set_unasked(void)
 	int64_t now_ns = ipc_now_ns(), elapsed_ns = now_ns - last_ns;
 	int64_t n = elapsed_ns > 0 ? last * UNASKED_NS / elapsed_ns : UNASKED_MAX;
 
+	uncounted += (unsigned int)last;
+	tell_regions();
 	last = n < 1 ? 1 : n > UNASKED_MAX ? UNASKED_MAX : (int)n;
 	last_ns = now_ns;
 	omp_unasked = last - 1;

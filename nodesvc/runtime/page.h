@@ -21,6 +21,8 @@
 #define COLOC_SLOTS        256
 #define COLOC_SLOT_NAMES   2 /* counters of a process's own */
 #define COLOC_NAME_LEN     8 /* of a unit or counter; all 8 bytes may be used */
+/* The unit of who publishes nothing itself: parallel regions, counted by libcoloc_omp. */
+#define COLOC_REGIONS "regions"
 
 struct coloc_grant {
 	uint32_t magic, version;

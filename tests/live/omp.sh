@@ -27,6 +27,8 @@ is "$(seen not)" 2 "without --coloc-omp a program keeps its threads"
 end_job not
 ok "it goes: two again" wait_for 10 seen_is follows "2 1 2"
 like "$(ctl explain "$(job_id follows)")" 'LD_PRELOAD' "explain names the library"
+counted() { ctl explain "$(job_id follows)" | grep -qE "progress_per_s +[0-9.a-z]+ \(calls\)"; }
+ok "its regions are its speed" wait_for 10 counted
 LD_PRELOAD=libm.so.6 watch_step own watch --coloc=on --coloc-omp
 is "$(seen own)" 2 "whose user preloads something keeps that alone"
 like "$(ctl explain "$(job_id own)")" 'the user set LD_PRELOAD' "explain says so"

@@ -48,6 +48,17 @@ static void habit_open(void)
 	}
 }
 
+/* Two threads, each of which starts regions. */
+static void habit_many(void)
+{
+#pragma omp parallel for num_threads(2)
+	for (int t = 0; t < 2; t++)
+		for (int i = 0; i < 2000; i++)
+			team();
+	for (int i = 0; i < 5000; i++)
+		team();
+}
+
 static void habit_clause(void)
 {
 	int n = 0, k = 3;
@@ -298,7 +309,7 @@ static void habit_procs(void)
 /* Regions of two threads; prints at each change how many threads there are, for a minute. */
 static void habit_given(void)
 {
-	int last = 0, shown = 0, n = 0;
+	int last = 0, shown = 0, n = 0, same = 0;
 
 	for (int i = 0; i < 3000; i++) {
 		int k = 0;
@@ -308,8 +319,9 @@ static void habit_given(void)
 		k++;
 		last = n;
 		n = n_threads_now();
-		/* Twice the same: some live for a moment only. */
-		if (k == 2 && n == last && n != shown) {
+		/* For a while the same: some live for a moment only, longer where others run. */
+		same = n == last ? same + 1 : 0;
+		if (k == 2 && same >= 5 && n != shown) {
 			printf("%d\n", n);
 			fflush(stdout);
 			shown = n;
@@ -325,6 +337,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} habits[] = {
 		{"open", habit_open},
+		{"many", habit_many},
 		{"clause", habit_clause},
 		{"set", habit_set},
 		{"nested", habit_nested},

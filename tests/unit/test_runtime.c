@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/runtime/client.h"
 #include "nodesvc/runtime/coloc.h"
 #include "nodesvc/steps/steps.h"
 
@@ -352,6 +353,54 @@ END_TEST
 
 /* ---- the daemon's reader ---- */
 
+/* Regions that libcoloc_omp counts, of a process that tells nothing itself, until it does. */
+START_TEST(regions_stand_for_work_until_the_program_counts_itself)
+{
+	static struct app app;
+	struct signal rate;
+	struct coloc *omp, *own;
+
+	start_server(false);
+	omp = coloc_attach();
+	client_regions(omp, 100);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	client_regions(omp, 20);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	ck_assert_int_eq(rate.provenance, PROVENANCE_CALLS);
+	ck_assert_str_eq(app.unit, "regions");
+	ck_assert_double_eq_tol(app.total, 120, 1e-9);
+	own = coloc_attach();
+	coloc_progress(own, 3);
+	client_regions(omp, 100);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	ck_assert_int_eq(app_basis(&app), PROVENANCE_APP);
+	ck_assert_str_eq(app.unit, "units");
+	ck_assert_double_eq_tol(app.total, 123, 1e-9);
+	coloc_unit(own, "sweeps");
+	client_regions(omp, 100);
+	coloc_progress(own, 1);
+	ck_assert_double_eq_tol(coloc_double(pages->report->slot[0].progress), 124, 1e-9);
+	coloc_detach(own);
+	coloc_detach(omp);
+}
+END_TEST
+
+/* One whose program has said first what it counts is let alone. */
+START_TEST(regions_are_not_told_beside_progress)
+{
+	struct coloc *omp, *own;
+
+	start_server(false);
+	own = coloc_attach();
+	coloc_progress(own, 3);
+	omp = coloc_attach();
+	client_regions(omp, 100);
+	ck_assert_double_eq_tol(coloc_double(pages->report->slot[0].progress), 3, 1e-9);
+	coloc_detach(own);
+	coloc_detach(omp);
+}
+END_TEST
+
 static struct app app;
 
 static void report(int slot, int pid, double progress, int64_t at_ns)
@@ -519,6 +568,9 @@ int main(void)
 	ADD(s, "a process reads its grant and reports", the_grant_is_read_and_followed,
 		threads_and_children_add_up, the_next_daemon_is_found,
 		a_first_daemon_is_found_later, who_was_refused_does_not_ask_again);
+	ADD(s, "regions are counted of who counts nothing itself",
+		regions_stand_for_work_until_the_program_counts_itself,
+		regions_are_not_told_beside_progress);
 	ADD(s, "the pages are safe from their readers", the_kernel_refuses_to_write_the_grant,
 		nobody_can_cut_the_report_page);
 	ADD(s, "progress becomes a rate, whatever is written", rate_is_by_the_reports_own_times,

@@ -3,8 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/aside.h"
 #include "nodesvc/counters/idle.h"
@@ -18,8 +16,6 @@
 #define YES_SAMPLES 2
 #define NO_SAMPLES  3
 #define GAP_MAX     16
-/* Of the loop's time, at a sample. */
-#define SLICE_NS INT64_C(1500000)
 
 static const char *const libraries[] = {"/libgomp", "/libomp", "/libiomp5", "/libmpi"};
 
@@ -31,17 +27,9 @@ static bool maps_runtime(const struct fsroot *root, pid_t tid)
 	return fsroot_find(root, path, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }
 
-struct coupling_look {
-	struct aside *work;
-	const struct fsroot *root;
-	pid_t tid[COUPLING_LOOK_MAX];
-	int n, at;
-	bool found;
-};
-
 static void look(void *arg)
 {
-	struct coupling_look *l = arg;
+	struct look *l = arg;
 
 	for (; l->at < l->n && !l->found && !aside_breathe(); l->at++)
 		l->found = maps_runtime(l->root, l->tid[l->at]);
@@ -50,21 +38,11 @@ static void look(void *arg)
 /* Found once it stays: nobody unloads one. */
 static void begin_look(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n)
 {
-	struct coupling_look *l;
-
 	if (c->runtime || c->look || --c->wait > 0)
 		return;
-	l = calloc(1, sizeof(*l));
-	if (!l)
+	c->look = look_begin(root, tid, n, 0, COUPLING_LOOK_MAX, look);
+	if (!c->look)
 		return;
-	l->root = root;
-	l->n = n < COUPLING_LOOK_MAX ? n : COUPLING_LOOK_MAX;
-	memcpy(l->tid, tid, (size_t)l->n * sizeof(*tid));
-	if (aside_start(&l->work, look, l, NULL) < 0) {
-		free(l);
-		return;
-	}
-	c->look = l;
 	c->gap = c->gap == 0 ? 1 : 2 * c->gap;
 	if (c->gap > GAP_MAX)
 		c->gap = GAP_MAX;
@@ -73,25 +51,10 @@ static void begin_look(struct coupling *c, const struct fsroot *root, const pid_
 
 void coupling_go_on(struct coupling *c)
 {
-	if (!c->look || !aside_go_on(c->look->work, SLICE_NS))
+	if (!look_go_on(c->look))
 		return;
 	c->runtime |= c->look->found;
-	coupling_done(c);
-}
-
-int coupling_left(const struct coupling *c, int *ret_of)
-{
-	*ret_of = c->look ? c->look->n : 0;
-	return c->look ? c->look->n - c->look->at : 0;
-}
-
-void coupling_done(struct coupling *c)
-{
-	if (!c->look)
-		return;
-	aside_end(c->look->work);
-	free(c->look);
-	c->look = NULL;
+	look_done(&c->look);
 }
 
 bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n,

@@ -13,17 +13,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "common/fsroot.h"
-
-struct coupling_look;
+#include "nodesvc/counters/look.h"
 
 /* Zeroed: nothing known. */
 struct coupling {
-	bool on;                    /* they do */
-	bool runtime;               /* one of its processes maps such a library */
-	int yes, no;                /* samples in a row */
-	int wait, gap;              /* samples until, and between looks at what they map */
-	struct coupling_look *look; /* one goes on over several samples */
+	bool on;           /* they do */
+	bool runtime;      /* one of its processes maps such a library */
+	int yes, no;       /* samples in a row */
+	int wait, gap;     /* samples until, and between looks at what they map */
+	struct look *look; /* one goes on over several samples */
 };
 
 /*
@@ -35,10 +33,7 @@ struct coupling {
 #define COUPLING_LOOK_MAX 16
 bool coupling_sample(struct coupling *c, const struct fsroot *root, const pid_t *tid, int n,
 	int cores, double stretch_s, double runnable, bool turning);
-/* Threads that a look has still to come to, of so many; 0 none goes on. */
-int coupling_left(const struct coupling *c, int *ret_of);
 /* Between two samples: goes on with a look for a moment. */
 void coupling_go_on(struct coupling *c);
-void coupling_done(struct coupling *c);
 
 #endif

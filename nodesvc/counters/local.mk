@@ -15,6 +15,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/idle.h \
 	nodesvc/counters/mapped.c nodesvc/counters/mapped.h \
 	nodesvc/counters/perf.c \
+	nodesvc/counters/look.c nodesvc/counters/look.h \
 	nodesvc/counters/polling.c nodesvc/counters/polling.h \
 	nodesvc/counters/probe.c nodesvc/counters/probe.h \
 	nodesvc/counters/profile_json.c nodesvc/counters/profile_json.h \

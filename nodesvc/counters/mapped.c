@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,17 +13,6 @@
 
 #define FIRST_NS INT64_C(500000000)
 #define LAST_NS  INT64_C(300000000000)
-/* Of the loop's time, at a sample. */
-#define SLICE_NS INT64_C(1500000)
-
-struct mapped_look {
-	struct aside *work;
-	const struct fsroot *root;
-	pid_t tid[MAPPED_THREADS_MAX];
-	int n, at;
-	int processes;
-	uint32_t found;
-};
 
 /* "7f…-7f… r-xp 00000000 08:01 1234   /usr/lib/libgomp.so.1.0.0": one that is deleted counts too.
  */
@@ -68,7 +56,7 @@ static uint32_t runtimes_in_maps(const struct fsroot *root, pid_t pid)
 
 static void look(void *arg)
 {
-	struct mapped_look *l = arg;
+	struct look *l = arg;
 
 	for (; l->at < l->n && l->processes < MAPPED_LOOK_MAX && !aside_breathe(); l->at++) {
 		if (!fsroot_is_process(l->root, l->tid[l->at]))
@@ -78,55 +66,23 @@ static void look(void *arg)
 	}
 }
 
-static void begin_look(struct mapped *m, const struct fsroot *root, const pid_t *tid, int n)
-{
-	struct mapped_look *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return;
-	l->root = root;
-	if (m->at >= n)
-		m->at = 0;
-	l->n = n < MAPPED_THREADS_MAX ? n : MAPPED_THREADS_MAX;
-	for (int i = 0; i < l->n; i++)
-		l->tid[i] = tid[(m->at + i) % n];
-	if (aside_start(&l->work, look, l, NULL) < 0) {
-		free(l);
-		return;
-	}
-	m->look = l;
-}
-
 void mapped_go_on(struct mapped *m)
 {
-	if (!m->look || !aside_go_on(m->look->work, SLICE_NS))
+	if (!look_go_on(m->look))
 		return;
 	m->runtimes |= m->look->found;
 	m->at += m->look->at;
-	mapped_done(m);
-}
-
-int mapped_left(const struct mapped *m, int *ret_of)
-{
-	*ret_of = m->look ? m->look->n : 0;
-	return m->look ? m->look->n - m->look->at : 0;
-}
-
-void mapped_done(struct mapped *m)
-{
-	if (!m->look)
-		return;
-	aside_end(m->look->work);
-	free(m->look);
-	m->look = NULL;
+	look_done(&m->look);
 }
 
 void mapped_sample(
 	struct mapped *m, const struct fsroot *root, const pid_t *tid, int n, int64_t now_ns)
 {
 	if (n > 0 && !m->look && now_ns >= m->next_ns) {
+		if (m->at >= n)
+			m->at = 0;
 		if (m->next_ns)
-			begin_look(m, root, tid, n);
+			m->look = look_begin(root, tid, n, m->at, MAPPED_THREADS_MAX, look);
 		m->gap_ns = m->next_ns ? 2 * m->gap_ns : FIRST_NS;
 		if (m->gap_ns > LAST_NS)
 			m->gap_ns = LAST_NS;

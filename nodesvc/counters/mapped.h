@@ -9,16 +9,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/fsroot.h"
-
-struct mapped_look;
+#include "nodesvc/counters/look.h"
 
 /* Zeroed: nobody has looked. */
 struct mapped {
-	uint32_t runtimes;        /* common/runtimes.h: of all looks */
-	int64_t next_ns, gap_ns;  /* the next look, and from the last one to it */
-	int at;                   /* of the threads: the next look begins there */
-	struct mapped_look *look; /* one goes on over several samples */
+	uint32_t runtimes;       /* common/runtimes.h: of all looks */
+	int64_t next_ns, gap_ns; /* the next look, and from the last one to it */
+	int at;                  /* of the threads: the next look begins there */
+	struct look *look;       /* one goes on over several samples */
 };
 
 /* Of one look: processes, and threads among which it looks for them. */
@@ -33,9 +31,6 @@ struct mapped {
  */
 void mapped_sample(
 	struct mapped *m, const struct fsroot *root, const pid_t *tid, int n, int64_t now_ns);
-/* Threads that a look has still to come to, of so many; 0 none goes on. */
-int mapped_left(const struct mapped *m, int *ret_of);
 void mapped_go_on(struct mapped *m);
-void mapped_done(struct mapped *m);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/aside.h"
@@ -15,8 +14,6 @@
 #define IDLE_SAMPLES 20
 #define GAP_CHANGED  4
 #define GAP_MAX      64
-/* Of the loop's time, at a sample. */
-#define SLICE_NS INT64_C(1500000)
 
 /* Settings under which a waiting process gives its core away: Open MPI, Intel MPI, MVAPICH2. */
 static const char *const yields[] = {
@@ -51,67 +48,28 @@ static bool is_told_to_yield(const struct fsroot *root, pid_t pid)
 	return false;
 }
 
-struct polling_look {
-	struct aside *work;
-	const struct fsroot *root;
-	pid_t tid[POLLING_LOOK_MAX];
-	int n, at;
-	int ranks;
-	bool yields;
-};
-
+/* Found: one is told to yield. */
 static void look(void *arg)
 {
-	struct polling_look *l = arg;
+	struct look *l = arg;
 
 	for (; l->at < l->n && !aside_breathe(); l->at++) {
 		pid_t tid = l->tid[l->at];
 
 		if (!fsroot_is_process(l->root, tid) || !maps_mpi(l->root, tid))
 			continue;
-		l->ranks++;
-		l->yields |= is_told_to_yield(l->root, tid);
+		l->processes++;
+		l->found |= is_told_to_yield(l->root, tid);
 	}
-}
-
-static void begin_look(struct polling *p, const struct fsroot *root, const pid_t *tid, int n)
-{
-	struct polling_look *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return;
-	l->root = root;
-	l->n = n < POLLING_LOOK_MAX ? n : POLLING_LOOK_MAX;
-	memcpy(l->tid, tid, (size_t)l->n * sizeof(*tid));
-	if (aside_start(&l->work, look, l, NULL) < 0) {
-		free(l);
-		return;
-	}
-	p->look = l;
 }
 
 void polling_go_on(struct polling *p)
 {
-	if (!p->look || !aside_go_on(p->look->work, SLICE_NS))
+	if (!look_go_on(p->look))
 		return;
-	p->ranks = p->look->ranks;
-	p->yields = p->look->yields;
-	polling_done(p);
-}
-
-int polling_left(const struct polling *p, int *ret_of)
-{
-	*ret_of = p->look ? p->look->n : 0;
-	return p->look ? p->look->n - p->look->at : 0;
-}
-
-void polling_done(struct polling *p)
-{
-	if (!p->look)
-		return;
-	aside_end(p->look->work);
-	free(p->look);
-	p->look = NULL;
+	p->ranks = p->look->processes;
+	p->yields = p->look->found;
+	look_done(&p->look);
 }
 
 bool polling_sample(
@@ -122,7 +80,7 @@ bool polling_sample(
 	if (isnan(runnable))
 		return false;
 	if (!p->look && runnable >= 2 * BUSY_POLLS && (--p->wait <= 0 || n != p->n_tids)) {
-		begin_look(p, root, tid, n);
+		p->look = look_begin(root, tid, n, 0, POLLING_LOOK_MAX, look);
 		/* A program is executed, and loads its libraries, after its first sample. */
 		p->gap = p->gap == 0 ? 1 : n != p->n_tids ? GAP_CHANGED : 2 * p->gap;
 		if (p->gap > GAP_MAX)

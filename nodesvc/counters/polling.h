@@ -13,19 +13,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "common/fsroot.h"
-
-struct polling_look;
+#include "nodesvc/counters/look.h"
 
 /* Zeroed: nothing known. */
 struct polling {
-	int ranks;                 /* processes that map an MPI library, at the last look; 0 none */
-	bool yields;               /* one was started with its waiting told to yield or block */
-	bool on;                   /* they poll */
-	int busy, idle;            /* samples in a row */
-	int wait, gap;             /* samples until, and between looks */
-	int n_tids;                /* at the last look */
-	struct polling_look *look; /* one goes on over several samples */
+	int ranks;         /* processes that map an MPI library, at the last look; 0 none */
+	bool yields;       /* one was started with its waiting told to yield or block */
+	bool on;           /* they poll */
+	int busy, idle;    /* samples in a row */
+	int wait, gap;     /* samples until, and between looks */
+	int n_tids;        /* at the last look */
+	struct look *look; /* one goes on over several samples */
 };
 
 /*
@@ -38,10 +36,7 @@ struct polling {
 #define POLLING_LOOK_MAX 512
 bool polling_sample(
 	struct polling *p, const struct fsroot *root, const pid_t *tid, int n, double runnable);
-/* Threads that a look has still to come to, of so many; 0 none goes on. */
-int polling_left(const struct polling *p, int *ret_of);
 /* Between two samples: goes on with a look for a moment. */
 void polling_go_on(struct polling *p);
-void polling_done(struct polling *p);
 
 #endif

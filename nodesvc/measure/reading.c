@@ -331,11 +331,11 @@ int reading_lags(
 	else if (lag.left)
 		ret[n++] = lag;
 	lag = (struct lag){.what = "mappings of processes"};
-	lag.left = polling_left(&s->polling, &lag.of);
+	lag.left = look_left(s->polling.look, &lag.of);
 	if (!lag.left)
-		lag.left = coupling_left(&s->coupling, &lag.of);
+		lag.left = look_left(s->coupling.look, &lag.of);
 	if (!lag.left)
-		lag.left = mapped_left(&s->mapped, &lag.of);
+		lag.left = look_left(s->mapped.look, &lag.of);
 	if (lag.left)
 		ret[n++] = lag;
 	return n;

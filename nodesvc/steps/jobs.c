@@ -137,9 +137,9 @@ static void step_free(struct step *s)
 	thread_list_done(&s->pace.list);
 	if (s->back)
 		s->back_stop(s);
-	polling_done(&s->polling);
-	coupling_done(&s->coupling);
-	mapped_done(&s->mapped);
+	look_done(&s->polling.look);
+	look_done(&s->coupling.look);
+	look_done(&s->mapped.look);
 	free(s->prio.thread);
 	turn_done(&s->turn);
 	thread_list_done(&s->stop.list);

@@ -89,7 +89,7 @@ static void check_utilization(const struct fsroot *root)
 	}
 	polling_sample(&p, root, tid, 2, 2);
 	FUZZ_ASSERT(p.ranks >= 0 && p.ranks <= 2);
-	polling_done(&p);
+	look_done(&p.look);
 	utilization_close(u);
 }
 

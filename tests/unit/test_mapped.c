@@ -27,7 +27,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	mapped_done(&m);
+	look_done(&m.look);
 	fstree_remove(&tree);
 }
 
@@ -48,9 +48,9 @@ static void sample(const pid_t *tid, int n, int64_t now_ns)
 	int of;
 
 	mapped_sample(&m, &tree.root, tid, n, now_ns);
-	for (int i = 0; i < 10000 && mapped_left(&m, &of); i++)
+	for (int i = 0; i < 10000 && look_left(m.look, &of); i++)
 		mapped_go_on(&m);
-	ck_assert_int_eq(mapped_left(&m, &of), 0);
+	ck_assert_int_eq(look_left(m.look, &of), 0);
 }
 
 START_TEST(what_a_process_loads_is_seen_at_the_first_look)

@@ -58,7 +58,9 @@ apt_in_root() {
 # --- build ------------------------------------------------------------------------------------
 
 debs=${COLOC_PACKAGES:-$work/packages}
-[ -n "${COLOC_PACKAGES:-}" ] || check "both kinds of packages build" "$top/contrib/packages" "$debs"
+for kind in deb rpm; do
+  [ -n "${COLOC_PACKAGES:-}" ] || check "packages build: $kind" "$top/contrib/packages" "--$kind" "$debs"
+done
 version=$(sed -n 's/^AC_INIT(\[coloc\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
 names=(slurm-spank-coloc colocd coloc-tools libcoloc0 libcoloc-dev)
 files=()

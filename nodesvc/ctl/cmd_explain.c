@@ -30,7 +30,7 @@ static int take(int c, const char *value, void *arg)
 
 static void show_now(struct json_object *now)
 {
-	char elapsed[32];
+	char elapsed[32], turn[128];
 
 	show_line(stdout, "Step", "%s of %s, %s", show_text(now, "id"), show_text(now, "user"),
 		show_text(now, "program"));
@@ -45,6 +45,8 @@ static void show_now(struct json_object *now)
 		show_text(now, "tasks"));
 	if (*show_text(now, "reason"))
 		show_line(stdout, "Reason", "%s", show_text(now, "reason"));
+	if (*say_turn(now, turn, sizeof(turn)))
+		show_line(stdout, "Turn", "%s", turn);
 }
 
 static void show_signals(struct json_object *now)

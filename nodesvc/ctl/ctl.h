@@ -126,6 +126,8 @@ void show_line(FILE *f, const char *name, const char *fmt, ...)
 char *say_percent(struct json_object *step, const char *signal, char *buf, size_t size);
 char *say_rate(struct json_object *step, const char *signal, char *buf, size_t size);
 char *say_waits(struct json_object *step, char *buf, size_t size); /* "neighbour 43%" */
+/* "waits; next slice of 100 ms in 230 ms, one of 4"; nothing where it takes no turns. */
+char *say_turn(struct json_object *step, char *buf, size_t size);
 char *say_policy(struct json_object *step, char *buf, size_t size);
 
 /* Unix time as HH:MM:SS here; NAN and 0: "". */

@@ -125,6 +125,17 @@ char *say_waits(struct json_object *step, char *buf, size_t size)
 	return say(buf, size, "%.*s", (int)strcspn(text, ","), text);
 }
 
+char *say_turn(struct json_object *step, char *buf, size_t size)
+{
+	struct json_object *t = show_get(step, "turn");
+
+	if (!t)
+		return say_nothing(buf);
+	return say(buf, size, "%s; next slice of %s ms in %s ms, one of %s",
+		show_bool(t, "runs") ? "runs" : "waits", show_text(t, "slice_ms"),
+		show_text(t, "next_ms"), show_text(t, "of"));
+}
+
 char *say_gain(struct json_object *f, char *buf, size_t size)
 {
 	if (!*show_text(f, "gain_placement"))

@@ -14,13 +14,40 @@ struct pane {
 	enum canvas_look look;
 };
 
+/* Where the last word of @text begins, without the blanks in front of it. */
+static size_t last_blank(const char *text)
+{
+	const char *at = strrchr(text, ' ');
+
+	while (at && at > text && at[-1] == ' ')
+		at--;
+	return at ? (size_t)(at - text) : 0;
+}
+
+/* As many rows as it takes, broken at blanks; the last one that is free is cut. */
 static void line(struct pane *p, const char *label, const char *text)
 {
-	if (!*text || p->row >= p->end)
-		return;
-	canvas_put(p->c, p->row, 0, LABEL - 1, LOOK_DIM, label);
-	canvas_put(p->c, p->row, LABEL, p->c->cols, p->look, text);
-	p->row++;
+	const int room = p->c->cols - LABEL;
+	char row[1100];
+
+	while (*text && p->row < p->end) {
+		size_t len = strlen(text), cut = len;
+
+		snprintf(row, sizeof(row), "%s", text);
+		while (cut && p->row + 1 < p->end && canvas_width(row) > room) {
+			cut = last_blank(row);
+			row[cut] = '\0';
+		}
+		if (cut == 0 || cut >= sizeof(row)) { /* a word that is too long */
+			snprintf(row, sizeof(row), "%s", text);
+			cut = len;
+		}
+		canvas_put(p->c, p->row, 0, LABEL - 1, LOOK_DIM, label);
+		canvas_put(p->c, p->row, LABEL, p->c->cols, p->look, row);
+		p->row++;
+		label = "";
+		text += cut + strspn(text + cut, " ");
+	}
 }
 
 static void where(struct pane *p, struct json_object *now)
@@ -128,6 +155,7 @@ void top_detail(struct canvas *c, int row, int rows, const struct top_step *s, b
 	canvas_bar(c, row, LOOK_BAR);
 	where(&p, s->now);
 	line(&p, "Reason", show_text(s->now, "reason"));
+	line(&p, "Turn", say_turn(s->now, text, sizeof(text)));
 	signals(&p, s->now);
 	line(&p, "Waits", show_text(show_get(s->now, "waits"), "text"));
 	line(&p, "Speed", say_speed(figures, text, sizeof(text)));
@@ -152,6 +180,7 @@ static const char *const HELP[] = {
 	"CORES   the step's: # the core, + some of its hardware threads, . not",
 	"BUSY    the share of its time in which it ran or wanted to",
 	"PHASE   the one it is in / how many were seen",
+	"TURN    runs, or when its next slice begins; others may wait, and it is sooner",
 	"NTT     how much slower than alone on the whole node, and how that is known",
 	"GAIN    by placement, with its 95 % interval and what speed is measured by",
 	"DECIDED when it was last decided on, and at what event",

@@ -99,6 +99,18 @@ static void text_waits(const struct top_step *s, char *buf, size_t size)
 	say_waits(s->now, buf, size);
 }
 
+/* "runs", or until its next slice. */
+static void text_turn(const struct top_step *s, char *buf, size_t size)
+{
+	struct json_object *t = show_get(s->now, "turn");
+
+	*buf = '\0';
+	if (t && show_bool(t, "runs"))
+		snprintf(buf, size, "runs");
+	else if (t)
+		snprintf(buf, size, "in %s ms", show_text(t, "next_ms"));
+}
+
 static void text_key(const struct top_step *s, char *buf, size_t size)
 {
 	snprintf(buf, size, " %c", s->key);
@@ -116,11 +128,12 @@ static const struct column COLUMN[] = {
 	{"THR", SORT_COUNT, FROM_NOW, "threads", NULL, 0, 0},
 	{"BUSY", SORT_BUSY, FROM_PERCENT, "utilization", NULL, 0, 0},
 	{"WAITS", SORT_COUNT, FROM_TEXT, NULL, text_waits, 0, LEFT | IF_KNOWN},
-	{"PROGRESS/S", SORT_PROGRESS, FROM_RATE, "progress_per_s", NULL, 0, 0},
-	{"PHASE", SORT_COUNT, FROM_TEXT, NULL, text_phase, 0, 0},
-	{"NTT", SORT_NTT, FROM_TEXT, NULL, text_ntt, 0, 0},
-	{"GAIN", SORT_GAIN, FROM_TEXT, NULL, text_gain, 0, 0},
-	{"LOADS/S", SORT_LOADS, FROM_RATE, "loads_per_s", NULL, 0, 0},
+	{"TURN", SORT_COUNT, FROM_TEXT, NULL, text_turn, 0, LEFT | IF_KNOWN},
+	{"PROGRESS/S", SORT_PROGRESS, FROM_RATE, "progress_per_s", NULL, 0, IF_KNOWN},
+	{"PHASE", SORT_COUNT, FROM_TEXT, NULL, text_phase, 0, IF_KNOWN},
+	{"NTT", SORT_NTT, FROM_TEXT, NULL, text_ntt, 0, IF_KNOWN},
+	{"GAIN", SORT_GAIN, FROM_TEXT, NULL, text_gain, 0, IF_KNOWN},
+	{"LOADS/S", SORT_LOADS, FROM_RATE, "loads_per_s", NULL, 0, IF_KNOWN},
 	{"INSTR/S", SORT_COUNT, FROM_RATE, "instructions_per_s", NULL, 0, IF_KNOWN},
 	{"MISSES", SORT_COUNT, FROM_PERCENT, "llc_miss_ratio", NULL, 0, IF_KNOWN},
 	{"MEMBYTES/S", SORT_COUNT, FROM_RATE, "mem_bytes_per_s", NULL, 0, IF_KNOWN},

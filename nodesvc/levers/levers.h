@@ -100,6 +100,18 @@ void rotate_task_exited(struct levers *lv, struct step *s);
 /* One step goes before the others for a while: how fast each is now says little. */
 bool rotate_has_foreground(const struct levers *lv);
 
+/* A step's part in the turns, for who looks at it. */
+struct turn_told {
+	bool runs;       /* the current slice is its own */
+	int slice_ms;    /* its next slice */
+	int n_slices;    /* of the round */
+	int64_t next_ns; /* until it begins, where everybody has what is theirs; may be later where
+			    somebody goes on for what he gave up, sooner where others wait */
+};
+/* False: it takes no turns now. */
+bool rotate_tell(
+	const struct levers *lv, const struct step *s, int64_t now_ns, struct turn_told *ret);
+
 /* ---- the other levers ---- */
 
 /* A tick may wait: no step is moved again within its dwell, nor more often than configured. */

@@ -158,6 +158,30 @@ bool rotate_has_foreground(const struct levers *lv)
 	return lv->rotate && lv->rotate->on && turns_have_foreground(lv->rotate);
 }
 
+bool rotate_tell(
+	const struct levers *lv, const struct step *s, int64_t now_ns, struct turn_told *ret)
+{
+	const struct rotate *r = lv->rotate;
+	int64_t left_ns;
+
+	if (!r || !r->on || r->slice < 0 || r->slice >= r->n_slices || !s->turn.hold ||
+		!s->turn.slices)
+		return false;
+	left_ns = r->end_ns > now_ns ? r->end_ns - now_ns : 0;
+	*ret = (struct turn_told){.runs = s->turn.slices >> r->slice & 1, .n_slices = r->n_slices};
+	for (int k = 1; k <= r->n_slices; k++) {
+		int slice = (r->slice + k) % r->n_slices;
+
+		if (s->turn.slices >> slice & 1) {
+			ret->slice_ms = r->ms[slice];
+			ret->next_ns = left_ns;
+			return true;
+		}
+		left_ns += r->ms[slice] * MS;
+	}
+	return false;
+}
+
 /* ---- freezing and thawing one step --------------------------------------------------------- */
 
 /* Once who wants a core may have changed. */

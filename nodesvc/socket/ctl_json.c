@@ -209,6 +209,21 @@ static struct json_object *waits(const struct step *s)
 	return o;
 }
 
+static struct json_object *turn(const struct socket *k, const struct step *s, int64_t now_ns)
+{
+	struct turn_told t;
+	struct json_object *o;
+
+	if (!rotate_tell(k->levers, s, now_ns, &t))
+		return NULL;
+	o = json_object_new_object();
+	ADD(o, "runs", json_object_new_boolean(t.runs));
+	ADD(o, "next_ms", json_object_new_int64(t.next_ns / 1000000));
+	ADD(o, "slice_ms", json_object_new_int(t.slice_ms));
+	ADD(o, "of", json_object_new_int(t.n_slices));
+	return o;
+}
+
 struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 {
 	struct json_object *o = json_object_new_object();
@@ -243,6 +258,7 @@ struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 			? json_object_new_string(speed_unit(s))
 			: NULL);
 	ADD(o, "waits", waits(s));
+	ADD(o, "turn", turn(k, s, now_ns));
 	ADD(o, "rebinds", json_object_new_int(s->rebinds));
 	ADD(o, "reapplied", json_object_new_int(s->reapplied));
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));

@@ -40,6 +40,34 @@ START_TEST(shares_follow_the_slices)
 }
 END_TEST
 
+/* What it is told is what comes. */
+START_TEST(next_slice_is_told)
+{
+	struct turn_told t;
+	struct step *s;
+
+	ck_assert(!rotate_tell(d.levers, add(1), now, &t));
+	s = add(2);
+	add(3);
+	give((int[]){100, 200, 300}, 3);
+	for (int i = 0; i < 20; i++) {
+		ck_assert(rotate_tell(d.levers, s, now, &t));
+		ck_assert_int_eq(t.runs, !frozen(2));
+		ck_assert_int_eq(t.slice_ms, 200);
+		ck_assert_int_eq(t.n_slices, 3);
+		ck_assert_int_gt(t.next_ns, 0);
+		if (t.runs) { /* after the two others' */
+			ck_assert_int_gt(t.next_ns, 400 * MS);
+			ck_assert_int_le(t.next_ns, 600 * MS);
+		} else {
+			run_until(now + t.next_ns + MS, 1);
+			ck_assert(!frozen(2));
+		}
+		run_until(now + 70 * MS, 1);
+	}
+}
+END_TEST
+
 START_TEST(one_alone_is_never_frozen)
 {
 	struct step *two;
@@ -385,6 +413,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, two_steps_take_turns);
 	tcase_add_test(tc, shares_follow_the_slices);
+	tcase_add_test(tc, next_slice_is_told);
 	tcase_add_test(tc, one_alone_is_never_frozen);
 	tcase_add_test(tc, frozen_time_is_counted);
 	suite_add_tcase(s, tc);

@@ -218,6 +218,34 @@ START_TEST(page_is_golden)
 }
 END_TEST
 
+/* In the table and among the details, which go on in the next row and break no word. */
+START_TEST(next_slice_is_shown_and_long_lines_go_on)
+{
+	status(1, 2, 1);
+	ck_assert_int_eq(
+		top_model_jobs(&m,
+			"{\"steps\":[{\"id\":\"1.0\",\"program\":\"a\",\"state\":"
+			"\"placed\",\"turn\":{\"runs\":false,\"next_ms\":230,"
+			"\"slice_ms\":100,\"of\":4},\"reason\":\"the whole node before the "
+			"others until it has had its part of it\"},{\"id\":\"2.0\","
+			"\"program\":\"b\",\"state\":\"placed\",\"turn\":{\"runs\":true,"
+			"\"next_ms\":300,\"slice_ms\":100,\"of\":4}},{\"id\":\"3.0\","
+			"\"turn\":null}]}",
+			1700000003.0, NULL),
+		0);
+	v.rows = 24;
+	v.cols = 60;
+	strcpy(v.selected, "1.0");
+	has("in 230 ms");
+	has(" runs");
+	has("Turn      waits; next slice of 100 ms in 230 ms, one of 4\n");
+	has("Reason    the whole node before the others until it has had\n          its part of "
+	    "it\n");
+	strcpy(v.selected, "3.0");
+	lacks("Turn  ");
+}
+END_TEST
+
 START_TEST(help_is_golden)
 {
 	three_steps();
@@ -638,6 +666,7 @@ int main(void)
 
 	t = tcase(s, "a page shows what is known, and fits");
 	tcase_add_loop_test(t, page_is_golden, 0, COUNT(PAGE));
+	tcase_add_test(t, next_slice_is_shown_and_long_lines_go_on);
 	tcase_add_test(t, help_is_golden);
 	tcase_add_loop_test(t, every_size_fits, 0, 2);
 	tcase_add_test(t, every_step_is_in_sight_once);

@@ -32,6 +32,10 @@
 #define EXPERIMENT_TRIES 8
 /* ... then it is not asked again for so long. */
 #define NO_SPEED_NS INT64_C(30000000000)
+/* Nor one that could not be moved: an interpreter is seen to work after a second, and what hardly
+ * runs maybe never. Twice as long each time. */
+#define UNMOVED_NS  INT64_C(2000000000)
+#define UNMOVED_MAX 6
 /* After the last move: the placement that is compared is in force. */
 #define QUIET_NS INT64_C(2000000000)
 
@@ -248,28 +252,29 @@ static struct step *subject(struct choose *ch)
 static void place_experiment(struct choose *ch)
 {
 	const struct coreset *own = &ch->trial.x[ch->trial.at].coreset;
+	struct step *of = subject(ch);
 
+	ch->trial.displaced = true;
 	ch->trial.in_company = ch->trial.unmoved = false;
-	for (int i = 0; i < ch->jobs->n; i++) {
+	ch->trial.stage = ch->trial.tries = 0;
+	if (of && is_placed(of)) {
+		reading_displace(of);
+		ch->trial.unmoved = !levers_displace(ch->levers, of, own);
+	}
+	/* Nobody makes room for nothing. */
+	for (int i = 0; i < ch->jobs->n && !ch->trial.unmoved; i++) {
 		struct step *s = ch->jobs->step[i];
 		struct coreset rest;
 
-		if (!is_placed(s))
+		if (s == of || !is_placed(s))
 			continue;
 		reading_displace(s);
-		if (s == subject(ch)) {
-			ch->trial.unmoved = !levers_displace(ch->levers, s, own);
-			continue;
-		}
 		coreset_andnot(&rest, &s->coreset, own);
 		if (coreset_is_empty(&rest))
 			ch->trial.in_company = true;
 		levers_displace(ch->levers, s, coreset_is_empty(&rest) ? &s->coreset : &rest);
 	}
-	ch->trial.displaced = true;
-	ch->trial.stage = 0;
-	ch->trial.tries = 0;
-	loop_set_timer(ch->trial.timer, SETTLE_MS, 0);
+	loop_set_timer(ch->trial.timer, ch->trial.unmoved ? 1 : SETTLE_MS, 0);
 }
 
 static void end_experiments(struct choose *ch)
@@ -288,8 +293,9 @@ static void step_experiment(struct choose *ch)
 	double speed;
 
 	if (s && ch->trial.unmoved) {
-		s->seen.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
-		s->seen.unmoved = true;
+		s->seen.no_speed_until_ns = ipc_now_ns() + (UNMOVED_NS << s->seen.unmoved);
+		if (s->seen.unmoved < UNMOVED_MAX)
+			s->seen.unmoved++;
 	} else if (s && is_placed(s) && ch->trial.stage == 0) {
 		ch->trial.stage = 1;
 		speed_read_now(ch->measure, s, ipc_now_ns(), &s->trial_mark);
@@ -298,6 +304,7 @@ static void step_experiment(struct choose *ch)
 	} else if (s && is_placed(s)) {
 		speed_read_now(ch->measure, s, ipc_now_ns(), &now);
 		speed = speed_between(&s->trial_mark, &now, 2);
+		s->seen.unmoved = 0;
 		if (isnan(speed) && ++ch->trial.tries < EXPERIMENT_TRIES) {
 			loop_set_timer(ch->trial.timer, x->ms, 0);
 			return;
@@ -315,7 +322,6 @@ static void step_experiment(struct choose *ch)
 				ch->trial.in_company ? ", not alone there" : "");
 		} else {
 			s->seen.no_speed_until_ns = ipc_now_ns() + NO_SPEED_NS;
-			s->seen.unmoved = false;
 		}
 	}
 	if (++ch->trial.at < ch->trial.n)

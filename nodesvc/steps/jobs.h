@@ -198,7 +198,7 @@ struct step_seen {
 		launch_judged; /* what its launches show: at its end, or why it is withheld */
 	int64_t control_until_ns;
 	int64_t no_speed_until_ns; /* an experiment saw no progress: not asked again before */
-	bool unmoved; /* ... as the step was not where it was to be tried: it hardly runs */
+	int unmoved; /* so many times in a row as it was not where it was to be tried */
 };
 
 /* ---- what each lever holds of a step: only levers/ writes it ---- */

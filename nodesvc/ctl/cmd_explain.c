@@ -163,7 +163,7 @@ static void show_phases(struct json_object *phases)
 	}
 }
 
-static void show(struct json_object *o)
+static int show(struct json_object *o)
 {
 	struct json_object *decisions = show_get(o, "decisions");
 
@@ -177,6 +177,7 @@ static void show(struct json_object *o)
 	printf("\nDecisions, newest first:\n");
 	for (size_t i = 0; decisions && i < json_object_array_length(decisions); i++)
 		show_decision(json_object_array_get_idx(decisions, i));
+	return EXIT_OK;
 }
 
 /*
@@ -223,7 +224,6 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	};
 	struct options opts = {0};
 	struct ctl_request rq = {.cmd = "explain"};
-	struct json_object *o = NULL;
 	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &opts);
 
 	if (rc != EXIT_OK || ctl->help)
@@ -239,14 +239,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	rq.all = opts.save_view;
 	if (opts.save_view)
 		return save_view(ctl, &opts, &rq);
-	rc = ctl_ask(ctl, &rq, &o);
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
-	show(o);
-	json_object_put(o);
-	return EXIT_OK;
+	return ctl_ask_and_show(ctl, &rq, show);
 }
 
 const struct ctl_cmd cmd_explain = {

@@ -48,17 +48,12 @@ static int list_measured(struct json_object *o)
 	return show_table_print(t, stdout, "");
 }
 
-static int list(struct ctl *ctl, const char *tag)
+static int show(struct json_object *o)
 {
-	struct ctl_request rq = {.cmd = "profile_list", .tag = tag};
-	struct json_object *o = NULL, *profiles;
+	struct json_object *profiles;
 	struct show_table *t;
-	int rc = ctl_ask(ctl, &rq, &o);
+	int rc;
 
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
 	t = show_table_create(
 		"TYPE|USER|>THREADS|SOURCE|>SOLO_S|>SPREAD|>BUSY|>LOADS/S|>LLC_REFS/S|"
 		">LLC_MISSES/S|>RUNS|>AGE");
@@ -92,25 +87,27 @@ static int list(struct ctl *ctl, const char *tag)
 			});
 	}
 	rc = show_table_print(t, stdout, "No profiles stored");
-	if (rc == EXIT_OK)
-		rc = list_measured(o);
-	json_object_put(o);
-	return rc;
+	return rc == EXIT_OK ? list_measured(o) : rc;
+}
+
+static int list(struct ctl *ctl, const char *tag)
+{
+	struct ctl_request rq = {.cmd = "profile_list", .tag = tag};
+
+	return ctl_ask_and_show(ctl, &rq, show);
+}
+
+static int show_removed(struct json_object *o)
+{
+	printf("Removed: %s\n", show_text(o, "removed"));
+	return EXIT_OK;
 }
 
 static int rm(struct ctl *ctl, const char *tag)
 {
 	struct ctl_request rq = {.cmd = "profile_rm", .tag = tag};
-	struct json_object *o = NULL;
-	int rc = ctl_ask(ctl, &rq, &o);
 
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
-	printf("Removed: %s\n", show_text(o, "removed"));
-	json_object_put(o);
-	return EXIT_OK;
+	return ctl_ask_and_show(ctl, &rq, show_removed);
 }
 
 static void print_lines(struct json_object *list)

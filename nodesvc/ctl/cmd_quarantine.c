@@ -70,27 +70,17 @@ static int list(struct ctl *ctl, bool all)
 	return rc;
 }
 
-static int rm(struct ctl *ctl, const char *id)
+static int show_removed(struct json_object *o)
 {
-	struct ctl_request rq = {.cmd = "quarantine_rm", .tag = id};
-	struct json_object *o = NULL;
-	int rc = ctl_ask(ctl, &rq, &o);
-
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
 	printf("Forgotten: %s\n", show_text(o, "removed"));
-	json_object_put(o);
 	return EXIT_OK;
 }
 
-static int take(int c, const char *value, void *arg)
+static int rm(struct ctl *ctl, const char *id)
 {
-	(void)c;
-	(void)value;
-	*(bool *)arg = true;
-	return EXIT_OK;
+	struct ctl_request rq = {.cmd = "quarantine_rm", .tag = id};
+
+	return ctl_ask_and_show(ctl, &rq, show_removed);
 }
 
 static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
@@ -100,7 +90,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		{NULL, 0, NULL, 0},
 	};
 	bool all = false;
-	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &all), n = argc - optind;
+	int rc = ctl_options(ctl, cmd, argc, argv, OWN, ctl_take_flag, &all), n = argc - optind;
 	const char *verb = n > 0 ? argv[optind] : "list";
 
 	if (rc != EXIT_OK || ctl->help)

@@ -3,11 +3,13 @@
 
 #include "nodesvc/ctl/ctl.h"
 
-static int take(int c, const char *value, void *arg)
+static int show(struct json_object *o)
 {
-	(void)c;
-	(void)value;
-	*(bool *)arg = true;
+	char list[4096];
+
+	show_list(o, "released", list, sizeof(list));
+	printf("Released: %s. Originals left in the ledger: %s\n", *list ? list : "none",
+		show_text(o, "rows_left"));
 	return EXIT_OK;
 }
 
@@ -18,9 +20,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		{NULL, 0, NULL, 0},
 	};
 	struct ctl_request rq = {.cmd = "release"};
-	struct json_object *o = NULL;
-	char list[4096];
-	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &rq.all);
+	int rc = ctl_options(ctl, cmd, argc, argv, OWN, ctl_take_flag, &rq.all);
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
@@ -36,16 +36,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 			return rc;
 		rq.job = argv[optind];
 	}
-	rc = ctl_ask(ctl, &rq, &o);
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
-	show_list(o, "released", list, sizeof(list));
-	printf("Released: %s. Originals left in the ledger: %s\n", *list ? list : "none",
-		show_text(o, "rows_left"));
-	json_object_put(o);
-	return EXIT_OK;
+	return ctl_ask_and_show(ctl, &rq, show);
 }
 
 const struct ctl_cmd cmd_release = {

@@ -88,25 +88,16 @@ static int offline(const struct options *o)
 	return EXIT_OK;
 }
 
-static int online(struct ctl *ctl)
+static int show(struct json_object *o)
 {
-	struct ctl_request rq = {.cmd = "vacuum"};
-	struct json_object *o = NULL;
-	int rc = ctl_ask(ctl, &rq, &o);
-	double limit;
+	double limit = json_object_get_double(json_object_object_get(o, "limit_bytes"));
 
-	if (rc != EXIT_OK)
-		return rc;
-	if (ctl->json)
-		return ctl_print_json(o);
-	limit = json_object_get_double(json_object_object_get(o, "limit_bytes"));
 	printf("Removing %s steps that are too old; %.1f MiB in use",
 		json_object_get_string(json_object_object_get(o, "old_steps")),
 		json_object_get_double(json_object_object_get(o, "bytes")) / (1 << 20));
 	if (limit > 0)
 		printf(" of %.0f MiB", limit / (1 << 20));
 	printf(". colocd does it in the background.\n");
-	json_object_put(o);
 	return EXIT_OK;
 }
 
@@ -117,6 +108,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		{"keep-days", required_argument, NULL, 'k'},
 		{NULL, 0, NULL, 0},
 	};
+	struct ctl_request rq = {.cmd = "vacuum"};
 	struct options o = {.keep_days = -1};
 	int rc = ctl_options(ctl, cmd, argc, argv, own, take, &o);
 
@@ -126,7 +118,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		return ctl_usage(cmd);
 	if (o.keep_days >= 0 && !o.store)
 		return ctl_error(EXIT_USAGE, "--keep-days is for --store: colocd has its own");
-	return o.store ? offline(&o) : online(ctl);
+	return o.store ? offline(&o) : ctl_ask_and_show(ctl, &rq, show);
 }
 
 const struct ctl_cmd cmd_vacuum = {

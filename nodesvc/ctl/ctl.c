@@ -103,6 +103,14 @@ int ctl_options(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	return rc;
 }
 
+int ctl_take_flag(int c, const char *value, void *arg)
+{
+	(void)c;
+	(void)value;
+	*(bool *)arg = true;
+	return EXIT_OK;
+}
+
 int ctl_arguments(
 	struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv, int min, int max)
 {

@@ -56,6 +56,8 @@ int ctl_exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv);
 
 /* A command's own option: 0 taken, else an exit status (its message printed). */
 typedef int (*ctl_option_f)(int c, const char *value, void *arg);
+/* For a command with one option and no value: *(bool *)@arg. */
+int ctl_take_flag(int c, const char *value, void *arg);
 
 /*
  * ctl_options - reads the global options and @own (may be NULL); optind then points at the first

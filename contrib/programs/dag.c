@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nodesvc/runtime/tasks.h"
+#include "contrib/programs/tasks.h"
 #include "nodesvc/sim/stats.h"
 
 #define TILE       64

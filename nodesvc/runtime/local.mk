@@ -44,22 +44,6 @@ tests_unit_test_runtime_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_runtime_LDADD = $(NODESVC_LIBS) libcolocclient.la $(CHECK_LIBS)
 tests_unit_test_runtime_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 
-# The in-process scheduler of task graphs, for programs and for the simulator: queues and places.
-noinst_LTLIBRARIES += libtasks.la
-libtasks_la_SOURCES = \
-	nodesvc/runtime/task_place.c nodesvc/runtime/task_place.h \
-	nodesvc/runtime/task_queue.c nodesvc/runtime/task_queue.h \
-	nodesvc/runtime/tasks.c nodesvc/runtime/tasks.h
-# End of libtasks_la_SOURCES
-libtasks_la_CFLAGS = $(AM_CFLAGS) -pthread
-libtasks_la_LIBADD = libengine.la -lpthread
-
-check_PROGRAMS += tests/unit/test_tasks
-TESTS += tests/unit/test_tasks
-tests_unit_test_tasks_SOURCES = tests/unit/test_tasks.c
-tests_unit_test_tasks_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_tasks_LDADD = libtasks.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lm
-
 # libcoloc_omp under programs that are compiled by the test itself.
 check_PROGRAMS += tests/unit/omp_granter
 tests_unit_omp_granter_SOURCES = tests/unit/omp_granter.c

@@ -33,13 +33,15 @@ libsim_la_SOURCES = \
 	nodesvc/sim/task_eval.c nodesvc/sim/task_eval.h \
 	nodesvc/sim/task_graph.c nodesvc/sim/task_graph.h \
 	nodesvc/sim/task_machine.c nodesvc/sim/task_machine.h \
+	nodesvc/sim/task_place.c nodesvc/sim/task_place.h \
 	nodesvc/sim/task_preset.c nodesvc/sim/task_preset.h \
+	nodesvc/sim/task_queue.c nodesvc/sim/task_queue.h \
 	nodesvc/sim/task_rate.c nodesvc/sim/task_rate.h \
 	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
 # End of libsim_la_SOURCES
 nodist_libsim_la_SOURCES = nodesvc/sim/models_builtin.c
 libsim_la_CFLAGS = $(AM_CFLAGS) -pthread $(YAML_CFLAGS) $(JSON_CFLAGS)
-libsim_la_LIBADD = libviewjson.la libtasks.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) \
+libsim_la_LIBADD = libviewjson.la libengine.la libtopo.la libcommon.la $(YAML_LIBS) \
 	$(JSON_LIBS) -lpthread -lm
 
 # Models of real programs: part of colocsim, and installed to look at and to start own ones from.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "nodesvc/sim/rng.h"
-#include "nodesvc/runtime/task_queue.h"
+#include "nodesvc/sim/task_queue.h"
 #include "nodesvc/sim/task_rate.h"
 
 /* Streams of a run's seed. */

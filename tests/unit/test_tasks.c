@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/runtime/task_queue.h"
-#include "nodesvc/runtime/tasks.h"
+#include "nodesvc/sim/task_queue.h"
+#include "contrib/programs/tasks.h"
 
 #include <check.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * the oldest. Assembly queue: first in, first out.
  * Source: Chen et al., ICPP Workshops 2020, section 4.1.2.
  */
-#ifndef COLOC_RUNTIME_TASK_QUEUE_H
-#define COLOC_RUNTIME_TASK_QUEUE_H
+#ifndef COLOC_SIM_TASK_QUEUE_H
+#define COLOC_SIM_TASK_QUEUE_H
 
 struct task_queue {
 	int *item;

@@ -5,12 +5,12 @@
  * Source: Chen et al., ICPP Workshops 2020, sections 3.2 and 4.1.2; but the trace table gets whole
  * tasks, from the first core in to the last one out, where the paper's gets the leader's part.
  */
-#ifndef COLOC_RUNTIME_TASKS_H
-#define COLOC_RUNTIME_TASKS_H
+#ifndef COLOC_CONTRIB_PROGRAMS_TASKS_H
+#define COLOC_CONTRIB_PROGRAMS_TASKS_H
 
 #include <stdbool.h>
 
-#include "nodesvc/runtime/task_place.h"
+#include "nodesvc/sim/task_place.h"
 
 #define TASKS_CORES_MAX  64
 #define TASKS_PLACES_MAX (TASKS_CORES_MAX * 8)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/runtime/task_place.h"
+#include "nodesvc/sim/task_place.h"
 
 #include <errno.h>
 #include <stdio.h>

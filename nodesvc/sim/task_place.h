@@ -4,8 +4,8 @@
  * the engine: it arrives, gets its execution place, and is gone when the next one asks. Trace
  * table, searches, their order and ties are the engine's.
  */
-#ifndef COLOC_RUNTIME_TASK_PLACE_H
-#define COLOC_RUNTIME_TASK_PLACE_H
+#ifndef COLOC_SIM_TASK_PLACE_H
+#define COLOC_SIM_TASK_PLACE_H
 
 #include "nodesvc/engine/engine.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodesvc/runtime/task_queue.h"
-#include "nodesvc/runtime/tasks.h"
+#include "nodesvc/sim/task_queue.h"
+#include "contrib/programs/tasks.h"
 
 struct worker {
 	struct pool *pool;

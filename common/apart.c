@@ -2,7 +2,6 @@
 #include "common/apart.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <stdbool.h>
 #include <sys/socket.h>

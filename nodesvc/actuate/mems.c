@@ -3,7 +3,6 @@
 #include "nodesvc/actuate/actuate.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

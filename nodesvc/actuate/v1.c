@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define STAYS_INSIDE "%s: has cpusets of its own below, it stays inside its job's CPUs"

@@ -7,7 +7,6 @@
  */
 #include "nodesvc/actuate/internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

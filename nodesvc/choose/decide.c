@@ -10,14 +10,12 @@
 #include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/ipc.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/measure/measure.h"
 
 /* ---- view ---- */
 

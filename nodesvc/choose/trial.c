@@ -7,10 +7,8 @@
  * Nothing here is a move: the ledger has the originals, the accounting counts plans only.
  */
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/ipc.h"

@@ -2,7 +2,6 @@
 #include "nodesvc/counters/profile_run.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <pwd.h>
 #include <sched.h>
@@ -15,7 +14,6 @@
 
 #include "common/cleanup.h"
 #include "nodesvc/counters/cachegrind.h"
-#include "nodesvc/counters/probe.h"
 #include "nodesvc/counters/solo.h"
 
 #define RUNS_DEFAULT 3

@@ -14,7 +14,6 @@
 #include "nodesvc/counters/counters.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

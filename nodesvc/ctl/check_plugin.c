@@ -2,7 +2,6 @@
 /*
  * check_plugin.c - plugstack.conf's line and the plugin file behind it.
  */
-#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>

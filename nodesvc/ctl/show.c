@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/ctl/ctl.h"
 
-#include <ctype.h>
 #include <libsmartcols.h>
 #include <math.h>
 #include <stdarg.h>

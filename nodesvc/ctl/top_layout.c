@@ -2,7 +2,6 @@
 #include "nodesvc/ctl/top.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

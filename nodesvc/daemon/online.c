@@ -4,7 +4,6 @@
  * policies begin anew on it, and who was on a CPU that has gone is placed anew. The kernel tells
  * not everybody (uevents need a socket of the right network namespace), so its list is compared.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "nodesvc/daemon/daemon.h"

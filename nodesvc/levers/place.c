@@ -6,7 +6,6 @@
 
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
-#include "nodesvc/measure/measure.h"
 
 bool place_passes(int rc)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/aside.h"

@@ -3,7 +3,6 @@
  * record_history.c - what a step went through: coresets, phases, thinned signals. Rows belong to
  * their step's and go with it.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "nodesvc/record/record_internal.h"

@@ -9,7 +9,6 @@
 #include "nodesvc/runtime/coloc.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <math.h>
 #include <stdbool.h>

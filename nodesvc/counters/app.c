@@ -37,9 +37,7 @@ static void take_report(
 	if (t_ns > now_ns || t_ns <= s->updated_ns)
 		t_ns = now_ns;
 	done = progress - s->progress;
-	if (s->updated_ns == 0)
-		a->n_reporting++;
-	else if (t_ns > s->updated_ns && done >= 0 && !s->paused) {
+	if (s->updated_ns != 0 && t_ns > s->updated_ns && done >= 0 && !s->paused) {
 		s->gap_ns = t_ns - s->updated_ns;
 		s->rate = done / ((double)s->gap_ns / 1e9);
 		if (!isfinite(s->rate))

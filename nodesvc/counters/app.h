@@ -35,7 +35,6 @@ struct app {
 	double total;                  /* units so far, of all processes; never falls */
 	uint64_t reports;              /* so far; as far as they were seen */
 	int64_t updated_ns;            /* newest report; 0 none */
-	int n_reporting;               /* slots that ever reported */
 	int n_other_unit;              /* slots left out: another unit than the step's */
 };
 

@@ -285,21 +285,19 @@ int db_prepare(sqlite3 *db, const char *const *sql, int n, sqlite3_stmt **ret, s
 		int rc = sqlite3_prepare_v3(
 			db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &ret[i], NULL);
 
-		if (rc != SQLITE_OK) {
-			rc = db_fail(db, rc, err, "prepare a statement");
-			db_finalize(ret, i);
-			return rc;
-		}
+		if (rc != SQLITE_OK)
+			return db_fail(db, rc, err, "prepare a statement");
 	}
 	return 0;
 }
 
-void db_finalize(sqlite3_stmt **stmt, int n)
+void db_close(sqlite3 *db)
 {
-	for (int i = 0; i < n; i++) {
-		sqlite3_finalize(stmt[i]);
-		stmt[i] = NULL;
-	}
+	sqlite3_stmt *s;
+
+	while (db && (s = sqlite3_next_stmt(db, NULL)))
+		sqlite3_finalize(s);
+	sqlite3_close(db);
 }
 
 void db_reset(sqlite3_stmt *stmt)

@@ -156,6 +156,8 @@ static int run_path(struct ledger *l, int stmt, const char *path, struct errbuf 
 /* Kernel state does not outlive a boot, so neither do its originals. */
 static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
 {
+	static const int all[] = {CPUSET_DEL_ALL, THREAD_DEL_ALL, PIN_DEL_ALL, GIVEN_DEL_ALL,
+		SETTING_DEL_ALL, BOOT_DEL};
 	sqlite3_stmt *get = l->stmt[BOOT_GET];
 	bool is_same = false;
 	int rc;
@@ -171,17 +173,8 @@ static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
 	rc = db_run(l->db, l->stmt[BEGIN], err, "drop rows of another boot");
 	if (rc < 0)
 		return rc;
-	rc = db_run(l->db, l->stmt[CPUSET_DEL_ALL], err, "drop rows of another boot");
-	if (rc == 0)
-		rc = db_run(l->db, l->stmt[THREAD_DEL_ALL], err, "drop rows of another boot");
-	if (rc == 0)
-		rc = db_run(l->db, l->stmt[PIN_DEL_ALL], err, "drop rows of another boot");
-	if (rc == 0)
-		rc = db_run(l->db, l->stmt[GIVEN_DEL_ALL], err, "drop rows of another boot");
-	if (rc == 0)
-		rc = db_run(l->db, l->stmt[SETTING_DEL_ALL], err, "drop rows of another boot");
-	if (rc == 0)
-		rc = db_run(l->db, l->stmt[BOOT_DEL], err, "drop rows of another boot");
+	for (size_t i = 0; rc == 0 && i < sizeof(all) / sizeof(all[0]); i++)
+		rc = db_run(l->db, l->stmt[all[i]], err, "drop rows of another boot");
 	if (rc == 0) {
 		sqlite3_bind_text(l->stmt[BOOT_SET], 1, boot_id, -1, SQLITE_STATIC);
 		rc = db_run(l->db, l->stmt[BOOT_SET], err, "note the boot id");
@@ -215,8 +208,7 @@ void ledger_close(struct ledger *l)
 {
 	if (!l)
 		return;
-	db_finalize(l->stmt, N_STMTS);
-	sqlite3_close(l->db);
+	db_close(l->db);
 	free(l);
 }
 

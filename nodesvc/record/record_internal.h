@@ -159,9 +159,10 @@ void db_wal_open(sqlite3 *db, int *frames);
  * next commit. */
 void db_checkpoint(sqlite3 *db, int *frames, struct checkpointer *by);
 
-/* Statements by index of @sql; all or nothing. */
+/* Statements by index of @sql; after an error some, which are db_close()'s. */
 int db_prepare(sqlite3 *db, const char *const *sql, int n, sqlite3_stmt **ret, struct errbuf *err);
-void db_finalize(sqlite3_stmt **stmt, int n);
+/* With all of its statements. NULL is fine. */
+void db_close(sqlite3 *db);
 
 /* The negative errno for a SQLite result; text "FILE: cannot WHAT: reason". */
 int db_fail(sqlite3 *db, int rc, struct errbuf *err, const char *what);

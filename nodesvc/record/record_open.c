@@ -66,25 +66,23 @@ void record_open_schema(int version, char *ret, size_t size)
 
 static int prepare(struct record *r, struct errbuf *err)
 {
-	int rc;
+	const struct {
+		const char *const *sql;
+		int n;
+		sqlite3_stmt **stmt;
+	} part[] = {
+		{RECORD_STEP_SQL, N_STEP_STMTS, r->step},
+		{RECORD_PROFILE_SQL, N_PROFILE_STMTS, r->profile},
+		{RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS, r->registration},
+		{RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement},
+		{RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history},
+		{RECORD_JUDGED_SQL, N_JUDGED_STMTS, r->judged},
+		{RECORD_RETAIN_SQL, N_RETAIN_STMTS, r->retain},
+	};
+	int rc = db_exec(r->db, RECORD_STEP_TEMP, err, "set up");
 
-	rc = db_exec(r->db, RECORD_STEP_TEMP, err, "set up");
-	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_STEP_SQL, N_STEP_STMTS, r->step, err);
-	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_PROFILE_SQL, N_PROFILE_STMTS, r->profile, err);
-	if (rc == 0)
-		rc = db_prepare(
-			r->db, RECORD_REGISTRATION_SQL, N_REGISTRATION_STMTS, r->registration, err);
-	if (rc == 0)
-		rc = db_prepare(
-			r->db, RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement, err);
-	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history, err);
-	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_JUDGED_SQL, N_JUDGED_STMTS, r->judged, err);
-	if (rc == 0)
-		rc = db_prepare(r->db, RECORD_RETAIN_SQL, N_RETAIN_STMTS, r->retain, err);
+	for (size_t i = 0; rc == 0 && i < sizeof(part) / sizeof(part[0]); i++)
+		rc = db_prepare(r->db, part[i].sql, part[i].n, part[i].stmt, err);
 	return rc;
 }
 
@@ -124,13 +122,6 @@ void record_close(struct record *r)
 {
 	if (!r)
 		return;
-	db_finalize(r->step, N_STEP_STMTS);
-	db_finalize(r->profile, N_PROFILE_STMTS);
-	db_finalize(r->registration, N_REGISTRATION_STMTS);
-	db_finalize(r->measurement, N_MEASUREMENT_STMTS);
-	db_finalize(r->history, N_HISTORY_STMTS);
-	db_finalize(r->judged, N_JUDGED_STMTS);
-	db_finalize(r->retain, N_RETAIN_STMTS);
-	sqlite3_close(r->db);
+	db_close(r->db);
 	free(r);
 }

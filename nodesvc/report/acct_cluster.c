@@ -87,6 +87,9 @@ static int add_time(struct args *a, struct json_object *filter, const char *key,
 static int make_args(struct args *a, struct json_object *filter, bool all_users,
 	const char *separator, struct errbuf *err)
 {
+	static const char *const LISTS[][2] = {{"jobs", "--jobs"}, {"uids", "--user"},
+		{"states", "--state"}, {"accounts", "--accounts"}, {"partitions", "--partition"},
+		{"names", "--name"}, {"nodes", "--nodelist"}};
 	static const char *const FIRST[] = {"sacct", "-X", "-n", "-P", ("--format=" FIELDS)};
 	char delimiter[SEPARATOR_MAX + 16];
 	struct json_object *jobs = json_object_object_get(filter, "jobs");
@@ -116,20 +119,8 @@ static int make_args(struct args *a, struct json_object *filter, bool all_users,
 		rc = add_time(a, filter, "from_ns", "--starttime");
 	if (rc == 0)
 		rc = add_time(a, filter, "to_ns", "--endtime");
-	if (rc == 0)
-		rc = add_list(a, filter, "jobs", "--jobs");
-	if (rc == 0)
-		rc = add_list(a, filter, "uids", "--user");
-	if (rc == 0)
-		rc = add_list(a, filter, "states", "--state");
-	if (rc == 0)
-		rc = add_list(a, filter, "accounts", "--accounts");
-	if (rc == 0)
-		rc = add_list(a, filter, "partitions", "--partition");
-	if (rc == 0)
-		rc = add_list(a, filter, "names", "--name");
-	if (rc == 0)
-		rc = add_list(a, filter, "nodes", "--nodelist");
+	for (size_t i = 0; rc == 0 && i < sizeof(LISTS) / sizeof(LISTS[0]); i++)
+		rc = add_list(a, filter, LISTS[i][0], LISTS[i][1]);
 	return rc < 0 ? err_set(err, rc, "--cluster: %s", strerror(-rc)) : 0;
 }
 

@@ -40,6 +40,9 @@ int value_coreset(const struct where *w, const char *field, json_object *o, stru
 int value_bool(const struct where *w, const char *field, json_object *o, bool *ret);
 int value_type(const struct where *w, const char *field, json_object *o, json_type type);
 
+/* view_write.c: "0-3,8". */
+json_object *trace_cpulist(const struct coreset *s);
+
 /* view_job.c: one job of a view, from JSON. For view_json.c. */
 
 /*

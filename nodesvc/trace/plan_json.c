@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "nodesvc/trace/internal.h"
 #include "nodesvc/trace/trace.h"
 
 #include <math.h>
@@ -14,13 +15,6 @@ static json_object *number(double x)
 		return NULL; /* null */
 	snprintf(text, sizeof(text), "%.15g", x);
 	return json_object_new_double_s(x, text);
-}
-
-static json_object *cpulist(const struct coreset *s)
-{
-	char text[CORESET_STR_MAX];
-
-	return json_object_new_string(coreset_format(s, text, sizeof(text)));
 }
 
 static json_object *domains_of(const struct plan_job *j, const struct topo *t)
@@ -43,7 +37,7 @@ static json_object *job_to_json(
 		json_object *e = json_object_new_object();
 
 		json_object_array_add(donors, json_object_new_string(p->job[j->lent[l].donor].id));
-		json_object_object_add(e, "coreset", cpulist(&j->lent[l].coreset));
+		json_object_object_add(e, "coreset", trace_cpulist(&j->lent[l].coreset));
 		json_object_object_add(e, "weight", json_object_new_int(j->lent[l].weight));
 		json_object_array_add(lent, e);
 	}
@@ -54,14 +48,14 @@ static json_object *job_to_json(
 	}
 	json_object_object_add(o, "id", json_object_new_string(j->id));
 	json_object_object_add(o, "domains", domains_of(j, t));
-	json_object_object_add(o, "coreset", cpulist(&j->coreset));
+	json_object_object_add(o, "coreset", trace_cpulist(&j->coreset));
 	json_object_object_add(o, "cores", json_object_new_int(j->cores));
 	json_object_object_add(o, "role", json_object_new_string(plan_role_name(j->role)));
 	json_object_object_add(o, "donors", donors);
 	json_object_object_add(o, "lent_from", lent);
 	json_object_object_add(o, "place", place);
 	if (!coreset_is_empty(&j->low))
-		json_object_object_add(o, "low", cpulist(&j->low));
+		json_object_object_add(o, "low", trace_cpulist(&j->low));
 	if (j->cluster >= 0)
 		json_object_object_add(o, "cluster", json_object_new_int(j->cluster));
 	json_object_object_add(o, "why", json_object_new_string(j->why));
@@ -96,7 +90,7 @@ static json_object *experiments_to_json(const struct plan *p)
 		json_object_object_add(o, "job", json_object_new_string(p->job[x->job].id));
 		json_object_object_add(o, "cores", json_object_new_int(x->cores));
 		json_object_object_add(o, "ms", json_object_new_int(x->ms));
-		json_object_object_add(o, "coreset", cpulist(&x->coreset));
+		json_object_object_add(o, "coreset", trace_cpulist(&x->coreset));
 		json_object_array_add(a, o);
 	}
 	return a;

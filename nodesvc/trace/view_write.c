@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "nodesvc/trace/internal.h"
 #include "nodesvc/trace/trace.h"
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
@@ -19,7 +20,7 @@ json_object *exact_number(double x)
 	return json_object_new_double_s(x, text);
 }
 
-static json_object *cpulist(const struct coreset *s)
+json_object *trace_cpulist(const struct coreset *s)
 {
 	char text[CORESET_STR_MAX];
 
@@ -29,7 +30,7 @@ static json_object *cpulist(const struct coreset *s)
 static void add_coreset(json_object *o, const char *key, const struct coreset *s)
 {
 	if (!coreset_is_empty(s))
-		ADD(o, key, cpulist(s));
+		ADD(o, key, trace_cpulist(s));
 }
 
 /* Two signals stand beside the job, as people write them; those have their own usual source. */
@@ -83,7 +84,7 @@ static json_object *job_to_json(const struct view_job *j)
 	add_coreset(o, "envelope", &j->envelope);
 	if (!coreset_is_empty(&j->current)) {
 		part = json_object_new_object();
-		ADD(part, "coreset", cpulist(&j->current));
+		ADD(part, "coreset", trace_cpulist(&j->current));
 		ADD(o, "current", part);
 	}
 	add_signals(o, j);
@@ -205,9 +206,9 @@ json_object *view_to_json(const struct view *v)
 		ADD(o, "capacity", list);
 	}
 	if (v->fast_cores)
-		ADD(o, "fast_cores", cpulist(v->fast_cores));
+		ADD(o, "fast_cores", trace_cpulist(v->fast_cores));
 	if (v->reserved)
-		ADD(o, "reserved", cpulist(v->reserved));
+		ADD(o, "reserved", trace_cpulist(v->reserved));
 	if (v->n_ptt > 0)
 		ADD(o, "ptt", table_to_json(v));
 	list = json_object_new_array();

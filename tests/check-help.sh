@@ -44,6 +44,12 @@ if (within $'--a\n--b' --b x) 2>/dev/null && [ "$(within $'--a\n--b' --b x 2>&1)
   fail "a missing option is not noticed"
 fi
 
+# --- which release it is ---
+version=$(sed -n 's/^AC_INIT(\[coloc\], \[\([^]]*\)\].*/\1/p' configure.ac)
+for program in colocd colocctl colocacct colocsim; do
+  [[ "$("$bin/$program" --version)" == *" $version" ]] || fail "$program --version does not say $version"
+done
+
 # --- one command each ---
 colocd=$(taken nodesvc/daemon/main.c)
 some "$colocd" 5 nodesvc/daemon/main.c

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/out.h"
+#include "config.h"
 #include "nodesvc/sim/sim.h"
 
 static const struct command {
@@ -23,7 +24,7 @@ static void print_usage(FILE *f)
 	fputs("Usage: colocsim COMMAND [OPTIONS]\n\n", f);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n'colocsim COMMAND --help' tells more.\n", f);
+	fputs("\n'colocsim COMMAND --help' tells more; --version prints the version.\n", f);
 }
 
 int main(int argc, char **argv)
@@ -31,6 +32,10 @@ int main(int argc, char **argv)
 	out_check_at_exit("colocsim");
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
 		print_usage(stdout);
+		return SIM_OK;
+	}
+	if (argc >= 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+		puts("colocsim (coloc) " PACKAGE_VERSION);
 		return SIM_OK;
 	}
 	for (size_t i = 0; argc >= 2 && i < sizeof(commands) / sizeof(commands[0]); i++)

@@ -97,6 +97,8 @@ TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/
 	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
+daemon_fixture = tests/unit/daemon_fixture.c tests/unit/daemon_fixture.h tests/unit/levers_of.h
+lifecycle_fixture = tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h $(daemon_fixture)
 tests_unit_test_conf_SOURCES = tests/unit/test_conf.c
 tests_unit_test_conf_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_conf_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
@@ -119,7 +121,7 @@ tests_unit_test_mapped_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_linkage_SOURCES = tests/unit/test_linkage.c
 tests_unit_test_linkage_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_linkage_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_launches_SOURCES = tests/unit/test_launches.c
+tests_unit_test_launches_SOURCES = tests/unit/test_launches.c $(daemon_fixture)
 tests_unit_test_launches_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_launches_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_launch_SOURCES = tests/unit/test_launch.c
@@ -133,7 +135,7 @@ tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c 
 tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_polling_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_quarantine_SOURCES = tests/unit/test_quarantine.c tests/unit/tmpdir.h
+tests_unit_test_quarantine_SOURCES = tests/unit/test_quarantine.c tests/unit/tmpdir.h $(daemon_fixture)
 tests_unit_test_quarantine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_quarantine_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_ways_SOURCES = tests/unit/test_ways.c tests/unit/fstree.c tests/unit/fstree.h \
@@ -162,20 +164,20 @@ tests_unit_test_turns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h \
+tests_unit_test_lifecycle_SOURCES = tests/unit/test_lifecycle.c $(lifecycle_fixture) \
 	tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_lifecycle_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_suspend_SOURCES = tests/unit/test_suspend.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h \
+tests_unit_test_suspend_SOURCES = tests/unit/test_suspend.c $(lifecycle_fixture) \
 	tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_suspend_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_suspend_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_lifecycle_kept_SOURCES = tests/unit/test_lifecycle_kept.c tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h
+tests_unit_test_lifecycle_kept_SOURCES = tests/unit/test_lifecycle_kept.c $(lifecycle_fixture)
 tests_unit_test_lifecycle_kept_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_lifecycle_kept_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_names
 TESTS += tests/unit/test_names
-tests_unit_test_names_SOURCES = tests/unit/test_names.c tests/unit/hostile.h tests/unit/lifecycle_fixture.c tests/unit/lifecycle_fixture.h
+tests_unit_test_names_SOURCES = tests/unit/test_names.c tests/unit/hostile.h $(lifecycle_fixture)
 tests_unit_test_names_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_names_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_listener

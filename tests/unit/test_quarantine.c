@@ -12,12 +12,9 @@
 
 #include "common/msg.h"
 #include "nodesvc/choose/internal.h"
-#include "nodesvc/measure/measure.h"
 #include "nodesvc/choose/choose.h"
-#include "nodesvc/daemon/daemon.h"
-#include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
-#include "tests/unit/levers_of.h"
+#include "tests/unit/daemon_fixture.h"
 #include "tests/unit/tmpdir.h"
 
 static struct daemon d;
@@ -25,44 +22,22 @@ static struct tmpdir tmp;
 static struct errbuf err;
 static struct msg in, out;
 
+static void node(void)
+{
+	strcpy(d.node->type, "model, 2 cores");
+}
+
 static void setup(void)
 {
-	daemon_init(&d);
 	memset(&err, 0, sizeof(err));
 	tmpdir_create(&tmp);
-	log_init(LOG_LEVEL_ERROR);
-	conf_defaults(d.conf);
-	strcpy(d.node->type, "model, 2 cores");
-	snprintf(d.conf->policy, sizeof(d.conf->policy), "fair");
-	ck_assert_int_eq(fsroot_open(&d.node->root, tmp.dir, &err), 0);
-	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
-	d.node->usable = d.node->topo->all;
-	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
-	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
-	ck_assert_int_eq(record_open(&d.record, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
-	ck_assert_int_eq(
-		actuate_open(&d.actuate, &d.node->root, d.ledger, &d.node->topo->all, &err), 0);
-	levers_of(&d);
-	counters_choose(&d.node->counters, "none", NULL);
-	ck_assert_int_eq(daemon_open_rooms(&d, &err), 0);
-	ck_assert_msg(daemon_open_choose(&d, &err) == 0, "%s", err.text);
+	daemon_up(&d, tmp.dir, node);
 	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
 }
 
 static void teardown(void)
 {
-	for (int i = 0; i < d.jobs->n; i++)
-		reading_close(d.measure, d.jobs->step[i]);
-	jobs_done(d.jobs);
-	daemon_close_choose(&d);
-	daemon_close_rooms(&d);
-	free(d.levers);
-	actuate_close(d.actuate);
-	record_close(d.record);
-	ledger_close(d.ledger);
-	loop_free(d.loop);
-	topo_free(d.node->topo);
-	fsroot_close(&d.node->root);
+	daemon_down(&d);
 	tmpdir_remove(&tmp);
 }
 

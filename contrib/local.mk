@@ -3,6 +3,11 @@
 EXTRA_DIST += .ci/run .clang-tidy tests/.clang-tidy contrib/codespell.words contrib/ansi-svg contrib/coverage \
 	contrib/coverage.reasons contrib/grafana/coloc.json contrib/lib.sh contrib/lint contrib/lint-pages contrib/packages contrib/quickstart \
 	contrib/runtests contrib/screenshot contrib/cluster/minislurm
+EXTRA_DIST += contrib/ansible/README.md contrib/ansible/site.yml contrib/ansible/roles/coloc/defaults/main.yml \
+	contrib/ansible/roles/coloc/handlers/main.yml contrib/ansible/roles/coloc/meta/main.yml \
+	contrib/ansible/roles/coloc/tasks/absent.yml contrib/ansible/roles/coloc/tasks/main.yml \
+	contrib/ansible/roles/coloc/tasks/present.yml contrib/ansible/roles/coloc/templates/coloc.yaml.j2 \
+	contrib/openhpc/README.md contrib/openhpc/recipe.sh
 include contrib/programs/local.mk
 
 # Looks over the sources without running them: make lint LINT="format man" picks some checks.

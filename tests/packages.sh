@@ -3,7 +3,8 @@
 #
 # packages.sh - the packages on a clean root: both kinds build, the Debian ones are installed into a
 # fresh Debian 12 with nothing but Slurm in it, the service is started with its unit's command line,
-# a co-located job runs and is accounted, and after a purge no file differs from before. The RPMs
+# a co-located job runs and is accounted, and after a purge no file differs from before. The Ansible
+# role and the OpenHPC recipe do the same once more. The RPMs
 # are installed into an empty RPM database (their dependencies are another distribution's) and
 # erased again.
 #
@@ -153,6 +154,62 @@ check "the packages are purged" apt_in_root purge "${names[@]}"
 listing >"$work/after"
 check "nothing is left" diff "$work/before" "$work/after"
 check "dpkg knows nothing of them" sh -c "! chroot '$root' dpkg -l '*coloc*' 2>/dev/null | grep -E '^[^D|+]'"
+
+# --- by the Ansible role, by the OpenHPC recipe ------------------------------------------------
+
+# The same machine as controller, compute node and, in a copy, as image.
+check "package lists" apt_in_root update
+check "Ansible" apt_in_root install ansible-core python3-apt systemd
+cp -a "$top/contrib/ansible" "$root/tmp/ansible"
+printf '[compute]\nlocalhost ansible_connection=local\n[login]\n' >"$root/tmp/hosts"
+mkdir -p "$root/etc/slurm"
+echo "# a line of the site's" >"$root/etc/slurm/plugstack.conf"
+listing >"$work/before"
+# README's commands; a chroot has no systemd that runs, and no Slurm yet.
+play() {
+  in_root sh -c 'cd /tmp/ansible && exec ansible-playbook -i /tmp/hosts site.yml "$@"' sh \
+    -e coloc_packages=/tmp/debs -e coloc_check=false "$@"
+}
+check "the role installs" play -e '{"coloc_config": {"policy": "fair"}}'
+check "the configuration is what was asked for" grep -qx 'policy: fair' "$root/etc/coloc/coloc.yaml"
+check "the line is there, behind another" sh -c "sed -n 2p '$root/etc/slurm/plugstack.conf' | grep -q 'optional $plugin default=off'"
+unchanged() {
+  [ "$(play -e '{"coloc_config": {"policy": "fair"}}' | tee /dev/stderr | grep -c 'changed=0 .*failed=0')" = 1 ]
+}
+check "run again it changes nothing" unchanged
+refused() { ! play -e '{"coloc_config": {"policy": "no-such"}}' && grep -qx 'policy: fair' "$root/etc/coloc/coloc.yaml"; }
+check "a configuration that colocd refuses is not installed" refused
+mkdir -p "$root/run/coloc" "$root/var/lib/coloc"
+chmod 0700 "$root/var/lib/coloc"
+# shellcheck disable=SC2086 # a command line
+chroot "$root" env LC_ALL=C.UTF-8 $start >"$work/colocd.out" 2>&1 &
+colocd_pid=$!
+check "the service answers" answers
+check "a private Slurm with the role's plugstack.conf" in_root /tmp/minislurm up /tmp/cluster --quiet \
+  --conf PlugStackConfig=/etc/slurm/plugstack.conf
+check "two steps are co-located by it" colocated
+check "colocctl check" in_root env SLURM_CONF=/tmp/cluster/etc/slurm.conf colocctl check
+check "the cluster ends" in_root /tmp/minislurm down /tmp/cluster --quiet
+kill -TERM "$colocd_pid"
+check "the service ends" stopped
+colocd_pid=''
+check "the role takes it away" play -e coloc_state=purged
+rm -rf "$root/root/.ansible"
+listing >"$work/after"
+check "nothing is left" diff "$work/before" "$work/after"
+
+check "an image" cp -a --one-file-system "$root" "$work/image"
+mkdir "$root/tmp/image" "$root/tmp/contrib"
+mount --bind "$work/image" "$root/tmp/image"
+cp -a "$top/contrib/openhpc" "$root/tmp/contrib/"
+recipe() { in_root env CHROOT=/tmp/image coloc_packages=/tmp/debs /tmp/contrib/openhpc/recipe.sh; }
+check "the OpenHPC recipe" recipe
+check "run again" recipe
+check "the image has all of it, enabled" sh -c "cd '$work/image' && ls usr/sbin/colocd usr/bin/colocctl usr/lib/*/slurm-wlm/spank_coloc.so &&
+  [ -L etc/systemd/system/multi-user.target.wants/colocd.service ] && grep -qx 'policy: none' etc/coloc/coloc.yaml"
+check "the head node has the plugin alone, and one line" sh -c "ls '$root'/usr/lib/*/slurm-wlm/spank_coloc.so && [ ! -e '$root/usr/sbin/colocd' ] &&
+  [ \$(grep -c spank_coloc '$root/etc/slurm/plugstack.conf') = 1 ]"
+umount "$root/tmp/image"
 
 # --- RPMs -------------------------------------------------------------------------------------
 

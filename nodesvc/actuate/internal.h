@@ -145,6 +145,9 @@ void proc_known_free(struct proc_known *k);
 int proc_stat_parse(const char *text, struct proc_stat *ret);
 /* -ESRCH: gone. A process's own: @tid = @tgid. */
 int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc_stat *ret);
+/* How long the thread that leads process @pid has waited for a CPU in its life, ns; 0: not known.
+ */
+int64_t proc_waited_ns(const struct fsroot *root, pid_t pid);
 /*
  * All threads in v1 cpuset directory @path (below the fsroot) and those below it, by process, its
  * leader first; malloc'ed. -ENOENT: no such directory. Leaves it in @known (NULL: nowhere); while
@@ -509,7 +512,7 @@ struct own {
 
 /* Whether a process runs, or only waits for others that do: steer_rules.c. */
 struct rest {
-	int64_t at_ns, cpu_ns; /* its time in all, when it was looked at; 0: not yet */
+	int64_t at_ns, cpu_ns; /* ran and in line in all, when it was looked at; 0: not yet */
 	uint64_t reaped;       /* proc_stat's child_faults, when it worked last */
 	int64_t busy_ns;       /* has worked for so long, and no child of it has ended */
 	bool settled;          /* starts nobody, and has run: no more looks at this */
@@ -615,7 +618,8 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 
 /*
  * A process has used @cpu_ns in its life. True: whether it rests depends on what it executes; where
- * that starts nobody it runs, for good (@p->settled), else steer_rest_works() and _tell() follow.
+ * that starts nobody it runs, for good (@p->settled), else steer_rest_works() and _tell() follow,
+ * whose @cpu_ns has the time in line for a CPU, too: others leave it little of one.
  */
 bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns);
 /* Has it worked since the last look? Then _tell() wants @reaped. */

@@ -8,6 +8,7 @@
  * slurmstepd in the same cpuset, while the true one's is not. A user's program that calls itself
  * slurmstepd only loses the mask we would set: the cpuset holds it all the same.
  */
+#include "common/schedstat.h"
 #include "nodesvc/actuate/internal.h"
 
 #include <dirent.h>
@@ -64,6 +65,17 @@ int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
 	return proc_stat_parse(text, ret);
+}
+
+int64_t proc_waited_ns(const struct fsroot *root, pid_t pid)
+{
+	char path[64], text[128];
+	struct schedstat s;
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)pid, (int)pid);
+	if (fsroot_read_once(root, path, text, sizeof(text)) < 0 || !schedstat_parse(text, &s))
+		return 0;
+	return (int64_t)s.wait_ns;
 }
 
 int proc_get_mask(pid_t tid, struct coreset *ret)

@@ -357,8 +357,10 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 		p->settled = true;
 	else if (starter_of(executable) == STARTER_NONE)
 		p->settled = !(p->begins = cpu_ns < BEGIN_NS && binds(a, t->tid));
-	else if (steer_rest_works(p, at_ns, cpu_ns) &&
-		 proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)
+	else
+		cpu_ns += proc_waited_ns(a->root, t->tid); /* on a crowded node it is in line */
+	if (!p->settled && !p->begins && steer_rest_works(p, at_ns, cpu_ns) &&
+		proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)
 		p->settled = true;
 	if (p->settled || p->begins)
 		p->rests = !p->settled;

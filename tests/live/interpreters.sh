@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 python=$(PATH=/usr/bin:/bin command -v python3) || skip_all "PYTHON: /usr/bin/python3 is not there"
-ldconfig -p | grep -q 'libgomp\.so\.1 ' || skip_all "LIBGOMP: libgomp.so.1 is not there"
+ldconfig -p | grep 'libgomp\.so\.1 ' >/dev/null || skip_all "LIBGOMP: libgomp.so.1 is not there"
 cat >"$tmp/loads.py" <<'END'
 import ctypes, os, sys, time
 if sys.argv[1] != "-":
@@ -66,5 +66,26 @@ explains() { ctl explain "$(job_id "$1")" | grep -q "$2"; }
   is "$(set_for own)" OMPI_MCA_mpi_yield_when_idle "who sets OMP_NUM_THREADS has chosen for linear algebra, too"
   finish own
 }
+# Beside eight that nobody placed, each in a session of its own: it gets little of a CPU, and wants
+# one all the time.
+crowd=()
+for ((i = 0; i < 8; i++)); do
+  # shellcheck disable=SC2016 # the loop's own
+  setsid bash -c 'while kill -0 $1 2>/dev/null; do :; done' crowd $$ &
+  crowd+=("$!")
+done
+# shellcheck disable=SC2046
+{
+  launch one $(loads one - other)
+  launch two $(loads two - other)
+}
+apart() {
+  local a b
+  a=$(cpuset_of one) b=$(cpuset_of two)
+  [ "$a$b" = 01 ] || [ "$a$b" = 10 ]
+}
+ok "an interpreter that computes is moved, however crowded the node" wait_for 60 apart
+kill "${crowd[@]}"
+stop_steps
 stop "$colocd_pid"
 done_testing

@@ -314,8 +314,9 @@ static int note_stepd(struct actuate *a, struct steer *st, struct member *t, str
 	return give_row(t, &own, now, t->row != NULL);
 }
 
-/* Does the environment that process @pid began with bind its OpenMP threads? */
-static bool binds(const struct actuate *a, pid_t pid)
+/* Does the environment that process @pid began with bind its OpenMP threads? -EAGAIN: it is empty,
+ * as that of a process whose exec is under way: the kernel shows its executable first. */
+static int binds(const struct actuate *a, pid_t pid)
 {
 #define FAMILY(family)    FAMILY_##family,
 #define VAR(family, name) {FAMILY_##family, name "="},
@@ -327,9 +328,11 @@ static bool binds(const struct actuate *a, pid_t pid)
 	enum { N_KNOWN = sizeof(known) / sizeof(known[0]) };
 	const char *variable[N_KNOWN];
 	int n = 0;
-	char path[64];
+	char path[64], first[2];
 
 	snprintf(path, sizeof(path), "proc/%d/environ", (int)pid);
+	if (fsroot_read_once(a->root, path, first, sizeof(first)) == 0)
+		return -EAGAIN;
 	for (int i = 0; i < N_KNOWN; i++)
 		if (known[i].family == FAMILY_openmp_bind)
 			variable[n++] = known[i].name;
@@ -344,6 +347,7 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 	int64_t cpu_ns, at_ns = now_ns();
 	struct proc_stat stat = {.child_faults = p->reaped};
 	char executable[256];
+	int rc;
 
 	if (st->first && st->step.born_placed)
 		p->settled = true;
@@ -355,9 +359,12 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 		return;
 	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0)
 		p->settled = true;
-	else if (starter_of(executable) == STARTER_NONE)
-		p->settled = !(p->begins = cpu_ns < BEGIN_NS && binds(a, t->tid));
-	else
+	else if (starter_of(executable) == STARTER_NONE) {
+		rc = cpu_ns < BEGIN_NS ? binds(a, t->tid) : 0;
+		p->begins = rc > 0;
+		p->settled = rc == 0;
+	}
+	if (!p->settled && !p->begins)
 		cpu_ns += proc_waited_ns(a->root, t->tid); /* on a crowded node it is in line */
 	if (!p->settled && !p->begins && steer_rest_works(p, at_ns, cpu_ns) &&
 		proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)

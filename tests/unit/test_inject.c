@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/kernel_fake.h"
@@ -571,6 +572,46 @@ START_TEST(program_that_binds_its_threads_is_left_until_it_has_begun)
 }
 END_TEST
 
+/* An exec that is under way shows the program before its environment: what it binds is not known.
+ */
+START_TEST(program_whose_environment_is_not_there_yet_is_asked_again)
+{
+	static const char *const environment[] = {"X=1", "OMP_PROC_BIND=true"};
+	bool binds = _i % 2;
+	struct timespec ts;
+	struct coreset now;
+	char path[64];
+
+	open_way(NODES + _i / 2); /* by masks */
+	snprintf(path, sizeof(path), "proc/%d/environ", fake.thread[0].tid);
+	fstree_put(&fake.tree, path, "");
+	for (int i = 0; i < 2; i++)
+		fake.thread[i].cpu_ns = 100000000;
+	apply_well(SET_A);
+	fstree_put(&fake.tree, path, environment[binds]);
+	for (int look = 0; look < 2; look++) {
+		for (int i = 0; i < 2; i++) {
+			now = fake_mask(&fake.thread[i]);
+			ck_assert_msg(coreset_is_equal(&now, &fake.thread[i].first) ==
+					      (look == 0 || binds),
+				"%s, look %d, thread %d", context, look, i);
+		}
+		/* A look so soon after the last asks nothing. Each asking is a microsecond. */
+		for (int i = 0; i < 60000; i++)
+			clock_gettime(CLOCK_MONOTONIC, &ts);
+		for (int i = 0; i < 2; i++)
+			fake.thread[i].cpu_ns += 60000000;
+		apply_well(SET_A);
+	}
+	for (int i = 0; i < 2; i++)
+		fake.thread[i].cpu_ns = 1100000000;
+	apply_well(SET_A);
+	check_placed(SET_A);
+	restore_well();
+	close_node();
+}
+END_TEST
+
 /* ---- CPUs go offline ------------------------------------------------------------------------- */
 
 /* What is left of Slurm's, whatever the kernel says to the whole; nothing left: what is above. */
@@ -648,6 +689,8 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("who binds OpenMP threads by variables finds Slurm's CPUs");
 	tcase_add_loop_test(t, program_that_binds_its_threads_is_left_until_it_has_begun, 0, NODES);
+	tcase_add_loop_test(
+		t, program_whose_environment_is_not_there_yet_is_asked_again, 0, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("a restore ends though CPUs have gone offline");
 	tcase_add_loop_test(t, what_is_left_of_the_originals_comes_back, 0, NODES * OFFS);

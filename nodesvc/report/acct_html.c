@@ -12,6 +12,8 @@
 
 #define SLOTS_MAX 16 /* jobs side by side on one core; more are drawn over each other */
 #define TICKS     4
+/* More bars than so many are no stops for the tab key: the names above and the table lead on. */
+#define STOPS_MAX 200
 
 static const char STYLE[] =
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#59636e;--line:#d5dae0;"
@@ -165,10 +167,11 @@ static char *lane(const struct html_data *d, int pu, int *ret_slots)
 		if (slot >= *ret_slots)
 			*ret_slots = slot + 1;
 		fprintf(f,
-			"<a%s href=\"#s%d\" style=\"left:%.3f%%;width:%.3f%%;top:%dpx;--h:%d\" "
+			"<a%s%s href=\"#s%d\" style=\"left:%.3f%%;width:%.3f%%;top:%dpx;--h:%d\" "
 			"title=\"",
 			json_object_get_boolean(html_get(row, "dry_run")) ? " class=dry" : "",
-			s->step, left, percent(d, s->to) - left, slot * 22 + 2, html_hue(s->step));
+			d->n_segments > STOPS_MAX ? " tabindex=-1" : "", s->step, left,
+			percent(d, s->to) - left, slot * 22 + 2, html_hue(s->step));
 		html_escape(f, html_text(row, "id"));
 		fputc(' ', f);
 		html_escape(f, html_text(row, "name"));

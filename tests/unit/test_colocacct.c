@@ -413,6 +413,36 @@ START_TEST(html_is_for_keyboard_and_screen_reader)
 }
 END_TEST
 
+/* Who goes through the page by the tab key has not to pass hundreds of bars. */
+START_TEST(html_bars_are_few_stops)
+{
+	struct step_row row = {.job_id = 3000,
+		.array_task_id = NONE,
+		.name = "moved",
+		.uid = 7,
+		.coreset = "1",
+		.start_ns = START,
+		.end_ns = START + 1000 * S,
+		.rebinds = 300,
+		.state = STEP_COMPLETED};
+	struct record *r = NULL;
+	struct errbuf err = {""};
+
+	ck_assert_int_eq(run_store("-j 50 --html"), 0);
+	ck_assert_ptr_null(strstr(cli_output, "tabindex=-1"));
+	ck_assert_int_eq(record_open(&r, tmpdir_path(&tmp, "coloc.db"), false, &err), 0);
+	ck_assert_int_eq(record_step_put(r, &row, &err), 0);
+	for (int i = 0; i < 300; i++)
+		ck_assert_int_eq(record_coreset(r, row.row_id, row.start_ns + i * S,
+					 i % 2 ? "1" : "0", "moved", &err),
+			0);
+	record_close(r);
+	ck_assert_int_eq(run_store("-j 3000 --html"), 0);
+	ck_assert_ptr_nonnull(strstr(cli_output, "<a tabindex=-1 href="));
+	ck_assert_ptr_null(strstr(cli_output, "<a href=\"#s0\" style"));
+}
+END_TEST
+
 /* More lines than are looked at for the widths. */
 START_TEST(long_table_streams_in_the_widths_it_began_with)
 {
@@ -845,6 +875,7 @@ int main(void)
 	tcase_add_test(t, html_escapes_and_loads_nothing);
 	tcase_add_test(t, html_has_slow_down_by_partner);
 	tcase_add_test(t, html_is_for_keyboard_and_screen_reader);
+	tcase_add_test(t, html_bars_are_few_stops);
 	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);

@@ -61,7 +61,8 @@ static int take_program(struct heat *h, const char *name)
 
 static int find(const struct known *known, int n, const char *id)
 {
-	struct known key = {.id = id ? id : ""}, *at;
+	struct known key = {.id = id ? id : ""};
+	const struct known *at;
 
 	at = bsearch(&key, known, (size_t)n, sizeof(*known), by_id);
 	return at ? at->program : PROGRAMS_MAX;

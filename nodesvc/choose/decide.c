@@ -220,7 +220,7 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 		if (!step_is_managed(s))
 			continue;
 		if (fallback_why)
-			snprintf(s->why, sizeof(s->why), "%.60s (fallback: %.80s)",
+			snprintf(s->why, sizeof(s->why), "%s (fallback: %.80s)",
 				ch->plan.job[i].why, fallback_why);
 		else
 			snprintf(s->why, sizeof(s->why), "%s", ch->plan.job[i].why);

@@ -297,6 +297,9 @@ struct task {
 	int status; /* wait status; -1 unknown */
 };
 
+/* A plan's sentence, and why it is the fallback's. */
+#define STEP_WHY_MAX (PLAN_WHY_MAX + 96)
+
 /* One decision's figures (a JSON object), shared by all steps it was about. */
 struct explanation {
 	int refs;
@@ -311,7 +314,7 @@ struct decision {
 	struct coreset from, to;
 	bool moved;
 	double score; /* NAN none */
-	char why[PLAN_WHY_MAX];
+	char why[STEP_WHY_MAX];
 	char shares[128];            /* ids of steps on the same coreset */
 	struct explanation *explain; /* of the whole decision; NULL none */
 };
@@ -320,7 +323,7 @@ struct decision {
 struct step_change {
 	int64_t t_ns; /* Unix */
 	struct coreset coreset;
-	char why[PLAN_WHY_MAX];
+	char why[STEP_WHY_MAX];
 };
 
 struct launch_var {
@@ -366,7 +369,7 @@ struct step {
 	uint32_t learned;     /* what that has been told of this step */
 	char req_policy[128]; /* what the user asked for; "" the default */
 	char reason[PLAN_WHY_MAX]; /* why it is not placed, or not as asked; else "" */
-	char why[PLAN_WHY_MAX];    /* the last plan's sentence */
+	char why[STEP_WHY_MAX];    /* the last plan's sentence */
 	char held_why[PLAN_WHY_MAX];
 	char guard[16];   /* what the guard said of its set: "better", "worse", "quarantined"; "" */
 	bool born_placed; /* struct step_cgroup has it */

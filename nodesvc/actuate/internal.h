@@ -619,7 +619,8 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 /*
  * A process has used @cpu_ns in its life. True: whether it rests depends on what it executes; where
  * that starts nobody it runs, for good (@p->settled), else steer_rest_works() and _tell() follow,
- * whose @cpu_ns has the time in line for a CPU, too: others leave it little of one.
+ * whose @cpu_ns, of an interpreter, has the time in line for a CPU, too: others leave it little of
+ * one.
  */
 bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns);
 /* Has it worked since the last look? Then _tell() wants @reaped. */

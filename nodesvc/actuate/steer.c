@@ -346,6 +346,7 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 	struct rest *p = &t->row->rest;
 	int64_t cpu_ns, at_ns = now_ns();
 	struct proc_stat stat = {.child_faults = p->reaped};
+	enum starter starter = STARTER_NONE;
 	char executable[256];
 	int rc;
 
@@ -359,13 +360,14 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 		return;
 	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0)
 		p->settled = true;
-	else if (starter_of(executable) == STARTER_NONE) {
+	else if ((starter = starter_of(executable)) == STARTER_NONE) {
 		rc = cpu_ns < BEGIN_NS ? binds(a, t->tid) : 0;
 		p->begins = rc > 0;
 		p->settled = rc == 0;
 	}
-	if (!p->settled && !p->begins)
-		cpu_ns += proc_waited_ns(a->root, t->tid); /* on a crowded node it is in line */
+	/* One that computes is in line on a crowded node. So is a shell that has not begun yet. */
+	if (!p->settled && starter == STARTER_INTERPRETER)
+		cpu_ns += proc_waited_ns(a->root, t->tid);
 	if (!p->settled && !p->begins && steer_rest_works(p, at_ns, cpu_ns) &&
 		proc_stat_read(a->root, t->tid, t->tid, &stat) < 0)
 		p->settled = true;

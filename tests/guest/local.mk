@@ -28,7 +28,7 @@ check-guest: all
 # ("trixie forky").
 V2_RELEASES = $$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 .PHONY: check-v2
-check-v2: all $(check_PROGRAMS)
+check-v2: all live-programs
 	@COLOC_SRCDIR='$(abs_top_srcdir)' COLOC_BUILDDIR='$(abs_top_builddir)' \
 		$(srcdir)/tests/guest/releases --uml $(V2_RELEASES)
 

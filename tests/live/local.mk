@@ -85,19 +85,19 @@ tests_live_live_liar_LDADD = libcolocclient.la
 tests_live_live_client_SOURCES = tests/live/live_client.c
 tests_live_live_client_LDADD = libcommon.la
 
-# What they run and is not built otherwise: for a release's build (tests/guest/packages-release.sh).
+# What they run and is not built otherwise, also for a release's build (tests/guest/packages-release.sh).
 .PHONY: live-programs
 live-programs: $(LIVE_HELPERS) $(live_compiled)
 
 .PHONY: check-live
-check-live: all $(check_PROGRAMS)
+check-live: all live-programs
 	@$(RUN_LIST) live $(LIVE_TESTS)
 
 .PHONY: check-live-full
-check-live-full: all $(check_PROGRAMS)
+check-live-full: all live-programs
 	@$(RUN_LIST) live $(LIVE_TESTS) $(full_scripts)
 
 .PHONY: check-speed
-check-speed: all $(check_PROGRAMS)
+check-speed: all live-programs
 	@COLOC_QUIET=1 $(RUN_LIST) speed $(speed_scripts)
 CLEANFILES += *.live.log *.speed.log live.results speed.results

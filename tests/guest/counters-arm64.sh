@@ -3,7 +3,7 @@
 # counters-arm64.sh - a machine with a PMU: an emulated arm64 whose instructions and cycles are
 # exact. Our backends count a real job step through a move to the other socket; presets that PAPI
 # has but that stay at 0 are not used.
-[ -n "${COLOC_GUEST:-}" ] || exec "$(dirname "$0")/guest" --arch arm64 --timeout 280 "$(realpath "$0")"
+[ -n "${COLOC_GUEST:-}" ] || exec "$(dirname "$0")/guest" --arch arm64 --timeout 600 "$(realpath "$0")"
 . "$(dirname "$0")/../live/lib.sh"
 . "$(dirname "$0")/../live/spine.sh"
 # shellcheck disable=SC2034 # for start_spine

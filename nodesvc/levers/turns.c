@@ -178,7 +178,7 @@ static double listed_runnable(struct step *s, int64_t now_ns)
 	const struct thread_list *l = &s->turn.list;
 	struct budget budget = budget_of(LOOK_THREADS, LOOK_THREADS_NS);
 	struct signal value;
-	struct errbuf err;
+	struct errbuf err = {""};
 	double threads = NAN;
 
 	if (l->n == 0)

@@ -84,7 +84,7 @@ static inline uint64_t coloc_name(const char *text)
 
 	/* Not strnlen(): gcc, once it is inlined, takes the bound for the size of a short literal.
 	 */
-	while (n < COLOC_NAME_LEN && text[n])
+	while (text[n] && n < COLOC_NAME_LEN)
 		n++;
 	memcpy(&u, text, n);
 	return u;

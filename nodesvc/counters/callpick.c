@@ -386,7 +386,7 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 	for (int i = 0; round == WINDOWS && i < ret->n; i++)
 		least = fmin(least, callpick_rate(p, ret->candidate[i]));
 	/* For half of what one try may cost. */
-	if (round == WINDOWS && cost_of(p, cfg, ret->candidate[0]) > cfg->budget)
+	if (round == WINDOWS && is_dear(p, cfg, ret->candidate[0]))
 		ret->length_ns = window_ns(
 			least, (int)fmax(WINDOW_CALLS, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
 	else if (round == WINDOWS)

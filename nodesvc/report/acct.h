@@ -61,6 +61,8 @@ int acct_source_store(const char *store, const char *filter,
  * (acct_row_check()); then @row is called for none. */
 int acct_source_daemon(const char *socket_path, const char *filter,
 	int (*row)(const char *json_row, void *arg), void *arg, struct errbuf *err);
+/* Who runs now (ctl cmd=jobs), json_object_put(). NULL: colocd does not answer, or not so. */
+struct json_object *acct_source_jobs(const char *socket_path);
 
 /* acct_field.c: the columns of colocacct: names, --format, and a row's cell as text. */
 
@@ -226,6 +228,7 @@ struct html_data {
 	int n_steps;                              /* shown */
 	long n_all;                               /* that the filter found */
 	long n_gains;                             /* of all */
+	struct json_object *jobs;                 /* colocd's, of who runs now; NULL unknown */
 	struct html_policy policy[HTML_POLICIES_MAX];
 	int n_policies;
 	/* After html_data_lay_out() */

@@ -460,6 +460,54 @@ static void write_table(FILE *f, const struct html_data *d)
 	fputs("</tbody></table></div>", f);
 }
 
+/* Of colocd's answer: the step's part in the turns; NULL: it takes none. */
+static struct json_object *turn_of(const struct html_data *d, struct json_object *row)
+{
+	const char *id = html_text(row, "id"), *state = html_text(row, "state");
+	size_t n = id && state && strcmp(state, "RUNNING") == 0 && d->jobs
+			   ? json_object_array_length(d->jobs)
+			   : 0;
+
+	for (size_t k = 0; k < n; k++) {
+		struct json_object *s = json_object_array_get_idx(d->jobs, k);
+		const char *other = html_text(s, "id");
+
+		if (other && strcmp(other, id) == 0)
+			return isnan(html_number(html_get(s, "turn"), "next_ms"))
+				       ? NULL
+				       : html_get(s, "turn");
+	}
+	return NULL;
+}
+
+static void write_turns(FILE *f, const struct html_data *d)
+{
+	int n = 0;
+
+	for (int i = 0; i < d->n_steps; i++) {
+		struct json_object *t = turn_of(d, d->step[i]);
+
+		if (!t)
+			continue;
+		if (n++ == 0)
+			fputs("<h2>Whose turn it is</h2><ul class=key>", f);
+		fprintf(f, "<li><i class=c style=\"--h:%d\"></i><a href=\"#s%d\">", html_hue(i), i);
+		html_escape(f, html_text(d->step[i], "id"));
+		fputc(' ', f);
+		html_escape(f, html_text(d->step[i], "name"));
+		fprintf(f, "</a>: %s slice of %.0f ms",
+			json_object_get_boolean(html_get(t, "runs")) ? "has its" : "next",
+			html_number(t, "slice_ms"));
+		if (!json_object_get_boolean(html_get(t, "runs")))
+			fprintf(f, " in %.0f ms", html_number(t, "next_ms"));
+		fputs("</li>", f);
+	}
+	if (n)
+		fputs("</ul><p class=dim>When this page was made. Between its slices a step is "
+		      "frozen; where others wait, its next one comes sooner.</p>",
+			f);
+}
+
 static void write_tile(FILE *f, const char *value, const char *what)
 {
 	fputs("<div class=tile><b>", f);
@@ -533,6 +581,7 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 	}
 	write_tiles(f, d);
 	if (d->n_steps) {
+		write_turns(f, d);
 		rc = write_timeline(f, d);
 		if (rc < 0)
 			return err_set(err, rc, "out of memory");

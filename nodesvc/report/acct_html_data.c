@@ -161,6 +161,7 @@ void html_data_done(struct html_data *d)
 {
 	for (int i = 0; i < d->n_steps; i++)
 		json_object_put(d->step[i]);
+	json_object_put(d->jobs);
 	free(d->segment);
 	memset(d, 0, sizeof(*d));
 }

@@ -264,6 +264,10 @@ int acct_out_finish(struct acct_out *out, struct errbuf *err)
 	begin(out);
 	if (rc == 0 && out->opts->output == ACCT_TABLE && !out->streams)
 		rc = table_finish(out);
+	/* Whose turn it is on this node says nothing about another's store. */
+	if (rc == 0 && out->html && !out->opts->cluster &&
+		(!out->opts->store || strcmp(out->opts->store, ACCT_STORE) == 0))
+		out->html->jobs = acct_source_jobs(out->opts->socket);
 	if (rc == 0 && out->html)
 		rc = acct_html_write(out->f, out->html, (double)time(NULL), err);
 	if (rc == 0 && out->opts->output == ACCT_JSON)

@@ -56,3 +56,21 @@ int acct_source_daemon(const char *socket_path, const char *filter,
 	json_object_put(root);
 	return rc;
 }
+
+struct json_object *acct_source_jobs(const char *socket_path)
+{
+	struct ctl_request rq = {.cmd = "jobs"};
+	cleanup_free char *text = NULL;
+	struct json_object *root, *steps;
+	struct errbuf err;
+
+	if (client_call_text(socket_path, CTL_TIMEOUT_MS, &rq, &text, &err) < 0)
+		return NULL;
+	root = json_tokener_parse(text);
+	steps = json_object_get(html_get(root, "steps"));
+	json_object_put(root);
+	if (json_object_is_type(steps, json_type_array))
+		return steps;
+	json_object_put(steps);
+	return NULL;
+}

@@ -506,8 +506,32 @@ START_TEST(version_is_printed)
 }
 END_TEST
 
-/* Answers one request with @part and then an end; notes the filter it got. */
-static pid_t serve(const char *part, const char *more, const char *rc, const char *error)
+/* One request and its answer: @part, @more and an end. */
+static void answer(int fd, const char *cmd, const char *part, const char *more, const char *rc,
+	const char *error)
+{
+	int peer = accept(fd, NULL, NULL);
+	struct msg m;
+
+	m.len = (size_t)recv(peer, m.buf, sizeof(m.buf), 0);
+	if (msg_check(&m, NULL) < 0 || strcmp(msg_get(&m, "cmd"), cmd) != 0 ||
+		(strcmp(cmd, "acct") == 0 && !strstr(msg_get(&m, "json"), "\"jobs\":[\"41\"]")))
+		_exit(9);
+	for (int i = 0; i < 2; i++) {
+		msg_init(&m, "ctl_part");
+		msg_put(&m, "json", i ? more : part);
+		send(peer, m.buf, m.len, 0);
+	}
+	msg_init(&m, "ctl_end");
+	msg_put(&m, "rc", rc);
+	msg_put(&m, "error", error);
+	send(peer, m.buf, m.len, 0);
+	close(peer);
+}
+
+/* A colocd whose rows are @part and @more, and, unless NULL, whose steps are @jobs. */
+static pid_t serve_both(
+	const char *part, const char *more, const char *rc, const char *error, const char *jobs)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -518,26 +542,18 @@ static pid_t serve(const char *part, const char *more, const char *rc, const cha
 	ck_assert_int_eq(listen(fd, 1), 0);
 	pid = fork();
 	if (pid == 0) {
-		int peer = accept(fd, NULL, NULL);
-		struct msg m;
-
-		m.len = (size_t)recv(peer, m.buf, sizeof(m.buf), 0);
-		if (msg_check(&m, NULL) < 0 || strcmp(msg_get(&m, "cmd"), "acct") != 0 ||
-			!strstr(msg_get(&m, "json"), "\"jobs\":[\"41\"]"))
-			_exit(9);
-		for (int i = 0; i < 2; i++) {
-			msg_init(&m, "ctl_part");
-			msg_put(&m, "json", i ? more : part);
-			send(peer, m.buf, m.len, 0);
-		}
-		msg_init(&m, "ctl_end");
-		msg_put(&m, "rc", rc);
-		msg_put(&m, "error", error);
-		send(peer, m.buf, m.len, 0);
+		answer(fd, "acct", part, more, rc, error);
+		if (jobs)
+			answer(fd, "jobs", jobs, "]}", "0", NULL);
 		_exit(0);
 	}
 	close(fd);
 	return pid;
+}
+
+static pid_t serve(const char *part, const char *more, const char *rc, const char *error)
+{
+	return serve_both(part, more, rc, error, NULL);
 }
 
 static int run_socket(const char *args)
@@ -558,6 +574,45 @@ START_TEST(daemon_gives_rows_in_pieces)
 	ck_assert_str_eq(cli_output, "JobID|State|Cores\n41.0|RUNNING|\n42.0||\n");
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* The next slice, of who runs and takes turns alone. */
+START_TEST(html_says_whose_turn_it_is)
+{
+	pid_t pid =
+		serve_both("{\"steps\":[{\"id\":\"41.0\",\"name\":\"a<b\",\"state\":\"RUNNING\"},"
+			   "{\"id\":\"41.1\",\"name\":\"c\",\"state\":\"RUNNING\"},",
+			"{\"id\":\"41.2\",\"state\":\"COMPLETED\"},{\"id\":\"41.3\",\"state\":"
+			"\"RUNNING\"}]}",
+			"0", NULL,
+			"{\"steps\":[1,{\"id\":\"41.1\",\"turn\":{\"runs\":false,\"next_ms\":250,"
+			"\"slice_ms\":"
+			"100,\"of\":2}},{\"id\":\"41.0\",\"turn\":{\"runs\":true,\"next_ms\":350,"
+			"\"slice_ms\":"
+			"50,\"of\":2}},{\"id\":\"41.2\",\"turn\":{\"next_ms\":1}},{\"id\":\"41.3\","
+			"\"turn\":1}");
+	int status;
+
+	ck_assert_msg(run_socket("-j 41 --html") == 0, "%s", cli_output);
+	ck_assert_ptr_nonnull(strstr(cli_output, "41.0 a&lt;b</a>: has its slice of 50 ms</li>"));
+	ck_assert_ptr_nonnull(
+		strstr(cli_output, "41.1 c</a>: next slice of 100 ms in 250 ms</li>"));
+	ck_assert_ptr_null(strstr(cli_output, "41.2 </a>:"));
+	ck_assert_ptr_null(strstr(cli_output, "41.3 </a>:"));
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* Nobody says: the page is as it was. */
+START_TEST(html_without_turns_has_no_section)
+{
+	pid_t pid = serve("{\"steps\":[{\"id\":\"41.0\",\"state\":\"RUN", "NING\"}]}", "0", NULL);
+
+	ck_assert_int_eq(run_socket("-j 41 --html"), 0);
+	ck_assert_ptr_null(strstr(cli_output, "Whose turn"));
+	waitpid(pid, NULL, 0);
 }
 END_TEST
 
@@ -876,6 +931,8 @@ int main(void)
 	tcase_add_test(t, html_has_slow_down_by_partner);
 	tcase_add_test(t, html_is_for_keyboard_and_screen_reader);
 	tcase_add_test(t, html_bars_are_few_stops);
+	tcase_add_test(t, html_says_whose_turn_it_is);
+	tcase_add_test(t, html_without_turns_has_no_section);
 	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);

@@ -162,20 +162,6 @@ static void note_decision(struct choose *ch, struct step *s, const char *event,
 		explain->refs++;
 }
 
-static const char *event_name(enum event_type e)
-{
-	static const char *const names[] = {
-		[EVENT_ARRIVAL] = "arrival",
-		[EVENT_END] = "end",
-		[EVENT_PHASE] = "phase",
-		[EVENT_TICK] = "tick",
-		[EVENT_EXPERIMENT_RESULT] = "experiment_result",
-		[EVENT_TASK_DONE] = "task_done",
-	};
-
-	return names[e];
-}
-
 void decide_note_done(struct choose *ch, const struct step *s)
 {
 	ch->has_task_done = ptable_note(ch, s, &ch->task_done);
@@ -228,8 +214,8 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 		list_shares(ch, s, shares, sizeof(shares));
 		if (changed || !last || turns[i] != s->turn.slices ||
 			(other_length && s->turn.slices) || strcmp(last->shares, shares) != 0)
-			note_decision(ch, s, event_name(type), &jobs[i].current, changed && !first,
-				shares, explain);
+			note_decision(ch, s, event_type_name(type), &jobs[i].current,
+				changed && !first, shares, explain);
 		/* Tasks that have not started are decide_place()'s. */
 		if (changed && !first && s->located && s->status != STATUS_PENDING)
 			s->to_apply = true;
@@ -326,7 +312,7 @@ static void take_turns(struct choose *ch, struct step **steps)
 /* The policy is not to rule these steps: of its plan nothing is done. */
 static void hold_plan(struct choose *ch, enum event_type type, struct step **steps)
 {
-	quarantine_hold(ch, event_name(type));
+	quarantine_hold(ch, event_type_name(type));
 	ch->plan.n_slices = 0;
 	ch->plan.hysteresis_ms = 0;
 	ch->plan.n_clusters = 0;

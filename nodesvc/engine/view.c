@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view.c - names of signals and of where they come from, and look-ups in a view.
+ * view.c - names of signals, of where they come from and of events, and look-ups in a view.
  */
 #include "nodesvc/engine/view.h"
 
@@ -39,6 +39,20 @@ const char *provenance_name(enum provenance p)
 const char *signal_name(enum signal_id id)
 {
 	return signal_text[id];
+}
+
+const char *event_type_name(enum event_type e)
+{
+	static const char *const name[] = {
+		[EVENT_ARRIVAL] = "arrival",
+		[EVENT_END] = "end",
+		[EVENT_PHASE] = "phase",
+		[EVENT_TICK] = "tick",
+		[EVENT_EXPERIMENT_RESULT] = "experiment_result",
+		[EVENT_TASK_DONE] = "task_done",
+	};
+
+	return name[e];
 }
 
 int view_job_index(const struct view *v, const char *id)

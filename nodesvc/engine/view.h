@@ -142,6 +142,8 @@ enum event_type {
 	EVENT_TASK_DONE,
 };
 
+const char *event_type_name(enum event_type e); /* "arrival" "end" "phase" ... */
+
 struct event {
 	enum event_type type;
 	const char *job;       /* arrival, end, phase, experiment_result; else NULL */

@@ -39,6 +39,31 @@ int value_string(
 int value_coreset(const struct where *w, const char *field, json_object *o, struct coreset *ret);
 int value_bool(const struct where *w, const char *field, json_object *o, bool *ret);
 int value_type(const struct where *w, const char *field, json_object *o, json_type type);
+/* A whole number of up to 9e15, which a JSON number holds exactly. */
+int value_whole(const struct where *w, const char *field, json_object *o, double min, int64_t *ret);
+
+/* A member of an object, and where in a struct its value goes. */
+struct member {
+	const char *key; /* NULL: the end of a table */
+	enum {
+		MEMBER_ELSEWHERE, /* read by someone else, or read over */
+		MEMBER_INT,
+		MEMBER_WHOLE, /* int64_t */
+		MEMBER_REAL,
+		MEMBER_BOOL,
+		MEMBER_TEXT, /* shorter than max */
+		MEMBER_CORESET,
+	} kind;
+	size_t at;
+	double min, max;
+};
+
+/* Member @key as the table says; what is not in it is an unknown key. */
+int value_member(const struct where *w, const char *field, const char *key, json_object *o,
+	const struct member *table, void *ret);
+/* @o has members of the table and no others; in messages they are "FIELD.KEY". */
+int value_members(const struct where *w, const char *field, json_object *o,
+	const struct member *table, void *ret);
 
 /* view_write.c: "0-3,8". */
 json_object *trace_cpulist(const struct coreset *s);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,13 +18,6 @@ struct reading {
 	json_object *lent[CHECK_JOBS_MAX], *donors[CHECK_JOBS_MAX];
 	bool named[CHECK_JOBS_MAX];
 };
-
-static bool is_one_of(const char *key, const char *const *list)
-{
-	while (*list && strcmp(*list, key) != 0)
-		list++;
-	return *list != NULL;
-}
 
 /* Index in the plan of the job that @o names. */
 static int job_index(const struct reading *r, const char *field, json_object *o, int *ret)
@@ -55,45 +49,35 @@ static int read_role(const struct reading *r, json_object *o, enum plan_role *re
 
 static int read_place(const struct reading *r, json_object *o, struct plan_job *j)
 {
-	int rc = o ? value_type(&r->w, "place", o, json_type_object) : 0;
+	static const struct member member[] = {
+		{"core", MEMBER_INT, offsetof(struct plan_job, place_core), 0, CORESET_MAX - 1},
+		{"width", MEMBER_INT, offsetof(struct plan_job, place_width), 1, CORESET_MAX},
+		{NULL},
+	};
 
-	if (rc || !o)
-		return rc;
-	json_object_object_foreach(o, key, value)
-	{
-		if (strcmp(key, "core") == 0)
-			rc = value_int(
-				&r->w, "place.core", value, 0, CORESET_MAX - 1, &j->place_core);
-		else if (strcmp(key, "width") == 0)
-			rc = value_int(
-				&r->w, "place.width", value, 1, CORESET_MAX, &j->place_width);
-		else
-			rc = value_unknown_key(&r->w, key);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	return o ? value_members(&r->w, "place", o, member, j) : 0;
 }
 
 static int read_job_key(struct reading *r, int i, const char *key, json_object *o)
 {
-	static const char *const follows[] = {"id", "domains", "cores", NULL};
+#define AT(member) offsetof(struct plan_job, member)
+	static const struct member member[] = {
+		{"id", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"domains", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"cores", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"coreset", MEMBER_CORESET, AT(coreset), 0, 0},
+		{"cluster", MEMBER_INT, AT(cluster), -1, PLAN_CLUSTERS_MAX - 1},
+		{"low", MEMBER_CORESET, AT(low), 0, 0},
+		{"group", MEMBER_INT, AT(group), -1, 1 << 20},
+		{NULL},
+	};
+#undef AT
 	struct plan_job *j = &r->p->job[i];
 	const char *text;
 	int rc;
 
-	if (is_one_of(key, follows))
-		return 0;
-	if (strcmp(key, "coreset") == 0)
-		return value_coreset(&r->w, key, o, &j->coreset);
-	if (strcmp(key, "cluster") == 0)
-		return value_int(&r->w, key, o, -1, PLAN_CLUSTERS_MAX - 1, &j->cluster);
-	if (strcmp(key, "low") == 0)
-		return value_coreset(&r->w, key, o, &j->low);
 	if (strcmp(key, "role") == 0)
 		return read_role(r, o, &j->role);
-	if (strcmp(key, "group") == 0)
-		return value_int(&r->w, key, o, -1, 1 << 20, &j->group);
 	if (strcmp(key, "place") == 0)
 		return read_place(r, o, j);
 	if (strcmp(key, "why") == 0) {
@@ -112,7 +96,7 @@ static int read_job_key(struct reading *r, int i, const char *key, json_object *
 		r->lent[i] = o;
 		return value_type(&r->w, key, o, json_type_array);
 	}
-	return value_unknown_key(&r->w, key);
+	return value_member(&r->w, key, key, o, member, j);
 }
 
 static int read_job(struct reading *r, int n, json_object *o)
@@ -150,6 +134,11 @@ static int read_job(struct reading *r, int n, json_object *o)
 /* lent_from[k] belongs to donors[k], as plan_to_json() writes them. */
 static int read_lent(struct reading *r, int i)
 {
+	static const struct member member[] = {
+		{"coreset", MEMBER_CORESET, offsetof(struct plan_lent, coreset), 0, 0},
+		{"weight", MEMBER_INT, offsetof(struct plan_lent, weight), 1, 100},
+		{NULL},
+	};
 	size_t n = r->lent[i] ? json_object_array_length(r->lent[i]) : 0;
 	struct plan_job *j = &r->p->job[i];
 
@@ -166,21 +155,10 @@ static int read_lent(struct reading *r, int i)
 		if (rc == 0)
 			rc = job_index(r, "donors", json_object_array_get_idx(r->donors[i], k),
 				&j->lent[k].donor);
+		if (rc == 0)
+			rc = value_members(&r->w, "lent_from", e, member, &j->lent[k]);
 		if (rc)
 			return rc;
-		json_object_object_foreach(e, key, value)
-		{
-			if (strcmp(key, "coreset") == 0)
-				rc = value_coreset(
-					&r->w, "lent_from.coreset", value, &j->lent[k].coreset);
-			else if (strcmp(key, "weight") == 0)
-				rc = value_int(&r->w, "lent_from.weight", value, 1, 100,
-					&j->lent[k].weight);
-			else
-				rc = value_unknown_key(&r->w, key);
-			if (rc)
-				return rc;
-		}
 	}
 	j->n_lent = (int)n;
 	r->w.job = NULL;
@@ -235,6 +213,14 @@ static int read_slice(const struct reading *r, int n, json_object *o, struct pla
 static int read_experiment(
 	const struct reading *r, int n, json_object *o, struct plan_experiment *ret)
 {
+#define AT(member) offsetof(struct plan_experiment, member)
+	static const struct member member[] = {
+		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},
+		{"ms", MEMBER_INT, AT(ms), 1, 3600000},
+		{"coreset", MEMBER_CORESET, AT(coreset), 0, 0},
+		{NULL},
+	};
+#undef AT
 	char field[48];
 	int rc;
 
@@ -248,14 +234,8 @@ static int read_experiment(
 		snprintf(field, sizeof(field), "experiments[%d].%.10s", n, key);
 		if (strcmp(key, "job") == 0)
 			rc = job_index(r, field, value, &ret->job);
-		else if (strcmp(key, "cores") == 0)
-			rc = value_int(&r->w, field, value, 1, CORESET_MAX, &ret->cores);
-		else if (strcmp(key, "ms") == 0)
-			rc = value_int(&r->w, field, value, 1, 3600000, &ret->ms);
-		else if (strcmp(key, "coreset") == 0)
-			rc = value_coreset(&r->w, field, value, &ret->coreset);
 		else
-			rc = value_unknown_key(&r->w, key);
+			rc = value_member(&r->w, field, key, value, member, ret);
 		if (rc)
 			return rc;
 	}
@@ -276,37 +256,23 @@ static int read_explain(const struct reading *r, json_object *o, struct plan *p)
 	return 0;
 }
 
-static int read_cluster(const struct reading *r, json_object *o, struct plan_cluster *ret)
-{
-	int rc = value_type(&r->w, "clusters", o, json_type_object);
-
-	*ret = (struct plan_cluster){.ways = 0};
-	if (rc)
-		return rc;
-	json_object_object_foreach(o, key, value)
-	{
-		if (strcmp(key, "ways") == 0)
-			rc = value_double(&r->w, "clusters.ways", value, 0, 1, &ret->ways);
-		else if (strcmp(key, "bandwidth") == 0)
-			rc = value_double(
-				&r->w, "clusters.bandwidth", value, 0, 1, &ret->bandwidth);
-		else
-			rc = value_unknown_key(&r->w, key);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
 static int read_clusters(const struct reading *r, json_object *o, struct plan *p)
 {
+	static const struct member member[] = {
+		{"ways", MEMBER_REAL, offsetof(struct plan_cluster, ways), 0, 1},
+		{"bandwidth", MEMBER_REAL, offsetof(struct plan_cluster, bandwidth), 0, 1},
+		{NULL},
+	};
 	int rc = value_type(&r->w, "clusters", o, json_type_array);
 	size_t n = rc ? 0 : json_object_array_length(o);
 
 	if (n > PLAN_CLUSTERS_MAX)
 		return value_bad(&r->w, "clusters", o, "a shorter list");
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = read_cluster(r, json_object_array_get_idx(o, i), &p->cluster[i]);
+	for (size_t i = 0; !rc && i < n; i++) {
+		p->cluster[i] = (struct plan_cluster){.ways = 0};
+		rc = value_members(
+			&r->w, "clusters", json_object_array_get_idx(o, i), member, &p->cluster[i]);
+	}
 	p->n_clusters = rc ? 0 : (int)n;
 	p->clusters_asked = n > 0;
 	return rc;
@@ -314,27 +280,30 @@ static int read_clusters(const struct reading *r, json_object *o, struct plan *p
 
 static int read_key(struct reading *r, const char *key, json_object *o)
 {
-	static const char *const follows[] = {"policy", "domain", "moves", "keep", NULL};
+	static const struct member member[] = {
+		{"policy", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"domain", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"moves", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"keep", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"hysteresis_ms", MEMBER_INT, offsetof(struct plan, hysteresis_ms), 1,
+			PLAN_HYSTERESIS_MAX},
+		{"observe", MEMBER_BOOL, offsetof(struct plan, observe), 0, 0},
+		{NULL},
+	};
 	struct plan *p = r->p;
 	size_t n;
 	int rc;
 
-	if (is_one_of(key, follows))
-		return 0;
 	if (strcmp(key, "jobs") == 0)
 		return read_jobs(r, o);
 	if (strcmp(key, "score") == 0)
 		return o ? value_double(&r->w, key, o, -INFINITY, INFINITY, &p->score) : 0;
 	if (strcmp(key, "clusters") == 0)
 		return read_clusters(r, o, p);
-	if (strcmp(key, "hysteresis_ms") == 0)
-		return value_int(&r->w, key, o, 1, PLAN_HYSTERESIS_MAX, &p->hysteresis_ms);
-	if (strcmp(key, "observe") == 0)
-		return value_bool(&r->w, key, o, &p->observe);
 	if (strcmp(key, "explain") == 0)
 		return read_explain(r, o, p);
 	if (strcmp(key, "slices") != 0 && strcmp(key, "experiments") != 0)
-		return value_unknown_key(&r->w, key);
+		return value_member(&r->w, key, key, o, member, p);
 	rc = value_type(&r->w, key, o, json_type_array);
 	n = rc ? 0 : json_object_array_length(o);
 	if (n > PLAN_SLICES_MAX || n > PLAN_EXPERIMENTS_MAX)

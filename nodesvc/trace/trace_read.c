@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,29 +148,29 @@ static int read_provenance(const struct where *w, json_object *o, bool *ret)
 static int read_head_key(
 	const struct where *w, struct trace_head *h, const char *key, json_object *value)
 {
-	static const char *const later[] = {"coloc_trace", "topology", "domain", "recorder",
-		"provenance", "ruling", "max_jobs"};
+#define AT(member) offsetof(struct trace_head, member)
+	static const struct member member[] = {
+		{"coloc_trace", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"topology", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"domain", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"recorder", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"provenance", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"ruling", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"max_jobs", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"started_unix_s", MEMBER_REAL, AT(started_unix_s), 0, INFINITY},
+		{"share_smt", MEMBER_BOOL, AT(share_smt), 0, 0},
+		{"multi_node_independent", MEMBER_BOOL, AT(multi_node_independent), 0, 0},
+		{"cut", MEMBER_BOOL, AT(cut), 0, 0},
+		{"want_explain", MEMBER_BOOL, AT(want_explain), 0, 0},
+		{"interval_ms", MEMBER_INT, AT(interval_ms), 0, 1 << 30},
+		{"tick_ms", MEMBER_INT, AT(tick_ms), 0, 1 << 30},
+		{NULL},
+	};
+#undef AT
 
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
-		if (strcmp(key, later[i]) == 0)
-			return 0;
-	if (strcmp(key, "started_unix_s") == 0)
-		return value_double(w, key, value, 0, INFINITY, &h->started_unix_s);
-	if (strcmp(key, "share_smt") == 0)
-		return value_bool(w, key, value, &h->share_smt);
-	if (strcmp(key, "multi_node_independent") == 0)
-		return value_bool(w, key, value, &h->multi_node_independent);
-	if (strcmp(key, "cut") == 0)
-		return value_bool(w, key, value, &h->cut);
-	if (strcmp(key, "want_explain") == 0)
-		return value_bool(w, key, value, &h->want_explain);
-	if (strcmp(key, "interval_ms") == 0)
-		return value_int(w, key, value, 0, 1 << 30, &h->interval_ms);
-	if (strcmp(key, "tick_ms") == 0)
-		return value_int(w, key, value, 0, 1 << 30, &h->tick_ms);
 	if (strcmp(key, "fallback") == 0)
 		return read_engine(w, key, value, &h->fallback);
-	return value_unknown_key(w, key);
+	return value_member(w, key, key, value, member, h);
 }
 
 static int read_head(struct trace_reader *r, struct errbuf *err)

@@ -113,3 +113,63 @@ int value_type(const struct where *w, const char *field, json_object *o, json_ty
 		return 0;
 	return value_bad(w, field, o, type == json_type_object ? "object" : "list");
 }
+
+int value_whole(const struct where *w, const char *field, json_object *o, double min, int64_t *ret)
+{
+	double x = 0;
+	int rc = value_double(w, field, o, min, 9e15, &x);
+
+	if (rc == 0 && x != floor(x))
+		return value_bad(w, field, o, "whole number");
+	if (rc == 0)
+		*ret = (int64_t)x;
+	return rc;
+}
+
+int value_member(const struct where *w, const char *field, const char *key, json_object *o,
+	const struct member *table, void *ret)
+{
+	void *at;
+
+	while (table->key && strcmp(table->key, key) != 0)
+		table++;
+	if (!table->key)
+		return value_unknown_key(w, key);
+	at = (char *)ret + table->at;
+	switch (table->kind) {
+	case MEMBER_ELSEWHERE:
+		break;
+	case MEMBER_INT:
+		return value_int(w, field, o, (int)table->min, (int)table->max, at);
+	case MEMBER_WHOLE:
+		return value_whole(w, field, o, table->min, at);
+	case MEMBER_REAL:
+		return value_double(w, field, o, table->min, table->max, at);
+	case MEMBER_BOOL:
+		return value_bool(w, field, o, at);
+	case MEMBER_TEXT:
+		return value_string(w, field, o, (size_t)table->max, at);
+	case MEMBER_CORESET:
+		return value_coreset(w, field, o, at);
+	}
+	return 0;
+}
+
+int value_members(const struct where *w, const char *field, json_object *o,
+	const struct member *table, void *ret)
+{
+	int rc = value_type(w, field, o, json_type_object);
+
+	if (rc)
+		return rc;
+	json_object_object_foreach(o, key, value)
+	{
+		char name[80];
+
+		snprintf(name, sizeof(name), "%.44s.%.20s", field, key);
+		rc = value_member(w, name, key, value, table, ret);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,84 +124,43 @@ static int parse_priority(const struct where *w, struct view_job *j, json_object
 
 static int parse_current(const struct where *w, struct view_job *j, bool *has, json_object *o)
 {
-	int rc = value_type(w, "current", o, json_type_object);
+	static const struct member only[] = {{"coreset", MEMBER_CORESET, 0, 0, 0}, {NULL}};
+	int rc = value_members(w, "current", o, only, &j->current);
 
-	if (rc)
-		return rc;
-	json_object_object_foreach(o, key, value)
-	{
-		if (strcmp(key, "coreset") != 0)
-			return value_unknown_key(w, key);
-		rc = value_coreset(w, "current.coreset", value, &j->current);
-		if (rc)
-			return rc;
-		*has = true;
-	}
-	return 0;
-}
-
-static int parse_numbers(
-	const struct where *w, struct view_job *j, const char *key, json_object *o, bool *ret_known)
-{
-	const struct {
-		const char *key;
-		int lo, hi;
-		int *at;
-	} whole[] = {
-		{"threads", 0, 1 << 20, &j->threads},
-		{"cores", 1, CORESET_MAX, &j->cores},
-		{"min_cores", 0, CORESET_MAX, &j->min_cores},
-		{"home_numa", -1, CORESET_MAX, &j->home_numa},
-		{"core", -1, CORESET_MAX - 1, &j->core},
-		{"polling", 0, 1 << 20, &j->polling},
-		{"nodes", 1, 1 << 20, &j->nodes},
-	};
-	const struct {
-		const char *key;
-		double hi, *at;
-	} real[] = {
-		{"rss_bytes", INFINITY, &j->rss_bytes},
-		{"qos", 1, &j->qos},
-		{"wanted_s", INFINITY, &j->wanted_s},
-		{"served_s", INFINITY, &j->served_s},
-	};
-	double x = 0;
-	int rc;
-
-	*ret_known = true;
-	for (size_t k = 0; k < sizeof(whole) / sizeof(whole[0]); k++)
-		if (strcmp(key, whole[k].key) == 0)
-			return value_int(w, key, o, whole[k].lo, whole[k].hi, whole[k].at);
-	for (size_t k = 0; k < sizeof(real) / sizeof(real[0]); k++)
-		if (strcmp(key, real[k].key) == 0)
-			return value_double(w, key, o, 0, real[k].hi, real[k].at);
-	if (strcmp(key, "order") == 0 || strcmp(key, "sample_no") == 0) {
-		rc = value_double(w, key, o, strcmp(key, "order") == 0 ? -9e15 : 0, 9e15, &x);
-		if (rc == 0 && x != floor(x))
-			return value_bad(w, key, o, "whole number");
-		if (rc == 0 && strcmp(key, "order") == 0)
-			j->order = (int64_t)x;
-		else if (rc == 0)
-			j->sample_no = (uint64_t)x;
-		return rc;
-	}
-	*ret_known = false;
-	return 0;
+	*has = !rc && json_object_object_length(o) > 0;
+	return rc;
 }
 
 static int parse_job_key(const struct where *w, struct view_job *j, bool *has_current,
 	const char *key, json_object *o)
 {
-	bool known;
-	int rc = parse_numbers(w, j, key, o, &known);
+#define AT(member) offsetof(struct view_job, member)
+	static const struct member member[] = {
+		/* Read before and after the others. */
+		{"id", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"provenance", MEMBER_ELSEWHERE, 0, 0, 0},
+		{"type", MEMBER_TEXT, AT(type), 0, JOB_TYPE_MAX},
+		{"order", MEMBER_WHOLE, AT(order), -9e15, 9e15},
+		{"threads", MEMBER_INT, AT(threads), 0, 1 << 20},
+		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},
+		{"min_cores", MEMBER_INT, AT(min_cores), 0, CORESET_MAX},
+		{"envelope", MEMBER_CORESET, AT(envelope), 0, 0},
+		{"sample_no", MEMBER_WHOLE, AT(sample_no), 0, 9e15},
+		{"home_numa", MEMBER_INT, AT(home_numa), -1, CORESET_MAX},
+		{"rss_bytes", MEMBER_REAL, AT(rss_bytes), 0, INFINITY},
+		{"core", MEMBER_INT, AT(core), -1, CORESET_MAX - 1},
+		{"qos", MEMBER_REAL, AT(qos), 0, 1},
+		{"wanted_s", MEMBER_REAL, AT(wanted_s), 0, INFINITY},
+		{"served_s", MEMBER_REAL, AT(served_s), 0, INFINITY},
+		{"nodes", MEMBER_INT, AT(nodes), 1, 1 << 20},
+		{"polling", MEMBER_INT, AT(polling), 0, 1 << 20},
+		{"bursty", MEMBER_BOOL, AT(bursty), 0, 0},
+		{"coupled", MEMBER_BOOL, AT(coupled), 0, 0},
+		{"excluded", MEMBER_BOOL, AT(excluded), 0, 0},
+		{NULL},
+	};
+#undef AT
 
-	if (known || rc)
-		return rc;
-	/* Read before and after the others. */
-	if (strcmp(key, "id") == 0 || strcmp(key, "provenance") == 0)
-		return 0;
-	if (strcmp(key, "envelope") == 0)
-		return value_coreset(w, key, o, &j->envelope);
 	if (strcmp(key, "utilization") == 0)
 		return set_signal(w, j, key, o, SIGNAL_UTILIZATION, PROVENANCE_OS);
 	if (strcmp(key, "remaining_s") == 0)
@@ -211,17 +171,9 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		return parse_speed(w, j, o);
 	if (strcmp(key, "priority") == 0)
 		return parse_priority(w, j, o);
-	if (strcmp(key, "type") == 0)
-		return value_string(w, key, o, JOB_TYPE_MAX, &j->type);
 	if (strcmp(key, "current") == 0)
 		return parse_current(w, j, has_current, o);
-	if (strcmp(key, "bursty") == 0)
-		return value_bool(w, key, o, &j->bursty);
-	if (strcmp(key, "coupled") == 0)
-		return value_bool(w, key, o, &j->coupled);
-	if (strcmp(key, "excluded") == 0)
-		return value_bool(w, key, o, &j->excluded);
-	return value_unknown_key(w, key);
+	return value_member(w, key, key, o, member, j);
 }
 
 int view_job_parse(struct where *w, struct view_job *j, int i, bool *ret_current, json_object *o)

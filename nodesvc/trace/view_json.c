@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,17 +44,8 @@ static int parse_job(struct where *w, struct one_view *one, int i, json_object *
 static int parse_event_type(
 	const struct where *w, const char *field, json_object *o, enum event_type *ret)
 {
-	static const char *const name[] = {
-		[EVENT_ARRIVAL] = "arrival",
-		[EVENT_END] = "end",
-		[EVENT_PHASE] = "phase",
-		[EVENT_TICK] = "tick",
-		[EVENT_EXPERIMENT_RESULT] = "experiment_result",
-		[EVENT_TASK_DONE] = "task_done",
-	};
-
 	for (int i = 0; json_object_is_type(o, json_type_string) && i <= EVENT_TASK_DONE; i++)
-		if (strcmp(json_object_get_string(o), name[i]) == 0) {
+		if (strcmp(json_object_get_string(o), event_type_name((enum event_type)i)) == 0) {
 			*ret = (enum event_type)i;
 			return 0;
 		}
@@ -85,6 +77,18 @@ static int check_event(const struct where *w, const struct event *e, int i)
 /* {"event": "task_done", "type": "matmul"} and {"type": "task_done", "task_type": "matmul"}. */
 static int parse_event(const struct where *w, struct event *e, int i, json_object *o)
 {
+#define AT(member) offsetof(struct event, member)
+	static const struct member member[] = {
+		{"job", MEMBER_TEXT, AT(job), 0, JOB_ID_MAX},
+		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},
+		{"speed", MEMBER_REAL, AT(speed), 0, INFINITY},
+		{"task_type", MEMBER_TEXT, AT(task_type), 0, JOB_TYPE_MAX},
+		{"core", MEMBER_INT, AT(core), 0, CORESET_MAX - 1},
+		{"width", MEMBER_INT, AT(width), 1, CORESET_MAX},
+		{"seconds", MEMBER_REAL, AT(seconds), 0, INFINITY},
+		{NULL},
+	};
+#undef AT
 	json_object *kind;
 	bool by_event;
 	char field[48];
@@ -107,24 +111,10 @@ static int parse_event(const struct where *w, struct event *e, int i, json_objec
 		if (rc)
 			return rc;
 		snprintf(field, sizeof(field), "events[%d].%.20s", i, key);
-		if (value == kind)
-			continue;
-		if (strcmp(key, "job") == 0)
-			rc = value_string(w, field, value, JOB_ID_MAX, &e->job);
-		else if (strcmp(key, "cores") == 0)
-			rc = value_int(w, field, value, 1, CORESET_MAX, &e->cores);
-		else if (strcmp(key, "speed") == 0)
-			rc = value_double(w, field, value, 0, INFINITY, &e->speed);
-		else if (strcmp(key, "task_type") == 0 || (by_event && strcmp(key, "type") == 0))
-			rc = value_string(w, field, value, JOB_TYPE_MAX, &e->task_type);
-		else if (strcmp(key, "core") == 0)
-			rc = value_int(w, field, value, 0, CORESET_MAX - 1, &e->core);
-		else if (strcmp(key, "width") == 0)
-			rc = value_int(w, field, value, 1, CORESET_MAX, &e->width);
-		else if (strcmp(key, "seconds") == 0)
-			rc = value_double(w, field, value, 0, INFINITY, &e->seconds);
-		else
-			rc = value_unknown_key(w, key);
+		if (value != kind)
+			rc = value_member(w, field,
+				by_event && strcmp(key, "type") == 0 ? "task_type" : key, value,
+				member, e);
 	}
 	return rc;
 }
@@ -140,35 +130,22 @@ static void fill_task_type(const struct view *v, struct event *e)
 static int parse_ptt_entry(
 	const struct where *w, struct ptt_entry *e, const char *type, json_object *o)
 {
+#define AT(member) offsetof(struct ptt_entry, member)
+	static const struct member member[] = {
+		{"core", MEMBER_INT, AT(core), 0, CORESET_MAX - 1},
+		{"width", MEMBER_INT, AT(width), 1, CORESET_MAX},
+		{"seconds", MEMBER_REAL, AT(seconds), 0, INFINITY},
+		{NULL},
+	};
+#undef AT
 	char field[JOB_TYPE_MAX + 16];
-	bool core = false, width = false, seconds = false;
 	int rc;
 
 	snprintf(field, sizeof(field), "ptt.%s", type);
-	rc = value_type(w, field, o, json_type_object);
+	rc = value_members(w, field, o, member, e);
 	e->type = type;
-	if (rc)
+	if (rc || json_object_object_length(o) == 3)
 		return rc;
-	json_object_object_foreach(o, key, value)
-	{
-		snprintf(field, sizeof(field), "ptt.%.40s.%.20s", type, key);
-		if (strcmp(key, "core") == 0) {
-			rc = value_int(w, field, value, 0, CORESET_MAX - 1, &e->core);
-			core = true;
-		} else if (strcmp(key, "width") == 0) {
-			rc = value_int(w, field, value, 1, CORESET_MAX, &e->width);
-			width = true;
-		} else if (strcmp(key, "seconds") == 0) {
-			rc = value_double(w, field, value, 0, INFINITY, &e->seconds);
-			seconds = true;
-		} else {
-			rc = value_unknown_key(w, key);
-		}
-		if (rc)
-			return rc;
-	}
-	if (core && width && seconds)
-		return 0;
 	snprintf(field, sizeof(field), "ptt.%.40s: core, width and seconds expected", type);
 	return value_fail(w, field);
 }
@@ -252,9 +229,6 @@ static int parse_list(struct where *w, struct one_view *one, const char *key, js
 /* A whole number; above 9e15, which a JSON number need not hold exactly, in quotes. */
 static int get_seed(const struct where *w, json_object *o, uint64_t *ret)
 {
-	double x;
-	int rc;
-
 	if (json_object_is_type(o, json_type_string)) {
 		const char *text = json_object_get_string(o);
 		char *end;
@@ -265,16 +239,20 @@ static int get_seed(const struct where *w, json_object *o, uint64_t *ret)
 			return value_bad(w, "seed", o, "whole number");
 		return 0;
 	}
-	rc = value_double(w, "seed", o, 0, 9e15, &x);
-	if (rc == 0 && x != floor(x))
-		rc = value_bad(w, "seed", o, "whole number");
-	if (rc == 0)
-		*ret = (uint64_t)x;
-	return rc;
+	return value_whole(w, "seed", o, 0, (int64_t *)ret);
 }
 
 static int parse_view(struct where *w, struct one_view *one, json_object *o)
 {
+#define AT(member) offsetof(struct one_view, member)
+	static const struct member member[] = {
+		{"now_s", MEMBER_REAL, AT(view.now_s), 0, INFINITY},
+		{"slice_ms", MEMBER_INT, AT(view.slice_ms), 1, 60000},
+		{"fast_cores", MEMBER_CORESET, AT(fast_cores), 0, 0},
+		{"reserved", MEMBER_CORESET, AT(reserved), 0, 0},
+		{NULL},
+	};
+#undef AT
 	int rc = value_type(w, "view", o, json_type_object);
 
 	if (rc)
@@ -282,33 +260,27 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 	one->view.seed = 1;
 	json_object_object_foreach(o, key, value)
 	{
-		if (strcmp(key, "now_s") == 0) {
-			rc = value_double(w, key, value, 0, INFINITY, &one->view.now_s);
-		} else if (strcmp(key, "version") == 0) {
+		if (strcmp(key, "version") == 0) {
 			int version;
 
 			rc = value_int(w, key, value, VIEW_VERSION, VIEW_VERSION, &version);
 		} else if (strcmp(key, "seed") == 0) {
 			rc = get_seed(w, value, &one->view.seed);
-		} else if (strcmp(key, "slice_ms") == 0) {
-			rc = value_int(w, key, value, 1, 60000, &one->view.slice_ms);
-		} else if (strcmp(key, "fast_cores") == 0) {
-			rc = value_coreset(w, key, value, &one->fast_cores);
-			one->view.fast_cores = &one->fast_cores;
-		} else if (strcmp(key, "reserved") == 0) {
-			rc = value_coreset(w, key, value, &one->reserved);
-			one->view.reserved = &one->reserved;
 		} else if (strcmp(key, "ptt") == 0) {
 			rc = parse_ptt(w, one, value);
 		} else if (strcmp(key, "jobs") == 0 || strcmp(key, "events") == 0 ||
 			   strcmp(key, "capacity") == 0) {
 			rc = parse_list(w, one, key, value);
 		} else {
-			rc = value_unknown_key(w, key);
+			rc = value_member(w, key, key, value, member, one);
 		}
 		if (rc)
 			return rc;
 	}
+	if (json_object_object_get_ex(o, "fast_cores", NULL))
+		one->view.fast_cores = &one->fast_cores;
+	if (json_object_object_get_ex(o, "reserved", NULL))
+		one->view.reserved = &one->reserved;
 	for (int i = 0; i < one->view.n_events && !rc; i++) {
 		fill_task_type(&one->view, &one->event[i]);
 		rc = check_event(w, &one->event[i], i);

@@ -126,17 +126,9 @@ static json_object *job_to_json(const struct view_job *j)
 
 static json_object *event_to_json(const struct event *e)
 {
-	static const char *const name[] = {
-		[EVENT_ARRIVAL] = "arrival",
-		[EVENT_END] = "end",
-		[EVENT_PHASE] = "phase",
-		[EVENT_TICK] = "tick",
-		[EVENT_EXPERIMENT_RESULT] = "experiment_result",
-		[EVENT_TASK_DONE] = "task_done",
-	};
 	json_object *o = json_object_new_object();
 
-	ADD(o, "type", json_object_new_string(name[e->type]));
+	ADD(o, "type", json_object_new_string(event_type_name(e->type)));
 	if (e->job)
 		ADD(o, "job", json_object_new_string(e->job));
 	if (e->type == EVENT_EXPERIMENT_RESULT) {

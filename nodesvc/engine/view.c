@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view.c - names of signals, of where they come from and of events, and look-ups in a view.
+ * view.c - names of signals and events, and look-ups in a view.
  */
 #include "nodesvc/engine/view.h"
 
@@ -9,15 +9,6 @@
 #include <string.h>
 
 #include "nodesvc/engine/policy.h"
-
-static const char *const provenance_text[] = {
-	[PROVENANCE_NONE] = "none",
-	[PROVENANCE_HW] = "hw",
-	[PROVENANCE_APP] = "app",
-	[PROVENANCE_PROFILE] = "profile",
-	[PROVENANCE_CALLS] = "calls",
-	[PROVENANCE_OS] = "os",
-};
 
 static const char *const signal_text[SIGNAL_COUNT] = {
 	[SIGNAL_INSTRUCTIONS] = "instructions_per_s",
@@ -30,11 +21,6 @@ static const char *const signal_text[SIGNAL_COUNT] = {
 	[SIGNAL_PROGRESS] = "progress_per_s",
 	[SIGNAL_TIME_LEFT] = "remaining_s",
 };
-
-const char *provenance_name(enum provenance p)
-{
-	return provenance_text[p];
-}
 
 const char *signal_name(enum signal_id id)
 {

@@ -46,8 +46,21 @@ enum provenance {
 	PROVENANCE_CALLS,   /* calls of its runtime's functions, counted by the kernel */
 	PROVENANCE_COUNT,
 };
-const char *provenance_name(enum provenance p); /* "none" "hw" "app" "profile" "os" "calls" */
-const char *signal_name(enum signal_id id);     /* JSON key: "loads_per_s", "utilization", ... */
+/* Here, so that a reader of the accounting needs no engine. */
+static inline const char *provenance_name(enum provenance p)
+{
+	static const char *const name[PROVENANCE_COUNT] = {
+		[PROVENANCE_NONE] = "none",
+		[PROVENANCE_HW] = "hw",
+		[PROVENANCE_APP] = "app",
+		[PROVENANCE_PROFILE] = "profile",
+		[PROVENANCE_OS] = "os",
+		[PROVENANCE_CALLS] = "calls",
+	};
+
+	return (unsigned int)p < PROVENANCE_COUNT ? name[p] : "none";
+}
+const char *signal_name(enum signal_id id); /* JSON key: "loads_per_s", "utilization", ... */
 
 /*
  * The most a figure can be; beyond it, or under 0, it says nothing and its job has none. Far above

@@ -161,7 +161,7 @@ static int add_sample(int64_t t_ns, const struct signal *signal, void *arg)
 			continue;
 		json_object_object_add(o, name, real_or_null(signal[i].value));
 		json_object_object_add(lists->sources, name,
-			json_object_new_string(record_provenance_name(signal[i].provenance)));
+			json_object_new_string(provenance_name(signal[i].provenance)));
 	}
 	return json_object_array_add(lists->samples, o);
 }

@@ -315,6 +315,35 @@ int db_run(sqlite3 *db, sqlite3_stmt *stmt, struct errbuf *err, const char *what
 	return rc;
 }
 
+int db_change(sqlite3 *db, sqlite3_stmt *stmt, struct errbuf *err, const char *what)
+{
+	int rc = db_run(db, stmt, err, what);
+
+	return rc < 0 ? rc : sqlite3_changes(db);
+}
+
+bool db_next(sqlite3 *db, sqlite3_stmt *stmt, int *stop, struct errbuf *err, const char *what)
+{
+	int rc = *stop ? SQLITE_DONE : sqlite3_step(stmt);
+
+	if (rc == SQLITE_ROW)
+		return true;
+	if (rc != SQLITE_DONE)
+		*stop = db_fail(db, rc, err, what);
+	db_reset(stmt);
+	return false;
+}
+
+int64_t db_get_int(sqlite3 *db, sqlite3_stmt *stmt, struct errbuf *err, const char *what)
+{
+	int rc = sqlite3_step(stmt);
+	int64_t value =
+		rc == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : db_fail(db, rc, err, what);
+
+	db_reset(stmt);
+	return value;
+}
+
 void db_bind_text(sqlite3_stmt *stmt, int i, const char *text)
 {
 	if (text && *text)

@@ -59,7 +59,6 @@ enum {
 	THREAD_GET,
 	THREAD_DEL,
 	THREAD_DEL_ALL,
-	PIN_ADD,
 	PIN_SET,
 	PIN_GET,
 	PIN_DEL,
@@ -95,7 +94,6 @@ static const char *const SQL[N_STMTS] = {
 	[THREAD_GET] = "SELECT tid, start_ticks, mask FROM thread WHERE path = ?1 ORDER BY tid",
 	[THREAD_DEL] = "DELETE FROM thread WHERE path = ?1",
 	[THREAD_DEL_ALL] = "DELETE FROM thread",
-	[PIN_ADD] = "INSERT INTO pin (path, tid, start_ticks, mask) VALUES (?1, ?2, ?3, ?4)",
 	[PIN_SET] = "REPLACE INTO pin (path, tid, start_ticks, mask) VALUES (?1, ?2, ?3, ?4)",
 	[PIN_GET] = "SELECT tid, start_ticks, mask FROM pin WHERE path = ?1 ORDER BY tid",
 	[PIN_DEL] = "DELETE FROM pin WHERE path = ?1",
@@ -160,16 +158,12 @@ static int check_boot(struct ledger *l, const char *boot_id, struct errbuf *err)
 		SETTING_DEL_ALL, BOOT_DEL};
 	sqlite3_stmt *get = l->stmt[BOOT_GET];
 	bool is_same = false;
-	int rc;
+	int rc = 0;
 
-	rc = sqlite3_step(get);
-	if (rc == SQLITE_ROW)
+	while (db_next(l->db, get, &rc, err, "read the boot id"))
 		is_same = strcmp(db_column_text(get, 0), boot_id) == 0;
-	db_reset(get);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return db_fail(l->db, rc, err, "read the boot id");
-	if (is_same)
-		return 0;
+	if (rc < 0 || is_same)
+		return rc;
 	rc = db_run(l->db, l->stmt[BEGIN], err, "drop rows of another boot");
 	if (rc < 0)
 		return rc;
@@ -241,7 +235,7 @@ static int add_cpuset(struct ledger *l, const struct ledger_cpuset *cs, struct e
 	return db_run(l->db, l->stmt[CPUSET_ADD], err, "add a cpuset");
 }
 
-/* @stmt: THREAD_ADD, PIN_ADD or PIN_SET. */
+/* @stmt: THREAD_ADD or PIN_SET. */
 static int add_mask(struct ledger *l, int stmt, const struct ledger_thread *t, struct errbuf *err)
 {
 	sqlite3_stmt *add = l->stmt[stmt];
@@ -253,31 +247,6 @@ static int add_mask(struct ledger *l, int stmt, const struct ledger_thread *t, s
 	sqlite3_bind_int64(add, 3, (int64_t)t->start_ticks);
 	sqlite3_bind_text(add, 4, mask, -1, SQLITE_STATIC);
 	return db_run(l->db, add, err, "add a thread");
-}
-
-int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
-	const struct ledger_thread *thread, int n_threads, const char *path,
-	const struct ledger_thread *pin, int n_pins, struct errbuf *err)
-{
-	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
-
-	if (rc < 0)
-		return rc;
-	if (cs)
-		rc = add_cpuset(l, cs, err);
-	for (int i = 0; rc == 0 && i < n_threads; i++)
-		rc = add_mask(l, THREAD_ADD, &thread[i], err);
-	if (rc == 0 && path)
-		rc = run_path(l, PIN_DEL, path, err);
-	for (int i = 0; rc == 0 && i < n_pins; i++)
-		rc = add_mask(l, PIN_ADD, &pin[i], err);
-	return end(l, rc, err);
-}
-
-int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
-	int n_threads, struct errbuf *err)
-{
-	return ledger_record(l, cs, thread, n_threads, NULL, NULL, 0, err);
 }
 
 /* "0-3;2": masks have no ';' in them. */
@@ -309,9 +278,11 @@ static int set_given(struct ledger *l, const struct ledger_given *g, struct errb
 	return db_run(l->db, set, err, "note what a step was given");
 }
 
-int ledger_steer(struct ledger *l, const struct ledger_cpuset *cs,
-	const struct ledger_thread *thread, int n_threads, const struct ledger_thread *pin,
-	int n_pins, bool fresh, const struct ledger_given *given, struct errbuf *err)
+/* The pins of @fresh, if that is a path, go before the new ones come; @given may be NULL. */
+static int record_all(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const char *fresh,
+	const struct ledger_thread *pin, int n_pins, const struct ledger_given *given,
+	struct errbuf *err)
 {
 	int rc = db_run(l->db, l->stmt[BEGIN], err, "begin");
 
@@ -322,12 +293,33 @@ int ledger_steer(struct ledger *l, const struct ledger_cpuset *cs,
 	for (int i = 0; rc == 0 && i < n_threads; i++)
 		rc = add_mask(l, THREAD_ADD, &thread[i], err);
 	if (rc == 0 && fresh)
-		rc = run_path(l, PIN_DEL, given->path, err);
+		rc = run_path(l, PIN_DEL, fresh, err);
 	for (int i = 0; rc == 0 && i < n_pins; i++)
 		rc = add_mask(l, PIN_SET, &pin[i], err);
-	if (rc == 0)
+	if (rc == 0 && given)
 		rc = set_given(l, given, err);
 	return end(l, rc, err);
+}
+
+int ledger_add(struct ledger *l, const struct ledger_cpuset *cs, const struct ledger_thread *thread,
+	int n_threads, struct errbuf *err)
+{
+	return record_all(l, cs, thread, n_threads, NULL, NULL, 0, NULL, err);
+}
+
+int ledger_record(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const char *path,
+	const struct ledger_thread *pin, int n_pins, struct errbuf *err)
+{
+	return record_all(l, cs, thread, n_threads, path, pin, n_pins, NULL, err);
+}
+
+int ledger_steer(struct ledger *l, const struct ledger_cpuset *cs,
+	const struct ledger_thread *thread, int n_threads, const struct ledger_thread *pin,
+	int n_pins, bool fresh, const struct ledger_given *given, struct errbuf *err)
+{
+	return record_all(
+		l, cs, thread, n_threads, fresh ? given->path : NULL, pin, n_pins, given, err);
 }
 
 /* Takes the text apart, in place. */
@@ -354,54 +346,49 @@ int ledger_get_given(
 {
 	sqlite3_stmt *get = l->stmt[GIVEN_GET];
 	cleanup_free char *masks = NULL;
-	int rc, bad = 0;
+	bool found = false;
+	int rc = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	snprintf(ret->path, sizeof(ret->path), "%s", path);
 	sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
-	rc = sqlite3_step(get);
-	if (rc == SQLITE_ROW) {
-		bad = coreset_parse(&ret->set, db_column_text(get, 0), err);
+	while (db_next(l->db, get, &rc, err, "read what a step was given")) {
+		found = true;
+		rc = coreset_parse(&ret->set, db_column_text(get, 0), err);
 		masks = strdup(db_column_text(get, 1));
 	}
-	db_reset(get);
-	if (rc == SQLITE_DONE)
+	if (rc == 0 && !found)
 		return err_set(err, -ENOENT, "%s: no masks in the ledger", path);
-	if (rc != SQLITE_ROW)
-		return db_fail(l->db, rc, err, "read what a step was given");
-	if (bad == 0)
-		bad = masks ? split_masks(masks, ret, err) : -ENOMEM;
-	if (bad < 0) {
+	if (rc == 0)
+		rc = masks ? split_masks(masks, ret, err) : -ENOMEM;
+	if (rc < 0) {
 		free(ret->mask);
 		ret->mask = NULL;
 	}
-	return bad;
+	return rc;
 }
 
 int ledger_get_cpuset(
 	struct ledger *l, const char *path, struct ledger_cpuset *ret, struct errbuf *err)
 {
 	sqlite3_stmt *get = l->stmt[CPUSET_GET];
-	int rc;
+	bool found = false;
+	int rc = 0;
 
 	sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
-	rc = sqlite3_step(get);
-	if (rc == SQLITE_ROW) {
+	while (db_next(l->db, get, &rc, err, "read a cpuset")) {
 		memset(ret, 0, sizeof(*ret));
 		snprintf(ret->path, sizeof(ret->path), "%s", path);
 		ret->inode = (uint64_t)sqlite3_column_int64(get, 0);
 		db_column_copy(get, 1, ret->cpus, sizeof(ret->cpus));
+		found = true;
 	}
-	db_reset(get);
-	if (rc == SQLITE_ROW)
-		return 0;
-	if (rc == SQLITE_DONE)
-		return err_set(err, -ENOENT, "%s: nothing recorded in the ledger", path);
-	return db_fail(l->db, rc, err, "read a cpuset");
+	return rc < 0 || found ? rc
+			       : err_set(err, -ENOENT, "%s: nothing recorded in the ledger", path);
 }
 
 /* Doubles *@items when @n has reached *@cap. */
-static int grow(void *items, int n, int *cap, size_t size)
+static int grow(void *items, int n, int *cap, size_t size, struct errbuf *err)
 {
 	void *bigger;
 	int want = *cap ? *cap * 2 : 16;
@@ -410,7 +397,7 @@ static int grow(void *items, int n, int *cap, size_t size)
 		return 0;
 	bigger = realloc(*(void **)items, (size_t)want * size);
 	if (!bigger)
-		return -ENOMEM;
+		return err_set(err, -ENOMEM, "ledger: out of memory");
 	*(void **)items = bigger;
 	*cap = want;
 	return 0;
@@ -422,34 +409,26 @@ static int get_masks(struct ledger *l, int stmt, const char *path, struct ledger
 {
 	sqlite3_stmt *get = l->stmt[stmt];
 	cleanup_free struct ledger_thread *list = NULL;
-	int n = 0, cap = 0, rc, bad = 0;
+	int n = 0, cap = 0, rc = 0;
 
 	sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
-	while ((rc = sqlite3_step(get)) == SQLITE_ROW) {
+	while (db_next(l->db, get, &rc, err, "read threads")) {
 		struct ledger_thread *t;
 
-		bad = grow(&list, n, &cap, sizeof(*list));
-		if (bad < 0) {
-			err_set(err, bad, "%s: out of memory", path);
-			break;
-		}
-		t = &list[n];
+		rc = grow(&list, n, &cap, sizeof(*list), err);
+		if (rc < 0)
+			continue;
+		t = &list[n++];
 		memset(t, 0, sizeof(*t));
 		snprintf(t->path, sizeof(t->path), "%s", path);
 		t->tid = (pid_t)sqlite3_column_int64(get, 0);
 		t->start_ticks = (uint64_t)sqlite3_column_int64(get, 1);
-		bad = coreset_parse(&t->mask, db_column_text(get, 2), err);
-		if (bad < 0) {
-			err_wrap(err, bad, "ledger: mask of thread %d", (int)t->tid);
-			break;
-		}
-		n++;
+		rc = coreset_parse(&t->mask, db_column_text(get, 2), err);
+		if (rc < 0)
+			err_wrap(err, rc, "ledger: mask of thread %d", (int)t->tid);
 	}
-	db_reset(get);
-	if (bad < 0)
-		return bad;
-	if (rc != SQLITE_DONE)
-		return db_fail(l->db, rc, err, "read threads");
+	if (rc < 0)
+		return rc;
 	*ret = take_ptr(list);
 	*ret_n = n;
 	return 0;
@@ -471,20 +450,14 @@ static int list_paths(
 	struct ledger *l, sqlite3_stmt *get, char ***ret, int *ret_n, struct errbuf *err)
 {
 	char **list = NULL;
-	int n = 0, cap = 0, rc, bad = 0;
+	int n = 0, cap = 0, rc = 0;
 
-	while ((rc = sqlite3_step(get)) == SQLITE_ROW) {
-		bad = grow(&list, n, &cap, sizeof(*list));
-		if (bad == 0) {
-			list[n] = strdup(db_column_text(get, 0));
-			bad = list[n] ? 0 : -ENOMEM;
-		}
-		if (bad < 0)
-			break;
-		n++;
+	while (db_next(l->db, get, &rc, err, "list paths")) {
+		rc = grow(&list, n, &cap, sizeof(*list), err);
+		if (rc == 0 && !(list[n++] = strdup(db_column_text(get, 0))))
+			rc = err_set(err, -ENOMEM, "ledger: out of memory");
 	}
-	db_reset(get);
-	if (bad == 0 && rc == SQLITE_DONE) {
+	if (rc == 0) {
 		*ret = list;
 		*ret_n = n;
 		return 0;
@@ -492,8 +465,7 @@ static int list_paths(
 	while (n > 0)
 		free(list[--n]);
 	free(list);
-	return bad < 0 ? err_set(err, bad, "ledger: out of memory")
-		       : db_fail(l->db, rc, err, "list paths");
+	return rc;
 }
 
 int ledger_paths(struct ledger *l, char ***ret, int *ret_n, struct errbuf *err)
@@ -570,17 +542,17 @@ int ledger_settings(struct ledger *l, const char *path, const char *what,
 {
 	sqlite3_stmt *get = l->stmt[SETTING_GET];
 	cleanup_free struct ledger_setting *list = NULL;
-	int n = 0, cap = 0, rc, bad = 0;
+	int n = 0, cap = 0, rc = 0;
 
 	if (path)
 		sqlite3_bind_text(get, 1, path, -1, SQLITE_STATIC);
 	sqlite3_bind_text(get, 2, what, -1, SQLITE_STATIC);
-	while ((rc = sqlite3_step(get)) == SQLITE_ROW) {
+	while (db_next(l->db, get, &rc, err, "read settings")) {
 		struct ledger_setting *v;
 
-		bad = grow(&list, n, &cap, sizeof(*list));
-		if (bad < 0)
-			break;
+		rc = grow(&list, n, &cap, sizeof(*list), err);
+		if (rc < 0)
+			continue;
 		v = &list[n++];
 		memset(v, 0, sizeof(*v));
 		db_column_copy(get, 0, v->path, sizeof(v->path));
@@ -588,11 +560,8 @@ int ledger_settings(struct ledger *l, const char *path, const char *what,
 		v->inode = (uint64_t)sqlite3_column_int64(get, 2);
 		db_column_copy(get, 3, v->value, sizeof(v->value));
 	}
-	db_reset(get);
-	if (bad < 0)
-		return err_set(err, bad, "ledger: out of memory");
-	if (rc != SQLITE_DONE)
-		return db_fail(l->db, rc, err, "read settings");
+	if (rc < 0)
+		return rc;
 	*ret = take_ptr(list);
 	*ret_n = n;
 	return 0;
@@ -607,12 +576,7 @@ int ledger_setting_forget(struct ledger *l, const char *path, const char *what, 
 
 int ledger_count(struct ledger *l)
 {
-	sqlite3_stmt *get = l->stmt[COUNT];
-	int rc = sqlite3_step(get);
-	int n = rc == SQLITE_ROW ? sqlite3_column_int(get, 0) : db_fail(l->db, rc, NULL, "count");
-
-	db_reset(get);
-	return n;
+	return (int)db_get_int(l->db, l->stmt[COUNT], NULL, "count");
 }
 
 int ledger_wal_frames(const struct ledger *l)

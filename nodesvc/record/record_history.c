@@ -43,18 +43,6 @@ const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS] = {
 				"WHERE row_id = ?1 ORDER BY t_ns, signal",
 };
 
-const char *record_provenance_name(enum provenance p)
-{
-	static const char *const NAME[] = {[PROVENANCE_NONE] = "none",
-		[PROVENANCE_HW] = "hw",
-		[PROVENANCE_APP] = "app",
-		[PROVENANCE_PROFILE] = "profile",
-		[PROVENANCE_OS] = "os",
-		[PROVENANCE_CALLS] = "calls"};
-
-	return (unsigned int)p < PROVENANCE_COUNT ? NAME[p] : "none";
-}
-
 int record_coreset(struct record *r, int64_t row_id, int64_t t_ns, const char *coreset,
 	const char *why, struct errbuf *err)
 {
@@ -72,15 +60,12 @@ int record_coreset_list(struct record *r, int64_t row_id,
 	struct errbuf *err)
 {
 	sqlite3_stmt *s = r->history[HISTORY_CORESET_LIST];
-	int rc, stop = 0;
+	int stop = 0;
 
 	sqlite3_bind_int64(s, 1, row_id);
-	while (!stop && (rc = sqlite3_step(s)) == SQLITE_ROW)
+	while (db_next(r->db, s, &stop, err, "list coresets"))
 		stop = fn(sqlite3_column_int64(s, 0), db_column_text(s, 1), db_column_text(s, 2),
 			arg);
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list coresets");
-	db_reset(s);
 	return stop;
 }
 
@@ -99,14 +84,11 @@ int record_phase_list(struct record *r, int64_t row_id,
 	int (*fn)(int64_t t_ns, const char *signature, void *arg), void *arg, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->history[HISTORY_PHASE_LIST];
-	int rc, stop = 0;
+	int stop = 0;
 
 	sqlite3_bind_int64(s, 1, row_id);
-	while (!stop && (rc = sqlite3_step(s)) == SQLITE_ROW)
+	while (db_next(r->db, s, &stop, err, "list phases"))
 		stop = fn(sqlite3_column_int64(s, 0), db_column_text(s, 1), arg);
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list phases");
-	db_reset(s);
 	return stop;
 }
 
@@ -115,22 +97,17 @@ static int find_place(
 	struct record *r, int64_t row_id, struct record_thin *thin, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->history[HISTORY_SAMPLE_COUNT];
-	int rc;
+	int rc = 0;
 
 	sqlite3_bind_int64(s, 1, row_id);
-	rc = sqlite3_step(s);
-	if (rc == SQLITE_ROW) {
+	while (db_next(r->db, s, &rc, err, "count samples")) {
 		thin->is_known = true;
 		thin->n = sqlite3_column_int(s, 0);
 		thin->last_ns = sqlite3_column_int64(s, 2);
 		if (thin->n >= RECORD_SAMPLES_MAX / 2)
 			thin->every_ns =
 				(thin->last_ns - sqlite3_column_int64(s, 1)) / (thin->n - 1);
-		rc = 0;
-	} else {
-		rc = db_fail(r->db, rc, err, "count samples");
 	}
-	db_reset(s);
 	return rc;
 }
 
@@ -200,11 +177,11 @@ int record_sample_list(struct record *r, int64_t row_id,
 	struct signal signal[SIGNAL_COUNT];
 	int64_t t_ns = 0;
 	bool has = false;
-	int rc, stop = 0;
+	int stop = 0;
 
 	memset(signal, 0, sizeof(signal));
 	sqlite3_bind_int64(s, 1, row_id);
-	while (!stop && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+	while (db_next(r->db, s, &stop, err, "list samples")) {
 		int id = sqlite3_column_int(s, 1);
 
 		if (has && sqlite3_column_int64(s, 0) != t_ns) {
@@ -217,10 +194,5 @@ int record_sample_list(struct record *r, int64_t row_id,
 			signal[id] = (struct signal){sqlite3_column_double(s, 3),
 				(enum provenance)sqlite3_column_int(s, 2)};
 	}
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list samples");
-	else if (!stop && has)
-		stop = fn(t_ns, signal, arg);
-	db_reset(s);
-	return stop;
+	return !stop && has ? fn(t_ns, signal, arg) : stop;
 }

@@ -118,8 +118,6 @@ extern const char *const RECORD_RETAIN_SQL[N_RETAIN_STMTS];
 
 /* Stored name of a signal. */
 const char *record_signal_name(enum signal_id id);
-/* As view.h names it; kept here so that a reader needs no engine. */
-const char *record_provenance_name(enum provenance p);
 
 /*
  * db.c: what ledger and record share: opening a SQLite file that is provably ours, schema
@@ -169,6 +167,15 @@ int db_fail(sqlite3 *db, int rc, struct errbuf *err, const char *what);
 int db_exec(sqlite3 *db, const char *sql, struct errbuf *err, const char *what);
 /* Steps a statement that returns no rows, resets it and clears its bindings. */
 int db_run(sqlite3 *db, sqlite3_stmt *stmt, struct errbuf *err, const char *what);
+/* The same; returns how many rows it changed. */
+int db_change(sqlite3 *db, sqlite3_stmt *stmt, struct errbuf *err, const char *what);
+/*
+ * db_next - steps to the next row of @stmt. False: no more, or *@stop is not 0, or is now the
+ * error; the statement is then as db_reset() leaves it.
+ */
+bool db_next(sqlite3 *db, sqlite3_stmt *stmt, int *stop, struct errbuf *err, const char *what);
+/* First column of the only row; < 0: the error. */
+int64_t db_get_int(sqlite3 *db, sqlite3_stmt *stmt, struct errbuf *err, const char *what);
 /* Ready for the next use; errors of the last step were seen by the caller. */
 void db_reset(sqlite3_stmt *stmt);
 

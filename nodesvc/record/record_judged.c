@@ -71,27 +71,19 @@ int record_judged_list(struct record *r, int (*fn)(const struct judged *j, void 
 	struct errbuf *err)
 {
 	sqlite3_stmt *s = r->judged[JUDGED_LIST];
-	int rc, stop = 0;
+	int stop = 0;
 
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+	while (db_next(r->db, s, &stop, err, "list judged sets")) {
 		struct judged j;
 
 		read_judged(s, &j);
 		stop = fn(&j, arg);
-		if (stop)
-			break;
 	}
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list judged sets");
-	db_reset(s);
 	return stop;
 }
 
 int record_judged_rm(struct record *r, const struct judged *j, struct errbuf *err)
 {
-	int rc;
-
 	bind_key(r->judged[JUDGED_RM], j);
-	rc = db_run(r->db, r->judged[JUDGED_RM], err, "remove a judged set");
-	return rc < 0 ? rc : sqlite3_changes(r->db);
+	return db_change(r->db, r->judged[JUDGED_RM], err, "remove a judged set");
 }

@@ -110,27 +110,26 @@ int record_measurement_add(
 {
 	sqlite3_stmt *find = r->measurement[MEASUREMENT_FIND];
 	struct measurement now;
+	bool found = false;
 	double delta;
-	int rc;
+	int rc = 0;
 
 	if (!*m->type || m->cores < 1 || !isfinite(value) ||
 		(unsigned int)m->kind >= MEASURED_COUNT)
 		return err_set(err, -EINVAL, "measurement of '%s' at %d cores: %g", m->type,
 			m->cores, value);
 	bind_key(find, m);
-	rc = sqlite3_step(find);
-	if (rc != SQLITE_ROW || !read_measurement(find, &now) ||
-		strcmp(now.source, m->source) != 0 || strcmp(now.unit, m->unit) != 0) {
+	while (db_next(r->db, find, &rc, err, "find a measurement"))
+		found = read_measurement(find, &now) && strcmp(now.source, m->source) == 0 &&
+			strcmp(now.unit, m->unit) == 0;
+	if (rc < 0)
+		return rc;
+	if (!found) {
 		now = *m;
 		now.count = 0;
 		now.mean = now.m2 = 0;
 		now.first_unix_s = m->last_unix_s;
 	}
-	rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0
-						   : db_fail(r->db, rc, err, "find a measurement");
-	db_reset(find);
-	if (rc < 0)
-		return rc;
 	/* Welford: one row, no list of samples. */
 	now.count++;
 	delta = value - now.mean;
@@ -152,34 +151,27 @@ int record_measurement_list(struct record *r, const char *type, const char *user
 	int (*fn)(const struct measurement *m, void *arg), void *arg, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->measurement[MEASUREMENT_LIST];
-	int rc, stop = 0;
+	int stop = 0;
 
 	if (type)
 		sqlite3_bind_text(s, 1, type, -1, SQLITE_STATIC);
 	if (user)
 		sqlite3_bind_text(s, 2, user, -1, SQLITE_STATIC);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+	while (db_next(r->db, s, &stop, err, "list measurements")) {
 		struct measurement m;
 
 		if (read_measurement(s, &m))
 			stop = fn(&m, arg);
-		if (stop)
-			break;
 	}
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list measurements");
-	db_reset(s);
 	return stop;
 }
 
 int record_measurement_rm(struct record *r, const char *type, const char *user, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->measurement[MEASUREMENT_RM];
-	int rc;
 
 	sqlite3_bind_text(s, 1, type, -1, SQLITE_STATIC);
 	if (user)
 		sqlite3_bind_text(s, 2, user, -1, SQLITE_STATIC);
-	rc = db_run(r->db, s, err, "remove measurements");
-	return rc < 0 ? rc : sqlite3_changes(r->db);
+	return db_change(r->db, s, err, "remove measurements");
 }

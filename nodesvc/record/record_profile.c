@@ -117,7 +117,7 @@ int record_profile_put(struct record *r, const struct profile *p, struct errbuf 
 static int read_profile(struct record *r, sqlite3_stmt *s, struct profile *p, struct errbuf *err)
 {
 	sqlite3_stmt *rates = r->profile[PROFILE_RATES];
-	int rc;
+	int rc = 0;
 
 	memset(p, 0, sizeof(*p));
 	db_column_copy(s, 1, p->type, sizeof(p->type));
@@ -134,7 +134,7 @@ static int read_profile(struct record *r, sqlite3_stmt *s, struct profile *p, st
 	for (int i = 0; i < SIGNAL_COUNT; i++)
 		p->rate[i] = NAN;
 	sqlite3_bind_int64(rates, 1, sqlite3_column_int64(s, 0));
-	while ((rc = sqlite3_step(rates)) == SQLITE_ROW) {
+	while (db_next(r->db, rates, &rc, err, "read a profile")) {
 		const char *name = db_column_text(rates, 0);
 
 		/* A name that is unknown here came from a newer program: passed over. */
@@ -143,8 +143,6 @@ static int read_profile(struct record *r, sqlite3_stmt *s, struct profile *p, st
 				p->rate[i] = sqlite3_column_double(rates, 1);
 		}
 	}
-	rc = rc == SQLITE_DONE ? 0 : db_fail(r->db, rc, err, "read a profile");
-	db_reset(rates);
 	return rc;
 }
 
@@ -173,31 +171,24 @@ int record_profile_list(struct record *r, int (*fn)(const struct profile *p, voi
 	struct errbuf *err)
 {
 	sqlite3_stmt *s = r->profile[PROFILE_LIST];
-	int rc, stop = 0;
+	int stop = 0;
 
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+	while (db_next(r->db, s, &stop, err, "list profiles")) {
 		struct profile p = {0};
 
 		stop = read_profile(r, s, &p, err);
 		if (stop == 0)
 			stop = fn(&p, arg);
-		if (stop)
-			break;
 	}
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list profiles");
-	db_reset(s);
 	return stop;
 }
 
 int record_profile_rm(struct record *r, const char *type, const char *user, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->profile[PROFILE_RM];
-	int rc;
 
 	sqlite3_bind_text(s, 1, type, -1, SQLITE_STATIC);
 	if (user)
 		sqlite3_bind_text(s, 2, user, -1, SQLITE_STATIC);
-	rc = db_run(r->db, s, err, "remove a profile");
-	return rc < 0 ? rc : sqlite3_changes(r->db);
+	return db_change(r->db, s, err, "remove a profile");
 }

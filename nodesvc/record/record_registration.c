@@ -92,9 +92,9 @@ int record_registration_list(struct record *r, int (*fn)(const struct registrati
 	void *arg, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->registration[REGISTRATION_LIST];
-	int rc, stop = 0;
+	int stop = 0;
 
-	while (!stop && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+	while (db_next(r->db, s, &stop, err, "list registrations")) {
 		struct registration reg = {
 			.job_id = (uint32_t)sqlite3_column_int64(s, 0),
 			.step_id = (uint32_t)sqlite3_column_int64(s, 1),
@@ -114,8 +114,5 @@ int record_registration_list(struct record *r, int (*fn)(const struct registrati
 
 		stop = fn(&reg, arg);
 	}
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list registrations");
-	db_reset(s);
 	return stop;
 }

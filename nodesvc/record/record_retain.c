@@ -16,36 +16,24 @@ const char *const RECORD_RETAIN_SQL[N_RETAIN_STMTS] = {
 			"pragma_page_count, pragma_freelist_count, pragma_page_size",
 };
 
-static int64_t query(struct record *r, sqlite3_stmt *s, struct errbuf *err, const char *what)
-{
-	int rc = sqlite3_step(s);
-	int64_t value =
-		rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : db_fail(r->db, rc, err, what);
-
-	db_reset(s);
-	return value;
-}
-
 int record_prune_slice(struct record *r, int64_t before_ns, int max_rows, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->retain[RETAIN_PRUNE];
-	int rc;
 
 	sqlite3_bind_int64(s, 1, before_ns);
 	sqlite3_bind_int(s, 2, max_rows);
-	rc = db_run(r->db, s, err, "remove old steps");
-	return rc < 0 ? rc : sqlite3_changes(r->db);
+	return db_change(r->db, s, err, "remove old steps");
 }
 
 int64_t record_count_before(struct record *r, int64_t before_ns, struct errbuf *err)
 {
 	sqlite3_bind_int64(r->retain[RETAIN_COUNT], 1, before_ns);
-	return query(r, r->retain[RETAIN_COUNT], err, "count old steps");
+	return db_get_int(r->db, r->retain[RETAIN_COUNT], err, "count old steps");
 }
 
 int64_t record_size_bytes(struct record *r, struct errbuf *err)
 {
-	return query(r, r->retain[RETAIN_SIZE], err, "look at the size");
+	return db_get_int(r->db, r->retain[RETAIN_SIZE], err, "look at the size");
 }
 
 int record_release_pages(struct record *r, int n, struct errbuf *err)

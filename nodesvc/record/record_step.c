@@ -10,7 +10,7 @@
 #define NO_ARRAY_TASK UINT32_C(0xfffffffe)
 #define ALL_STEPS     UINT32_C(0xffffffff)
 
-/* Blank is NULL; see COLUMNS for the order that bind_row() and read_row() keep. */
+/* Blank is NULL. */
 const char RECORD_STEP_SCHEMA_1[] =
 	"CREATE TABLE step ("
 	"  row_id INTEGER PRIMARY KEY,"
@@ -55,13 +55,36 @@ const char RECORD_STEP_SCHEMA_4[] = "CREATE INDEX step_launch ON step (program, 
 /* The jobs a reader asks for: a join, so that the list's length is nobody's limit. */
 const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, step INTEGER)";
 
-#define COLUMNS                                                                                    \
-	"job_id, step_id, array_job_id, array_task_id, node, name, program, uid, user, account, "  \
-	"partition, policy, req_policy, reason, cores, coreset, coreset_history, partners, "       \
-	"start_ns, end_ns, rebinds, tasks, exit_code, state, dry_run" STEP_FIGURES(COLUMN)
-#define COLUMN(kind, member, key, since) ", " #member
-#define ONE(kind, member, key, since)    +1
-#define N_COLUMNS                        (25 STEP_FIGURES(ONE))
+/* X(kind, member): NUMBER is never NULL, of SOME 0 is; the figures follow. */
+#define STEP_COLUMNS(X)                                                                            \
+	X(NUMBER, step_id)                                                                         \
+	X(SOME, array_job_id)                                                                      \
+	X(ARRAY_TASK, array_task_id)                                                               \
+	X(TEXT, node)                                                                              \
+	X(TEXT, name)                                                                              \
+	X(TEXT, program)                                                                           \
+	X(NUMBER, uid)                                                                             \
+	X(TEXT, user)                                                                              \
+	X(TEXT, account)                                                                           \
+	X(TEXT, partition)                                                                         \
+	X(TEXT, policy)                                                                            \
+	X(TEXT, req_policy)                                                                        \
+	X(TEXT, reason)                                                                            \
+	X(SOME, cores)                                                                             \
+	X(TEXT, coreset)                                                                           \
+	X(TEXT, coreset_history)                                                                   \
+	X(TEXT, partners)                                                                          \
+	X(NUMBER, start_ns)                                                                        \
+	X(SOME, end_ns)                                                                            \
+	X(NUMBER, rebinds)                                                                         \
+	X(SOME, tasks)                                                                             \
+	X(STATUS, exit_code)                                                                       \
+	X(STATE, state)                                                                            \
+	X(NUMBER, dry_run)
+#define COLUMN(kind, member, ...) ", " #member
+#define ONE(kind, member, ...)    +1
+#define COLUMNS                   "job_id" STEP_COLUMNS(COLUMN) STEP_FIGURES(COLUMN)
+#define N_COLUMNS                 (1 STEP_COLUMNS(ONE) STEP_FIGURES(ONE))
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from
@@ -87,18 +110,12 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 
 const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 /* A plain ? is the number after the largest so far. */
-#define VALUE(kind, member, key, since) ", ?"
-	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-			"?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, "
-			"?23, ?24, ?25" STEP_FIGURES(VALUE) ")",
-#define SET(kind, member, key, since) ", " #member " = ?"
-	[STEP_UPDATE] =
-		"UPDATE step SET job_id = ?1, step_id = ?2, array_job_id = ?3, array_task_id = ?4, "
-		"node = ?5, name = ?6, program = ?7, uid = ?8, user = ?9, account = ?10, "
-		"partition = ?11, policy = ?12, req_policy = ?13, reason = ?14, cores = ?15, "
-		"coreset = ?16, coreset_history = ?17, partners = ?18, start_ns = ?19, "
-		"end_ns = ?20, rebinds = ?21, tasks = ?22, exit_code = ?23, state = ?24, "
-		"dry_run = ?25" STEP_FIGURES(SET) " WHERE row_id = ?",
+#define VALUE(kind, member, ...) ", ?"
+	[STEP_INSERT] = "INSERT INTO step (" COLUMNS ") VALUES (?" STEP_COLUMNS(VALUE)
+		STEP_FIGURES(VALUE) ")",
+#define SET(kind, member, ...) ", " #member " = ?"
+	[STEP_UPDATE] = "UPDATE step SET job_id = ?" STEP_COLUMNS(SET)
+		STEP_FIGURES(SET) " WHERE row_id = ?",
 	[STEP_RUNNING_LIST] = "SELECT row_id FROM step WHERE end_ns IS NULL AND "
 			      "state = 'RUNNING'",
 	/* Not before it began: the clock may have been set back. */
@@ -148,99 +165,55 @@ static enum step_state parse_state(const char *name)
 	return STEP_UNKNOWN;
 }
 
-#define BIND_REAL(s, i, value)  db_bind_double(s, i, value)
-#define BIND_TEXT(s, i, value)  db_bind_text(s, i, value)
-#define BIND_COUNT(s, i, value) db_bind_int(s, i, value, FIGURE_NO_COUNT)
-#define BIND_SPAN(s, i, value)  db_bind_int(s, i, value, FIGURE_NO_SPAN)
-#define BIND_TIME(s, i, value)  db_bind_int(s, i, value, FIGURE_NO_TIME)
-
-static void bind_figures(sqlite3_stmt *s, int i, const struct step_figures *f)
-{
-#define BIND(kind, member, key, since) BIND_##kind(s, ++i, f->member);
-	STEP_FIGURES(BIND)
-}
-
-#define READ_REAL(s, i)  db_column_double(s, i)
-#define READ_TEXT(s, i)  db_column_text(s, i)
-#define READ_COUNT(s, i) (int)db_column_int(s, i, FIGURE_NO_COUNT)
-#define READ_SPAN(s, i)  db_column_int(s, i, FIGURE_NO_SPAN)
-#define READ_TIME(s, i)  db_column_int(s, i, FIGURE_NO_TIME)
-
-static void read_figures(sqlite3_stmt *s, int i, struct step_figures *f)
-{
-#define READ(kind, member, key, since) f->member = READ_##kind(s, i++);
-	STEP_FIGURES(READ)
-}
+#define BIND_REAL(r, m)   db_bind_double(s, i, (r)->m)
+#define BIND_TEXT(r, m)   db_bind_text(s, i, (r)->m)
+#define BIND_COUNT(r, m)  db_bind_int(s, i, (r)->m, FIGURE_NO_COUNT)
+#define BIND_SPAN(r, m)   db_bind_int(s, i, (r)->m, FIGURE_NO_SPAN)
+#define BIND_TIME(r, m)   db_bind_int(s, i, (r)->m, FIGURE_NO_TIME)
+#define BIND_NUMBER(r, m) sqlite3_bind_int64(s, i, (r)->m)
+#define BIND_SOME(r, m)   db_bind_int(s, i, (r)->m, 0)
+#define BIND_STATUS(r, m) db_bind_int(s, i, (r)->m, -1)
+#define BIND_STATE(r, m)  db_bind_text(s, i, step_state_name((r)->m))
+#define BIND_ARRAY_TASK(r, m)                                                                      \
+	db_bind_int(s, i, (r)->array_job_id ? (r)->m : NO_ARRAY_TASK, NO_ARRAY_TASK)
 
 static void bind_row(sqlite3_stmt *s, const struct step_row *row)
 {
-	int i = 0;
+	const struct step_figures *f = row->figures;
+	int i = 1;
 
-	sqlite3_bind_int64(s, ++i, row->job_id);
-	sqlite3_bind_int64(s, ++i, row->step_id);
-	db_bind_int(s, ++i, row->array_job_id, 0);
-	if (row->array_job_id == 0)
-		sqlite3_bind_null(s, ++i);
-	else
-		db_bind_int(s, ++i, row->array_task_id, NO_ARRAY_TASK);
-	db_bind_text(s, ++i, row->node);
-	db_bind_text(s, ++i, row->name);
-	db_bind_text(s, ++i, row->program);
-	sqlite3_bind_int64(s, ++i, row->uid);
-	db_bind_text(s, ++i, row->user);
-	db_bind_text(s, ++i, row->account);
-	db_bind_text(s, ++i, row->partition);
-	db_bind_text(s, ++i, row->policy);
-	db_bind_text(s, ++i, row->req_policy);
-	db_bind_text(s, ++i, row->reason);
-	db_bind_int(s, ++i, row->cores, 0);
-	db_bind_text(s, ++i, row->coreset);
-	db_bind_text(s, ++i, row->coreset_history);
-	db_bind_text(s, ++i, row->partners);
-	sqlite3_bind_int64(s, ++i, row->start_ns);
-	db_bind_int(s, ++i, row->end_ns, 0);
-	sqlite3_bind_int64(s, ++i, row->rebinds);
-	db_bind_int(s, ++i, row->tasks, 0);
-	db_bind_int(s, ++i, row->exit_code, -1);
-	sqlite3_bind_text(s, ++i, step_state_name(row->state), -1, SQLITE_STATIC);
-	sqlite3_bind_int(s, ++i, row->dry_run);
+	sqlite3_bind_int64(s, i, row->job_id);
+#define BIND(kind, member, ...) i++, BIND_##kind(row, member);
+	STEP_COLUMNS(BIND)
 	/* Unbound is NULL. */
-	if (row->figures)
-		bind_figures(s, i, row->figures);
+	if (!f)
+		return;
+#define BIND_FIGURE(kind, member, ...) i++, BIND_##kind(f, member);
+	STEP_FIGURES(BIND_FIGURE)
 }
 
-static void read_row(sqlite3_stmt *s, struct step_row *row, struct step_figures *figures)
-{
-	int i = 0;
+#define READ_REAL(r, m)       db_column_double(s, i)
+#define READ_TEXT(r, m)       db_column_text(s, i)
+#define READ_COUNT(r, m)      (int)db_column_int(s, i, FIGURE_NO_COUNT)
+#define READ_SPAN(r, m)       db_column_int(s, i, FIGURE_NO_SPAN)
+#define READ_TIME(r, m)       db_column_int(s, i, FIGURE_NO_TIME)
+#define READ_NUMBER(r, m)     (__typeof__((r)->m))sqlite3_column_int64(s, i)
+#define READ_SOME(r, m)       (__typeof__((r)->m))db_column_int(s, i, 0)
+#define READ_STATUS(r, m)     (int)db_column_int(s, i, -1)
+#define READ_STATE(r, m)      parse_state(db_column_text(s, i))
+#define READ_ARRAY_TASK(r, m) (uint32_t) db_column_int(s, i, NO_ARRAY_TASK)
 
-	row->row_id = sqlite3_column_int64(s, i++);
-	row->job_id = (uint32_t)sqlite3_column_int64(s, i++);
-	row->step_id = (uint32_t)sqlite3_column_int64(s, i++);
-	row->array_job_id = (uint32_t)db_column_int(s, i++, 0);
-	row->array_task_id = (uint32_t)db_column_int(s, i++, NO_ARRAY_TASK);
-	row->node = db_column_text(s, i++);
-	row->name = db_column_text(s, i++);
-	row->program = db_column_text(s, i++);
-	row->uid = (uint32_t)sqlite3_column_int64(s, i++);
-	row->user = db_column_text(s, i++);
-	row->account = db_column_text(s, i++);
-	row->partition = db_column_text(s, i++);
-	row->policy = db_column_text(s, i++);
-	row->req_policy = db_column_text(s, i++);
-	row->reason = db_column_text(s, i++);
-	row->cores = (int)db_column_int(s, i++, 0);
-	row->coreset = db_column_text(s, i++);
-	row->coreset_history = db_column_text(s, i++);
-	row->partners = db_column_text(s, i++);
-	row->start_ns = sqlite3_column_int64(s, i++);
-	row->end_ns = db_column_int(s, i++, 0);
-	row->rebinds = sqlite3_column_int(s, i++);
-	row->tasks = (int)db_column_int(s, i++, 0);
-	row->exit_code = (int)db_column_int(s, i++, -1);
-	row->state = parse_state(db_column_text(s, i++));
-	row->dry_run = sqlite3_column_int(s, i++) != 0;
-	read_figures(s, i, figures);
-	row->figures = figures;
+static void read_row(sqlite3_stmt *s, struct step_row *row, struct step_figures *f)
+{
+	int i = 1;
+
+	row->row_id = sqlite3_column_int64(s, 0);
+	row->job_id = (uint32_t)sqlite3_column_int64(s, i);
+#define READ(kind, member, ...) i++, row->member = READ_##kind(row, member);
+	STEP_COLUMNS(READ)
+#define READ_FIGURE(kind, member, ...) i++, f->member = READ_##kind(f, member);
+	STEP_FIGURES(READ_FIGURE)
+	row->figures = f;
 }
 
 int record_step_put(struct record *r, struct step_row *row, struct errbuf *err)
@@ -274,12 +247,11 @@ int record_step_close_lost(
 	struct record *r, const int64_t *alive, int n_alive, int64_t end_ns, struct errbuf *err)
 {
 	sqlite3_stmt *list = r->step[STEP_RUNNING_LIST], *close = r->step[STEP_CLOSE];
-	int rc, closed = 0, bad = 0;
+	int closed = 0, bad = record_begin(r, err);
 
-	rc = record_begin(r, err);
-	if (rc < 0)
-		return rc;
-	while (bad == 0 && (rc = sqlite3_step(list)) == SQLITE_ROW) {
+	if (bad < 0)
+		return bad;
+	while (db_next(r->db, list, &bad, err, "list running steps")) {
 		if (is_alive(sqlite3_column_int64(list, 0), alive, n_alive))
 			continue;
 		sqlite3_bind_int64(close, 1, sqlite3_column_int64(list, 0));
@@ -287,20 +259,14 @@ int record_step_close_lost(
 		bad = db_run(r->db, close, err, "close a lost step");
 		closed++;
 	}
-	if (bad == 0 && rc != SQLITE_DONE)
-		bad = db_fail(r->db, rc, err, "list running steps");
-	db_reset(list);
 	bad = record_end(r, bad, err);
 	return bad < 0 ? bad : closed;
 }
 
 int record_step_prune(struct record *r, int64_t before_ns, struct errbuf *err)
 {
-	int rc;
-
 	sqlite3_bind_int64(r->step[STEP_PRUNE], 1, before_ns);
-	rc = db_run(r->db, r->step[STEP_PRUNE], err, "prune steps");
-	return rc < 0 ? rc : sqlite3_changes(r->db);
+	return db_change(r->db, r->step[STEP_PRUNE], err, "prune steps");
 }
 
 static int set_wanted(struct record *r, const struct step_filter *f, struct errbuf *err)
@@ -320,7 +286,7 @@ static int set_wanted(struct record *r, const struct step_filter *f, struct errb
 static int list_rows(struct record *r, sqlite3_stmt *s, const struct step_filter *f,
 	int (*fn)(const struct step_row *row, void *arg), void *arg, struct errbuf *err)
 {
-	int rc, stop = 0;
+	int stop = 0;
 
 	sqlite3_bind_int64(s, 1, f->from_ns);
 	sqlite3_bind_int64(s, 2, f->to_ns ? f->to_ns : INT64_MAX);
@@ -328,18 +294,13 @@ static int list_rows(struct record *r, sqlite3_stmt *s, const struct step_filter
 		sqlite3_bind_int64(s, 3, f->uid);
 	if (s == r->step[STEP_LIST_JOBS])
 		sqlite3_bind_int(s, 4, f->duplicates);
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+	while (db_next(r->db, s, &stop, err, "list steps")) {
 		struct step_figures figures;
 		struct step_row row;
 
 		read_row(s, &row, &figures);
 		stop = fn(&row, arg);
-		if (stop)
-			break;
 	}
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list steps");
-	db_reset(s);
 	return stop;
 }
 
@@ -363,7 +324,7 @@ int record_launches(struct record *r, const struct step_row *like, const char *l
 	int (*fn)(double speed, void *arg), void *arg, struct errbuf *err)
 {
 	sqlite3_stmt *s = r->step[STEP_LAUNCHES];
-	int rc, stop = 0;
+	int stop = 0;
 
 	db_bind_text(s, 1, like->program);
 	db_bind_text(s, 2, like->user);
@@ -371,10 +332,7 @@ int record_launches(struct record *r, const struct step_row *like, const char *l
 	db_bind_text(s, 4, like->figures ? like->figures->speed_unit : NULL);
 	db_bind_text(s, 5, like->node);
 	sqlite3_bind_int(s, 6, limit);
-	while (!stop && (rc = sqlite3_step(s)) == SQLITE_ROW)
+	while (db_next(r->db, s, &stop, err, "list launches"))
 		stop = fn(sqlite3_column_double(s, 0), arg);
-	if (!stop && rc != SQLITE_DONE)
-		stop = db_fail(r->db, rc, err, "list launches");
-	db_reset(s);
 	return stop;
 }

@@ -71,19 +71,25 @@ void loop_free(struct loop *l)
 	free(l);
 }
 
-static int add(struct loop *l, struct loop_source *s, uint32_t events, struct loop_source **ret,
+/* Takes @with.fd over but of SOURCE_FD, also when it fails. */
+static int add(struct loop *l, struct loop_source with, uint32_t events, struct loop_source **ret,
 	struct errbuf *err)
 {
+	struct loop_source *s = malloc(sizeof(*s));
 	struct epoll_event ev = {.events = events, .data.ptr = s};
+	int rc = 0;
 
-	if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, s->fd, &ev) < 0) {
-		int rc = -errno;
-
-		if (s->kind != SOURCE_FD)
-			close(s->fd);
+	if (!s)
+		rc = err_set(err, -ENOMEM, "out of memory");
+	else if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, with.fd, &ev) < 0)
+		rc = err_set(err, -errno, "epoll_ctl: %s", strerror(errno));
+	if (rc < 0) {
+		if (with.kind != SOURCE_FD)
+			close(with.fd);
 		free(s);
-		return err_set(err, rc, "epoll_ctl: %s", strerror(-rc));
+		return rc;
 	}
+	*s = with;
 	*ret = s;
 	return 0;
 }
@@ -91,15 +97,8 @@ static int add(struct loop *l, struct loop_source *s, uint32_t events, struct lo
 int loop_add_fd(struct loop *l, int fd, uint32_t events, loop_fd_f fn, void *arg,
 	struct loop_source **ret, struct errbuf *err)
 {
-	struct loop_source *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
-	s->kind = SOURCE_FD;
-	s->fd = fd;
-	s->fd_fn = fn;
-	s->arg = arg;
-	return add(l, s, events, ret, err);
+	return add(l, (struct loop_source){.kind = SOURCE_FD, .fd = fd, .fd_fn = fn, .arg = arg},
+		events, ret, err);
 }
 
 int loop_set_events(struct loop *l, struct loop_source *s, uint32_t events)
@@ -112,21 +111,13 @@ int loop_set_events(struct loop *l, struct loop_source *s, uint32_t events)
 int loop_add_timer(
 	struct loop *l, loop_timer_f fn, void *arg, struct loop_source **ret, struct errbuf *err)
 {
-	struct loop_source *s = calloc(1, sizeof(*s));
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 
-	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
-	s->kind = SOURCE_TIMER;
-	s->fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (s->fd < 0) {
-		int rc = -errno;
-
-		free(s);
-		return err_set(err, rc, "timerfd_create: %s", strerror(-rc));
-	}
-	s->timer_fn = fn;
-	s->arg = arg;
-	return add(l, s, EPOLLIN, ret, err);
+	if (fd < 0)
+		return err_set(err, -errno, "timerfd_create: %s", strerror(errno));
+	return add(l,
+		(struct loop_source){.kind = SOURCE_TIMER, .fd = fd, .timer_fn = fn, .arg = arg},
+		EPOLLIN, ret, err);
 }
 
 int loop_set_timer(struct loop_source *s, int first_ms, int period_ms)
@@ -151,22 +142,15 @@ int loop_set_timer_at(struct loop_source *s, int64_t mono_ns)
 int loop_add_signals(struct loop *l, const sigset_t *set, loop_signal_f fn, void *arg,
 	struct loop_source **ret, struct errbuf *err)
 {
-	struct loop_source *s = calloc(1, sizeof(*s));
+	int fd;
 
-	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
 	sigprocmask(SIG_BLOCK, set, NULL);
-	s->kind = SOURCE_SIGNAL;
-	s->fd = signalfd(-1, set, SFD_NONBLOCK | SFD_CLOEXEC);
-	if (s->fd < 0) {
-		int rc = -errno;
-
-		free(s);
-		return err_set(err, rc, "signalfd: %s", strerror(-rc));
-	}
-	s->signal_fn = fn;
-	s->arg = arg;
-	return add(l, s, EPOLLIN, ret, err);
+	fd = signalfd(-1, set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "signalfd: %s", strerror(errno));
+	return add(l,
+		(struct loop_source){.kind = SOURCE_SIGNAL, .fd = fd, .signal_fn = fn, .arg = arg},
+		EPOLLIN, ret, err);
 }
 
 void loop_remove(struct loop *l, struct loop_source *s)

@@ -248,7 +248,6 @@ const struct policy_ops policy_callisto = {
 	.name = "callisto",
 	.summary = "equal cores, which ones by chance; idle time lent to busy jobs (Callisto)",
 	.options = "threads=yes|no hysteresis_ms=N",
-	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_LENT,
 	.size = sizeof(struct policy),

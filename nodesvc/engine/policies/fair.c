@@ -62,11 +62,9 @@ const struct policy_ops policy_fair = {
 	.name = "fair",
 	.summary = "an equal part of the cores for each job",
 	.options = "turns=coupled|all|no turns_ms=N",
-	.needs = 0,
 	.settles = true,
 	.on_node = true,
 	.size = sizeof(struct policy),
 	.create = fair_create,
 	.decide = fair_decide,
-	.forget = NULL,
 };

@@ -280,7 +280,6 @@ const struct policy_ops policy_gang = {
 	.name = "gang",
 	.summary = "the whole node to each job in turn, in short slices",
 	.options = "slice_ms=N high_weight=N foreground_ms=N behind_ms=N",
-	.needs = 0,
 	.in_turns = true,
 	.on_node = true,
 	.asks = POLICY_ASKS_SLICES,

@@ -213,5 +213,4 @@ const struct policy_ops policy_hillclimb = {
 	.size = sizeof(struct policy),
 	.create = hillclimb_create,
 	.decide = hillclimb_decide,
-	.forget = NULL,
 };

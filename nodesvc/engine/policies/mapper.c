@@ -469,7 +469,6 @@ const struct policy_ops policy_mapper = {
 	.name = "mapper",
 	.summary = "moves cores a job can spare to the most efficient job (MAPPER)",
 	.options = "q=0..1",
-	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_EXPERIMENTS,
 	.size = sizeof(struct policy),

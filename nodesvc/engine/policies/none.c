@@ -31,10 +31,7 @@ static int none_decide(struct policy *p, const struct view *v, const int *slot, 
 const struct policy_ops policy_none = {
 	.name = "none",
 	.summary = "observe and account only; move nothing",
-	.options = NULL,
-	.needs = 0,
 	.on_node = true,
 	.create = none_create,
 	.decide = none_decide,
-	.forget = NULL,
 };

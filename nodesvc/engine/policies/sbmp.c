@@ -446,7 +446,6 @@ const struct policy_ops policy_sbmp = {
 	.name = "sbmp",
 	.summary = "cores by predicted scalability, least mean slow-down (SBMP)",
 	.options = SBMP_OPTIONS,
-	.needs = 0,
 	.on_node = true,
 	.asks = POLICY_ASKS_EXPERIMENTS | POLICY_ASKS_SLICES,
 	.size = sizeof(struct policy),

@@ -55,12 +55,9 @@ static int spread_decide(struct policy *p, const struct view *v, const int *slot
 const struct policy_ops policy_spread = {
 	.name = "spread",
 	.summary = "jobs alternate between domains in order of arrival, as Slurm would",
-	.options = NULL,
-	.needs = 0,
 	.settles = true,
 	.on_node = true,
 	.size = sizeof(struct policy),
 	.create = spread_create,
 	.decide = spread_decide,
-	.forget = NULL,
 };

@@ -16,17 +16,9 @@
 
 #define WIDTH_MAX 4096
 
-static struct json_object *get(struct json_object *row, const char *key)
-{
-	struct json_object *value = NULL;
-
-	json_object_object_get_ex(row, key, &value);
-	return value;
-}
-
 static void cell_text(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key);
+	struct json_object *value = json_object_object_get(row, key);
 
 	if (value)
 		snprintf(buf, size, "%s", json_object_get_string(value));
@@ -35,7 +27,8 @@ static void cell_text(struct json_object *row, const char *key, char *buf, size_
 /* "7_3.0" is the array's name for it; raw is Slurm's own job id. */
 static void cell_raw_id(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *job = get(row, key), *step = get(row, "step_id");
+	struct json_object *job = json_object_object_get(row, key),
+			   *step = json_object_object_get(row, "step_id");
 
 	if (job)
 		snprintf(buf, size, "%s%s%s", json_object_get_string(job), step ? "." : "",
@@ -45,7 +38,7 @@ static void cell_raw_id(struct json_object *row, const char *key, char *buf, siz
 /* A list, joined as the record joins it: placements by ';', since a coreset holds ','. */
 static void cell_list(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *list = get(row, key);
+	struct json_object *list = json_object_object_get(row, key);
 	char separator = strcmp(key, "coreset_history") == 0 ? ';' : ',';
 	size_t len = 0;
 
@@ -62,7 +55,7 @@ static void cell_list(struct json_object *row, const char *key, char *buf, size_
 
 static void cell_elapsed(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key);
+	struct json_object *value = json_object_object_get(row, key);
 
 	if (value)
 		acct_time_elapsed((int64_t)json_object_get_double(value), buf, size);
@@ -70,7 +63,7 @@ static void cell_elapsed(struct json_object *row, const char *key, char *buf, si
 
 static void cell_seconds(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key);
+	struct json_object *value = json_object_object_get(row, key);
 
 	if (value)
 		snprintf(buf, size, "%lld", (long long)json_object_get_double(value));
@@ -78,7 +71,7 @@ static void cell_seconds(struct json_object *row, const char *key, char *buf, si
 
 static void cell_time(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key);
+	struct json_object *value = json_object_object_get(row, key);
 	const char *format = getenv("SLURM_TIME_FORMAT");
 	struct tm tm;
 	time_t t;
@@ -96,7 +89,8 @@ static void cell_time(struct json_object *row, const char *key, char *buf, size_
 
 static void cell_exit(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *status = get(row, key), *sig = get(row, "exit_signal");
+	struct json_object *status = json_object_object_get(row, key),
+			   *sig = json_object_object_get(row, "exit_signal");
 
 	if (status)
 		snprintf(buf, size, "%d:%d", json_object_get_int(status), json_object_get_int(sig));
@@ -105,13 +99,13 @@ static void cell_exit(struct json_object *row, const char *key, char *buf, size_
 /* "1.52 (1.40-1.64)": a gain and its 95 % interval; one without an interval is not printed. */
 static void cell_gain(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key), *lo, *hi;
+	struct json_object *value = json_object_object_get(row, key), *lo, *hi;
 	char bound[48];
 
 	snprintf(bound, sizeof(bound), "%s_lo", key);
-	lo = get(row, bound);
+	lo = json_object_object_get(row, bound);
 	snprintf(bound, sizeof(bound), "%s_hi", key);
-	hi = get(row, bound);
+	hi = json_object_object_get(row, bound);
 	if (value && lo && hi)
 		snprintf(buf, size, "%.3f (%.3f-%.3f)", json_object_get_double(value),
 			json_object_get_double(lo), json_object_get_double(hi));
@@ -119,7 +113,7 @@ static void cell_gain(struct json_object *row, const char *key, char *buf, size_
 
 static void cell_ratio(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key);
+	struct json_object *value = json_object_object_get(row, key);
 
 	if (value)
 		snprintf(buf, size, "%.3f", json_object_get_double(value));
@@ -127,7 +121,7 @@ static void cell_ratio(struct json_object *row, const char *key, char *buf, size
 
 static void cell_bool(struct json_object *row, const char *key, char *buf, size_t size)
 {
-	struct json_object *value = get(row, key);
+	struct json_object *value = json_object_object_get(row, key);
 
 	if (value)
 		snprintf(buf, size, "%s", json_object_get_boolean(value) ? "yes" : "no");

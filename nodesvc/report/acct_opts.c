@@ -126,42 +126,55 @@ static const struct option LONG[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* What is given on the command line before it is one filter. */
+/* What is given on the command line before the filter is whole. */
 struct given {
-	struct json_object *jobs, *uids, *states, *accounts, *partitions, *names, *nodes;
+	struct json_object *filter;
 	int64_t start_s, end_s;
-	bool has_start, has_end, all_users, duplicates, truncate, history;
+	bool has_start, has_end, all_users;
 	char unit;
 };
 
 static void given_done(struct given *g)
 {
-	json_object_put(g->jobs);
-	json_object_put(g->uids);
-	json_object_put(g->states);
-	json_object_put(g->accounts);
-	json_object_put(g->partitions);
-	json_object_put(g->names);
-	json_object_put(g->nodes);
+	json_object_put(g->filter);
 }
 #define cleanup_given __attribute__((cleanup(given_done)))
 
+static struct json_object *given(const struct given *g, const char *key)
+{
+	return json_object_object_get(g->filter, key);
+}
+
+/* The list @key of the filter, made when it is not there; NULL out of memory. */
+static struct json_object *list_of(struct given *g, const char *key)
+{
+	if (!given(g, key))
+		json_object_object_add(g->filter, key, json_object_new_array());
+	return given(g, key);
+}
+
+static int set_flag(struct given *g, const char *key, struct errbuf *err)
+{
+	return json_object_object_add(g->filter, key, json_object_new_boolean(true))
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
+}
+
 typedef int (*item_f)(const char *item, struct json_object *list, struct errbuf *err);
 
-/* Adds every item of a comma list to *@list, made when it is not there. */
-static int add_items(const char *option, const char *text, struct json_object **list, item_f add,
-	struct errbuf *err)
+/* Adds every item of a comma list. */
+static int add_items(struct given *g, const char *option, const char *key, const char *text,
+	item_f add, struct errbuf *err)
 {
+	struct json_object *list = list_of(g, key);
 	cleanup_free char *copy = strdup(text);
 	char *save = NULL;
 	int n = 0, rc;
 
-	if (!*list)
-		*list = json_object_new_array();
-	if (!copy || !*list)
+	if (!copy || !list)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-		rc = add(item, *list, err);
+		rc = add(item, list, err);
 		if (rc < 0)
 			return err_wrap(err, rc, "%s", option);
 		n++;
@@ -221,13 +234,12 @@ static int add_node(const char *name, void *list)
 
 static int set_nodes(struct given *g, const char *text, struct errbuf *err)
 {
+	struct json_object *list = list_of(g, "nodes");
 	int rc;
 
-	if (!g->nodes)
-		g->nodes = json_object_new_array();
-	if (!g->nodes)
+	if (!list)
 		return err_set(err, -ENOMEM, "out of memory");
-	rc = acct_hosts_expand(text, add_node, g->nodes, err);
+	rc = acct_hosts_expand(text, add_node, list, err);
 	return rc < 0 ? err_wrap(err, rc, "--nodelist") : 0;
 }
 
@@ -300,11 +312,11 @@ static int take_option(
 		o->action = ACCT_USAGE;
 		return 0;
 	case 'j':
-		return add_items("--jobs", optarg, &g->jobs, add_job, err);
+		return add_items(g, "--jobs", "jobs", optarg, add_job, err);
 	case 'u':
-		return add_items("--user", optarg, &g->uids, add_user, err);
+		return add_items(g, "--user", "uids", optarg, add_user, err);
 	case 's':
-		return add_items("--state", optarg, &g->states, add_state, err);
+		return add_items(g, "--state", "states", optarg, add_state, err);
 	case 'S':
 		return set_time("--starttime", optarg, now_s, &g->start_s, &g->has_start, err);
 	case 'E':
@@ -337,23 +349,21 @@ static int take_option(
 		o->socket = optarg;
 		return 0;
 	case 'A':
-		return add_items("--accounts", optarg, &g->accounts, add_text, err);
+		return add_items(g, "--accounts", "accounts", optarg, add_text, err);
 	case 'r':
-		return add_items("--partition", optarg, &g->partitions, add_text, err);
+		return add_items(g, "--partition", "partitions", optarg, add_text, err);
 	case 'N':
 		return set_nodes(g, optarg, err);
 	case OPT_NAME:
-		return add_items("--name", optarg, &g->names, add_text, err);
+		return add_items(g, "--name", "names", optarg, add_text, err);
 	case OPT_UID:
-		return add_items("--uid", optarg, &g->uids, add_user, err);
+		return add_items(g, "--uid", "uids", optarg, add_user, err);
 	case 'b':
 		return set_format(o, "--brief", ACCT_FORMAT_BRIEF, err);
 	case 'D':
-		g->duplicates = true;
-		return 0;
+		return set_flag(g, "duplicates", err);
 	case 'T':
-		g->truncate = true;
-		return 0;
+		return set_flag(g, "truncate", err);
 	case 'v':
 		o->verbose = true;
 		return 0;
@@ -368,11 +378,9 @@ static int take_option(
 		return 0;
 	case OPT_HTML:
 		o->output = ACCT_HTML;
-		g->history = true;
-		return 0;
+		return set_flag(g, "history", err);
 	case OPT_HISTORY:
-		g->history = true;
-		return 0;
+		return set_flag(g, "history", err);
 	case OPT_CLUSTER:
 		o->cluster = true;
 		return 0;
@@ -388,14 +396,16 @@ static int take_option(
  * The daemon gives a user his own rows; asking for others is told rather than answered with
  * nothing. Of a store the file's mode decides.
  */
-static int check_users(struct given *g, uid_t uid, struct errbuf *err)
+static int check_users(const struct given *g, uid_t uid, struct errbuf *err)
 {
+	struct json_object *uids = given(g, "uids");
+
 	if (uid == 0)
 		return 0;
 	if (g->all_users)
 		return err_set(err, -EINVAL, "--allusers: only root sees the rows of other users");
-	for (size_t i = 0; g->uids && i < json_object_array_length(g->uids); i++) {
-		if (json_object_get_int64(json_object_array_get_idx(g->uids, i)) != (int64_t)uid)
+	for (size_t i = 0; uids && i < json_object_array_length(uids); i++) {
+		if (json_object_get_int64(json_object_array_get_idx(uids, i)) != (int64_t)uid)
 			return err_set(
 				err, -EINVAL, "--user: only root sees the rows of other users");
 	}
@@ -412,38 +422,17 @@ static int64_t to_ns(int64_t s)
 
 static int make_filter(struct acct_opts *o, struct given *g, int64_t now_s, struct errbuf *err)
 {
-	struct json_object *f = json_object_new_object();
+	struct json_object *f = g->filter;
 	int64_t from, to;
 
 	acct_time_window(g->has_start ? &g->start_s : NULL, g->has_end ? &g->end_s : NULL,
-		g->jobs != NULL, g->states != NULL, now_s, &from, &to);
-	if (f) {
-		if (g->jobs)
-			json_object_object_add(f, "jobs", json_object_get(g->jobs));
-		if (g->uids && !g->all_users)
-			json_object_object_add(f, "uids", json_object_get(g->uids));
-		if (g->states)
-			json_object_object_add(f, "states", json_object_get(g->states));
-		if (g->accounts)
-			json_object_object_add(f, "accounts", json_object_get(g->accounts));
-		if (g->partitions)
-			json_object_object_add(f, "partitions", json_object_get(g->partitions));
-		if (g->names)
-			json_object_object_add(f, "names", json_object_get(g->names));
-		if (g->nodes)
-			json_object_object_add(f, "nodes", json_object_get(g->nodes));
-		if (g->duplicates)
-			json_object_object_add(f, "duplicates", json_object_new_boolean(true));
-		if (g->truncate)
-			json_object_object_add(f, "truncate", json_object_new_boolean(true));
-		if (g->history)
-			json_object_object_add(f, "history", json_object_new_boolean(true));
-		json_object_object_add(f, "from_ns", json_object_new_int64(to_ns(from)));
-		/* To the end of that second: now is later than its whole seconds. */
-		json_object_object_add(f, "to_ns", json_object_new_int64(to_ns(to) + NS_PER_S - 1));
-		o->filter = strdup(json_object_to_json_string_ext(f, JSON_C_TO_STRING_PLAIN));
-		json_object_put(f);
-	}
+		given(g, "jobs"), given(g, "states"), now_s, &from, &to);
+	if (g->all_users)
+		json_object_object_del(f, "uids");
+	json_object_object_add(f, "from_ns", json_object_new_int64(to_ns(from)));
+	/* To the end of that second: now is later than its whole seconds. */
+	json_object_object_add(f, "to_ns", json_object_new_int64(to_ns(to) + NS_PER_S - 1));
+	o->filter = strdup(json_object_to_json_string_ext(f, JSON_C_TO_STRING_PLAIN));
 	if (!o->filter)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (from > to)
@@ -455,10 +444,12 @@ int acct_opts_parse(
 	struct acct_opts *ret, int argc, char **argv, uid_t uid, int64_t now_s, struct errbuf *err)
 {
 	struct acct_opts o = {.delimiter = "|"};
-	cleanup_given struct given g = {0};
+	cleanup_given struct given g = {.filter = json_object_new_object()};
 	const char *env = getenv("COLOCACCT_FORMAT"), *daemon = getenv("COLOC_SOCKET");
 	int c, rc = 0;
 
+	if (!g.filter)
+		return err_set(err, -ENOMEM, "out of memory");
 	optind = 0; /* glibc: start over, tests call this often */
 	while (rc == 0 && (c = getopt_long(argc, argv,
 				   "A:aBbcC:DE:ef:F:g:hi:I:j:k:K:lLM:nN:o:pPq:r:R:S:s:Tu:vVW:Xx:",

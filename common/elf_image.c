@@ -57,7 +57,7 @@ bool elf_map(int fd, struct elf_image *ret)
 	return true;
 }
 
-bool elf_open(const char *path, struct elf_image *ret)
+static bool elf_open(const char *path, struct elf_image *ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	bool ok = fd >= 0 && elf_map(fd, ret);
@@ -87,7 +87,8 @@ bool elf_offset(const struct elf_image *f, uint64_t at, uint32_t flags, uint64_t
 	return false;
 }
 
-const char *elf_string(const struct elf_image *f, uint64_t table, uint64_t offset)
+/* The string at @offset of the table at address @table; NULL. */
+static const char *elf_string(const struct elf_image *f, uint64_t table, uint64_t offset)
 {
 	uint64_t at;
 

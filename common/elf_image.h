@@ -24,7 +24,6 @@ struct elf_image {
 
 /* elf_map - @fd stays the caller's. False: no such file; then there is nothing to close. */
 bool elf_map(int fd, struct elf_image *ret);
-bool elf_open(const char *path, struct elf_image *ret);
 void elf_close(struct elf_image *f);
 
 /* @count things of @size at @offset of the file; NULL: they are not all in it, or lie askew. */
@@ -32,8 +31,6 @@ const void *elf_part(const struct elf_image *f, uint64_t offset, uint64_t count,
 /* Where in the file the address @at is, by the part that is loaded there with all of @flags (PF_X);
  * false: nowhere. */
 bool elf_offset(const struct elf_image *f, uint64_t at, uint32_t flags, uint64_t *ret);
-/* The string at @offset of the table at address @table; NULL. */
-const char *elf_string(const struct elf_image *f, uint64_t table, uint64_t offset);
 /* The dynamic section; NULL: it has none. */
 const ElfW(Dyn) * elf_dynamic(const struct elf_image *f, size_t *ret_n);
 

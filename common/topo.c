@@ -386,20 +386,6 @@ static bool level_groups(struct topo *t, enum topo_level level)
 	return big >= 2;
 }
 
-/* Last-level caches inside a domain; 1 where the cache is around it or unknown. */
-static int count_l3(const struct topo *t, const struct topo_domain *d)
-{
-	int n = 0;
-
-	for (int l3 = 0; l3 < t->n_l3; l3++)
-		for (int i = 0; i < d->n_cores; i++)
-			if (t->core[t->domain_core[d->first_core + i]].l3 == l3) {
-				n++;
-				break;
-			}
-	return n ? n : 1;
-}
-
 int topo_set_domains(struct topo *t, enum topo_level level, struct errbuf *err)
 {
 	struct topo_domain *domain;
@@ -433,7 +419,6 @@ int topo_set_domains(struct topo *t, enum topo_level level, struct errbuf *err)
 		}
 		domain[d].n_cores = filled - domain[d].first_core;
 		domain[d].numa = t->core[t->domain_core[domain[d].first_core]].numa;
-		domain[d].l3_bytes = t->llc_bytes * (uint64_t)count_l3(t, &domain[d]);
 	}
 	free(t->domain);
 	t->domain = domain;

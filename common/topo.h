@@ -35,7 +35,6 @@ struct topo_domain {
 	struct coreset pus;
 	int first_core, n_cores; /* into topo.domain_core[] */
 	int numa;                /* of its first core; -1 unknown */
-	uint64_t l3_bytes;       /* last-level cache below or around the domain; 0 unknown */
 };
 
 struct topo {

@@ -12,18 +12,8 @@
 
 #define SCHEMA 1
 
-static const struct {
-	const char *name;
-	enum signal_id id;
-} signals[] = {
-	{"instructions_per_s", SIGNAL_INSTRUCTIONS},
-	{"loads_per_s", SIGNAL_LOADS},
-	{"llc_refs_per_s", SIGNAL_LLC_REFS},
-	{"llc_misses_per_s", SIGNAL_LLC_MISSES},
-	{"mem_bytes_per_s", SIGNAL_MEM_BYTES},
-	{"llc_miss_ratio", SIGNAL_LLC_MISS_RATIO},
-};
-#define N_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+/* Signals of a profile: the first ones. */
+#define N_SIGNALS (SIGNAL_LLC_MISS_RATIO + 1)
 
 static const char *waiting_of(const char *source)
 {
@@ -54,8 +44,8 @@ struct json_object *profile_to_json(const struct profile *p)
 	json_object_object_add(o, "threads", json_object_new_int(p->threads));
 	json_object_object_add(o, "solo_s", number(p->solo_s));
 	json_object_object_add(o, "utilization", number(p->utilization));
-	for (size_t i = 0; i < N_SIGNALS; i++)
-		json_object_object_add(s, signals[i].name, number(p->rate[signals[i].id]));
+	for (int i = 0; i < N_SIGNALS; i++)
+		json_object_object_add(s, signal_name(i), number(p->rate[i]));
 	json_object_object_add(o, "signals", s);
 	json_object_object_add(o, "ll_bytes",
 		p->ll_bytes > 0 ? json_object_new_int64((int64_t)p->ll_bytes) : NULL);
@@ -140,151 +130,129 @@ static int get_signals(struct profile *p, struct json_object *o, struct errbuf *
 		return refuse(err, "signals", o, "an object");
 	json_object_object_foreach(o, key, v)
 	{
-		size_t i;
-		int rc;
+		int i, rc;
 
-		for (i = 0; i < N_SIGNALS && strcmp(key, signals[i].name) != 0; i++)
+		for (i = 0; i < N_SIGNALS && strcmp(key, signal_name(i)) != 0; i++)
 			;
 		if (i == N_SIGNALS)
 			return err_set(err, -EINVAL, "profile: signals: '%.60s' is no signal", key);
-		rc = get_double(&p->rate[signals[i].id], key, v, 0.0,
-			signals[i].id == SIGNAL_LLC_MISS_RATIO ? 1.0 : signal_max(signals[i].id),
-			true, err);
+		rc = get_double(&p->rate[i], key, v, 0.0,
+			i == SIGNAL_LLC_MISS_RATIO ? 1.0 : signal_max(i), true, err);
 		if (rc)
 			return err_wrap(err, rc, "signals");
 	}
 	return 0;
 }
 
-static int get_source(struct profile *p, struct json_object *v, struct errbuf *err)
+static int get_source(char *ret, struct json_object *v, struct errbuf *err)
 {
-	int rc = get_text(p->source, sizeof(p->source), "source", v, false, err);
+	int rc = get_text(ret, sizeof(((struct profile *)0)->source), "source", v, false, err);
 
 	if (rc)
 		return rc;
-	if (strcmp(p->source, "papi") != 0 && strcmp(p->source, "perf") != 0 &&
-		strcmp(p->source, "cachegrind") != 0)
+	if (strcmp(ret, "papi") != 0 && strcmp(ret, "perf") != 0 && strcmp(ret, "cachegrind") != 0)
 		return refuse(err, "source", v, "papi, perf or cachegrind");
 	return 0;
 }
 
-enum {
-	F_SCHEMA,
-	F_TYPE,
-	F_USER,
-	F_NODE_TYPE,
-	F_SOURCE,
-	F_WAITING,
-	F_THREADS,
-	F_SOLO,
-	F_UTILIZATION,
-	F_SIGNALS,
-	F_LL,
-	F_TAKEN,
-	F_COUNT,
-	F_SPREAD,
-	FIELD_COUNT
-};
-static const struct {
-	const char *name;
-	bool required;
-} fields[FIELD_COUNT] = {
-	[F_SCHEMA] = {"schema", false},
-	[F_TYPE] = {"type", true},
-	[F_USER] = {"user", false},
-	[F_NODE_TYPE] = {"node_type", false},
-	[F_SOURCE] = {"source", true},
-	[F_WAITING] = {"waiting", false},
-	[F_THREADS] = {"threads", true},
-	[F_SOLO] = {"solo_s", true},
-	[F_UTILIZATION] = {"utilization", true},
-	[F_SIGNALS] = {"signals", true},
-	[F_LL] = {"ll_bytes", false},
-	[F_TAKEN] = {"taken_unix_s", false},
-	[F_COUNT] = {"count", false},
-	[F_SPREAD] = {"spread", false},
+/* What is read: the profile, and what is only looked at. */
+struct reading {
+	struct profile p;
+	int schema;
+	char waiting[16];
 };
 
+static const struct field {
+	const char *name;
+	enum { TEXT, NAME, SOURCE, INT, TIME, BYTES, ABOVE_0, MAYBE, SIGNALS } kind;
+	bool required;
+	size_t at;
+	double min, max; /* of a text: its room */
+} fields[] = {
+#define AT(member) offsetof(struct reading, member)
+	{"schema", INT, false, AT(schema), SCHEMA, SCHEMA},
+	{"type", NAME, true, AT(p.type), 0, JOB_TYPE_MAX},
+	{"user", TEXT, false, AT(p.user), 0, sizeof(((struct profile *)0)->user)},
+	{"node_type", TEXT, false, AT(p.node_type), 0, sizeof(((struct profile *)0)->node_type)},
+	{"source", SOURCE, true, AT(p.source), 0, sizeof(((struct profile *)0)->source)},
+	{"waiting", NAME, false, AT(waiting), 0, 16},
+	{"threads", INT, true, AT(p.threads), 1, 1 << 20},
+	{"solo_s", ABOVE_0, true, AT(p.solo_s), 0, HUGE_VAL},
+	{"utilization", ABOVE_0, true, AT(p.utilization), 0, 1},
+	{"signals", SIGNALS, true, AT(p), 0, 0},
+	{"ll_bytes", BYTES, false, AT(p.ll_bytes), 0, INT64_C(1) << 50},
+	{"taken_unix_s", TIME, false, AT(p.taken_unix_s), 0, INT64_C(1) << 40},
+	{"count", INT, false, AT(p.count), 1, 1 << 20},
+	{"spread", MAYBE, false, AT(p.spread), 0, HUGE_VAL},
+#undef AT
+};
+#define N_FIELDS (int)(sizeof(fields) / sizeof(fields[0]))
+
 static int get_field(
-	struct profile *p, int field, struct json_object *v, char waiting[16], struct errbuf *err)
+	struct reading *r, const struct field *f, struct json_object *v, struct errbuf *err)
 {
-	const char *name = fields[field].name;
+	void *at = (char *)r + f->at;
 	int64_t i = 0;
 	int rc = 0;
 
-	switch (field) {
-	case F_SCHEMA:
-		return get_int(&i, name, v, SCHEMA, SCHEMA, err);
-	case F_TYPE:
-		return get_text(p->type, sizeof(p->type), name, v, false, err);
-	case F_USER:
-		return get_text(p->user, sizeof(p->user), name, v, true, err);
-	case F_NODE_TYPE:
-		return get_text(p->node_type, sizeof(p->node_type), name, v, true, err);
-	case F_SOURCE:
-		return get_source(p, v, err);
-	case F_WAITING:
-		return get_text(waiting, 16, name, v, false, err);
-	case F_THREADS:
-		rc = get_int(&i, name, v, 1, 1 << 20, err);
-		p->threads = (int)i;
+	switch (f->kind) {
+	case TEXT:
+	case NAME:
+		return get_text(at, (size_t)f->max, f->name, v, f->kind == TEXT, err);
+	case SOURCE:
+		return get_source(at, v, err);
+	case INT:
+		rc = get_int(&i, f->name, v, (int64_t)f->min, (int64_t)f->max, err);
+		*(int *)at = (int)i;
 		return rc;
-	case F_SOLO:
-		rc = get_double(&p->solo_s, name, v, 0.0, HUGE_VAL, false, err);
-		return !rc && p->solo_s <= 0 ? refuse(err, name, v, "above 0") : rc;
-	case F_UTILIZATION:
-		rc = get_double(&p->utilization, name, v, 0.0, 1.0, false, err);
-		return !rc && p->utilization <= 0 ? refuse(err, name, v, "above 0") : rc;
-	case F_SIGNALS:
-		return get_signals(p, v, err);
-	case F_LL:
-		rc = get_int(&i, name, v, 0, INT64_C(1) << 50, v ? err : NULL);
-		p->ll_bytes = (double)i;
-		return v ? rc : 0;
-	case F_TAKEN:
-		return get_int(&p->taken_unix_s, name, v, 0, INT64_C(1) << 40, err);
-	case F_COUNT:
-		rc = get_int(&i, name, v, 1, 1 << 20, err);
-		p->count = (int)i;
+	case TIME:
+		return get_int(at, f->name, v, (int64_t)f->min, (int64_t)f->max, err);
+	case BYTES:
+		if (v)
+			rc = get_int(&i, f->name, v, (int64_t)f->min, (int64_t)f->max, err);
+		*(double *)at = (double)i;
 		return rc;
-	case F_SPREAD:
-		return get_double(&p->spread, name, v, 0.0, HUGE_VAL, true, err);
+	case ABOVE_0:
+		rc = get_double(at, f->name, v, f->min, f->max, false, err);
+		return !rc && *(double *)at <= 0 ? refuse(err, f->name, v, "above 0") : rc;
+	case MAYBE:
+		return get_double(at, f->name, v, f->min, f->max, true, err);
+	case SIGNALS:
+		return get_signals(at, v, err);
 	}
 	return 0;
 }
 
-int profile_from_json(const struct json_object *json, struct profile *ret, struct errbuf *err)
+static int from_json(struct json_object *o, struct profile *ret, struct errbuf *err)
 {
-	struct json_object *o = (struct json_object *)json; /* json-c's readers take no const */
-	struct profile p = {.count = 1, .spread = NAN};
-	bool seen[FIELD_COUNT] = {false};
-	char waiting[16] = "";
+	struct reading r = {.p = {.count = 1, .spread = NAN}};
+	bool seen[N_FIELDS] = {false};
 
 	if (!json_object_is_type(o, json_type_object))
 		return refuse(err, "JSON", o, "an object");
 	for (int s = 0; s < SIGNAL_COUNT; s++)
-		p.rate[s] = NAN;
+		r.p.rate[s] = NAN;
 	json_object_object_foreach(o, key, v)
 	{
 		int f, rc;
 
-		for (f = 0; f < FIELD_COUNT && strcmp(key, fields[f].name) != 0; f++)
+		for (f = 0; f < N_FIELDS && strcmp(key, fields[f].name) != 0; f++)
 			;
-		if (f == FIELD_COUNT)
+		if (f == N_FIELDS)
 			return err_set(err, -EINVAL, "profile: '%.60s' is no field", key);
-		rc = get_field(&p, f, v, waiting, err);
+		rc = get_field(&r, &fields[f], v, err);
 		if (rc)
 			return rc;
 		seen[f] = true;
 	}
-	for (int f = 0; f < FIELD_COUNT; f++)
+	for (int f = 0; f < N_FIELDS; f++)
 		if (fields[f].required && !seen[f])
 			return err_set(err, -EINVAL, "profile: '%s' is missing", fields[f].name);
-	if (seen[F_WAITING] && strcmp(waiting, waiting_of(p.source)) != 0)
+	if (*r.waiting && strcmp(r.waiting, waiting_of(r.p.source)) != 0)
 		return err_set(err, -EINVAL, "profile: waiting: '%s', but %s runs are '%s'",
-			waiting, p.source, waiting_of(p.source));
-	p.rate[SIGNAL_UTILIZATION] = p.utilization;
-	*ret = p;
+			r.waiting, r.p.source, waiting_of(r.p.source));
+	r.p.rate[SIGNAL_UTILIZATION] = r.p.utilization;
+	*ret = r.p;
 	return 0;
 }
 
@@ -309,7 +277,7 @@ int profile_from_text(const char *text, struct profile *ret, struct errbuf *err)
 			(size_t)json_tokener_get_parse_end(tok),
 			json_tokener_error_desc(json_tokener_get_error(tok)));
 	else
-		rc = profile_from_json(o, ret, err);
+		rc = from_json(o, ret, err);
 	json_object_put(o);
 	json_tokener_free(tok);
 	return rc;

@@ -23,13 +23,10 @@
 struct json_object *profile_to_json(const struct profile *p);
 
 /*
- * profile_from_json - strict: unknown or missing fields and values out of range are refused, the
- * error naming field and value. Required: type, source, threads, solo_s, utilization, signals.
- * Errors: -EINVAL. @ret untouched.
+ * profile_from_text - strict: unknown or missing fields, values out of range and trailing text are
+ * refused, the error naming field and value. Required: type, source, threads, solo_s, utilization,
+ * signals. Errors: -EINVAL. @ret untouched.
  */
-int profile_from_json(const struct json_object *json, struct profile *ret, struct errbuf *err);
-
-/* The same from text; trailing text is refused. */
 int profile_from_text(const char *text, struct profile *ret, struct errbuf *err);
 
 #endif

@@ -236,8 +236,7 @@ static void put_counted(struct profile *p, const struct solo_result *r)
 static int run_cachegrind(
 	const struct profile_opts *o, char *const argv[], struct profile *p, struct errbuf *err)
 {
-	int assoc = o->ll_assoc ? o->ll_assoc : 16, line = o->ll_line ? o->ll_line : 64;
-	uint64_t ll_bytes = profile_ll_round(o->ll_bytes, assoc, line);
+	uint64_t ll_bytes = profile_ll_round(o->ll_bytes, o->ll_assoc, o->ll_line);
 	const char *tmp = getenv("TMPDIR");
 	cleanup_free char **wrapped = NULL;
 	struct cachegrind_counts counts;
@@ -254,7 +253,7 @@ static int run_cachegrind(
 			err, -errno, "no temporary directory in %s: %s", tmp, strerror(errno));
 	wrapped = cachegrind_argv(argv, dir,
 		&(struct cachegrind_caches){
-			.ll_bytes = ll_bytes, .ll_assoc = assoc, .ll_line = line});
+			.ll_bytes = ll_bytes, .ll_assoc = o->ll_assoc, .ll_line = o->ll_line});
 	if (!wrapped) {
 		rmdir(dir);
 		return err_set(err, -ENOMEM, "cachegrind: out of memory");
@@ -263,7 +262,7 @@ static int run_cachegrind(
 	say(o,
 		"cachegrind run, LL %llu bytes, %d ways of %d; waiting made passive (this takes "
 		"20 to 100 times as long)",
-		(unsigned long long)ll_bytes, assoc, line);
+		(unsigned long long)ll_bytes, o->ll_assoc, o->ll_line);
 	rc = solo_run(&run, &ignored, err);
 	if (rc == -ENOENT)
 		rc = err_set(
@@ -306,35 +305,36 @@ static int check(const struct profile_opts *o, char *const argv[], struct errbuf
 int profile_run(const struct profile_opts *opts, char *const argv[], struct profile *ret,
 	struct errbuf *err)
 {
+	struct profile_opts o = *opts;
 	const struct counters_ops *ops;
 	struct solo_result typical;
-	struct profile p = {.count = opts->runs ? opts->runs : RUNS_DEFAULT};
-	int rc = check(opts, argv, err);
+	struct profile p = {.count = o.runs ? o.runs : RUNS_DEFAULT};
+	int rc = check(&o, argv, err);
 
 	if (!rc)
-		rc = fill_names(&p, opts, argv[0], err);
+		rc = fill_names(&p, &o, argv[0], err);
 	if (!rc)
-		rc = choose(opts, &ops, err);
+		rc = choose(&o, &ops, err);
 	if (rc)
 		return rc;
+	o.ll_assoc = o.ll_assoc ? o.ll_assoc : 16;
+	o.ll_line = o.ll_line ? o.ll_line : 64;
 	/* Before the runs: nobody likes to hear it after them. */
-	if (!ops && !profile_ll_round(opts->ll_bytes, opts->ll_assoc ? opts->ll_assoc : 16,
-			    opts->ll_line ? opts->ll_line : 64))
+	if (!ops && !profile_ll_round(o.ll_bytes, o.ll_assoc, o.ll_line))
 		return err_set(err, -EINVAL,
 			"cachegrind: last level of %llu bytes, %d ways of %d bytes is no cache "
 			"(counters.cachegrind_ll)",
-			(unsigned long long)opts->ll_bytes, opts->ll_assoc ? opts->ll_assoc : 16,
-			opts->ll_line ? opts->ll_line : 64);
+			(unsigned long long)o.ll_bytes, o.ll_assoc, o.ll_line);
 	strcpy(p.source, ops ? ops->name : "cachegrind");
 	for (int s = 0; s < SIGNAL_COUNT; s++)
 		p.rate[s] = NAN;
-	rc = run_native(opts, argv, ops, &p, &typical, err);
+	rc = run_native(&o, argv, ops, &p, &typical, err);
 	if (rc)
 		return rc;
 	if (ops)
 		put_counted(&p, &typical);
 	else
-		rc = run_cachegrind(opts, argv, &p, err);
+		rc = run_cachegrind(&o, argv, &p, err);
 	if (rc)
 		return rc;
 	p.rate[SIGNAL_UTILIZATION] = p.utilization;

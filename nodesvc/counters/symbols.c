@@ -172,37 +172,28 @@ static bool find_symtab(const struct elf_image *f, struct symbol_table *ret)
 	return ret->at && names_at(f, names->sh_offset, names->sh_size, ret);
 }
 
+/* Of the last entry of that kind; 0: there is none. */
+static uint64_t dynamic_value(const struct elf_image *f, ElfW(Sxword) tag)
+{
+	size_t n = 0;
+	const ElfW(Dyn) *dyn = elf_dynamic(f, &n);
+	uint64_t value = 0;
+
+	for (size_t i = 0; dyn && i < n && dyn[i].d_tag != DT_NULL; i++)
+		if (dyn[i].d_tag == tag)
+			value = dyn[i].d_un.d_ptr;
+	return value;
+}
+
 /* By the dynamic section alone: files need no sections to be loaded. */
 static bool find_dynsym(const struct elf_image *f, struct symbol_table *ret)
 {
-	uint64_t symbols = 0, names = 0, names_size = 0, hash = 0, gnu_hash = 0, offset;
-	const ElfW(Dyn) * dyn;
+	uint64_t symbols = dynamic_value(f, DT_SYMTAB), names = dynamic_value(f, DT_STRTAB);
+	uint64_t hash = dynamic_value(f, DT_HASH), gnu_hash = dynamic_value(f, DT_GNU_HASH);
 	const ElfW(Shdr) * s;
 	const uint32_t *head;
-	size_t n = 0;
+	uint64_t offset;
 
-	dyn = elf_dynamic(f, &n);
-	for (size_t i = 0; dyn && i < n && dyn[i].d_tag != DT_NULL; i++) {
-		uint64_t at = dyn[i].d_un.d_ptr;
-
-		switch (dyn[i].d_tag) {
-		case DT_SYMTAB:
-			symbols = at;
-			break;
-		case DT_STRTAB:
-			names = at;
-			break;
-		case DT_STRSZ:
-			names_size = at;
-			break;
-		case DT_HASH:
-			hash = at;
-			break;
-		case DT_GNU_HASH:
-			gnu_hash = at;
-			break;
-		}
-	}
 	ret->n = 0;
 	if (hash && elf_offset(f, hash, 0, &offset) &&
 		(head = elf_part(f, offset, 2, sizeof(*head))))
@@ -217,7 +208,7 @@ static bool find_dynsym(const struct elf_image *f, struct symbol_table *ret)
 		return false;
 	ret->at = elf_part(f, offset, ret->n, sizeof(*ret->at));
 	return ret->at && names && elf_offset(f, names, 0, &offset) &&
-	       names_at(f, offset, names_size, ret);
+	       names_at(f, offset, dynamic_value(f, DT_STRSZ), ret);
 }
 
 static bool has_interpreter(const struct elf_image *f)

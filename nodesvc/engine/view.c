@@ -10,23 +10,6 @@
 
 #include "nodesvc/engine/policy.h"
 
-static const char *const signal_text[SIGNAL_COUNT] = {
-	[SIGNAL_INSTRUCTIONS] = "instructions_per_s",
-	[SIGNAL_LOADS] = "loads_per_s",
-	[SIGNAL_LLC_REFS] = "llc_refs_per_s",
-	[SIGNAL_LLC_MISSES] = "llc_misses_per_s",
-	[SIGNAL_MEM_BYTES] = "mem_bytes_per_s",
-	[SIGNAL_LLC_MISS_RATIO] = "llc_miss_ratio",
-	[SIGNAL_UTILIZATION] = "utilization",
-	[SIGNAL_PROGRESS] = "progress_per_s",
-	[SIGNAL_TIME_LEFT] = "remaining_s",
-};
-
-const char *signal_name(enum signal_id id)
-{
-	return signal_text[id];
-}
-
 const char *event_type_name(enum event_type e)
 {
 	static const char *const name[] = {

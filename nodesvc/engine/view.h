@@ -60,7 +60,23 @@ static inline const char *provenance_name(enum provenance p)
 
 	return (unsigned int)p < PROVENANCE_COUNT ? name[p] : "none";
 }
-const char *signal_name(enum signal_id id); /* JSON key: "loads_per_s", "utilization", ... */
+/* JSON key: "loads_per_s", "utilization", ... */
+static inline const char *signal_name(enum signal_id id)
+{
+	static const char *const name[SIGNAL_COUNT] = {
+		[SIGNAL_INSTRUCTIONS] = "instructions_per_s",
+		[SIGNAL_LOADS] = "loads_per_s",
+		[SIGNAL_LLC_REFS] = "llc_refs_per_s",
+		[SIGNAL_LLC_MISSES] = "llc_misses_per_s",
+		[SIGNAL_MEM_BYTES] = "mem_bytes_per_s",
+		[SIGNAL_LLC_MISS_RATIO] = "llc_miss_ratio",
+		[SIGNAL_UTILIZATION] = "utilization",
+		[SIGNAL_PROGRESS] = "progress_per_s",
+		[SIGNAL_TIME_LEFT] = "remaining_s",
+	};
+
+	return name[id];
+}
 
 /*
  * The most a figure can be; beyond it, or under 0, it says nothing and its job has none. Far above

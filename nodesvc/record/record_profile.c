@@ -42,22 +42,10 @@ const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS] = {
 	[PROFILE_RM] = "DELETE FROM profile WHERE type = ?1 AND (?2 IS NULL OR user = ?2)",
 };
 
-/* Stored names: the JSON keys of view.h, kept here so that a reader needs no engine. */
-static const char *const RATE_NAME[SIGNAL_COUNT] = {
-	[SIGNAL_INSTRUCTIONS] = "instructions_per_s",
-	[SIGNAL_LOADS] = "loads_per_s",
-	[SIGNAL_LLC_REFS] = "llc_refs_per_s",
-	[SIGNAL_LLC_MISSES] = "llc_misses_per_s",
-	[SIGNAL_MEM_BYTES] = "mem_bytes_per_s",
-	[SIGNAL_LLC_MISS_RATIO] = "llc_miss_ratio",
-	[SIGNAL_UTILIZATION] = "utilization",
-	[SIGNAL_PROGRESS] = "progress_per_s",
-	[SIGNAL_TIME_LEFT] = "time_left_s",
-};
-
+/* Stored names are the JSON keys, but for one. */
 const char *record_signal_name(enum signal_id id)
 {
-	return RATE_NAME[id];
+	return id == SIGNAL_TIME_LEFT ? "time_left_s" : signal_name(id);
 }
 
 /* Key columns are compared, so "" stays "" here. */
@@ -79,7 +67,7 @@ static int put_rates(struct record *r, int64_t id, const struct profile *p, stru
 		if (isnan(p->rate[i]))
 			continue;
 		sqlite3_bind_int64(s, 1, id);
-		sqlite3_bind_text(s, 2, RATE_NAME[i], -1, SQLITE_STATIC);
+		sqlite3_bind_text(s, 2, record_signal_name(i), -1, SQLITE_STATIC);
 		sqlite3_bind_double(s, 3, p->rate[i]);
 		rc = db_run(r->db, s, err, "write a profile");
 	}
@@ -139,7 +127,7 @@ static int read_profile(struct record *r, sqlite3_stmt *s, struct profile *p, st
 
 		/* A name that is unknown here came from a newer program: passed over. */
 		for (int i = 0; i < SIGNAL_COUNT; i++) {
-			if (strcmp(name, RATE_NAME[i]) == 0)
+			if (strcmp(name, record_signal_name(i)) == 0)
 				p->rate[i] = sqlite3_column_double(rates, 1);
 		}
 	}

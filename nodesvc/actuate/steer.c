@@ -167,6 +167,20 @@ static int take_recorded(struct actuate *a, struct steer *st, struct member *t,
 static int look_at(
 	struct actuate *a, struct steer *st, struct member *t, struct coreset *ret_now, int depth);
 
+/* Does a thread of process @tgid have @mask of us, or had it before its last change? */
+static bool has_had(const struct steer *st, pid_t tgid, const struct coreset *mask)
+{
+	for (int i = 0; i < st->n; i++) {
+		const struct member *t = &st->member[i];
+
+		if (t->tgid == tgid && t->row &&
+			(coreset_is_equal(mask, &t->row->given) ||
+				coreset_is_equal(mask, &t->row->past)))
+			return true;
+	}
+	return false;
+}
+
 /* What a new process has inherited; false: nothing. Its own start is read on the way. */
 static int inherit(struct actuate *a, struct steer *st, struct member *t, const struct coreset *now,
 	struct own *ret, uint64_t *ret_start, int depth)
@@ -208,6 +222,12 @@ static int inherit(struct actuate *a, struct steer *st, struct member *t, const 
 		*ret = parent->row->own;
 		return 1;
 	}
+	/* Where another's pin was put, or another rank, and its parent never was: it has bound
+	 * itself (taskset). */
+	if (parent && parent->row && !parent->foreign &&
+		(h->own.program || h->own.part != parent->row->own.part) &&
+		!has_had(st, parent->tid, now))
+		return 0;
 	/* A task that Slurm has just forked has its mask from Slurm. */
 	if (st->first && (parent || (proc_stat_read(a->root, stat.ppid, stat.ppid, &above) == 0 &&
 					    strcmp(above.comm, "slurmstepd") == 0)))

@@ -141,10 +141,11 @@ try() {
 }
 says() { echo "$stage wrapped $*: $("$@" </dev/null 2>&1)"; }
 says nproc
-# A shell says it: on a slow machine a sed has run for so long when it reads that it is moved.
-says sh -c 'while read -r name list; do [ "$name" != Cpus_allowed_list: ] || echo "$list"; done </proc/self/status'
+# A shell that reads lines, not bytes: who has computed for a second when it reads is moved, and on a
+# slow machine that is a sed, or a dash that has the whole file to go through.
+says bash -c 'while read -r name list; do [ "$name" != Cpus_allowed_list: ] || echo "$list"; done </proc/self/status'
 says sh -c 'bash -c "env nice -n 0 timeout 60 nproc"'
-says python3 -c 'import os, subprocess; print(os.sched_getaffinity(0), subprocess.check_output("nproc"))'
+says python3 -S -E -c 'import os, subprocess; print(os.sched_getaffinity(0), subprocess.check_output("nproc"))'
 all=$(for part in $(echo "$given" | tr , ' '); do seq "${part%-*}" "${part#*-}"; done)
 for c in $all; do
   try numactl -C "$c" true

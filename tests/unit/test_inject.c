@@ -542,6 +542,39 @@ START_TEST(one_that_refuses_does_not_stop_the_others)
 }
 END_TEST
 
+/* taskset, between its own call and what it starts: it has bound itself to where another's pin is
+ * now, which its parent never had. */
+START_TEST(a_choice_that_is_anothers_place_by_chance_is_kept)
+{
+	char text[CORESET_STR_MAX];
+	struct coreset there, parents, now;
+	struct fake_thread *t;
+	int child;
+
+	open_way(NODES + _i); /* by masks */
+	for (int i = 0; i < 2; i++) {
+		fake.thread[i].asked = fake.thread[i].first = fake_set(i ? "3" : "2");
+		fake.thread[i].pinned = true;
+	}
+	apply_well(SET_C);
+	let_settle();
+	there = fake_mask(&fake.thread[1]);
+	parents = fake_mask(&fake.thread[2]);
+	child = fake_add_thread(-1, fake.thread[2].tid, coreset_format(&there, text, sizeof(text)));
+	t = &fake.thread[child];
+	t->young = true;
+	/* What its parent has, too, is no choice of its own. */
+	t->pinned = !coreset_is_equal(&there, &parents);
+	t->first = t->pinned ? there : fake.thread[2].first;
+	apply_well(SET_C);
+	let_settle();
+	now = fake_mask(t);
+	is_set(&now, &t->first, "a process that bound itself", child);
+	restore_well();
+	close_node();
+}
+END_TEST
+
 /* What its runtime makes of OMP_PLACES it makes once, of the CPUs that it finds then. */
 START_TEST(program_that_binds_its_threads_is_left_until_it_has_begun)
 {
@@ -683,6 +716,8 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("what a program bound itself stays");
 	tcase_add_loop_test(t, a_pin_inside_the_new_set_stays, 0, WAYS * NODES);
+	tcase_add_loop_test(
+		t, a_choice_that_is_anothers_place_by_chance_is_kept, 0, (WAYS - 1) * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("one thread's refusal is its own");
 	tcase_add_loop_test(t, one_that_refuses_does_not_stop_the_others, 0, WAYS * NODES);

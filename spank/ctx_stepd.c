@@ -425,9 +425,11 @@ static void say_placed(void)
 {
 	const char *cores = msg_get(&in, "coreset");
 	const char *why = msg_get(&in, "reason");
+	/* Who was kept out until slurmctld had said whose job it is has another by now. */
+	const char *policy = msg_get(&in, "policy");
 	char text[512];
 
-	snprintf(text, sizeof(text), "policy %s, cores %s%s%s%s", step.policy,
+	snprintf(text, sizeof(text), "policy %s, cores %s%s%s%s", policy ? policy : step.policy,
 		cores && *cores ? cores : "as Slurm set them", why && *why ? " (" : "",
 		why ? why : "", why && *why ? ")" : "");
 	say(text, "");

@@ -101,8 +101,9 @@ void account_put(struct books *b, struct step *s, enum step_state state, int64_t
 		.program = *s->type ? s->type : NULL,
 		.uid = s->uid,
 		.user = *s->user ? s->user : NULL,
-		.account = *s->account ? s->account : NULL,
-		.partition = *s->partition ? s->partition : NULL,
+		/* Who may come goes by them: the environment's are nobody's word. */
+		.account = *s->account && !s->unowned ? s->account : NULL,
+		.partition = *s->partition && !s->unowned ? s->partition : NULL,
 		.policy = *s->policy ? s->policy : NULL,
 		.req_policy = *s->req_policy ? s->req_policy : NULL,
 		.reason = reason_of(s, reason, sizeof(reason)),

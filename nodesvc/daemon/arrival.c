@@ -230,6 +230,7 @@ static void take_owner(struct step *s, const struct whose_job *j)
 	text_copy(s->partition, sizeof(s->partition), j->partition);
 	s->owned = true;
 	s->unowned = false;
+	s->dirty = true;
 }
 
 /* What a step that may come still has to pass. */

@@ -12,24 +12,23 @@ done
 # shellcheck disable=SC2034 # start_spine's
 spine_cluster=(--conf "PartitionName=shared Nodes=ALL MaxTime=INFINITE State=UP OverSubscribe=FORCE:16")
 start_spine 'policy: fair' 'allow:' '  partitions: [shared]'
-restart_colocd
 
 run srun --coloc=on --coloc-verbose=1 -p main bash -c 'exit 3'
 is "$rc" 3 "a step of another partition runs as without us"
-like "$err" "refused: partition 'main' is not in allow.partitions, ignoring" "told to who asked"
+like "$err" "partition 'main' is not in allow.partitions" "told to who asked"
 run srun --coloc=on -p main true
 is "$rc $err" "0 " "and not to others"
 run srun --coloc=on --coloc-verbose=1 -p shared true
 like "$err" 'policy fair, cores' "a step of the partition is taken"
 for _ in 1 2 3 4 5; do srun --coloc=on -p main true; done
-like "$(log)" "refused: partition 'main' is not in allow.partitions" "refusals are in the log"
-is "$(acct -P -n -o JobID | grep -c '\.0')" 1 "only who was taken is accounted"
+like "$(log)" "partition 'main' is not in allow.partitions" "refusals are in the log"
+is "$(acct -P -n -o JobID,Policy | grep -c '\.0|fair')" 1 "only who was taken is placed"
 
 # What the environment says of partition and account is the user's to write.
 run env SLURM_JOB_PARTITION=shared SLURM_JOB_ACCOUNT=physics srun --coloc=on --coloc-verbose=1 -p main true
-like "$err" "refused: partition 'main' is not in allow.partitions" "a variable of that name moves no job into the partition"
+like "$err" "partition 'main' is not in allow.partitions" "a variable of that name moves no job into the partition"
 run srun --coloc=on --coloc-verbose=1 -p main --export=ALL,SLURM_JOB_PARTITION=shared true
-like "$err" "refused: partition 'main' is not in allow.partitions" "nor does --export"
+like "$err" "partition 'main' is not in allow.partitions" "nor does --export"
 
 reload() {
   printf 'store: %s\nsocket: %s\nlog: info\npolicy: fair\n' "$tmp/store" "$socket" >"$tmp/coloc.yaml"
@@ -50,9 +49,9 @@ had=$(count)
 reload 'allow:' '  users: [root]' '  accounts: [physics]'
 ok "SIGHUP: read again" wait_for 10 said "$had"
 run srun --coloc=on --coloc-verbose=1 true
-like "$err" "refused: account '.*' is not in allow.accounts" "the list of accounts holds"
+like "$err" "account '.*' is not in allow.accounts" "the list of accounts holds"
 run env SLURM_JOB_ACCOUNT=physics srun --coloc=on --coloc-verbose=1 true
-like "$err" "refused: account '.*' is not in allow.accounts" "whatever the environment says"
+like "$err" "account '.*' is not in allow.accounts" "whatever the environment says"
 cat >"$tmp/spoof.sh" <<'EOF'
 #!/bin/bash
 export SLURM_JOB_ACCOUNT=physics
@@ -60,7 +59,7 @@ srun --coloc=on --coloc-verbose=1 true
 EOF
 chmod 755 "$tmp/spoof.sh"
 run salloc -Q "$tmp/spoof.sh"
-like "$err" "refused: account '.*' is not in allow.accounts" "nor within an allocation"
+like "$err" "account '.*' is not in allow.accounts" "nor within an allocation"
 run srun -A physics --coloc=on --coloc-verbose=1 true
 like "$err" 'policy fair, cores' "a job that Slurm has in that account is taken"
 
@@ -74,8 +73,12 @@ started_pids+=("$!")
 job=$(new_job_id waits)
 explained() { ctl explain "$job.0" 2>&1 | grep -qE "$1"; }
 ok "a step of a job that nobody knows is kept out, and told why" wait_for 20 explained 'slurmctld has not said yet'
+account() { acct -n -P -j "$job" -o Account; }
+account_is() { [ "$(account)" = "$1" ]; }
+is "$(account)" "" "what its environment says is not taken down as its account"
 touch "$tmp/answers"
 ok "once slurmctld answers it is placed" wait_for 60 explained '^State +placed'
+ok "and has its account" wait_for 10 account_is physics
 scancel "$job"
 ok "and ends" wait_for 20 job_gone waits
 had=$(count)

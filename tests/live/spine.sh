@@ -30,6 +30,8 @@ start_spine() {
   } >"$tmp/coloc.yaml"
   chmod 644 "$tmp/coloc.yaml"
   if [ "$steps_user" = root ]; then chmod 755 "$tmp"; else chmod 1777 "$tmp"; fi
+  # As on a site: what it asks slurmctld needs it. The file comes with the cluster.
+  export SLURM_CONF=$tmp/cluster${#cluster_dirs[@]}/etc/slurm.conf
   start_colocd "$tmp/coloc.yaml" "$socket"
   colocd_pid=$pid
   start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms" \
@@ -38,7 +40,7 @@ start_spine() {
   [ "$(nproc)" -ge 2 ] || skip_all "CPUS: needs two CPUs"
 }
 
-# colocd anew, with the cluster's SLURM_CONF, as on a site: what it asks slurmctld needs it.
+# colocd anew.
 restart_colocd() {
   stop "$colocd_pid"
   start_colocd "$tmp/coloc.yaml" "$socket"

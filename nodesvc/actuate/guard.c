@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ipc.h"
+
 /* The child's own numbers for what it keeps. */
 #define CHILD_WAKE 3
 #define CHILD_ROOT 4
@@ -51,14 +53,6 @@ struct guard {
 	int pid_fd, wake_fd;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
 /* ---- the child ----------------------------------------------------------------------------- */
 
 static bool thaw(struct guard_slot *s)
@@ -77,7 +71,7 @@ static bool thaw(struct guard_slot *s)
 /* Thaws what is armed and, unless @all, overdue; returns how many. */
 static int thaw_due(struct guard_table *t, bool all, int64_t *ret_next_ns)
 {
-	int64_t now = now_ns(), next = 0;
+	int64_t now = ipc_now_ns(), next = 0;
 	int n = 0, top = atomic_load(&t->top);
 
 	for (int i = 0; i < top; i++) {
@@ -119,7 +113,7 @@ static bool wait_for(struct guard_table *t, int64_t *next_ns)
 	atomic_store(&t->wakes_ns, *next_ns ? *next_ns : INT64_MAX);
 	thaw_due(t, false, next_ns);
 	if (*next_ns) {
-		int64_t left_ms = (*next_ns - now_ns()) / 1000000;
+		int64_t left_ms = (*next_ns - ipc_now_ns()) / 1000000;
 
 		ms = left_ms < 0 ? 0 : left_ms < INT_MAX ? (int)left_ms + 1 : INT_MAX;
 	}

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
@@ -63,7 +62,6 @@ void kept_put(const struct books *b, struct step *s)
 void kept_carry(const struct books *b, struct step *s)
 {
 	static struct msg figures; /* 32 KiB */
-	struct timespec ts;
 	struct registration reg = {
 		.job_id = s->job_id,
 		.step_id = s->step_id,
@@ -72,8 +70,7 @@ void kept_carry(const struct books *b, struct step *s)
 	};
 	struct errbuf err;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	reg.figures_ns = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+	reg.figures_ns = ipc_unix_ns();
 	/* Of a gap that is not over, the figures are as old as its beginning. */
 	if (s->seen.gap.open_ns)
 		reg.figures_ns = s->seen.gap.open_ns;

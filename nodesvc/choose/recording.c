@@ -8,9 +8,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
+#include "common/ipc.h"
 #include "config.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/base/log.h"
@@ -23,12 +22,9 @@ static void fill_engine(struct choose *ch, const char *spec, struct trace_engine
 
 static void fill_head(const struct choose *ch, struct trace_head *ret)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
 	*ret = (struct trace_head){
 		.recorder = "colocd " PACKAGE_VERSION,
-		.started_unix_s = (double)ts.tv_sec + (double)ts.tv_nsec / 1e9,
+		.started_unix_s = (double)ipc_unix_ns() / 1e9,
 		.topo = ch->node->topo,
 		.share_smt = ch->conf->share_smt,
 		.multi_node_independent = ch->conf->multi_node == MULTI_NODE_INDEPENDENT,

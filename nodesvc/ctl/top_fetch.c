@@ -5,17 +5,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/ipc.h"
 
 double top_unix_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+	return (double)ipc_unix_ns() / 1e9;
 }
 
 int top_fetch_fd(const struct top_fetch *f)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/ipc.h"
@@ -130,7 +129,6 @@ static int find_placement(
 static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 {
 	struct step *s;
-	struct timespec ts;
 	int64_t age_ns;
 	int rc = msg_check(&k->msg, err);
 
@@ -161,8 +159,7 @@ static int adopt_one(struct daemon *d, const struct kept *k, struct errbuf *err)
 		s->message_len = k->msg.len;
 	}
 	s->row_id = k->reg.row_id;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	age_ns = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - k->reg.start_ns;
+	age_ns = ipc_unix_ns() - k->reg.start_ns;
 	/* Negative: the clock was set back since. */
 	s->start_mono_ns -= age_ns > 0 ? age_ns : 0;
 	s->start_unix_ns = k->reg.start_ns;
@@ -202,7 +199,6 @@ void adopt_all(struct daemon *d)
 	static int64_t alive[JOBS_MAX];
 	struct kept_list list = {NULL, 0};
 	struct errbuf err;
-	struct timespec ts;
 	int n;
 
 	if (record_registration_list(d->record, copy_kept, &list, &err) < 0)
@@ -235,9 +231,7 @@ void adopt_all(struct daemon *d)
 	owed_pass(d->levers, "a former colocd", NULL);
 	for (int i = 0; i < d->jobs->n; i++)
 		alive[i] = d->jobs->step[i]->row_id;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	n = record_step_close_lost(
-		d->record, alive, d->jobs->n, ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec, &err);
+	n = record_step_close_lost(d->record, alive, d->jobs->n, ipc_unix_ns(), &err);
 	if (n > 0)
 		log_info("%d steps ended while no colocd ran: their state is unknown", n);
 	/* Before anybody is placed: who is suspended has no part in it. */

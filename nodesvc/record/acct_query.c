@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "common/cleanup.h"
+#include "common/ipc.h"
 #include "common/text.h"
 #include "nodesvc/record/record_internal.h"
 
@@ -464,13 +464,10 @@ static int read_filter(struct query *q, struct json_object *root, struct errbuf 
 int acct_query_json(struct record *r, uint32_t uid, const char *filter_json,
 	int (*emit)(const char *json_row, void *arg), void *arg, struct errbuf *err)
 {
-	struct query q = {.emit = emit, .arg = arg, .record = r};
+	struct query q = {.emit = emit, .arg = arg, .record = r, .now_ns = ipc_unix_ns()};
 	cleanup_json struct json_object *root = NULL;
-	struct timespec now;
 	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	q.now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	if (filter_json && *filter_json) {
 		root = json_tokener_parse(filter_json);
 		rc = read_filter(&q, root, err);

@@ -6,15 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
+#include "common/ipc.h"
 
 const char *step_status_name(enum step_status s)
 {
@@ -103,8 +96,8 @@ struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_
 	s->order = j->next_order++;
 	s->exit_status = -1;
 	s->nnodes = 1;
-	s->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
-	s->start_unix_ns = clock_ns(CLOCK_REALTIME);
+	s->start_mono_ns = ipc_now_ns();
+	s->start_unix_ns = ipc_unix_ns();
 	name_step(j, s);
 	j->step[j->n++] = s;
 	return s;
@@ -180,7 +173,7 @@ struct decision *step_new_decision(struct step *s)
 
 	explanation_put(d->explain);
 	memset(d, 0, sizeof(*d));
-	d->t_unix = (double)clock_ns(CLOCK_REALTIME) / 1e9;
+	d->t_unix = (double)ipc_unix_ns() / 1e9;
 	d->score = NAN;
 	return d;
 }
@@ -214,7 +207,7 @@ int step_add_task(struct step *s, uint32_t lid, pid_t pid)
 			return -ENOMEM;
 		s->task = t;
 	}
-	s->last_task_ns = clock_ns(CLOCK_MONOTONIC);
+	s->last_task_ns = ipc_now_ns();
 	s->task[s->n_tasks++] = (struct task){.lid = lid, .pid = pid, .status = -1};
 	s->n_alive++;
 	return 0;

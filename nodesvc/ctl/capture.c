@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,35 +57,13 @@ static pid_t spawn(char *const argv[], int out)
 	_exit(CAPTURE_NO_PROGRAM);
 }
 
-struct text {
-	char *buf;
-	size_t len, size;
-};
-
-static int append(struct text *t, const char *more, size_t n)
-{
-	if (t->len + n + 1 > t->size) {
-		size_t size = (t->len + n + 1) * 2;
-		char *bigger = size > OUTPUT_MAX ? NULL : realloc(t->buf, size);
-
-		if (!bigger)
-			return size > OUTPUT_MAX ? 0 : -ENOMEM;
-		t->buf = bigger;
-		t->size = size;
-	}
-	memcpy(t->buf + t->len, more, n);
-	t->len += n;
-	t->buf[t->len] = '\0';
-	return 0;
-}
-
 static int waited_ms(int64_t start_ns)
 {
 	return (int)((ipc_now_ns() - start_ns) / 1000000);
 }
 
 /* Until the end of the output. -ETIMEDOUT, -ENOMEM */
-static int read_all(int fd, char *const argv[], int64_t start, int timeout_ms, struct text *t)
+static int read_all(int fd, char *const argv[], int64_t start, int timeout_ms, struct ctl_text *t)
 {
 	bool told = timeout_ms <= CAPTURE_NOTICE_MS;
 	char more[4096];
@@ -110,21 +86,21 @@ static int read_all(int fd, char *const argv[], int64_t start, int timeout_ms, s
 			continue;
 		if (n <= 0)
 			return 0;
-		if (append(t, more, (size_t)n) < 0)
+		if (client_text_add(t, more, (size_t)n, OUTPUT_MAX) == -ENOMEM)
 			return -ENOMEM;
 	}
 }
 
 int capture(char *const argv[], int timeout_ms, char **ret)
 {
-	struct text t = {0};
+	struct ctl_text t = {0};
 	cleanup_close int in = -1;
 	int64_t start = ipc_now_ns();
 	int fd[2], rc, status = 0;
 	pid_t pid;
 
 	*ret = NULL;
-	if (append(&t, "", 0) < 0)
+	if (client_text_add(&t, "", 0, OUTPUT_MAX) < 0)
 		return -ENOMEM;
 	*ret = t.buf;
 	if (pipe2(fd, O_CLOEXEC) < 0)

@@ -3,7 +3,6 @@
  * check_service.c - colocd itself, its configuration file and its store.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -61,22 +61,28 @@ static int finish(const struct msg *m, struct errbuf *err)
 	return err_set(err, -EREMOTEIO, "%s", text && *text ? text : "colocd refused");
 }
 
-static int add(struct ctl_text *t, const char *text, struct errbuf *err)
+int client_text_add(struct ctl_text *t, const char *more, size_t n, size_t max)
 {
-	size_t len = strlen(text);
-
-	if (t->len + len + 1 > t->size) {
-		size_t size = (t->len + len + 1) * 2;
-		char *bigger = size > TEXT_MAX ? NULL : realloc(t->buf, size);
+	if (t->len + n + 1 > t->size) {
+		size_t size = (t->len + n + 1) * 2;
+		char *bigger = size > max ? NULL : realloc(t->buf, size);
 
 		if (!bigger)
-			return err_set(err, -ENOMEM, "colocd's answer is too long");
+			return size > max ? -EFBIG : -ENOMEM;
 		t->buf = bigger;
 		t->size = size;
 	}
-	memcpy(t->buf + t->len, text, len + 1);
-	t->len += len;
+	memcpy(t->buf + t->len, more, n);
+	t->len += n;
+	t->buf[t->len] = '\0';
 	return 0;
+}
+
+static int add(struct ctl_text *t, const char *text, struct errbuf *err)
+{
+	return client_text_add(t, text, strlen(text), TEXT_MAX) < 0
+		       ? err_set(err, -ENOMEM, "colocd's answer is too long")
+		       : 0;
 }
 
 int client_open(

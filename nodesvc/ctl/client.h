@@ -35,6 +35,8 @@ struct ctl_text {
 	char *buf; /* NULL: nothing yet */
 	size_t len, size;
 };
+/* Adds @n bytes and a NUL. -EFBIG: it would be longer than @max, -ENOMEM; it is as before then. */
+int client_text_add(struct ctl_text *t, const char *more, size_t n, size_t max);
 
 /*
  * client_read - takes one packet of the answer, waiting up to @timeout_ms for it. 1: @t has grown,

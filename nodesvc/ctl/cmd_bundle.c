@@ -18,13 +18,6 @@
 
 #define LOG_LINES "200"
 
-static int take(int c, const char *value, void *arg)
-{
-	(void)c;
-	*(const char **)arg = value;
-	return EXIT_OK;
-}
-
 static void head(FILE *f, const char *title)
 {
 	fprintf(f, "\n===== %s =====\n", title);
@@ -105,7 +98,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	const char *path = NULL;
 	struct check_list *list = calloc(1, sizeof(*list));
 	FILE *f = stdout;
-	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &path);
+	int rc = ctl_options(ctl, cmd, argc, argv, OWN, ctl_take_text, &path);
 
 	if (!list)
 		return ctl_error(EXIT_FAILED, "out of memory");

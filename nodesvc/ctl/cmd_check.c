@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/ctl/check.h"
 
-static int take(int c, const char *value, void *arg)
-{
-	(void)c;
-	*(const char **)arg = value;
-	return EXIT_OK;
-}
-
 static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	static const struct option OWN[] = {
@@ -16,14 +9,12 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	};
 	const char *tree = NULL;
 	struct check_list list = {0};
-	int rc = ctl_options(ctl, cmd, argc, argv, OWN, take, &tree);
+	int rc = ctl_options(ctl, cmd, argc, argv, OWN, ctl_take_text, &tree);
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (optind < argc) {
-		ctl_error(EXIT_USAGE, "check: unexpected argument '%s'", argv[optind]);
-		return ctl_usage(cmd);
-	}
+	if (optind < argc)
+		return ctl_misused(cmd, "check: unexpected argument '%s'", argv[optind]);
 	list.out = ctl->json ? NULL : stdout;
 	check_run(&list, ctl, tree);
 	rc = check_has_failed(&list) ? EXIT_FAILED : EXIT_OK;

@@ -228,10 +228,8 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (argc - optind != 1) {
-		ctl_error(EXIT_USAGE, "explain: exactly one JOB[.STEP] is needed");
-		return ctl_usage(cmd);
-	}
+	if (argc - optind != 1)
+		return ctl_misused(cmd, "explain: exactly one JOB[.STEP] is needed");
 	rc = ctl_job_argument(cmd, argv[optind]);
 	if (rc != EXIT_OK)
 		return rc;

@@ -99,8 +99,7 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 		return list(ctl, all);
 	if (strcmp(verb, "rm") == 0 && n == 2 && !all)
 		return rm(ctl, argv[optind + 1]);
-	ctl_error(EXIT_USAGE, "quarantine: 'list [--all]' or 'rm ID', 'rm all'");
-	return ctl_usage(cmd);
+	return ctl_misused(cmd, "quarantine: 'list [--all]' or 'rm ID', 'rm all'");
 }
 
 const struct ctl_cmd cmd_quarantine = {

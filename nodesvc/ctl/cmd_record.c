@@ -15,10 +15,8 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
 	start = strcmp(verb, "start") == 0;
-	if ((!start && strcmp(verb, "stop") != 0) || argc - optind != (start ? 2 : 1)) {
-		ctl_error(EXIT_USAGE, "record: 'start FILE' or 'stop'");
-		return ctl_usage(cmd);
-	}
+	if ((!start && strcmp(verb, "stop") != 0) || argc - optind != (start ? 2 : 1))
+		return ctl_misused(cmd, "record: 'start FILE' or 'stop'");
 	if (start)
 		rq.tag = argv[optind + 1];
 	rc = ctl_ask(ctl, &rq, &o);

@@ -24,10 +24,8 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (argc - optind > (rq.all ? 0 : 1)) {
-		ctl_error(EXIT_USAGE, "release: name one JOB[.STEP], or none for all");
-		return ctl_usage(cmd);
-	}
+	if (argc - optind > (rq.all ? 0 : 1))
+		return ctl_misused(cmd, "release: name one JOB[.STEP], or none for all");
 	/* In a hurry nobody wants to look up an option: alone it means everything. */
 	rq.all = rq.all || argc == optind;
 	if (!rq.all) {

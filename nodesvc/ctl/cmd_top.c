@@ -148,10 +148,8 @@ static int exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **arg
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (optind < argc) {
-		ctl_error(EXIT_USAGE, "top: unexpected argument '%s'", argv[optind]);
-		return ctl_usage(cmd);
-	}
+	if (optind < argc)
+		return ctl_misused(cmd, "top: unexpected argument '%s'", argv[optind]);
 	if (ctl->json)
 		return ctl_error(EXIT_USAGE,
 			"top: no --json: status, jobs and explain have it (colocctl --json jobs)");

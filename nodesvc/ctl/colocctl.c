@@ -104,16 +104,13 @@ int main(int argc, char **argv)
 	rc = ctl_options(&ctl, &SELF, argc, argv, NULL, NULL, NULL);
 	if (rc != EXIT_OK || ctl.help)
 		return rc;
-	if (optind == argc) {
-		ctl_error(EXIT_USAGE, "no command given (see colocctl --help)");
-		return ctl_usage(&SELF);
-	}
+	if (optind == argc)
+		return ctl_misused(&SELF, "no command given (see colocctl --help)");
 	for (int i = 0; CTL_COMMANDS[i]; i++) {
 		const char *name = argv[optind];
 
 		if (strcmp(name, CTL_COMMANDS[i]->name) == 0)
 			return ctl_exec(&ctl, CTL_COMMANDS[i], argc - optind, argv + optind);
 	}
-	ctl_error(EXIT_USAGE, "unknown command '%s' (see colocctl --help)", argv[optind]);
-	return ctl_usage(&SELF);
+	return ctl_misused(&SELF, "unknown command '%s' (see colocctl --help)", argv[optind]);
 }

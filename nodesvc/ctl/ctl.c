@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/cleanup.h"
 #include "nodesvc/record/record.h"
@@ -110,6 +109,13 @@ int ctl_take_flag(int c, const char *value, void *arg)
 	return EXIT_OK;
 }
 
+int ctl_take_text(int c, const char *value, void *arg)
+{
+	(void)c;
+	*(const char **)arg = value;
+	return EXIT_OK;
+}
+
 int ctl_arguments(
 	struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv, int min, int max)
 {
@@ -117,15 +123,11 @@ int ctl_arguments(
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (argc - optind > max) {
-		ctl_error(
-			EXIT_USAGE, "%s: unexpected argument '%s'", cmd->name, argv[optind + max]);
-		return ctl_usage(cmd);
-	}
-	if (argc - optind < min) {
-		ctl_error(EXIT_USAGE, "%s: %s is missing", cmd->name, cmd->args);
-		return ctl_usage(cmd);
-	}
+	if (argc - optind > max)
+		return ctl_misused(
+			cmd, "%s: unexpected argument '%s'", cmd->name, argv[optind + max]);
+	if (argc - optind < min)
+		return ctl_misused(cmd, "%s: %s is missing", cmd->name, cmd->args);
 	return EXIT_OK;
 }
 

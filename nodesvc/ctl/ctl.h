@@ -56,8 +56,9 @@ int ctl_exec(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char **argv);
 
 /* A command's own option: 0 taken, else an exit status (its message printed). */
 typedef int (*ctl_option_f)(int c, const char *value, void *arg);
-/* For a command with one option and no value: *(bool *)@arg. */
+/* For a command with one option: without a value *(bool *)@arg, with one *(const char **)@arg. */
 int ctl_take_flag(int c, const char *value, void *arg);
+int ctl_take_text(int c, const char *value, void *arg);
 
 /*
  * ctl_options - reads the global options and @own (may be NULL); optind then points at the first
@@ -73,6 +74,8 @@ int ctl_arguments(
 /* Prints "colocctl: error: ..." and returns @status. */
 int ctl_error(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int ctl_usage(const struct ctl_cmd *cmd);
+/* Both: how @cmd was misused, and how it is used. */
+#define ctl_misused(cmd, ...) (ctl_error(EXIT_USAGE, __VA_ARGS__), ctl_usage(cmd))
 
 /*
  * ctl_ask - the answer as a JSON object (json_object_put()). Returns EXIT_OK, or EXIT_FAILED with

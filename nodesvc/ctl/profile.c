@@ -203,10 +203,8 @@ int ctl_profile_run(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char *
 
 	if (rc != EXIT_OK || ctl->help)
 		return rc;
-	if (optind == argc) {
-		ctl_error(EXIT_USAGE, "profile: no command given");
-		return ctl_usage(cmd);
-	}
+	if (optind == argc)
+		return ctl_misused(cmd, "profile: no command given");
 	if (!o.output) {
 		struct ctl_request ping = {.cmd = "ping"};
 		struct json_object *pong = NULL;

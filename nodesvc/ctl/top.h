@@ -174,8 +174,6 @@ void top_model_sort(struct top_model *m, enum top_sort by, bool reverse);
 
 /* A figure of "explain"'s "figures"; NAN unknown. */
 double top_step_figure(const struct top_step *s, const char *key);
-/* A signal's value; NAN unknown. */
-double top_step_signal(const struct top_step *s, const char *signal);
 
 /*
  * top_fetch.c: asks the daemon for what `colocctl top` shows, without ever waiting for it: a round

@@ -220,15 +220,10 @@ double top_step_figure(const struct top_step *s, const char *key)
 	return show_double(show_get(s->detail, "figures"), key);
 }
 
-double top_step_signal(const struct top_step *s, const char *signal)
-{
-	return show_double(show_get(show_get(s->now, "signals"), signal), "value");
-}
-
 static double value_of(const struct top_step *s, enum top_sort by)
 {
 	if (SORT[by].signal)
-		return top_step_signal(s, SORT[by].signal);
+		return show_double(show_get(show_get(s->now, "signals"), SORT[by].signal), "value");
 	if (SORT[by].figure)
 		return top_step_figure(s, SORT[by].figure);
 	return show_double(s->now, SORT[by].now);

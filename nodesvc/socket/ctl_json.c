@@ -18,7 +18,8 @@
 
 #define ADD(o, key, value) json_object_object_add((o), (key), (value))
 
-struct json_object *ctl_json_text(const char *text)
+/* "" becomes null. */
+static struct json_object *clean_text(const char *text)
 {
 	cleanup_free char *copy = text && *text ? strdup(text) : NULL;
 
@@ -26,11 +27,12 @@ struct json_object *ctl_json_text(const char *text)
 	return copy ? json_object_new_string(text_clean(copy)) : NULL;
 }
 
-struct json_object *ctl_json_coreset(const struct coreset *s)
+/* Empty: null. */
+static struct json_object *cpulist(const struct coreset *s)
 {
 	char text[CORESET_STR_MAX];
 
-	return ctl_json_text(coreset_format(s, text, sizeof(text)));
+	return clean_text(coreset_format(s, text, sizeof(text)));
 }
 
 static struct json_object *number(double v)
@@ -103,7 +105,7 @@ static void add_judgement(
 	ADD(o, "lo", isfinite(j->hi) ? number(j->lo) : NULL);
 	ADD(o, "hi", number(j->hi));
 	ADD(o, "windows", json_object_new_int(j->windows));
-	ADD(o, "basis", set ? ctl_json_text(set->basis) : NULL);
+	ADD(o, "basis", set ? clean_text(set->basis) : NULL);
 	ADD(o, "until_unix_s",
 		set && quarantine_is_active(set) ? json_object_new_int64(set->until_unix_s) : NULL);
 }
@@ -120,7 +122,7 @@ static struct json_object *guard(const struct socket *k, const struct step *s)
 	add_judgement(o, says.set, &says.judged);
 	ADD(o, "policy", says.set ? json_object_new_string(says.set->policy) : NULL);
 	ADD(o, "held", json_object_new_boolean(s->held));
-	ADD(o, "why", ctl_json_text(says.why));
+	ADD(o, "why", clean_text(says.why));
 	return o;
 }
 
@@ -141,8 +143,8 @@ struct json_object *ctl_json_quarantine(const struct socket *k)
 		quarantine_judge(k->choose, set, &judged);
 		ADD(one, "id", json_object_new_string(id));
 		ADD(one, "policy", json_object_new_string(set->policy));
-		ADD(one, "programs", ctl_json_text(set->members));
-		ADD(one, "node_type", ctl_json_text(set->node_type));
+		ADD(one, "programs", clean_text(set->members));
+		ADD(one, "node_type", clean_text(set->node_type));
 		add_judgement(one, set, &judged);
 		ADD(one, "quarantined", json_object_new_boolean(quarantine_is_active(set)));
 		ADD(one, "times", json_object_new_int(set->times));
@@ -234,21 +236,21 @@ struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 	ADD(o, "id", json_object_new_string(s->id));
 	ADD(o, "job", json_object_new_int64(s->job_id));
 	ADD(o, "step", json_object_new_int64(s->step_id));
-	ADD(o, "node", ctl_json_text(s->cgroup.node));
-	ADD(o, "user", ctl_json_text(s->user));
+	ADD(o, "node", clean_text(s->cgroup.node));
+	ADD(o, "user", clean_text(s->user));
 	ADD(o, "uid", json_object_new_int64(s->uid));
-	ADD(o, "name", ctl_json_text(s->job_name));
-	ADD(o, "program", ctl_json_text(s->program));
-	ADD(o, "type", ctl_json_text(s->type));
-	ADD(o, "policy", ctl_json_text(s->policy));
-	ADD(o, "req_policy", ctl_json_text(s->req_policy));
+	ADD(o, "name", clean_text(s->job_name));
+	ADD(o, "program", clean_text(s->program));
+	ADD(o, "type", clean_text(s->type));
+	ADD(o, "policy", clean_text(s->policy));
+	ADD(o, "req_policy", clean_text(s->req_policy));
 	ADD(o, "state", json_object_new_string(step_status_name(s->status)));
 	ADD(o, "dry_run", json_object_new_boolean(s->dry_run || k->conf->dry_run));
 	ADD(o, "cores",
 		placed ? json_object_new_int(topo_count_cores(k->node->topo, &s->coreset)) : NULL);
-	ADD(o, "coreset", ctl_json_coreset(&s->coreset));
-	ADD(o, "envelope", ctl_json_coreset(&s->envelope));
-	ADD(o, "slurm_cpus", ctl_json_coreset(&s->slurm_step));
+	ADD(o, "coreset", cpulist(&s->coreset));
+	ADD(o, "envelope", cpulist(&s->envelope));
+	ADD(o, "slurm_cpus", cpulist(&s->slurm_step));
 	ADD(o, "threads", s->threads ? json_object_new_int(s->threads) : NULL);
 	ADD(o, "tasks", json_object_new_int(s->n_tasks));
 	ADD(o, "signals", signals(s));
@@ -264,8 +266,8 @@ struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 	ADD(o, "elapsed_s", json_object_new_double(elapsed_s));
 	/* Of that; in none of the figures. */
 	ADD(o, "suspended_s", json_object_new_double((double)step_suspended_ns(s, now_ns) / 1e9));
-	ADD(o, "partners", ctl_json_text(s->partners));
-	ADD(o, "reason", ctl_json_text(*step_reason(s) ? step_reason(s) : s->why));
+	ADD(o, "partners", clean_text(s->partners));
+	ADD(o, "reason", clean_text(*step_reason(s) ? step_reason(s) : s->why));
 	return o;
 }
 
@@ -277,12 +279,12 @@ static struct json_object *decision(const struct decision *dec)
 	ADD(o, "t_unix", json_object_new_double(dec->t_unix));
 	ADD(o, "event", json_object_new_string(dec->event));
 	ADD(o, "policy", json_object_new_string(dec->policy));
-	ADD(o, "from", ctl_json_coreset(&dec->from));
-	ADD(o, "to", ctl_json_coreset(&dec->to));
+	ADD(o, "from", cpulist(&dec->from));
+	ADD(o, "to", cpulist(&dec->to));
 	ADD(o, "moved", json_object_new_boolean(dec->moved));
 	ADD(o, "score", number(dec->score));
-	ADD(o, "why", ctl_json_text(dec->why));
-	ADD(o, "shares", ctl_json_text(dec->shares));
+	ADD(o, "why", clean_text(dec->why));
+	ADD(o, "shares", clean_text(dec->shares));
 	ADD(o, "explain", dec->explain ? json_tokener_parse(dec->explain->text) : NULL);
 	return o;
 }
@@ -317,6 +319,19 @@ struct json_object *ctl_json_explain(const struct socket *k, struct step *s)
 	return o;
 }
 
+/* What the node's counters may give. */
+static const struct {
+	enum signal_id signal;
+	enum counter_id counter;
+} COUNTED[] = {
+	{SIGNAL_INSTRUCTIONS, COUNTER_INSTRUCTIONS},
+	{SIGNAL_LOADS, COUNTER_LOADS},
+	{SIGNAL_LLC_REFS, COUNTER_LLC_REFS},
+	{SIGNAL_LLC_MISSES, COUNTER_LLC_MISSES},
+	{SIGNAL_MEM_BYTES, COUNTER_MEM_BYTES},
+};
+#define N_COUNTED (sizeof(COUNTED) / sizeof(COUNTED[0]))
+
 /* Does any counter the node has, or any live step's profile, give what the policy needs? */
 static const char *missing_signal(const struct socket *k, uint32_t needs)
 {
@@ -325,14 +340,9 @@ static const char *missing_signal(const struct socket *k, uint32_t needs)
 
 		if (!(needs & SIGNAL_BIT(i)))
 			continue;
-		there |= (i == SIGNAL_LOADS &&
-				 k->node->counters.provides & COUNTER_BIT(COUNTER_LOADS)) ||
-			 (i == SIGNAL_INSTRUCTIONS &&
-				 k->node->counters.provides & COUNTER_BIT(COUNTER_INSTRUCTIONS)) ||
-			 (i == SIGNAL_LLC_REFS &&
-				 k->node->counters.provides & COUNTER_BIT(COUNTER_LLC_REFS)) ||
-			 (i == SIGNAL_LLC_MISSES &&
-				 k->node->counters.provides & COUNTER_BIT(COUNTER_LLC_MISSES));
+		for (size_t c = 0; c < N_COUNTED; c++)
+			there |= COUNTED[c].signal == (enum signal_id)i &&
+				 k->node->counters.provides & COUNTER_BIT(COUNTED[c].counter);
 		if (!there)
 			return signal_name((enum signal_id)i);
 	}
@@ -376,11 +386,11 @@ struct json_object *ctl_json_policies(const struct socket *k)
 				"else %s decides",
 				missing, k->conf->fallback);
 		ADD(p, "name", json_object_new_string(ops->name));
-		ADD(p, "summary", ctl_json_text(ops->summary));
-		ADD(p, "options", ctl_json_text(ops->options));
+		ADD(p, "summary", clean_text(ops->summary));
+		ADD(p, "options", clean_text(ops->options));
 		ADD(p, "needs", needs);
 		ADD(p, "usable", json_object_new_boolean(ops->on_node && !(ops->asks & lacks)));
-		ADD(p, "reason", ctl_json_text(reason));
+		ADD(p, "reason", clean_text(reason));
 		json_object_array_add(list, p);
 	}
 	ADD(o, "policies", list);
@@ -432,22 +442,22 @@ static const char *calls_text(const struct socket *k, char *buf, size_t size)
 	return buf;
 }
 
+/* One more source of a signal; its reason is the caller's to add. */
+static struct json_object *add_source(
+	struct json_object *list, enum signal_id signal, const char *source, bool available)
+{
+	struct json_object *o = json_object_new_object();
+
+	ADD(o, "name", json_object_new_string(signal_name(signal)));
+	ADD(o, "source", json_object_new_string(source));
+	ADD(o, "available", json_object_new_boolean(available));
+	json_object_array_add(list, o);
+	return o;
+}
+
 struct json_object *ctl_json_counters(const struct socket *k)
 {
-	static const struct {
-		enum signal_id signal;
-		enum counter_id counter;
-	} map[] = {
-		{SIGNAL_INSTRUCTIONS, COUNTER_INSTRUCTIONS},
-		{SIGNAL_LOADS, COUNTER_LOADS},
-		{SIGNAL_LLC_REFS, COUNTER_LLC_REFS},
-		{SIGNAL_LLC_MISSES, COUNTER_LLC_MISSES},
-		{SIGNAL_MEM_BYTES, COUNTER_MEM_BYTES},
-	};
-	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	struct json_object *util = json_object_new_object();
-
-	struct json_object *app = json_object_new_object(), *calls = json_object_new_object();
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array(), *s;
 	int reporting = 0;
 	char text[192];
 
@@ -455,47 +465,32 @@ struct json_object *ctl_json_counters(const struct socket *k)
 		reporting += k->jobs->step[i]->signal[SIGNAL_PROGRESS].provenance == PROVENANCE_APP;
 	ADD(o, "source", json_object_new_string(k->node->counters.ops->name));
 	ADD(o, "report", report_lines(k->node->counters.report));
-	ADD(app, "name", json_object_new_string(signal_name(SIGNAL_PROGRESS)));
-	ADD(app, "source", json_object_new_string("app"));
-	ADD(app, "available", json_object_new_boolean(reporting > 0));
-	ADD(app, "reason",
-		reporting
-			? NULL
-			: json_object_new_string("no step publishes its progress now (libcoloc)"));
-	ADD(calls, "name", json_object_new_string(signal_name(SIGNAL_PROGRESS)));
-	ADD(calls, "source", json_object_new_string("calls"));
-	ADD(calls, "available", json_object_new_boolean(!measure_calls_why_not(k->measure)));
-	ADD(calls, "reason", ctl_json_text(calls_text(k, text, sizeof(text))));
-	ADD(util, "name", json_object_new_string(signal_name(SIGNAL_UTILIZATION)));
-	ADD(util, "source", json_object_new_string("schedstat"));
-	ADD(util, "available", json_object_new_boolean(true));
-	ADD(util, "reason", NULL);
-	json_object_array_add(list, util);
-	json_object_array_add(list, app);
-	json_object_array_add(list, calls);
-	for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++) {
-		struct json_object *s = json_object_new_object();
-		bool hw = k->node->counters.provides & COUNTER_BIT(map[i].counter);
+	s = add_source(list, SIGNAL_UTILIZATION, "schedstat", true);
+	ADD(s, "reason", NULL);
+	s = add_source(list, SIGNAL_PROGRESS, "app", reporting > 0);
+	ADD(s, "reason",
+		known_text(reporting ? NULL : "no step publishes its progress now (libcoloc)"));
+	s = add_source(list, SIGNAL_PROGRESS, "calls", !measure_calls_why_not(k->measure));
+	ADD(s, "reason", clean_text(calls_text(k, text, sizeof(text))));
+	for (size_t i = 0; i < N_COUNTED; i++) {
+		enum counter_id c = COUNTED[i].counter;
+		bool hw = k->node->counters.provides & COUNTER_BIT(c);
 		const char *event = NULL, *remark = NULL;
 		char unused[COUNTER_EVENT_MAX + 64];
 
 		if (k->node->counters.ops->event)
-			event = k->node->counters.ops->event(map[i].counter, &remark);
-		ADD(s, "name", json_object_new_string(signal_name(map[i].signal)));
-		ADD(s, "source",
-			json_object_new_string(hw ? k->node->counters.ops->name : "profile"));
-		ADD(s, "available", json_object_new_boolean(hw));
+			event = k->node->counters.ops->event(c, &remark);
+		s = add_source(
+			list, COUNTED[i].signal, hw ? k->node->counters.ops->name : "profile", hw);
 		ADD(s, "event", hw && event ? json_object_new_string(event) : NULL);
-		if (!k->node->counters.ops->set_events &&
-			k->conf->events.of[map[i].counter].name[0]) {
+		if (!k->node->counters.ops->set_events && k->conf->events.of[c].name[0]) {
 			snprintf(unused, sizeof(unused), "%s is not used: PAPI does not count here",
-				k->conf->events.of[map[i].counter].name);
+				k->conf->events.of[c].name);
 			remark = unused;
 		}
 		if (!hw && !remark)
 			remark = "no hardware counter; from the program's stored profile";
-		ADD(s, "reason", remark ? json_object_new_string(remark) : NULL);
-		json_object_array_add(list, s);
+		ADD(s, "reason", known_text(remark));
 	}
 	ADD(o, "signals", list);
 	return o;
@@ -509,7 +504,7 @@ static struct json_object *resctrl_json(const struct levers_state *state)
 	int n = 0;
 
 	if (!c)
-		return ctl_json_text(state->cache_why_not);
+		return clean_text(state->cache_why_not);
 	if (c->n_ways)
 		n = snprintf(text, sizeof(text), "%d ways, ", c->n_ways);
 	if (c->bandwidth_step)
@@ -530,8 +525,7 @@ static struct json_object *domain_cores(const struct topo *t)
 
 		for (int k = 0; k < t->domain[i].n_cores; k++)
 			json_object_array_add(cores,
-				ctl_json_coreset(
-					&t->core[t->domain_core[t->domain[i].first_core + k]].pus));
+				cpulist(&t->core[t->domain_core[t->domain[i].first_core + k]].pus));
 		json_object_array_add(domains, cores);
 	}
 	return domains;
@@ -574,9 +568,9 @@ struct json_object *ctl_json_status(const struct socket *k)
 	ADD(o, "version", json_object_new_string(PACKAGE_VERSION));
 	ADD(o, "host", json_object_new_string(host));
 	ADD(o, "node",
-		ctl_json_text(k->jobs->n && *k->jobs->step[0]->cgroup.node
-				      ? k->jobs->step[0]->cgroup.node
-				      : ""));
+		clean_text(k->jobs->n && *k->jobs->step[0]->cgroup.node
+				   ? k->jobs->step[0]->cgroup.node
+				   : ""));
 	ADD(o, "pid", json_object_new_int(getpid()));
 	ADD(o, "uptime_s", json_object_new_double((double)(ipc_now_ns() - k->start_ns) / 1e9));
 	ADD(o, "policy", json_object_new_string(choose.policy));
@@ -591,9 +585,9 @@ struct json_object *ctl_json_status(const struct socket *k)
 		json_object_new_string(k->conf->envelope == ENVELOPE_NODE ? "node" : "allocation"));
 	ADD(o, "rebind",
 		json_object_new_string(k->conf->rebind == REBIND_CPUSET ? "cpuset" : "masks"));
-	ADD(o, "pus", ctl_json_coreset(&k->node->topo->all));
-	ADD(o, "reserved", ctl_json_coreset(&k->conf->reserve));
-	ADD(o, "node_type", ctl_json_text(k->node->type));
+	ADD(o, "pus", cpulist(&k->node->topo->all));
+	ADD(o, "reserved", cpulist(&k->conf->reserve));
+	ADD(o, "node_type", clean_text(k->node->type));
 	ADD(o, "interval_ms", json_object_new_int(k->conf->interval_ms));
 	ADD(o, "tick_ms", json_object_new_int(k->conf->tick_ms));
 	ADD(o, "actuator", json_object_new_string(actuate_get_ops(k->actuate)->name));
@@ -603,20 +597,20 @@ struct json_object *ctl_json_status(const struct socket *k)
 	ADD(sig, "source", json_object_new_string(k->node->counters.ops->name));
 	ADD(sig, "report", report_lines(k->node->counters.report));
 	ADD(sig, "calls", json_object_new_boolean(!measure_calls_why_not(k->measure)));
-	ADD(sig, "calls_text", ctl_json_text(calls_text(k, calls, sizeof(calls))));
+	ADD(sig, "calls_text", clean_text(calls_text(k, calls, sizeof(calls))));
 	ADD(o, "signals", sig);
 	ADD(o, "steps", json_object_new_int(k->jobs->n));
 	ADD(o, "tasks", json_object_new_int(tasks));
 	ADD(o, "ledger_rows", json_object_new_int(ledger_count(k->ledger)));
 	ADD(o, "owed", json_object_new_int(state.owed));
-	ADD(o, "owed_why", ctl_json_text(state.owed_why));
+	ADD(o, "owed_why", clean_text(state.owed_why));
 	ADD(o, "draining",
 		json_object_new_boolean(k->on.is_draining && k->on.is_draining(k->on.arg)));
 	ADD(o, "dry_run", json_object_new_boolean(k->conf->dry_run));
 	ADD(o, "decisions", json_object_new_int64((int64_t)choose.decisions));
 	ADD(o, "rebinds", json_object_new_int64((int64_t)choose.rebinds));
 	ADD(o, "work", work_json(k->work, k->loop ? loop_longest_ns(k->loop) : 0));
-	ADD(o, "last_error", ctl_json_text(health_last_error()));
+	ADD(o, "last_error", clean_text(health_last_error()));
 	if (strcmp(k->conf->counters.cachegrind_ll, "auto") != 0)
 		ADD(o, "cachegrind_ll", json_object_new_string(k->conf->counters.cachegrind_ll));
 	if (events)

@@ -15,8 +15,6 @@
 /* ---- ctl_json.c: the live table as JSON, for colocctl; shapes in ctl.c ---- */
 
 /* Caller owns the result; NULL out of memory. */
-struct json_object *ctl_json_text(const char *text);           /* "" becomes null */
-struct json_object *ctl_json_coreset(const struct coreset *s); /* empty: null */
 struct json_object *ctl_json_step(const struct socket *k, const struct step *s);
 struct json_object *ctl_json_explain(const struct socket *k, struct step *s);
 /* What the guard knows of all sets of programs. */

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
@@ -197,19 +196,12 @@ static void undo(struct masks *m, const struct ledger_cpuset *cs, const struct c
 /* -EIO: the kernel has other CPUs in force than @set. */
 static int check_in_force(const struct masks *m, const struct coreset *set, struct errbuf *err)
 {
-	char want[CORESET_STR_MAX], got[CORESET_STR_MAX];
-	struct coreset now;
-	int rc = cpus_read_file(m->a->root, m->dir, m->h->effective, &now, err);
-
-	if (rc < 0 || coreset_is_equal(&now, set))
-		return rc;
-	return err_set(err, -EIO, "%s/%s: wrote '%.40s', reads '%.40s'", m->dir, m->h->effective,
-		coreset_format(set, want, sizeof(want)), coreset_format(&now, got, sizeof(got)));
+	return cpus_check(m->a->root, m->dir, m->h->effective, set, err);
 }
 
 static int check_held(const struct masks *m, const struct coreset *set, struct errbuf *err)
 {
-	int rc = cpus_check(m->a->root, m->dir, set, err);
+	int rc = cpus_check(m->a->root, m->dir, "cpuset.cpus", set, err);
 
 	return rc < 0 || says_itself(m->h) ? rc : check_in_force(m, set, err);
 }

@@ -53,16 +53,16 @@ int cpus_read(const struct fsroot *root, const char *dir, struct coreset *ret, s
 	return read_file(root, dir, "cpuset.cpus", NULL, 0, ret, err);
 }
 
-int cpus_check(
-	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err)
+int cpus_check(const struct fsroot *root, const char *dir, const char *file,
+	const struct coreset *set, struct errbuf *err)
 {
 	char want[CORESET_STR_MAX], got[CORESET_STR_MAX];
 	struct coreset now;
-	int rc = cpus_read(root, dir, &now, err);
+	int rc = cpus_read_file(root, dir, file, &now, err);
 
 	if (rc < 0 || coreset_is_equal(&now, set))
 		return rc;
-	return err_set(err, -EIO, "%s/cpuset.cpus: wrote '%.40s', reads '%.40s'", dir,
+	return err_set(err, -EIO, "%s/%s: wrote '%.40s', reads '%.40s'", dir, file,
 		coreset_format(set, want, sizeof(want)), coreset_format(&now, got, sizeof(got)));
 }
 
@@ -104,7 +104,7 @@ int cpus_write(
 		rc = -ENOENT;
 	if (rc < 0)
 		return err_set(err, rc, "%s: cannot write '%.60s': %s", path, want, meaning(rc));
-	return cpus_check(root, dir, set, err);
+	return cpus_check(root, dir, "cpuset.cpus", set, err);
 }
 
 int cpus_cut_to_above(const struct fsroot *root, const char *dir, const char *effective,

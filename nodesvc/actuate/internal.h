@@ -369,8 +369,8 @@ int cpus_read(const struct fsroot *root, const char *dir, struct coreset *ret, s
 int cpus_read_text(const struct fsroot *root, const char *dir, char *text, size_t size,
 	struct coreset *ret, struct errbuf *err);
 /* -EIO: the kernel holds something else than @set; the text has both. */
-int cpus_check(
-	const struct fsroot *root, const char *dir, const struct coreset *set, struct errbuf *err);
+int cpus_check(const struct fsroot *root, const char *dir, const char *file,
+	const struct coreset *set, struct errbuf *err);
 /* Writes unless it reads so already, then checks. An empty set is written as the kernel wants it.
  */
 int cpus_write(

@@ -369,7 +369,7 @@ static int make_group(struct resctrl *r, int cluster, struct errbuf *err)
 		err, rc, "/%s: %s", row.path, rc == -ENOSPC ? "no group is left" : strerror(-rc));
 }
 
-static int remove_group(struct resctrl *r, const char *path, struct errbuf *err)
+int resctrl_remove(struct resctrl *r, const char *path, struct errbuf *err)
 {
 	int rc = r->dirs->remove(r->root, path);
 
@@ -378,17 +378,12 @@ static int remove_group(struct resctrl *r, const char *path, struct errbuf *err)
 	return ledger_setting_forget(r->ledger, path, WHAT, err);
 }
 
-int resctrl_remove(struct resctrl *r, const char *path, struct errbuf *err)
-{
-	return remove_group(r, path, err);
-}
-
 int resctrl_remove_left(
 	const struct fsroot *root, struct ledger *ledger, const char *path, struct errbuf *err)
 {
 	struct resctrl r = {.root = root, .ledger = ledger, .dirs = &real_dirs};
 
-	return remove_group(&r, path, err);
+	return resctrl_remove(&r, path, err);
 }
 
 int resctrl_clear(struct resctrl *r, struct errbuf *err)
@@ -401,7 +396,7 @@ int resctrl_clear(struct resctrl *r, struct errbuf *err)
 	for (int i = 0; i < n; i++) {
 		struct errbuf why = {""};
 
-		rc = remove_group(r, row[i].path, &why);
+		rc = resctrl_remove(r, row[i].path, &why);
 		if (rc == 0)
 			done++;
 		else if (!first_rc)
@@ -432,7 +427,7 @@ int resctrl_set(struct resctrl *r, const struct resctrl_cluster *c, int n, struc
 
 		group_path(path, sizeof(path), i, "");
 		if (is_ours(r, path))
-			rc = remove_group(r, path, err);
+			rc = resctrl_remove(r, path, err);
 	}
 	if (rc < 0)
 		resctrl_clear(r, NULL);

@@ -11,12 +11,9 @@
 #include "nodesvc/actuate/internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -115,17 +112,12 @@ static int copy_file(const struct fsroot *root, const char *from, const char *to
 static int make_dir(
 	const struct fsroot *root, const char *dir, const char *like, struct errbuf *err)
 {
-	char parent[FILE_MAX];
-	int fd, rc = 0;
+	int rc = fsroot_mkdir(root, dir);
 
-	snprintf(parent, sizeof(parent), "%s", dir);
-	*strrchr(parent, '/') = '\0';
-	fd = fsroot_openat(root, parent, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return err_set(err, fd, "%s: %s", parent, strerror(-fd));
-	if (mkdirat(fd, strrchr(dir, '/') + 1, 0755) < 0 && errno != EEXIST)
-		rc = err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	close(fd);
+	if (rc == -EEXIST)
+		rc = 0;
+	else if (rc < 0)
+		err_set(err, rc, "%s: %s", dir, strerror(-rc));
 	if (rc == 0)
 		rc = copy_file(root, like, dir, "cpuset.mems", err);
 	if (rc == 0)
@@ -136,18 +128,9 @@ static int make_dir(
 /* Only where nobody is in it and nothing below: the kernel sees to that. */
 static int remove_level(const struct fsroot *root, const char *dir, void *arg, struct errbuf *err)
 {
-	char parent[FILE_MAX];
-	int fd;
-
 	(void)arg;
 	(void)err;
-	snprintf(parent, sizeof(parent), "%s", dir);
-	*strrchr(parent, '/') = '\0';
-	fd = fsroot_openat(root, parent, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return 0;
-	unlinkat(fd, strrchr(dir, '/') + 1, AT_REMOVEDIR);
-	close(fd);
+	(void)fsroot_rmdir(root, dir);
 	return 0;
 }
 

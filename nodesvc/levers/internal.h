@@ -239,8 +239,6 @@ int lend_restore_path(struct levers *lv, const char *path, struct errbuf *err);
  * asks for it. What a look can see: cpu time that has grown, and the state in /proc (running or
  * waiting for a core; asleep). Masks stay as they are: the kernel spreads the high ones over the
  * CPUs, and a program's own pins decide which thread owns which CPU.
- *
- *
  */
 
 bool threads_plan(struct levers *lv, const struct plan *p, struct step *const *step);
@@ -250,14 +248,10 @@ void threads_update(struct levers *lv);
 int threads_end(struct levers *lv, struct step *s, bool ended);
 void threads_close(struct levers *lv);
 
-/* What the timer calls. For tests, which bring their own time. */
-void threads_look(struct levers *lv, int64_t now_ns);
-
 /*
  * memory.c: "memory: follow": when a placed step's cores belong to other memory nodes than before,
  * its pages go there, then its cpuset.mems. A forked worker moves them, one step at a time; the
  * loop never waits for it. Where the nodes run short of memory, the step has all of Slurm's again.
- *
  */
 
 /* At start: what a former daemon left. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/ipc.h"
@@ -304,17 +303,13 @@ static bool wants(void *arg, int thread)
 		t->p.thread[thread].slot >= 0 ? &x->fd : NULL, &x->run_ns);
 }
 
-void threads_look(struct levers *lv, int64_t now_ns)
-{
-	struct threads *t = lv->threads;
-
-	if (t && priority_look(&t->p, now_ns, t->hysteresis_ms * MS, wants, lv) > 0)
-		push_all(lv);
-}
-
 static void on_timer(void *arg)
 {
-	threads_look(arg, ipc_now_ns());
+	struct levers *lv = arg;
+	struct threads *t = lv->threads;
+
+	if (priority_look(&t->p, ipc_now_ns(), t->hysteresis_ms * MS, wants, lv) > 0)
+		push_all(lv);
 }
 
 static void arm(struct threads *t)

@@ -36,8 +36,6 @@ int value_int(const struct where *w, const char *field, json_object *o, int min,
 /* Not empty, shorter than @max bytes, no NUL inside; the text belongs to @o. */
 int value_string(
 	const struct where *w, const char *field, json_object *o, size_t max, const char **ret);
-int value_coreset(const struct where *w, const char *field, json_object *o, struct coreset *ret);
-int value_bool(const struct where *w, const char *field, json_object *o, bool *ret);
 int value_type(const struct where *w, const char *field, json_object *o, json_type type);
 /* A whole number of up to 9e15, which a JSON number holds exactly. */
 int value_whole(const struct where *w, const char *field, json_object *o, double min, int64_t *ret);

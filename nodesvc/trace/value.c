@@ -91,7 +91,8 @@ int value_string(
 	return 0;
 }
 
-int value_coreset(const struct where *w, const char *field, json_object *o, struct coreset *ret)
+static int value_coreset(
+	const struct where *w, const char *field, json_object *o, struct coreset *ret)
 {
 	if (!json_object_is_type(o, json_type_string) ||
 		coreset_parse(ret, json_object_get_string(o), NULL))
@@ -99,7 +100,7 @@ int value_coreset(const struct where *w, const char *field, json_object *o, stru
 	return 0;
 }
 
-int value_bool(const struct where *w, const char *field, json_object *o, bool *ret)
+static int value_bool(const struct where *w, const char *field, json_object *o, bool *ret)
 {
 	if (!json_object_is_type(o, json_type_boolean))
 		return value_bad(w, field, o, "true or false");

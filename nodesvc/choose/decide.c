@@ -7,7 +7,6 @@
  * step's part true.
  */
 #include <errno.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/ipc.h"
 #include "nodesvc/choose/internal.h"
@@ -396,7 +395,6 @@ int trial_open(struct choose *ch, struct errbuf *err)
 
 void trial_close(struct choose *ch)
 {
-	if (ch->trial.timer)
-		loop_remove(ch->loop, ch->trial.timer);
+	loop_remove(ch->loop, ch->trial.timer);
 	ch->trial.timer = NULL;
 }

@@ -2,7 +2,6 @@
 #include "nodesvc/counters/callnames.h"
 
 #include <ctype.h>
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define MS INT64_C(1000000)
 /* Which are called at all, and how often: a glance each. */

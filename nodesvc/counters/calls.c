@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/counters/calls.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -647,12 +646,12 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 	n = sum_up(s, seconds > 0 ? wall_s / seconds : 0, counted);
 	for (int i = 0; i < s->n_open; i++)
 		callers += s->news.count[i].callers;
-	/* It was frozen for most of it. */
 	/* It has not come to its work yet. */
 	if (s->begun && s->news.count[0].calls == 0) {
 		s->read_own_ns = s->added_own_ns = l->own_ns;
 		seconds = 0;
 	}
+	/* Else it was frozen for most of it. */
 	if (seconds > 0 && (!s->window || seconds > 0.1 * wall_s)) {
 		uint64_t calls = counted[0].calls;
 

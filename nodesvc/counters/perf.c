@@ -4,7 +4,6 @@
  * itself; else of each thread, with what it starts later. Hardware events only: a software event
  * that works says nothing about a PMU.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -268,8 +268,7 @@ void daemon_close_choose(struct daemon *d)
 {
 	choose_close(d->choose);
 	d->choose = NULL;
-	if (d->course->timer)
-		loop_remove(d->loop, d->course->timer);
+	loop_remove(d->loop, d->course->timer);
 	d->course->timer = NULL;
 }
 

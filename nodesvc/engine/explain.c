@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 __attribute__((format(printf, 2, 3))) static void put(struct explain *x, const char *fmt, ...)
 {

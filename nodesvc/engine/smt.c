@@ -2,7 +2,6 @@
 #include "nodesvc/engine/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* One domain's members by falling value, and the cores they hold together. */
 struct pairing {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/ipc.h"
 #include "nodesvc/actuate/actuate.h"

@@ -149,8 +149,7 @@ int owed_pass(struct levers *lv, const char *whose, struct errbuf *err)
 
 void owed_close(struct levers *lv)
 {
-	if (lv->owed.timer)
-		loop_remove(lv->loop, lv->owed.timer);
+	loop_remove(lv->loop, lv->owed.timer);
 	lv->owed.timer = NULL;
 	lv->owed.armed = false;
 }

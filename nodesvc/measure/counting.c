@@ -498,12 +498,9 @@ void counting_close(struct measure *m)
 
 	if (!c)
 		return;
-	if (c->fd)
-		loop_remove(m->use.loop, c->fd);
-	if (c->timer)
-		loop_remove(m->use.loop, c->timer);
-	if (c->later)
-		loop_remove(m->use.loop, c->later);
+	loop_remove(m->use.loop, c->fd);
+	loop_remove(m->use.loop, c->timer);
+	loop_remove(m->use.loop, c->later);
 	callworker_stop(c->worker);
 	for (int i = 0; i < PROGRAMS_MAX; i++)
 		forget_program(&c->program[i]);

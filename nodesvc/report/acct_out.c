@@ -67,7 +67,23 @@ static int table_open(struct acct_out *out)
 	return 0;
 }
 
-static int table_finish(struct acct_out *out);
+static int table_finish(struct acct_out *out)
+{
+	const struct acct_format *fmt = &out->opts->format;
+	char dashes[CELL_MAX];
+
+	for (int i = 0; out->dashes && i < fmt->n; i++) {
+		int n = out->width[i] < CELL_MAX ? out->width[i] : CELL_MAX - 1;
+
+		memset(dashes, '-', (size_t)n);
+		dashes[n] = '\0';
+		if (scols_line_set_data(out->dashes, (size_t)i, dashes) < 0)
+			return -ENOMEM;
+	}
+	if (out->n_rows == 0 && out->opts->no_header)
+		return 0;
+	return scols_print_table(out->table);
+}
 
 /* A line like the table's, in the widths that the held rows had. */
 static void stream_row(struct acct_out *out, struct json_object *row)
@@ -127,24 +143,6 @@ static int table_row(struct acct_out *out, struct json_object *row)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-static int table_finish(struct acct_out *out)
-{
-	const struct acct_format *fmt = &out->opts->format;
-	char dashes[CELL_MAX];
-
-	for (int i = 0; out->dashes && i < fmt->n; i++) {
-		int n = out->width[i] < CELL_MAX ? out->width[i] : CELL_MAX - 1;
-
-		memset(dashes, '-', (size_t)n);
-		dashes[n] = '\0';
-		if (scols_line_set_data(out->dashes, (size_t)i, dashes) < 0)
-			return -ENOMEM;
-	}
-	if (out->n_rows == 0 && out->opts->no_header)
-		return 0;
-	return scols_print_table(out->table);
 }
 
 static void parsable_line_end(struct acct_out *out)

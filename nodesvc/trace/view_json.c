@@ -378,8 +378,7 @@ void view_file_free(struct view_file *f)
 		free(f->one[i].ptt);
 	}
 	free(f->one);
-	if (f->root)
-		json_object_put(f->root);
+	json_object_put(f->root);
 	free(f);
 }
 

@@ -498,7 +498,6 @@ static void das_forget(struct policy *p, int slot)
 		.name = (literal),                                                                 \
 		.summary = (text),                                                                 \
 		.options = "explore=0..1 age=N weight=1..5",                                       \
-		.needs = 0,                                                                        \
 		.on_node = true,                                                                   \
 		.size = sizeof(struct policy),                                                     \
 		.create = ident##_create,                                                          \

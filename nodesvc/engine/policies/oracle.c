@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "nodesvc/engine/internal.h"
@@ -204,13 +203,9 @@ static int oracle_decide(struct policy *p, const struct view *v, const int *slot
 	const struct policy_ops policy_##ident = {                                                 \
 		.name = (literal),                                                                 \
 		.summary = (text),                                                                 \
-		.options = NULL,                                                                   \
-		.needs = 0,                                                                        \
-		.on_node = false,                                                                  \
 		.size = sizeof(struct policy),                                                     \
 		.create = (function),                                                              \
 		.decide = oracle_decide,                                                           \
-		.forget = NULL,                                                                    \
 	}
 
 ORACLE_OPS(best_static, "best-static", best_create, "the best placement that never changes");

@@ -52,7 +52,7 @@ static int read_place(const struct reading *r, json_object *o, struct plan_job *
 	static const struct member member[] = {
 		{"core", MEMBER_INT, offsetof(struct plan_job, place_core), 0, CORESET_MAX - 1},
 		{"width", MEMBER_INT, offsetof(struct plan_job, place_width), 1, CORESET_MAX},
-		{NULL},
+		{.key = NULL},
 	};
 
 	return o ? value_members(&r->w, "place", o, member, j) : 0;
@@ -69,7 +69,7 @@ static int read_job_key(struct reading *r, int i, const char *key, json_object *
 		{"cluster", MEMBER_INT, AT(cluster), -1, PLAN_CLUSTERS_MAX - 1},
 		{"low", MEMBER_CORESET, AT(low), 0, 0},
 		{"group", MEMBER_INT, AT(group), -1, 1 << 20},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 	struct plan_job *j = &r->p->job[i];
@@ -137,7 +137,7 @@ static int read_lent(struct reading *r, int i)
 	static const struct member member[] = {
 		{"coreset", MEMBER_CORESET, offsetof(struct plan_lent, coreset), 0, 0},
 		{"weight", MEMBER_INT, offsetof(struct plan_lent, weight), 1, 100},
-		{NULL},
+		{.key = NULL},
 	};
 	size_t n = r->lent[i] ? json_object_array_length(r->lent[i]) : 0;
 	struct plan_job *j = &r->p->job[i];
@@ -218,7 +218,7 @@ static int read_experiment(
 		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},
 		{"ms", MEMBER_INT, AT(ms), 1, 3600000},
 		{"coreset", MEMBER_CORESET, AT(coreset), 0, 0},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 	char field[48];
@@ -261,7 +261,7 @@ static int read_clusters(const struct reading *r, json_object *o, struct plan *p
 	static const struct member member[] = {
 		{"ways", MEMBER_REAL, offsetof(struct plan_cluster, ways), 0, 1},
 		{"bandwidth", MEMBER_REAL, offsetof(struct plan_cluster, bandwidth), 0, 1},
-		{NULL},
+		{.key = NULL},
 	};
 	int rc = value_type(&r->w, "clusters", o, json_type_array);
 	size_t n = rc ? 0 : json_object_array_length(o);
@@ -288,7 +288,7 @@ static int read_key(struct reading *r, const char *key, json_object *o)
 		{"hysteresis_ms", MEMBER_INT, offsetof(struct plan, hysteresis_ms), 1,
 			PLAN_HYSTERESIS_MAX},
 		{"observe", MEMBER_BOOL, offsetof(struct plan, observe), 0, 0},
-		{NULL},
+		{.key = NULL},
 	};
 	struct plan *p = r->p;
 	size_t n;

@@ -164,7 +164,7 @@ static int read_head_key(
 		{"want_explain", MEMBER_BOOL, AT(want_explain), 0, 0},
 		{"interval_ms", MEMBER_INT, AT(interval_ms), 0, 1 << 30},
 		{"tick_ms", MEMBER_INT, AT(tick_ms), 0, 1 << 30},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 

@@ -124,7 +124,7 @@ static int parse_priority(const struct where *w, struct view_job *j, json_object
 
 static int parse_current(const struct where *w, struct view_job *j, bool *has, json_object *o)
 {
-	static const struct member only[] = {{"coreset", MEMBER_CORESET, 0, 0, 0}, {NULL}};
+	static const struct member only[] = {{"coreset", MEMBER_CORESET, 0, 0, 0}, {.key = NULL}};
 	int rc = value_members(w, "current", o, only, &j->current);
 
 	*has = !rc && json_object_object_length(o) > 0;
@@ -157,7 +157,7 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		{"bursty", MEMBER_BOOL, AT(bursty), 0, 0},
 		{"coupled", MEMBER_BOOL, AT(coupled), 0, 0},
 		{"excluded", MEMBER_BOOL, AT(excluded), 0, 0},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 

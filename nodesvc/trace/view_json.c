@@ -86,7 +86,7 @@ static int parse_event(const struct where *w, struct event *e, int i, json_objec
 		{"core", MEMBER_INT, AT(core), 0, CORESET_MAX - 1},
 		{"width", MEMBER_INT, AT(width), 1, CORESET_MAX},
 		{"seconds", MEMBER_REAL, AT(seconds), 0, INFINITY},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 	json_object *kind;
@@ -135,7 +135,7 @@ static int parse_ptt_entry(
 		{"core", MEMBER_INT, AT(core), 0, CORESET_MAX - 1},
 		{"width", MEMBER_INT, AT(width), 1, CORESET_MAX},
 		{"seconds", MEMBER_REAL, AT(seconds), 0, INFINITY},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 	char field[JOB_TYPE_MAX + 16];
@@ -250,7 +250,7 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 		{"slice_ms", MEMBER_INT, AT(view.slice_ms), 1, 60000},
 		{"fast_cores", MEMBER_CORESET, AT(fast_cores), 0, 0},
 		{"reserved", MEMBER_CORESET, AT(reserved), 0, 0},
-		{NULL},
+		{.key = NULL},
 	};
 #undef AT
 	int rc = value_type(w, "view", o, json_type_object);

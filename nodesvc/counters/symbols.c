@@ -172,7 +172,7 @@ static bool find_symtab(const struct elf_image *f, struct symbol_table *ret)
 }
 
 /* Of the last entry of that kind; 0: there is none. */
-static uint64_t dynamic_value(const struct elf_image *f, ElfW(Sxword) tag)
+static uint64_t dynamic_value(const struct elf_image *f, int64_t tag)
 {
 	size_t n = 0;
 	const ElfW(Dyn) *dyn = elf_dynamic(f, &n);

@@ -228,6 +228,7 @@ struct html_data {
 	int n_steps;                              /* shown */
 	long n_all;                               /* that the filter found */
 	long n_gains;                             /* of all */
+	bool running;                             /* one of them is */
 	struct json_object *jobs;                 /* colocd's, of who runs now; NULL unknown */
 	struct html_policy policy[HTML_POLICIES_MAX];
 	int n_policies;
@@ -249,6 +250,8 @@ struct json_object *html_get(struct json_object *row, const char *key);
 const char *html_text(struct json_object *row, const char *key);
 /* NAN for null. */
 double html_number(struct json_object *row, const char *key);
+/* Has it not ended? */
+bool html_runs(struct json_object *row);
 /* @text with markup as entities, without control characters; NULL: nothing. */
 void html_escape(FILE *f, const char *text);
 /* The hue of step @i, in degrees. */

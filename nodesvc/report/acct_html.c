@@ -463,10 +463,8 @@ static void write_table(FILE *f, const struct html_data *d)
 /* Of colocd's answer: the step's part in the turns; NULL: it takes none. */
 static struct json_object *turn_of(const struct html_data *d, struct json_object *row)
 {
-	const char *id = html_text(row, "id"), *state = html_text(row, "state");
-	size_t n = id && state && strcmp(state, "RUNNING") == 0 && d->jobs
-			   ? json_object_array_length(d->jobs)
-			   : 0;
+	const char *id = html_text(row, "id");
+	size_t n = id && html_runs(row) && d->jobs ? json_object_array_length(d->jobs) : 0;
 
 	for (size_t k = 0; k < n; k++) {
 		struct json_object *s = json_object_array_get_idx(d->jobs, k);

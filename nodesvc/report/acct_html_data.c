@@ -33,6 +33,13 @@ double html_number(struct json_object *row, const char *key)
 	return isfinite(number) ? number : NAN;
 }
 
+bool html_runs(struct json_object *row)
+{
+	const char *state = html_text(row, "state");
+
+	return state && strcmp(state, "RUNNING") == 0;
+}
+
 static struct html_policy *find_policy(struct html_data *d, const char *name)
 {
 	struct html_policy *p;
@@ -76,6 +83,7 @@ int html_data_add(struct html_data *d, const char *json_row)
 	if (!row)
 		return -EPROTO;
 	d->n_all++;
+	d->running |= html_runs(row);
 	count_policy(d, row);
 	if (d->n_steps < HTML_STEPS_MAX)
 		d->step[d->n_steps++] = row;

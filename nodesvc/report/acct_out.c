@@ -263,7 +263,7 @@ int acct_out_finish(struct acct_out *out, struct errbuf *err)
 	if (rc == 0 && out->opts->output == ACCT_TABLE && !out->streams)
 		rc = table_finish(out);
 	/* Whose turn it is on this node says nothing about another's store. */
-	if (rc == 0 && out->html && !out->opts->cluster &&
+	if (rc == 0 && out->html && out->html->running && !out->opts->cluster &&
 		(!out->opts->store || strcmp(out->opts->store, ACCT_STORE) == 0))
 		out->html->jobs = acct_source_jobs(out->opts->socket);
 	if (rc == 0 && out->html)

@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -616,6 +617,19 @@ START_TEST(html_without_turns_has_no_section)
 }
 END_TEST
 
+/* Nobody runs: nobody is asked. */
+START_TEST(html_of_ended_steps_asks_for_no_turns)
+{
+	pid_t pid = serve_both("{\"steps\":[{\"id\":\"41.0\",\"state\":\"COMPLE", "TED\"}]}", "0",
+		NULL, "{\"steps\":[");
+
+	ck_assert_int_eq(run_socket("-j 41 --html"), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0); /* still waits for the question */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 START_TEST(daemon_nonsense_is_told)
 {
 	pid_t pid = serve("{\"rows\"", ":[]}", "0", NULL);
@@ -933,6 +947,7 @@ int main(void)
 	tcase_add_test(t, html_bars_are_few_stops);
 	tcase_add_test(t, html_says_whose_turn_it_is);
 	tcase_add_test(t, html_without_turns_has_no_section);
+	tcase_add_test(t, html_of_ended_steps_asks_for_no_turns);
 	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);

@@ -15,20 +15,20 @@ start_spine 'policy: fair' 'allow:' '  partitions: [shared]'
 
 run srun --coloc=on --coloc-verbose=1 -p main bash -c 'exit 3'
 is "$rc" 3 "a step of another partition runs as without us"
-like "$err" "partition 'main' is not in allow.partitions" "told to who asked"
+like "$err" "refused: partition 'main' is not in allow.partitions, ignoring" "told to who asked"
 run srun --coloc=on -p main true
 is "$rc $err" "0 " "and not to others"
 run srun --coloc=on --coloc-verbose=1 -p shared true
 like "$err" 'policy fair, cores' "a step of the partition is taken"
 for _ in 1 2 3 4 5; do srun --coloc=on -p main true; done
-like "$(log)" "partition 'main' is not in allow.partitions" "refusals are in the log"
-is "$(acct -P -n -o JobID,Policy | grep -c '\.0|fair')" 1 "only who was taken is placed"
+like "$(log)" "refused: partition 'main' is not in allow.partitions" "refusals are in the log"
+is "$(acct -P -n -o JobID | grep -c '\.0')" 1 "only who was taken is accounted"
 
 # What the environment says of partition and account is the user's to write.
 run env SLURM_JOB_PARTITION=shared SLURM_JOB_ACCOUNT=physics srun --coloc=on --coloc-verbose=1 -p main true
-like "$err" "partition 'main' is not in allow.partitions" "a variable of that name moves no job into the partition"
+like "$err" "refused: partition 'main' is not in allow.partitions" "a variable of that name moves no job into the partition"
 run srun --coloc=on --coloc-verbose=1 -p main --export=ALL,SLURM_JOB_PARTITION=shared true
-like "$err" "partition 'main' is not in allow.partitions" "nor does --export"
+like "$err" "refused: partition 'main' is not in allow.partitions" "nor does --export"
 
 reload() {
   printf 'store: %s\nsocket: %s\nlog: info\npolicy: fair\n' "$tmp/store" "$socket" >"$tmp/coloc.yaml"
@@ -49,9 +49,9 @@ had=$(count)
 reload 'allow:' '  users: [root]' '  accounts: [physics]'
 ok "SIGHUP: read again" wait_for 10 said "$had"
 run srun --coloc=on --coloc-verbose=1 true
-like "$err" "account '.*' is not in allow.accounts" "the list of accounts holds"
+like "$err" "refused: account '.*' is not in allow.accounts" "the list of accounts holds"
 run env SLURM_JOB_ACCOUNT=physics srun --coloc=on --coloc-verbose=1 true
-like "$err" "account '.*' is not in allow.accounts" "whatever the environment says"
+like "$err" "refused: account '.*' is not in allow.accounts" "whatever the environment says"
 cat >"$tmp/spoof.sh" <<'EOF'
 #!/bin/bash
 export SLURM_JOB_ACCOUNT=physics
@@ -59,7 +59,7 @@ srun --coloc=on --coloc-verbose=1 true
 EOF
 chmod 755 "$tmp/spoof.sh"
 run salloc -Q "$tmp/spoof.sh"
-like "$err" "account '.*' is not in allow.accounts" "nor within an allocation"
+like "$err" "refused: account '.*' is not in allow.accounts" "nor within an allocation"
 run srun -A physics --coloc=on --coloc-verbose=1 true
 like "$err" 'policy fair, cores' "a job that Slurm has in that account is taken"
 

@@ -233,7 +233,8 @@ struct html_data {
 	struct html_policy policy[HTML_POLICIES_MAX];
 	int n_policies;
 	/* After html_data_lay_out() */
-	double from, to; /* of what is shown; Unix seconds */
+	bool timed;      /* of one step at least it is known when it ran */
+	double from, to; /* of what is shown; Unix seconds; an empty second where that is not */
 	struct html_segment *segment;
 	int n_segments;
 	bool cut_segments;

@@ -350,7 +350,7 @@ static void write_signals(FILE *f, const struct html_data *d)
 		char source[64];
 		double max = signal_max(d, SIGNAL[i].key, source, sizeof(source));
 
-		if (isnan(max))
+		if (isnan(max) || !d->timed)
 			continue;
 		if (i == 0)
 			max = fmax(max, 1); /* a ratio: of all there is */
@@ -526,7 +526,7 @@ static void write_tiles(FILE *f, const struct html_data *d)
 	fputs("<div class=tiles>", f);
 	snprintf(text, sizeof(text), "%ld", d->n_all);
 	write_tile(f, text, d->n_all == 1 ? "step" : "steps");
-	if (d->n_steps) {
+	if (d->timed) {
 		acct_time_elapsed((int64_t)(d->to - d->from), text, sizeof(text));
 		write_tile(f, text, "from first start to last end");
 	}
@@ -569,11 +569,13 @@ int acct_html_write(FILE *f, struct html_data *d, double now_s, struct errbuf *e
 		html_escape(f, node);
 	}
 	fputs("</h1>", f);
-	if (d->n_steps) {
+	if (d->timed) {
 		date_text(d->from, from, sizeof(from));
 		fprintf(f, "<p class=dim>From %s.", from);
 		date_text(d->to, from, sizeof(from));
 		fprintf(f, " To %s.</p>", from);
+	} else if (d->n_steps) {
+		fputs("<p class=dim>When these steps ran is not recorded.</p>", f);
 	} else {
 		fputs("<p>No step was found.</p>", f);
 	}

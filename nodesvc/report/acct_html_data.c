@@ -160,6 +160,9 @@ int html_data_lay_out(struct html_data *d)
 		if (rc < 0)
 			return rc;
 	}
+	d->timed = d->to >= d->from;
+	if (!d->timed)
+		d->from = d->to = 0;
 	if (d->to <= d->from)
 		d->to = d->from + 1;
 	return 0;

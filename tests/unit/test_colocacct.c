@@ -709,6 +709,33 @@ START_TEST(figures_that_are_none_are_not_drawn)
 }
 END_TEST
 
+/* Of rows without times nothing is said of when, or for how long. */
+START_TEST(times_that_are_not_known_are_blank)
+{
+	pid_t pid = serve("{\"steps\":[{\"id\":\"41.0\",\"policy\":\"fair\",\"coreset\":\"0\","
+			  "\"rebinds\":0,\"samples\":[{\"unix_s\":2,\"utilization\":0.5}]},",
+		"{\"id\":\"41.1\",\"elapsed_s\":null,\"phase_changes\":[{\"unix_s\":3}]}]}", "0",
+		NULL);
+
+	ck_assert_int_eq(run_socket("-j 41 --html"), 0);
+	ck_assert_ptr_nonnull(strstr(cli_output, "When these steps ran is not recorded."));
+	ck_assert_ptr_null(strstr(cli_output, "from first start to last end"));
+	ck_assert_ptr_null(strstr(cli_output, "-15:-30:-8"));
+	ck_assert_ptr_null(strstr(cli_output, "1970"));
+	ck_assert_ptr_null(strstr(cli_output, ":nan"));
+	ck_assert_ptr_null(strstr(cli_output, ">Elapsed<"));
+	waitpid(pid, NULL, 0);
+	unlink(tmpdir_path(&tmp, "sock"));
+	/* One that is known is enough. */
+	pid = serve("{\"steps\":[{\"id\":\"41.0\",\"start_unix_s\":100,\"elapsed_s\":90},",
+		"{\"id\":\"41.1\"}]}", "0", NULL);
+	ck_assert_int_eq(run_socket("-j 41 --html"), 0);
+	ck_assert_ptr_nonnull(
+		strstr(cli_output, "<b>00:01:30</b><span>from first start to last end</span>"));
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 START_TEST(daemon_refusal_is_told)
 {
 	pid_t pid = serve("", "", "1", "accounting is off");
@@ -948,6 +975,7 @@ int main(void)
 	tcase_add_test(t, html_says_whose_turn_it_is);
 	tcase_add_test(t, html_without_turns_has_no_section);
 	tcase_add_test(t, html_of_ended_steps_asks_for_no_turns);
+	tcase_add_test(t, times_that_are_not_known_are_blank);
 	tcase_add_test(t, times_follow_the_environment);
 	t = tcase(s, "a long table begins at once");
 	tcase_add_test(t, long_table_streams_in_the_widths_it_began_with);

@@ -2,6 +2,7 @@
 #include "nodesvc/choose/launches.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 
 #include "common/ipc.h"
+#include "common/text.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/engine/launch_pairs.h"
@@ -22,10 +24,15 @@
 /* So many windows come as fast as they can, unless there is a verdict before. */
 #define WINDOWS_EARLY 12
 #define NAME_SIZE     400
+/* Draws that a store may tell of: more there have not been; and the logarithm of seconds, or of
+ * seconds per unit of work. */
+#define DRAW_MAX  (UINT64_C(1) << 48)
+#define LOG_S_MAX 100.0
 
 struct launch_key {
 	char name[NAME_SIZE];
-	uint32_t id; /* 0: free */
+	uint64_t id; /* of the name; 0: free */
+	char owner[sizeof(((struct step *)0)->user)];
 	int64_t ended_ns;
 	struct gain_mean log_s; /* of all launches that completed */
 	struct launch_pairs pairs;
@@ -35,21 +42,19 @@ struct launches {
 	struct launch_draws draws;
 	uint64_t draw; /* the current one; 0 none yet */
 	enum launch_side side;
-	int64_t drawn_ns;
-	uint32_t last_id;
+	int64_t drawn_ns; /* 0: by a former daemon */
 	struct launch_key key[LAUNCHES_KEYS];
 };
-
-int launches_open(struct choose *ch, struct errbuf *err)
-{
-	ch->launches = calloc(1, sizeof(*ch->launches));
-	return ch->launches ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
 
 void launches_close(struct choose *ch)
 {
 	free(ch->launches);
 	ch->launches = NULL;
+}
+
+static uint64_t id_of(const char *name)
+{
+	return text_hash(TEXT_HASH_START, name) >> 1 | 1;
 }
 
 static struct launch_key *find_key(struct launches *l, const char *name)
@@ -60,24 +65,130 @@ static struct launch_key *find_key(struct launches *l, const char *name)
 	return NULL;
 }
 
-static struct launch_key *make_key(struct launches *l, const char *name)
+static struct launch_key *make_key(struct launches *l, const char *name, const char *owner)
 {
 	struct launch_key *k = &l->key[0];
 
 	for (int i = 0; i < LAUNCHES_KEYS && k->id; i++)
 		if (!l->key[i].id || l->key[i].ended_ns < k->ended_ns)
 			k = &l->key[i];
-	*k = (struct launch_key){.id = ++l->last_id, .ended_ns = ipc_now_ns()};
+	*k = (struct launch_key){.id = id_of(name), .ended_ns = ipc_now_ns()};
 	snprintf(k->name, sizeof(k->name), "%s", name);
+	snprintf(k->owner, sizeof(k->owner), "%s", owner);
 	return k;
 }
 
-static struct launch_key *key_of(struct launches *l, uint32_t id)
+static struct launch_key *key_of(struct launches *l, uint64_t id)
 {
 	for (int i = 0; i < LAUNCHES_KEYS && id; i++)
 		if (l->key[i].id == id)
 			return &l->key[i];
 	return NULL;
+}
+
+/* ---- for the next daemon ---- */
+
+/* "12 4.1 0.02 7 1 0 1 4.1; 0 3 2 8.2; ": of all its launches, of the draw that is open (which, its
+ * side, kind, launches, sum), then of what waits, by side and kind. */
+static void format_key(const struct launch_key *k, char *buf, size_t size)
+{
+	const struct launch_pairs *p = &k->pairs;
+	size_t len = (size_t)snprintf(buf, size, "%d %.17g %.17g %" PRIu64 " %d %d %d %.17g;",
+		k->log_s.n, k->log_s.mean, k->log_s.m2, p->open.draw, (int)p->open.side,
+		p->open.kind, p->open.n, p->open.sum);
+
+	for (int side = LAUNCH_WITH; side <= LAUNCH_WITHOUT; side++)
+		for (int kind = 0; kind < LAUNCH_KINDS && len < size; kind++)
+			if (p->waiting[side][kind].n)
+				len += (size_t)snprintf(buf + len, size - len, " %d %d %d %.17g;",
+					side, kind, p->waiting[side][kind].n,
+					p->waiting[side][kind].sum);
+}
+
+static bool is_sum(int n, double sum)
+{
+	return n >= 0 && fabs(sum) <= LOG_S_MAX * n;
+}
+
+static bool parse_key(const char *text, struct launch_key *ret)
+{
+	struct launch_pairs *p = &ret->pairs;
+	int side, kind, n, used = -1;
+	double sum;
+
+	if (sscanf(text, "%9d %lf %lf %15" SCNu64 " %9d %9d %9d %lf;%n", &ret->log_s.n,
+		    &ret->log_s.mean, &ret->log_s.m2, &p->open.draw, &side, &p->open.kind,
+		    &p->open.n, &p->open.sum, &used) != 8 ||
+		used < 0 || p->open.draw > DRAW_MAX || ret->log_s.n < 1 ||
+		!is_sum(1, ret->log_s.mean) || !is_sum(ret->log_s.n, sqrt(ret->log_s.m2)) ||
+		(side & ~1) || (p->open.kind & ~(LAUNCH_KINDS - 1)) ||
+		!is_sum(p->open.n, p->open.sum))
+		return false;
+	p->open.side = (enum launch_side)side;
+	for (text += used; *text; text += used) {
+		used = -1;
+		if (sscanf(text, " %9d %9d %9d %lf;%n", &side, &kind, &n, &sum, &used) != 4 ||
+			used < 0 || (side & ~1) || (kind & ~(LAUNCH_KINDS - 1)) || !is_sum(n, sum))
+			return false;
+		p->waiting[side][kind].n = n;
+		p->waiting[side][kind].sum = sum;
+	}
+	return true;
+}
+
+static void keep(const struct choose *ch, const struct launch_key *k)
+{
+	char value[LEARNT_VALUE_MAX];
+	const struct learnt m = {.what = LAUNCHES_POLICY,
+		.node_type = ch->node->type,
+		.owner = k->owner,
+		.name = k->name,
+		.value = value,
+		.put_unix_s = time(NULL)};
+	struct errbuf err;
+
+	/* Nothing that another daemon could go on with. */
+	if (!k->log_s.n)
+		return;
+	format_key(k, value, sizeof(value));
+	if (record_learnt_put(ch->record, &m, LAUNCHES_KEYS, &err) < 0)
+		health_error("%.200s", err.text);
+}
+
+struct loading {
+	const struct choose *ch;
+	int n;
+};
+
+static int load(const struct learnt *m, void *arg)
+{
+	struct loading *w = arg;
+	struct launches *l = w->ch->launches;
+	struct launch_key k = {.id = 0}, *to;
+
+	if (strcmp(m->node_type, w->ch->node->type) != 0 || strlen(m->name) >= sizeof(k.name) ||
+		strlen(m->owner) >= sizeof(k.owner) || !parse_key(m->value, &k))
+		return 0;
+	to = make_key(l, m->name, m->owner);
+	to->log_s = k.log_s;
+	to->pairs = k.pairs;
+	/* Before all that end from now on, in their order. */
+	to->ended_ns = ++w->n;
+	if (k.pairs.open.draw > l->draw)
+		l->draw = k.pairs.open.draw;
+	return 0;
+}
+
+int launches_open(struct choose *ch, struct errbuf *err)
+{
+	struct loading w = {.ch = ch};
+
+	ch->launches = calloc(1, sizeof(*ch->launches));
+	if (!ch->launches)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (record_learnt_list(ch->record, LAUNCHES_POLICY, load, &w, err) < 0)
+		log_warning("guard: launches of before are not known: %s", err->text);
+	return 0;
 }
 
 /* "gmx@ada:8#1a2b3c4d" */
@@ -101,6 +212,10 @@ static void draw_anew(struct choose *ch, const struct step *about, double withou
 {
 	struct launches *l = ch->launches;
 
+	/* Also those that a former daemon drew. */
+	for (int i = 0; i < ch->jobs->n; i++)
+		if (ch->jobs->step[i]->seen.launch_draw > l->draw)
+			l->draw = ch->jobs->step[i]->seen.launch_draw;
 	l->draw++;
 	l->drawn_ns = ipc_now_ns();
 	l->side = launch_draw(&l->draws, without, drand48());
@@ -119,7 +234,7 @@ static bool draw_holds(
 	int64_t at_most_ns =
 		k->log_s.n ? (int64_t)(DRAW_LENGTHS * exp(k->log_s.mean) * 1e9) : DRAW_NS;
 
-	if (!l->draw || ipc_now_ns() - l->drawn_ns > at_most_ns)
+	if (!l->drawn_ns || ipc_now_ns() - l->drawn_ns > at_most_ns)
 		return false;
 	for (int i = 0; i < ch->jobs->n; i++)
 		if (ch->jobs->step[i] != about && runs_drawn(ch->jobs->step[i], l->draw))
@@ -162,6 +277,8 @@ static void note_window(struct choose *ch, const struct launch_key *k, int kind,
 	struct judged *j = quarantine_row(ch, LAUNCHES_POLICY, k->name, true);
 	struct judgement judged;
 
+	/* First: what is used up must not make a window again after a crash. */
+	keep(ch, k);
 	if (!j || !quarantine_note(ch, j, x, kind & LAUNCH_BY_WORK ? "elapsed,work" : "elapsed"))
 		return;
 	quarantine_judge(ch, j, &judged);
@@ -195,7 +312,7 @@ enum launch_draw launches_draw(struct choose *ch, struct step *s, char *why, siz
 		return f <= 0 ? LAUNCH_SET : LAUNCH_CONTROL;
 	k = find_key(l, name);
 	if (!k)
-		k = make_key(l, name);
+		k = make_key(l, name, s->user);
 	if (!draw_holds(ch, s, k))
 		draw_anew(ch, s, fraction_without(ch, k, j));
 	if (launch_pairs_close(&k->pairs, l->draw, &x))
@@ -238,9 +355,19 @@ void launches_end(struct choose *ch, struct step *s, int64_t end_unix_ns)
 		(double)(end_unix_ns - s->start_unix_ns - step_suspended_ns(s, ipc_now_ns())) / 1e9;
 	enum step_state state = step_final_state(s);
 	double log_s = log(seconds), x;
+	char name[NAME_SIZE];
 	bool completed = state == STEP_COMPLETED;
 	int kind = *s->partners ? LAUNCH_IN_COMPANY : 0, before;
 
+	if (!ch->launches)
+		return;
+	/* Another daemon drew it, or knew why its settings were withheld. */
+	if (!k)
+		name_key(ch, s, name);
+	if (!k && s->seen.launch && strcmp(s->seen.launch, "withheld") == 0)
+		tell_gain(ch, s, name);
+	if (!k && s->seen.launch_draw && !(k = find_key(ch->launches, name)))
+		k = make_key(ch->launches, name, s->user);
 	if (!k || !(seconds > 0))
 		return;
 	k->ended_ns = ipc_now_ns();
@@ -256,5 +383,7 @@ void launches_end(struct choose *ch, struct step *s, int64_t end_unix_ns)
 	if (!s->seen.launch_mixed && launch_pairs_add(&k->pairs, s->seen.launch_draw,
 					     s->seen.launch_side, kind, log_s, &x))
 		note_window(ch, k, before, x);
+	else
+		keep(ch, k);
 	tell_gain(ch, s, k->name);
 }

@@ -12,7 +12,8 @@
  * A launch that ended by itself with an error tells nothing. One that was ended (cancelled, over
  * its time limit) counts with the time it ran, where that is more than the program takes on
  * average: it has taken that long already. What ran beside steps of a later draw with the other
- * side does not count. No speed is needed. Loop thread only.
+ * side does not count. No speed is needed. What was seen so far is in the store: a daemon that is
+ * started anew goes on with it. Loop thread only.
  */
 #ifndef COLOC_NODESVC_LAUNCHES_H
 #define COLOC_NODESVC_LAUNCHES_H
@@ -29,6 +30,7 @@ struct step;
 /* Programs that are followed at a time; the one that ended longest ago makes room. */
 #define LAUNCHES_KEYS 256
 
+/* With what the store has of this kind of node. */
 int launches_open(struct choose *ch, struct errbuf *err);
 void launches_close(struct choose *ch);
 

@@ -21,6 +21,7 @@
 #include "config.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/launch/learned.h"
 #include "nodesvc/launch/linkage.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/measure/measure.h"
@@ -84,7 +85,12 @@ static int open_store(struct daemon *d, struct errbuf *err)
 	rc = ledger_open(&d->ledger, path, boot_id, err);
 	if (rc < 0)
 		return rc;
-	return store_open(&d->record, d->conf, err);
+	rc = store_open(&d->record, d->conf, err);
+	if (rc < 0)
+		return rc;
+	if (learned_load(linkage_learned(d->linkage), d->record, err) < 0)
+		log_warning("what programs load is not known from before: %s", err->text);
+	return 0;
 }
 
 static void on_signal(int signo, void *arg)

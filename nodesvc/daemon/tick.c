@@ -3,6 +3,7 @@
  * tick.c - what is done every tick_ms while there are steps, in this order.
  */
 #include "common/ipc.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/books/books.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/launch/learned.h"
@@ -32,6 +33,8 @@ bool daemon_stands_back(const struct daemon *d, int64_t late_ns)
 /* What steps were seen to load, for their programs' next launches. */
 static void learn_loaded(struct daemon *d)
 {
+	struct errbuf err;
+
 	for (int i = 0; i < d->jobs->n; i++) {
 		struct step *s = d->jobs->step[i];
 
@@ -40,6 +43,8 @@ static void learn_loaded(struct daemon *d)
 		s->learned = s->mapped.runtimes;
 		learned_note(linkage_learned(d->linkage), s->uid, s->program_key, s->learned);
 	}
+	if (learned_save(linkage_learned(d->linkage), d->record, &err) < 0)
+		health_error("%.200s", err.text);
 }
 
 void daemon_tick(void *daemon)

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/launch/learned.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "common/runtimes.h"
 #include "common/text.h"
+#include "nodesvc/record/record.h"
+
+#define WHAT "loads"
+/* One that is still launched stays in the store before those that are not: its row is put again
+ * after so long. */
+#define AGAIN_S 86400
 
 struct learned {
 	struct {
@@ -13,8 +23,12 @@ struct learned {
 		uid_t uid;
 		uint32_t runtimes;
 		uint64_t used;
+		uint32_t saved; /* what of them the store has */
+		int64_t saved_unix_s;
+		bool unsaved;
 	} entry[LEARNED_MAX];
 	uint64_t uses;
+	bool unsaved; /* one of them */
 };
 
 struct learned *learned_new(void)
@@ -60,10 +74,13 @@ void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes)
 	if (!is_of(l, at, uid, key)) {
 		l->entry[at].key = key;
 		l->entry[at].uid = uid;
-		l->entry[at].runtimes = 0;
+		l->entry[at].runtimes = l->entry[at].saved = 0;
 	}
 	l->entry[at].runtimes |= runtimes;
 	l->entry[at].used = ++l->uses;
+	if (l->entry[at].saved != l->entry[at].runtimes ||
+		time(NULL) - l->entry[at].saved_unix_s >= AGAIN_S)
+		l->entry[at].unsaved = l->unsaved = true;
 }
 
 uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key)
@@ -72,6 +89,92 @@ uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key)
 		if (is_of(l, i, uid, key)) {
 			l->entry[i].used = ++l->uses;
 			return l->entry[i].runtimes;
+		}
+	return 0;
+}
+
+/* ---- for the next daemon ---- */
+
+static bool parse(const struct learnt *m, uint64_t *ret_key, uid_t *ret_uid, uint32_t *ret_runtimes)
+{
+	int64_t uid;
+	int end[3];
+
+	if (sscanf(m->name, "%16" SCNx64 "%n", ret_key, &end[0]) != 1 || m->name[end[0]] ||
+		sscanf(m->owner, "%10" SCNd64 "%n", &uid, &end[1]) != 1 || m->owner[end[1]] ||
+		sscanf(m->value, "%8" SCNx32 "%n", ret_runtimes, &end[2]) != 1 || m->value[end[2]])
+		return false;
+	*ret_uid = (uid_t)uid;
+	return uid >= 0 && uid <= UINT32_MAX && *ret_key && *ret_runtimes &&
+	       !(*ret_runtimes & ~(uint32_t)RUNTIMES_ALL);
+}
+
+static int load(const struct learnt *m, void *arg)
+{
+	struct learned *l = arg;
+	uint64_t key;
+	uint32_t runtimes;
+	uid_t uid;
+
+	if (!parse(m, &key, &uid, &runtimes))
+		return 0;
+	learned_note(l, uid, key, runtimes);
+	for (int i = 0; i < LEARNED_MAX; i++)
+		if (is_of(l, i, uid, key)) {
+			l->entry[i].saved = l->entry[i].runtimes;
+			l->entry[i].saved_unix_s = m->put_unix_s;
+			l->entry[i].unsaved = false;
+		}
+	return 0;
+}
+
+int learned_load(struct learned *l, struct record *r, struct errbuf *err)
+{
+	int rc = l ? record_learnt_list(r, WHAT, load, l, err) : 0;
+
+	if (l)
+		l->unsaved = false;
+	return rc;
+}
+
+static int save(const struct learned *l, int i, struct record *r, struct errbuf *err)
+{
+	char name[24], owner[16], value[16];
+	struct learnt m = {.what = WHAT,
+		.node_type = "",
+		.owner = owner,
+		.name = name,
+		.value = value,
+		.put_unix_s = time(NULL)};
+
+	snprintf(name, sizeof(name), "%016" PRIx64, l->entry[i].key);
+	snprintf(owner, sizeof(owner), "%u", l->entry[i].uid);
+	snprintf(value, sizeof(value), "%08" PRIx32, l->entry[i].runtimes);
+	return record_learnt_put(r, &m, LEARNED_MAX, err);
+}
+
+int learned_save(struct learned *l, struct record *r, struct errbuf *err)
+{
+	int rc;
+
+	if (!l || !l->unsaved)
+		return 0;
+	/* A store that does not answer is not waited for at every tick. */
+	l->unsaved = false;
+	rc = record_begin(r, err);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; rc == 0 && i < LEARNED_MAX; i++)
+		if (l->entry[i].unsaved)
+			rc = save(l, i, r, err);
+	rc = record_end(r, rc, err);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < LEARNED_MAX; i++)
+		if (l->entry[i].unsaved) {
+			l->entry[i].unsaved = false;
+			l->entry[i].saved = l->entry[i].runtimes;
+			l->entry[i].saved_unix_s = time(NULL);
 		}
 	return 0;
 }

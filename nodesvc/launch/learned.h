@@ -2,7 +2,8 @@
 /*
  * learned.h - which runtimes a program was seen to load (counters/mapped.h), for its next launch.
  * A program is a command of one user, and for what starts others what it is told to start
- * (common/starters.h). Numbers only: no path and no argument is kept, and it ends with the daemon.
+ * (common/starters.h). Numbers only: no path and no argument is kept. The store has them for the
+ * daemon that is started next.
  */
 #ifndef COLOC_LAUNCH_LEARNED_H
 #define COLOC_LAUNCH_LEARNED_H
@@ -10,11 +11,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/err.h"
 #include "common/msg.h"
 
 /* One whose launch was longer ago gives way to a new one. */
 #define LEARNED_MAX 256
 
+struct record;
 struct learned;
 struct learned *learned_new(void); /* NULL: out of memory; owner: learned_free() */
 void learned_free(struct learned *l);
@@ -24,5 +27,10 @@ uint64_t learned_key(const struct msg *step_start);
 void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes);
 /* All that it was seen to load; 0 nothing, or it is not known. */
 uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key);
+/* What earlier daemons were told; rows that cannot be are passed over. NULL is fine. */
+int learned_load(struct learned *l, struct record *r, struct errbuf *err);
+/* What was told since, in one transaction; what could not be written is tried again when more has
+ * been told. Nothing to do is cheap. NULL is fine. */
+int learned_save(struct learned *l, struct record *r, struct errbuf *err);
 
 #endif

@@ -11,6 +11,7 @@ librecord_la_SOURCES = \
 	nodesvc/record/record_internal.h \
 	nodesvc/record/record_judged.c \
 	nodesvc/record/record_measurement.c \
+	nodesvc/record/record_learnt.c \
 	nodesvc/record/record_open.c \
 	nodesvc/record/record_profile.c \
 	nodesvc/record/record_registration.c \
@@ -32,6 +33,7 @@ record_db_tests = \
 	tests/unit/test_record \
 	tests/unit/test_record_history \
 	tests/unit/test_record_judged \
+	tests/unit/test_record_learnt \
 	tests/unit/test_record_open \
 	tests/unit/test_record_profile \
 	tests/unit/test_record_registration
@@ -48,6 +50,9 @@ tests_unit_test_record_history_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) 
 tests_unit_test_record_judged_SOURCES = tests/unit/test_record_judged.c $(record_db_sources)
 tests_unit_test_record_judged_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_judged_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
+tests_unit_test_record_learnt_SOURCES = tests/unit/test_record_learnt.c $(record_db_sources)
+tests_unit_test_record_learnt_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_record_learnt_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)
 tests_unit_test_record_open_SOURCES = tests/unit/test_record_open.c $(record_db_sources)
 tests_unit_test_record_open_CFLAGS = $(UNIT_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_record_open_LDADD = librecord.la libcommon.la $(SQLITE_LIBS) $(CHECK_LIBS)

@@ -258,6 +258,34 @@ int record_judged_list(struct record *r, int (*fn)(const struct judged *j, void 
 int record_judged_rm(struct record *r, const struct judged *j, struct errbuf *err);
 
 /*
+ * What was learned of a program, for the service that is started next: text of its writer's, who
+ * reads it with care. The key is all but value and time. Strings are the caller's, in a callback
+ * the database's.
+ */
+#define LEARNT_VALUE_MAX 1024
+struct learnt {
+	const char *what;      /* whose it is: "launch", "loads", "calls" */
+	const char *node_type; /* "": it holds on any */
+	const char *owner;     /* the user whose program it is; nobody else is told */
+	const char *name;      /* the program */
+	const char *value;
+	int64_t put_unix_s;
+};
+/* Replaces the one with the key of @m. Of its `what' no more than @most stay, those that were put
+ * last. Within a transaction, or one of its own. -EINVAL: it cannot be kept. */
+int record_learnt_put(struct record *r, const struct learnt *m, int most, struct errbuf *err);
+/* All of @what, the one that was put last at the end; a non-zero return of @fn ends it and is
+ * returned. @fn must not write to @r. */
+int record_learnt_list(struct record *r, const char *what,
+	int (*fn)(const struct learnt *m, void *arg), void *arg, struct errbuf *err);
+/* The same of the one with @key, or none. */
+int record_learnt_get(struct record *r, const struct learnt *key,
+	int (*fn)(const struct learnt *m, void *arg), void *arg, struct errbuf *err);
+/* Those of @name, and of @owner unless NULL; returns how many. */
+int record_learnt_rm(struct record *r, const char *what, const char *owner, const char *name,
+	struct errbuf *err);
+
+/*
  * checkpoint.c: checkpoints of SQLite databases in a thread of their own. A checkpoint waits for
  * the disk, 5 to 20 ms and at times far longer, and in the daemon's loop a starting step would
  * wait with it.

@@ -78,6 +78,15 @@ enum {
 };
 
 enum {
+	LEARNT_PUT,
+	LEARNT_TRIM,
+	LEARNT_LIST,
+	LEARNT_GET,
+	LEARNT_RM,
+	N_LEARNT_STMTS,
+};
+
+enum {
 	RETAIN_PRUNE,
 	RETAIN_COUNT,
 	RETAIN_SIZE,
@@ -93,6 +102,7 @@ struct record {
 	sqlite3_stmt *measurement[N_MEASUREMENT_STMTS];
 	sqlite3_stmt *history[N_HISTORY_STMTS];
 	sqlite3_stmt *judged[N_JUDGED_STMTS];
+	sqlite3_stmt *learnt[N_LEARNT_STMTS];
 	sqlite3_stmt *retain[N_RETAIN_STMTS];
 };
 
@@ -102,7 +112,7 @@ extern const char RECORD_PROFILE_SCHEMA_1[];
 extern const char RECORD_REGISTRATION_SCHEMA_1[], RECORD_REGISTRATION_SCHEMA_3[];
 extern const char RECORD_REGISTRATION_SCHEMA_5[], RECORD_REGISTRATION_SCHEMA_7[];
 extern const char RECORD_MEASUREMENT_SCHEMA_2[], RECORD_HISTORY_SCHEMA_3[];
-extern const char RECORD_JUDGED_SCHEMA_6[];
+extern const char RECORD_JUDGED_SCHEMA_6[], RECORD_LEARNT_SCHEMA_9[];
 /* Of SQL text that makes @version of the one before, so much as fits; record_open.c. */
 #define RECORD_SCHEMA_MAX 4096
 void record_open_schema(int version, char *ret, size_t size);
@@ -114,6 +124,7 @@ extern const char *const RECORD_REGISTRATION_SQL[N_REGISTRATION_STMTS];
 extern const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS];
 extern const char *const RECORD_HISTORY_SQL[N_HISTORY_STMTS];
 extern const char *const RECORD_JUDGED_SQL[N_JUDGED_STMTS];
+extern const char *const RECORD_LEARNT_SQL[N_LEARNT_STMTS];
 extern const char *const RECORD_RETAIN_SQL[N_RETAIN_STMTS];
 
 /* Stored name of a signal. */

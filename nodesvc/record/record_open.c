@@ -7,7 +7,7 @@
 #include "nodesvc/record/record_internal.h"
 
 #define RECORD_APP_ID 0x434c5243 /* "CLRC" */
-#define RECORD_PARTS  7          /* the newest version that has a part below */
+#define RECORD_PARTS  9          /* the newest version that has a part below */
 #define VERSIONS_MAX  32
 
 static const struct {
@@ -24,7 +24,8 @@ static const struct {
 	{4, RECORD_STEP_SCHEMA_4},
 	{5, RECORD_REGISTRATION_SCHEMA_5},
 	{6, RECORD_JUDGED_SCHEMA_6},
-	{RECORD_PARTS, RECORD_REGISTRATION_SCHEMA_7},
+	{7, RECORD_REGISTRATION_SCHEMA_7},
+	{RECORD_PARTS, RECORD_LEARNT_SCHEMA_9},
 };
 
 static const struct {
@@ -77,6 +78,7 @@ static int prepare(struct record *r, struct errbuf *err)
 		{RECORD_MEASUREMENT_SQL, N_MEASUREMENT_STMTS, r->measurement},
 		{RECORD_HISTORY_SQL, N_HISTORY_STMTS, r->history},
 		{RECORD_JUDGED_SQL, N_JUDGED_STMTS, r->judged},
+		{RECORD_LEARNT_SQL, N_LEARNT_STMTS, r->learnt},
 		{RECORD_RETAIN_SQL, N_RETAIN_STMTS, r->retain},
 	};
 	int rc = db_exec(r->db, RECORD_STEP_TEMP, err, "set up");

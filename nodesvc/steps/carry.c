@@ -2,6 +2,7 @@
 #include "nodesvc/steps/steps.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -132,6 +133,9 @@ void carry_save(const struct step *s, struct msg *ret)
 		save_field(&FIELDS[i], s, ret);
 	msg_put(ret, "basis", provenance_name(t->last.basis));
 	msg_put(ret, "launch", t->launch);
+	if (t->launch_draw)
+		msg_putf(ret, "launch_drawn", "%" PRIu64 " %" PRIu64 " %d %d", t->launch_key,
+			t->launch_draw, (int)t->launch_side, t->launch_mixed);
 	save_waits(&t->waits.sum, ret);
 	for (int i = 0; i < t->n_phases; i++) {
 		const struct seen_phase *p = &t->phase[i];
@@ -282,6 +286,25 @@ static int load_waits(const struct msg *m, struct waits *ret, struct errbuf *err
 	return 0;
 }
 
+struct drawn {
+	uint64_t key, draw;
+	int side, mixed;
+};
+
+/* Older daemons had none, nor has who was not drawn. */
+static int load_drawn(const struct msg *m, struct drawn *ret, struct errbuf *err)
+{
+	const char *text = msg_get(m, "launch_drawn");
+	int used = 0;
+
+	if (text && (sscanf(text, "%" SCNu64 " %" SCNu64 " %9d %9d%n", &ret->key, &ret->draw,
+			     &ret->side, &ret->mixed, &used) != 4 ||
+			    text[used] || ret->draw > INT64_MAX || (ret->side & ~1) ||
+			    (ret->mixed & ~1)))
+		return bad("launch_drawn", text, err);
+	return 0;
+}
+
 static enum provenance parse_basis(const char *text)
 {
 	for (int i = 0; text && i < PROVENANCE_COUNT; i++)
@@ -293,6 +316,7 @@ static enum provenance parse_basis(const char *text)
 int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 {
 	struct seen_phase phase[SEEN_PHASES];
+	struct drawn drawn = {0};
 	struct waits waits;
 	const char *launch;
 	int64_t version, n, now;
@@ -312,6 +336,8 @@ int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 		rc = load_phases(m, phase, (int)n, err);
 	if (rc == 0)
 		rc = load_waits(m, &waits, err);
+	if (rc == 0)
+		rc = load_drawn(m, &drawn, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < N_FIELDS; i++)
@@ -324,6 +350,10 @@ int carry_load(struct step *s, const struct msg *m, struct errbuf *err)
 	for (size_t i = 0; launch && i < sizeof(LAUNCH) / sizeof(LAUNCH[0]); i++)
 		if (strcmp(launch, LAUNCH[i]) == 0)
 			s->seen.launch = LAUNCH[i];
+	s->seen.launch_key = drawn.key;
+	s->seen.launch_draw = drawn.draw;
+	s->seen.launch_side = (enum launch_side)drawn.side;
+	s->seen.launch_mixed = drawn.mixed;
 	load_ended(s, m);
 	return 0;
 }

@@ -193,7 +193,7 @@ struct step_seen {
 	uint64_t launch_draw;
 	enum launch_side launch_side;
 	bool launch_mixed;   /* it ran beside a draw of the other side */
-	uint32_t launch_key; /* its program there */
+	uint64_t launch_key; /* its program there */
 	struct judgement
 		launch_judged; /* what its launches show: at its end, or why it is withheld */
 	int64_t control_until_ns;

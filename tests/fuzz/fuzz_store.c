@@ -47,6 +47,13 @@ static int on_measurement(const struct measurement *m, void *arg)
 	return 0;
 }
 
+static int on_learnt(const struct learnt *m, void *arg)
+{
+	(void)arg;
+	FUZZ_ASSERT(m->what && strcmp(m->what, "launch") == 0);
+	return 0;
+}
+
 static int on_registration(const struct registration *reg, void *arg)
 {
 	(void)arg;
@@ -95,6 +102,7 @@ static void read_record(const char *path)
 	record_profile_list(seen.r, on_profile, NULL, &err);
 	record_measurement_list(seen.r, NULL, NULL, on_measurement, NULL, &err);
 	record_registration_list(seen.r, on_registration, NULL, &err);
+	record_learnt_list(seen.r, "launch", on_learnt, NULL, &err);
 	record_size_bytes(seen.r, &err);
 	summary_of_job(seen.r, 12, "n1", part, &err);
 	record_close(seen.r);

@@ -17,6 +17,8 @@
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/choose/launches.h"
 #include "nodesvc/measure/measure.h"
+#include "nodesvc/record/record.h"
+#include "nodesvc/steps/steps.h"
 #include "tests/unit/daemon_fixture.h"
 #include "tests/unit/tmpdir.h"
 
@@ -215,6 +217,150 @@ START_TEST(a_restart_and_a_fraction_of_nothing_keep_what_is_known)
 }
 END_TEST
 
+/* As a daemon leaves the room, and the next one enters it. */
+static void restart(void)
+{
+	launches_close(d.choose);
+	quarantine_close(d.choose);
+	ck_assert_int_eq(launches_open(d.choose, &err), 0);
+	ck_assert_int_eq(quarantine_open(d.choose, &err), 0);
+}
+
+START_TEST(launches_of_before_a_restart_count)
+{
+	int n = 0;
+	const char *how = "";
+
+	/* Known once, it is drawn at its first launch under the next daemon. */
+	while (strcmp(how, "withheld") != 0 && n < 40) {
+		how = launch("app", 100, 50);
+		n++;
+		restart();
+	}
+	ck_assert_msg(n <= 30, "after %d launches", n);
+	/* Nothing is counted twice. */
+	ck_assert_int_eq(quarantine_get(d.choose, 0)->times, 1);
+	ck_assert_int_le(quarantine_get(d.choose, 0)->windows, n / 2);
+}
+END_TEST
+
+START_TEST(a_launch_that_a_restart_finds_running_counts)
+{
+	static struct msg carried;
+	int n = 0;
+	const char *how = "";
+
+	for (; strcmp(how, "withheld") != 0 && n < 40; n++) {
+		struct step *s = start("app");
+		uint32_t job = s->job_id;
+		double seconds;
+
+		how = s->seen.launch;
+		seconds = about(strcmp(how, "lever") == 0 ? 100 : 50);
+		carry_save(s, &carried);
+		jobs_remove(d.jobs, s);
+		restart();
+		s = jobs_add(d.jobs, job, 0, 0);
+		strcpy(s->type, "app");
+		strcpy(s->user, "root");
+		s->envelope = d.node->topo->all;
+		ck_assert_int_eq(carry_load(s, &carried, &err), 0);
+		finish(s, seconds);
+	}
+	ck_assert_msg(n <= 30, "after %d launches", n);
+}
+END_TEST
+
+static int count_rows(const struct learnt *m, void *arg)
+{
+	++*(int *)arg;
+	ck_assert_str_eq(m->owner, "root");
+	return 0;
+}
+
+static int rows(void)
+{
+	int n = 0;
+
+	ck_assert_int_eq(record_learnt_list(d.record, LAUNCHES_POLICY, count_rows, &n, &err), 0);
+	return n;
+}
+
+/* Another node's, another user's, and none at all. */
+START_TEST(only_a_programs_own_launches_are_known_after_a_restart)
+{
+	static const char *const odd[] = {"", "x", "1 2 3", "0 1 1 1 0 0 0 0;",
+		"5 nan 1 1 0 0 0 0;", "5 1 -1 1 0 0 0 0;", "5 1 inf 1 0 0 0 0;",
+		"5 1 1 -5 0 0 0 0;", "5 1 1 1 2 0 0 0;", "5 1 1 1 0 4 0 0;", "5 1 1 1 0 0 1 1e300;",
+		"5 1 1 1 0 0 0 0; 0 0 1 1; 0 9 1 1;", "5 1 1 1 0 0 0 0; 0 0 1 nan;",
+		"5 1 1 1 0 0 0 0; ", "5 1 1 1 0 0 0 0;x", "99999999999 1 1 1 0 0 0 0;"};
+	struct learnt m = {.what = LAUNCHES_POLICY, .node_type = "model, 2 cores", .owner = "root"};
+	char name[32];
+
+	finish(start("app"), 100);
+	ck_assert_int_eq(rows(), 1);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		snprintf(name, sizeof(name), "odd%zu@root:2", i);
+		m.name = name;
+		m.value = odd[i];
+		ck_assert_int_eq(record_learnt_put(d.record, &m, LAUNCHES_KEYS, &err), 0);
+	}
+	m.node_type = "another";
+	m.name = "elsewhere@root:2";
+	m.value = "5 1 1 1 0 0 0 0;";
+	ck_assert_int_eq(record_learnt_put(d.record, &m, LAUNCHES_KEYS, &err), 0);
+	restart();
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		snprintf(name, sizeof(name), "odd%zu", i);
+		ck_assert_str_eq(launch(name, 100, 100), "lever");
+	}
+	ck_assert_str_eq(launch("elsewhere", 100, 100), "lever");
+	ck_assert_str_eq(start_as("app", 1, NULL)->seen.launch, "lever");
+	finish(jobs_find(d.jobs, last_job, 0, 0), 100);
+	/* Of two draws of what is known one is without. */
+	ck_assert_str_ne(launch("app", 100, 100), launch("app", 100, 100));
+}
+END_TEST
+
+START_TEST(the_store_has_as_many_programs_as_are_followed)
+{
+	char type[16];
+
+	for (int i = 0; i < LAUNCHES_KEYS + 20; i++) {
+		snprintf(type, sizeof(type), "p%d", i);
+		launch(type, 100, 50);
+	}
+	ck_assert_int_eq(rows(), LAUNCHES_KEYS);
+	restart();
+	ck_assert_str_ne(launch(type, 100, 100), launch(type, 100, 100));
+	ck_assert_str_eq(launch("p1", 100, 100), "lever");
+}
+END_TEST
+
+/* What its row says of its settings, another daemon knew at its start. */
+START_TEST(what_withheld_them_is_told_after_a_restart)
+{
+	static struct msg carried;
+	struct step *s;
+	uint32_t job;
+
+	ck_assert_int_gt(withheld_after("app", 100, 50, 40), 0);
+	s = start("app");
+	job = s->job_id;
+	carry_save(s, &carried);
+	jobs_remove(d.jobs, s);
+	restart();
+	s = jobs_add(d.jobs, job, 0, 0);
+	strcpy(s->type, "app");
+	strcpy(s->user, "root");
+	s->envelope = d.node->topo->all;
+	ck_assert_int_eq(carry_load(s, &carried, &err), 0);
+	finish(s, 50);
+	ck_assert_str_eq(text_of("launch", job), "withheld");
+	ck_assert(fabs(atof(text_of("gain_launch", job)) - 0.5) < 0.05);
+}
+END_TEST
+
 START_TEST(nothing_and_all_are_not_drawn)
 {
 	d.conf->control_fraction = 0;
@@ -366,6 +512,15 @@ int main(void)
 	tcase_add_test(tc, settings_that_do_no_harm_stay);
 	tcase_add_test(tc, a_restart_and_a_fraction_of_nothing_keep_what_is_known);
 	tcase_add_test(tc, what_failed_tells_nothing_and_what_was_ended_at_least_its_time);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("what launches showed outlasts a restart");
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, launches_of_before_a_restart_count);
+	tcase_add_test(tc, a_launch_that_a_restart_finds_running_counts);
+	tcase_add_test(tc, what_withheld_them_is_told_after_a_restart);
+	tcase_add_test(tc, only_a_programs_own_launches_are_known_after_a_restart);
+	tcase_add_test(tc, the_store_has_as_many_programs_as_are_followed);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("whole sets of programs that recur are drawn");
 	tcase_set_timeout(tc, 60);

@@ -12,6 +12,7 @@
 #include "common/runtimes.h"
 #include "nodesvc/counters/mapped.h"
 #include "nodesvc/launch/learned.h"
+#include "nodesvc/record/record.h"
 #include "tests/unit/fstree.h"
 
 #define S INT64_C(1000000000)
@@ -190,6 +191,116 @@ START_TEST(of_many_programs_those_launched_last_are_known)
 }
 END_TEST
 
+static struct record *open_store(void)
+{
+	struct record *r = NULL;
+	struct errbuf err;
+
+	ck_assert_msg(record_open(&r, ":memory:", false, &err) == 0, "%s", err.text);
+	return r;
+}
+
+static int count(const struct learnt *row, void *arg)
+{
+	(void)row;
+	++*(int *)arg;
+	return 0;
+}
+
+static int rows(struct record *r)
+{
+	int n = 0;
+
+	ck_assert_int_eq(record_learnt_list(r, "loads", count, &n, NULL), 0);
+	return n;
+}
+
+static struct learned *after_restart(struct learned *l, struct record *r)
+{
+	struct errbuf err;
+
+	ck_assert_msg(learned_save(l, r, &err) == 0, "%s", err.text);
+	learned_free(l);
+	l = learned_new();
+	ck_assert_msg(learned_load(l, r, &err) == 0, "%s", err.text);
+	return l;
+}
+
+START_TEST(the_next_daemon_knows_what_programs_load)
+{
+	struct record *r = open_store();
+	struct learned *l = learned_new();
+
+	learned_note(l, 7, UINT64_MAX, RUNTIME_LIBGOMP);
+	learned_note(l, UINT32_MAX - 1, 5, RUNTIMES_ALL);
+	l = after_restart(l, r);
+	ck_assert_uint_eq(learned_of(l, 7, UINT64_MAX), RUNTIME_LIBGOMP);
+	ck_assert_uint_eq(learned_of(l, UINT32_MAX - 1, 5), RUNTIMES_ALL);
+	/* Nobody else. */
+	ck_assert_uint_eq(learned_of(l, 8, UINT64_MAX), 0);
+	ck_assert_uint_eq(learned_of(l, 7, 5), 0);
+	/* More of the same program. */
+	learned_note(l, 7, UINT64_MAX, RUNTIME_OPENBLAS);
+	l = after_restart(l, r);
+	ck_assert_uint_eq(learned_of(l, 7, UINT64_MAX), RUNTIME_LIBGOMP | RUNTIME_OPENBLAS);
+	ck_assert_int_eq(rows(r), 2);
+	/* What is known is not written again at each launch. */
+	ck_assert_int_eq(record_learnt_rm(r, "loads", "7", "ffffffffffffffff", NULL), 1);
+	learned_note(l, 7, UINT64_MAX, RUNTIME_OPENBLAS);
+	ck_assert_int_eq(learned_save(l, r, NULL), 0);
+	ck_assert_int_eq(rows(r), 1);
+	learned_free(l);
+	record_close(r);
+	ck_assert_int_eq(learned_load(NULL, NULL, NULL), 0);
+	ck_assert_int_eq(learned_save(NULL, NULL, NULL), 0);
+}
+END_TEST
+
+START_TEST(the_store_has_as_many_programs_as_are_known)
+{
+	struct record *r = open_store();
+	struct learned *l = learned_new();
+
+	for (uint64_t key = 1; key <= 3 * LEARNED_MAX; key++) {
+		learned_note(l, 7, key, RUNTIME_LIBGOMP);
+		if (key % 100 == 0)
+			ck_assert_int_eq(learned_save(l, r, NULL), 0);
+	}
+	l = after_restart(l, r);
+	ck_assert_int_eq(rows(r), LEARNED_MAX);
+	ck_assert_uint_eq(learned_of(l, 7, 1), 0);
+	ck_assert_uint_eq(learned_of(l, 7, 3 * LEARNED_MAX), RUNTIME_LIBGOMP);
+	learned_free(l);
+	record_close(r);
+}
+END_TEST
+
+START_TEST(rows_that_cannot_be_are_passed_over)
+{
+	static const char *const odd[][3] = {{"7", "5", ""}, {"7", "5", "x"}, {"7", "5", "0"},
+		{"7", "5", "1x"}, {"7", "5", "ffffffff"}, {"7", "0", "1"}, {"7", "x", "1"},
+		{"-1", "5", "1"}, {"4294967296", "5", "1"}, {"", "5", "1"}, {"7 ", "5", "1"}};
+	struct record *r = open_store();
+	struct learned *l = learned_new();
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct learnt row = {.what = "loads",
+			.node_type = i % 2 ? "" : "n",
+			.owner = odd[i][0],
+			.name = odd[i][1],
+			.value = odd[i][2]};
+
+		ck_assert_int_eq(record_learnt_put(r, &row, 100, NULL), 0);
+		ck_assert_int_eq(learned_load(l, r, NULL), 0);
+		ck_assert_uint_eq(learned_of(l, 7, 5), 0);
+		ck_assert_uint_eq(learned_of(l, (uid_t)-1, 5), 0);
+		ck_assert_uint_eq(learned_of(l, 0, 5), 0);
+	}
+	learned_free(l);
+	record_close(r);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("mapped");
@@ -205,6 +316,9 @@ int main(void)
 	tcase_add_test(t, who_has_gone_maps_nothing);
 	tcase_add_test(t, a_program_is_a_command_its_script_and_its_user);
 	tcase_add_test(t, of_many_programs_those_launched_last_are_known);
+	tcase_add_test(t, the_next_daemon_knows_what_programs_load);
+	tcase_add_test(t, the_store_has_as_many_programs_as_are_known);
+	tcase_add_test(t, rows_that_cannot_be_are_passed_over);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

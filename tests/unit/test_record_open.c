@@ -28,7 +28,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 8: colocd upgrades it when it "
+		"record schema 0 is older than this program's 9: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -102,12 +102,12 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	record_close(record);
 	record = NULL;
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
-	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=9", NULL, NULL, NULL), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=10", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 8: a newer Coloc wrote it");
+		"record schema 10 is newer than this program's 9: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 9 is newer than this program's 8: a newer Coloc wrote it");
+		"record schema 10 is newer than this program's 9: a newer Coloc wrote it");
 }
 END_TEST
 
@@ -187,6 +187,12 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	struct step_filter at = {.from_ns = 1 * S, .to_ns = 20 * S};
 	struct profile p;
 	struct judged judged = {.policy = "lira", .node_type = "n", .members = "a@b:2"};
+	struct learnt learnt = {.what = "loads",
+		.node_type = "",
+		.owner = "7",
+		.name = "x",
+		.value = "3",
+		.put_unix_s = 1};
 	int rows = 0, sets = 0;
 	char refused[160];
 
@@ -194,7 +200,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	record = NULL;
 	make_old(tmpdir_path(&tmp, "old.db"), _i);
 	snprintf(refused, sizeof(refused),
-		"record schema %d is older than this program's 8: colocd upgrades it when it "
+		"record schema %d is older than this program's 9: colocd upgrades it when it "
 		"starts",
 		_i);
 	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
@@ -208,6 +214,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	ck_assert_int_eq(record_judged_put(record, &judged, &err), 0);
 	ck_assert_int_eq(record_judged_list(record, count_judged, &sets, &err), 0);
 	ck_assert_int_eq(sets, 1);
+	ck_assert_int_eq(record_learnt_put(record, &learnt, 1, &err), 0);
 	/* A second opening finds nothing to do; the old file's reader may now read. */
 	record_close(record);
 	ck_assert_msg(
@@ -251,7 +258,7 @@ int main(void)
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
 	tcase_add_loop_test(t, version_that_never_was_is_damage, 0, 3);
-	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 8);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 9);
 	tcase_add_test(t, failed_migration_leaves_the_old_version);
 	t = record_db_tcase(s, "a checkpoint by a thread of its own");
 	tcase_add_test(t, another_thread_makes_checkpoints);

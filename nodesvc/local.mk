@@ -224,7 +224,7 @@ check_PROGRAMS += tests/unit/test_measure
 TESTS += tests/unit/test_measure
 tests_unit_test_measure_SOURCES = tests/unit/test_measure.c
 tests_unit_test_measure_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
-tests_unit_test_measure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calls_step_work,--wrap=calls_step_rate
+tests_unit_test_measure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calls_step_work,--wrap=calls_step_rate,--wrap=calls_step_choice
 tests_unit_test_measure_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/test_memory

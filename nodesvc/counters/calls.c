@@ -813,6 +813,16 @@ double calls_step_rate(const struct calls_step *s)
 	return s->rate;
 }
 
+bool calls_step_choice(const struct calls_step *s, struct calls_choice *ret)
+{
+	if (s->pick.chosen < 0)
+		return false;
+	*ret = (struct calls_choice){.name = s->name[s->pick.chosen],
+		.spread = callpick_spread(&s->pick, s->pick.chosen),
+		.per_s = callpick_rate(&s->pick, s->pick.chosen)};
+	return true;
+}
+
 bool calls_step_is_trying(const struct calls_step *s)
 {
 	return s->n_sites > 0 && s->pick.windows < 2 * s->pick.n;

@@ -96,6 +96,14 @@ struct calls_work {
 bool calls_step_work(const struct calls_step *s, struct calls_work *ret);
 /* Units/s of the newest figure; NAN none. */
 double calls_step_rate(const struct calls_step *s);
+/* The function that marks its work, of this run. */
+struct calls_choice {
+	const char *name; /* the step's */
+	double spread;    /* how much its windows differ; NAN not known yet */
+	double per_s;     /* calls, mean of the newest windows */
+};
+/* False: none is chosen. */
+bool calls_step_choice(const struct calls_step *s, struct calls_choice *ret);
 /* It has functions that are being tried, or counted. */
 bool calls_step_is_trying(const struct calls_step *s);
 /* "calls of GOMP_parallel"; "" not chosen. */

@@ -47,6 +47,38 @@ static int list_measured(struct json_object *o)
 	return show_table_print(t, stdout, "");
 }
 
+/* Functions whose calls stand for the work of programs. */
+static int list_calls(struct json_object *o)
+{
+	struct json_object *list = show_get(o, "calls");
+	struct show_table *t;
+
+	if (!list || json_object_array_length(list) == 0)
+		return EXIT_OK;
+	printf("\nWork is counted by calls of:\n");
+	t = show_table_create("TYPE|USER|FUNCTION|>SPREAD|>ALONE/S|>CORES|>AGE");
+	for (size_t i = 0; t && i < json_object_array_length(list); i++) {
+		struct json_object *c = json_object_array_get_idx(list, i);
+		double spread = show_double(c, "spread");
+		char alone[32], age[32], percent[32] = "";
+
+		if (spread == spread)
+			snprintf(percent, sizeof(percent), "%.1f%%", spread * 100);
+		show_table_row(
+			t, (const char *const[]){
+				   show_text(c, "type"),
+				   show_text(c, "user"),
+				   show_text(c, "function"),
+				   percent,
+				   show_si(show_double(c, "alone_per_s"), alone, sizeof(alone)),
+				   show_text(c, "alone_cores"),
+				   show_elapsed((double)time(NULL) - show_double(c, "last_unix_s"),
+					   age, sizeof(age)),
+			   });
+	}
+	return show_table_print(t, stdout, "");
+}
+
 static int show(struct json_object *o)
 {
 	struct json_object *profiles;
@@ -86,7 +118,9 @@ static int show(struct json_object *o)
 			});
 	}
 	rc = show_table_print(t, stdout, "No profiles stored");
-	return rc == EXIT_OK ? list_measured(o) : rc;
+	if (rc == EXIT_OK)
+		rc = list_measured(o);
+	return rc == EXIT_OK ? list_calls(o) : rc;
 }
 
 static int list(struct ctl *ctl, const char *tag)

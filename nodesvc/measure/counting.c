@@ -169,8 +169,8 @@ static bool has_step(struct counting *c, struct step *s, int64_t now_ns)
 		return true;
 	k->step = calls_step_new(c->calls, s);
 	k->ask_ns = now_ns + FIRST_ASK_NS;
-	if (k->step && *k->prefer)
-		calls_step_prefer(k->step, k->prefer);
+	if (k->step && *k->mark_before.name)
+		calls_step_prefer(k->step, k->mark_before.name);
 	return k->step != NULL;
 }
 

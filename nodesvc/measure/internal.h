@@ -75,7 +75,9 @@ const struct coreset *speed_cores(const struct step *s);
 double speed_solo_share(const struct measure *m, const struct step *s);
 double speed_shared(const struct step *s);
 
-/* priors.c: a sample of its first interval. */
+/* priors.c: the function that marks its work goes to the store, if it is another than before. */
+void priors_note_mark(const struct measure *m, struct step *s);
+/* A sample of its first interval. */
 void priors_first(const struct measure *m, struct step *s, int64_t now_ns, int cores, bool alone,
 	double units, double seconds);
 

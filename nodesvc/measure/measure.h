@@ -140,6 +140,9 @@ void speed_adopt(struct step *s, int64_t saved_unix_ns);
 /* ---- priors.c ---- */
 
 void priors_open(const struct measure *m, struct step *s);
+/* A line of the store's kind PRIORS_MARKS; false: it cannot be. */
+#define PRIORS_MARKS "calls"
+bool priors_parse_mark(const char *value, struct seen_mark *ret);
 /* Keeps a speed with its program. */
 void priors_keep_speed(
 	const struct measure *m, const struct step *s, int cores, bool alone, double speed);

@@ -9,18 +9,105 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/text.h"
 #include "nodesvc/base/log.h"
 #include "nodesvc/counters/calls.h"
 #include "nodesvc/measure/internal.h"
 
 /* ---- what the store knows ---- */
 
+/* Programs whose marking functions are kept, of all users. */
+#define MARKS_MAX 256
+/* No program calls a function more often. */
+#define PER_S_MAX 1e12
+
 struct walk {
 	const struct measure *m;
 	struct step *s;
 	int cores;              /* of its envelope */
 	int rank[SIGNAL_COUNT]; /* of what is taken so far */
+	int64_t marked_unix_s;  /* when the measurement was made whose unit names the function */
 };
+
+/* ---- which function marks its work ---- */
+
+/* "GOMP_parallel 0.021 9980 2" */
+static void format_mark(const struct seen_mark *k, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s %.3g %.6g %d", k->name, k->spread, k->alone_per_s, k->alone_cores);
+}
+
+bool priors_parse_mark(const char *value, struct seen_mark *ret)
+{
+	struct seen_mark k;
+	int used = 0;
+
+	_Static_assert(sizeof(k.name) == 128, "the width below");
+	if (sscanf(value, "%127s %lf %lf %9d%n", k.name, &k.spread, &k.alone_per_s, &k.alone_cores,
+		    &used) != 4 ||
+		value[used] || !text_is_clean(k.name) || (!isnan(k.spread) && !(k.spread >= 0)) ||
+		!(k.alone_per_s >= 0 && k.alone_per_s <= PER_S_MAX) || k.alone_cores < 0 ||
+		k.alone_cores > CORESET_MAX)
+		return false;
+	*ret = k;
+	return true;
+}
+
+static int take_mark(const struct learnt *l, void *arg)
+{
+	struct step *s = arg;
+
+	priors_parse_mark(l->value, &s->seen.calls.mark_before);
+	return 0;
+}
+
+static struct learnt mark_key(const struct measure *m, const struct step *s)
+{
+	return (struct learnt){.what = PRIORS_MARKS,
+		.node_type = m->use.node->type,
+		.owner = s->user,
+		.name = s->type};
+}
+
+/* What its runs alone showed stays as long as it is the same function. */
+static void keep_mark(const struct measure *m, struct step *s)
+{
+	struct seen_mark *k = &s->seen.calls.mark_before;
+	const struct seen_span *alone = &s->seen.alone;
+	struct learnt l = mark_key(m, s);
+	struct calls_choice choice;
+	char value[LEARNT_VALUE_MAX];
+	struct errbuf err;
+
+	if (!*s->type || !s->seen.calls.step || !calls_step_choice(s->seen.calls.step, &choice))
+		return;
+	if (strcmp(k->name, choice.name) != 0)
+		*k = (struct seen_mark){.spread = NAN};
+	snprintf(k->name, sizeof(k->name), "%s", choice.name);
+	if (!isnan(choice.spread))
+		k->spread = choice.spread;
+	if (s->seen.last.basis == PROVENANCE_CALLS && alone->units > 0 &&
+		alone->seconds >= m->use.conf->profile_interval_s) {
+		k->alone_per_s = fmin(alone->units / alone->seconds, PER_S_MAX);
+		k->alone_cores = topo_count_cores(m->use.node->topo, &s->envelope);
+	}
+	format_mark(k, value, sizeof(value));
+	l.value = value;
+	l.put_unix_s = time(NULL);
+	if (record_learnt_put(m->use.record, &l, MARKS_MAX, &err) < 0)
+		health_error("%.200s", err.text);
+}
+
+void priors_note_mark(const struct measure *m, struct step *s)
+{
+	struct calls_choice choice;
+
+	if (s->seen.calls.step && calls_step_choice(s->seen.calls.step, &choice) &&
+		strcmp(s->seen.calls.mark_before.name, choice.name) != 0)
+		keep_mark(m, s);
+}
+
+/* ---- speeds ---- */
 
 static void take_base(struct step_seen *t, const struct measurement *m)
 {
@@ -51,9 +138,14 @@ static int take_measurement(const struct measurement *m, void *arg)
 
 	if (strcmp(m->node_type, w->m->use.node->type) != 0 || !(m->mean > 0))
 		return 0;
-	if (m->signal == SIGNAL_PROGRESS && strncmp(m->unit, CALLS_UNIT, strlen(CALLS_UNIT)) == 0)
-		snprintf(w->s->seen.calls.prefer, sizeof(w->s->seen.calls.prefer), "%s",
+	/* Of another node, or of a store from before. */
+	if (m->signal == SIGNAL_PROGRESS && m->last_unix_s >= w->marked_unix_s &&
+		strncmp(m->unit, CALLS_UNIT, strlen(CALLS_UNIT)) == 0) {
+		snprintf(w->s->seen.calls.mark_before.name,
+			sizeof(w->s->seen.calls.mark_before.name), "%s",
 			m->unit + strlen(CALLS_UNIT));
+		w->marked_unix_s = m->last_unix_s;
+	}
 	if (m->signal == SIGNAL_PROGRESS && m->kind != MEASURED_SHARED)
 		take_base(&w->s->seen, m);
 	/* Rates that hardware counted in earlier runs: until this run has its own. Utilisation
@@ -89,6 +181,7 @@ void priors_open(const struct measure *m, struct step *s)
 {
 	struct walk w = {
 		.m = m, .s = s, .cores = topo_count_cores(m->use.node->topo, &s->envelope)};
+	const struct learnt key = mark_key(m, s);
 	struct errbuf err;
 
 	/* A stored profile is a run of its own: it stands. */
@@ -100,6 +193,8 @@ void priors_open(const struct measure *m, struct step *s)
 	s->seen.skip = SKIP_SAMPLES;
 	if (*s->type && record_measurement_list(
 				m->use.record, s->type, s->user, take_measurement, &w, &err) < 0)
+		log_warning("step %s: %s", s->id, err.text);
+	if (*s->type && record_learnt_get(m->use.record, &key, take_mark, s, &err) < 0)
 		log_warning("step %s: %s", s->id, err.text);
 	make_curve(s);
 }
@@ -184,6 +279,7 @@ void priors_close(const struct measure *m, struct step *s)
 {
 	struct step_seen *t = &s->seen;
 
+	keep_mark(m, s);
 	/* In a gap it may have had company. */
 	if (t->shared.seconds == 0 && !t->gap.ns && !t->gap.open_ns &&
 		t->alone.seconds >= m->use.conf->profile_interval_s)

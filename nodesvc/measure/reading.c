@@ -213,6 +213,7 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 		t->alone.units += units;
 		t->alone.seconds += seconds;
 	}
+	priors_note_mark(m, s);
 	priors_first(m, s, now_ns, cores, alone, units, seconds);
 	return phases_sample(m, s, now_ns, elapsed_s, cores, intensity);
 }

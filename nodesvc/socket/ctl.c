@@ -348,6 +348,36 @@ static int add_profile(const struct profile *p, void *arg)
 	return 0;
 }
 
+struct marks_walk {
+	struct json_object *list;
+	const char *type, *user;
+};
+
+static int add_mark(const struct learnt *l, void *arg)
+{
+	struct marks_walk *w = arg;
+	struct seen_mark k;
+	struct json_object *o;
+
+	if ((w->type && strcmp(w->type, l->name) != 0) ||
+		(w->user && strcmp(w->user, l->owner) != 0) || !priors_parse_mark(l->value, &k))
+		return 0;
+	o = json_object_new_object();
+	json_object_object_add(o, "type", json_object_new_string(l->name));
+	json_object_object_add(o, "user", json_object_new_string(l->owner));
+	json_object_object_add(o, "node_type", json_object_new_string(l->node_type));
+	json_object_object_add(o, "function", json_object_new_string(k.name));
+	json_object_object_add(
+		o, "spread", isfinite(k.spread) ? json_object_new_double(k.spread) : NULL);
+	json_object_object_add(
+		o, "alone_per_s", k.alone_cores ? json_object_new_double(k.alone_per_s) : NULL);
+	json_object_object_add(
+		o, "alone_cores", k.alone_cores ? json_object_new_int(k.alone_cores) : NULL);
+	json_object_object_add(o, "last_unix_s", json_object_new_int64(l->put_unix_s));
+	json_object_array_add(w->list, o);
+	return 0;
+}
+
 static int do_profile_list(struct request *r)
 {
 	char user[33];
@@ -357,6 +387,7 @@ static int do_profile_list(struct request *r)
 	};
 
 	struct json_object *measured = json_object_new_array();
+	struct marks_walk marks;
 	int rc;
 
 	json_object_object_add(r->ret, "profiles", w.list);
@@ -368,8 +399,12 @@ static int do_profile_list(struct request *r)
 	if (rc < 0)
 		return rc;
 	json_object_object_add(r->ret, "measured", measured);
-	return record_measurement_list(
-		r->k->record, w.type, w.user, add_measured, measured, r->err);
+	rc = record_measurement_list(r->k->record, w.type, w.user, add_measured, measured, r->err);
+	if (rc < 0)
+		return rc;
+	marks = (struct marks_walk){json_object_new_array(), w.type, w.user};
+	json_object_object_add(r->ret, "calls", marks.list);
+	return record_learnt_list(r->k->record, PRIORS_MARKS, add_mark, &marks, r->err);
 }
 
 static int do_profile_rm(struct request *r)
@@ -385,6 +420,10 @@ static int do_profile_rm(struct request *r)
 	if (n < 0)
 		return n;
 	rc = record_measurement_rm(r->k->record, type, r->uid ? user : NULL, r->err);
+	if (rc < 0)
+		return rc;
+	n += rc;
+	rc = record_learnt_rm(r->k->record, PRIORS_MARKS, r->uid ? user : NULL, type, r->err);
 	if (rc < 0)
 		return rc;
 	n += rc;

@@ -18,6 +18,7 @@
 #include "common/err.h"
 #include "nodesvc/actuate/actuate.h"
 #include "nodesvc/counters/app.h"
+#include "nodesvc/counters/callnames.h"
 #include "nodesvc/counters/clocks.h"
 #include "nodesvc/counters/counters.h"
 #include "nodesvc/counters/coupling.h"
@@ -132,14 +133,22 @@ struct seen_waits {
 
 struct calls_step;
 
+/* The function whose calls mark the work of a program, as the store has it: measure/priors.c. */
+struct seen_mark {
+	char name[CALLNAME_MAX]; /* "" none is known */
+	double spread;           /* between windows of a run; NAN not known */
+	double alone_per_s;      /* calls a second, of a run alone on */
+	int alone_cores;         /* so many cores; 0 no run was */
+};
+
 /* counting.c */
 struct seen_calls {
 	struct calls_step *step; /* NULL: nobody counts it */
 	bool knows;              /* what its executable has */
 	int fd, asks;            /* 0: its functions are not being read */
 	int64_t asked_ns, ask_ns;
-	char prefer[SEEN_UNIT_MAX]; /* what marked the work of its program before; "" none */
-	uint64_t mark;              /* of its list of threads, as it was counted last */
+	struct seen_mark mark_before; /* of its program's earlier runs */
+	uint64_t mark;                /* of its list of threads, as it was counted last */
 	int n_tids;
 };
 

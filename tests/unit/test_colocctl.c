@@ -106,7 +106,11 @@ static const struct {
 		"{\"profiles\":[{\"schema\":1,\"type\":\"stencil\",\"user\":\"ada\","
 		"\"node_type\":\"\",\"source\":\"cachegrind\",\"threads\":2,\"solo_s\":0.5,"
 		"\"utilization\":0.98,\"signals\":{\"loads_per_s\":1e8,\"llc_refs_per_s\":2e5,"
-		"\"llc_misses_per_s\":null},\"ll_bytes\":1048576,\"count\":3}]}",
+		"\"llc_misses_per_s\":null},\"ll_bytes\":1048576,\"count\":3}],"
+		"\"calls\":[{\"type\":\"gmx\",\"user\":\"ada\",\"function\":\"GOMP_parallel\","
+		"\"spread\":0.0213,\"alone_per_s\":9980,\"alone_cores\":2},{\"type\":\"lmp\","
+		"\"user\":\"bob\",\"function\":\"MPI_Allreduce\",\"spread\":null,"
+		"\"alone_per_s\":null,\"alone_cores\":null}]}",
 		NULL},
 	{"profile_rm", "{\"removed\":1}", NULL},
 	{"profile_put", "{\"type\":\"stencil\"}", NULL},

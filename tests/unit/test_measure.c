@@ -60,13 +60,15 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
+static const char *owner = "ada";
+
 static struct step *add(uint32_t job, const char *type, const char *cores)
 {
 	struct step *s = jobs_add(d.jobs, job, 0, 0);
 
 	ck_assert_ptr_nonnull(s);
 	strcpy(s->type, type);
-	strcpy(s->user, "ada");
+	strcpy(s->user, owner);
 	s->located = true;
 	s->status = STATUS_PLACED;
 	s->envelope = s->slurm_step = d.node->topo->all;
@@ -257,6 +259,17 @@ double __wrap_calls_step_rate(const struct calls_step *c)
 	return counted_rate;
 }
 
+bool __wrap_calls_step_choice(const struct calls_step *c, struct calls_choice *ret);
+
+static struct calls_choice counted_choice;
+
+bool __wrap_calls_step_choice(const struct calls_step *c, struct calls_choice *ret)
+{
+	(void)c;
+	*ret = counted_choice;
+	return ret->name != NULL;
+}
+
 START_TEST(counted_calls_are_a_speed_with_the_first_figure_until_given_up)
 {
 	struct calls *calls = calls_new(NULL, NULL, 0.005);
@@ -286,6 +299,185 @@ START_TEST(counted_calls_are_a_speed_with_the_first_figure_until_given_up)
 	calls_step_free(s->seen.calls.step);
 	s->seen.calls.step = NULL;
 	calls_free(calls);
+}
+END_TEST
+
+/* A run alone of @seconds in which that function is called @per_s times a second; what its next run
+ * knows. */
+static struct seen_mark after_run(
+	const char *name, double spread, double per_s, double seconds, const char *user)
+{
+	struct calls *calls = calls_new(NULL, NULL, 0.005);
+	struct seen_mark mark;
+	struct step *s;
+
+	owner = user;
+	s = add(1, "app", "0-1");
+	s->seen.calls.step = calls_step_new(calls, s);
+	counted_work = (struct calls_work){0};
+	counted_choice = (struct calls_choice){name, spread, per_s};
+	counted_rate = per_s;
+	for (double t = 0; t < seconds; t += STEP_NS / 1e9, pass()) {
+		counted_work =
+			(struct calls_work){.total = counted_work.total + per_s * STEP_NS / 1e9,
+				.t_ns = now_ns,
+				.figures = counted_work.figures + 1};
+		interval(s, 0, 0.9);
+	}
+	priors_close(d.measure, s);
+	counted_choice.name = NULL;
+	calls_step_free(s->seen.calls.step);
+	s->seen.calls.step = NULL;
+	calls_free(calls);
+	jobs_remove(d.jobs, s);
+	s = add(2, "app", "0-1");
+	mark = s->seen.calls.mark_before;
+	jobs_remove(d.jobs, s);
+	owner = "ada";
+	return mark;
+}
+
+START_TEST(the_function_that_marks_the_work_is_known_to_the_next_run)
+{
+	struct seen_mark mark = after_run(NULL, NAN, 0, 1, "ada");
+
+	ck_assert_str_eq(mark.name, "");
+	/* A short run tells its name, and no more. */
+	mark = after_run("GOMP_parallel", NAN, 900, 0.5, "ada");
+	ck_assert_str_eq(mark.name, "GOMP_parallel");
+	ck_assert(isnan(mark.spread));
+	ck_assert_int_eq(mark.alone_cores, 0);
+	mark = after_run("GOMP_parallel", 0.02, 500, 6, "ada");
+	ck_assert_str_eq(mark.name, "GOMP_parallel");
+	ck_assert_double_eq_tol(mark.spread, 0.02, 1e-6);
+	ck_assert_double_eq_tol(mark.alone_per_s, 500, 1);
+	ck_assert_int_eq(mark.alone_cores, 2);
+	/* What is known of it stays when a run was too short to tell; of another function nothing.
+	 */
+	mark = after_run("GOMP_parallel", NAN, 800, 0.5, "ada");
+	ck_assert_double_eq_tol(mark.alone_per_s, 500, 1);
+	ck_assert_double_eq_tol(mark.spread, 0.02, 1e-6);
+	mark = after_run("MPI_Allreduce", NAN, 20, 0.5, "ada");
+	ck_assert_str_eq(mark.name, "MPI_Allreduce");
+	ck_assert(isnan(mark.spread));
+	ck_assert_int_eq(mark.alone_cores, 0);
+	/* Neither another user's, nor of another kind of node. */
+	mark = after_run(NULL, NAN, 0, 1, "bob");
+	ck_assert_str_eq(mark.name, "");
+	strcpy(d.node->type, "another");
+	mark = after_run(NULL, NAN, 0, 1, "ada");
+	ck_assert_str_eq(mark.name, "");
+}
+END_TEST
+
+/* A run that is killed with the service, or goes on for days. */
+START_TEST(the_function_is_kept_as_soon_as_it_is_chosen)
+{
+	struct calls *calls = calls_new(NULL, NULL, 0.005);
+	struct step *s = add(1, "app", "0-1"), *next;
+
+	s->seen.calls.step = calls_step_new(calls, s);
+	counted_choice = (struct calls_choice){"GOMP_barrier", NAN, 9};
+	interval(s, 0, 0.9);
+	next = add(2, "app", "0-1");
+	ck_assert_str_eq(next->seen.calls.mark_before.name, "GOMP_barrier");
+	counted_choice.name = NULL;
+	calls_step_free(s->seen.calls.step);
+	s->seen.calls.step = NULL;
+	calls_free(calls);
+}
+END_TEST
+
+/* Measurements of another node, that an administrator has brought here, name functions too. */
+START_TEST(of_measurements_the_newest_names_the_function)
+{
+	static const struct {
+		int cores;
+		const char *unit;
+		int64_t last_unix_s;
+	} row[] = {{1, "calls of MPI_Send", 9}, {2, "calls of GOMP_parallel", 20},
+		{4, "calls of GOMP_barrier", 10}, {8, "sweeps", 30}};
+	struct measurement m = {.type = "app",
+		.user = "ada",
+		.node_type = "model, 2 cores",
+		.kind = MEASURED_ALONE,
+		.signal = SIGNAL_PROGRESS,
+		.source = "calls",
+		.count = 1,
+		.mean = 5};
+	struct learnt kept = {.what = PRIORS_MARKS,
+		.node_type = m.node_type,
+		.owner = "ada",
+		.name = "app",
+		.value = "GOMP_single_start 0.1 0 0"};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		m.cores = row[i].cores;
+		m.last_unix_s = row[i].last_unix_s;
+		strcpy(m.unit, row[i].unit);
+		ck_assert_int_eq(record_measurement_put(d.record, &m, &err), 0);
+	}
+	ck_assert_str_eq(add(1, "app", "0")->seen.calls.mark_before.name, "GOMP_parallel");
+	/* What was kept of its runs here is worth more. */
+	ck_assert_int_eq(record_learnt_put(d.record, &kept, 9, &err), 0);
+	ck_assert_str_eq(add(2, "app", "0")->seen.calls.mark_before.name, "GOMP_single_start");
+}
+END_TEST
+
+static const char *asked(uint32_t uid, const char *cmd)
+{
+	static char answer[1024];
+	static struct msg m;
+	char *text = NULL;
+	struct socket k;
+
+	daemon_fill_socket(&d, &k);
+	msg_init(&m, "ctl");
+	msg_put(&m, "cmd", cmd);
+	msg_put(&m, "tag", "app");
+	if (ctl_run(&k, uid, &m, &text, &err) == 0)
+		snprintf(answer, sizeof(answer), "%s", text);
+	else
+		snprintf(answer, sizeof(answer), "%s", err.text);
+	free(text);
+	return answer;
+}
+
+/* Users 1 and 2 have these names everywhere. */
+START_TEST(a_user_is_told_of_his_own_programs_functions)
+{
+	struct learnt kept = {.what = PRIORS_MARKS, .node_type = "", .name = "app"};
+
+	kept.owner = "daemon";
+	kept.value = "GOMP_parallel 0.02 500 2";
+	ck_assert_int_eq(record_learnt_put(d.record, &kept, 9, &err), 0);
+	kept.owner = "bin";
+	kept.value = "MPI_Send 0.02 0 0";
+	ck_assert_int_eq(record_learnt_put(d.record, &kept, 9, &err), 0);
+	ck_assert_ptr_nonnull(strstr(asked(1, "profile_list"), "GOMP_parallel"));
+	ck_assert_ptr_null(strstr(asked(1, "profile_list"), "MPI_Send"));
+	ck_assert_ptr_nonnull(strstr(asked(0, "profile_list"), "GOMP_parallel"));
+	ck_assert_ptr_nonnull(strstr(asked(0, "profile_list"), "MPI_Send"));
+	ck_assert_ptr_nonnull(strstr(asked(1, "profile_rm"), "\"removed\""));
+	ck_assert_ptr_nonnull(strstr(asked(1, "profile_rm"), "no profile 'app'"));
+	ck_assert_ptr_null(strstr(asked(0, "profile_list"), "GOMP_parallel"));
+	ck_assert_ptr_nonnull(strstr(asked(0, "profile_list"), "MPI_Send"));
+}
+END_TEST
+
+START_TEST(lines_of_functions_that_cannot_be_are_passed_over)
+{
+	static const char *const odd[] = {"", "x", "f 0.1 5", "f 0.1 5 2 1", "f -1 5 2",
+		"f inf 5 2x", "f 0.1 -5 2", "f 0.1 inf 2", "f 0.1 nan 2", "f 0.1 5 -1",
+		"f 0.1 5 99999", "f\033[1m 0.1 5 2"};
+	struct seen_mark mark = {.name = "before"};
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		ck_assert_msg(!priors_parse_mark(odd[i], &mark), "%s", odd[i]);
+	ck_assert_str_eq(mark.name, "before");
+	ck_assert(priors_parse_mark("f nan 0 0", &mark));
+	ck_assert(priors_parse_mark("_ZN3fooEv 0.1 5e9 2", &mark));
+	ck_assert_str_eq(mark.name, "_ZN3fooEv");
 }
 END_TEST
 
@@ -989,6 +1181,11 @@ int main(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, first_interval_and_run_alone_become_priors);
 	tcase_add_test(t, counted_calls_are_a_speed_with_the_first_figure_until_given_up);
+	tcase_add_test(t, the_function_that_marks_the_work_is_known_to_the_next_run);
+	tcase_add_test(t, the_function_is_kept_as_soon_as_it_is_chosen);
+	tcase_add_test(t, of_measurements_the_newest_names_the_function);
+	tcase_add_test(t, lines_of_functions_that_cannot_be_are_passed_over);
+	tcase_add_test(t, a_user_is_told_of_his_own_programs_functions);
 	tcase_add_test(t, a_prior_is_of_the_same_width_and_alone);
 	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);

@@ -69,6 +69,7 @@ struct actuate {
 	bool by_masks;        /* steps are placed by their threads' masks: steer.c */
 	struct steer **steer; /* those that are */
 	int n_steers, look_at;
+	pid_t newest;        /* during a look: the last that was forked on the node; 0 unknown */
 	struct woken *woken; /* idle.c */
 	int n_woken, woken_cap;
 };
@@ -576,10 +577,13 @@ struct steer {
 	bool newcomers;
 	bool leaving;    /* being put back, maybe aside (common/aside.h) */
 	bool abandoned;  /* ... by somebody else: whoever had begun it frees this */
+	bool quiet;      /* the last pass found nothing to do */
 	int64_t next_ns; /* a step that takes long to list is looked at less often */
-	int at;          /* the look goes on here */
-	int changed;     /* in this pass: masks set, and newcomers */
-	int refused;     /* the last error of setting a mask in this pass, 0 none */
+	int64_t listed_ns;
+	pid_t newest; /* actuate.newest before its threads were listed */
+	int at;       /* the look goes on here */
+	int changed;  /* in this pass: masks set, and newcomers */
+	int refused;  /* the last error of setting a mask in this pass, 0 none */
 	struct part *part;
 	int n_parts;
 	struct handed *handed;

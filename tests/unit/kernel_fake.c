@@ -257,6 +257,7 @@ static int show_threads(int dir, bool procs, char *buf, size_t size)
 	size_t n = 0;
 
 	buf[0] = '\0';
+	fake.lists++;
 	for (int i = 0; dir == fake.n_dirs - 1 && i < fake.n_threads; i++) {
 		const struct fake_thread *t = &fake.thread[i];
 
@@ -286,6 +287,8 @@ static int show_process(const char *path, char *buf, size_t size)
 				   (int)t->tgid)
 			 : -ENOENT;
 	}
+	if (strcmp(path, "proc/loadavg") == 0)
+		return snprintf(buf, size, "0.20 0.18 0.12 1/80 %d\n", TID0 + fake.n_threads - 1);
 	n = 0;
 	if (sscanf(path, "proc/%d/cgroup%n", &tgid, &n) == 1 && n && !path[n])
 		return snprintf(buf, size, "%s",
@@ -510,7 +513,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 
 	if (clock != CLOCK_MONOTONIC || !ledger_mem_hook)
 		return __real_clock_gettime(clock, ret);
-	now_us++;
+	now_us += 1 + fake.later_us;
+	fake.later_us = 0;
 	*ret = (struct timespec){now_us / 1000000, now_us % 1000000 * 1000};
 	return 0;
 }

@@ -57,11 +57,13 @@ struct kernel_fake {
 	/* What happens at call @at from now, the first being 1. */
 	enum fake_event event;
 	int at, which;
-	int stop_after; /* the caller is killed so many calls later; 0 not */
-	int calls;      /* since fake_at() */
-	bool happened;  /* the call came, and could fail */
-	bool more;      /* it may fail with more errors than the @which-th */
-	char where[96]; /* what call it was */
+	int stop_after;   /* the caller is killed so many calls later; 0 not */
+	int calls;        /* since fake_at() */
+	int lists;        /* readings of a directory's threads or processes */
+	int64_t later_us; /* passes before the clock is read next */
+	bool happened;    /* the call came, and could fail */
+	bool more;        /* it may fail with more errors than the @which-th */
+	char where[96];   /* what call it was */
 };
 
 extern struct kernel_fake fake;

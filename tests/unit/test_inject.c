@@ -689,6 +689,60 @@ START_TEST(what_is_left_of_the_originals_comes_back)
 }
 END_TEST
 
+/* At a look @us later. */
+static int lists_at_look(int64_t us)
+{
+	fake.later_us = us;
+	fake.lists = 0;
+	ck_assert(actuate_look(act, INT64_C(60000000000)));
+	return fake.lists;
+}
+
+static void have_quiet(void)
+{
+	for (int i = 0; i < 8; i++)
+		lists_at_look(100000);
+	ck_assert_msg(lists_at_look(100000) == 0, "%s: a quiet step is listed", context);
+}
+
+/* Reading its list of threads is most of a look. What there is to see is seen at the next look all
+ * the same. */
+START_TEST(quiet_step_is_not_listed_at_each_look)
+{
+	int other, i;
+
+	open_way(_i);
+	apply_well(SET_A);
+	have_quiet();
+	ck_assert_int_gt(lists_at_look(1000000), 0);
+	have_quiet();
+	/* A thread binds itself. */
+	fake.thread[1].asked = fake.thread[1].first = fake_set("2");
+	fake.thread[1].pinned = true;
+	ck_assert_int_gt(lists_at_look(100000), 0);
+	check_placed(SET_A);
+	have_quiet();
+	/* One is born, and binds itself before it is seen. */
+	i = fake_add_thread(2, 1, node->part[1]);
+	fake.thread[i].asked = fake_set("8");
+	fake.thread[i].pinned = true;
+	fake.thread[i].first = fake.thread[i].asked;
+	ck_assert_int_gt(lists_at_look(100000), 0);
+	check_placed(SET_A);
+	have_quiet();
+	/* Another step's. */
+	other = fake.thread[fake_add_thread(-1, 1, "15")].tid;
+	fake.thread[other - fake.thread[0].tid].alive = false;
+	ck_assert_int_gt(lists_at_look(100000), 0);
+	have_quiet();
+	/* One ends. */
+	fake_end(i);
+	ck_assert_int_gt(lists_at_look(100000), 0);
+	restore_well();
+	close_node();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("inject");
@@ -726,6 +780,9 @@ int main(void)
 	tcase_add_loop_test(t, program_that_binds_its_threads_is_left_until_it_has_begun, 0, NODES);
 	tcase_add_loop_test(
 		t, program_whose_environment_is_not_there_yet_is_asked_again, 0, 2 * NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("a look costs little where nothing happens");
+	tcase_add_loop_test(t, quiet_step_is_not_listed_at_each_look, NODES, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("a restore ends though CPUs have gone offline");
 	tcase_add_loop_test(t, what_is_left_of_the_originals_comes_back, 0, NODES * OFFS);

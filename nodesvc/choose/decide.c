@@ -77,6 +77,9 @@ static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, 
 		}
 		memcpy(j->signal, s->signal, sizeof(j->signal));
 		j->sample_no = s->sample_no;
+		j->has_executed = s->has_executed;
+		j->executed = s->executed;
+		j->borrows = !coreset_is_empty(&s->lent);
 		if (s->n_speed) {
 			j->speed = s->speed;
 			j->n_speed = s->n_speed;

@@ -285,6 +285,10 @@ static const char *drop_figures(const struct engine *e, const struct view *v,
 		ret->qos = 0;
 		what = "qos";
 	}
+	if (j->has_executed && !signal_is_sane(SIGNAL_UTILIZATION, j->executed)) {
+		ret->has_executed = false;
+		what = "executed";
+	}
 	if (j->in_turns && !(fabs(j->wanted_s) <= 1e12 && fabs(j->served_s) <= 1e12)) {
 		ret->in_turns = false;
 		what = "wanted_s or served_s";

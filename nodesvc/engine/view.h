@@ -159,6 +159,14 @@ struct view_job {
 	 * always has some to run: caches that others fill meanwhile cost it much (shared_turns.c).
 	 * false: not known to, or no driver to freeze it. */
 	bool coupled;
+	/*
+	 * Processor time it had on the CPUs it has by right over all the time of those, 0..1;
+	 * unlike utilisation without what it waited, and over what it was dealt. false: not told;
+	 * where it borrows nothing else tells it, utilisation is of all that it may use.
+	 */
+	bool has_executed;
+	double executed;
+	bool borrows;  /* it may run on others' CPUs, too */
 	bool excluded; /* counted, never moved (--coloc-exclude, user binding) */
 };
 

@@ -64,6 +64,11 @@ void waits_close(struct measure *m);
 void waits_reading(struct measure *m, struct step *s, int64_t now_ns, int64_t own_ns);
 /* It stands still: what is being gathered is no span. */
 void waits_forget(struct step *s);
+/* Part of the time of a step's own CPUs that somebody ran there since it was asked last; NAN: not
+ * known yet, or not now. */
+double waits_own_busy(struct measure *m, struct step *s, int64_t now_ns);
+/* What the step had of the CPUs it has by right (view.h). */
+void reading_executed(struct measure *m, struct step *s, int64_t now_ns);
 
 /* speed.c */
 /* Its newest figure, calls/s; NAN: it has none. */

@@ -238,6 +238,7 @@ void reading_pause(const struct measure *m, struct step *s)
 	s->pace.read_ns = s->pace.run_at_ns = 0;
 	s->has_sample = false;
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_NONE};
+	s->has_executed = false;
 	if (s->pages)
 		app_pause(&s->pages->app);
 	if (s->seen.calls.step)
@@ -252,6 +253,22 @@ void reading_pause(const struct measure *m, struct step *s)
 }
 
 /* ---- readings ---- */
+
+/*
+ * schedstat counts a thread's time wherever it was. What one that borrows had of its own CPUs is
+ * what anybody had there: nobody borrows from who borrows.
+ */
+void reading_executed(struct measure *m, struct step *s, int64_t now_ns)
+{
+	double cpus = coreset_count(&s->coreset), part = utilization_running(s->util) / cpus;
+
+	if (coreset_is_empty(&s->lent))
+		s->seen.waits.own_ns = 0;
+	else
+		part = waits_own_busy(m, s, now_ns);
+	s->has_executed = cpus > 0 && part >= 0;
+	s->executed = s->has_executed ? fmin(part, 1) : 0;
+}
 
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns)
 {
@@ -278,6 +295,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 				topo_count_cores(m->use.node->topo, &s->envelope), &budget,
 				&s->signal[SIGNAL_UTILIZATION], &runnable, &err) < 0)
 		return false;
+	reading_executed(m, s, now_ns);
 	waits_reading(m, s, now_ns, own_ns);
 	reading_note_clocks(m, s, own_ns);
 	m->use.work->readings++;

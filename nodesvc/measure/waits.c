@@ -239,8 +239,24 @@ void waits_forget(struct step *s)
 {
 	struct seen_waits *w = &s->seen.waits;
 
-	w->from_ns = w->last_ns = 0;
+	w->from_ns = w->last_ns = w->own_ns = 0;
 	w->pressure_read = false;
+}
+
+double waits_own_busy(struct measure *m, struct step *s, int64_t now_ns)
+{
+	struct seen_waits *w = &s->seen.waits;
+	double busy_s, stolen_s, load, part = NAN, cpus = coreset_count(&s->coreset);
+
+	if (!look_at_node(m, now_ns))
+		return NAN;
+	sum_cpus(m->waits, &s->coreset, &busy_s, &stolen_s, &load);
+	if (w->own_ns && now_ns > w->own_ns && coreset_is_equal(&w->own_cpus, &s->coreset))
+		part = (busy_s - w->own_busy_s) * 1e9 / ((double)(now_ns - w->own_ns) * cpus);
+	w->own_ns = now_ns;
+	w->own_cpus = s->coreset;
+	w->own_busy_s = busy_s;
+	return part;
 }
 
 /* Without what is known of the node, at the next reading. */

@@ -142,6 +142,8 @@ static void read_sensors(struct world *w)
 			    &w->sensor[i], &w->d->sensor, &w->r->job[i], w->r->now_s, v->signal))
 			continue;
 		v->sample_no++;
+		v->has_executed = isfinite(w->sensor[i].executed);
+		v->executed = v->has_executed ? w->sensor[i].executed : 0;
 		watch_phase(w, i);
 	}
 }
@@ -255,9 +257,13 @@ static int decide(struct world *w, struct errbuf *err)
 		jobs[k] = w->view[order[k]];
 		jobs[k].current = w->current[order[k]];
 		w->run_job[k] = order[k];
-		if (w->d->shuffle)
-			memcpy(jobs[k].signal, w->view[w->shown[order[k]]].signal,
-				sizeof(jobs[k].signal));
+		if (w->d->shuffle) {
+			const struct view_job *other = &w->view[w->shown[order[k]]];
+
+			memcpy(jobs[k].signal, other->signal, sizeof(jobs[k].signal));
+			jobs[k].has_executed = other->has_executed;
+			jobs[k].executed = other->executed;
+		}
 	}
 	if (n == 0) {
 		w->n_events = w->n_gone = 0;

@@ -350,6 +350,10 @@ static void integrate(struct run *r, double dt)
 		j->counts.misses += o->misses_per_s * dt * slow;
 		j->counts.bytes += o->bytes_per_s * dt * slow;
 		j->counts.utilization_s += o->utilization * dt;
+		j->counts.executed_s += (o->busy - o->lent_busy) * dt;
+		for (int k = 0; k < r->n_layouts; k++)
+			if (r->layout[k].job[i].active)
+				j->counts.own_s += r->weight[k] * r->layout[k].job[i].pus * dt;
 	}
 	r->now_s += dt;
 }

@@ -25,6 +25,8 @@ struct run_spec {
 struct run_counts {
 	double instr, loads, refs, misses, bytes;
 	double utilization_s; /* integral of utilisation over time */
+	double executed_s;    /* PU seconds it had on its own cores ... */
+	double own_s;         /* ... of so many, while it was not frozen */
 };
 
 struct run_job {

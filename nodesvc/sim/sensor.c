@@ -32,6 +32,7 @@ void sensor_restart(struct sensor *s, const struct run_job *j, double now_s)
 	s->seen = j->counts;
 	s->seen_s = now_s;
 	s->has_last = false;
+	s->executed = NAN;
 }
 
 static void count(struct sensor *s, const struct sensor_params *p, enum counter_id c, double more,
@@ -55,7 +56,7 @@ bool sensor_read(struct sensor *s, const struct sensor_params *p, const struct r
 	struct sample now = {
 		.t_ns = (int64_t)(now_s * 1e9), .running_ratio = p->running > 0 ? p->running : 1};
 	struct signal fresh[SIGNAL_COUNT] = {{0}};
-	double elapsed = now_s - s->seen_s, utilization;
+	double elapsed = now_s - s->seen_s, own_s = c->own_s - s->seen.own_s, noise, utilization;
 
 	if (elapsed <= 0 || rng_uniform(&s->rng, 0, 1) < p->late)
 		return false;
@@ -64,8 +65,11 @@ bool sensor_read(struct sensor *s, const struct sensor_params *p, const struct r
 	count(s, p, COUNTER_LLC_REFS, c->refs - s->seen.refs, &now);
 	count(s, p, COUNTER_LLC_MISSES, c->misses - s->seen.misses, &now);
 	count(s, p, COUNTER_MEM_BYTES, c->bytes - s->seen.bytes, &now);
-	utilization = (c->utilization_s - s->seen.utilization_s) / elapsed +
-		      p->utilization_noise * rng_normal(&s->rng);
+	noise = p->utilization_noise * rng_normal(&s->rng);
+	utilization = (c->utilization_s - s->seen.utilization_s) / elapsed + noise;
+	s->executed =
+		own_s > 0 ? fmin(1, fmax(0, (c->executed_s - s->seen.executed_s) / own_s + noise))
+			  : NAN;
 	s->seen = *c;
 	s->seen_s = now_s;
 	signal[SIGNAL_UTILIZATION] = (struct signal){fmin(1, fmax(0, utilization)), PROVENANCE_OS};

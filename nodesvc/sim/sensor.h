@@ -25,6 +25,7 @@ struct sensor {
 	double seen_s;
 	struct sample last;
 	bool has_last;
+	double executed; /* part of its own cores' time at the last reading; NAN unknown */
 };
 
 void sensor_defaults(struct sensor_params *ret);

@@ -129,6 +129,10 @@ struct seen_waits {
 	struct coreset cpus;
 	double busy_s, stolen_s;
 	double stalled_s;
+	/* waits_own_busy(), when it was asked last; own_ns 0 never */
+	int64_t own_ns;
+	struct coreset own_cpus;
+	double own_busy_s;
 };
 
 struct calls_step;
@@ -416,6 +420,8 @@ struct step {
 	struct profile profile;
 	struct signal signal[SIGNAL_COUNT];
 	uint64_t sample_no;
+	bool has_executed; /* view.h */
+	double executed;
 	int threads;
 
 	struct step_seen seen;

@@ -156,6 +156,8 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		{"polling", MEMBER_INT, AT(polling), 0, 1 << 20},
 		{"bursty", MEMBER_BOOL, AT(bursty), 0, 0},
 		{"coupled", MEMBER_BOOL, AT(coupled), 0, 0},
+		{"executed", MEMBER_REAL, AT(executed), 0, 1},
+		{"borrows", MEMBER_BOOL, AT(borrows), 0, 0},
 		{"excluded", MEMBER_BOOL, AT(excluded), 0, 0},
 		{.key = NULL},
 	};
@@ -215,6 +217,7 @@ int view_job_parse(struct where *w, struct view_job *j, int i, bool *ret_current
 			return rc;
 	}
 	j->in_turns = json_object_object_get_ex(o, "wanted_s", NULL);
+	j->has_executed = json_object_object_get_ex(o, "executed", NULL);
 	if (j->served_s > j->wanted_s)
 		return value_fail(w, "served_s: more than wanted_s");
 	w->job = NULL;

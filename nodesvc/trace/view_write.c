@@ -119,6 +119,10 @@ static json_object *job_to_json(const struct view_job *j)
 		ADD(o, "bursty", json_object_new_boolean(true));
 	if (j->coupled)
 		ADD(o, "coupled", json_object_new_boolean(true));
+	if (j->has_executed)
+		ADD(o, "executed", exact_number(j->executed));
+	if (j->borrows)
+		ADD(o, "borrows", json_object_new_boolean(true));
 	if (j->excluded)
 		ADD(o, "excluded", json_object_new_boolean(true));
 	return o;

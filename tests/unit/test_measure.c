@@ -781,6 +781,49 @@ START_TEST(who_only_waits_for_those_that_nobody_sees_is_not_called_idle)
 }
 END_TEST
 
+/* One of two CPUs it fills: half of the node's, all of its own. */
+START_TEST(executed_is_of_the_cpus_it_was_dealt)
+{
+	struct step *s = add(1, "app", _i ? "0-1" : "0");
+
+	memset(&kernel, 0, sizeof(kernel));
+	waited(s, 0, 0, 0, 0);
+	reading_executed(d.measure, s, now_ns);
+	ck_assert(!s->has_executed);
+	/* What it waits for a core is not executed. */
+	waited(s, .8, .2, 0, 0);
+	reading_executed(d.measure, s, now_ns);
+	ck_assert(s->has_executed);
+	ck_assert_double_eq_tol(s->executed, _i ? .4 : .8, 1e-9);
+}
+END_TEST
+
+/* PACT 2012, section 3.4: of a donee "only measured at its original partition". */
+START_TEST(executed_of_who_borrows_is_of_its_own_cpus)
+{
+	struct step *s = add(1, "app", "0");
+
+	coreset_parse(&s->lent, "1", NULL);
+	memset(&kernel, 0, sizeof(kernel));
+	waited(s, 1, 0, 0, 0);
+	reading_executed(d.measure, s, now_ns);
+	ck_assert(!s->has_executed);
+	for (int i = 0; i < 5; i++) {
+		/* And as much as all of CPU 1, of which /proc/stat has nothing here. */
+		kernel.ran_s += STEP_NS / 1e9;
+		waited(s, .6, 0, 0, 0);
+		reading_executed(d.measure, s, now_ns);
+	}
+	ck_assert(s->has_executed);
+	ck_assert_double_eq_tol(s->executed, .6, .051);
+	/* Its own again. */
+	coreset_zero(&s->lent);
+	waited(s, .3, 0, 0, 0);
+	reading_executed(d.measure, s, now_ns);
+	ck_assert_double_eq_tol(s->executed, .3, 1e-9);
+}
+END_TEST
+
 /* Where Slurm has it, whatever a plan says. */
 START_TEST(who_is_not_placed_is_where_slurm_has_it)
 {
@@ -1194,6 +1237,8 @@ int main(void)
 	tcase_add_loop_test(t, what_a_step_waits_for_is_told_apart, 0, 4);
 	tcase_add_test(t, who_only_waits_for_those_that_nobody_sees_is_not_called_idle);
 	tcase_add_loop_test(t, who_is_not_placed_is_where_slurm_has_it, 0, 2);
+	tcase_add_loop_test(t, executed_is_of_the_cpus_it_was_dealt, 0, 2);
+	tcase_add_test(t, executed_of_who_borrows_is_of_its_own_cpus);
 	tcase_add_test(t, time_on_the_way_is_in_no_cause);
 	tcase_add_test(t, a_stall_is_known_where_the_kernel_tells);
 	tcase_add_test(t, a_neighbour_that_coloc_knows_is_no_load_from_outside);

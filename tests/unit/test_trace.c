@@ -89,6 +89,9 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 			.wanted_s = i / 3.0,
 			.served_s = i / 7.0,
 			.coupled = i == 0,
+			.has_executed = i > 0,
+			.executed = i / 3.0,
+			.borrows = i == 0,
 			.excluded = i == 2,
 			.speed = i == 1 ? speed : NULL,
 			.n_speed = i == 1 ? 2 : 0,
@@ -153,6 +156,9 @@ static void assert_same_job(const struct view_job *a, const struct view_job *b)
 	ck_assert(a->wanted_s == b->wanted_s);
 	ck_assert(a->served_s == b->served_s);
 	ck_assert_int_eq(a->coupled, b->coupled);
+	ck_assert_int_eq(a->has_executed, b->has_executed);
+	ck_assert(a->executed == b->executed);
+	ck_assert_int_eq(a->borrows, b->borrows);
 	ck_assert_int_eq(a->excluded, b->excluded);
 	ck_assert_int_eq(a->n_speed, b->n_speed);
 	for (int k = 0; k < a->n_speed; k++) {

@@ -31,6 +31,8 @@ libengine_la_SOURCES = \
 	nodesvc/engine/policies/lira.c \
 	nodesvc/engine/policies/llc_complex.c \
 	nodesvc/engine/policies/mapper.c \
+	nodesvc/engine/policies/mapper.h \
+	nodesvc/engine/policies/mapper_explore.c \
 	nodesvc/engine/policies/none.c \
 	nodesvc/engine/policies/oracle.c \
 	nodesvc/engine/policies/sbmp.c nodesvc/engine/policies/sbmp.h \

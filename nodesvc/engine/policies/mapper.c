@@ -1,58 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mapper - starts at the fair share, finds out how many cores a job can spare while it keeps q of
- * its fair-share speed, and moves spare cores from the least to the most efficient job. Who falls
- * below q gets its cores back at once.
+ * mapper - starts at the fair share, finds out by rare disturbances how fast each job is on fewer
+ * and on more cores, and now and then moves the cores that a job can spare while it keeps q of its
+ * fair-share speed from the least to the most efficient job. Who falls below q gets its cores back
+ * at once.
  *
  * Source: Srikanthan, Ferro, Chakraborti, Dwarkadas: MAPPER, PPoPP 2019 poster, and its article in
- * TACO 2022; what the poster leaves open is resolved in doc/policies.md.
+ * TACO 2022; what the poster leaves open is resolved in doc/policies.md. Section 2.2: "By
+ * introducing rare disturbances to applications based on observed hardware bottlenecks, followed by
+ * exploration for a performance maxima, the parallel efficiency of an application at different core
+ * counts [...] is collected"; "Periodically, spare cores from applications that scale poorly are
+ * reallocated to applications with higher parallel efficiency".
  */
 #include <math.h>
 #include <stddef.h>
 
 #include "nodesvc/engine/internal.h"
+#include "nodesvc/engine/policies/mapper.h"
 
-#define FAIR_MS       1000 /* speed at the fair share (section 2) */
-#define EXPLORE_MS    700  /* 0.5 s after 0.2 s to settle; ours */
-#define EXPLORE_STEP  0.25 /* of the cores, in pairs; ours */
-#define EXPLORE_JOB_S 30   /* at most once per job; ours */
-#define EXPLORE_S     70   /* at most 1 % of the time; ours */
-#define LIMITED_BELOW 0.80 /* utilisation that tells of limited scalability; ours */
+#define PERIOD_S      5 /* from one reallocation to the next; "periodically", ours */
 #define GUARD_SAMPLES 2
 #define GAIN          1e-9
+#define IDLE_BELOW    0.10 /* of its fair share it uses: it waits for something else; ours */
+#define IDLE_ROOM     2    /* times what it uses is left to it */
 
-struct config {
-	double q;
-};
+static const char *const bottleneck_name[] = {"none", "waits", "bandwidth", "cache"};
 
 static const struct option_spec options[] = {
 	{"q", OPTION_DOUBLE, offsetof(struct config, q), 0.01, 1, NULL},
 	{0},
-};
-
-struct job_state {
-	bool known;
-	struct curve curve;
-	int fair;            /* cores of the fair share */
-	int infeasible;      /* most cores at which q was missed; 0 none */
-	bool keeps;          /* missed q: donates no more in this phase */
-	double live_at_fair; /* live speed at the fair share; 0 unknown */
-	int below;           /* live samples in a row under q */
-	uint64_t sample_no;
-	double explored_s; /* when last; < 0 never */
-	bool down_done;    /* a step down lost speed */
-};
-
-struct policy {
-	struct config cfg;
-	struct shares shares;
-	struct job_state *state; /* [max_jobs] by slot */
-	int *alloc, *n_min, *spare, *domain_of;
-	double *efficiency, *heat;
-	bool *full;  /* [max_jobs] can have no more, or would not be faster */
-	bool *reach; /* [max_jobs] whose cores a job could have */
-	double explored_s;
-	uint64_t set;
 };
 
 static int mapper_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
@@ -71,6 +47,8 @@ static int mapper_create(struct policy *p, const struct policy_cfg *cfg, struct 
 	p->n_min = arena_alloc(cfg->memory, n, sizeof(int));
 	p->spare = arena_alloc(cfg->memory, n, sizeof(int));
 	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
+	p->gives = arena_alloc(cfg->memory, n, sizeof(int));
+	p->owner = arena_alloc(cfg->memory, (size_t)cfg->topo->n_cores, sizeof(int));
 	p->efficiency = arena_alloc(cfg->memory, n, sizeof(double));
 	p->full = arena_alloc(cfg->memory, n, sizeof(bool));
 	p->reach = arena_alloc(cfg->memory, n, sizeof(bool));
@@ -97,6 +75,7 @@ static void set_fair(struct policy *p, const int *slot, bool rebase)
 		int fair = wishes ? c->size[k] : base + (k >= c->n - rest);
 
 		if (rebase || s->fair != fair) {
+			p->anew = true;
 			s->fair = fair;
 			s->infeasible = 0;
 			s->keeps = false;
@@ -115,8 +94,45 @@ static double live_speed(const struct view_job *j)
 		       : 0;
 }
 
-static void miss(struct job_state *s, int cores)
+static bool is_idle(const struct job_state *s)
 {
+	return s->idle >= GUARD_SAMPLES;
+}
+
+/* What was measured belongs to the phase that is over. */
+static void leave_phase(struct job_state *s)
+{
+	s->curve.n = 0;
+	s->infeasible = 0;
+	s->keeps = false;
+	s->live_at_fair = 0;
+	s->not_before_s = s->explored_s < 0 ? 0 : s->explored_s + EXPLORE_JOB_S;
+}
+
+/*
+ * Reading a file, say, a job keeps its speed on next to no cores (section 2.1: "resource needs");
+ * what it executes meanwhile is no speed to go by. As soon as it uses half of what was left to it,
+ * it has its fair share again.
+ */
+static void watch_idle(struct policy *p, const struct view_job *j, struct job_state *s)
+{
+	int cores = topo_count_cores(p->shares.t, &j->current);
+
+	if (!j->has_executed || s->sample_no == j->sample_no || cores == 0)
+		return;
+	s->used = j->executed * cores;
+	if (s->used < IDLE_BELOW * s->fair && (cores >= s->fair || j->executed * IDLE_ROOM <= 1)) {
+		if (++s->idle == GUARD_SAMPLES)
+			leave_phase(s);
+		return;
+	}
+	p->anew |= is_idle(s) && cores < s->fair;
+	s->idle = 0;
+}
+
+static void miss(struct policy *p, struct job_state *s, int cores)
+{
+	p->anew = true;
 	s->infeasible = cores > s->infeasible ? cores : s->infeasible;
 	s->keeps = true;
 	s->below = 0;
@@ -128,12 +144,12 @@ static void guard(struct policy *p, const struct view_job *j, struct job_state *
 	int cores = topo_count_cores(p->shares.t, &j->current);
 	double live = live_speed(j), at_fair = curve_at(&s->curve, s->fair);
 
-	if (cores == 0 || s->fair == 0)
+	if (cores == 0 || s->fair == 0 || s->idle)
 		return;
 	/* A measured point is believed at once, live samples after two. */
 	if (cores < s->fair && curve_has(&s->curve, cores) && !s->keeps &&
 		curve_at(&s->curve, cores) < q_of(p, j) * at_fair)
-		miss(s, cores);
+		miss(p, s, cores);
 	if (!(live > 0) || s->sample_no == j->sample_no)
 		return;
 	if (cores == s->fair)
@@ -146,7 +162,7 @@ static void guard(struct policy *p, const struct view_job *j, struct job_state *
 		return;
 	if (cores < s->fair && at_fair > 0 && live < q_of(p, j) * at_fair) {
 		if (++s->below >= GUARD_SAMPLES)
-			miss(s, cores);
+			miss(p, s, cores);
 	} else {
 		s->below = 0;
 	}
@@ -172,85 +188,43 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 		s = &p->state[slot[i]];
 		if (ev->type == EVENT_EXPERIMENT_RESULT && ev->cores > 0 &&
 			speed_is_sane(ev->speed)) {
-			if (ev->cores < s->fair && ev->speed < curve_at(&s->curve, s->fair))
-				s->down_done = true;
 			curve_set(&s->curve, ev->cores, ev->speed);
 		} else if (ev->type == EVENT_PHASE) {
-			/* What was measured belongs to the phase that is over. */
-			s->curve.n = 0;
-			s->infeasible = 0;
-			s->keeps = s->down_done = false;
-			s->live_at_fair = 0;
+			leave_phase(s);
+			p->anew = true;
 		}
 	}
 	for (int i = 0; i < v->n_jobs; i++) {
 		struct job_state *s = &p->state[slot[i]];
 
+		watch_idle(p, &v->job[i], s);
 		guard(p, &v->job[i], s);
 		s->sample_no = v->job[i].sample_no;
 	}
 }
 
-/* @n more of the usable cores that touch @from and that @x has not yet; returns how many lack. */
-static int add_cores(
-	const struct policy *p, int k, const struct coreset *from, int n, struct plan_experiment *x)
-{
-	const struct shares *c = &p->shares;
-
-	for (int i = 0; i < c->total && n > 0; i++) {
-		struct coreset pus;
-
-		coreset_and(&pus, &c->t->core[c->core[i]].pus, c->envelope[k]);
-		if (!coreset_intersects(&pus, from) || coreset_intersects(&pus, &x->coreset))
-			continue;
-		coreset_or(&x->coreset, &x->coreset, &pus);
-		n--;
-	}
-	return n;
-}
-
 /*
- * On the cores that the plan gives the job, as far as they go: the fair speed is measured where the
- * job runs, and nobody makes room. Every job in turn on the same cores would keep their owner from
- * running all the while, a second for each job of the node.
+ * Speed-up per core at the fair share (section 2.2). Where one core was not measured, what the two
+ * widths next below and at it, or at it and above, say by Amdahl's law; ours. NAN: one width is
+ * known.
  */
-static void ask(struct policy *p, int k, int cores, int ms, struct plan *ret)
+static double efficiency_of(const struct curve *c, int fair)
 {
-	struct plan_experiment *x;
-	int job = p->shares.job[k];
+	const struct speed_point *low = &c->point[0], *high = low;
+	double a, b, serial, times;
 
-	if (ret->n_experiments == PLAN_EXPERIMENTS_MAX)
-		return;
-	x = &ret->experiment[ret->n_experiments];
-	*x = (struct plan_experiment){.job = job, .cores = cores, .ms = ms};
-	cores = add_cores(p, k, &ret->job[job].coreset, cores, x);
-	if (add_cores(p, k, p->shares.envelope[k], cores, x) == 0)
-		ret->n_experiments++;
-}
-
-/* One rare disturbance (section 2): fewer cores, for a job that seems not to scale. */
-static void explore(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
-{
-	const struct shares *c = &p->shares;
-
-	if (p->explored_s >= 0 && v->now_s - p->explored_s < EXPLORE_S)
-		return;
-	for (int k = 0; k < c->n; k++) {
-		struct job_state *s = &p->state[slot[c->job[k]]];
-		const struct signal *u = &v->job[c->job[k]].signal[SIGNAL_UTILIZATION];
-		int step = (int)(EXPLORE_STEP * s->fair / 2 + 0.5) * 2;
-		int cores = s->fair - (step > 0 ? step : 1);
-
-		while (cores >= 1 && curve_has(&s->curve, cores))
-			cores -= step > 0 ? step : 1;
-		if (cores < 1 || s->down_done || s->keeps || u->provenance == PROVENANCE_NONE ||
-			u->value >= LIMITED_BELOW ||
-			(s->explored_s >= 0 && v->now_s - s->explored_s < EXPLORE_JOB_S))
-			continue;
-		ask(p, k, cores, EXPLORE_MS, ret);
-		s->explored_s = p->explored_s = v->now_s;
-		return;
-	}
+	if (curve_has(c, 1))
+		return curve_at(c, fair) / curve_at(c, 1) / fair;
+	if (c->n < 2)
+		return NAN;
+	while (high->cores < fair || high == low)
+		high++;
+	a = 1.0 / low->cores;
+	b = 1.0 / high->cores;
+	times = high->speed / low->speed;
+	serial = times <= 1 ? 1 : (times * b - a) / ((1 - a) - times * (1 - b));
+	serial = fmin(fmax(serial, 0), 1);
+	return 1 / (serial * fair + 1 - serial);
 }
 
 /* Fewest cores with q of the fair speed; peak and efficiency at what it has. */
@@ -258,17 +232,24 @@ static void judge(struct policy *p, int k, const struct job_state *s)
 {
 	const struct shares *c = &p->shares;
 	const struct view_job *j = &c->v->job[c->job[k]];
-	double fair = curve_at(&s->curve, s->fair), one = curve_at(&s->curve, 1);
-	int floor_cores = j->min_cores > 1 ? j->min_cores : 1;
+	double fair = curve_at(&s->curve, s->fair);
+	int floor_cores = mapper_floor(j);
 	int n = floor_cores, peak = s->fair;
 
 	p->alloc[k] = s->fair;
 	p->n_min[k] = s->fair;
 	p->efficiency[k] = NAN;
+	if (is_idle(s) && !s->keeps) {
+		n = (int)ceil(IDLE_ROOM * s->used);
+		n = n > floor_cores ? n : floor_cores;
+		p->n_min[k] = n < s->fair ? n : s->fair;
+		p->efficiency[k] = 0;
+		return;
+	}
 	if (!curve_covers(&s->curve, s->fair) || !(fair > 0))
 		return;
-	p->efficiency[k] = fair / one / s->fair;
-	if (!s->keeps) {
+	p->efficiency[k] = efficiency_of(&s->curve, s->fair);
+	if (!s->keeps && isfinite(p->efficiency[k])) {
 		while (n < s->fair &&
 			(curve_at(&s->curve, n) < q_of(p, j) * fair - GAIN || n <= s->infeasible))
 			n++;
@@ -288,7 +269,11 @@ static void judge(struct policy *p, int k, const struct job_state *s)
 /* Would one core more make it faster? */
 static bool gains(const struct policy *p, int k, const struct job_state *s)
 {
-	if (p->alloc[k] >= p->shares.total || s->curve.n == 0)
+	const struct view_job *j = &p->shares.v->job[p->shares.job[k]];
+
+	/* Whose threads wait on the cores they have fills no more of them. */
+	if (p->alloc[k] >= p->shares.total || s->curve.n == 0 || s->idle ||
+		mapper_bottleneck(j) == WAITS)
 		return false;
 	return curve_at(&s->curve, p->alloc[k] + 1) > curve_at(&s->curve, p->alloc[k]) * (1 + GAIN);
 }
@@ -380,6 +365,12 @@ static void explain(const struct policy *p, const struct view *v, const int *slo
 			explain_number(
 				&x, v->job[c->job[k]].id, p->state[slot[c->job[k]]].infeasible);
 	explain_end(&x);
+	explain_object(&x, "bottleneck");
+	for (int k = 0; k < c->n; k++)
+		explain_text(&x, v->job[c->job[k]].id,
+			bottleneck_name[mapper_bottleneck(&v->job[c->job[k]])]);
+	explain_end(&x);
+	explain_text(&x, "unseen", "coherence");
 	explain_close(&x);
 }
 
@@ -408,17 +399,36 @@ static const double *heat(struct policy *p, const struct view *v)
 	return NULL;
 }
 
+/* Everybody is judged anew, and spare cores move. */
+static void reallocate(struct policy *p, const struct view *v, const int *slot)
+{
+	const struct shares *c = &p->shares;
+	int unowned = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct job_state *s = &p->state[slot[c->job[k]]];
+
+		judge(p, k, s);
+		p->spare[k] = s->fair - p->n_min[k];
+		unowned += s->fair - p->alloc[k];
+	}
+	move_spare(p, slot, unowned);
+	p->moved_s = v->now_s;
+	p->anew = false;
+}
+
 static int mapper_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
 	struct shares *c = &p->shares;
-	int rc = shares_build(c, v, ret, err), unowned = 0;
+	int rc = shares_build(c, v, ret, err);
 	uint64_t set;
 
 	if (rc || c->n == 0)
 		return rc;
 	if (c->shared || (!c->uniform && !shares_mixed_sizes(c, p->domain_of))) {
 		shares_equal(c, p->domain_of, ret);
+		p->anew = true;
 		return 0;
 	}
 	for (int k = 0; k < c->n && !c->uniform; k++)
@@ -427,33 +437,26 @@ static int mapper_decide(struct policy *p, const struct view *v, const int *slot
 	observe(p, v, slot);
 	set_fair(p, slot, set != p->set);
 	p->set = set;
-	for (int k = 0; k < c->n; k++) {
-		const struct job_state *s = &p->state[slot[c->job[k]]];
-
-		judge(p, k, s);
-		p->spare[k] = s->fair - p->n_min[k];
-		unowned += s->fair - p->alloc[k];
-	}
+	/* Between two periods only what is due to somebody moves. */
+	if (p->anew || v->now_s - p->moved_s >= PERIOD_S - ROUNDING_S ||
+		(!c->uniform && !shares_mixed_fits(c, p->alloc)))
+		reallocate(p, v, slot);
 	explain(p, v, slot, ret);
-	move_spare(p, slot, unowned);
 	if (c->uniform) {
 		shares_deal_apart(c, p->alloc, heat(p, v), ret);
 	} else {
 		shares_mixed_fits(c, p->alloc);
 		shares_mixed_give(c, ret);
 	}
+	/* Spare cores come back at once (section 2.2). */
 	for (int k = 0; k < c->n; k++) {
 		const struct view_job *j = &v->job[c->job[k]];
-		const struct job_state *s = &p->state[slot[c->job[k]]];
+		int fair = p->state[slot[c->job[k]]].fair;
 
-		if (!curve_covers(&s->curve, s->fair))
-			ask(p, k, s->fair, FAIR_MS, ret);
-		/* Spare cores come back at once (poster, section 2). */
-		ret->urgent |= !coreset_is_empty(&j->current) && p->alloc[k] >= s->fair &&
-			       topo_count_cores(c->t, &j->current) < s->fair;
+		ret->urgent |= !coreset_is_empty(&j->current) && p->alloc[k] >= fair &&
+			       topo_count_cores(c->t, &j->current) < fair;
 	}
-	if (ret->n_experiments == 0)
-		explore(p, v, slot, ret);
+	mapper_measure(p, v, slot, ret);
 	for (int k = 0; k < c->n; k++)
 		plan_why(ret, c->job[k], "%d cores, fair share %d, needs %d for its speed",
 			p->alloc[k], p->state[slot[c->job[k]]].fair, p->n_min[k]);

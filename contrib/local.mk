@@ -26,7 +26,9 @@ contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c contrib/benc
 contrib_bench_bin_launchpairs_LDADD = libcommon.la -lm
 include contrib/bench/realmix/local.mk
 
-# libcoloc from other languages
+# Programs for libcoloc and libcoloc_tasks.
+programsdir = $(pkgdatadir)/programs
+dist_programs_DATA = contrib/examples/kmeans.c
 EXTRA_DIST += contrib/examples/job_submit.lua contrib/examples/coloc.f90 contrib/examples/coloc.py contrib/examples/coloc_mpi.c
 dist_check_SCRIPTS += contrib/examples/test_examples.sh
 TESTS += contrib/examples/test_examples.sh

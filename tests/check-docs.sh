@@ -11,7 +11,8 @@ set -eu
 top=${COLOC_SRCDIR:-$(cd "$(dirname "$0")/.." && pwd)}
 failed=0
 pages='doc/coloc.7 nodesvc/coloc.yaml.5 nodesvc/colocd.8 nodesvc/ctl/colocctl.1
-  nodesvc/report/colocacct.1 nodesvc/runtime/libcoloc.3 nodesvc/sim/colocsim.1 spank/spank_coloc.8'
+  nodesvc/report/colocacct.1 nodesvc/runtime/libcoloc.3 nodesvc/sim/colocsim.1 nodesvc/tasks/libcoloc_tasks.3
+  spank/spank_coloc.8'
 
 # The page's text without roff's escapes.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$top/$1"; }

@@ -60,5 +60,28 @@ if echo '#include <mpi.h>' | mpicc -E -x c - >/dev/null 2>&1; then
 else
   echo "# no mpicc with its mpi.h: the MPI example is not tested"
 fi
+tested=$((tested + 1))
+if ${CC:-cc} -O2 -Wall -Wextra -Werror -I"$srcdir/nodesvc/tasks" -o "$tmp/kmeans" \
+  "$srcdir/contrib/examples/kmeans.c" -L"$builddir/.libs" -lcoloc_tasks -lm 2>"$tmp/err" &&
+  [ "$(COLOC_TASKS=das-dam-p "$tmp/kmeans" 5 2000 8 2>"$tmp/err" | grep -cE '^[0-4] [0-9.]+$')" = 5 ] &&
+  ! COLOC_TASKS=das-x "$tmp/kmeans" 2>"$tmp/err"; then
+  echo "ok - K-means of tasks compiles and runs"
+else
+  echo "not ok - K-means of tasks"
+  sed 's/^/#   /' "$tmp/err"
+  failed=1
+fi
+tested=$((tested + 1))
+# The example of libcoloc_tasks.3.
+sed -n '/^\.EX/,/^\.EE/p' "$srcdir/nodesvc/tasks/libcoloc_tasks.3" |
+  sed -e '/^\.E/d' -e 's/\\e/\\/g' >"$tmp/page.c"
+if ${CC:-cc} -Wall -Werror -I"$srcdir/nodesvc/tasks" -o "$tmp/page" "$tmp/page.c" -L"$builddir/.libs" \
+  -lcoloc_tasks 2>"$tmp/err" && [ "$("$tmp/page" 2>"$tmp/err")" = 42 ]; then
+  echo "ok - the manual page's example of tasks"
+else
+  echo "not ok - the manual page's example of tasks"
+  sed 's/^/#   /' "$tmp/err"
+  failed=1
+fi
 [ $tested -gt 0 ] || exit 77
 exit $failed

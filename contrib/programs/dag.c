@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dag - the synthetic graph of the Dynamic Asymmetry Scheduler's paper (Chen et al., ICPP
- * Workshops 2020, section 4.2.2) on this machine's cores, under all seven das-* policies, with a
- * program beside it on core 0. Prints JSON: tasks per second and the ratio to das-rws, paired by
- * round, with a 95 % bootstrap interval.
+ * Workshops 2020, section 4.2.2) on the cores that this program may use, under all seven das-*
+ * policies, with a program beside it on its first core. Prints JSON: tasks per second and the ratio
+ * to das-rws, paired by round, with a 95 % bootstrap interval.
  *
  * The paper's text gives one ratio to das-rws: das-dam-c up to 3.5, on a Jetson TX2.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "contrib/programs/tasks.h"
+#include "common/err.h"
 #include "nodesvc/sim/stats.h"
+#include "nodesvc/tasks/coloc_tasks.h"
 
 #define TILE       64
-#define GRID       512 /* of copy and stencil */
-#define SLOTS      32  /* sets of data: tasks that run at once have their own */
+#define GRID       1024 /* of copy and stencil */
 #define BLOCKS     8
 #define ROUNDS_MAX 10000
+#define CPUS_MAX   1024
 
 static const char *const policies[] = {
 	"das-rws", "das-rwsm-c", "das-fa", "das-fam-c", "das-da", "das-dam-c", "das-dam-p"};
@@ -34,9 +36,12 @@ static const char *const policies[] = {
 
 enum kernel { MATMUL, COPY, STENCIL, N_KERNELS };
 static const char *const kernel_name[] = {"matmul", "copy", "stencil"};
+/* Section 4.2.2. */
+static const int kernel_tasks[] = {32000, 10000, 20000};
 
 static struct {
 	enum kernel kernel;
+	int slots;         /* sets of data: tasks that run at once have their own */
 	atomic_int *block; /* [tasks] taken */
 	float *in, *in2, *out;
 } data;
@@ -67,13 +72,16 @@ static void stencil_rows(const float *in, float *out, int from, int to)
 						in[(i - 1) * GRID + j] + in[(i + 1) * GRID + j]);
 }
 
-static void run_task(void *ctx, int task)
+/* Members take blocks until none is left, as XiTAO's kernels do. */
+static void run_task(void *arg, int member, int width)
 {
-	size_t at = (size_t)(task % SLOTS) * slot_size(data.kernel);
+	atomic_int *block = arg;
+	size_t at = (size_t)((block - data.block) % data.slots) * slot_size(data.kernel);
 	int rows = data.kernel == MATMUL ? TILE : GRID, b;
 
-	(void)ctx;
-	while ((b = atomic_fetch_add(&data.block[task], 1)) < BLOCKS) {
+	(void)member;
+	(void)width;
+	while ((b = atomic_fetch_add(block, 1)) < BLOCKS) {
 		int from = b * rows / BLOCKS, to = (b + 1) * rows / BLOCKS;
 
 		if (data.kernel == MATMUL)
@@ -108,13 +116,15 @@ static pid_t start_interference(int pu)
 }
 
 struct options {
-	int tasks, parallelism, rounds, kernel, hit;
+	int tasks; /* 0: as the paper has it for the kernel */
+	int parallelism, rounds, kernel, hit;
+	const char *with; /* added to each policy */
 };
 
 static int usage(FILE *to, int status)
 {
 	fputs("usage: dag [--tasks=N] [--parallelism=N] [--rounds=N] [--kernel=matmul|copy|stencil]"
-	      " [--hit=CORE|none]\n",
+	      " [--hit=CORE|none] [--with=KEY=VALUE,...]\n",
 		to);
 	return status;
 }
@@ -145,7 +155,11 @@ static int read_option(const char *arg, struct options *o)
 		return 0;
 	}
 	if (strncmp(arg, "--hit=", 6) == 0)
-		return number(arg + 6, 0, TASKS_CORES_MAX - 1, &o->hit);
+		return number(arg + 6, 0, CPUS_MAX - 1, &o->hit);
+	if (strncmp(arg, "--with=", 7) == 0) {
+		o->with = arg + 7;
+		return *o->with ? 0 : -EINVAL;
+	}
 	if (strncmp(arg, "--kernel=", 9) == 0)
 		for (int k = 0; k < N_KERNELS; k++)
 			if (strcmp(arg + 9, kernel_name[k]) == 0) {
@@ -155,54 +169,100 @@ static int read_option(const char *arg, struct options *o)
 	return -EINVAL;
 }
 
-/* One task, then layers whose first task is critical and releases the next. */
-static void make_layers(const struct options *o, struct tasks_task *task, int *child)
+static double now(void)
 {
-	int n = 1, critical = 0;
+	struct timespec t;
 
-	task[0] = (struct tasks_task){.type = kernel_name[o->kernel], .high = true};
-	while (n < o->tasks) {
-		int first = n;
-
-		task[critical].first_child = n - 1;
-		for (int j = 0; j < o->parallelism && n < o->tasks; j++, n++) {
-			task[n] = (struct tasks_task){
-				.type = kernel_name[o->kernel], .high = j == 0, .n_before = 1};
-			child[n - 1] = n;
-			task[critical].n_children++;
-		}
-		critical = first;
-	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int measure(const struct options *o, const struct topo *t, const struct tasks_graph *g,
-	double *rate, double *on_hit, struct errbuf *err)
+static struct coloc_task *add(
+	struct coloc_tasks *p, int i, bool critical, struct coloc_task *before)
+{
+	struct coloc_task *t = coloc_task_new(p, kernel_name[data.kernel],
+		critical ? COLOC_TASK_CRITICAL : 0, run_task, &data.block[i]);
+
+	return t && before && coloc_task_after(t, before) ? NULL : t;
+}
+
+/* One task, then layers whose first task is critical and releases the next. The very first is
+ * handed in last, so that all others are there when it begins. NULL: out of memory. */
+static struct coloc_task *make_layers(const struct options *o, struct coloc_tasks *p)
+{
+	struct coloc_task *first = add(p, 0, true, NULL), *critical = first;
+	int n = 1;
+
+	while (first && n < o->tasks) {
+		struct coloc_task *before = critical;
+
+		for (int j = 0; j < o->parallelism && n < o->tasks; j++, n++) {
+			struct coloc_task *t = add(p, n, j == 0, before);
+
+			if (!t)
+				return NULL;
+			coloc_task_submit(t);
+			critical = j == 0 ? t : critical;
+		}
+	}
+	return first;
+}
+
+static int run_policy(const struct options *o, const char *policy, int round, double *rate,
+	double *on_hit, struct errbuf *err)
+{
+	struct coloc_task *first;
+	struct coloc_tasks *p;
+	char spec[256], why[256];
+	int cpu[CPUS_MAX], n, rc;
+	double begin;
+
+	/* No core is faster than another by its make: das-fa takes all in turn. */
+	snprintf(spec, sizeof(spec), "%s,fast=all,seed=%d%s%s", policy, round + 1,
+		o->with ? "," : "", o->with ? o->with : "");
+	rc = coloc_tasks_open(&p, spec, why, sizeof(why));
+	if (rc)
+		return err_set(err, rc, "%s", why);
+	for (int i = 0; i < o->tasks; i++)
+		atomic_store(&data.block[i], 0);
+	n = coloc_tasks_cpus(p, cpu, CPUS_MAX);
+	first = make_layers(o, p);
+	/* What was handed in waits for the first: without it nobody could be waited for. */
+	if (!first) {
+		fprintf(stderr, "dag: out of memory\n");
+		exit(1);
+	}
+	begin = now();
+	coloc_task_submit(first);
+	coloc_tasks_wait(p);
+	*rate = o->tasks / (now() - begin);
+	if (o->hit >= 0 && o->hit < n)
+		*on_hit += (double)coloc_tasks_count(p, COLOC_TASKS_ENDED_CRITICAL, cpu[o->hit]) /
+			   (double)coloc_tasks_count(p, COLOC_TASKS_ENDED_CRITICAL, -1) / o->rounds;
+	coloc_tasks_close(p);
+	return 0;
+}
+
+static int measure(const struct options *o, double *rate, double *on_hit, struct errbuf *err)
 {
 	for (int k = 0; k < o->rounds; k++)
 		for (int p = 0; p < N_POLICIES; p++) {
-			struct tasks_result r;
-			int rc;
+			int rc = run_policy(
+				o, policies[p], k, &rate[p * o->rounds + k], &on_hit[p], err);
 
-			for (int i = 0; i < o->tasks; i++)
-				atomic_store(&data.block[i], 0);
-			/* No core is faster than another by its make: das-fa takes all in turn. */
-			rc = tasks_run(g, policies[p], t, &t->all, (uint64_t)k + 1, &r, err);
 			if (rc)
 				return rc;
-			rate[p * o->rounds + k] = o->tasks / r.seconds;
-			if (o->hit >= 0)
-				on_hit[p] += (double)r.high_on_core[o->hit] / r.n_high / o->rounds;
 		}
 	return 0;
 }
 
 static void print_results(
-	const struct options *o, const struct topo *t, const double *rate, const double *on_hit)
+	const struct options *o, int n_cores, const double *rate, const double *on_hit)
 {
 	printf("{\"bench\": \"dag\", \"provenance\": \"measured\", \"kernel\": \"%s\", \"cores\": "
 	       "%d, "
 	       "\"tasks\": %d, \"parallelism\": %d, \"rounds\": %d, \"hit\": %d, \"results\": [",
-		kernel_name[o->kernel], t->n_cores, o->tasks, o->parallelism, o->rounds, o->hit);
+		kernel_name[o->kernel], n_cores, o->tasks, o->parallelism, o->rounds, o->hit);
 	for (int p = 0; p < N_POLICIES; p++) {
 		struct interval r = stats_mean(rate + (size_t)p * (size_t)o->rounds, o->rounds, 1);
 		struct interval g =
@@ -220,35 +280,34 @@ static void print_results(
 	printf("]}\n");
 }
 
-static int run_all(const struct options *o, const struct topo *t, struct errbuf *err)
+static int run_all(const struct options *o, const int *cpu, int n_cores, struct errbuf *err)
 {
-	size_t size = SLOTS * slot_size((enum kernel)o->kernel), n = (size_t)o->tasks;
-	struct tasks_task *task = calloc(n, sizeof(*task));
-	int *child = calloc(n, sizeof(*child)), rc = 0;
+	size_t size, n = (size_t)o->tasks;
 	double *rate = calloc((size_t)o->rounds * N_POLICIES, sizeof(*rate));
 	double on_hit[N_POLICIES] = {0};
-	struct tasks_graph g = {o->tasks, task, child, run_task, NULL};
 	pid_t beside = -1;
+	int rc = 0;
 
 	data.kernel = (enum kernel)o->kernel;
+	data.slots = 2 * n_cores > 8 ? 2 * n_cores : 8;
+	size = (size_t)data.slots * slot_size(data.kernel);
 	data.block = calloc(n, sizeof(*data.block));
 	data.in = calloc(size, sizeof(float));
 	data.in2 = calloc(size, sizeof(float));
 	data.out = calloc(size, sizeof(float));
-	if (!task || !child || !rate || !data.block || !data.in || !data.in2 || !data.out)
+	if (!rate || !data.block || !data.in || !data.in2 || !data.out)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc) {
 		for (size_t i = 0; i < size; i++)
 			data.in[i] = data.in2[i] = (float)(i % 7);
-		make_layers(o, task, child);
 		if (o->hit >= 0) {
-			beside = start_interference(coreset_next(&t->core[o->hit].pus, 0));
+			beside = start_interference(cpu[o->hit]);
 			if (beside < 0)
 				rc = err_set(err, -errno, "fork: %s", strerror(errno));
 		}
 	}
 	if (!rc)
-		rc = measure(o, t, &g, rate, on_hit, err);
+		rc = measure(o, rate, on_hit, err);
 	if (beside > 0) {
 		/* Gone before its time: it was never there. */
 		if (waitpid(beside, NULL, WNOHANG) != 0 && !rc)
@@ -257,9 +316,7 @@ static int run_all(const struct options *o, const struct topo *t, struct errbuf 
 		waitpid(beside, NULL, 0);
 	}
 	if (!rc)
-		print_results(o, t, rate, on_hit);
-	free(task);
-	free(child);
+		print_results(o, n_cores, rate, on_hit);
 	free(rate);
 	free(data.block);
 	free(data.in);
@@ -268,12 +325,25 @@ static int run_all(const struct options *o, const struct topo *t, struct errbuf 
 	return rc;
 }
 
+/* The cores that the library would use. */
+static int find_cores(int cpu[CPUS_MAX], int *ret_n, struct errbuf *err)
+{
+	struct coloc_tasks *p;
+	char why[256];
+	int rc = coloc_tasks_open(&p, "das-rws", why, sizeof(why));
+
+	if (rc)
+		return err_set(err, rc, "%s", why);
+	*ret_n = coloc_tasks_cpus(p, cpu, CPUS_MAX);
+	coloc_tasks_close(p);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	struct options o = {.tasks = 2000, .parallelism = 2, .rounds = 16};
+	struct options o = {.parallelism = 2, .rounds = 16};
 	struct errbuf err = {""};
-	struct topo *t = NULL;
-	int rc;
+	int cpu[CPUS_MAX], n = 0, rc;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0)
@@ -283,13 +353,12 @@ int main(int argc, char **argv)
 			return usage(stderr, 2);
 		}
 	}
-	rc = topo_load(&t, NULL, &err);
-	if (!rc && o.hit >= t->n_cores)
-		rc = err_set(
-			&err, -EINVAL, "--hit=%d: cores 0 to %d are here", o.hit, t->n_cores - 1);
+	o.tasks = o.tasks > 0 ? o.tasks : kernel_tasks[o.kernel];
+	rc = find_cores(cpu, &n, &err);
+	if (!rc && o.hit >= n)
+		rc = err_set(&err, -EINVAL, "--hit=%d: cores 0 to %d are here", o.hit, n - 1);
 	if (!rc)
-		rc = run_all(&o, t, &err);
-	topo_free(t);
+		rc = run_all(&o, cpu, n, &err);
 	if (rc)
 		fprintf(stderr, "dag: %s\n", err.text);
 	return rc ? 1 : 0;

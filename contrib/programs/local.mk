@@ -19,9 +19,9 @@ contrib_programs_bin_cachehog_CFLAGS = $(PROGRAM_CFLAGS)
 contrib_programs_bin_cachehog_LDFLAGS =
 contrib_programs_bin_cachehog_LDADD = libcolocclient.la
 # With the libraries' flags: it schedules with them.
-contrib_programs_bin_dag_SOURCES = contrib/programs/dag.c contrib/programs/tasks.c contrib/programs/tasks.h
+contrib_programs_bin_dag_SOURCES = contrib/programs/dag.c
 contrib_programs_bin_dag_CFLAGS = $(AM_CFLAGS) -pthread
-contrib_programs_bin_dag_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
+contrib_programs_bin_dag_LDADD = libsim.la $(TASKS_LIBS) libcolocclient.la -lpthread -lm
 contrib_programs_bin_pagerank_SOURCES = contrib/programs/pagerank.c contrib/programs/program.h
 contrib_programs_bin_pagerank_CFLAGS = $(PROGRAM_CFLAGS) -fopenmp
 contrib_programs_bin_pagerank_LDFLAGS =
@@ -41,9 +41,3 @@ contrib_programs_bin_stencil_LDADD = libcolocclient.la
 
 dist_check_SCRIPTS += contrib/programs/test_programs.sh
 TESTS += contrib/programs/test_programs.sh
-
-check_PROGRAMS += tests/unit/test_tasks
-TESTS += tests/unit/test_tasks
-tests_unit_test_tasks_SOURCES = tests/unit/test_tasks.c contrib/programs/tasks.c
-tests_unit_test_tasks_CFLAGS = $(UNIT_CFLAGS) -pthread
-tests_unit_test_tasks_LDADD = libsim.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) -lpthread -lm

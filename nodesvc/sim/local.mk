@@ -1,7 +1,7 @@
 # sim: colocsim, the engine away from the node.
 #
 # The simulated machine and what drives the engine on it. Of counters/ it takes what turns counts
-# into rates, without the backends and their libraries.
+# into rates, without the backends and their libraries; of tasks/, what asks the engine for places.
 noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
 	nodesvc/counters/counters.h nodesvc/counters/rates.c \
@@ -33,11 +33,11 @@ libsim_la_SOURCES = \
 	nodesvc/sim/task_eval.c nodesvc/sim/task_eval.h \
 	nodesvc/sim/task_graph.c nodesvc/sim/task_graph.h \
 	nodesvc/sim/task_machine.c nodesvc/sim/task_machine.h \
-	nodesvc/sim/task_place.c nodesvc/sim/task_place.h \
 	nodesvc/sim/task_preset.c nodesvc/sim/task_preset.h \
 	nodesvc/sim/task_queue.c nodesvc/sim/task_queue.h \
 	nodesvc/sim/task_rate.c nodesvc/sim/task_rate.h \
-	nodesvc/sim/task_run.c nodesvc/sim/task_run.h
+	nodesvc/sim/task_run.c nodesvc/sim/task_run.h \
+	nodesvc/tasks/task_place.c nodesvc/tasks/task_place.h
 # End of libsim_la_SOURCES
 nodist_libsim_la_SOURCES = nodesvc/sim/models_builtin.c
 libsim_la_CFLAGS = $(AM_CFLAGS) -pthread $(YAML_CFLAGS) $(JSON_CFLAGS)

@@ -13,7 +13,7 @@
 #ifndef COLOC_SIM_TASK_RUN_H
 #define COLOC_SIM_TASK_RUN_H
 
-#include "nodesvc/sim/task_place.h"
+#include "nodesvc/tasks/task_place.h"
 #include "nodesvc/sim/task_graph.h"
 
 #define TASK_PLACES_MAX (TASK_CORES_MAX * 8)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "nodesvc/sim/task_place.h"
+#include "nodesvc/tasks/task_place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,6 +83,7 @@ int task_placer_decide(struct task_placer *p, double now_s, const char *type, bo
 		.has_priority = true,
 		.priority_high = high,
 		.core = core,
+		.envelope = p->usable,
 	};
 	int rc;
 

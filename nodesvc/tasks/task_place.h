@@ -4,8 +4,8 @@
  * the engine: it arrives, gets its execution place, and is gone when the next one asks. Trace
  * table, searches, their order and ties are the engine's.
  */
-#ifndef COLOC_SIM_TASK_PLACE_H
-#define COLOC_SIM_TASK_PLACE_H
+#ifndef COLOC_TASKS_TASK_PLACE_H
+#define COLOC_TASKS_TASK_PLACE_H
 
 #include "nodesvc/engine/engine.h"
 
@@ -22,6 +22,7 @@ struct task_placer {
 	const struct coreset *fast;
 	uint64_t seed, n_decisions;
 	bool ignores_priority; /* das-rws, das-rwsm-c: no critical tasks to the runtime either */
+	struct coreset usable; /* PUs that places are made of; empty: all. May change at any time */
 	int n_samples;
 	struct event sample[TASK_SAMPLES_MAX]; /* finished tasks the engine has not seen */
 };

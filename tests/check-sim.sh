@@ -165,15 +165,16 @@ status 1 replay "$dir/missing"
 status 2 replay
 
 # Workloads of kind tasks: the examples, shortened.
-for file in "$top"/contrib/workloads/*.yaml; do
-  sed -e 's/^runs: .*/runs: 2/' -e 's/tasks: 10*000,/tasks: 300,/' "$file" >"$dir/tasks.yaml"
+for file in "$top"/contrib/workloads/*.yaml "$top/contrib/workloads/das-interference.yaml"; do
+  sed -e 's/^runs: .*/runs: 2/' -e 's/tasks: [0-9]*000,/tasks: 300,/' \
+    -e 's/iterations: 100/iterations: 10/' "$file" >"$dir/tasks.yaml"
   "$sim" run --json "$dir/tasks.yaml" >"$dir/one" || complain "$file: does not run"
   "$sim" run --json "$dir/tasks.yaml" >"$dir/three"
   cmp "$dir/one" "$dir/three" >&2 || complain "$file: the same seed gave other bytes"
   ! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "$file: a figure that is none"
 done
 for field in schema provenance kind ratio_to policy seconds tasks_per_s ratio ratio_lo ratio_hi steals \
-  places core width tasks critical critical_on_core; do
+  places core width tasks critical critical_on_core busy_s; do
   grep -q "\"$field\":" "$dir/one" || complain "run --json of tasks has no field $field"
 done
 grep -q '"provenance":"simulated"' "$dir/one" || complain "run --json of tasks does not say simulated"

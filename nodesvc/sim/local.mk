@@ -157,15 +157,21 @@ EXTRA_DIST += contrib/bench/evaluation contrib/bench/papers doc/evaluation.md do
 	contrib/workloads/das-clocks.yaml \
 	contrib/workloads/das-heat.yaml \
 	contrib/workloads/das-interference.yaml \
-	doc/plots/das-dvfs.svg \
-	doc/plots/das-matmul.svg \
+	contrib/workloads/das-kmeans.yaml \
+	doc/plots/das-fig10.svg \
+	doc/plots/das-fig4.svg \
+	doc/plots/das-fig5-6.svg \
+	doc/plots/das-fig7.svg \
+	doc/plots/das-fig9.svg \
 	doc/plots/lira-fig7.svg \
 	doc/plots/lira-fig9.svg \
 	doc/plots/sbmp-fig11.svg
 # End of EXTRA_DIST
 noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
 contrib_bench_bin_dassim_SOURCES = \
-	contrib/bench/dassim.c \
+	contrib/bench/dassim/apps.c \
+	contrib/bench/dassim/dassim.c \
+	contrib/bench/dassim/setup.c contrib/bench/dassim/setup.h \
 	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
 # End of contrib_bench_bin_dassim_SOURCES
 contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

@@ -42,7 +42,7 @@ static json_object *summary_json(
 	const struct task_machine *m, const char *policy, const struct task_summary *s)
 {
 	json_object *o = json_object_new_object(), *places = json_object_new_array();
-	json_object *cores = json_object_new_array();
+	json_object *cores = json_object_new_array(), *busy = json_object_new_array();
 
 	json_object_object_add(o, "policy", json_object_new_string(policy));
 	add_interval(o, "seconds", s->seconds, 0);
@@ -59,9 +59,12 @@ static json_object *summary_json(
 		json_object_array_add(places, p);
 	}
 	json_object_object_add(o, "places", places);
-	for (int c = 0; c < m->n_cores; c++)
+	for (int c = 0; c < m->n_cores; c++) {
 		json_object_array_add(cores, json_object_new_double(s->high_on_core[c]));
+		json_object_array_add(busy, json_object_new_double(s->busy_s[c]));
+	}
 	json_object_object_add(o, "critical_on_core", cores);
+	json_object_object_add(o, "busy_s", busy);
 	return o;
 }
 
@@ -146,6 +149,7 @@ int sim_run_tasks(const char *path, const char *policy, bool json, bool csv)
 	e.seed = w->seed;
 	e.n_seeds = w->runs;
 	e.most_s = w->seconds;
+	e.when = w->when;
 	e.n_policies = policy ? 1 : w->n_policies;
 	for (int p = 0; p < e.n_policies; p++) {
 		struct task_placer check;

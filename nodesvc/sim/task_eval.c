@@ -26,6 +26,7 @@ static int run_nth(void *arg, int i, struct errbuf *err)
 		/* The same for every policy: differences are paired. */
 		.seed = rng_mix(e->seed * 1000003 + (uint64_t)k),
 		.most_s = e->most_s,
+		.when = e->when,
 	};
 	int rc = task_run(&run, &c->ret[p * e->n_seeds + k], err);
 
@@ -92,6 +93,7 @@ int task_eval_sum(const struct task_eval *e, const struct task_result *r, int p,
 		for (int c = 0; c < e->m->n_cores; c++) {
 			ret->on_core[c] += task_result_on_core(x, c, false) / n;
 			ret->high_on_core[c] += task_result_on_core(x, c, true) / n;
+			ret->busy_s[c] += x->busy_s[c] / n;
 		}
 	}
 	qsort(ret->at, (size_t)ret->n_places, sizeof(ret->at[0]), compare_places);

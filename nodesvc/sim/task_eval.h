@@ -21,6 +21,7 @@ struct task_eval {
 	double most_s;
 	int workers; /* 0: one per online CPU */
 	void (*progress)(int done, int all);
+	enum task_when when;
 };
 
 struct task_summary {
@@ -33,6 +34,7 @@ struct task_summary {
 		double all, high; /* part of all, of the critical tasks */
 	} at[TASK_PLACES_MAX];
 	double on_core[TASK_CORES_MAX], high_on_core[TASK_CORES_MAX];
+	double busy_s[TASK_CORES_MAX]; /* in tasks, mean of a run */
 };
 
 /* @ret: [n_policies * n_seeds], by policy. Errors: the first; the text names policy and run. */

@@ -66,7 +66,7 @@ static int open_builder(struct builder *b, double n_tasks, double max_edges, str
 
 static int add_task(struct builder *b, int type, bool high)
 {
-	b->task[b->n_tasks] = (struct task){.type = type, .high = high};
+	b->task[b->n_tasks] = (struct task){.type = type, .high = high, .work = 1};
 	return b->n_tasks++;
 }
 
@@ -131,41 +131,104 @@ int task_graph_layers(
 	return close_builder(&b, g, err);
 }
 
-int task_graph_heat(struct task_graph *g, int type, int exchange, int blocks, int iterations,
-	struct errbuf *err)
+/* An iteration of one node: @before its first block of the one before, -1 none. */
+static int add_heat(struct builder *b, int type, int exchange, int blocks, int before,
+	bool low_edge, bool high_edge)
 {
-	double all = (double)iterations * ((double)blocks + 2);
+	int low = -1, high = -1, first;
+
+	/* Exchanges first: they are what a program starts first. */
+	if (before >= 0 && low_edge) {
+		low = add_task(b, exchange, true);
+		add_edge(b, before, low);
+	}
+	if (before >= 0 && high_edge) {
+		high = add_task(b, exchange, true);
+		add_edge(b, before + blocks - 1, high);
+	}
+	first = b->n_tasks;
+	for (int k = 0; k < blocks; k++) {
+		int i = add_task(b, type, false);
+
+		for (int d = -1; d <= 1 && before >= 0; d++)
+			if (k + d >= 0 && k + d < blocks)
+				add_edge(b, before + k + d, i);
+		if (low >= 0 && k == 0)
+			add_edge(b, low, i);
+		if (high >= 0 && k == blocks - 1)
+			add_edge(b, high, i);
+	}
+	return first;
+}
+
+static void meet(struct builder *b, int one, int other)
+{
+	b->task[one].meets = other + 1;
+	b->task[other].meets = one + 1;
+}
+
+int task_graph_heat(struct task_graph *g, int type, int exchange, int nodes, int blocks,
+	int iterations, struct errbuf *err)
+{
+	double all = (double)nodes * iterations * ((double)blocks + 2);
+	int before[TASK_NODES_MAX], rc;
 	struct builder b;
-	int before = -1, rc;
 
 	if (blocks < 2)
 		return err_set(err, -EINVAL, "heat: %d blocks: 2 or more expected", blocks);
+	if (nodes < 1 || nodes > TASK_NODES_MAX)
+		return err_set(
+			err, -EINVAL, "heat: %d nodes: 1 to %d expected", nodes, TASK_NODES_MAX);
 	rc = open_builder(&b, all, all * HEAT_EDGES, err);
 	if (rc)
 		return rc;
+	for (int n = 0; n < nodes; n++)
+		before[n] = -1;
+	for (int it = 0; it < iterations; it++)
+		for (int n = 0; n < nodes; n++) {
+			int from = b.n_tasks;
+
+			before[n] = add_heat(&b, type, exchange, blocks, before[n],
+				nodes == 1 || n > 0, nodes == 1 || n < nodes - 1);
+			for (int i = from; i < b.n_tasks; i++)
+				b.task[i].node = n;
+			/* My low edge, which comes first, and my neighbour's high one, which comes
+			 * last. */
+			if (it > 0 && n > 0)
+				meet(&b, from, from - blocks - 1);
+		}
+	return close_builder(&b, g, err);
+}
+
+int task_graph_kmeans(struct task_graph *g, int type, int reduce, int blocks, int iterations,
+	double largest, struct errbuf *err)
+{
+	double all = (double)iterations * ((double)blocks + 1);
+	struct builder b;
+	int before = -1, rc;
+
+	if (blocks < 1 || !(largest > 0 && largest <= 1000))
+		return err_set(err, -EINVAL,
+			"kmeans: %d blocks, the largest %g times the others: "
+			"1 block or more, above 0 expected",
+			blocks, largest);
+	rc = open_builder(&b, all, 2 * all, err);
+	if (rc)
+		return rc;
 	for (int it = 0; it < iterations; it++) {
-		int low = -1, high = -1, first;
+		int first = b.n_tasks;
 
-		/* Exchanges first: they are what a program starts first. */
-		if (before >= 0) {
-			low = add_task(&b, exchange, true);
-			high = add_task(&b, exchange, true);
-			add_edge(&b, before, low);
-			add_edge(&b, before + blocks - 1, high);
-		}
-		first = b.n_tasks;
 		for (int k = 0; k < blocks; k++) {
-			int i = add_task(&b, type, false);
+			int i = add_task(&b, type, k == blocks / 2);
 
-			for (int d = -1; d <= 1 && before >= 0; d++)
-				if (k + d >= 0 && k + d < blocks)
-					add_edge(&b, before + k + d, i);
-			if (low >= 0 && k == 0)
-				add_edge(&b, low, i);
-			if (high >= 0 && k == blocks - 1)
-				add_edge(&b, high, i);
+			if (k == blocks / 2)
+				b.task[i].work = largest;
+			if (before >= 0)
+				add_edge(&b, before, i);
 		}
-		before = first;
+		before = add_task(&b, reduce, false);
+		for (int k = 0; k < blocks; k++)
+			add_edge(&b, first + k, before);
 	}
 	return close_builder(&b, g, err);
 }

@@ -41,6 +41,10 @@ struct task_type {
 struct task {
 	int type;
 	bool high;
+	int node;
+	int meets;   /* 1 + the task, of another node, that must have begun for it to get on; 0 none
+		      */
+	double work; /* times its type's seconds */
 	int n_before;                /* tasks it waits for */
 	int first_child, n_children; /* in task_graph.child[], later tasks all */
 };
@@ -69,12 +73,21 @@ int task_type_check(const struct task_type *y, const struct task_machine *m, str
 int task_graph_layers(
 	struct task_graph *g, int type, int n, int n_tasks, int parallelism, struct errbuf *err);
 /*
- * task_graph_heat - a stencil over @blocks blocks in a row: each waits for itself and its
- * neighbours of the iteration before; the first and the last one for an exchange of their edge, a
- * critical task of type @exchange that waits for that block alone.
+ * task_graph_heat - a stencil over @blocks blocks in a row on each of @nodes nodes in a row: each
+ * waits for itself and its neighbours of the iteration before; the first and the last one of a node
+ * for an exchange of their edge, a critical task of type @exchange that waits for that block alone.
+ * Between nodes it meets the neighbour's (a blocking send and receive); at the ends of the row
+ * there is none. On one node there are two, which meet nobody.
  */
-int task_graph_heat(struct task_graph *g, int type, int exchange, int blocks, int iterations,
-	struct errbuf *err);
+int task_graph_heat(struct task_graph *g, int type, int exchange, int nodes, int blocks,
+	int iterations, struct errbuf *err);
+/*
+ * task_graph_kmeans - iterations of @blocks parts of a loop, then a task of type @reduce that waits
+ * for all of them and releases the next iteration. The part in the middle is @largest times as much
+ * work as the others, and critical.
+ */
+int task_graph_kmeans(struct task_graph *g, int type, int reduce, int blocks, int iterations,
+	double largest, struct errbuf *err);
 /* @n_tasks of any type, each after up to @before earlier ones; critical with chance @high. */
 int task_graph_random(struct task_graph *g, int n_tasks, int before, double high, uint64_t seed,
 	struct errbuf *err);

@@ -42,6 +42,10 @@ static int check_changes(const struct task_machine *m, struct errbuf *err)
 				"disturbance %d: %g of %g s: a period of %g s or more, on for a "
 				"part of it expected",
 				i, d->on_s, d->period_s, PERIOD_MIN_S);
+		if ((d->from_task > 0 || d->until_task > 0) && d->until_task <= d->from_task)
+			return err_set(err, -EINVAL,
+				"disturbance %d: from task %d to %d: no task between", i,
+				d->from_task, d->until_task);
 		if (d->bytes_per_s > 0 && !(m->bytes_per_s > 0))
 			return err_set(err, -EINVAL,
 				"disturbance %d: wants bandwidth of a memory without end", i);
@@ -59,7 +63,10 @@ static int check_changes(const struct task_machine *m, struct errbuf *err)
 static int check_cores(
 	const struct task_machine *m, const struct coreset *s, const char *what, struct errbuf *err)
 {
-	if (coreset_is_empty(s) || !coreset_is_subset(s, &m->topo->all))
+	struct coreset all = {{0}};
+
+	coreset_add_range(&all, 0, (unsigned int)m->n_cores - 1);
+	if (coreset_is_empty(s) || !coreset_is_subset(s, &all))
 		return err_set(err, -EINVAL, "%s: cores 0 to %d expected", what, m->n_cores - 1);
 	return 0;
 }
@@ -70,20 +77,20 @@ static int build_topo(struct task_machine *m, struct errbuf *err)
 	struct topo *t = calloc(1, sizeof(*t));
 
 	if (t) {
-		t->core = calloc((size_t)m->n_cores, sizeof(*t->core));
-		t->domain_core = calloc((size_t)m->n_cores, sizeof(*t->domain_core));
+		t->core = calloc((size_t)m->node_cores, sizeof(*t->core));
+		t->domain_core = calloc((size_t)m->node_cores, sizeof(*t->domain_core));
 	}
 	if (!t || !t->core || !t->domain_core) {
 		topo_free(t);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	t->n_pus = t->n_cores = m->n_cores;
+	t->n_pus = t->n_cores = m->node_cores;
 	t->n_packages = t->n_numa = 1;
 	t->n_l2 = m->n_partitions;
-	t->n_words = (m->n_cores + 63) / 64;
+	t->n_words = (m->node_cores + 63) / 64;
 	for (int i = 0; i < CORESET_MAX; i++)
-		t->pu_core[i] = (int16_t)(i < m->n_cores ? i : -1);
-	for (int i = 0; i < m->n_cores; i++) {
+		t->pu_core[i] = (int16_t)(i < m->node_cores ? i : -1);
+	for (int i = 0; i < m->node_cores; i++) {
 		t->core[i].l3 = -1;
 		t->core[i].l2 = m->core_partition[i];
 		coreset_add(&t->core[i].pus, (unsigned int)i);
@@ -97,23 +104,29 @@ int task_machine_init(struct task_machine *m, struct errbuf *err)
 {
 	int rc;
 
+	int n = 0;
+
 	m->topo = NULL;
-	m->n_cores = 0;
+	m->n_nodes = m->n_nodes > 0 ? m->n_nodes : 1;
 	coreset_zero(&m->fast);
 	for (int p = 0; p < m->n_partitions; p++) {
 		if (m->partition[p].n_cores < 1 ||
-			m->n_cores + m->partition[p].n_cores > TASK_CORES_MAX)
+			(n + m->partition[p].n_cores) * m->n_nodes > TASK_CORES_MAX)
 			return err_set(err, -EINVAL, "partitions: 1 to %d cores in all expected",
 				TASK_CORES_MAX);
-		m->first_core[p] = m->n_cores;
+		m->first_core[p] = n;
 		for (int i = 0; i < m->partition[p].n_cores; i++) {
 			if (m->kind[m->partition[p].kind].fast)
-				coreset_add(&m->fast, (unsigned int)m->n_cores);
-			m->core_partition[m->n_cores++] = p;
+				coreset_add(&m->fast, (unsigned int)n);
+			m->core_partition[n++] = p;
 		}
 	}
-	if (m->n_cores == 0)
+	if (n == 0)
 		return err_set(err, -EINVAL, "partitions: none");
+	m->node_cores = n;
+	m->n_cores = n * m->n_nodes;
+	for (int c = n; c < m->n_cores; c++)
+		m->core_partition[c] = m->core_partition[c - n];
 	rc = check_kinds(m, err);
 	if (!rc)
 		rc = check_changes(m, err);
@@ -161,24 +174,35 @@ static void schedule_clock(struct task_weather *w, int i)
 	w->clock_next[i] = c->n_steps > 1 ? (double)w->clock_cycle[i] * cycle + at : INFINITY;
 }
 
+static bool is_its_turn(const struct task_weather *w, const struct task_disturb *d)
+{
+	return d->until_task == 0 || (w->n_ended >= d->from_task && w->n_ended < d->until_task);
+}
+
 static void settle(struct task_weather *w)
 {
 	const struct task_machine *m = w->m;
+	bool on_node[TASK_NODES_MAX] = {false};
 
 	w->next = INFINITY;
-	w->bytes_per_s = 0;
+	memset(w->bytes_per_s, 0, sizeof(w->bytes_per_s));
 	for (int c = 0; c < m->n_cores; c++) {
 		w->share[c] = 1;
 		w->clock_ratio[c] = 1;
 	}
 	for (int i = 0; i < m->n_disturbs; i++) {
 		w->next = fmin(w->next, w->disturb_next[i]);
-		if (!w->on[i])
+		if (!w->on[i] || !is_its_turn(w, &m->disturb[i]))
 			continue;
-		w->bytes_per_s += m->disturb[i].bytes_per_s;
 		for (int c = 0; c < m->n_cores; c++)
-			if (coreset_has(&m->disturb[i].cores, (unsigned int)c))
+			if (coreset_has(&m->disturb[i].cores, (unsigned int)c)) {
 				w->share[c] *= m->disturb[i].share;
+				on_node[c / m->node_cores] = true;
+			}
+		for (int node = 0; node < m->n_nodes; node++) {
+			w->bytes_per_s[node] += on_node[node] ? m->disturb[i].bytes_per_s : 0;
+			on_node[node] = false;
+		}
 	}
 	for (int i = 0; i < m->n_clocks; i++) {
 		w->next = fmin(w->next, w->clock_next[i]);
@@ -229,4 +253,17 @@ void task_weather_step(struct task_weather *w)
 		schedule_clock(w, i);
 	}
 	settle(w);
+}
+
+void task_weather_ended(struct task_weather *w)
+{
+	bool news = false;
+
+	w->n_ended++;
+	for (int i = 0; i < w->m->n_disturbs; i++)
+		news |= w->m->disturb[i].until_task > 0 &&
+			(w->n_ended == w->m->disturb[i].from_task ||
+				w->n_ended == w->m->disturb[i].until_task);
+	if (news)
+		settle(w);
 }

@@ -110,6 +110,30 @@ static const struct task_type types[] = {
 		.noise = 0.03,
 		.clock_s = 2e-6,
 	},
+	/* A fortieth of an iteration over Rodinia's kdd_cup (494 020 points, 34 features, 5
+	 * clusters: 250 Mflop, 67 MB) at 1.5 Gflop/s (assumption). */
+	{
+		.name = "kmeans",
+		.seconds = 4e-3,
+		.memory = 0.2,
+		.bytes = 1.7e6,
+		.working_set_bytes = 1.7e6,
+		.blocks = 8,
+		.spill = 1,
+		.width_loss = 0.025,
+		.noise = 0.03,
+		.clock_s = 2e-6,
+	},
+	/* New centres from the parts' sums, on one core (assumption: 0.1 ms). */
+	{
+		.name = "reduce",
+		.seconds = 0.1e-3,
+		.blocks = 8,
+		.spill = 1,
+		.width_loss = 1,
+		.noise = 0.03,
+		.clock_s = 2e-6,
+	},
 };
 
 int task_preset_machine(struct task_machine *ret, const char *name)

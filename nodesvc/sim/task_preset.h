@@ -12,7 +12,8 @@
 /* "tx2" (Jetson TX2: 2 Denver, 4 A57), "haswell" (2 x 10 cores); not yet task_machine_init()ed.
  * -ENOENT: no such name, @ret untouched. */
 int task_preset_machine(struct task_machine *ret, const char *name);
-/* "matmul", "copy", "stencil" (meant for tx2), "heat", "exchange" (for haswell). */
+/* "matmul", "copy", "stencil" (meant for tx2), "heat", "exchange", "kmeans", "reduce" (for
+ * haswell). */
 int task_preset_type(struct task_type *ret, const char *name);
 
 #endif

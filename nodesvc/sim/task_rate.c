@@ -10,12 +10,13 @@ struct part {
 	double gain, core, wait, bytes;
 };
 
+/* Of one node, as all below; @p: [node_cores]. */
 static double traffic(
 	const struct task_machine *m, const struct part *p, double others, double lambda)
 {
 	double sum = others / lambda;
 
-	for (int i = 0; i < m->n_cores; i++)
+	for (int i = 0; i < m->node_cores; i++)
 		if (p[i].gain > 0)
 			sum += p[i].bytes * p[i].gain / (p[i].core + lambda * p[i].wait);
 	return sum;
@@ -28,7 +29,7 @@ static double find_lambda(const struct task_machine *m, const struct part *p, do
 	if (!(m->bytes_per_s > 0) || traffic(m, p, others, 1) <= m->bytes_per_s)
 		return 1;
 	/* With nothing but waiting, traffic falls as 1/lambda. */
-	for (int i = 0; i < m->n_cores; i++)
+	for (int i = 0; i < m->node_cores; i++)
 		if (p[i].gain > 0 && p[i].bytes > 0)
 			high += p[i].bytes * p[i].gain / p[i].wait / m->bytes_per_s;
 	for (int i = 0; i < HALVINGS; i++) {
@@ -60,10 +61,11 @@ static double cached(const struct task_machine *m, const struct task_graph *g,
 	return sum > m->partition[p].cache_bytes ? m->partition[p].cache_bytes / sum : 1;
 }
 
-void task_rate(const struct task_machine *m, const struct task_graph *g,
-	const struct task_weather *w, const struct task_load *load, double *ret)
+static void rate_node(const struct task_machine *m, const struct task_graph *g,
+	const struct task_weather *w, int node, const struct task_load *load, double *ret)
 {
-	struct part part[TASK_CORES_MAX] = {0};
+	struct part part[TASK_CORES_MAX];
+	int base = node * m->node_cores;
 	double lambda;
 
 	for (int p = 0; p < m->n_partitions; p++) {
@@ -83,15 +85,24 @@ void task_rate(const struct task_machine *m, const struct task_graph *g,
 			speed = speed > 0 ? speed : k->speed;
 			spill = 1 + (y->spill - 1) * (1 - held);
 			part[c] = (struct part){
-				.gain = w->share[c] / (1 + y->width_loss * (load[c].width - 1)),
-				.core = y->seconds * (1 - y->memory) / (speed * w->clock_ratio[c]),
+				.gain = w->share[base + c] /
+					(1 + y->width_loss * (load[c].width - 1)),
+				.core = y->seconds * (1 - y->memory) /
+					(speed * w->clock_ratio[base + c]),
 				.wait = y->seconds * y->memory * spill / k->memory,
 				.bytes = y->bytes * spill,
 			};
 		}
 	}
-	lambda = find_lambda(m, part, w->bytes_per_s);
-	for (int c = 0; c < m->n_cores; c++)
+	lambda = find_lambda(m, part, w->bytes_per_s[node]);
+	for (int c = 0; c < m->node_cores; c++)
 		ret[c] = part[c].gain > 0 ? part[c].gain / (part[c].core + lambda * part[c].wait)
 					  : 0;
+}
+
+void task_rate(const struct task_machine *m, const struct task_graph *g,
+	const struct task_weather *w, const struct task_load *load, double *ret)
+{
+	for (int node = 0; node < m->n_nodes; node++)
+		rate_node(m, g, w, node, load + node * m->node_cores, ret + node * m->node_cores);
 }

@@ -43,13 +43,14 @@ struct sim {
 	const struct task_run *run;
 	const struct task_machine *m;
 	const struct task_graph *g;
-	struct task_placer placer;
+	struct task_placer placer[TASK_NODES_MAX];
 	struct task_weather weather;
 	struct rng steal, clock;
 	double now;
 	struct core core[TASK_CORES_MAX];
 	struct live_task *live;
-	int stealable, n_done, looks; /* looks: into the table by the core that acts */
+	int stealable[TASK_NODES_MAX];
+	int n_done, looks; /* looks: into the table by the core that acts */
 	struct task_result *ret;
 	struct errbuf *err;
 };
@@ -61,7 +62,12 @@ static const struct task_type *type_of(const struct sim *s, int task)
 
 static bool is_critical(const struct sim *s, int task)
 {
-	return s->g->task[task].high && !s->placer.ignores_priority;
+	return s->g->task[task].high && !s->placer[0].ignores_priority;
+}
+
+static int node_of(const struct sim *s, int core)
+{
+	return core / s->m->node_cores;
 }
 
 static void trace(struct sim *s, enum task_step step, int task, int core)
@@ -86,9 +92,9 @@ static void wake(struct sim *s, int core)
 }
 
 /* A thief's attempts fall anywhere: it has been at it all the time. */
-static void wake_thieves(struct sim *s)
+static void wake_thieves(struct sim *s, int node)
 {
-	for (int c = 0; c < s->m->n_cores; c++)
+	for (int c = node * s->m->node_cores; c < (node + 1) * s->m->node_cores; c++)
 		if (s->core[c].state == CORE_PARKED) {
 			s->core[c].state = CORE_STEALING;
 			s->core[c].until = s->now + rng_uniform(&s->steal, 0, s->m->steal_s);
@@ -97,9 +103,11 @@ static void wake_thieves(struct sim *s)
 
 static int decide(struct sim *s, int task, int core)
 {
-	int rc = task_placer_decide(&s->placer, s->now, type_of(s, task)->name,
-		s->g->task[task].high, core, &s->live[task].place, s->err);
+	int node = node_of(s, core), base = node * s->m->node_cores;
+	int rc = task_placer_decide(&s->placer[node], s->now, type_of(s, task)->name,
+		s->g->task[task].high, core - base, &s->live[task].place, s->err);
 
+	s->live[task].place.core += base;
 	s->looks++;
 	if (!rc)
 		trace(s, TASK_STEP_PLACED, task, core);
@@ -109,13 +117,14 @@ static int decide(struct sim *s, int task, int core)
 /* All before it are done, the last of them on @core. */
 static int release(struct sim *s, int task, int core)
 {
-	int rc = decide(s, task, core);
+	int rc = s->run->when == TASK_AT_WAKEUP ? decide(s, task, core) : 0;
 	int home = core;
 
 	if (rc)
 		return rc;
 	if (is_critical(s, task)) {
-		home = s->live[task].place.core;
+		if (s->run->when == TASK_AT_WAKEUP)
+			home = s->live[task].place.core;
 		if (task_queue_push(&s->core[home].high, task))
 			return no_memory(s);
 		wake(s, home);
@@ -123,10 +132,10 @@ static int release(struct sim *s, int task, int core)
 	}
 	if (task_queue_push(&s->core[home].low, task))
 		return no_memory(s);
-	s->stealable++;
+	s->stealable[node_of(s, home)]++;
 	/* Whoever released it goes on to look; at the start nobody does. */
 	wake(s, home);
-	wake_thieves(s);
+	wake_thieves(s, node_of(s, home));
 	return 0;
 }
 
@@ -163,7 +172,7 @@ static void begin(struct sim *s, int core, int task)
 	if (t->came++ == 0) {
 		/* The same task is the same work under every policy. */
 		rng_init(&r, s->run->seed, STREAM_WORK + 1000 * ((uint64_t)task + 1));
-		t->work = exp(type_of(s, task)->noise * rng_normal(&r));
+		t->work = s->g->task[task].work * exp(type_of(s, task)->noise * rng_normal(&r));
 		t->blocks = type_of(s, task)->blocks;
 	}
 	c->state = CORE_RUNNING;
@@ -176,11 +185,18 @@ static void begin(struct sim *s, int core, int task)
 	trace(s, TASK_STEP_BEGUN, task, core);
 }
 
+static void stay_busy(struct sim *s, int core)
+{
+	s->core[core].state = CORE_BUSY;
+	s->core[core].until = s->now + s->looks * s->m->decide_s;
+	s->looks = 0;
+}
+
 /* Looks for work as XiTAO's worker does: assembly queue, own tasks, others'. */
 static int look(struct sim *s, int core)
 {
 	struct core *c = &s->core[core];
-	int task;
+	int node = node_of(s, core), task, rc;
 
 	for (;;) {
 		task = task_queue_oldest(&c->assembly);
@@ -193,7 +209,14 @@ static int look(struct sim *s, int core)
 			task = task_queue_newest(&c->low);
 			if (task < 0)
 				break;
-			s->stealable--;
+			s->stealable[node]--;
+		}
+		if (s->run->when == TASK_AT_DEQUEUE) {
+			rc = decide(s, task, core);
+			if (!rc)
+				rc = dispatch(s, task);
+			stay_busy(s, core);
+			return rc;
 		}
 		if (dispatch(s, task))
 			return -ENOMEM;
@@ -201,31 +224,24 @@ static int look(struct sim *s, int core)
 			s->live[task].place.core + s->live[task].place.width <= core)
 			continue; /* not a member: looks on */
 	}
-	c->state = s->stealable > 0 && s->m->n_cores > 1 ? CORE_STEALING : CORE_PARKED;
+	c->state = s->stealable[node] > 0 && s->m->node_cores > 1 ? CORE_STEALING : CORE_PARKED;
 	c->until = s->now + s->m->steal_s;
 	return 0;
-}
-
-static void stay_busy(struct sim *s, int core)
-{
-	s->core[core].state = CORE_BUSY;
-	s->core[core].until = s->now + s->looks * s->m->decide_s;
-	s->looks = 0;
 }
 
 static int steal(struct sim *s, int core)
 {
 	struct core *c = &s->core[core];
-	int victim, task, rc;
+	int node = node_of(s, core), victim, task, rc;
 
 	if (c->assembly.n > 0 || c->high.n > 0 || c->low.n > 0)
 		return look(s, core);
-	victim = rng_below(&s->steal, s->m->n_cores - 1);
+	victim = node * s->m->node_cores + rng_below(&s->steal, s->m->node_cores - 1);
 	victim += victim >= core;
 	task = task_queue_oldest(&s->core[victim].low);
 	if (task < 0)
 		return look(s, core);
-	s->stealable--;
+	s->stealable[node]--;
 	s->ret->steals++;
 	trace(s, TASK_STEP_STOLEN, task, core);
 	rc = decide(s, task, core);
@@ -264,18 +280,22 @@ static int leave(struct sim *s, int core)
 	int task = c->task, rc = 0;
 	struct live_task *t = &s->live[task];
 	double seconds = s->now - c->since, late = type_of(s, task)->clock_s;
+	struct task_place at = t->place;
+	int node = node_of(s, core);
 
 	/* A leader that came when all was done has measured nothing. */
 	if (core == t->place.core && seconds > 0) {
 		if (late > 0)
 			seconds -= late * log(1 - rng_uniform(&s->clock, 0, 1));
+		at.core -= node * s->m->node_cores;
 		rc = task_placer_report(
-			&s->placer, s->now, type_of(s, task)->name, t->place, seconds, s->err);
+			&s->placer[node], s->now, type_of(s, task)->name, at, seconds, s->err);
 	}
 	if (++t->left_it == t->place.width) {
 		const struct task *k = &s->g->task[task];
 
 		s->n_done++;
+		task_weather_ended(&s->weather);
 		trace(s, TASK_STEP_ENDED, task, core);
 		count(s, task);
 		for (int i = 0; i < k->n_children && !rc; i++) {
@@ -299,6 +319,14 @@ static int end_part(struct sim *s, int core)
 	return leave(s, core);
 }
 
+/* A blocking exchange: nothing moves before the other side is there. */
+static bool waits_for_other(const struct sim *s, int task)
+{
+	int other = s->g->task[task].meets;
+
+	return other > 0 && s->live[other - 1].came == 0;
+}
+
 /* Speeds of all parts, and when each would end at them. */
 static void set_rates(struct sim *s)
 {
@@ -309,7 +337,7 @@ static void set_rates(struct sim *s)
 		struct core *c = &s->core[i];
 
 		load[i] = (struct task_load){.task = -1};
-		if (c->state != CORE_RUNNING)
+		if (c->state != CORE_RUNNING || waits_for_other(s, c->task))
 			continue;
 		load[i] = (struct task_load){
 			.type = s->g->task[c->task].type,
@@ -324,7 +352,7 @@ static void set_rates(struct sim *s)
 		if (c->state != CORE_RUNNING)
 			continue;
 		c->rate = rate[i];
-		c->end = s->now + fmax(c->left, 0) / c->rate;
+		c->end = c->rate > 0 ? s->now + fmax(c->left, 0) / c->rate : INFINITY;
 	}
 }
 
@@ -397,7 +425,7 @@ static int run_graph(struct sim *s)
 	/* XiTAO pushes what nothing comes before to the first core. */
 	for (int i = 0; i < s->g->n_tasks && !rc; i++)
 		if (s->g->task[i].n_before == 0)
-			rc = release(s, i, 0);
+			rc = release(s, i, s->g->task[i].node * s->m->node_cores);
 	s->looks = 0;
 	while (!rc && s->n_done < s->g->n_tasks)
 		rc = step(s);
@@ -408,7 +436,7 @@ int task_run(const struct task_run *run, struct task_result *ret, struct errbuf 
 {
 	struct sim *s = calloc(1, sizeof(*s));
 	struct task_result *r = calloc(1, sizeof(*r));
-	int rc = 0;
+	int n = 0, rc = 0;
 
 	if (s)
 		s->live = calloc((size_t)run->g->n_tasks + 1, sizeof(*s->live));
@@ -423,16 +451,20 @@ int task_run(const struct task_run *run, struct task_result *ret, struct errbuf 
 		rng_init(&s->steal, run->seed, STREAM_STEAL);
 		rng_init(&s->clock, run->seed, STREAM_CLOCK);
 		task_weather_start(&s->weather, run->m);
-		rc = task_placer_init(
-			&s->placer, run->policy, run->m->topo, &run->m->fast, run->seed, err);
+		for (; n < run->m->n_nodes && !rc; n++)
+			rc = task_placer_init(&s->placer[n], run->policy, run->m->topo,
+				&run->m->fast, run->seed + (uint64_t)n, err);
+		n -= rc != 0;
 	}
 	if (!rc) {
 		rc = run_graph(s);
 		r->seconds = s->now;
 		r->n_tasks = s->n_done;
 		r->tasks_per_s = s->n_done / s->now;
-		r->decisions = s->placer.n_decisions;
-		task_placer_done(&s->placer);
+	}
+	while (n > 0) {
+		r->decisions += s->placer[--n].n_decisions;
+		task_placer_done(&s->placer[n]);
 	}
 	for (int i = 0; s && i < TASK_CORES_MAX; i++) {
 		task_queue_done(&s->core[i].low);

@@ -4,10 +4,12 @@
  *
  * The runtime modelled is XiTAO's: a core runs what its assembly queue holds, else takes the
  * newest task of its work-stealing queue (critical ones first), else steals the oldest from a
- * victim drawn at random. A task is given its place when the last task before it ends; a stolen
- * one again by its thief; it then enters the assembly queues of all cores of its place, and these
+ * victim of its node drawn at random. A task is given its place when the last task before it ends,
+ * a stolen one again by its thief (section 4.1.2: what the paper measured); or when it is taken out
+ * of a queue (section 3.2). It then enters the assembly queues of all cores of its place, and these
  * run it without waiting for each other. The leader times its own part. The last core out
- * releases what comes after. Critical tasks wait at the leader of their place and are not stolen.
+ * releases what comes after. Critical tasks wait at the leader of their place, or (3.2) where they
+ * were released, and are not stolen. Each node has a runtime and a trace table of its own.
  * Source: Chen et al., ICPP Workshops 2020, sections 3.2 and 4.1.2 and figure 3.
  */
 #ifndef COLOC_SIM_TASK_RUN_H
@@ -17,6 +19,11 @@
 #include "nodesvc/sim/task_graph.h"
 
 #define TASK_PLACES_MAX (TASK_CORES_MAX * 8)
+
+enum task_when {
+	TASK_AT_WAKEUP,  /* section 4.1.2 */
+	TASK_AT_DEQUEUE, /* section 3.2 */
+};
 
 enum task_step {
 	TASK_STEP_PLACED, /* core: who decided */
@@ -41,6 +48,7 @@ struct task_run {
 	/* Every step in order of time; NULL none. */
 	void (*trace)(void *ctx, const struct task_trace *t);
 	void *trace_ctx;
+	enum task_when when; /* tasks get their places */
 };
 
 struct task_count {

@@ -11,15 +11,15 @@
 #include "nodesvc/sim/task_preset.h"
 #include "nodesvc/sim/task_workload.h"
 
-enum shape { SHAPE_NONE, SHAPE_LAYERS, SHAPE_HEAT, SHAPE_RANDOM };
+enum shape { SHAPE_NONE, SHAPE_LAYERS, SHAPE_HEAT, SHAPE_KMEANS, SHAPE_RANDOM };
 
 /* What the file says of a graph; built when all types are known. */
 struct shape_keys {
 	enum shape shape;
 	size_t line;
-	char type[TASK_NAME_MAX], exchange[TASK_NAME_MAX];
+	char type[TASK_NAME_MAX], exchange[TASK_NAME_MAX], reduce[TASK_NAME_MAX];
 	int tasks, parallelism, blocks, iterations, before;
-	double high;
+	double high, largest;
 };
 
 struct document {
@@ -133,6 +133,8 @@ static int read_disturb(struct reader *r, yaml_node_t *node, void *object)
 		NUMBER("until_s", struct task_disturb, until_s, 0, 1e6, 1),
 		NUMBER("period_s", struct task_disturb, period_s, 1e-3, 1e6, 1),
 		NUMBER("on_s", struct task_disturb, on_s, 1e-6, 1e6, 1),
+		INT("from_task", struct task_disturb, from_task, 0, TASK_TASKS_MAX),
+		INT("until_task", struct task_disturb, until_task, 1, TASK_TASKS_MAX),
 	};
 	struct task_machine *m = object;
 	struct task_disturb *d = &m->disturb[m->n_disturbs];
@@ -212,6 +214,7 @@ static int read_machine(struct reader *r, yaml_node_t *node, void *object)
 {
 	static const struct key keys[] = {
 		CUSTOM("from", read_machine_from),
+		INT("nodes", struct task_machine, n_nodes, 1, TASK_NODES_MAX),
 		CUSTOM("kinds", read_kinds),
 		CUSTOM("partitions", read_partitions),
 		NUMBER("bandwidth_gb_s", struct task_machine, bytes_per_s, 0, 1e5, 1e9),
@@ -234,7 +237,7 @@ static int read_type_from(struct reader *r, yaml_node_t *node, void *object)
 
 	if (!name || task_preset_type(object, name))
 		return keys_refuse_value(
-			r, node, "from", "matmul, copy, stencil, heat or exchange");
+			r, node, "from", "matmul, copy, stencil, heat, exchange, kmeans or reduce");
 	return 0;
 }
 
@@ -314,8 +317,10 @@ static int read_types(struct reader *r, yaml_node_t *node, void *object)
 
 static int read_shape(struct reader *r, yaml_node_t *node, void *object)
 {
-	static const char *const name[] = {
-		[SHAPE_LAYERS] = "layers", [SHAPE_HEAT] = "heat", [SHAPE_RANDOM] = "random"};
+	static const char *const name[] = {[SHAPE_LAYERS] = "layers",
+		[SHAPE_HEAT] = "heat",
+		[SHAPE_KMEANS] = "kmeans",
+		[SHAPE_RANDOM] = "random"};
 	struct shape_keys *g = object;
 	const char *text = keys_text(node);
 
@@ -324,7 +329,7 @@ static int read_shape(struct reader *r, yaml_node_t *node, void *object)
 			g->shape = (enum shape)i;
 			return 0;
 		}
-	return keys_refuse_value(r, node, "shape", "layers, heat or random");
+	return keys_refuse_value(r, node, "shape", "layers, heat, kmeans or random");
 }
 
 static int read_graph(struct reader *r, yaml_node_t *node, void *object)
@@ -333,12 +338,14 @@ static int read_graph(struct reader *r, yaml_node_t *node, void *object)
 		CUSTOM("shape", read_shape),
 		TEXT("type", struct shape_keys, type),
 		TEXT("exchange", struct shape_keys, exchange),
+		TEXT("reduce", struct shape_keys, reduce),
 		INT("tasks", struct shape_keys, tasks, 1, TASK_TASKS_MAX),
 		INT("parallelism", struct shape_keys, parallelism, 1, 10000),
 		INT("blocks", struct shape_keys, blocks, 2, 10000),
 		INT("iterations", struct shape_keys, iterations, 1, 100000),
 		INT("before", struct shape_keys, before, 1, 8),
 		NUMBER("critical", struct shape_keys, high, 0, 1, 1),
+		NUMBER("largest", struct shape_keys, largest, 1e-3, 1e3, 1),
 	};
 	struct document *d = object;
 
@@ -360,6 +367,16 @@ static int read_policies(struct reader *r, yaml_node_t *node, void *object)
 	};
 
 	return keys_texts(r, node, &policies);
+}
+
+static int read_places(struct reader *r, yaml_node_t *node, void *object)
+{
+	const char *text = keys_text(node);
+
+	if (!text || (strcmp(text, "wakeup") != 0 && strcmp(text, "dequeue") != 0))
+		return keys_refuse_value(r, node, "places", "wakeup or dequeue");
+	((struct document *)object)->w->when = *text == 'w' ? TASK_AT_WAKEUP : TASK_AT_DEQUEUE;
+	return 0;
 }
 
 static int read_seed(struct reader *r, yaml_node_t *node, void *object)
@@ -418,7 +435,7 @@ static int build_graph(const struct reader *r, struct document *d)
 {
 	struct task_graph *g = &d->w->graph;
 	const struct shape_keys *k = &d->graph;
-	int type = 0, exchange = 0, n = g->n_types, rc = 0;
+	int type = 0, last = 0, n = g->n_types, rc = 0;
 
 	if (k->shape == SHAPE_NONE)
 		return err_set(r->err, -EINVAL, "%s:%zu: graph: a shape expected", r->path,
@@ -433,8 +450,11 @@ static int build_graph(const struct reader *r, struct document *d)
 		rc = task_graph_layers(g, type, n, k->tasks, k->parallelism, r->err);
 	else if (k->shape == SHAPE_RANDOM)
 		rc = task_graph_random(g, k->tasks, k->before, k->high, d->w->seed, r->err);
-	else if (!(rc = find_type(r, d, "exchange", k->exchange, &exchange)))
-		rc = task_graph_heat(g, type, exchange, k->blocks, k->iterations, r->err);
+	else if (k->shape == SHAPE_HEAT && !(rc = find_type(r, d, "exchange", k->exchange, &last)))
+		rc = task_graph_heat(
+			g, type, last, d->w->machine.n_nodes, k->blocks, k->iterations, r->err);
+	else if (k->shape == SHAPE_KMEANS && !(rc = find_type(r, d, "reduce", k->reduce, &last)))
+		rc = task_graph_kmeans(g, type, last, k->blocks, k->iterations, k->largest, r->err);
 	else
 		return rc;
 	return rc ? refuse_line(r, k->line, rc) : 0;
@@ -449,6 +469,7 @@ static int read_document(struct reader *r, yaml_node_t *root, void *object)
 		CUSTOM("types", read_types),
 		CUSTOM("graph", read_graph),
 		CUSTOM("policies", read_policies),
+		CUSTOM("places", read_places),
 		CUSTOM("seed", read_seed),
 		CUSTOM("runs", read_runs),
 		CUSTOM("seconds", read_seconds),
@@ -496,7 +517,8 @@ int task_workload_read(struct task_workload **ret, const char *path, struct errb
 			.blocks = 20,
 			.iterations = 50,
 			.before = 2,
-			.high = 0.2}};
+			.high = 0.2,
+			.largest = 2}};
 	int rc;
 
 	if (!w)

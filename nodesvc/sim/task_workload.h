@@ -15,7 +15,8 @@ struct task_workload {
 	char policy[TASK_POLICIES_MAX][TASK_POLICY_TEXT_MAX];
 	uint64_t seed;
 	int runs;
-	double seconds; /* most of one run */
+	double seconds;      /* most of one run */
+	enum task_when when; /* tasks get their places */
 };
 
 /* The first key of a file is "kind: tasks" (after schema): what task_workload_read() is for. A

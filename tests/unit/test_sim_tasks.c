@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "nodesvc/sim/task_eval.h"
 #include "nodesvc/sim/task_preset.h"
+#include "nodesvc/sim/task_queue.h"
 
 #include <check.h>
 #include <errno.h>
@@ -47,13 +48,16 @@ static void layers(struct task_graph *g, int n_tasks, int parallelism)
 	ck_assert_int_eq(task_graph_layers(g, 0, g->n_types, n_tasks, parallelism, NULL), 0);
 }
 
+/* When tasks get their places in run_traced(). */
+static enum task_when when;
+
 /* Runs and frees both; the result is static. */
 static const struct task_result *run_traced(struct task_machine *m, struct task_graph *g,
 	const char *policy, uint64_t seed, void (*trace)(void *, const struct task_trace *),
 	void *ctx)
 {
 	static struct task_result r;
-	struct task_run run = {m, g, policy, seed, 1e5, trace, ctx};
+	struct task_run run = {m, g, policy, seed, 1e5, trace, ctx, when};
 	struct errbuf err = {""};
 	int rc = task_run(&run, &r, &err);
 
@@ -125,6 +129,41 @@ START_TEST(a_disturbance_counts_only_while_it_lasts)
 	coreset_add(&m.disturb[0].cores, 0);
 	layers(&g, 20, 1);
 	ck_assert_double_eq_tol(run_one(&m, &g, "das-rws")->seconds, 23, 1e-9);
+}
+END_TEST
+
+START_TEST(a_disturbance_may_last_from_task_to_task)
+{
+	struct task_machine m = plain(1, 1);
+	struct task_graph g = one_type(1);
+
+	/* Tasks 3 to 6 of ten take twice as long. */
+	m.n_disturbs = 1;
+	m.disturb[0] = (struct task_disturb){
+		.share = 0.5, .until_s = INFINITY, .from_task = 2, .until_task = 6};
+	coreset_add(&m.disturb[0].cores, 0);
+	layers(&g, 10, 1);
+	ck_assert_double_eq_tol(run_one(&m, &g, "das-rws")->seconds, 6 + 8, 1e-9);
+}
+END_TEST
+
+START_TEST(kmeans_is_its_parts_and_a_reduction)
+{
+	struct task_machine m = plain(1, 1);
+	struct task_graph g = one_type(1);
+	int high = 0;
+
+	g.type[g.n_types++] =
+		(struct task_type){.name = "r", .seconds = 0.5, .spill = 1, .blocks = 8};
+	ck_assert_int_eq(task_graph_kmeans(&g, 0, 1, 4, 3, 5, NULL), 0);
+	ck_assert_int_eq(g.n_tasks, 3 * 5);
+	for (int i = 0; i < g.n_tasks; i++) {
+		high += g.task[i].high;
+		ck_assert_double_eq(g.task[i].work, g.task[i].high ? 5 : 1);
+		ck_assert_int_eq(g.task[i].n_before, i % 5 == 4 ? 4 : i >= 5);
+	}
+	ck_assert_int_eq(high, 3);
+	ck_assert_double_eq_tol(run_one(&m, &g, "das-da")->seconds, 3 * (3 + 5 + 0.5), 1e-9);
 }
 END_TEST
 
@@ -232,11 +271,42 @@ START_TEST(a_wide_task_loses_what_its_type_says)
 }
 END_TEST
 
+START_TEST(an_exchange_waits_for_the_other_node)
+{
+	/* Node 1 at half speed: 2 s of blocks, then node 0, ready after 1 s, has its exchange. */
+	struct task_machine m = plain(1, 2);
+	struct task_graph g = one_type(1);
+	struct times t = {{0}, {0}, {{0}}};
+
+	m.n_nodes = 2;
+	m.n_disturbs = 1;
+	m.disturb[0] = (struct task_disturb){.share = 0.5, .until_s = INFINITY};
+	coreset_add_range(&m.disturb[0].cores, 2, 3);
+	g.type[g.n_types++] =
+		(struct task_type){.name = "x", .seconds = 0.25, .spill = 1, .blocks = 8};
+	init(&m);
+	ck_assert_int_eq(m.n_cores, 4);
+	ck_assert_int_eq(task_graph_heat(&g, 0, 1, 2, 2, 2, NULL), 0);
+	/* 2 x 2 blocks, then an exchange and two blocks of each node. */
+	ck_assert_int_eq(g.n_tasks, 4 + 6);
+	ck_assert_int_eq(g.task[4].meets, 7 + 1);
+	ck_assert_int_eq(g.task[7].meets, 4 + 1);
+	run_traced(&m, &g, "das-rws", 1, note_times, &t);
+	for (int i = 0; i < g.n_tasks; i++)
+		ck_assert_int_eq(t.place[i].core / 2, g.task[i].node);
+	ck_assert_double_lt(t.begun[4], 1 + 2);
+	ck_assert_double_eq_tol(t.ended[4], 1 + 2 + 0.25, 1e-6);
+	ck_assert_double_eq_tol(t.ended[7], 1 + 2 + 0.5, 1e-6);
+	task_machine_done(&m);
+	task_graph_done(&g);
+}
+END_TEST
+
 struct order {
 	const struct task_graph *g;
 	const struct task_machine *m;
 	double last;
-	int stolen_high;
+	int stolen_high, placed, stolen;
 	int begun[4000];
 	bool ended[4000];
 };
@@ -251,7 +321,9 @@ static void check_order(void *ctx, const struct task_trace *t)
 	ck_assert_msg(!o->ended[t->task], "task %d: a step after its end", t->task);
 	if (t->step == TASK_STEP_STOLEN)
 		o->stolen_high += k->high;
+	o->stolen += t->step == TASK_STEP_STOLEN;
 	if (t->step == TASK_STEP_PLACED) {
+		o->placed++;
 		int end = t->place.core + t->place.width - 1;
 
 		ck_assert_int_ge(t->place.core, 0);
@@ -304,6 +376,7 @@ START_TEST(random_graphs_end_in_order_under_every_policy)
 {
 	for (int seed = 0; seed < 12; seed++)
 		for (int p = 0; p < N_DAS; p++) {
+			when = seed % 2 ? TASK_AT_DEQUEUE : TASK_AT_WAKEUP;
 			struct order o = {0};
 			struct task_machine m;
 			struct task_graph g;
@@ -328,6 +401,8 @@ START_TEST(random_graphs_end_in_order_under_every_policy)
 			}
 			/* Work is conserved: with noise of 3 %, 300 tasks are about 300. */
 			ck_assert_double_eq_tol(work, 300, 3);
+			/* Section 4.1.2: once, and again by a thief. Section 3.2: once. */
+			ck_assert_int_eq(o.placed, 300 + (when == TASK_AT_WAKEUP ? o.stolen : 0));
 			task_machine_done(&m);
 			task_graph_done(&g);
 		}
@@ -366,6 +441,7 @@ START_TEST(critical_tasks_are_stolen_only_where_nobody_knows_them)
 		task_preset_machine(&m, "tx2");
 		init(&m);
 		layers(&g, 1000, 3);
+		when = p % 2 ? TASK_AT_DEQUEUE : TASK_AT_WAKEUP;
 		o.g = &g;
 		o.m = &m;
 		r = run_traced(&m, &g, das[p], 1, check_order, &o);
@@ -523,7 +599,8 @@ START_TEST(results_do_not_depend_on_the_number_of_threads)
 {
 	struct task_machine m;
 	struct task_graph g = one_type(1e-3);
-	struct task_eval e = {&m, &g, 2, 6, {"das-rws", "das-dam-c"}, 3, 1e4, 1, NULL};
+	struct task_eval e = {
+		&m, &g, 2, 6, {"das-rws", "das-dam-c"}, 3, 1e4, 1, NULL, TASK_AT_WAKEUP};
 	struct task_result *one = calloc(12, sizeof(*one)), *three = calloc(12, sizeof(*three));
 	struct task_summary *s = calloc(1, sizeof(*s));
 	struct errbuf err = {""};
@@ -559,7 +636,7 @@ START_TEST(what_cannot_run_is_refused_with_its_reason)
 	struct task_machine m = plain(1, 2);
 	struct task_graph g = one_type(1);
 	struct task_result r = {.seconds = -1};
-	struct task_run run = {&m, &g, "lira", 1, 1e4, NULL, NULL};
+	struct task_run run = {&m, &g, "lira", 1, 1e4, NULL, NULL, TASK_AT_WAKEUP};
 	struct errbuf err = {""};
 
 	init(&m);
@@ -581,7 +658,31 @@ START_TEST(what_cannot_run_is_refused_with_its_reason)
 	ck_assert_int_eq(task_machine_init(&m, &err), -EINVAL);
 	task_graph_done(&g);
 	ck_assert_int_eq(task_graph_layers(&g, 0, 1, TASK_TASKS_MAX + 1, 2, &err), -EINVAL);
-	ck_assert_int_eq(task_graph_heat(&g, 0, 0, 1, 1, &err), -EINVAL);
+	ck_assert_int_eq(task_graph_heat(&g, 0, 0, 1, 1, 1, &err), -EINVAL);
+	ck_assert_int_eq(task_graph_heat(&g, 0, 0, TASK_NODES_MAX + 1, 2, 1, &err), -EINVAL);
+	ck_assert_int_eq(task_graph_kmeans(&g, 0, 0, 4, 1, 0, &err), -EINVAL);
+}
+END_TEST
+
+START_TEST(owner_takes_the_newest_thief_the_oldest)
+{
+	struct task_queue q = {0};
+
+	ck_assert_int_eq(task_queue_newest(&q), -1);
+	ck_assert_int_eq(task_queue_oldest(&q), -1);
+	/* Goes round and grows with its head in the middle. */
+	for (int i = 0; i < 12; i++)
+		ck_assert_int_eq(task_queue_push(&q, i), 0);
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(task_queue_oldest(&q), i);
+	for (int i = 12; i < 100; i++)
+		ck_assert_int_eq(task_queue_push(&q, i), 0);
+	ck_assert_int_eq(task_queue_newest(&q), 99);
+	ck_assert_int_eq(task_queue_oldest(&q), 10);
+	for (int i = 98; i > 10; i--)
+		ck_assert_int_eq(task_queue_newest(&q), i);
+	ck_assert_int_eq(q.n, 0);
+	task_queue_done(&q);
 }
 END_TEST
 
@@ -603,12 +704,14 @@ int main(void)
 
 	CASE(s, "time follows closed forms", one_core_takes_the_sum, two_like_cores_halve_a_layer,
 		a_program_beside_ours_halves_a_core, a_disturbance_counts_only_while_it_lasts,
-		clocks_go_round, waiting_for_memory_does_not_follow_the_clock,
-		streams_divide_the_bandwidth, working_sets_spill_out_of_a_cache,
-		a_wide_task_loses_what_its_type_says);
+		a_disturbance_may_last_from_task_to_task, kmeans_is_its_parts_and_a_reduction,
+		an_exchange_waits_for_the_other_node, clocks_go_round,
+		waiting_for_memory_does_not_follow_the_clock, streams_divide_the_bandwidth,
+		working_sets_spill_out_of_a_cache, a_wide_task_loses_what_its_type_says);
 	CASE(s, "the runtime loses, doubles and reorders nothing",
 		random_graphs_end_in_order_under_every_policy, work_is_conserved,
-		critical_tasks_are_stolen_only_where_nobody_knows_them);
+		critical_tasks_are_stolen_only_where_nobody_knows_them,
+		owner_takes_the_newest_thief_the_oldest);
 	CASE(s, "a run depends on its seed and on nothing else",
 		same_seed_same_run_other_seed_other_run, renamed_cores_do_as_well,
 		results_do_not_depend_on_the_number_of_threads);

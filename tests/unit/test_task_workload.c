@@ -43,6 +43,7 @@ START_TEST(whole_file_is_read_with_units)
 		read_text("schema: 1\n"
 			  "kind: tasks\n"
 			  "machine:\n"
+			  "  nodes: 3\n"
 			  "  kinds:\n"
 			  "    - {name: big, clock_mhz: 2000, speed: 3, memory: 2, fast: yes}\n"
 			  "    - {name: little}\n"
@@ -55,6 +56,7 @@ START_TEST(whole_file_is_read_with_units)
 			  "  disturb:\n"
 			  "    - {cores: \"0,2-3\", share: 0.25, bandwidth_gb_s: 1, from_s: 1,\n"
 			  "       until_s: 9, period_s: 2, on_s: 0.5}\n"
+			  "    - {cores: \"17\", from_task: 3, until_task: 5}\n"
 			  "  clocks:\n"
 			  "    - {cores: \"0-1\", steps: [[2000, 5], [345, 4]]}\n"
 			  "types:\n"
@@ -63,12 +65,17 @@ START_TEST(whole_file_is_read_with_units)
 			  "     split: static, blocks: 4, traffic_mb: 2, memory: 0.5}\n"
 			  "graph: {shape: layers, type: x, tasks: 11, parallelism: 5}\n"
 			  "policies: [das-rws, \"das-dam-c,weight=2\"]\n"
+			  "places: dequeue\n"
 			  "seed: 9\n"
 			  "runs: 3\n"
 			  "seconds: 100\n",
 			&w, &err) == 0,
 		"%s", err.text);
-	ck_assert_int_eq(w->machine.n_cores, 6);
+	ck_assert_int_eq(w->machine.n_cores, 3 * 6);
+	ck_assert_int_eq(w->machine.node_cores, 6);
+	ck_assert_int_eq(w->machine.disturb[1].from_task, 3);
+	ck_assert_int_eq(w->machine.disturb[1].until_task, 5);
+	ck_assert_int_eq(w->when, TASK_AT_DEQUEUE);
 	ck_assert_int_eq(w->machine.core_partition[2], 1);
 	ck_assert_double_eq(w->machine.kind[0].hz, 2e9);
 	ck_assert_double_eq(w->machine.partition[0].cache_bytes, 4e6);
@@ -127,8 +134,8 @@ static const struct {
 		"FILE:4: disturbance 0: 0 of 1 s: a period of 0.001 s or more, on for a part of it "
 		"expected"},
 	{"types: [{name: a}]\n", "FILE:1: a type needs a name and seconds, or from"},
-	{"types: [{from: x}]\n",
-		"FILE:1: from: 'x': matmul, copy, stencil, heat or exchange expected"},
+	{"types: [{from: x}]\n", "FILE:1: from: 'x': matmul, copy, stencil, heat, exchange, kmeans "
+				 "or reduce expected"},
 	{"types: [{from: copy, seconds: nan}]\n",
 		"FILE:1: seconds: 'nan': a number of 1e-09 to 1e+06 expected"},
 	{"types: [{from: copy}, {from: copy}]\n", "FILE:1: two types of one name"},
@@ -139,7 +146,8 @@ static const struct {
 	{"policies: das-rws\ntypes:\n  - {from: matmul, traffic_mb: 1}\n",
 		"FILE:3: type 'matmul': moves bytes, but memory is 0"},
 	{TYPES, "FILE:1: graph: a shape expected"},
-	{TYPES "graph: {shape: ring}\n", "FILE:3: shape: 'ring': layers, heat or random expected"},
+	{TYPES "graph: {shape: ring}\n",
+		"FILE:3: shape: 'ring': layers, heat, kmeans or random expected"},
 	{TYPES "graph: {shape: layers, type: copy}\n",
 		"FILE:3: type: 'copy' is not among the types"},
 	{TYPES "graph: {shape: heat}\n", "FILE:3: exchange: '' is not among the types"},
@@ -147,6 +155,12 @@ static const struct {
 		"FILE:3: tasks: '0': a whole number of 1 to 1e+06 expected"},
 	{TYPES "graph:\n  {shape: heat, exchange: matmul, blocks: 9999, iterations: 99999}\n",
 		"FILE:4: a graph of 1000089999 tasks: 1 to 1000000 expected"},
+	{TYPES "graph: {shape: kmeans, type: matmul}\n",
+		"FILE:3: reduce: '' is not among the types"},
+	{TYPES "machine:\n  disturb: [{cores: \"0\", from_task: 4, until_task: 4}]\n",
+		"FILE:4: disturbance 0: from task 4 to 4: no task between"},
+	{TYPES "machine:\n  nodes: 9\n", "FILE:4: nodes: '9': a whole number of 1 to 8 expected"},
+	{TYPES "places: later\n", "FILE:3: places: 'later': wakeup or dequeue expected"},
 	{TYPES "runs: 0\n", "FILE:3: runs: '0': a whole number of 1 to 10000 expected"},
 };
 

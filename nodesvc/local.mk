@@ -227,6 +227,16 @@ tests_unit_test_measure_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
 tests_unit_test_measure_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calls_step_work,--wrap=calls_step_rate,--wrap=calls_step_choice
 tests_unit_test_measure_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_counting
+TESTS += tests/unit/test_counting
+tests_unit_test_counting_SOURCES = tests/unit/test_counting.c
+tests_unit_test_counting_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_counting_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=loop_add_timer,--wrap=loop_set_timer,--wrap=loop_set_timer_at \
+	-Wl,--wrap=loop_add_fd,--wrap=loop_remove,--wrap=thread_list_update \
+	-Wl,--wrap=symbols_ask_command,--wrap=symbols_ask_thread,--wrap=symbols_take \
+	-Wl,--wrap=callworker_start,--wrap=callworker_stop,--wrap=callworker_fd,--wrap=callworker_send,--wrap=callworker_take
+tests_unit_test_counting_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_memory
 TESTS += tests/unit/test_memory
 tests_unit_test_memory_SOURCES = tests/unit/test_memory.c tests/unit/fstree.c tests/unit/fstree.h

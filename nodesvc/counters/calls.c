@@ -354,11 +354,52 @@ static void add_candidates(
 	}
 }
 
+static bool is_file(const struct calls *c, int file, const struct symbol_file *f)
+{
+	return c->file[file].dev == f->dev && c->file[file].ino == f->ino;
+}
+
+/* It is what is known already: what was found out of it holds. */
+static bool is_known(
+	const struct calls_step *s, const struct symbols *sym, const struct callnames_own *own)
+{
+	if (!s->n_sites || s->n_sites != sym->n_sites)
+		return false;
+	for (int i = 0; i < s->n_sites; i++) {
+		const struct symbol_site *from = &sym->site[i];
+		const struct site *t = &s->site[i];
+
+		if (t->offset != from->offset || !is_file(s->c, t->file, &sym->file[from->file]) ||
+			strcmp(s->name[t->candidate], callnames_get(from->call, own).name) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool calls_step_is_silent(const struct calls_step *s)
+{
+	return s->open && s->begun && !s->counted && s->read_own_ns > s->open_own_ns;
+}
+
+bool calls_step_counts_in(const struct calls_step *s, const struct symbols *sym)
+{
+	for (int i = 0; s->open && i < s->n_open; i++)
+		for (int k = 0; k < sym->n_files; k++)
+			if (is_file(s->c, s->c->place[s->open_place[i]].file, &sym->file[k]))
+				return true;
+	return false;
+}
+
 void calls_step_know(struct calls_step *s, const struct symbols *sym,
 	const struct callnames_own *own, int64_t now_ns)
 {
+	if (is_known(s, sym, own))
+		return;
 	close_now(s);
 	forget_sites(s);
+	/* What it has called so far was not seen. */
+	s->chosen = -1;
+	s->exact = false;
 	s->site = calloc(SYMBOLS_SITES_MAX, sizeof(*s->site));
 	s->name = calloc(CALLPICK_MAX, sizeof(*s->name));
 	if (!s->site || !s->name)

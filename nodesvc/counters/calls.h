@@ -79,6 +79,11 @@ struct calls_look {
  * is counted from their first call on, in all that they will start. False: it is not.
  */
 bool calls_step_begin(struct calls_step *s, const struct calls_look *l);
+/* It was begun, and had called nothing when it was read last: it reads its input, or executes
+ * another file than was told. */
+bool calls_step_is_silent(const struct calls_step *s);
+/* One of the files of @sym is one in which it is counted now. */
+bool calls_step_counts_in(const struct calls_step *s, const struct symbols *sym);
 /* Goes on with it: when calls_take() says so, when @attend has changed, and when it is due. */
 void calls_step_look(struct calls_step *s, const struct calls_look *l);
 /* When it wants to be looked at next, CLOCK_MONOTONIC. */

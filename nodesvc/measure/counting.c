@@ -343,7 +343,8 @@ static void take_functions(struct counting *c, struct step *s, int64_t now_ns)
 		calls_step_know_nothing(k->step, "its program could not be read");
 		return;
 	}
-	know(s, &sym, &own, now_ns);
+	if (!calls_step_is_silent(k->step) || !calls_step_counts_in(k->step, &sym))
+		know(s, &sym, &own, now_ns);
 	symbols_done(&sym);
 }
 
@@ -363,7 +364,9 @@ static void go_on_with(struct counting *c, struct step *s, int64_t now_ns, bool 
 	take_functions(c, s, now_ns);
 	if ((!news && now_ns < calls_step_due_ns(k->step)) || threads_list(c->m, s) < 0)
 		return;
-	if (!calls_step_work(k->step, &work) && !calls_step_is_trying(k->step))
+	/* In a container another file has that name; a library may have been replaced. */
+	if (calls_step_is_silent(k->step) ||
+		(!calls_step_work(k->step, &work) && !calls_step_is_trying(k->step)))
 		ask(c, s, now_ns);
 	look(c, s, now_ns);
 }
@@ -585,9 +588,11 @@ double measure_calls_cost_ns(const struct measure *m)
 	return m->counting ? calls_cost_ns(m->counting->calls) : 0;
 }
 
-const char *measure_calls_why(const struct step *s)
+const char *measure_calls_why(const struct measure *m, const struct step *s)
 {
-	return s->seen.calls.step ? calls_step_why(s->seen.calls.step) : NULL;
+	if (s->seen.calls.step)
+		return calls_step_why(s->seen.calls.step);
+	return m->counting && is_counted(m, s) ? calls_why_not(m->counting->calls) : NULL;
 }
 
 void measure_attend(struct measure *m, bool on)

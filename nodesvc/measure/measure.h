@@ -115,8 +115,8 @@ const char *measure_calls_why_not(const struct measure *m);
 double measure_calls_cost_ns(const struct measure *m);
 /* While it is on (a trial measures), who is counted in windows is counted all the time. */
 void measure_attend(struct measure *m, bool on);
-/* How @s is counted, or why it is not; NULL: nobody does. */
-const char *measure_calls_why(const struct step *s);
+/* How @s is counted, or why it is not; NULL: it is not to be. */
+const char *measure_calls_why(const struct measure *m, const struct step *s);
 
 /* ---- speed.c ---- */
 

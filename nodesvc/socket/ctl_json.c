@@ -76,7 +76,7 @@ static struct json_object *figures(const struct socket *k, struct step *s)
 	ADD(o, "speed_source",
 		s->seen.has_last ? json_object_new_string(provenance_name(s->seen.last.basis))
 				 : NULL);
-	ADD(o, "calls", known_text(measure_calls_why(s)));
+	ADD(o, "calls", known_text(measure_calls_why(k->measure, s)));
 	ADD(o, "shared_speed", number(f.shared_speed));
 	ADD(o, "solo_speed", number(f.solo_speed));
 	ADD(o, "solo_basis", known_text(f.speed_basis));

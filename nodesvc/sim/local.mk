@@ -163,7 +163,12 @@ EXTRA_DIST += contrib/bench/evaluation contrib/bench/papers doc/evaluation.md do
 	doc/plots/das-fig5-6.svg \
 	doc/plots/das-fig7.svg \
 	doc/plots/das-fig9.svg \
+	doc/plots/lira-fig1.svg \
+	doc/plots/lira-fig2.svg \
+	doc/plots/lira-fig3.svg \
+	doc/plots/lira-fig6.svg \
 	doc/plots/lira-fig7.svg \
+	doc/plots/lira-fig8.svg \
 	doc/plots/lira-fig9.svg \
 	doc/plots/sbmp-fig11.svg
 # End of EXTRA_DIST
@@ -178,6 +183,7 @@ contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la 
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
 	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/lira_figures.c \
 	contrib/bench/papersim/others.c \
 	contrib/bench/papersim/papersim.c \
 	contrib/bench/papersim/reasons.c \

@@ -130,3 +130,59 @@ void print_arms(const struct arena *a, const char *const *policy, int n)
 	}
 	printf("\n");
 }
+
+const char *verdict(bool met)
+{
+	return met ? "met" : "**missed**";
+}
+
+void print_figures_head(const char *paper)
+{
+	printf("## %s: every figure and table\n\n"
+	       "| figure | paper | simulated | verdict | command |\n|---|---|---|---|---|\n",
+		paper);
+}
+
+void print_figure(const char *number, const char *paper, const char *ours, const char *said,
+	const char *command)
+{
+	printf("| %s | %s | %s | %s | %s |\n", number, paper, ours, said, command);
+}
+
+const struct program *program_named(const struct program *list, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(list[i].name, name) == 0)
+			return &list[i];
+	fprintf(stderr, "papersim: no program %s\n", name);
+	exit(1);
+}
+
+void run_fixed(const struct machine *m, const struct run_spec *spec, const struct place *place,
+	int n, int runs, struct drive_result *ret)
+{
+	struct errbuf err = {""};
+	struct run *r;
+	int who, least = 0;
+
+	need(run_create(&r, m, spec, n, &err), &err);
+	run_place(r, place, NULL, 0);
+	while (r->now_s < FIXED_MOST_S && least < runs) {
+		run_advance(r, FIXED_MOST_S, &who);
+		least = r->job[0].runs;
+		for (int i = 1; i < n; i++)
+			least = r->job[i].runs < least ? r->job[i].runs : least;
+	}
+	memset(ret, 0, sizeof(*ret));
+	ret->n_jobs = n;
+	ret->elapsed_s = r->now_s;
+	for (int i = 0; i < n; i++) {
+		const struct run_job *j = &r->job[i];
+
+		ret->job[i].runs = j->runs;
+		ret->job[i].ntt_all = j->present_s / j->all_s;
+		ret->job[i].ntt_best = j->present_s / j->best_s;
+		ret->job[i].ntt_share = j->present_s / j->share_s;
+	}
+	run_free(r);
+}

@@ -55,9 +55,26 @@ void print_row(
 /* STP, ANTT and gain over the first policy, each with its interval. */
 void print_arms(const struct arena *a, const char *const *policy, int n);
 
+/* ---- figures one by one ---- */
+
+const char *verdict(bool met);
+void print_figures_head(const char *paper);
+/* @command makes it; "": nothing does. */
+void print_figure(const char *number, const char *paper, const char *ours, const char *said,
+	const char *command);
+
+/* Exits where nobody has that name. */
+const struct program *program_named(const struct program *list, int n, const char *name);
+
+#define FIXED_MOST_S 3000
+/* Turnaround times of @n jobs that stay at @place until each has ended @runs times. */
+void run_fixed(const struct machine *m, const struct run_spec *spec, const struct place *place,
+	int n, int runs, struct drive_result *ret);
+
 /* ---- parts of the page; plots go into directory @plots ---- */
 
 void part_lira(const char *plots);
+void part_lira_figures(const char *plots);
 void part_sbmp(const char *plots);
 void part_others(void);
 void part_held_out(void);

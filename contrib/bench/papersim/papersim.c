@@ -31,6 +31,11 @@ static void lira(void)
 	part_lira(plots);
 }
 
+static void lira_figures(void)
+{
+	part_lira_figures(plots);
+}
+
 static void sbmp(void)
 {
 	part_sbmp(plots);
@@ -42,6 +47,7 @@ static const struct {
 } parts[] = {
 	{"head", part_head},
 	{"lira", lira},
+	{"lira-figures", lira_figures},
 	{"sbmp", sbmp},
 	{"others", part_others},
 	{"held-out", part_held_out},

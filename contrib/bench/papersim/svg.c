@@ -216,6 +216,61 @@ void panel_bar(struct svg *s, const struct panel *p, int slot, int k, int of, in
 		put_line(s, x + w / 2, y_of(p, low), x + w / 2, y_of(p, high), "#000000", 1);
 }
 
+void panel_axis(struct svg *s, const struct panel *p, double low, double high, const char *name)
+{
+	double step = grid_step(high - low);
+	int digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
+
+	for (long i = lround(ceil(low / step - 1e-9)); (double)i <= high / step + 1e-9; i++) {
+		double v = (double)i * step, x = p->x + p->w * (v - low) / (high - low);
+		char text[32];
+
+		snprintf(text, sizeof(text), "%.*f", digits, v);
+		put_line(s, x, p->y + p->h, x, p->y + p->h + 4, "#444444", 1);
+		put_label(s, x, p->y + p->h + 17, 11, "middle", 0, text);
+	}
+	put_label(s, p->x + p->w / 2, p->y + p->h + 34, 12, "middle", 0, name);
+}
+
+void panel_curve(struct svg *s, const struct panel *p, int colour, const double *at,
+	const double *value, int n)
+{
+	fprintf(s->f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\"%s points=\"",
+		colours[colour % COLOURS], colour % 2 ? " stroke-dasharray=\"7 3\"" : "");
+	for (int i = 0; i < n; i++)
+		fprintf(s->f, "%.1f,%.1f ", p->x + p->w * at[i], y_of(p, value[i]));
+	fputs("\"/>\n", s->f);
+}
+
+void panel_mark(
+	struct svg *s, const struct panel *p, int colour, bool hollow, double at, double value)
+{
+	fprintf(s->f,
+		"<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\" stroke=\"%s\" "
+		"stroke-width=\"1.5\"/>\n",
+		p->x + p->w * at, y_of(p, value), hollow ? "none" : colours[colour % COLOURS],
+		colours[colour % COLOURS]);
+}
+
+void svg_cell(struct svg *s, double x, double y, double w, double h, double shade, const char *sign)
+{
+	int fade = (int)lround(255 * (1 - fmin(1, fabs(shade))));
+	char fill[8];
+
+	/* Losses in orange, gains in blue: the pair that everybody tells apart. */
+	if (shade >= 0)
+		snprintf(fill, sizeof(fill), "#ff%02x%02x", 110 + fade * 145 / 255, fade);
+	else
+		snprintf(fill, sizeof(fill), "#%02x%02xff", fade, 110 + fade * 145 / 255);
+	put_rect(s, x, y, w, h, fill, "#dddddd");
+	put_label(s, x + w / 2, y + h / 2 + 4, 11, "middle", 0, sign);
+}
+
+void svg_text(struct svg *s, double x, double y, const char *anchor, double turn, const char *text)
+{
+	put_label(s, x, y, 11, anchor, turn, text);
+}
+
 void svg_legend(struct svg *s, double x, double y, const char *const *name, int n)
 {
 	for (int i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #ifndef COLOC_PAPERSIM_SVG_H
 #define COLOC_PAPERSIM_SVG_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct svg {
@@ -41,6 +42,16 @@ void panel_line(struct svg *s, const struct panel *p, int colour, const double *
 /* Bar @k of @of at @slot from the axis' low end; interval low..high (NAN: none). */
 void panel_bar(struct svg *s, const struct panel *p, int slot, int k, int of, int colour,
 	double value, double low, double high);
+/* A number axis under the panel in place of slots; @at below is 0 at its low end, 1 at its high. */
+void panel_axis(struct svg *s, const struct panel *p, double low, double high, const char *name);
+void panel_curve(struct svg *s, const struct panel *p, int colour, const double *at,
+	const double *value, int n);
+void panel_mark(
+	struct svg *s, const struct panel *p, int colour, bool hollow, double at, double value);
+/* A cell of a table of colours: @shade 0 white, 1 the greatest loss, -1 the greatest gain. */
+void svg_cell(
+	struct svg *s, double x, double y, double w, double h, double shade, const char *sign);
+void svg_text(struct svg *s, double x, double y, const char *anchor, double turn, const char *text);
 /* Names of colours in a row from (x, y). */
 void svg_legend(struct svg *s, double x, double y, const char *const *name, int n);
 

@@ -170,7 +170,13 @@ EXTRA_DIST += contrib/bench/evaluation contrib/bench/papers doc/evaluation.md do
 	doc/plots/lira-fig7.svg \
 	doc/plots/lira-fig8.svg \
 	doc/plots/lira-fig9.svg \
-	doc/plots/sbmp-fig11.svg
+	doc/plots/llc-fig3-4.svg \
+	doc/plots/mapper-fig1.svg \
+	doc/plots/sbmp-fig1.svg \
+	doc/plots/sbmp-fig11.svg \
+	doc/plots/sbmp-fig4.svg \
+	doc/plots/sbmp-fig7.svg \
+	doc/plots/sbmp-fig8-10.svg
 # End of EXTRA_DIST
 noinst_PROGRAMS += contrib/bench/bin/dassim contrib/bench/bin/papersim
 contrib_bench_bin_dassim_SOURCES = \
@@ -182,13 +188,16 @@ contrib_bench_bin_dassim_SOURCES = \
 contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
+	contrib/bench/papersim/fit.c contrib/bench/papersim/fit.h \
 	contrib/bench/papersim/lira.c \
 	contrib/bench/papersim/lira_figures.c \
+	contrib/bench/papersim/other_figures.c \
 	contrib/bench/papersim/others.c \
 	contrib/bench/papersim/papersim.c \
 	contrib/bench/papersim/reasons.c \
 	contrib/bench/papersim/robust.c \
-	contrib/bench/papersim/sbmp.c \
+	contrib/bench/papersim/sbmp.c contrib/bench/papersim/sbmp.h \
+	contrib/bench/papersim/sbmp_figures.c \
 	contrib/bench/papersim/svg.c contrib/bench/papersim/svg.h
 # End of contrib_bench_bin_papersim_SOURCES
 contrib_bench_bin_papersim_LDADD = libsim.la libengine.la libtopo.la libcommon.la -lpthread -lm

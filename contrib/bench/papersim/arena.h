@@ -76,7 +76,9 @@ void run_fixed(const struct machine *m, const struct run_spec *spec, const struc
 void part_lira(const char *plots);
 void part_lira_figures(const char *plots);
 void part_sbmp(const char *plots);
+void part_sbmp_figures(const char *plots);
 void part_others(void);
+void part_other_figures(const char *plots);
 void part_held_out(void);
 void part_stability(void);
 void part_checks(void);

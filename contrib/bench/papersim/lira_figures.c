@@ -341,7 +341,7 @@ static void plot_figure_8(const struct arena *a, const char *plots)
 	svg_open(&s, plots, "lira-fig8.svg", 1150, 650, "LIRA, figure 8: each combination",
 		text("simulated: %d combinations of 4 of 18 archetypes, seed %d", n,
 			(int)a->e.seed));
-	svg_legend(&s, 70, 70, arm_name, N_ARMS);
+	svg_legend(&s, 70, 66, arm_name, N_ARMS);
 	for (int f = 0; f < 2; f++) {
 		double v[N_ARMS][COMBOS_MAX];
 

@@ -36,9 +36,19 @@ static void lira_figures(void)
 	part_lira_figures(plots);
 }
 
+static void sbmp_figures(void)
+{
+	part_sbmp_figures(plots);
+}
+
 static void sbmp(void)
 {
 	part_sbmp(plots);
+}
+
+static void other_figures(void)
+{
+	part_other_figures(plots);
 }
 
 static const struct {
@@ -49,7 +59,9 @@ static const struct {
 	{"lira", lira},
 	{"lira-figures", lira_figures},
 	{"sbmp", sbmp},
+	{"sbmp-figures", sbmp_figures},
 	{"others", part_others},
+	{"other-figures", other_figures},
 	{"held-out", part_held_out},
 	{"stability", part_stability},
 	{"checks", part_checks},

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contrib/bench/papersim/arena.h"
+#include "contrib/bench/papersim/sbmp.h"
 #include "contrib/bench/papersim/svg.h"
 #include "nodesvc/sim/population_tables.h"
 
-enum { LINUX, BASE, PP, CD, OURS, FAIR, BEST, N };
+enum { LINUX = SBMP_LINUX, BASE, PP, CD, OURS, FAIR, BEST, N = SBMP_N };
 static const char *const policies[N] = {"linux", "sbmp,search=paper", "sbmp-pp,search=paper",
 	"sbmp-cd,search=paper", "sbmp-cd,phase=width", "fair", "best-static"};
 static const char *const names[N] = {
@@ -36,7 +36,7 @@ static int compare_names(const void *x, const void *y)
 	return strcmp(((const struct program *)x)->name, ((const struct program *)y)->name);
 }
 
-static void workload_name(const struct arena *a, int k, char ret[9])
+void sbmp_combo_name(const struct arena *a, int k, char ret[9])
 {
 	struct program p[4];
 
@@ -58,7 +58,7 @@ static void read_table(const struct arena *a, const char *const *list, int n, st
 		char name[9];
 		bool in = list == NULL;
 
-		workload_name(a, k, name);
+		sbmp_combo_name(a, k, name);
 		for (int i = 0; i < n; i++)
 			in |= strcmp(list[i], name) == 0;
 		if (!in)
@@ -236,4 +236,19 @@ void part_sbmp(const char *plots)
 	}
 	printf("![figure 11](plots/sbmp-fig11.svg)\n\n");
 	close_arena(&a);
+}
+
+const char *sbmp_policy(enum sbmp_arm arm)
+{
+	return policies[arm];
+}
+
+const char *sbmp_name(enum sbmp_arm arm)
+{
+	return names[arm];
+}
+
+const char *sbmp_workload(int i)
+{
+	return i <= 6 ? table4[i - 1] : i <= 24 ? table5[i - 7] : table6[i - 25];
 }

@@ -148,7 +148,7 @@ END
 status 2 run --csv --json "$dir/w.yaml"
 
 # What every policy decides over a run is decided again in replay, bit for bit.
-for policy in lira lira-static callisto callisto,threads=yes sbmp sbmp-pp sbmp-cd mapper dio dio,clusters=2 llc-complex gang hillclimb; do
+for policy in lira lira-static callisto callisto,threads=yes sbmp sbmp-pp sbmp-cd mapper dio dio,clusters=2 llc-complex gang hillclimb auto; do
   rm -f "$dir/trace"
   status 0 run --policy="$policy" --record="$dir/trace" "$dir/w.yaml"
   status 0 replay "$dir/trace"

@@ -22,6 +22,10 @@ libengine_la_SOURCES = \
 	nodesvc/engine/waits.c nodesvc/engine/waits.h \
 	nodesvc/engine/phase.c nodesvc/engine/phase.h \
 	nodesvc/engine/plan.c nodesvc/engine/plan.h \
+	nodesvc/engine/policies/auto.c nodesvc/engine/policies/auto.h \
+	nodesvc/engine/policies/auto_deal.c \
+	nodesvc/engine/policies/auto_model.c \
+	nodesvc/engine/policies/auto_search.c \
 	nodesvc/engine/policies/callisto.c \
 	nodesvc/engine/policies/das.c \
 	nodesvc/engine/policies/dio.c \
@@ -54,6 +58,7 @@ libengine_la_LIBADD = libtopo.la libcommon.la -lm
 ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_LIBS) \
 	$(JSON_LIBS) -lm
 engine_tests = \
+	tests/unit/test_auto \
 	tests/unit/test_callisto \
 	tests/unit/test_das \
 	tests/unit/test_decide_alloc \
@@ -95,6 +100,9 @@ tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_auto_SOURCES = tests/unit/test_auto.c $(SMALL_NODE)
+tests_unit_test_auto_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_auto_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_gang_SOURCES = tests/unit/test_gang.c $(SMALL_NODE)
 tests_unit_test_gang_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_gang_LDADD = $(ENGINE_TEST_LIBS)

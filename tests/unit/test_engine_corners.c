@@ -15,7 +15,7 @@
 
 static const char *const policies[] = {"none", "fair", "spread", "callisto", "lira", "lira-static",
 	"llc-complex", "dio", "sbmp", "sbmp-pp", "sbmp-cd", "gang", "das-da", "mapper", "hillclimb",
-	"best-static"};
+	"auto", "best-static"};
 #define N_POLICIES (int)(sizeof(policies) / sizeof(policies[0]))
 
 /* Steps of several nodes take part like any other. */

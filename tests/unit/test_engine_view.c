@@ -183,7 +183,7 @@ static const char *spoil_figure(struct view_job *j, int how)
 #define FIGURES 10
 
 static const char *const all_policies[] = {"fair", "spread", "callisto", "lira", "llc-complex",
-	"dio", "sbmp", "sbmp-cd", "gang", "das-dam-c", "mapper", "hillclimb"};
+	"dio", "sbmp", "sbmp-cd", "gang", "das-dam-c", "mapper", "hillclimb", "auto"};
 #define N_POLICIES (int)(sizeof(all_policies) / sizeof(all_policies[0]))
 
 START_TEST(a_bad_figure_is_one_jobs_alone)

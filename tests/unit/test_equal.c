@@ -23,7 +23,7 @@ static const int machines[][CLUSTERS_MAX] = {
 
 static const char *const policies[] = {"fair", "spread", "callisto", "lira", "lira-static",
 	"lira,norm=per_socket", "llc-complex", "llc-complex,strict=yes", "dio", "sbmp", "sbmp-cd",
-	"mapper", "hillclimb"};
+	"mapper", "hillclimb", "auto"};
 #define N_POLICIES (int)(sizeof(policies) / sizeof(policies[0]))
 
 static char xml[65536];

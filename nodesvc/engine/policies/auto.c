@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * auto - takes the best of what the others propose, by a model of the jobs that it learns as they
+ * run. auto.h has the design.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "nodesvc/engine/policies/auto.h"
+
+#define LOOK_S      1.0   /* between two rankings where nothing happened */
+#define WARMUP_S    0.075 /* lost by what is moved: 150 ms (SBMP, section 3.2) at half speed */
+#define SETTLE_S    0.25
+#define REVERSAL_S  60.0
+#define DWELL_MAX_S 64.0
+#define HORIZON_S   60.0 /* no gain is counted for longer */
+#define BELOW       2    /* samples in a row under the floor */
+#define BELOW_SLACK 0.05 /* ln: what a sample may be off */
+#define MEMORY_OFF  0.5  /* what is predicted of memory may be off by so much of it */
+
+static const char *const deal_name[AUTO_DEALS] = {"runs", "fair", "lira", "dio", "exact", "search"};
+
+static const struct option_spec options[] = {
+	{"objective", OPTION_CHOICE, offsetof(struct auto_config, objective), 0, 0,
+		"geomean|stp|antt|worst"},
+	{"q", OPTION_DOUBLE, offsetof(struct auto_config, q), 0.01, 1, NULL},
+	{"h", OPTION_DOUBLE, offsetof(struct auto_config, h), 0, 10, NULL},
+	{"sure", OPTION_DOUBLE, offsetof(struct auto_config, sure), 0, 10, NULL},
+	{"dwell_s", OPTION_DOUBLE, offsetof(struct auto_config, dwell_s), 0, DWELL_MAX_S, NULL},
+	{"pair", OPTION_BOOL, offsetof(struct auto_config, pair), 0, 0, NULL},
+	{"lend", OPTION_BOOL, offsetof(struct auto_config, lend), 0, 0, NULL},
+	{"search", OPTION_BOOL, offsetof(struct auto_config, search), 0, 0, NULL},
+	{"clusters", OPTION_INT, offsetof(struct auto_config, clusters), 0, PLAN_CLUSTERS_MAX,
+		NULL},
+	{0},
+};
+
+/* --- made of others ---------------------------------------------------------------------- */
+
+static void init_scratch(struct plan *p, const struct policy_cfg *cfg)
+{
+	size_t n = (size_t)cfg->max_jobs;
+	int *jobs = arena_alloc(cfg->memory, n * PLAN_SLICES_MAX, sizeof(int));
+
+	p->job = arena_alloc(cfg->memory, n, sizeof(*p->job));
+	for (int s = 0; s < PLAN_SLICES_MAX && jobs; s++)
+		p->slice[s].job = jobs + (size_t)s * n;
+	p->max_jobs = cfg->max_jobs;
+}
+
+static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
+{
+	static const struct policy_ops *const other[] = {&policy_fair, &policy_lira, &policy_dio};
+	size_t n = (size_t)cfg->max_jobs, deal = n * (size_t)cfg->topo->n_domains;
+	int rc;
+
+	p->cfg = (struct auto_config){.q = 0.85,
+		.h = 0.01,
+		.sure = 0.25,
+		.dwell_s = 2,
+		.pair = true,
+		.lend = true,
+		.search = true};
+	rc = option_read(cfg, "auto", options, &p->cfg, err);
+	for (int i = AUTO_FAIR; i <= AUTO_DIO && !rc; i++)
+		rc = auto_open_other(&p->other[i], other[i - AUTO_FAIR], cfg, err);
+	if (!rc)
+		rc = auto_open_other(&p->gang, &policy_gang, cfg, err);
+	if (rc)
+		return rc;
+	shares_init(&p->shares, cfg);
+	auto_model_init(&p->model, cfg);
+	p->model.pairs = p->cfg.pair;
+	auto_search_init(&p->search, &p->model, &p->shares, cfg);
+	p->search.q = p->cfg.q;
+	p->search.objective = (enum auto_objective)p->cfg.objective;
+	allocate_init(&p->allocate, cfg->memory, cfg->max_jobs, cfg->topo->n_cores);
+	clusters_init(&p->clusters, &(struct clusters_cfg){.most = p->cfg.clusters}, cfg);
+	init_scratch(&p->scratch, cfg);
+	for (int i = 0; i < AUTO_DEALS; i++)
+		p->deal[i].n = arena_alloc(cfg->memory, deal, sizeof(short));
+	p->before = arena_alloc(cfg->memory, deal, sizeof(short));
+	p->size = arena_alloc(cfg->memory, n, sizeof(int));
+	p->heat = arena_alloc(cfg->memory, n, sizeof(double));
+	p->borrowed = arena_alloc(cfg->memory, n, sizeof(double));
+	p->dwell_s = p->cfg.dwell_s;
+	p->looked_s = p->moved_s = -INFINITY;
+	p->sample_s = NAN;
+	p->why = "";
+	return 0;
+}
+
+static void auto_forget(struct policy *p, int slot)
+{
+	for (int i = AUTO_FAIR; i <= AUTO_DIO; i++)
+		if (p->other[i].ops->forget)
+			p->other[i].ops->forget(p->other[i].state, slot);
+	p->gang.ops->forget(p->gang.state, slot);
+	auto_model_forget(&p->model, slot, p->sample_s);
+	clusters_forget(&p->clusters, slot);
+	p->borrowed[slot] = 0;
+}
+
+/* --- what is seen ------------------------------------------------------------------------ */
+
+/* Traffic of each domain, and the most that was ever seen of it. */
+static void read_loads(struct policy *p, const struct auto_deal *now)
+{
+	struct shares *c = &p->shares;
+
+	for (int d = 0; d < c->n_domains; d++) {
+		double sum = 0, *capacity = &p->model.capacity[c->domain[d]];
+
+		for (int k = 0; k < c->n; k++) {
+			double bytes = auto_traffic(&c->v->job[c->job[k]]);
+
+			if (isfinite(bytes) && auto_cell(p, now, k)[d])
+				sum += bytes * auto_cell(p, now, k)[d] / auto_size(p, now, k);
+		}
+		*capacity = fmax(*capacity, sum);
+		p->search.latency[d] = auto_latency(sum / *capacity);
+	}
+}
+
+/* Curves of before a phase that nothing else tells of are of no use. */
+static void hear_phases(struct policy *p, const struct view *v, const int *slot)
+{
+	for (int e = 0; e < v->n_events; e++) {
+		int i = v->event[e].type == EVENT_PHASE ? view_job_index(v, v->event[e].job) : -1;
+		struct auto_phase *f;
+
+		if (i < 0 || !p->model.job[slot[i]].known)
+			continue;
+		f = auto_phase_of(&p->model, slot[i]);
+		if (!f->signed_ && !f->idle) {
+			memset(f->seen, 0, sizeof(f->seen));
+			f->fitted = -1;
+		}
+	}
+}
+
+/* True: a job has changed phase. */
+static bool look(struct policy *p, const struct view *v, const int *slot)
+{
+	struct shares *c = &p->shares;
+	const struct auto_deal *now = &p->deal[AUTO_RUNS];
+	bool settled, changed = false, fresh = false;
+
+	auto_read_current(p, &p->deal[AUTO_RUNS]);
+	if (now->there)
+		read_loads(p, now);
+	for (int k = 0; k < c->n; k++)
+		fresh |= p->model.job[slot[c->job[k]]].sample_no != v->job[c->job[k]].sample_no;
+	if (fresh && isfinite(p->sample_s))
+		p->interval_s = v->now_s - p->sample_s;
+	settled = v->now_s - p->moved_s > SETTLE_S + 1.5 * p->interval_s;
+	for (int k = 0; k < c->n; k++) {
+		int i = c->job[k], s = slot[i];
+		struct auto_context x = {.cores = 0};
+
+		if (now->there && !coreset_is_empty(&v->job[i].current))
+			x = (struct auto_context){
+				.cores = auto_size(p, now, k) + p->borrowed[s],
+				.latency = auto_search_latency(&p->search, now->n, k),
+				.beside = auto_search_beside(&p->search, now->n, k),
+				.span = auto_search_span(&p->search, now->n, k),
+				.settled = settled,
+			};
+		changed |= auto_model_look(&p->model, &v->job[i], s, &x, v->now_s);
+	}
+	if (fresh || !isfinite(p->sample_s))
+		p->sample_s = v->now_s;
+	for (int k = 0; k < c->n; k++)
+		auto_model_fit(&p->model, slot[c->job[k]]);
+	return changed;
+}
+
+/* A job that is seen below its floor on fewer cores than fair gives it. */
+static bool is_below(struct policy *p, const int *slot)
+{
+	const struct shares *c = &p->shares;
+	bool any = false;
+
+	for (int k = 0; k < c->n; k++) {
+		struct auto_job *j = &p->model.job[slot[c->job[k]]];
+		double live = auto_live_speed(&c->v->job[c->job[k]]);
+
+		if (live > 0 && j->deviating == 0 &&
+			!auto_phase_of(&p->model, slot[c->job[k]])->idle &&
+			p->deal[AUTO_RUNS].there &&
+			auto_size(p, &p->deal[AUTO_RUNS], k) <
+				auto_size(p, &p->deal[AUTO_FAIR], k) &&
+			log(live) < p->search.floor[k] - BELOW_SLACK)
+			j->below++;
+		else
+			j->below = 0;
+		any |= j->below >= BELOW;
+	}
+	return any;
+}
+
+/* --- choosing ---------------------------------------------------------------------------- */
+
+/* No job that is fixed has another number of cores than under what it is held against. */
+static bool keeps_fixed(const struct policy *p, const struct auto_deal *d)
+{
+	for (int k = 0; k < p->shares.n; k++)
+		if (p->search.fixed[k] &&
+			auto_size(p, d, k) != auto_size(p, &p->deal[AUTO_FAIR], k) &&
+			(!p->deal[AUTO_RUNS].there ||
+				auto_size(p, d, k) != auto_size(p, &p->deal[AUTO_RUNS], k)))
+			return false;
+	return true;
+}
+
+/* Its own, or that of another of its program. */
+static bool knows_speed(const struct policy *p, int slot)
+{
+	const struct auto_phase *f = auto_phase_of(&p->model, slot);
+
+	for (int i = 0; i < AUTO_SEEN; i++)
+		if (f->seen[i].n > 0)
+			return true;
+	return p->model.job[slot].has_speed;
+}
+
+static void rank(struct policy *p, const struct view *v, const int *slot)
+{
+	struct shares *c = &p->shares;
+	int best = -1;
+
+	for (int k = 0; k < c->n; k++) {
+		int s = slot[c->job[k]];
+
+		p->search.fixed[k] = !knows_speed(p, s) || auto_phase_of(&p->model, s)->idle ||
+				     v->job[c->job[k]].cores > 0;
+	}
+	p->search.steps = 0;
+	auto_search_base(&p->search, p->deal[AUTO_FAIR].n);
+	auto_ask_other(p, AUTO_LIRA, slot);
+	auto_ask_other(p, AUTO_DIO, slot);
+	auto_allocate(p, slot);
+	for (int i = 0; i < AUTO_BEST; i++) {
+		struct auto_deal *d = &p->deal[i];
+
+		d->worth = d->there && keeps_fixed(p, d) ? auto_search_worth(&p->search, d->n)
+							 : -INFINITY;
+		if (d->worth > -INFINITY && (best < 0 || d->worth > p->deal[best].worth))
+			best = i;
+	}
+	auto_clear_deal(p, &p->deal[AUTO_BEST]);
+	if (!p->cfg.search)
+		return;
+	memcpy(p->deal[AUTO_BEST].n, p->deal[best].n,
+		(size_t)c->n * (size_t)c->n_domains * sizeof(short));
+	p->deal[AUTO_BEST].worth = p->deal[best].worth;
+	p->deal[AUTO_BEST].there = true;
+	auto_search_improve(&p->search, &p->deal[AUTO_BEST]);
+}
+
+/* Cores that a job would get which it has not, over those it would have. */
+static double moved_part(
+	const struct policy *p, const struct auto_deal *from, const struct auto_deal *to, int k)
+{
+	double fresh = 0;
+
+	if (!from->there || coreset_is_empty(shares_current(&p->shares, k)))
+		return 0;
+	for (int e = 0; e < p->shares.n_domains; e++)
+		fresh += fmax(0, auto_cell(p, to, k)[e] - auto_cell(p, from, k)[e]);
+	return fresh / auto_size(p, to, k);
+}
+
+/* How long the phase of a job goes on. */
+static double left_s(const struct policy *p, const int *slot, int k)
+{
+	const struct view_job *j = &p->shares.v->job[p->shares.job[k]];
+	int s = slot[p->shares.job[k]];
+	double mean = auto_phase_of(&p->model, s)->mean_s;
+	double lasted = p->shares.v->now_s - p->model.job[s].since_s, left;
+
+	left = mean > 0 ? fmax(mean - lasted, 0.25 * mean) : fmax(lasted, 2);
+	if (j->signal[SIGNAL_TIME_LEFT].provenance != PROVENANCE_NONE)
+		left = fmin(left, j->signal[SIGNAL_TIME_LEFT].value);
+	return fmin(left, HORIZON_S);
+}
+
+/* Gain of @to over @from: sd, cost and for how long. */
+static void weigh_move(struct policy *p, const int *slot, int from, int to)
+{
+	struct shares *c = &p->shares;
+	double variance = 0, left = 0, parts = 0;
+	int moved = 0;
+
+	auto_search_worth(&p->search, p->deal[from].n);
+	memcpy(p->heat, p->search.speed, (size_t)c->n * sizeof(double));
+	auto_search_worth(&p->search, p->deal[to].n);
+	for (int k = 0; k < c->n; k++) {
+		int s = slot[c->job[k]], a = auto_size(p, &p->deal[from], k);
+		int b = auto_size(p, &p->deal[to], k);
+		const float *curve = p->model.curve + (size_t)s * (size_t)p->model.stride;
+		double memory =
+			MEMORY_OFF * (p->search.speed[k] - p->heat[k] - curve[b] + curve[a]);
+		double part = moved_part(p, &p->deal[AUTO_RUNS], &p->deal[to], k);
+
+		variance += memory * memory + (a != b ? auto_spread(&p->model, s, a, b) : 0);
+		parts += part;
+		if (part > 0 || a != b) {
+			left += left_s(p, slot, k);
+			moved++;
+		}
+	}
+	p->gain = p->deal[to].worth - p->deal[from].worth;
+	p->sd = sqrt(variance) / c->n;
+	p->cost = WARMUP_S * parts / c->n;
+	p->horizon_s = moved ? fmax(1, left / moved) : HORIZON_S;
+}
+
+/* Sets chosen and why. */
+static void choose(struct policy *p, const struct view *v, const int *slot, bool again)
+{
+	int best = AUTO_FAIR, from = p->deal[AUTO_RUNS].worth > -INFINITY ? AUTO_RUNS : AUTO_FAIR;
+
+	for (int i = 0; i < AUTO_DEALS; i++)
+		if (p->deal[i].there && p->deal[i].worth > p->deal[best].worth + 1e-9)
+			best = i;
+	p->chosen = from;
+	p->gain = p->sd = p->cost = p->horizon_s = 0;
+	if (best == from) {
+		p->why = "nothing is better";
+		return;
+	}
+	weigh_move(p, slot, from, best);
+	if (p->gain <= p->cfg.h)
+		p->why = "nothing is enough better";
+	else if ((p->gain - p->cfg.sure * p->sd) * p->horizon_s <= p->cost)
+		p->why = "the gain is not sure to pay for the move";
+	else if (!again && v->now_s - p->moved_s < p->dwell_s)
+		p->why = "too soon after the last move";
+	else {
+		p->why = "its gain pays for the move";
+		p->chosen = best;
+	}
+}
+
+/* What ran becomes what ran before; who goes back on the last move waits longer. */
+static void note_move(struct policy *p, const struct view *v, const int *slot)
+{
+	struct shares *c = &p->shares;
+	const struct auto_deal *now = &p->deal[AUTO_RUNS], *next = &p->deal[p->chosen];
+	bool any = false, back = true;
+
+	for (int k = 0; k < c->n && now->there; k++) {
+		short *before = p->before + (size_t)slot[c->job[k]] * (size_t)c->t->n_domains;
+		size_t size = (size_t)c->n_domains * sizeof(short);
+
+		any |= memcmp(auto_cell(p, now, k), auto_cell(p, next, k), size) != 0;
+		back &= memcmp(before, auto_cell(p, next, k), size) == 0;
+	}
+	if (!any)
+		return;
+	for (int k = 0; k < c->n; k++)
+		memcpy(p->before + (size_t)slot[c->job[k]] * (size_t)c->t->n_domains,
+			auto_cell(p, now, k), (size_t)c->n_domains * sizeof(short));
+	if (v->now_s - p->moved_s > REVERSAL_S)
+		p->dwell_s = p->cfg.dwell_s;
+	else if (back)
+		p->dwell_s = fmin(DWELL_MAX_S, 2 * p->dwell_s);
+	p->moved_s = v->now_s;
+}
+
+/* --- telling ----------------------------------------------------------------------------- */
+
+/* As it was seen under just that dealing; NAN: not of every job. */
+static double measured(const struct policy *p, const struct auto_deal *d, const int *slot)
+{
+	double sum = 0;
+
+	for (int k = 0; k < p->shares.n; k++) {
+		const struct auto_phase *f = auto_phase_of(&p->model, slot[p->shares.job[k]]);
+		const struct auto_seen *o = auto_seen_find(
+			f, auto_size(p, d, k), auto_search_beside(&p->search, d->n, k));
+
+		if (f->idle)
+			continue;
+		if (!o || o->n < 4)
+			return NAN;
+		sum += o->speed - auto_search_span(&p->search, d->n, k) - p->search.fair[k];
+	}
+	return exp(sum / p->shares.n);
+}
+
+static void explain(struct policy *p, const int *slot, struct plan *ret)
+{
+	struct explain x;
+
+	explain_open(&x, ret);
+	if (!x.plan)
+		return;
+	explain_text(&x, "chosen", deal_name[p->chosen]);
+	explain_text(&x, "why", p->why);
+	explain_object(&x, "proposals");
+	for (int i = 0; i < AUTO_DEALS; i++) {
+		if (!p->deal[i].there)
+			continue;
+		explain_object(&x, deal_name[i]);
+		explain_number(&x, "predicted", exp(p->deal[i].worth));
+		explain_number(&x, "measured", measured(p, &p->deal[i], slot));
+		explain_end(&x);
+	}
+	explain_end(&x);
+	explain_number(&x, "gain", p->gain);
+	explain_number(&x, "deviation", p->sd);
+	explain_number(&x, "lasts_s", p->horizon_s);
+	explain_number(&x, "cost_s", p->cost);
+	explain_close(&x);
+}
+
+static void say_why(struct policy *p, const int *slot, struct plan *ret)
+{
+	struct shares *c = &p->shares;
+
+	if (!ret->want_explain)
+		return;
+	auto_search_worth(&p->search, p->deal[p->chosen].n);
+	for (int k = 0; k < c->n; k++) {
+		int s = slot[c->job[k]], cores = auto_size(p, &p->deal[p->chosen], k);
+
+		if (!knows_speed(p, s))
+			plan_why(ret, c->job[k], "%d cores; its speed is not known: a fair share",
+				cores);
+		else
+			plan_why(ret, c->job[k],
+				"%d cores (fair %d), predicted %.2f of its speed under fair; %s: "
+				"%s",
+				cores, auto_size(p, &p->deal[AUTO_FAIR], k),
+				exp(p->search.speed[k] - p->search.fair[k]), deal_name[p->chosen],
+				p->why);
+	}
+}
+
+/* --- the decision ------------------------------------------------------------------------ */
+
+/* Jobs that outnumber cores: each as a whole, if each has something for all of them to do. */
+static bool takes_turns(const struct shares *c)
+{
+	if (!c->shared || !c->uniform || c->n > PLAN_SLICES_MAX)
+		return false;
+	for (int k = 0; k < c->n; k++) {
+		const struct view_job *j = &c->v->job[c->job[k]];
+
+		if (j->threads < c->total || c->total < 2 || j->nodes > 1)
+			return false;
+	}
+	return true;
+}
+
+/* What there is no model for. */
+static int by_rule(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	bool turns = takes_turns(&p->shares);
+	const struct auto_other *o = turns ? &p->gang : &p->other[AUTO_FAIR];
+	struct explain x;
+	int rc = plan_reset(ret, v, p->shares.t, err);
+
+	if (!rc)
+		rc = o->ops->decide(o->state, v, slot, ret, err);
+	if (rc)
+		return rc;
+	explain_open(&x, ret);
+	explain_text(&x, "chosen", o->ops->name);
+	explain_text(&x, "why",
+		turns ? "more jobs than cores, each with threads for all of them"
+		      : "nothing to choose by: equal parts");
+	explain_close(&x);
+	return 0;
+}
+
+static int auto_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	struct shares *c = &p->shares;
+	int rc = shares_build(c, v, ret, err);
+	bool changed, below;
+	uint64_t set;
+
+	if (rc || c->n == 0)
+		return rc;
+	for (int k = 0; k < c->n; k++)
+		auto_model_meet(&p->model, &v->job[c->job[k]], slot[c->job[k]], v->now_s);
+	hear_phases(p, v, slot);
+	if (c->n == 1 || c->shared || !c->uniform || c->n_pieces)
+		return by_rule(p, v, slot, ret, err);
+	p->search.slot = slot;
+	changed = look(p, v, slot);
+	auto_ask_other(p, AUTO_FAIR, slot);
+	if (!p->deal[AUTO_FAIR].there)
+		return by_rule(p, v, slot, ret, err);
+	set = shares_set(c);
+	below = set == p->set && is_below(p, slot);
+	if (set != p->set || changed || below || v->now_s - p->looked_s >= LOOK_S ||
+		!p->deal[AUTO_RUNS].there) {
+		rank(p, v, slot);
+		choose(p, v, slot, set != p->set);
+		if (below) {
+			p->chosen = AUTO_FAIR;
+			p->why = "a job is below its floor";
+			ret->urgent = true;
+		}
+		p->looked_s = v->now_s;
+	} else {
+		p->chosen = AUTO_RUNS;
+	}
+	p->set = set;
+	auto_deal_out(p, &p->deal[p->chosen], ret);
+	note_move(p, v, slot);
+	ret->score = exp(p->deal[p->chosen].worth);
+	explain(p, slot, ret);
+	say_why(p, slot, ret);
+	auto_lend(p, v, slot, ret);
+	clusters_decide(&p->clusters, c, slot, ret);
+	return 0;
+}
+
+const struct policy_ops policy_auto = {
+	.name = "auto",
+	.summary = "the best of what the others propose, by a model it learns; never below a floor",
+	.options = "objective=geomean|stp|antt|worst q=0..1 h=RATIO sure=N dwell_s=N "
+		   "pair=yes|no lend=yes|no search=yes|no clusters=0..4",
+	.on_node = true,
+	.size = sizeof(struct policy),
+	.create = auto_create,
+	.decide = auto_decide,
+	.forget = auto_forget,
+};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * auto.h - between auto.c (the policy), auto_deal.c (plans and dealings), auto_model.c (what is
+ * known of programs) and auto_search.c (which dealing is best). All of it ours, but for what a line
+ * says.
+ *
+ * State. By program (its type; a job without one is its own) and phase: the speeds seen, each with
+ * the cores it was seen on, the load of its memory and who was beside it; what it moves per unit of
+ * speed; how busy it is. A phase is known by its references and loads per instruction, which do not
+ * hang on where it runs, and by whether it computes at all; another one is believed after three
+ * samples. It stays when the job ends, so that the next of the program begins where that one was.
+ *
+ * Model. ln speed = level + ln S(n) - ln((1 + x l) / (1 + x)): S is SBMP's curve (PACT 2012, eq. 2;
+ * alpha + beta/n + gamma n), x the part of its time that it waits for memory which answers at once,
+ * l the latency there over that. l = 1 + r / (2 (1 - r)), the wait in a queue of even service
+ * (M/D/1), r the domain's traffic over the most it can carry: 4 GB/s a core, or the most that was
+ * ever seen. S and x are never known, so a grid of both is weighed: by what utilisation tells of S
+ * and misses per instruction of x before anything else, then by how well each explains the speeds
+ * seen (Bayes; the level falls out). What was seen on as many cores beside the same company counts
+ * for itself, in place of the model, the more often the more (the pair table).
+ *
+ * Proposals. What runs; what fair, lira and dio would do, as far as their signals are there; the
+ * exact allocation by the curves, as sbmp has it (allocate.c); and from the best of them the best
+ * transfers of cores inside a domain and exchanges of places, as long as they gain. The worth of
+ * one is the objective over what fair's is predicted to give; no job below its floor, `q' of what
+ * it would have alone on its fair share, unless it is so under fair, too, and then not below that.
+ *
+ * Acting. What runs stays, unless the gain less `sure' times its standard deviation, for as long as
+ * the phases at hand are expected to last, is above what moving costs (75 ms of each moved part:
+ * SBMP has 150 ms of warm-up, at half speed), and the gain above `h'. Not before `dwell_s' after
+ * the last move, twice that after each one that went back on it within a minute. A job that comes
+ * is placed at once; one that is seen below its floor gets its fair share back at once.
+ *
+ * Loans. Who is under 70 % utilisation lends to all who are busy (callisto's rule). Cache clusters:
+ * clusters.c, where the driver can set them.
+ *
+ * Never worse. The windows against Slurm's placement that the daemon makes (choose/quarantine.c)
+ * judge this policy as any other, by set of programs, and outlive it.
+ *
+ * Without a speed. No core is taken from a job whose speed nobody knows, nor given to one: it has
+ * its fair share. Where jobs outnumber cores: turns (gang) if each has threads for all cores, since
+ * half of them would wait for the other half; else fair.
+ */
+#ifndef COLOC_ENGINE_AUTO_H
+#define COLOC_ENGINE_AUTO_H
+
+#include "nodesvc/engine/internal.h"
+
+extern const struct policy_ops policy_fair, policy_lira, policy_dio, policy_gang;
+
+#define AUTO_ALPHAS 8
+#define AUTO_GAMMAS 4
+#define AUTO_CURVES (AUTO_ALPHAS * AUTO_GAMMAS)
+#define AUTO_STALLS 4
+#define AUTO_SEEN   16 /* of a phase: widths and companies, the least seen is forgotten */
+#define AUTO_PHASES 4  /* of a program */
+
+struct auto_seen {
+	double cores; /* with what it borrowed */
+	double latency;
+	uint64_t beside; /* who was in its domains, on how many cores */
+	double n;        /* samples; 0 unused */
+	double speed;    /* mean of logarithms, as if in one domain */
+};
+
+struct auto_phase {
+	bool used, idle;
+	bool signed_;       /* refs and loads are known */
+	double refs, loads; /* ln of per instruction */
+	double utilization; /* smoothed */
+	double cores;       /* on which that was */
+	double bytes;       /* smoothed, per unit of speed */
+	double stall0;      /* x by misses per instruction */
+	double fitted;      /* samples when it was fitted; < 0 never */
+	double samples;
+	double level;  /* ln speed of one core, memory idle */
+	double stall;  /* x, mean */
+	double mean_s; /* how long it lasts; 0 unknown */
+	float weight[AUTO_CURVES * AUTO_STALLS];
+	struct auto_seen seen[AUTO_SEEN];
+};
+
+struct auto_program {
+	uint64_t name; /* hash of the type, of the id without one; 0 free */
+	double used_s;
+	struct auto_phase phase[AUTO_PHASES];
+};
+
+/* A live job, by slot. */
+struct auto_job {
+	bool known, has_speed, lends;
+	int program, phase, next_phase, deviating;
+	uint64_t sample_no;
+	double since_s; /* of the phase */
+	double lends_s; /* since it began or stopped lending */
+	int below;      /* samples in a row under its floor */
+	/* Of the curve below: */
+	int curve_program, curve_phase;
+	double curve_fitted;
+};
+
+struct auto_model {
+	const struct topo *t;
+	int max_jobs, n_programs, stride;
+	bool pairs; /* what was seen beside the same company counts for itself */
+	struct auto_program *program;
+	struct auto_job *job; /* [max_jobs] by slot */
+	float *speedup;       /* [AUTO_CURVES * stride] ln S(n) */
+	float *curve;         /* [max_jobs * stride] mean ln S(n) of each job's phase, by slot */
+	double *capacity;     /* [topo.n_domains] bytes/s of the topology's domains */
+};
+
+/* What a job is under the plan that runs, for a sample of it. */
+struct auto_context {
+	double cores, latency;
+	double span; /* ln: what its threads lose by being in several domains */
+	uint64_t beside;
+	bool settled; /* nobody was moved lately, so that the sample is of this placement */
+};
+
+void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg);
+/* Which program it is, and its first phase; before anything else of a job. */
+void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, double now_s);
+/* One look at a job; true: it has changed phase. */
+bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
+	const struct auto_context *x, double now_s);
+/* Brings curve[], level and stall up to date. */
+void auto_model_fit(struct auto_model *m, int slot);
+void auto_model_forget(struct auto_model *m, int slot, double now_s);
+
+static inline struct auto_phase *auto_phase_of(const struct auto_model *m, int slot)
+{
+	const struct auto_job *j = &m->job[slot];
+
+	return &m->program[j->program].phase[j->phase];
+}
+
+/* ln S(n) of one curve of the grid, between whole cores in proportion. */
+double auto_speedup(const struct auto_model *m, int curve, double n);
+/* Mean and variance of ln S(@to) - ln S(@from) for the job's phase. */
+double auto_spread(const struct auto_model *m, int slot, double from, double to);
+/* Samples on so many cores beside that company; NULL none. */
+const struct auto_seen *auto_seen_find(const struct auto_phase *f, double cores, uint64_t beside);
+/* Bytes per second, NAN unknown; speed in the unit that stays the same, 0 unknown. */
+double auto_traffic(const struct view_job *j);
+double auto_live_speed(const struct view_job *j);
+/* Latency of a memory of which so much of what it can carry is asked for. */
+double auto_latency(double load);
+
+enum auto_objective { AUTO_GEOMEAN, AUTO_STP, AUTO_ANTT, AUTO_WORST };
+
+/* A dealing: cores of job k in domain d, n[k * n_domains + d]. */
+struct auto_deal {
+	short *n;
+	double worth; /* by the objective, of fair's; -INFINITY not to be had */
+	bool there;
+};
+
+struct auto_search {
+	struct auto_model *m;
+	struct shares *c;
+	const int *slot;
+	int max_jobs;
+	enum auto_objective objective;
+	double q;
+	long steps, most_steps; /* looks at a job or a domain */
+	int next;               /* pair of jobs that is looked at next */
+	/* Of the dealing last looked at: */
+	int *size;            /* [max_jobs] */
+	double *speed, *flow; /* [max_jobs] ln; bytes/s */
+	double *latency;      /* [n_domains] of memory, over that unloaded */
+	uint64_t *sum;        /* [n_domains] */
+	/* Of fair's: */
+	double *fair, *floor, *alone; /* [max_jobs] ln speed */
+	bool *fixed;                  /* [max_jobs] neither gives nor takes */
+	/* Room: */
+	double *asks, *waits, *was_speed, *was_latency;
+	uint64_t *was_sum;
+	short *trial;
+};
+
+void auto_search_init(struct auto_search *s, struct auto_model *m, struct shares *c,
+	const struct policy_cfg *cfg);
+/* Predicts speed[] under @n; returns the objective less what floors that are broken cost. */
+double auto_search_worth(struct auto_search *s, const short *n);
+/* fair[], floor[] from fair's dealing. */
+void auto_search_base(struct auto_search *s, const short *fair);
+/* Best transfers and exchanges from @d on. */
+void auto_search_improve(struct auto_search *s, struct auto_deal *d);
+/* Who is in the job's domains, as auto_seen keeps it. */
+uint64_t auto_search_beside(const struct auto_search *s, const short *n, int k);
+double auto_search_span(const struct auto_search *s, const short *n, int k);
+/* Mean latency of job @k's memory by latency[]. */
+double auto_search_latency(const struct auto_search *s, const short *n, int k);
+
+struct auto_config {
+	int objective, clusters;
+	double q, h, sure, dwell_s;
+	bool pair, lend, search;
+};
+
+enum { AUTO_RUNS, AUTO_FAIR, AUTO_LIRA, AUTO_DIO, AUTO_EXACT, AUTO_BEST, AUTO_DEALS };
+
+/* Another policy, asked what it would do. */
+struct auto_other {
+	const struct policy_ops *ops;
+	struct policy *state; /* its own, not ours */
+};
+
+struct policy {
+	struct auto_config cfg;
+	struct shares shares;
+	struct auto_model model;
+	struct auto_search search;
+	struct allocate allocate;
+	struct clusters clusters;
+	struct auto_other other[AUTO_DEALS], gang;
+	struct plan scratch;
+	struct auto_deal deal[AUTO_DEALS];
+	short *before; /* [max_jobs * n_domains] by slot: what ran before the last move */
+	int *size;
+	double *heat, *borrowed; /* [max_jobs] by competing job; by slot */
+	uint64_t set;
+	double looked_s, moved_s, dwell_s, sample_s, interval_s;
+	int chosen;      /* of the last ranking */
+	const char *why; /* and why */
+	double gain, sd, cost, horizon_s;
+};
+
+/* --- auto_deal.c: dealings from plans, and plans from dealings */
+
+/* Cores of job @k in each domain. */
+static inline short *auto_cell(const struct policy *p, const struct auto_deal *d, int k)
+{
+	return d->n + (size_t)k * (size_t)p->shares.n_domains;
+}
+/* Of job @k, all its cores. */
+int auto_size(const struct policy *p, const struct auto_deal *d, int k);
+void auto_clear_deal(struct policy *p, struct auto_deal *d);
+/* What runs; who has come gets what is free, in equal parts. */
+void auto_read_current(struct policy *p, struct auto_deal *d);
+int auto_open_other(struct auto_other *o, const struct policy_ops *ops,
+	const struct policy_cfg *cfg, struct errbuf *err);
+/* What another policy would do: its dealing, if it has the signals and its plan is one. */
+void auto_ask_other(struct policy *p, int which, const int *slot);
+/* Sizes by the curves alone, exactly; then where, the heavy on memory apart. */
+void auto_allocate(struct policy *p, const int *slot);
+/* Current cores first, then the lowest free ones of each domain. */
+void auto_deal_out(struct policy *p, const struct auto_deal *d, struct plan *ret);
+/* Idle time of who is not busy, to all who are. */
+void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret);
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * auto_model.c - what is known of programs and their phases, and how sure that is.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "nodesvc/engine/policies/auto.h"
+
+#define SMOOTH      0.25
+#define SLOW        0.1  /* of what hardly changes: signature, bytes, misses */
+#define NEAR_REFS   0.25 /* ln: further off is another phase */
+#define NEAR_LOADS  0.12
+#define DEVIATING   3    /* samples in a row */
+#define IDLE_BELOW  0.25 /* utilisation */
+#define SEEN_MOST   64   /* samples that count; so that old ones fade */
+#define NOISE       0.02 /* of a sample; counters that take turns are good to that */
+#define MISFIT      0.03 /* of the model, however many samples */
+#define LATENCY_TOP 0.95 /* load beyond which a memory gives no more */
+/*
+ * Cycles that a miss costs over those of an instruction without, where nothing is known but its
+ * misses: 85 ns at 2.2 GHz, four at a time, over 0.67. The grid has a quarter to four times that.
+ */
+#define STALL_PER_MISS 70.0
+#define BYTES_PER_S    4e9 /* of memory for each core, until more was seen */
+#define LINE_BYTES     64
+
+static const double alphas[AUTO_ALPHAS] = {0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1};
+static const double alpha_prior[AUTO_ALPHAS] = {1, 1, 1.5, 1.5, 1.5, 1, 0.5, 0.1};
+static const double gammas[AUTO_GAMMAS] = {0, 5e-4, 5e-3, 2.5e-2};
+static const double gamma_prior[AUTO_GAMMAS] = {1, 0.6, 0.15, 0.05};
+static const double stalls[AUTO_STALLS] = {0.25, 0.6, 1.5, 4};
+static const double stall_prior[AUTO_STALLS] = {0.6, 1, 1, 0.4};
+/* Part of what is lost by imperfect scaling that shows as sleep, and how far off that may be. */
+#define SLEEP_PART      0.6
+#define EFFICIENCY_OFF  0.2
+#define EFFICIENCY_TAIL 0.02
+
+void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg)
+{
+	size_t jobs = (size_t)cfg->max_jobs, cores = (size_t)cfg->topo->n_cores;
+
+	m->t = cfg->topo;
+	m->max_jobs = cfg->max_jobs;
+	m->stride = cfg->topo->n_cores + 1;
+	m->n_programs = cfg->max_jobs + 32; /* so that some that are gone are remembered */
+	m->program = arena_alloc(cfg->memory, (size_t)m->n_programs, sizeof(*m->program));
+	m->job = arena_alloc(cfg->memory, jobs, sizeof(*m->job));
+	m->curve = arena_alloc(cfg->memory, jobs * (cores + 1), sizeof(float));
+	m->speedup = arena_alloc(cfg->memory, AUTO_CURVES * (cores + 1), sizeof(float));
+	m->capacity = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(double));
+	for (int c = 0; m->speedup && c < AUTO_CURVES; c++)
+		for (int n = 1; n < m->stride; n++) {
+			double a = alphas[c / AUTO_GAMMAS], g = gammas[c % AUTO_GAMMAS];
+
+			if (a + g > 1)
+				g = 0;
+			m->speedup[c * m->stride + n] = (float)-log(a + (1 - a - g) / n + g * n);
+		}
+	for (int d = 0; m->capacity && d < cfg->topo->n_domains; d++)
+		m->capacity[d] = BYTES_PER_S * cfg->topo->domain[d].n_cores;
+}
+
+static bool is_known(const struct view_job *j, enum signal_id id)
+{
+	return j->signal[id].provenance != PROVENANCE_NONE;
+}
+
+double auto_live_speed(const struct view_job *j)
+{
+	const struct signal *s = &j->signal[SIGNAL_PROGRESS];
+
+	if (is_known(j, SIGNAL_PROGRESS))
+		return s->value > 0 ? s->value : 0;
+	/* Of a stored profile they say nothing about now. */
+	s = &j->signal[SIGNAL_INSTRUCTIONS];
+	if (s->provenance != PROVENANCE_HW || !(s->value > 0))
+		return 0;
+	return s->value * (j->threads > 0 ? j->threads : 1);
+}
+
+double auto_traffic(const struct view_job *j)
+{
+	int threads = j->threads > 0 ? j->threads : 1;
+
+	if (is_known(j, SIGNAL_MEM_BYTES))
+		return j->signal[SIGNAL_MEM_BYTES].value * threads;
+	if (is_known(j, SIGNAL_LLC_MISSES))
+		return j->signal[SIGNAL_LLC_MISSES].value * LINE_BYTES * threads;
+	return NAN;
+}
+
+double auto_latency(double load)
+{
+	double r = load < LATENCY_TOP ? load : LATENCY_TOP;
+	double l = 1 + r / (2 * (1 - r));
+
+	return load > LATENCY_TOP ? l * load / LATENCY_TOP : l;
+}
+
+double auto_speedup(const struct auto_model *m, int curve, double n)
+{
+	const float *s = m->speedup + curve * m->stride;
+	int low = (int)n, most = m->stride - 1;
+
+	if (n <= 1)
+		return log(n > 0.01 ? n : 0.01);
+	if (low >= most)
+		return s[most];
+	return s[low] + (s[low + 1] - s[low]) * (n - low);
+}
+
+static uint64_t hash_name(const struct view_job *j)
+{
+	uint64_t h = 14695981039346656037u; /* FNV-1a */
+
+	for (const char *c = j->type ? j->type : j->id; *c; c++)
+		h = (h ^ (uint64_t)(unsigned char)*c) * 1099511628211u;
+	return h ? h : 1;
+}
+
+/* The program of that name; else a free place; else that of the one nobody is for the longest. */
+static int find_program(struct auto_model *m, uint64_t name, double now_s)
+{
+	int best = -1;
+
+	for (int i = 0; i < m->n_programs; i++)
+		if (m->program[i].name == name)
+			return i;
+	for (int i = 0; i < m->n_programs; i++) {
+		if (m->program[i].name && m->program[i].used_s >= now_s)
+			continue; /* someone lives there */
+		if (best < 0 || !m->program[i].name ||
+			(m->program[best].name && m->program[i].used_s < m->program[best].used_s))
+			best = i;
+		if (!m->program[i].name)
+			break;
+	}
+	/* There are more places than jobs. */
+	m->program[best] = (struct auto_program){.name = name};
+	return best;
+}
+
+static void begin_phase(struct auto_phase *f, const struct auto_phase *like)
+{
+	*f = *like;
+	f->used = true;
+	f->fitted = -1;
+}
+
+void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, double now_s)
+{
+	struct auto_job *s = &m->job[slot];
+	struct auto_program *p;
+
+	if (!s->known) {
+		*s = (struct auto_job){
+			.known = true,
+			.next_phase = -1,
+			.curve_program = -1,
+			.since_s = now_s,
+			.program = find_program(m, hash_name(j), now_s),
+		};
+		p = &m->program[s->program];
+		if (!p->phase[0].used)
+			begin_phase(&p->phase[0], &(struct auto_phase){.utilization = NAN});
+	}
+	s->has_speed = auto_live_speed(j) > 0;
+	m->program[s->program].used_s = INFINITY;
+}
+
+void auto_model_forget(struct auto_model *m, int slot, double now_s)
+{
+	struct auto_job *s = &m->job[slot];
+	bool alive = false;
+
+	if (s->known) {
+		for (int i = 0; i < m->max_jobs; i++)
+			alive |= i != slot && m->job[i].known && m->job[i].program == s->program;
+		if (!alive)
+			m->program[s->program].used_s = now_s;
+	}
+	*s = (struct auto_job){.known = false};
+}
+
+/* What a sample shows of the phase it is of. */
+static void read_signature(const struct view_job *j, struct auto_phase *ret)
+{
+	double instr = j->signal[SIGNAL_INSTRUCTIONS].value;
+	double refs = j->signal[SIGNAL_LLC_REFS].value, loads = j->signal[SIGNAL_LOADS].value;
+
+	*ret = (struct auto_phase){.utilization = NAN};
+	if (is_known(j, SIGNAL_UTILIZATION))
+		ret->utilization = j->signal[SIGNAL_UTILIZATION].value;
+	ret->idle = ret->utilization < IDLE_BELOW;
+	ret->signed_ = !ret->idle && is_known(j, SIGNAL_INSTRUCTIONS) && instr > 0 &&
+		       is_known(j, SIGNAL_LLC_REFS) && is_known(j, SIGNAL_LOADS);
+	if (ret->signed_) {
+		ret->refs = log(fmax(refs / instr, 1e-6));
+		ret->loads = log(fmax(loads / instr, 1e-6));
+	}
+}
+
+static bool is_like(const struct auto_phase *f, const struct auto_phase *sample)
+{
+	if (!f->used || f->idle != sample->idle)
+		return false;
+	/* Where one has no signature yet, or none can be had. */
+	if (!f->signed_ || !sample->signed_)
+		return true;
+	return fabs(f->refs - sample->refs) < NEAR_REFS &&
+	       fabs(f->loads - sample->loads) < NEAR_LOADS;
+}
+
+/* The phase that is like the sample, or the least seen is made so. */
+static int pick_phase(struct auto_program *p, const struct auto_phase *sample, int now)
+{
+	int least = -1;
+
+	for (int f = 0; f < AUTO_PHASES; f++)
+		if (is_like(&p->phase[f], sample))
+			return f;
+	for (int f = 0; f < AUTO_PHASES; f++)
+		if (f != now && (least < 0 || !p->phase[f].used ||
+					(p->phase[least].used &&
+						p->phase[f].samples < p->phase[least].samples)))
+			least = f;
+	begin_phase(&p->phase[least], sample);
+	return least;
+}
+
+/* True: the job is in another phase now. */
+static bool follow_phase(
+	struct auto_model *m, int slot, const struct auto_phase *sample, double now_s)
+{
+	struct auto_job *s = &m->job[slot];
+	struct auto_program *p = &m->program[s->program];
+	struct auto_phase *f = &p->phase[s->phase];
+	double lasted = now_s - s->since_s;
+
+	if (is_like(f, sample)) {
+		s->deviating = 0;
+		return false;
+	}
+	if (++s->deviating < DEVIATING)
+		return false;
+	f->mean_s = f->mean_s > 0 ? 0.5 * (f->mean_s + lasted) : lasted;
+	s->phase = pick_phase(p, sample, s->phase);
+	s->since_s = now_s;
+	s->deviating = 0;
+	s->below = 0;
+	return true;
+}
+
+static double toward(double was, double now, double part)
+{
+	return isfinite(was) ? was + part * (now - was) : now;
+}
+
+/* Properties of the phase, wherever it runs. */
+static void learn_phase(struct auto_phase *f, const struct auto_phase *sample,
+	const struct view_job *j, const struct auto_context *x)
+{
+	double part = f->samples > 9 ? SLOW : 1 / (f->samples + 1);
+	double speed = auto_live_speed(j), bytes = auto_traffic(j);
+	double instr = j->signal[SIGNAL_INSTRUCTIONS].value;
+
+	if (isfinite(sample->utilization)) {
+		f->utilization = toward(f->utilization, sample->utilization, SMOOTH);
+		f->cores = x->cores;
+	}
+	if (sample->signed_) {
+		f->refs = f->signed_ ? toward(f->refs, sample->refs, part) : sample->refs;
+		f->loads = f->signed_ ? toward(f->loads, sample->loads, part) : sample->loads;
+		f->signed_ = true;
+	}
+	if (speed > 0 && isfinite(bytes))
+		f->bytes = toward(f->bytes, bytes / speed, part);
+	if (is_known(j, SIGNAL_INSTRUCTIONS) && is_known(j, SIGNAL_LLC_MISSES) && instr > 0)
+		f->stall0 = toward(f->stall0,
+			STALL_PER_MISS * j->signal[SIGNAL_LLC_MISSES].value / instr, part);
+}
+
+const struct auto_seen *auto_seen_find(const struct auto_phase *f, double cores, uint64_t beside)
+{
+	for (int i = 0; i < AUTO_SEEN; i++)
+		if (f->seen[i].n > 0 && f->seen[i].beside == beside &&
+			fabs(f->seen[i].cores - cores) < 0.25)
+			return &f->seen[i];
+	return NULL;
+}
+
+static void learn_speed(struct auto_phase *f, double speed, const struct auto_context *x)
+{
+	struct auto_seen *o = (struct auto_seen *)auto_seen_find(f, x->cores, x->beside);
+
+	if (!o) {
+		o = &f->seen[0];
+		for (int i = 1; i < AUTO_SEEN; i++)
+			if (f->seen[i].n < o->n)
+				o = &f->seen[i];
+		*o = (struct auto_seen){.cores = x->cores, .beside = x->beside};
+		f->fitted = -1;
+	}
+	if (o->n < SEEN_MOST)
+		o->n++;
+	o->speed += (log(speed) + x->span - o->speed) / o->n;
+	o->latency += (x->latency - o->latency) / o->n;
+}
+
+bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
+	const struct auto_context *x, double now_s)
+{
+	struct auto_job *s = &m->job[slot];
+	struct auto_phase sample, *f;
+	bool changed;
+
+	if (s->sample_no == j->sample_no)
+		return false;
+	s->sample_no = j->sample_no;
+	read_signature(j, &sample);
+	changed = follow_phase(m, slot, &sample, now_s);
+	f = auto_phase_of(m, slot);
+	if (s->deviating > 0 || sample.idle || x->cores <= 0)
+		return changed;
+	learn_phase(f, &sample, j, x);
+	f->samples++;
+	if (x->settled && !changed && s->has_speed)
+		learn_speed(f, auto_live_speed(j), x);
+	return changed;
+}
+
+/* What utilisation says of a curve, before any speed. */
+static double prior(const struct auto_model *m, const struct auto_phase *f, int curve)
+{
+	double p = alpha_prior[curve / AUTO_GAMMAS] * gamma_prior[curve % AUTO_GAMMAS], off;
+
+	if (!isfinite(f->utilization) || !(f->cores >= 1))
+		return p;
+	off = exp(auto_speedup(m, curve, f->cores)) / f->cores -
+	      fmax(0.1, 1 - (1 - f->utilization) / SLEEP_PART);
+	off /= EFFICIENCY_OFF;
+	return p * (exp(-0.5 * off * off) + EFFICIENCY_TAIL);
+}
+
+/* What was seen of a phase, as it is weighed. */
+struct evidence {
+	int n;
+	double weight[AUTO_SEEN], cores[AUTO_SEEN], speed[AUTO_SEEN];
+	double slow[AUTO_STALLS][AUTO_SEEN]; /* ln, by what memory there was */
+	double sum;
+};
+
+static void read_evidence(const struct auto_phase *f, struct evidence *ret)
+{
+	ret->n = 0;
+	ret->sum = 0;
+	for (int i = 0; i < AUTO_SEEN; i++) {
+		const struct auto_seen *o = &f->seen[i];
+		int n = ret->n;
+
+		if (o->n == 0)
+			continue;
+		ret->weight[n] = 1 / (NOISE * NOISE / o->n + MISFIT * MISFIT);
+		ret->cores[n] = o->cores;
+		ret->speed[n] = o->speed;
+		for (int x = 0; x < AUTO_STALLS; x++) {
+			double stall = stalls[x] * f->stall0;
+
+			ret->slow[x][n] = log((1 + stall * o->latency) / (1 + stall));
+		}
+		ret->sum += ret->weight[n];
+		ret->n++;
+	}
+}
+
+/* How well a curve, given at the cores seen, and a stall explain it: ln; the level that does best.
+ */
+static double likelihood(
+	const struct evidence *e, const double *speedup, int stall, double *ret_level)
+{
+	double mean = 0, chi = 0;
+
+	for (int i = 0; i < e->n; i++)
+		mean += e->weight[i] * (e->speed[i] - speedup[i] + e->slow[stall][i]);
+	*ret_level = e->n > 0 ? mean / e->sum : 0;
+	for (int i = 0; i < e->n; i++) {
+		double rest = e->speed[i] - speedup[i] + e->slow[stall][i] - *ret_level;
+
+		chi += e->weight[i] * rest * rest;
+	}
+	return -0.5 * chi;
+}
+
+static void weigh(const struct auto_model *m, struct auto_phase *f)
+{
+	double best = -INFINITY, sum = 0, level, stall = 0;
+	double ln[AUTO_CURVES * AUTO_STALLS], levels[AUTO_CURVES * AUTO_STALLS];
+	struct evidence e;
+
+	read_evidence(f, &e);
+	for (int c = 0; c < AUTO_CURVES; c++) {
+		double p = log(prior(m, f, c)), speedup[AUTO_SEEN];
+
+		for (int i = 0; i < e.n; i++)
+			speedup[i] = auto_speedup(m, c, e.cores[i]);
+
+		for (int x = 0; x < AUTO_STALLS; x++) {
+			int h = c * AUTO_STALLS + x;
+
+			ln[h] = p + log(stall_prior[x]) + likelihood(&e, speedup, x, &levels[h]);
+			best = fmax(best, ln[h]);
+		}
+	}
+	for (int h = 0; h < AUTO_CURVES * AUTO_STALLS; h++) {
+		ln[h] = exp(ln[h] - best);
+		sum += ln[h];
+	}
+	level = 0;
+	for (int h = 0; h < AUTO_CURVES * AUTO_STALLS; h++) {
+		f->weight[h] = (float)(ln[h] / sum);
+		level += ln[h] / sum * levels[h];
+		stall += ln[h] / sum * stalls[h % AUTO_STALLS] * f->stall0;
+	}
+	f->level = level;
+	f->stall = stall;
+}
+
+void auto_model_fit(struct auto_model *m, int slot)
+{
+	struct auto_job *s = &m->job[slot];
+	struct auto_phase *f = auto_phase_of(m, slot);
+	float *curve = m->curve + (size_t)slot * (size_t)m->stride;
+	bool stale = s->curve_program != s->program || s->curve_phase != s->phase ||
+		     s->curve_fitted != f->fitted;
+
+	/* Often at first, then whenever there is a fifth more. */
+	if (f->fitted < 0 || f->samples > 1.2 * f->fitted + 0.5) {
+		weigh(m, f);
+		f->fitted = f->samples;
+		stale = true;
+	}
+	if (!stale)
+		return;
+	s->curve_program = s->program;
+	s->curve_phase = s->phase;
+	s->curve_fitted = f->fitted;
+	memset(curve, 0, (size_t)m->stride * sizeof(float));
+	for (int c = 0; c < AUTO_CURVES && !f->idle; c++) {
+		const float *one = m->speedup + c * m->stride, *w = f->weight + c * AUTO_STALLS;
+		float weight = w[0] + w[1] + w[2] + w[3];
+
+		for (int n = 1; n < m->stride; n++)
+			curve[n] += weight * one[n];
+	}
+}
+
+double auto_spread(const struct auto_model *m, int slot, double from, double to)
+{
+	const struct auto_phase *f = auto_phase_of(m, slot);
+	double mean = 0, square = 0;
+
+	for (int c = 0; c < AUTO_CURVES; c++) {
+		const float *w = f->weight + c * AUTO_STALLS;
+		double d = auto_speedup(m, c, to) - auto_speedup(m, c, from);
+		double weight = (double)w[0] + w[1] + w[2] + w[3];
+
+		mean += weight * d;
+		square += weight * d * d;
+	}
+	return fmax(0, square - mean * mean);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * auto_search.c - what a dealing of cores is predicted to be worth, and better ones near it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "nodesvc/engine/policies/auto.h"
+
+#define SPAN        0.05  /* lost where threads talk across domains only; ours */
+#define FLOOR_SLACK 0.005 /* ln: what rounding and smoothing may be off */
+#define FLOOR_COST  3     /* of the objective, for each part that a job is below its floor */
+#define PAIR_PRIOR  4     /* samples that the model counts for beside what was seen */
+#define LEAST_GAIN  1e-4
+#define STEPS       20000 /* of one decision; some 10 ns each */
+
+void auto_search_init(
+	struct auto_search *s, struct auto_model *m, struct shares *c, const struct policy_cfg *cfg)
+{
+	size_t jobs = (size_t)cfg->max_jobs, domains = (size_t)cfg->topo->n_domains;
+
+	s->m = m;
+	s->c = c;
+	s->max_jobs = cfg->max_jobs;
+	s->most_steps = STEPS;
+	s->size = arena_alloc(cfg->memory, jobs, sizeof(int));
+	s->speed = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->flow = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->latency = arena_alloc(cfg->memory, domains, sizeof(double));
+	s->fair = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->floor = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->alone = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->sum = arena_alloc(cfg->memory, domains, sizeof(uint64_t));
+	s->asks = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->waits = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->was_speed = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->was_latency = arena_alloc(cfg->memory, domains, sizeof(double));
+	s->was_sum = arena_alloc(cfg->memory, domains, sizeof(uint64_t));
+	s->fixed = arena_alloc(cfg->memory, jobs, sizeof(bool));
+	s->trial = arena_alloc(cfg->memory, jobs * domains, sizeof(short));
+}
+
+static const struct auto_phase *phase_of(const struct auto_search *s, int k)
+{
+	return auto_phase_of(s->m, s->slot[s->c->job[k]]);
+}
+
+static double curve_of(const struct auto_search *s, int k, int n)
+{
+	return s->m->curve[(size_t)s->slot[s->c->job[k]] * (size_t)s->m->stride + (size_t)n];
+}
+
+static uint64_t name_of(const struct auto_search *s, int k, int n)
+{
+	const struct auto_job *j = &s->m->job[s->slot[s->c->job[k]]];
+	uint64_t h = s->m->program[j->program].name + (uint64_t)j->phase * 0x9e3779b97f4a7c15u;
+
+	h = (h ^ (uint64_t)n) * 0xbf58476d1ce4e5b9u;
+	return h ^ h >> 29;
+}
+
+static int size_of(const struct auto_search *s, const short *n, int k)
+{
+	int size = 0;
+
+	for (int d = 0; d < s->c->n_domains; d++)
+		size += n[k * s->c->n_domains + d];
+	return size;
+}
+
+uint64_t auto_search_beside(const struct auto_search *s, const short *n, int k)
+{
+	uint64_t h = 0;
+
+	for (int d = 0; d < s->c->n_domains; d++)
+		for (int i = 0; i < s->c->n && n[k * s->c->n_domains + d]; i++)
+			if (i != k && n[i * s->c->n_domains + d])
+				h += name_of(s, i, n[i * s->c->n_domains + d]);
+	return h;
+}
+
+/* The load at which what is asked for is what that latency lets through. */
+static double solve_load(struct auto_search *s, const short *n, int d)
+{
+	const struct shares *c = s->c;
+	double most = 0, low = 0, high, capacity = s->m->capacity[c->domain[d]];
+	int members = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		double flow = s->flow[k];
+
+		if (!n[k * c->n_domains + d] || flow <= 0)
+			continue;
+		s->asks[members] = flow * n[k * c->n_domains + d] / s->size[k];
+		s->waits[members] = phase_of(s, k)->stall;
+		most += s->asks[members++];
+	}
+	s->steps += 8 + members;
+	high = most / capacity;
+	if (high < 0.02)
+		return high;
+	s->steps += 8 * (long)members;
+	for (int i = 0; i < 8; i++) {
+		double r = 0.5 * (low + high), l = auto_latency(r), asked = 0;
+
+		for (int m = 0; m < members; m++)
+			asked += s->asks[m] * (1 + s->waits[m]) / (1 + s->waits[m] * l);
+		if (asked / capacity > r)
+			low = r;
+		else
+			high = r;
+	}
+	return 0.5 * (low + high);
+}
+
+double auto_search_latency(const struct auto_search *s, const short *n, int k)
+{
+	double l = 0, size = 0;
+
+	for (int d = 0; d < s->c->n_domains; d++) {
+		l += n[k * s->c->n_domains + d] * s->latency[d];
+		size += n[k * s->c->n_domains + d];
+	}
+	return size > 0 ? l / size : 1;
+}
+
+double auto_search_span(const struct auto_search *s, const short *n, int k)
+{
+	int most = 0, size = 0;
+
+	for (int d = 0; d < s->c->n_domains; d++) {
+		most = n[k * s->c->n_domains + d] > most ? n[k * s->c->n_domains + d] : most;
+		size += n[k * s->c->n_domains + d];
+	}
+	return most == size ? 0 : log1p(SPAN * (1 - (double)most / size));
+}
+
+/* ln speed of job @k under the latencies at hand. */
+static double predict(const struct auto_search *s, const short *n, int k, uint64_t beside)
+{
+	const struct auto_phase *f = phase_of(s, k);
+	double l = auto_search_latency(s, n, k), speed;
+	const struct auto_seen *seen = NULL;
+
+	if (f->idle)
+		return 0;
+	speed = f->level + curve_of(s, k, s->size[k]) - log((1 + f->stall * l) / (1 + f->stall));
+	if (s->m->pairs)
+		seen = auto_seen_find(f, s->size[k], beside);
+	if (seen)
+		speed = (seen->n * seen->speed + PAIR_PRIOR * speed) / (seen->n + PAIR_PRIOR);
+	return speed - auto_search_span(s, n, k);
+}
+
+static double objective(const struct auto_search *s)
+{
+	double sum = 0, worst = INFINITY, cost = 0;
+
+	for (int k = 0; k < s->c->n; k++) {
+		double gain = s->speed[k] - s->fair[k];
+
+		worst = fmin(worst, gain);
+		if (s->objective == AUTO_STP)
+			sum += expm1(gain);
+		else if (s->objective == AUTO_ANTT)
+			sum -= expm1(-gain);
+		else
+			sum += gain;
+		if (s->speed[k] < s->floor[k] - FLOOR_SLACK)
+			cost += FLOOR_COST * (s->floor[k] - s->speed[k]);
+	}
+	return (s->objective == AUTO_WORST ? worst : sum / s->c->n) - cost;
+}
+
+/* Size, traffic and what others know it by, of one job. */
+static bool read_job(struct auto_search *s, const short *n, int k)
+{
+	const struct auto_phase *f = phase_of(s, k);
+
+	s->size[k] = size_of(s, n, k);
+	if (s->size[k] < 1)
+		return false;
+	s->flow[k] = f->bytes > 0 && !f->idle
+			     ? f->bytes * exp(f->level + curve_of(s, k, s->size[k]))
+			     : 0;
+	return true;
+}
+
+/* What the domain's jobs are to each of them, and its load. */
+static void read_domain(struct auto_search *s, const short *n, int d)
+{
+	int domains = s->c->n_domains;
+
+	s->sum[d] = 0;
+	for (int k = 0; k < s->c->n; k++)
+		if (n[k * domains + d])
+			s->sum[d] += name_of(s, k, n[k * domains + d]);
+	s->latency[d] = auto_latency(solve_load(s, n, d));
+}
+
+static void read_speed(struct auto_search *s, const short *n, int k)
+{
+	int domains = s->c->n_domains;
+	uint64_t beside = 0;
+
+	for (int d = 0; d < domains && s->m->pairs; d++)
+		if (n[k * domains + d])
+			beside += s->sum[d] - name_of(s, k, n[k * domains + d]);
+	s->speed[k] = predict(s, n, k, beside);
+	s->steps += 8 + domains;
+}
+
+double auto_search_worth(struct auto_search *s, const short *n)
+{
+	for (int k = 0; k < s->c->n; k++)
+		if (!read_job(s, n, k))
+			return -INFINITY;
+	for (int d = 0; d < s->c->n_domains; d++)
+		read_domain(s, n, d);
+	for (int k = 0; k < s->c->n; k++)
+		read_speed(s, n, k);
+	return objective(s);
+}
+
+void auto_search_base(struct auto_search *s, const short *fair)
+{
+	const struct shares *c = s->c;
+	size_t size = (size_t)c->n * (size_t)c->n_domains;
+
+	for (int k = 0; k < c->n; k++) {
+		s->fair[k] = 0;
+		s->floor[k] = -INFINITY;
+	}
+	/* Alone on as many cores: nobody else's traffic there. */
+	memset(s->trial, 0, size * sizeof(*s->trial));
+	for (int k = 0; k < c->n; k++) {
+		memcpy(s->trial + k * c->n_domains, fair + k * c->n_domains,
+			(size_t)c->n_domains * sizeof(*s->trial));
+		read_job(s, s->trial, k);
+		for (int d = 0; d < c->n_domains; d++)
+			if (s->trial[k * c->n_domains + d])
+				s->latency[d] = auto_latency(solve_load(s, s->trial, d));
+		s->alone[k] = predict(s, s->trial, k, 0);
+		memset(s->trial + k * c->n_domains, 0, (size_t)c->n_domains * sizeof(*s->trial));
+	}
+	auto_search_worth(s, fair);
+	memcpy(s->fair, s->speed, (size_t)c->n * sizeof(double));
+	for (int k = 0; k < c->n; k++) {
+		double q = c->v->job[c->job[k]].qos > 0 ? c->v->job[c->job[k]].qos : s->q;
+
+		s->floor[k] = fmin(s->fair[k], s->alone[k] + log(q));
+	}
+}
+
+/* May job @k have a core of domain @d? Where it is already, or where it has its own full. */
+static bool may_enter(const struct auto_search *s, const short *n, int k, int d)
+{
+	int here = 0;
+
+	if (n[k * s->c->n_domains + d])
+		return true;
+	for (int e = 0; e < s->c->n_domains; e++) {
+		here += n[k * s->c->n_domains + e] > 0;
+		if (n[k * s->c->n_domains + e] == s->c->capacity[e])
+			return true;
+	}
+	return here > 1;
+}
+
+struct step {
+	int from, to, domain, cores; /* a transfer; domain -1: two exchange their places */
+};
+
+static void take_step(const struct auto_search *s, const struct step *x, short *n)
+{
+	short *from = n + x->from * s->c->n_domains, *to = n + x->to * s->c->n_domains;
+
+	if (x->domain >= 0) {
+		from[x->domain] = (short)(from[x->domain] - x->cores);
+		to[x->domain] = (short)(to[x->domain] + x->cores);
+		return;
+	}
+	for (int d = 0; d < s->c->n_domains; d++) {
+		short t = from[d];
+
+		from[d] = to[d];
+		to[d] = t;
+	}
+}
+
+static bool is_allowed(const struct auto_search *s, const struct step *x, const short *n)
+{
+	const struct view_job *from = &s->c->v->job[s->c->job[x->from]];
+	const struct view_job *to = &s->c->v->job[s->c->job[x->to]];
+	int least = from->min_cores > 1 ? from->min_cores : 1, a, b;
+
+	if (x->domain >= 0)
+		return !s->fixed[x->from] && !s->fixed[x->to] &&
+		       n[x->from * s->c->n_domains + x->domain] >= x->cores &&
+		       size_of(s, n, x->from) - x->cores >= least &&
+		       may_enter(s, n, x->to, x->domain);
+	a = size_of(s, n, x->from);
+	b = size_of(s, n, x->to);
+	if (memcmp(n + x->from * s->c->n_domains, n + x->to * s->c->n_domains,
+		    (size_t)s->c->n_domains * sizeof(*n)) == 0)
+		return false;
+	return a == b ||
+	       (!s->fixed[x->from] && !s->fixed[x->to] && b >= least && a >= to->min_cores);
+}
+
+/* Has one of the two that take the step cores of domain @d, before or after it? */
+static bool touches(const struct auto_search *s, const struct step *x, const short *n, int d)
+{
+	return n[x->from * s->c->n_domains + d] || n[x->to * s->c->n_domains + d];
+}
+
+/* Worth of @n, a step from what was last looked at in full: only what it touches is new. */
+static double step_worth(struct auto_search *s, const struct step *x, const short *n)
+{
+	int domains = s->c->n_domains;
+
+	read_job(s, n, x->from);
+	read_job(s, n, x->to);
+	for (int d = 0; d < domains; d++)
+		if (touches(s, x, n, d) || d == x->domain)
+			read_domain(s, n, d);
+	for (int k = 0; k < s->c->n; k++)
+		for (int d = 0; d < domains; d++)
+			if (n[k * domains + d] && (touches(s, x, n, d) || d == x->domain)) {
+				read_speed(s, n, k);
+				break;
+			}
+	s->steps += s->c->n;
+	return objective(s);
+}
+
+/* Looks at one step from @d; a better one becomes *best. */
+static void try_step(struct auto_search *s, struct auto_deal *d, const struct step *x,
+	struct step *best, double *best_worth)
+{
+	size_t jobs = (size_t)s->c->n * sizeof(double);
+	size_t domains = (size_t)s->c->n_domains * sizeof(double);
+	struct step back = {x->to, x->from, x->domain, x->cores};
+	double worth;
+
+	if (s->steps >= s->most_steps || !is_allowed(s, x, d->n))
+		return;
+	memcpy(s->was_speed, s->speed, jobs);
+	memcpy(s->was_latency, s->latency, domains);
+	memcpy(s->was_sum, s->sum, domains);
+	take_step(s, x, d->n);
+	worth = step_worth(s, x, d->n);
+	take_step(s, &back, d->n);
+	read_job(s, d->n, x->from);
+	read_job(s, d->n, x->to);
+	memcpy(s->speed, s->was_speed, jobs);
+	memcpy(s->latency, s->was_latency, domains);
+	memcpy(s->sum, s->was_sum, domains);
+	if (worth > *best_worth + LEAST_GAIN) {
+		*best_worth = worth;
+		*best = *x;
+	}
+}
+
+void auto_search_improve(struct auto_search *s, struct auto_deal *d)
+{
+	const struct shares *c = s->c;
+
+	while (s->steps < s->most_steps) {
+		struct step best = {.from = -1};
+		double worth = auto_search_worth(s, d->n);
+
+		/* Where not all are looked at, the next time goes on from there. */
+		for (int i = 0; i < c->n * c->n && s->steps < s->most_steps; i++) {
+			int at = s->next++ % (c->n * c->n), a = at / c->n, b = at % c->n;
+
+			if (a == b)
+				continue;
+			for (int e = 0; e < c->n_domains; e++)
+				for (int cores = 1; cores <= 4; cores *= 2)
+					try_step(s, d, &(struct step){a, b, e, cores}, &best,
+						&worth);
+			if (a < b)
+				try_step(s, d, &(struct step){a, b, -1, 0}, &best, &worth);
+		}
+		if (best.from < 0)
+			break;
+		take_step(s, &best, d->n);
+		d->worth = worth;
+	}
+	s->next %= c->n * c->n;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * auto on made-up programs whose speed is known exactly: what it learns, what it deals, and when it
+ * leaves things as they are.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/small_node.h"
+
+#define SAMPLE_S 0.2
+#define THREADS  16
+
+/* Amdahl: of the time on one core the part that no further core shortens. */
+struct program {
+	const char *type;
+	double serial;
+	bool shows_speed;
+};
+
+struct world {
+	struct small_node x;
+	struct program program[SMALL_NODE_JOBS];
+	uint64_t random;
+	double noise;
+	int moves; /* plans that moved somebody */
+	double moved_s, shortest_s;
+};
+
+static double speed_of(const struct program *p, int cores)
+{
+	return 1 / (p->serial + (1 - p->serial) / cores);
+}
+
+/* -1 to 1 */
+static double draw(struct world *w)
+{
+	w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+	return (double)(int32_t)(w->random >> 32) / INT32_MAX;
+}
+
+static void open_world(struct world *w, const char *source, const char *spec, int n)
+{
+	memset(w, 0, sizeof(*w));
+	w->random = 1;
+	w->shortest_s = INFINITY;
+	w->moved_s = -INFINITY;
+	small_node_open(&w->x, source, spec, n);
+	for (int i = 0; i < n; i++) {
+		w->program[i].shows_speed = true;
+		w->x.job[i].threads = THREADS;
+	}
+}
+
+static int cores_of(const struct world *w, int i)
+{
+	return topo_count_cores(w->x.t, &w->x.job[i].current);
+}
+
+/* What counters show of a stretch in which each ran where it is. */
+static void sample(struct world *w)
+{
+	for (int i = 0; i < w->x.v.n_jobs; i++) {
+		struct view_job *j = &w->x.job[i];
+		double speed = speed_of(&w->program[i], cores_of(w, i)) * 1e9;
+
+		j->sample_no++;
+		j->signal[SIGNAL_UTILIZATION] =
+			(struct signal){speed / 1e9 / cores_of(w, i), PROVENANCE_OS};
+		if (w->program[i].shows_speed)
+			j->signal[SIGNAL_INSTRUCTIONS] = (struct signal){
+				speed / THREADS * (1 + w->noise * draw(w)), PROVENANCE_HW};
+	}
+}
+
+static void go_on(struct world *w, double s)
+{
+	for (int i = 0; i < w->x.v.n_jobs; i++)
+		w->x.job[i].type = w->program[i].type;
+	for (double until = w->x.v.now_s + s; w->x.v.now_s < until;) {
+		if (!coreset_is_empty(&w->x.job[0].current))
+			sample(w);
+		small_node_decide(&w->x);
+		if (w->x.plan.moves > 0 && w->x.v.now_s > 0) {
+			w->moves++;
+			w->shortest_s = fmin(w->shortest_s, w->x.v.now_s - w->moved_s);
+			w->moved_s = w->x.v.now_s;
+		}
+		w->x.v.now_s += SAMPLE_S;
+	}
+}
+
+/* One scales, the other hardly does: the cores go where they are worth something. */
+static void two_unlike(struct world *w, const char *spec)
+{
+	open_world(w, "core:16", spec, 2);
+	w->program[0] = (struct program){"scales", 0, true};
+	w->program[1] = (struct program){"hardly", 0.4, true};
+	w->noise = 0.02;
+}
+
+START_TEST(cores_go_where_they_are_worth_something)
+{
+	struct world w;
+	double before = speed_of(&(struct program){.serial = 0.4}, 8);
+
+	two_unlike(&w, "auto");
+	go_on(&w, 60);
+	ck_assert_int_ge(cores_of(&w, 0), 10);
+	/* Its floor: 0.85 of what half of the node would give it. */
+	ck_assert_double_ge(speed_of(&w.program[1], cores_of(&w, 1)), 0.84 * before);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(nobody_is_dealt_less_than_its_floor)
+{
+	struct world w;
+	double before = speed_of(&(struct program){.serial = 0.4}, 8);
+
+	two_unlike(&w, "auto");
+	w.x.job[1].qos = 0.97;
+	go_on(&w, 60);
+	ck_assert_double_ge(speed_of(&w.program[1], cores_of(&w, 1)), 0.96 * before);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(a_minimum_of_cores_is_kept)
+{
+	struct world w;
+
+	two_unlike(&w, "auto");
+	w.x.job[1].min_cores = 7;
+	go_on(&w, 60);
+	ck_assert_int_ge(cores_of(&w, 1), 7);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(alike_stay_where_they_are)
+{
+	struct world w;
+
+	open_world(&w, "pack:2 core:8", "auto", 4);
+	w.noise = 0.02;
+	for (int i = 0; i < 4; i++)
+		w.program[i] = (struct program){"same", 0.02, true};
+	go_on(&w, 60);
+	ck_assert_int_eq(w.moves, 0);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(cores_of(&w, i), 4);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* As unlike as above, but no gain is sure enough for a sceptic. */
+START_TEST(a_gain_that_is_not_sure_moves_nobody)
+{
+	struct world w;
+	bool told = false;
+
+	two_unlike(&w, "auto,sure=10");
+	w.x.plan.want_explain = true;
+	for (int t = 0; t < 30; t++) {
+		go_on(&w, 1);
+		told |= strstr(w.x.plan.explain, "is not sure to pay for the move") != NULL;
+	}
+	ck_assert_int_eq(w.moves, 0);
+	ck_assert_int_eq(cores_of(&w, 0), 8);
+	ck_assert(told);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(moves_are_as_far_apart_as_was_asked_for)
+{
+	struct world w;
+
+	two_unlike(&w, "auto,dwell_s=7");
+	go_on(&w, 90);
+	ck_assert_int_gt(w.moves, 0);
+	ck_assert_double_ge(w.shortest_s, 7 - 1e-6);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(without_a_speed_nobody_gives_or_takes)
+{
+	struct world w;
+
+	two_unlike(&w, "auto");
+	w.x.plan.want_explain = true;
+	w.program[1].shows_speed = false;
+	go_on(&w, 60);
+	ck_assert_int_eq(w.moves, 0);
+	ck_assert_int_eq(cores_of(&w, 0), 8);
+	ck_assert_int_eq(cores_of(&w, 1), 8);
+	ck_assert_ptr_nonnull(strstr(w.x.plan.job[1].why, "its speed is not known"));
+	/* It sleeps much: that is known of any, and its idle time is lent. */
+	ck_assert_int_eq(w.x.plan.job[1].role, ROLE_DONOR);
+	ck_assert_int_eq(w.x.plan.job[0].role, ROLE_DONEE);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(the_next_of_a_program_begins_where_the_last_was)
+{
+	struct world w;
+	int cores;
+
+	two_unlike(&w, "auto");
+	go_on(&w, 60);
+	cores = cores_of(&w, 0);
+	ck_assert_int_gt(cores, 8);
+	/* Both end, and are begun again: new ids, nothing known but the type. */
+	for (int i = 0; i < 2; i++) {
+		snprintf(w.x.id[i], sizeof(w.x.id[i]), "again%d", i);
+		coreset_zero(&w.x.job[i].current);
+		w.x.job[i].sample_no = 0;
+		memset(w.x.job[i].signal, 0, sizeof(w.x.job[i].signal));
+	}
+	small_node_decide(&w.x);
+	ck_assert_int_eq(cores_of(&w, 0), cores);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* All that is decided in a minute, as one number. */
+static uint64_t digest(const char *scales, const char *hardly, const char *id)
+{
+	struct world w;
+	uint64_t h = 14695981039346656037u;
+
+	open_world(&w, "pack:2 core:8", "auto", 4);
+	w.noise = 0.02;
+	for (int i = 0; i < 4; i++) {
+		w.program[i] = (struct program){i % 2 ? scales : hardly, i % 2 ? 0 : 0.3, true};
+		snprintf(w.x.id[i], sizeof(w.x.id[i]), "%s%d", id, i);
+	}
+	for (int t = 0; t < 300; t++) {
+		go_on(&w, SAMPLE_S);
+		for (int i = 0; i < 4; i++)
+			h = (h ^ w.x.job[i].current.w[0]) * 1099511628211u;
+	}
+	small_node_close(&w.x);
+	return h;
+}
+
+START_TEST(the_same_is_decided_again_and_under_other_names)
+{
+	uint64_t once = digest("scales", "hardly", "j");
+
+	ck_assert_uint_eq(digest("scales", "hardly", "j"), once);
+	ck_assert_uint_eq(digest("x", "another", "step."), once);
+}
+END_TEST
+
+START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
+{
+	struct world w;
+
+	open_world(&w, "core:2", "auto", 4);
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
+	small_node_close(&w.x);
+	/* One that has a single thread would leave a core idle in its turn. */
+	open_world(&w, "core:2", "auto", 4);
+	w.x.job[2].threads = 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(explain_ranks_the_proposals)
+{
+	struct world w;
+
+	two_unlike(&w, "auto");
+	w.x.plan.want_explain = true;
+	go_on(&w, 20);
+	ck_assert_ptr_nonnull(
+		strstr(w.x.plan.explain, "\"proposals\": {\"runs\": {\"predicted\": "));
+	ck_assert_ptr_nonnull(strstr(w.x.plan.explain, "\"fair\": {\"predicted\": 1, "));
+	ck_assert_ptr_nonnull(strstr(w.x.plan.explain, "\"exact\": "));
+	ck_assert_ptr_nonnull(strstr(w.x.plan.job[0].why, "(fair 8), predicted 1."));
+	small_node_close(&w.x);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("auto");
+	TCase *deals = tcase_create("cores go where they are worth something, above each floor");
+	TCase *stays = tcase_create("what runs stays unless the gain is sure to pay for the move");
+	TCase *blind = tcase_create("without speeds it goes by what is always known");
+	TCase *pure = tcase_create("the same views, the same plans");
+	SRunner *r = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(deals, 60);
+	tcase_set_timeout(pure, 60);
+	tcase_add_test(deals, cores_go_where_they_are_worth_something);
+	tcase_add_test(deals, nobody_is_dealt_less_than_its_floor);
+	tcase_add_test(deals, a_minimum_of_cores_is_kept);
+	tcase_add_test(deals, the_next_of_a_program_begins_where_the_last_was);
+	tcase_add_test(stays, alike_stay_where_they_are);
+	tcase_add_test(stays, a_gain_that_is_not_sure_moves_nobody);
+	tcase_add_test(stays, moves_are_as_far_apart_as_was_asked_for);
+	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
+	tcase_add_test(blind, jobs_that_outnumber_cores_take_turns_if_each_needs_all);
+	tcase_add_test(pure, the_same_is_decided_again_and_under_other_names);
+	tcase_add_test(pure, explain_ranks_the_proposals);
+	suite_add_tcase(suite, deals);
+	suite_add_tcase(suite, stays);
+	suite_add_tcase(suite, blind);
+	suite_add_tcase(suite, pure);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

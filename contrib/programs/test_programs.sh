@@ -40,5 +40,23 @@ for bad in --tasks=0 --kernel=none --hit=x 1; do
   "$bin/dag" "$bad" >/dev/null 2>&1 || rc=$?
   [ $rc -eq 2 ] || not_ok "dag $bad: exit status $rc"
 done
+# It keeps to its mask, and to what a service grants.
+small="--tasks=60 --rounds=1 --hit=none"
+first=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+# shellcheck disable=SC2086
+case $(taskset -c "$first" "$bin/dag" $small) in
+*'"cores": 1,'*) ;;
+*) not_ok "dag bound to CPU $first uses others" ;;
+esac
+granter=${COLOC_BUILDDIR:-.}/tests/unit/omp_granter
+if [ -x "$granter" ]; then
+  # shellcheck disable=SC2086
+  out=$("$granter" 1 '' "$bin/dag" $small)
+  rc=$?
+  case $rc:$out in
+  0:*'"cores": 1,'* | 75:*) ;;
+  *) not_ok "dag with a grant of one core: exit status $rc, '$out'" ;;
+  esac
+fi
 [ $failed -eq 0 ] && echo "ok"
 exit $failed

@@ -24,7 +24,7 @@ libcoloc_tasks_la_SOURCES = \
 libcoloc_tasks_la_CFLAGS = $(libtasks_la_CFLAGS) $(HWLOC_CFLAGS)
 libcoloc_tasks_la_LIBADD = libcoloc.la $(HWLOC_LIBS) -lpthread -lm
 libcoloc_tasks_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
-	-export-symbols-regex '^coloc_tasks?_' -Wl,-z,defs -Wl,-z,relro -Wl,-z,now
+	-export-symbols-regex '^coloc_tasks?_' -Wl,-z,relro -Wl,-z,now
 
 check_PROGRAMS += tests/unit/test_tasks
 TESTS += tests/unit/test_tasks

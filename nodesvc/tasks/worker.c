@@ -202,7 +202,7 @@ void pool_release(struct coloc_task *t)
 {
 	struct coloc_tasks *p = t->pool;
 
-	release_at(pool_is_inside(p) && self->active ? self : &p->worker[p->home], t);
+	release_at(pool_is_inside(p) && self->active ? self : &p->worker[atomic_load(&p->home)], t);
 }
 
 /* All members' queues at once: two tasks come to all cores that they share in the same order. */
@@ -332,7 +332,7 @@ static struct coloc_task *steal(struct worker *w)
 /* The core is no longer ours: its ready tasks go to one that is. */
 static void hand_over(struct worker *w)
 {
-	struct worker *to = &w->pool->worker[w->pool->home];
+	struct worker *to = &w->pool->worker[atomic_load(&w->pool->home)];
 	struct coloc_task *t;
 
 	while (to != w) {

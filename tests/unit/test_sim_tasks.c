@@ -456,6 +456,47 @@ START_TEST(critical_tasks_are_stolen_only_where_nobody_knows_them)
 }
 END_TEST
 
+struct chain {
+	const struct task_graph *g;
+	int released_on, placed_elsewhere; /* core that ended the last critical task */
+};
+
+/* Of layers: a critical task is released by the critical one before it. */
+static void note_critical(void *ctx, const struct task_trace *t)
+{
+	struct chain *c = ctx;
+
+	if (!c->g->task[t->task].high)
+		return;
+	if (t->step == TASK_STEP_ENDED)
+		c->released_on = t->core;
+	if (t->step == TASK_STEP_PLACED && c->released_on >= 0)
+		c->placed_elsewhere += t->core != c->released_on;
+}
+
+/* Section 4.1.2 has it wait at the leader of its place, section 3.2 where it was released: in both
+ * it is the releasing core that asks for the place, and the task goes where that is. */
+START_TEST(a_critical_task_is_placed_by_who_releases_it)
+{
+	for (int p = 2; p < N_DAS; p++)
+		for (int w = TASK_AT_WAKEUP; w <= TASK_AT_DEQUEUE; w++) {
+			struct task_machine m;
+			struct task_graph g = one_type(1e-3);
+			struct chain c = {&g, -1, 0};
+
+			task_preset_machine(&m, "tx2");
+			init(&m);
+			layers(&g, 400, 3);
+			when = (enum task_when)w;
+			run_traced(&m, &g, das[p], 1, note_critical, &c);
+			ck_assert_msg(c.placed_elsewhere == 0, "%s, %d: %d", das[p], w,
+				c.placed_elsewhere);
+			task_machine_done(&m);
+			task_graph_done(&g);
+		}
+}
+END_TEST
+
 START_TEST(same_seed_same_run_other_seed_other_run)
 {
 	for (int p = 0; p < N_DAS; p++) {
@@ -711,6 +752,7 @@ int main(void)
 	CASE(s, "the runtime loses, doubles and reorders nothing",
 		random_graphs_end_in_order_under_every_policy, work_is_conserved,
 		critical_tasks_are_stolen_only_where_nobody_knows_them,
+		a_critical_task_is_placed_by_who_releases_it,
 		owner_takes_the_newest_thief_the_oldest);
 	CASE(s, "a run depends on its seed and on nothing else",
 		same_seed_same_run_other_seed_other_run, renamed_cores_do_as_well,

@@ -101,7 +101,8 @@ static void figure_1(const struct arena *a, const char *plots)
 		most = v[1][b].mean > v[1][most].mean ? b : most;
 	}
 	print_figure("1",
-		"libgomp has the worst ANTT; the mappings are no worse than Callisto; AD-BC is "
+		"target 6: libgomp has the worst ANTT; the mappings are no worse than Callisto; "
+		"AD-BC is "
 		"best "
 		"(heights lost)",
 		text("ANTT %.3f, %.3f, %.3f, %.3f, %.3f and STP %.3f, %.3f, %.3f, %.3f, %.3f in "
@@ -196,7 +197,8 @@ static void figure_2(const struct pairs *p, const char *plots)
 	}
 	svg_close(&s);
 	print_figure("2",
-		"half of the pairs 20 % slower, at most 50 %, two 1.4 times as fast; md neither "
+		"target 7: half of the pairs 20 % slower, at most 50 %, two 1.4 times as fast; md "
+		"neither "
 		"suffers nor harms, swim harms most but md (cells lost)",
 		text("%.0f %% of the cells above 10 %%, %.0f %% above 20 %%, most %.0f %%, %d "
 		     "faster; "
@@ -240,7 +242,8 @@ static void figure_3(const struct pairs *p, const char *plots)
 	svg_close(&s);
 	for (int f = 0; f < 2; f++)
 		mean[f] = exp(sum[f] / n[f]);
-	print_figure("3", "two clusters: far apart 0.98, worst loss 19 %; close 0.93, 44 %",
+	print_figure("3",
+		"target 8: two clusters: far apart 0.98, worst loss 19 %; close 0.93, 44 %",
 		text("far %.3f, %.0f %%; close %.3f, %.0f %%", mean[1], 100 * (1 - worst[1]),
 			mean[0], 100 * (1 - worst[0])),
 		verdict(mean[1] >= mean[0] + 0.03 && 1 - worst[0] >= 2 * (1 - worst[1])), PART);
@@ -303,7 +306,8 @@ static void figure_6(const struct arena *a, const char *plots)
 	panel_curve(&s, &panel[1], 2, at, rate, n);
 	svg_close(&s);
 	print_figure("6",
-		"pagerank: low CPU load while it loads its graph and when it ends, high between; "
+		"target 28: low CPU load of pagerank while it loads its graph and when it ends, "
+		"high between; "
 		"the "
 		"load rate changes by phase (curves lost)",
 		text("load below 50 %% for %.1f of %.1f s, at both ends, else %.0f %% or more; the "
@@ -407,7 +411,8 @@ static void figure_8(const struct arena *a, const char *plots)
 	}
 	plot_figure_8(a, plots);
 	print_figure("8",
-		"libgomp worst in most of 32, best ANTT in three; static mostly as good as "
+		"target 28: libgomp worst in most of 32, best ANTT in three; static mostly as good "
+		"as "
 		"best-static; adaptive above an STP of 4 and below an ANTT of 1 in some (bars "
 		"lost)",
 		text("of %d: libgomp least STP in %d, best ANTT in %d; static within 1 %% of "

@@ -182,7 +182,7 @@ static void part_mapper(const char *plots)
 	print_figures_head("MAPPER");
 	for (int e = 0; e < 3; e++)
 		print_figure(text("1, %s", set[e].name),
-			"MAPPER above hill climbing, fair and Linux (bars lost)",
+			"target 34: MAPPER above hill climbing, fair and Linux (bars lost)",
 			text("Linux %.3f, hill climbing %.3f, fair %.3f, MAPPER %.3f; over fair "
 			     "%s, over "
 			     "hill climbing %s",

@@ -149,7 +149,8 @@ static void figure_4(const struct curve_of *c, const char *plots)
 	}
 	svg_close(&s);
 	print_figure("4",
-		"most speedups: ferret 17.22; streamcluster's is at six cores (others lost)",
+		"target 18: most speedups: ferret 17.22; streamcluster's is at six cores (others "
+		"lost)",
 		text("%.2f; at %d", fe, st),
 		fabs(fe / 17.22 - 1) < 0.05 && st == 6 ? "input" : "**missed**", PART);
 }
@@ -161,7 +162,8 @@ static void figure_6(const struct curve_of *c)
 	for (int k = 0; k < PROGRAMS; k++)
 		for (int i = 1; i <= WIDTHS; i++)
 			most = fmax(most, fabs(c[k].at[i].instr / c[k].at[1].instr - 1));
-	print_figure("6", "instructions differ by up to 8 % with the width (canneal, dedup)",
+	print_figure("6",
+		"target 19: instructions differ by up to 8 % with the width (canneal, dedup)",
 		text("%.1f %%: the model assumes it", 100 * most), "input", PART);
 }
 
@@ -183,7 +185,7 @@ static void table_1(const struct curve_of *c)
 				at = width(i);
 			}
 		}
-	print_figure("table 1", "utilisation of ten programs on 6 to 48 cores",
+	print_figure("table 1", "target 17: utilisation of ten programs on 6 to 48 cores",
 		text("at most %.1f points off (%s on %d cores), of eight programs; bl and fl are "
 		     "not in "
 		     "the paper's workloads",
@@ -269,7 +271,8 @@ static void figure_7(const struct arena *a, const char *plots)
 	}
 	svg_close(&s);
 	print_figure("7",
-		"x264: phases A and C fastest on 48 cores, B on 12; the load tells them apart",
+		"target 20: x264's phases A and C fastest on 48 cores, B on 12; the load tells "
+		"them apart",
 		text("fastest on %d, %d and %d; load %.2f, %.2f, %.2f", c[0].most_at, c[1].most_at,
 			c[2].most_at, load[0], load[n / 2], load[n - 2]),
 		verdict(c[0].most_at == CORES && c[1].most_at == 2 * DIE && c[2].most_at == CORES &&
@@ -370,7 +373,8 @@ static void figure_3(const struct arena *a, double comm)
 	for (int k = 0; k < PROGRAMS; k++)
 		programs += sum[k] / n[k] >= 0.9995;
 	print_figure(comm > 0 ? "3, threads that talk" : "3",
-		"cores of one program together are better or as good as dealt over the dies, in "
+		"target 29: cores of one program together are better or as good as dealt over the "
+		"dies, in "
 		"most "
 		"workloads",
 		text("in %d of %d workloads; for %d of 8 programs, which need %.3f, %.3f, %.3f, "
@@ -617,22 +621,22 @@ static void table_3(const struct arena *a)
 	paper = set_quality(c, n, PAPER_S, sensor.noise);
 	for (int k = 0; k < n; k++)
 		least = fmin(least, set_quality(&c[k], 1, PAPER_S, sensor.noise));
-	print_figure("table 3, fit", "R2 above 0.99 on average, four points",
+	print_figure("table 3, fit", "target 30: R2 above 0.99 on average, four points",
 		text("%.4f on average, least %.4f, with samples %.0f %% off", paper, least,
 			100 * sensor.noise),
 		verdict(paper > 0.99), PART);
 	print_figure("table 3, fit of real programs", "the same", "not measured here",
 		"not measured", "");
-	print_figure("table 3, points", "1, 12, 24, 48: good balance of fit and time",
+	print_figure("table 3, points", "target 30: 1, 12, 24, 48: good balance of fit and time",
 		text("three, four, five points at best %.4f (%s), %.4f (%s), %.4f (%s)", best[2],
 			set_text(best_set[2]), best[3], set_text(best_set[3]), best[4],
 			set_text(best_set[4])),
 		verdict(paper > 0.99 && best[4] - paper < 0.005), PART);
-	print_figure("table 3, time", "about 550 ms to predict a program",
+	print_figure("table 3, time", "target 30: about 550 ms to predict a program",
 		text("%d samples of %d ms in all", asked.samples, asked.ms),
 		verdict(asked.ms <= 700 && asked.ms > 0), PART);
 	print_figure("table 3, others",
-		"thresholds 2 and 1/2, epochs 2.5 and 10 s, donor below 70 %",
+		"target 21: thresholds 2 and 1/2, epochs 2.5 and 10 s, donor below 70 %",
 		"the defaults of `phase=paper` and sbmp-cd", "input", "");
 }
 

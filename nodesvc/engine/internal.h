@@ -627,6 +627,41 @@ void clusters_forget(struct clusters *s, int slot);
 void clusters_decide(struct clusters *s, const struct shares *c, const int *slot, struct plan *p);
 
 /*
+ * fill.c: idle time of some jobs' cores for the threads of others, at low priority.
+ *
+ * Source: Harris, Maas, Marathe: Callisto, EuroSys 2014, as LIRA, ROSS 2015, has it in section 5.1
+ * ("a low priority thread is allowed to run when the high priority thread is not runnable") and,
+ * for one socket, in 5.2 ("within each socket, we use Callisto to schedule the threads").
+ * FILL_THREADS is that, thread by thread (priority.c); FILL_JOBS, ours, goes by whole jobs: who
+ * uses less than 70 % of what it has lends its cores to all who use more, at a low weight, which
+ * stands for the hysteresis.
+ */
+
+enum fill_how { FILL_NO, FILL_JOBS, FILL_THREADS };
+#define FILL_CHOICE "no|jobs|threads"
+/* ROSS 2015, section 5.1: "typically around 10ms". */
+#define FILL_HYSTERESIS_MS 10
+
+struct fill_cfg {
+	int how; /* enum fill_how */
+	int hysteresis_ms;
+};
+
+struct idling;
+
+struct fill {
+	struct fill_cfg cfg;
+	bool in_domain;        /* only on cores of the domains a job runs in itself */
+	struct idling *idling; /* [max_jobs] by slot */
+};
+
+void fill_init(struct fill *f, const struct fill_cfg *own, const struct policy_cfg *cfg);
+void fill_forget(struct fill *f, int slot);
+/* Into @p, whose coresets are chosen; only competing jobs lend and borrow. */
+void fill_plan(struct fill *f, const struct shares *c, const struct view *v, const int *slot,
+	struct plan *p);
+
+/*
  * shared_turns.c: jobs that a plan lets share cores take turns there, where that serves them.
  *
  * Where several threads of a job share a core, one of them waits at each barrier, and what the

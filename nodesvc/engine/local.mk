@@ -14,6 +14,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/curve.c \
 	nodesvc/engine/engine.c nodesvc/engine/engine.h \
 	nodesvc/engine/explain.c \
+	nodesvc/engine/fill.c \
 	nodesvc/engine/gain.c nodesvc/engine/internal.h \
 	nodesvc/engine/grouping.c \
 	nodesvc/engine/grouping_search.c \

@@ -5,51 +5,29 @@
  *
  * Source: Harris, Maas, Marathe: Callisto, EuroSys 2014, as LIRA (ROSS 2015, sections 2, 5.1 and
  * 5.2) describes it: "the sets of 4 cores will generally be in the same socket, but there is no
- * control over specifically which program gets which set". The 10 ms of hysteresis between a core
- * falling idle and its being lent is the low weight of the lent cores here; a donor stays one until
- * its utilisation is well above the bound, and for a while. With threads=yes it is the paper's, of
- * threads (priority.c): a plan says whose cores are whose and where the others' threads are low.
+ * control over specifically which program gets which set". Who lends to whom: fill.c.
  */
 #include <stddef.h>
 
 #include "nodesvc/engine/internal.h"
 
-#define DONOR_BELOW 0.70 /* as sbmp */
-#define DONOR_UNTIL 0.80
-#define WEIGHT      1 /* of 100 */
-/* Against flapping under a noisy utilisation, all ours: a quarter per sample, as lira; who lends or
- * has stopped does so for 2 s, twice as long at each change within five minutes of the one before.
- */
-#define SMOOTH      0.25
-#define DWELL_S     2.0
-#define DWELL_MAX_S 64.0
-#define CALM_S      300.0
-
 struct config {
 	bool threads;
-	int hysteresis_ms;
+	struct fill_cfg fill;
 };
 
 static const struct option_spec options[] = {
 	{"threads", OPTION_BOOL, offsetof(struct config, threads), 0, 0, NULL},
-	{"hysteresis_ms", OPTION_INT, offsetof(struct config, hysteresis_ms), 1,
+	{"hysteresis_ms", OPTION_INT, offsetof(struct config, fill.hysteresis_ms), 1,
 		PLAN_HYSTERESIS_MAX, NULL},
 	{0},
-};
-
-/* What is known of one job's idle time, by slot. */
-struct idling {
-	bool known, lends;
-	uint64_t sample_no;
-	double utilization;      /* smoothed */
-	double since_s, dwell_s; /* of the last change */
 };
 
 struct policy {
 	struct config cfg;
 	struct shares shares;
-	struct idling *idling; /* [max_jobs] by slot */
-	int *order;            /* [max_jobs] competing jobs as they are dealt cores */
+	struct fill fill;
+	int *order; /* [max_jobs] competing jobs as they are dealt cores */
 	int *domain_of;
 	uint64_t set;
 };
@@ -59,12 +37,13 @@ static int callisto_create(struct policy *p, const struct policy_cfg *cfg, struc
 	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	p->cfg.hysteresis_ms = 10; /* "typically around 10ms", ROSS 2015, section 5.1 */
+	p->cfg.fill.hysteresis_ms = FILL_HYSTERESIS_MS;
 	rc = option_read(cfg, "callisto", options, &p->cfg, err);
 	if (rc)
 		return rc;
+	p->cfg.fill.how = p->cfg.threads ? FILL_THREADS : FILL_JOBS;
 	shares_init(&p->shares, cfg);
-	p->idling = arena_alloc(cfg->memory, n, sizeof(*p->idling));
+	fill_init(&p->fill, &p->cfg.fill, cfg);
 	p->order = arena_alloc(cfg->memory, n, sizeof(int));
 	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
@@ -129,84 +108,6 @@ static void map_at_random(struct policy *p, const struct view *v, struct plan *r
 	}
 }
 
-static void look_at(struct idling *d, const struct view_job *j, double now_s)
-{
-	const struct signal *u = &j->signal[SIGNAL_UTILIZATION];
-	bool lends;
-
-	if (u->provenance == PROVENANCE_NONE) {
-		*d = (struct idling){.known = false};
-		return;
-	}
-	if (!d->known)
-		d->utilization = u->value;
-	else if (d->sample_no != j->sample_no)
-		d->utilization += SMOOTH * (u->value - d->utilization);
-	d->sample_no = j->sample_no;
-	lends = d->utilization < (d->lends ? DONOR_UNTIL : DONOR_BELOW);
-	if (!d->known || (lends != d->lends && now_s - d->since_s >= d->dwell_s)) {
-		d->dwell_s = !d->known || now_s - d->since_s >= CALM_S ? DWELL_S
-			     : d->dwell_s < DWELL_MAX_S                ? 2 * d->dwell_s
-								       : DWELL_MAX_S;
-		d->lends = lends;
-		d->since_s = now_s;
-	}
-	d->known = true;
-}
-
-/* Every job's further threads may run on all others' cores, below whoever has them by right. */
-static void fill_by_threads(struct policy *p, struct plan *ret)
-{
-	const struct shares *c = &p->shares;
-
-	for (int k = 0; k < c->n; k++) {
-		struct plan_job *j = &ret->job[c->job[k]];
-
-		for (int d = 0; d < c->n; d++)
-			if (d != k)
-				coreset_or(&j->low, &j->low, &ret->job[c->job[d]].coreset);
-		coreset_and(&j->low, &j->low, c->envelope[k]);
-		if (!coreset_is_empty(&j->low))
-			ret->hysteresis_ms = p->cfg.hysteresis_ms;
-	}
-}
-
-/* Low-priority filling: all busy jobs may run where a job is idle. */
-static void lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
-{
-	const struct shares *c = &p->shares;
-	bool any_busy = false;
-
-	for (int k = 0; k < c->n; k++) {
-		struct idling *d = &p->idling[slot[c->job[k]]];
-
-		look_at(d, &v->job[c->job[k]], v->now_s);
-		any_busy = any_busy || !d->lends;
-	}
-	for (int k = 0; k < c->n && any_busy; k++) {
-		struct plan_job *j = &ret->job[c->job[k]];
-
-		if (p->idling[slot[c->job[k]]].lends)
-			continue;
-		for (int d = 0; d < c->n && j->n_lent < PLAN_LENT_MAX; d++) {
-			struct plan_job *dj = &ret->job[c->job[d]];
-
-			struct coreset lent;
-
-			coreset_and(&lent, &dj->coreset, c->envelope[k]);
-			if (!p->idling[slot[c->job[d]]].lends || coreset_is_empty(&lent))
-				continue;
-			dj->role = ROLE_DONOR;
-			j->role = ROLE_DONEE;
-			j->lent[j->n_lent++] = (struct plan_lent){
-				.coreset = lent,
-				.donor = c->job[d],
-				.weight = WEIGHT,
-			};
-		}
-	}
-}
-
 static int callisto_decide(struct policy *p, const struct view *v, const int *slot,
 	struct plan *ret, struct errbuf *err)
 {
@@ -232,16 +133,13 @@ static int callisto_decide(struct policy *p, const struct view *v, const int *sl
 			c->size[k],
 			p->cfg.threads ? "; its further threads at low priority on the others'"
 				       : "");
-	if (p->cfg.threads)
-		fill_by_threads(p, ret);
-	else
-		lend(p, v, slot, ret);
+	fill_plan(&p->fill, c, v, slot, ret);
 	return 0;
 }
 
 static void callisto_forget(struct policy *p, int slot)
 {
-	p->idling[slot] = (struct idling){.known = false};
+	fill_forget(&p->fill, slot);
 }
 
 const struct policy_ops policy_callisto = {

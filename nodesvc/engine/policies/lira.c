@@ -2,7 +2,7 @@
 /*
  * lira - programs whose rates of load instructions differ most share a domain.
  * lira: adaptive, smoothed live rates. lira-static: the rate each job came with (its stored
- * profile), decided when the set of jobs changes and left alone in between (section 5.4).
+ * profile), decided when a program is invoked and left alone in between (section 5.3).
  *
  * Source: Collins, Harris, Cole, Fensch: LIRA, ROSS 2015; section numbers below are the paper's.
  * The paper leaves open the smoothing coefficient, hysteresis and tie-break; doc/policies.md says
@@ -29,19 +29,37 @@ struct config {
 	int norm;
 	double payback_s; /* no job is moved that will end sooner */
 	double numa;      /* what a GiB that stays behind costs, as a part of the running score */
+	struct fill_cfg fill;
+	int decide; /* lira-static: when; enum decide */
 };
 
+enum decide { DECIDE_INVOKED, DECIDE_SET };
+
+/* clang-format off */
+#define COMMON_OPTIONS \
+	{"tie", OPTION_CHOICE, offsetof(struct config, tie), 0, 0, "auto|balance|first|missbal"}, \
+	{"metric", OPTION_CHOICE, offsetof(struct config, metric), 0, 0, "loads|llc_miss|mem_bw"}, \
+	{"h", OPTION_DOUBLE, offsetof(struct config, h), 0, 10, NULL}, \
+	{"ema", OPTION_DOUBLE, offsetof(struct config, alpha), 0.001, 1, NULL}, \
+	{"idle", OPTION_DOUBLE, offsetof(struct config, idle), 0, 1, NULL}, \
+	{"norm", OPTION_CHOICE, offsetof(struct config, norm), 0, 0, "none|per_socket"}, \
+	{"payback", OPTION_DOUBLE, offsetof(struct config, payback_s), 0, 86400, NULL}, \
+	{"numa", OPTION_DOUBLE, offsetof(struct config, numa), 0, 1000, NULL}, \
+	{"fill", OPTION_CHOICE, offsetof(struct config, fill.how), 0, 0, FILL_CHOICE}, \
+	{"hysteresis_ms", OPTION_INT, offsetof(struct config, fill.hysteresis_ms), 1, \
+		PLAN_HYSTERESIS_MAX, NULL}
+
 static const struct option_spec lira_options[] = {
-	{"tie", OPTION_CHOICE, offsetof(struct config, tie), 0, 0, "auto|balance|first|missbal"},
-	{"metric", OPTION_CHOICE, offsetof(struct config, metric), 0, 0, "loads|llc_miss|mem_bw"},
-	{"h", OPTION_DOUBLE, offsetof(struct config, h), 0, 10, NULL},
-	{"ema", OPTION_DOUBLE, offsetof(struct config, alpha), 0.001, 1, NULL},
-	{"idle", OPTION_DOUBLE, offsetof(struct config, idle), 0, 1, NULL},
-	{"norm", OPTION_CHOICE, offsetof(struct config, norm), 0, 0, "none|per_socket"},
-	{"payback", OPTION_DOUBLE, offsetof(struct config, payback_s), 0, 86400, NULL},
-	{"numa", OPTION_DOUBLE, offsetof(struct config, numa), 0, 1000, NULL},
+	COMMON_OPTIONS,
 	{0},
 };
+
+static const struct option_spec static_options[] = {
+	COMMON_OPTIONS,
+	{"decide", OPTION_CHOICE, offsetof(struct config, decide), 0, 0, "invoked|set"},
+	{0},
+};
+/* clang-format on */
 
 /* Smoothed figures of one job, by slot. */
 struct smooth {
@@ -59,6 +77,7 @@ struct policy {
 	struct config cfg;
 	struct shares shares;
 	struct grouping grouping;
+	struct fill fill;
 	struct smooth *smooth;  /* [max_jobs] by slot */
 	double *value, *second; /* [max_jobs] by competing job */
 	double *piece_value;    /* [max_jobs] by piece */
@@ -88,17 +107,23 @@ static int create(struct policy *p, const struct policy_cfg *cfg, bool fixed, st
 	size_t n = (size_t)cfg->max_jobs;
 	int rc;
 
-	p->cfg = (struct config){
-		.tie = TIE_AUTO, .h = 0.05, .alpha = 0.25, .idle = 0.5, .payback_s = PAYBACK_S};
+	p->cfg = (struct config){.tie = TIE_AUTO,
+		.h = 0.05,
+		.alpha = 0.25,
+		.idle = 0.5,
+		.payback_s = PAYBACK_S,
+		.fill = {FILL_JOBS, FILL_HYSTERESIS_MS}};
 	p->fixed = fixed;
 	p->share_smt = cfg->share_smt;
 	p->name = fixed ? "lira-static" : "lira";
-	rc = option_read(cfg, p->name, lira_options, &p->cfg, err);
+	rc = option_read(cfg, p->name, fixed ? static_options : lira_options, &p->cfg, err);
 	if (rc)
 		return rc;
 	shares_init(&p->shares, cfg);
 	grouping_init(&p->grouping, cfg);
 	p->grouping.per_domain = p->cfg.norm;
+	fill_init(&p->fill, &p->cfg.fill, cfg);
+	p->fill.in_domain = true; /* section 5.2: "within each socket" */
 	p->core_sum = arena_alloc(cfg->memory, (size_t)cfg->topo->n_cores, sizeof(double));
 	p->smooth = arena_alloc(cfg->memory, n, sizeof(*p->smooth));
 	p->value = arena_alloc(cfg->memory, n, sizeof(double));
@@ -225,11 +250,33 @@ static double left_behind_gib(struct policy *p, const struct view *v)
 	return gib;
 }
 
-static int lira_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+/* Whom nobody has seen before was invoked just now. */
+static bool was_invoked(const struct policy *p, const int *slot)
+{
+	const struct shares *c = &p->shares;
+
+	for (int k = 0; k < c->n; k++)
+		if (!p->smooth[slot[c->job[k]]].known)
+			return true;
+	return false;
+}
+
+/* Everybody in one domain; whether they are balanced does not matter. */
+static bool find_domains(struct shares *c, int *ret_domain_of)
+{
+	for (int k = 0; k < c->n; k++) {
+		ret_domain_of[k] = shares_current_domain(c, k);
+		if (ret_domain_of[k] < 0 || !shares_allowed(c, k, ret_domain_of[k]))
+			return false;
+	}
+	return true;
+}
+
+static int place(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
 	struct shares *c = &p->shares;
-	bool missbal, runs, dealt;
+	bool missbal, runs, dealt, invoked;
 	int rc = shares_build(c, v, ret, err), idle;
 	const char *why = NULL;
 	double best, now;
@@ -237,6 +284,7 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 
 	if (rc)
 		return rc;
+	invoked = was_invoked(p, slot);
 	for (int i = 0; i < v->n_jobs; i++)
 		if (!v->job[i].excluded)
 			smooth_job(p, &v->job[i], &p->smooth[slot[i]]);
@@ -246,7 +294,9 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (c->n == 0 || (c->n_pieces == 0 && shares_blocks(c, ret)))
 		return 0;
 	dealt = shares_incumbent(c, p->running);
-	runs = dealt || shares_grouped(c, p->running);
+	runs = dealt || shares_grouped(c, p->running) ||
+	       (p->fixed && p->cfg.decide == DECIDE_INVOKED && !invoked &&
+		       find_domains(c, p->running));
 	anchor(p, v, slot, runs);
 	best = grouping_best(&p->grouping, c, p->value, missbal ? p->second : p->value,
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
@@ -254,8 +304,8 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	set = shares_set(c);
 	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
 	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
-	if (runs && p->fixed && set == p->set)
-		why = "stays: decided when the set of jobs last changed";
+	if (runs && p->fixed && (p->cfg.decide == DECIDE_INVOKED ? !invoked : set == p->set))
+		why = "stays: decided when a job last came";
 	else if (runs && idle > c->n_domains)
 		why = "stays: more idle jobs than domains";
 	else if (runs && now * (1 + p->cfg.h + p->cfg.numa * left_behind_gib(p, v)) >= best)
@@ -279,19 +329,32 @@ static int lira_decide(struct policy *p, const struct view *v, const int *slot, 
 	return 0;
 }
 
+static int lira_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
+	struct errbuf *err)
+{
+	int rc = place(p, v, slot, ret, err);
+
+	if (rc == 0)
+		fill_plan(&p->fill, &p->shares, v, slot, ret);
+	return rc;
+}
+
 static void lira_forget(struct policy *p, int slot)
 {
 	p->smooth[slot] = (struct smooth){0};
+	fill_forget(&p->fill, slot);
 }
 
 const struct policy_ops policy_lira = {
 	.name = "lira",
 	.summary = "jobs with the most different load rates share a domain; adaptive (LIRA)",
 	.options = "tie=auto|balance|first|missbal metric=loads|llc_miss|mem_bw h=RATIO ema=0..1 "
-		   "idle=0..1 norm=none|per_socket payback=SECONDS numa=PER_GIB",
+		   "idle=0..1 norm=none|per_socket payback=SECONDS numa=PER_GIB "
+		   "fill=" FILL_CHOICE " hysteresis_ms=N",
 	.needs = SIGNAL_BIT(SIGNAL_LOADS),
 	.needs_now = lira_needs,
 	.on_node = true,
+	.asks = POLICY_ASKS_LENT,
 	.size = sizeof(struct policy),
 	.create = lira_create,
 	.decide = lira_decide,
@@ -300,12 +363,15 @@ const struct policy_ops policy_lira = {
 
 const struct policy_ops policy_lira_static = {
 	.name = "lira-static",
-	.summary = "as lira, from each job's first (stored) load rate, at arrivals and ends only",
-	.options = "tie=auto|balance|first|missbal metric=loads|llc_miss|mem_bw h=RATIO "
-		   "norm=none|per_socket payback=SECONDS numa=PER_GIB",
+	.summary = "as lira, from each job's first (stored) load rate, when one comes only",
+	.options = "decide=invoked|set tie=auto|balance|first|missbal "
+		   "metric=loads|llc_miss|mem_bw h=RATIO norm=none|per_socket payback=SECONDS "
+		   "numa=PER_GIB "
+		   "fill=" FILL_CHOICE " hysteresis_ms=N",
 	.needs = SIGNAL_BIT(SIGNAL_LOADS),
 	.needs_now = lira_needs,
 	.on_node = true,
+	.asks = POLICY_ASKS_LENT,
 	.size = sizeof(struct policy),
 	.create = lira_static_create,
 	.decide = lira_decide,

@@ -15,6 +15,7 @@
 struct config {
 	double h, alpha;
 	struct clusters_cfg clusters;
+	struct fill_cfg fill;
 };
 
 static const struct option_spec options[] = {
@@ -23,6 +24,9 @@ static const struct option_spec options[] = {
 	{"clusters", OPTION_INT, offsetof(struct config, clusters.most), 0, PLAN_CLUSTERS_MAX,
 		NULL},
 	{"bandwidth", OPTION_BOOL, offsetof(struct config, clusters.bandwidth), 0, 0, NULL},
+	{"fill", OPTION_CHOICE, offsetof(struct config, fill.how), 0, 0, FILL_CHOICE},
+	{"hysteresis_ms", OPTION_INT, offsetof(struct config, fill.hysteresis_ms), 1,
+		PLAN_HYSTERESIS_MAX, NULL},
 	{0},
 };
 
@@ -36,6 +40,7 @@ struct policy {
 	struct config cfg;
 	struct shares shares;
 	struct clusters clusters;
+	struct fill fill;
 	struct smooth *smooth; /* [max_jobs] by slot */
 	double *value, *sum;
 	int *sorted, *load, *domain_of, *running;
@@ -46,12 +51,14 @@ static int dio_create(struct policy *p, const struct policy_cfg *cfg, struct err
 	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
 	int rc;
 
-	p->cfg = (struct config){.h = 0.05, .alpha = 0.25};
+	p->cfg = (struct config){.h = 0.05, .alpha = 0.25, .fill = {FILL_NO, FILL_HYSTERESIS_MS}};
 	rc = option_read(cfg, "dio", options, &p->cfg, err);
 	if (rc)
 		return rc;
 	shares_init(&p->shares, cfg);
 	clusters_init(&p->clusters, &p->cfg.clusters, cfg);
+	fill_init(&p->fill, &p->cfg.fill, cfg);
+	p->fill.in_domain = true;
 	p->smooth = arena_alloc(cfg->memory, n, sizeof(*p->smooth));
 	p->value = arena_alloc(cfg->memory, n, sizeof(double));
 	p->sum = arena_alloc(cfg->memory, s, sizeof(double));
@@ -144,6 +151,7 @@ static int dio_decide(struct policy *p, const struct view *v, const int *slot, s
 	if (c->n > 0 && !shares_blocks(c, ret))
 		place(p, ret);
 	clusters_decide(&p->clusters, c, slot, ret);
+	fill_plan(&p->fill, c, v, slot, ret);
 	return 0;
 }
 
@@ -157,12 +165,14 @@ static void dio_forget(struct policy *p, int slot)
 {
 	p->smooth[slot] = (struct smooth){0};
 	clusters_forget(&p->clusters, slot);
+	fill_forget(&p->fill, slot);
 }
 
 const struct policy_ops policy_dio = {
 	.name = "dio",
 	.summary = "spreads LLC misses per second evenly over the domains (DIO)",
-	.options = "h=RATIO ema=0..1 clusters=0..4 bandwidth=yes|no",
+	.options = "h=RATIO ema=0..1 clusters=0..4 bandwidth=yes|no fill=" FILL_CHOICE
+		   " hysteresis_ms=N",
 	.needs = SIGNAL_BIT(SIGNAL_LLC_MISSES),
 	.needs_now = dio_needs,
 	.on_node = true,

@@ -13,20 +13,26 @@
 #define WEIGHT_REF  0.2 /* as published */
 #define WEIGHT_MISS 0.8
 
+enum ref { REF_PER_S, REF_PER_INSTR };
 enum miss { MISS_PER_S, MISS_RATIO, MISS_MPKI };
 
 struct config {
-	int miss;
+	int ref, miss;
 	bool strict;
 	struct clusters_cfg clusters;
+	struct fill_cfg fill;
 };
 
 static const struct option_spec options[] = {
+	{"ref", OPTION_CHOICE, offsetof(struct config, ref), 0, 0, "per_s|per_instr"},
 	{"miss", OPTION_CHOICE, offsetof(struct config, miss), 0, 0, "per_s|ratio|mpki"},
 	{"strict", OPTION_BOOL, offsetof(struct config, strict), 0, 0, NULL},
 	{"clusters", OPTION_INT, offsetof(struct config, clusters.most), 0, PLAN_CLUSTERS_MAX,
 		NULL},
 	{"bandwidth", OPTION_BOOL, offsetof(struct config, clusters.bandwidth), 0, 0, NULL},
+	{"fill", OPTION_CHOICE, offsetof(struct config, fill.how), 0, 0, FILL_CHOICE},
+	{"hysteresis_ms", OPTION_INT, offsetof(struct config, fill.hysteresis_ms), 1,
+		PLAN_HYSTERESIS_MAX, NULL},
 	{0},
 };
 
@@ -39,13 +45,14 @@ struct policy {
 	struct config cfg;
 	struct shares shares;
 	struct clusters clusters;
+	struct fill fill;
 	struct profile *profile; /* [max_jobs] by slot */
 	double *complex, *sum;
 	int *sorted, *load, *domain_of;
 	uint64_t set;
 };
 
-static uint32_t complex_needs(const struct policy *p)
+static uint32_t miss_needs(const struct policy *p)
 {
 	switch (p->cfg.miss) {
 	case MISS_RATIO:
@@ -62,12 +69,16 @@ static uint32_t complex_needs(const struct policy *p)
 static int complex_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
 {
 	size_t n = (size_t)cfg->max_jobs, s = (size_t)cfg->topo->n_domains;
-	int rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
+	int rc;
 
+	p->cfg = (struct config){.fill = {FILL_NO, FILL_HYSTERESIS_MS}};
+	rc = option_read(cfg, "llc-complex", options, &p->cfg, err);
 	if (rc)
 		return rc;
 	shares_init(&p->shares, cfg);
 	clusters_init(&p->clusters, &p->cfg.clusters, cfg);
+	fill_init(&p->fill, &p->cfg.fill, cfg);
+	p->fill.in_domain = true;
 	p->profile = arena_alloc(cfg->memory, n, sizeof(*p->profile));
 	p->complex = arena_alloc(cfg->memory, n, sizeof(double));
 	p->sum = arena_alloc(cfg->memory, s, sizeof(double));
@@ -75,6 +86,24 @@ static int complex_create(struct policy *p, const struct policy_cfg *cfg, struct
 	p->load = arena_alloc(cfg->memory, s, sizeof(int));
 	p->domain_of = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
+}
+
+static uint32_t complex_needs(const struct policy *p)
+{
+	uint32_t needs = miss_needs(p);
+
+	return p->cfg.ref == REF_PER_INSTR ? needs | SIGNAL_BIT(SIGNAL_INSTRUCTIONS) : needs;
+}
+
+/* References of a second, or of the paper's 10^8 instructions: the largest counts as 1. */
+static double ref_of(const struct policy *p, const struct view_job *j)
+{
+	double refs = j->signal[SIGNAL_LLC_REFS].value;
+	double instructions = j->signal[SIGNAL_INSTRUCTIONS].value;
+
+	if (p->cfg.ref == REF_PER_S)
+		return refs;
+	return instructions > 0 ? refs / instructions : 0;
 }
 
 /* Misses by the chosen reading of the paper's "miss rate"; a job without instructions has none. */
@@ -103,7 +132,7 @@ static void fill_complex(struct policy *p, const struct view *v, const int *slot
 		struct profile *f = &p->profile[slot[c->job[k]]];
 
 		if (!f->known) {
-			f->ref = j->signal[SIGNAL_LLC_REFS].value;
+			f->ref = ref_of(p, j);
 			f->miss = miss_of(p, j);
 			f->known = true;
 		}
@@ -160,6 +189,7 @@ static int complex_decide(struct policy *p, const struct view *v, const int *slo
 	if (c->n > 0 && !shares_blocks(c, ret))
 		place(p, ret);
 	clusters_decide(&p->clusters, c, slot, ret);
+	fill_plan(&p->fill, c, v, slot, ret);
 	return 0;
 }
 
@@ -167,12 +197,15 @@ static void complex_forget(struct policy *p, int slot)
 {
 	p->profile[slot] = (struct profile){0};
 	clusters_forget(&p->clusters, slot);
+	fill_forget(&p->fill, slot);
 }
 
 const struct policy_ops policy_llc_complex = {
 	.name = "llc-complex",
 	.summary = "pairs the largest with the smallest LLC figure (0.2 references + 0.8 misses)",
-	.options = "miss=per_s|ratio|mpki strict=yes|no clusters=0..4 bandwidth=yes|no",
+	.options = "ref=per_s|per_instr miss=per_s|ratio|mpki strict=yes|no clusters=0..4 "
+		   "bandwidth=yes|no "
+		   "fill=" FILL_CHOICE " hysteresis_ms=N",
 	.needs = SIGNAL_BIT(SIGNAL_LLC_REFS) | SIGNAL_BIT(SIGNAL_LLC_MISSES),
 	.needs_now = complex_needs,
 	.on_node = true,

@@ -30,6 +30,7 @@ static const char *const topologies[] = {
 static const char *const variants[] = {
 	"lira,tie=balance",
 	"lira,tie=first",
+	"lira,fill=threads",
 	"lira,h=0,metric=llc_miss",
 	"lira-static,tie=missbal",
 	"dio,h=0",

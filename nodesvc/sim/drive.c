@@ -159,13 +159,22 @@ static double to_mean(const struct drive *d, double ntt)
 	return d->objective == OBJECTIVE_STP ? 1 / ntt : ntt;
 }
 
+static int list_statics(const struct drive *d, struct statics *ret, struct errbuf *err)
+{
+	int rc = statics_list(ret, d->m->topo, d->n_jobs, err);
+
+	if (!rc && d->fill)
+		statics_fill(ret, d->m->topo);
+	return rc;
+}
+
 /* @want: +1 best, -1 worst, 0 mean of every figure. */
 static int run_statics(
 	const struct drive *d, int want, struct drive_result *ret, struct errbuf *err)
 {
 	struct statics s;
 	struct drive_result one = {0}, sum = {0};
-	int rc = statics_list(&s, d->m->topo, d->n_jobs, err);
+	int rc = list_statics(d, &s, err);
 
 	for (int k = 0; k < s.n && !rc; k++) {
 		rc = one_static(d, &s.place[(size_t)k * (size_t)d->n_jobs], &one, err);
@@ -254,7 +263,7 @@ static int follow_phases(const struct drive *d, struct drive_result *ret, struct
 	struct layout l = {0};
 	struct solve_out *out = calloc((size_t)d->n_jobs, sizeof(*out));
 	struct oracle_memo *memo = calloc(ORACLE_SLOTS, sizeof(*memo));
-	int rc = statics_list(&s, d->m->topo, d->n_jobs, err), who;
+	int rc = list_statics(d, &s, err), who;
 
 	if (!rc && (!out || !memo))
 		rc = err_set(err, -ENOMEM, "out of memory");

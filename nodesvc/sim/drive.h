@@ -30,7 +30,8 @@ enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
  * References: "linux" (every job may use every core), "alternate" (statics_alternate()),
  * "best-static", "mean-static", "worst-static" (of all static placements, by the objective),
  * "oracle" (the best static placement for the phases at hand, moves paid for, or the best static
- * one where that ends better). Anything else: a policy.
+ * one where that ends better). With @fill jobs of one domain run at low priority in each other's
+ * idle time there, as under lira (ROSS 2015, section 5.2). Anything else: a policy.
  */
 struct drive {
 	const struct machine *m;
@@ -44,6 +45,8 @@ struct drive {
 	double sample_s;          /* counters are read */
 	double decide_s;          /* the policy is asked; 0: after every reading */
 	enum phase_events phases; /* who looks for phase changes besides the policy */
+	bool stored; /* the programs have been profiled: rates are known from a start on */
+	bool fill;   /* the static references and the oracle fill idle time inside domains */
 	struct sensor_params sensor;
 	const struct drive_watch *watch; /* hears of every decision; NULL nobody */
 	bool shuffle; /* hand every job another one's counters (a test of the tests) */

@@ -16,6 +16,17 @@
 
 #define EVENTS_MAX 1024
 
+/* A run's first interval: what the node keeps of it for the program's next run, coloc.yaml's
+ * profile_interval_s. */
+#define FIRST_S 2.5
+
+struct first {
+	double until_s;
+	double sum[SIGNAL_COUNT];
+	int n[SIGNAL_COUNT];
+	struct signal kept[SIGNAL_COUNT]; /* of the last run that was so long */
+};
+
 struct world {
 	const struct drive *d;
 	struct run *r;
@@ -26,6 +37,7 @@ struct world {
 	char (*gone)[JOB_ID_MAX]; /* ids of ended jobs that events still name */
 	int n_gone;
 	struct sensor *sensor;
+	struct first *first;       /* [n_jobs] */
 	struct phase_watch *watch; /* NULL: the driver does not look for phases */
 	struct coreset *current;
 	int *run_job; /* [n view jobs] index in the run */
@@ -33,36 +45,41 @@ struct world {
 	struct place *place;
 	struct event event[EVENTS_MAX];
 	int n_events;
-	bool arrived;  /* a job has come while nobody may decide: an experiment is over */
-	bool profiled; /* the policy decides by stored solo profiles */
+	bool arrived;         /* a job has come while nobody may decide: an experiment is over */
+	bool profiled;        /* the policy decides by stored solo profiles ... */
+	double profile_instr; /* ... of so many instructions */
 	double decisions, fallbacks;
 	bool *slices; /* [PLAN_SLICES_MAX * n_jobs] */
 };
 
-/* Whole-run means on the job's own share, alone: what a solo run would have stored (LIRA,
- * ROSS 2015, section 5.3: alone on a single socket). */
+/* Of Tian et al., section 2.1: "we profile 10^8 instructions of every program". */
+#define COMPLEX_PROFILE_INSTR 1e8
+
+/*
+ * What a solo run on a whole domain would have stored: means of the whole run (LIRA, ROSS 2015,
+ * section 5.3: "exclusively on a single socket of the machine", "normalized by the total execution
+ * time"), or of its first instructions.
+ */
 static void read_profile(struct world *w, int i)
 {
 	struct run_job *j = &w->r->job[i];
 	const struct program *p = j->spec.program;
-	double seconds = 0, instr = 0, loads = 0, refs = 0, misses = 0, busy = 0;
-	double width = 0;
+	double seconds = 0, instr = 0, loads = 0, refs = 0, misses = 0;
 	struct signal *s = w->view[i].signal;
 
-	for (int f = 0; f < p->n_phases; f++) {
+	for (int f = 0; f < p->n_phases && instr < w->profile_instr; f++) {
 		const struct phase *ph = &p->phase[f];
-		double cached = w->d->m->llc_bytes;
+		double cached = w->d->m->llc_bytes, n = 0, part = 1;
 
-		seconds += j->phase_share_s[f];
-		width = (double)w->d->m->n_cores / w->r->n_jobs;
-		busy += program_utilization(p, f, width) * j->phase_share_s[f];
-		if (ph->io)
-			continue;
-		instr += j->instr[f];
-		loads += j->instr[f] * ph->loads;
-		refs += j->instr[f] * ph->refs;
-		misses += j->instr[f] * ph->refs *
-			  phase_miss_ratio(ph, cached, ph->working_set_bytes);
+		if (!ph->io) {
+			n = fmin(j->instr[f], w->profile_instr - instr);
+			part = n / j->instr[f];
+		}
+		seconds += part * j->phase_domain_s[f];
+		instr += n;
+		loads += n * ph->loads;
+		refs += n * ph->refs;
+		misses += n * ph->refs * phase_miss_ratio(ph, cached, ph->working_set_bytes);
 	}
 	seconds *= j->threads; /* rates are per thread */
 	s[SIGNAL_INSTRUCTIONS] = (struct signal){instr / seconds, PROVENANCE_PROFILE};
@@ -72,7 +89,44 @@ static void read_profile(struct world *w, int i)
 	s[SIGNAL_MEM_BYTES] = (struct signal){misses * 64 / seconds, PROVENANCE_PROFILE};
 	s[SIGNAL_LLC_MISS_RATIO] =
 		(struct signal){refs > 0 ? misses / refs : 0, PROVENANCE_PROFILE};
-	s[SIGNAL_UTILIZATION] = (struct signal){busy * j->threads / seconds, PROVENANCE_PROFILE};
+}
+
+/*
+ * What is known of a program as it starts, as on the node (measure/priors.c): what an earlier run
+ * has left, else its stored profile, else nothing. Its own counters come with the first samples.
+ */
+static void read_store(struct world *w, int i)
+{
+	struct first *f = &w->first[i];
+
+	if (w->profiled || w->d->stored)
+		read_profile(w, i);
+	for (int k = 0; k < SIGNAL_COUNT && !w->profiled; k++)
+		if (f->kept[k].provenance != PROVENANCE_NONE)
+			w->view[i].signal[k] = f->kept[k];
+	f->until_s = w->r->now_s + FIRST_S;
+	memset(f->sum, 0, sizeof(f->sum));
+	memset(f->n, 0, sizeof(f->n));
+}
+
+static void note_first(struct world *w, int i)
+{
+	struct first *f = &w->first[i];
+	const struct signal *s = w->view[i].signal;
+
+	if (f->until_s == 0)
+		return;
+	for (int k = 0; k < SIGNAL_COUNT; k++)
+		if (s[k].provenance == PROVENANCE_HW) {
+			f->sum[k] += s[k].value;
+			f->n[k]++;
+		}
+	if (w->r->now_s < f->until_s)
+		return;
+	f->until_s = 0;
+	for (int k = 0; k < SIGNAL_COUNT; k++)
+		if (f->n[k] > 0)
+			f->kept[k] = (struct signal){f->sum[k] / f->n[k], PROVENANCE_PROFILE};
 }
 
 static void add_event(struct world *w, enum event_type type, const char *job)
@@ -104,8 +158,7 @@ static void begin_job(struct world *w, int i)
 	sensor_restart(&w->sensor[i], j, w->r->now_s);
 	if (w->watch)
 		phase_watch_forget(w->watch, i);
-	if (w->profiled)
-		read_profile(w, i);
+	read_store(w, i);
 	add_event(w, EVENT_ARRIVAL, w->id[i]);
 }
 
@@ -131,19 +184,23 @@ static void read_sensors(struct world *w)
 {
 	for (int i = 0; i < w->r->n_jobs; i++) {
 		struct view_job *v = &w->view[i];
+		struct signal read[SIGNAL_COUNT];
 
 		if (!w->r->job[i].present)
 			continue;
-		if (w->profiled) {
-			v->sample_no++;
-			continue;
-		}
-		if (!sensor_read(
-			    &w->sensor[i], &w->d->sensor, &w->r->job[i], w->r->now_s, v->signal))
+		memcpy(read, v->signal, sizeof(read));
+		if (!sensor_read(&w->sensor[i], &w->d->sensor, &w->r->job[i], w->r->now_s, read))
 			continue;
 		v->sample_no++;
 		v->has_executed = isfinite(w->sensor[i].executed);
 		v->executed = v->has_executed ? w->sensor[i].executed : 0;
+		/* Profiles stand; utilisation is always live. */
+		if (w->profiled) {
+			v->signal[SIGNAL_UTILIZATION] = read[SIGNAL_UTILIZATION];
+			continue;
+		}
+		memcpy(v->signal, read, sizeof(read));
+		note_first(w, i);
 		watch_phase(w, i);
 	}
 }
@@ -241,6 +298,25 @@ static void apply(struct world *w)
 	run_place(w->r, w->place, slice, p->n_slices);
 }
 
+/* Where a job's memory is: nothing to tell where it follows. What is told to be resident is the
+ * largest working set, the least it can be. */
+static void tell_memory(const struct world *w, int i, struct view_job *ret)
+{
+	const struct run_job *j = &w->r->job[i];
+	const struct program *p = j->spec.program;
+	int home = 0;
+
+	ret->home_numa = -1;
+	ret->rss_bytes = -1;
+	if (!j->has_home || w->d->m->n_memories != w->d->m->topo->n_numa)
+		return;
+	for (int m = 1; m < w->d->m->n_memories; m++)
+		home = j->home[m] > j->home[home] ? m : home;
+	ret->home_numa = home;
+	for (int f = 0; f < p->n_phases; f++)
+		ret->rss_bytes = fmax(ret->rss_bytes, p->phase[f].working_set_bytes);
+}
+
 static int decide(struct world *w, struct errbuf *err)
 {
 	struct view v = {.now_s = w->r->now_s, .seed = w->d->seed, .event = w->event};
@@ -256,6 +332,7 @@ static int decide(struct world *w, struct errbuf *err)
 		/* cppcheck-suppress uninitvar ; the loop above filled n of them */
 		jobs[k] = w->view[order[k]];
 		jobs[k].current = w->current[order[k]];
+		tell_memory(w, order[k], &jobs[k]);
 		w->run_job[k] = order[k];
 		if (w->d->shuffle) {
 			const struct view_job *other = &w->view[w->shown[order[k]]];
@@ -389,6 +466,7 @@ static void world_free(struct world *w)
 	free(w->id);
 	free(w->gone);
 	free(w->sensor);
+	free(w->first);
 	phase_watch_free(w->watch);
 	free(w->current);
 	free(w->run_job);
@@ -415,6 +493,7 @@ static int world_create(
 	w->id = calloc(n, sizeof(*w->id));
 	w->gone = calloc(EVENTS_MAX, sizeof(*w->gone));
 	w->sensor = calloc(n, sizeof(*w->sensor));
+	w->first = calloc(n, sizeof(*w->first));
 	if (d->phases != PHASES_NONE)
 		w->watch = phase_watch_create(r->n_jobs, d->phases == PHASES_PAPER);
 	w->current = calloc(n, sizeof(*w->current));
@@ -423,7 +502,7 @@ static int world_create(
 	w->place = calloc(n, sizeof(*w->place));
 	w->slices = calloc(n * PLAN_SLICES_MAX, sizeof(bool));
 	rc = plan_init(&w->plan, r->n_jobs, err);
-	if (!rc && (!w->view || !w->id || !w->gone || !w->sensor ||
+	if (!rc && (!w->view || !w->id || !w->gone || !w->sensor || !w->first ||
 			   (d->phases != PHASES_NONE && !w->watch) || !w->current || !w->run_job ||
 			   !w->shown || !w->place || !w->slices))
 		rc = err_set(err, -ENOMEM, "out of memory");
@@ -437,6 +516,7 @@ static int world_create(
 	}
 	name = engine_policy(w->engine)->name;
 	w->profiled = strcmp(name, "lira-static") == 0 || strcmp(name, "llc-complex") == 0;
+	w->profile_instr = strcmp(name, "llc-complex") == 0 ? COMPLEX_PROFILE_INSTR : INFINITY;
 	*ret = w;
 	return 0;
 }

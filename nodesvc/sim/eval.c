@@ -31,6 +31,7 @@ static int run_one(const struct eval *e, int p, int k, struct drive_result *ret,
 	d.n_jobs = e->n_jobs;
 	d.policy = e->policy[p];
 	d.objective = e->population->objective;
+	d.fill = e->population->fill;
 	/* The same noise for every policy: differences are paired. */
 	d.seed = rng_mix(e->seed * 1000003 + (uint64_t)k);
 	if (!rc)

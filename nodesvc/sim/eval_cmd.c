@@ -42,6 +42,8 @@ static const char usage_text[] =
 	"  --sample-ms=N  between samples of counters (default 200)\n"
 	"  --decide-ms=N  between decisions (default: after every sample)\n"
 	"  --phases=width|paper|none  how the driver looks for phase changes (default width)\n"
+	"  --stored       the programs have been profiled, as lira-static's always have: what their\n"
+	"                 rates are is known as they start\n"
 	"  --numa         follow or sticky: do pages move with their threads (default follow)\n"
 	"  --penalties    of sharing cores by time: assumed, measured or none (default\n"
 	"                 assumed)\n"
@@ -62,7 +64,7 @@ struct args {
 	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers,
 		sensitivity;
 	enum phase_events phases;
-	bool shuffle, per_combo, json, csv;
+	bool shuffle, stored, per_combo, json, csv;
 	struct sweep sweep;
 };
 
@@ -111,7 +113,7 @@ static bool read_number(struct args *a, const struct number *n, const char *text
 /* -1: go on; else the exit status. */
 static int read_args(struct args *a, int argc, char **argv)
 {
-	struct option options[N_NUMBERS + 16] = {
+	struct option options[N_NUMBERS + 17] = {
 		{"population", required_argument, NULL, 'p'},
 		{"policies", required_argument, NULL, 'P'},
 		{"topology", required_argument, NULL, 't'},
@@ -127,13 +129,14 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"policy-timeout", required_argument, NULL, 'w'},
 		{"sweep", required_argument, NULL, 'W'},
 		{"csv", no_argument, NULL, 'v'},
+		{"stored", no_argument, NULL, 'S'},
 	};
 	struct errbuf err;
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[15 + i] =
+		options[16 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -182,6 +185,9 @@ static int read_args(struct args *a, int argc, char **argv)
 			break;
 		case 'v':
 			a->csv = true;
+			break;
+		case 'S':
+			a->stored = true;
 			break;
 		case 's':
 			a->shuffle = true;
@@ -422,6 +428,7 @@ static void fill_eval(struct setup *s)
 	e->drive.decide_s = a->decide_ms / 1e3;
 	e->drive.phases = a->phases;
 	e->drive.shuffle = a->shuffle;
+	e->drive.stored = a->stored;
 }
 
 static void setup_done(struct setup *s)
@@ -469,7 +476,7 @@ static int prepare(struct setup *s, const struct args *a, int point)
 	if (!s->a.topology)
 		s->a.topology = s->population.topology;
 	fill_eval(s);
-	if (topo_load(&s->t, s->a.topology, &err) || topo_set_domains(s->t, level, &err)) {
+	if (machine_topology(&s->t, s->a.topology, &err) || topo_set_domains(s->t, level, &err)) {
 		err_wrap(&err, -EINVAL, "%s", s->a.topology);
 		return failed(err.text);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,19 @@ int machine_penalties(const char *name, struct penalties *ret)
 		}
 	}
 	return -ENOENT;
+}
+
+int machine_topology(struct topo **ret, const char *source, struct errbuf *err)
+{
+	char with[1024];
+	size_t packages = strspn(source, "pack:0123456789");
+
+	if (strncmp(source, "pack:", 5) != 0 || source[packages] != ' ' ||
+		strcasestr(source, "numa") || strchr(source, '[') ||
+		snprintf(with, sizeof(with), "%.*s numa:1%s", (int)packages, source,
+			source + packages) >= (int)sizeof(with))
+		return topo_load(ret, source, err);
+	return topo_load(ret, with, err);
 }
 
 static int pick_cache(const struct topo *t, int core)

@@ -39,9 +39,6 @@ struct machine_params {
 	double warmup_s;    /* a moved program at half speed */
 	double gang_switch_s;
 	enum numa_mode numa;
-	/* The runtime itself lends idle time to programs of the same cache (LIRA and its static
-	 * mappings are built on Callisto, which does). */
-	bool fill_in_cache;
 	struct penalties penalties;
 };
 
@@ -55,6 +52,11 @@ struct machine {
 	double llc_bytes;
 };
 
+/*
+ * machine_topology - topo_load(), with a memory node for each package where a synthetic text names
+ * none: where the memory of a job is, is told by NUMA node. Errors: topo_load()'s.
+ */
+int machine_topology(struct topo **ret, const char *source, struct errbuf *err);
 /* The constants of the papers' machines, ours where they give none; see machine.c. */
 void machine_defaults(struct machine_params *ret);
 /* Errors: -ENOENT unknown. */

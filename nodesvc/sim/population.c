@@ -9,15 +9,8 @@
 #include "nodesvc/sim/population_tables.h"
 #include "nodesvc/sim/rng.h"
 
-/* LIRA's machine is the default one, its runtime is Callisto's. */
+/* LIRA's machine is the default one. */
 static void machine_lira(struct machine_params *ret)
-{
-	ret->llc_bytes = 20e6;
-	ret->fill_in_cache = true;
-}
-
-/* The same machine; real programs bring no runtime that lends. */
-static void machine_measured(struct machine_params *ret)
 {
 	ret->llc_bytes = 20e6;
 }
@@ -69,6 +62,7 @@ static const struct population populations[] = {
 		.program = population_lira,
 		.base = NTT_SHARE,
 		.machine = machine_lira,
+		.fill = true,
 	},
 	{
 		.name = "parsec",
@@ -88,6 +82,7 @@ static const struct population populations[] = {
 		.n_jobs = 4,
 		.base = NTT_SHARE,
 		.machine = machine_lira,
+		.fill = true,
 		.draw = population_draw_latent,
 	},
 	{
@@ -99,6 +94,7 @@ static const struct population populations[] = {
 		.program = population_adversarial,
 		.base = NTT_SHARE,
 		.machine = machine_lira,
+		.fill = true,
 	},
 	{
 		.name = "measured",
@@ -106,7 +102,7 @@ static const struct population populations[] = {
 		.domain = TOPO_PACKAGE,
 		.n_jobs = 4,
 		.base = NTT_SHARE,
-		.machine = machine_measured,
+		.machine = machine_lira,
 	},
 	{
 		.name = "spec-wl",

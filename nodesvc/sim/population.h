@@ -27,6 +27,8 @@ struct population {
 	const struct program *program;
 	enum objective objective;
 	enum ntt_base base; /* what "alone" means in the paper's figures */
+	bool fill; /* references that place jobs let those of a domain fill each other's idle time
+		    */
 	/* Constants of the paper's machine that differ from machine_defaults(). */
 	void (*machine)(struct machine_params *ret);
 	void (*draw)(uint64_t seed, int k, int n_jobs, struct program *ret); /* NULL: program[] */

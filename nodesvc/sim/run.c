@@ -91,6 +91,8 @@ static void solo_times(struct run *r, int i)
 	}
 	run_share_coreset(t, 0, r->n_jobs, &set);
 	solo(r, i, &set, j->phase_share_s);
+	first_cores(t, t->domain[0].n_cores, &set);
+	solo(r, i, &set, j->phase_domain_s);
 }
 
 int run_create(struct run **ret, const struct machine *m, const struct run_spec *spec, int n_jobs,

@@ -49,6 +49,7 @@ struct run_job {
 	double instr[PROGRAM_PHASES_MAX];
 	double phase_all_s[PROGRAM_PHASES_MAX], phase_best_s[PROGRAM_PHASES_MAX],
 		phase_share_s[PROGRAM_PHASES_MAX];
+	double phase_domain_s[PROGRAM_PHASES_MAX]; /* alone on the first domain: profiles */
 };
 
 enum run_event { RUN_UNTIL, RUN_PHASE, RUN_ENDED, RUN_ARRIVED };

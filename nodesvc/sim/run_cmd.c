@@ -273,7 +273,7 @@ int sim_run_workload(int argc, char **argv)
 	}
 	if (topo_level_parse(w->domain, &level))
 		return failed("domain: auto, package, numa, l3, l2 or core expected");
-	if (topo_load(&t, w->topology, &err) || topo_set_domains(t, level, &err))
+	if (machine_topology(&t, w->topology, &err) || topo_set_domains(t, level, &err))
 		return failed(err.text);
 	for (int p = 0; p < w->n_policies; p++)
 		if (drive_check(w->policy[p], t, w->n_jobs, &err))

@@ -214,9 +214,8 @@ static void lend(struct solver *s, int donee, double cores, const double *share)
 }
 
 /*
- * Idle time that a plan lends (SBMP, PACT 2012, section 3.4: threads of much lower priority on
- * the donor's cores), and what the runtime lends inside a cache (low-priority threads of
- * Callisto, ROSS 2015, section 5.1). Several takers of one donor get equal parts.
+ * Idle time that a plan lends (SBMP, PACT 2012, section 3.4, and Callisto, ROSS 2015, section 5.1:
+ * threads of much lower priority on others' cores). Several takers of one donor get equal parts.
  */
 static void share_idle(struct solver *s, const struct layout *l, const struct solve_in *in,
 	const struct solve_out *out)
@@ -241,22 +240,6 @@ static void share_idle(struct solver *s, const struct layout *l, const struct so
 				if (l->job[i].lent[k].donor == d)
 					lend(s, i, idle * l->job[i].lent[k].part / takers,
 						l->job[i].lent[k].share);
-		if (!s->m->p.fill_in_cache || takers > 0)
-			continue;
-		for (int i = 0; i < l->n_jobs; i++)
-			if (i != d && can_take(l, in, i) && l->job[i].pool != donor->pool)
-				for (int c = 0; c < s->m->n_caches; c++)
-					takers += donor->share[c] * l->job[i].share[c] > 0;
-		for (int i = 0; i < l->n_jobs && takers > 0; i++) {
-			double part = 0;
-
-			if (i == d || !can_take(l, in, i) || l->job[i].pool == donor->pool)
-				continue;
-			for (int c = 0; c < s->m->n_caches; c++)
-				if (donor->share[c] * l->job[i].share[c] > 0)
-					part += donor->share[c];
-			lend(s, i, idle * part / takers, l->job[i].share);
-		}
 	}
 }
 

@@ -195,6 +195,32 @@ int statics_list(struct statics *ret, const struct topo *t, int n_jobs, struct e
 	return x.rc ? err_set(err, x.rc, "out of memory") : 0;
 }
 
+static bool share_domain(const struct topo *t, const struct place *a, const struct place *b)
+{
+	for (int d = 0; d < t->n_domains; d++)
+		if (coreset_is_subset(&a->own, &t->domain[d].pus) &&
+			coreset_is_subset(&b->own, &t->domain[d].pus))
+			return true;
+	return false;
+}
+
+void statics_fill(struct statics *s, const struct topo *t)
+{
+	for (int k = 0; k < s->n; k++) {
+		struct place *place = &s->place[(size_t)k * (size_t)s->n_jobs];
+
+		for (int i = 0; i < s->n_jobs; i++)
+			for (int d = 0; d < s->n_jobs && place[i].n_lent < LENT_MAX; d++) {
+				/* Who shares cores has their idle time already. */
+				if (coreset_intersects(&place[i].own, &place[d].own) ||
+					!share_domain(t, &place[i], &place[d]))
+					continue;
+				place[i].lent[place[i].n_lent].coreset = place[d].own;
+				place[i].lent[place[i].n_lent++].donor = d;
+			}
+	}
+}
+
 void statics_done(struct statics *s)
 {
 	free(s->place);

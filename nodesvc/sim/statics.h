@@ -23,6 +23,8 @@ struct statics {
 /* Errors: -E2BIG more than STATICS_MAX, -ENOMEM. Free with statics_done(). */
 int statics_list(struct statics *ret, const struct topo *t, int n_jobs, struct errbuf *err);
 void statics_done(struct statics *s);
+/* Each job may run in the idle time of the others of its domain (ROSS 2015, section 5.2). */
+void statics_fill(struct statics *s, const struct topo *t);
 /*
  * statics_alternate - jobs go round the domains in order of their start, members of a domain share
  * it equally; fewer jobs than domains: equal runs of whole domains. What the LLC-complex paper

@@ -74,7 +74,6 @@ static int read_machine(struct reader *r, yaml_node_t *node, void *object)
 		NUMBER("remote", struct machine_params, remote, 1, 100, 1),
 		NUMBER("smt_cpi", struct machine_params, smt_cpi, 1, 2, 1),
 		NUMBER("fill", struct machine_params, fill, 0, 1, 1),
-		BOOL("fill_in_cache", struct machine_params, fill_in_cache),
 		NUMBER("warmup_ms", struct machine_params, warmup_s, 0, 1e5, 1e-3),
 		NUMBER("gang_switch_ms", struct machine_params, gang_switch_s, 0, 1e4, 1e-3),
 		CUSTOM("numa", read_numa),

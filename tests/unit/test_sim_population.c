@@ -171,6 +171,13 @@ static bool place_grouping(const int *domain_of, struct place *place)
 			k++;
 		}
 	}
+	/* Where the population's runtime fills: in each other's idle time (ROSS 2015, 5.2). */
+	for (int i = 0; i < n && population.fill; i++)
+		for (int j = 0; j < n; j++)
+			if (j != i && domain_of[j] == domain_of[i]) {
+				place[i].lent[place[i].n_lent].coreset = place[j].own;
+				place[i].lent[place[i].n_lent++].donor = j;
+			}
 	return most - least <= 1;
 }
 

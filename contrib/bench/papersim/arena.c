@@ -22,7 +22,7 @@ void open_arena(struct arena *a, const char *population, uint64_t seed, int comb
 	need(population_find(&a->population, population, &err), &err);
 	machine_defaults(&a->params);
 	population_machine(&a->population, &a->params);
-	need(topo_load(&a->topo, a->population.topology, &err), &err);
+	need(machine_topology(&a->topo, a->population.topology, &err), &err);
 	need(topo_set_domains(a->topo, a->population.domain, &err), &err);
 	a->e = (struct eval){
 		.population = &a->population,
@@ -107,6 +107,11 @@ const char *gain_text(struct interval i)
 	return text("%+.2f %% [%+.2f, %+.2f]", 100 * i.mean, 100 * i.low, 100 * i.high);
 }
 
+const char *name_of(const char *policy)
+{
+	return text("%.*s", (int)strcspn(policy, ","), policy);
+}
+
 void print_head(void)
 {
 	printf("| # | paper | simulated | accepted | verdict |\n|---|---|---|---|---|\n");
@@ -125,8 +130,9 @@ void print_arms(const struct arena *a, const char *const *policy, int n)
 	for (int p = 0; p < n; p++) {
 		struct interval s = compare(a, stp, p, -1), t = compare(a, antt, p, -1);
 
-		printf("| %s | %.3f [%.3f, %.3f] | %.3f [%.3f, %.3f] | %s |\n", policy[p], s.mean,
-			s.low, s.high, t.mean, t.low, t.high, gain_text(compare(a, stp, p, 0)));
+		printf("| %s | %.3f [%.3f, %.3f] | %.3f [%.3f, %.3f] | %s |\n", name_of(policy[p]),
+			s.mean, s.low, s.high, t.mean, t.low, t.high,
+			gain_text(compare(a, stp, p, 0)));
 	}
 	printf("\n");
 }

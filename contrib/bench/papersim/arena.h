@@ -49,10 +49,12 @@ struct interval compare(const struct arena *a, figure_f of, int p, int q);
 const char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "+1.23 % [+1.00, +1.50]" */
 const char *gain_text(struct interval i);
+/* A policy's name without its options. */
+const char *name_of(const char *policy);
 void print_head(void);
 void print_row(
 	const char *number, const char *target, const char *ours, const char *accept, bool met);
-/* STP, ANTT and gain over the first policy, each with its interval. */
+/* STP, ANTT and gain over the first policy, each with its interval; names without options. */
 void print_arms(const struct arena *a, const char *const *policy, int n);
 
 /* ---- figures one by one ---- */

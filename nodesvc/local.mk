@@ -54,6 +54,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/levers/ways.c \
 	nodesvc/measure/corun.c \
 	nodesvc/measure/waits.c \
+	nodesvc/measure/home.c \
 	nodesvc/measure/counting.c \
 	nodesvc/measure/internal.h nodesvc/measure/measure.h \
 	nodesvc/measure/phases.c \

@@ -84,8 +84,14 @@ static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, 
 			j->speed = s->speed;
 			j->n_speed = s->n_speed;
 		}
-		j->home_numa = -1;
-		j->rss_bytes = -1;
+		/* Memory that follows is nobody's reason to stay. */
+		if (ch->conf->memory == MEMORY_STAY && s->seen.home.look_ns) {
+			j->home_numa = s->seen.home.numa;
+			j->rss_bytes = s->seen.home.bytes;
+		} else {
+			j->home_numa = -1;
+			j->rss_bytes = -1;
+		}
 		j->core = -1;
 		j->has_priority = s->has_priority;
 		j->priority_high = s->priority_high;

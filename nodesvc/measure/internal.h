@@ -70,6 +70,14 @@ double waits_own_busy(struct measure *m, struct step *s, int64_t now_ns);
 /* What the step had of the CPUs it has by right (view.h). */
 void reading_executed(struct measure *m, struct step *s, int64_t now_ns);
 
+/* home.c */
+void home_look(const struct measure *m, struct step *s, int64_t now_ns);
+/*
+ * A memory.numa_stat, cut into lines on the way: @ret_node holds most of the memory that no file
+ * backs, @ret_bytes is all of that; both -1: there is none.
+ */
+void home_parse(char *text, int n_nodes, double page_bytes, int *ret_node, double *ret_bytes);
+
 /* speed.c */
 /* Its newest figure, calls/s; NAN: it has none. */
 double speed_by_calls(const struct step *s);

@@ -297,6 +297,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 		return false;
 	reading_executed(m, s, now_ns);
 	waits_reading(m, s, now_ns, own_ns);
+	home_look(m, s, now_ns);
 	reading_note_clocks(m, s, own_ns);
 	m->use.work->readings++;
 	m->use.work->threads += (uint64_t)budget.taken;

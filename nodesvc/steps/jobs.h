@@ -112,6 +112,13 @@ struct seen_gap {
 	bool until_report;          /* its program published: it must find the new daemon first */
 };
 
+/* Where its memory is: measure/home.c. */
+struct seen_home {
+	int64_t look_ns; /* the last one; 0: none yet */
+	int numa;        /* that has most of it; -1 unknown */
+	double bytes;    /* that no file backs; -1 unknown */
+};
+
 /* What its time went into: measure/waits.c. */
 struct seen_waits {
 	struct waits sum;
@@ -192,6 +199,7 @@ struct step_seen {
 	int n_bases;
 
 	struct seen_waits waits;
+	struct seen_home home;
 
 	/* co-run */
 	double known_s, unknown_s;    /* in company, with and without everybody's speed */

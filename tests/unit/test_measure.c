@@ -743,6 +743,47 @@ START_TEST(a_stall_is_known_where_the_kernel_tells)
 }
 END_TEST
 
+static const struct {
+	const char *step, *file, *text;
+	int numa;
+	double bytes; /* v1: pages */
+	bool pages;
+} HOMES[] = {
+	{"sys/fs/cgroup/step_0/user", "sys/fs/cgroup/step_0/user/memory.numa_stat",
+		"anon N0=4096 N1=12288\nfile N0=900000 N1=0\nkernel_stack N0=1 N1=1\n"
+		"shmem N0=0 N1=8192\nanon_thp N0=0 N1=0\n",
+		1, 24576, false},
+	{"sys/fs/cgroup/cpuset/slurm/step_0", "sys/fs/cgroup/memory/slurm/step_0/memory.numa_stat",
+		"total=30 N0=20 N1=10\nfile=18 N0=18 N1=0\nanon=12 N0=2 N1=10\n"
+		"unevictable=0 N0=0 N1=0\nhierarchical_anon=12 N0=2 N1=10\n",
+		1, 12, true},
+	{"sys/fs/cgroup/step_0/user", "sys/fs/cgroup/step_0/user/memory.numa_stat",
+		"anon N0=0 N1=0\n", -1, -1, false},
+	{"sys/fs/cgroup/step_0/user", "sys/fs/cgroup/step_0/user/memory.numa_stat",
+		"anon N7=4096 N=1 Nx=2 N0\nanon=\n\n", -1, -1, false},
+	/* No memory cgroup. */
+	{"sys/fs/cgroup/step_0/user", "sys/fs/cgroup/step_0/other", "", -1, -1, false},
+};
+
+START_TEST(memory_is_where_the_kernel_accounts_it)
+{
+	struct step *s = add(1, "app", "0");
+	struct topo *one = d.node->topo;
+
+	put_file(HOMES[_i].file, HOMES[_i].text);
+	strcpy(s->cgroup.step_path, HOMES[_i].step);
+	home_look(d.measure, s, 1);
+	ck_assert_int_eq(s->seen.home.look_ns, 0); /* one memory node: nothing to tell */
+	ck_assert_int_eq(topo_load(&d.node->topo, "numa:2 core:1 pu:1", &err), 0);
+	home_look(d.measure, s, 1);
+	ck_assert_int_eq(s->seen.home.numa, HOMES[_i].numa);
+	ck_assert_double_eq(s->seen.home.bytes,
+		HOMES[_i].bytes * (HOMES[_i].pages ? (double)sysconf(_SC_PAGESIZE) : 1));
+	topo_free(d.node->topo);
+	d.node->topo = one;
+}
+END_TEST
+
 START_TEST(a_neighbour_that_coloc_knows_is_no_load_from_outside)
 {
 	struct step *s = add(1, "app", "0"), *other = add(2, "other", "0");
@@ -1241,6 +1282,8 @@ int main(void)
 	tcase_add_test(t, executed_of_who_borrows_is_of_its_own_cpus);
 	tcase_add_test(t, time_on_the_way_is_in_no_cause);
 	tcase_add_test(t, a_stall_is_known_where_the_kernel_tells);
+	tcase_add_loop_test(t, memory_is_where_the_kernel_accounts_it, 0,
+		(int)(sizeof(HOMES) / sizeof(HOMES[0])));
 	tcase_add_test(t, a_neighbour_that_coloc_knows_is_no_load_from_outside);
 	tcase_add_test(t, what_was_measured_outlasts_a_restart);
 	tcase_add_loop_test(t, the_end_of_thousands_of_tasks_outlasts_a_restart, 0,

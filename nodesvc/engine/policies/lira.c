@@ -17,6 +17,13 @@
  * warm-up): 75 ms lost, which the least gain h = 5 % repays in 1.5 s.
  */
 #define PAYBACK_S 1.5
+/*
+ * Calibrated on the simulated population lira with pages that stay, seeds 11 to 13
+ * (doc/policies.md).
+ */
+#define NUMA_PER_GIB 0
+/* Of the search for two jobs to exchange: some ns each. */
+#define EXCHANGE_STEPS 400000
 
 enum metric { METRIC_LOADS, METRIC_LLC_MISS, METRIC_MEM_BW };
 
@@ -28,7 +35,7 @@ struct config {
 	double idle;  /* utilisation below: idle (section 5.3) */
 	int norm;
 	double payback_s; /* no job is moved that will end sooner */
-	double numa;      /* what a GiB that stays behind costs, as a part of the running score */
+	double numa;      /* part of the score that a GiB left behind costs */
 	struct fill_cfg fill;
 	int decide; /* lira-static: when; enum decide */
 };
@@ -64,6 +71,7 @@ static const struct option_spec static_options[] = {
 /* Smoothed figures of one job, by slot. */
 struct smooth {
 	bool known, has_utilization, has_misses;
+	bool stored; /* the rate is one of earlier runs */
 	uint64_t sample_no;
 	double rate, utilization, misses;
 };
@@ -112,6 +120,7 @@ static int create(struct policy *p, const struct policy_cfg *cfg, bool fixed, st
 		.alpha = 0.25,
 		.idle = 0.5,
 		.payback_s = PAYBACK_S,
+		.numa = fixed ? 0 : NUMA_PER_GIB,
 		.fill = {FILL_JOBS, FILL_HYSTERESIS_MS}};
 	p->fixed = fixed;
 	p->share_smt = cfg->share_smt;
@@ -154,6 +163,10 @@ static void smooth_job(const struct policy *p, const struct view_job *j, struct 
 
 	if (s->known && (p->fixed || s->sample_no == j->sample_no))
 		return;
+	/* What this run shows takes the place of what is stored. */
+	if (s->stored && rate->provenance != PROVENANCE_PROFILE)
+		s->known = s->has_misses = false;
+	s->stored = rate->provenance == PROVENANCE_PROFILE;
 	if (rate->provenance != PROVENANCE_NONE)
 		s->rate = s->known ? s->rate + p->cfg.alpha * (rate->value - s->rate) : rate->value;
 	if (misses->provenance != PROVENANCE_NONE)
@@ -228,26 +241,112 @@ static void anchor(struct policy *p, const struct view *v, const int *slot, bool
 	grouping_anchor(&p->grouping, c, p->value, p->pin, p->piece_value);
 }
 
-/* Memory that moves would leave behind: GiB times the part of the new domain that is not its home.
- */
-static double left_behind_gib(struct policy *p, const struct view *v)
+/* GiB of competing job @k that would be on other memory nodes than domain @d's. */
+static double away_gib(const struct policy *p, int k, int d)
 {
 	const struct shares *c = &p->shares;
-	double gib = 0;
+	const struct view_job *j = &c->v->job[c->job[k]];
+	int at_home = 0;
 
-	if (p->cfg.numa > 0 && !p->grouping.anchored)
-		shares_relabel(&p->shares, p->domain_of);
-	for (int k = 0; k < c->n && p->cfg.numa > 0; k++) {
-		const struct view_job *j = &v->job[c->job[k]];
-		int d = p->domain_of[k], at_home = 0;
+	if (j->home_numa < 0 || !(j->rss_bytes > 0))
+		return 0;
+	for (int i = 0; i < c->capacity[d]; i++)
+		at_home += c->t->core[c->core[c->first_core[d] + i]].numa == j->home_numa;
+	return j->rss_bytes / (1 << 30) * (1 - (double)at_home / c->capacity[d]);
+}
 
-		if (d == p->running[k] || j->home_numa < 0 || !(j->rss_bytes > 0))
-			continue;
-		for (int i = 0; i < c->capacity[d]; i++)
-			at_home += c->t->core[c->core[c->first_core[d] + i]].numa == j->home_numa;
-		gib += j->rss_bytes / (1 << 30) * (1 - (double)at_home / c->capacity[d]);
+/* Job @k from domain @from to @to: what stays behind, less what it comes back to; of the score. */
+static double move_cost(const struct policy *p, int k, int from, int to)
+{
+	return from == to ? 0 : p->cfg.numa * (away_gib(p, k, to) - away_gib(p, k, from));
+}
+
+static double moves_cost(const struct policy *p, const int *from, const int *to)
+{
+	double cost = 0;
+
+	for (int k = 0; k < p->shares.n && p->cfg.numa > 0; k++)
+		cost += move_cost(p, k, from[k], to[k]);
+	return cost;
+}
+
+static bool any_memory(const struct policy *p)
+{
+	const struct shares *c = &p->shares;
+
+	for (int k = 0; k < c->n && p->cfg.numa > 0; k++)
+		if (c->v->job[c->job[k]].home_numa >= 0 && c->v->job[c->job[k]].rss_bytes > 0)
+			return true;
+	return false;
+}
+
+static bool may_exchange(const struct policy *p, int i, int j)
+{
+	const struct shares *c = &p->shares;
+	int a = p->running[i], b = p->running[j];
+
+	return a != b && c->size[i] == c->size[j] && shares_allowed(c, i, b) &&
+	       shares_allowed(c, j, a) && p->pin[i] < 0 && p->pin[j] < 0;
+}
+
+/*
+ * The best grouping leaves too much behind: are two jobs worth exchanging? Then domain_of is what
+ * runs with these exchanged, and its score is returned; else negative.
+ */
+static double exchange(struct policy *p, double least)
+{
+	struct shares *c = &p->shares;
+	double score = -1;
+	int first = -1, second = -1;
+	long steps = 0;
+
+	for (int k = 0; k < c->n; k++)
+		p->domain_of[k] = p->running[k];
+	for (int i = 0; i < c->n; i++)
+		for (int j = i + 1; j < c->n && steps < EXCHANGE_STEPS; j++) {
+			int a = p->running[i], b = p->running[j];
+			double s, worth;
+
+			if (!may_exchange(p, i, j))
+				continue;
+			steps += c->n + c->n_domains;
+			p->domain_of[i] = b;
+			p->domain_of[j] = a;
+			s = grouping_score(&p->grouping, c, p->value, p->domain_of);
+			p->domain_of[i] = a;
+			p->domain_of[j] = b;
+			worth = s * (1 - move_cost(p, i, a, b) - move_cost(p, j, b, a));
+			if (worth <= least)
+				continue;
+			least = worth;
+			score = s;
+			first = i;
+			second = j;
+		}
+	if (first >= 0) {
+		p->domain_of[first] = p->running[second];
+		p->domain_of[second] = p->running[first];
 	}
-	return gib;
+	return score;
+}
+
+/*
+ * What runs (or, where some have just come, keeps the others where they are) against the best
+ * grouping, moves paid for; true: domain_of is worth it, *best its score.
+ */
+static bool is_worth_it(struct policy *p, double now, double h, bool runs, double *best)
+{
+	double cost = moves_cost(p, p->running, p->domain_of), score;
+
+	if (!runs && !(cost > 0))
+		return true;
+	if (now * (1 + h) < *best * (1 - cost))
+		return true;
+	score = cost > 0 ? exchange(p, now * (1 + h)) : -1;
+	if (score < 0)
+		return false;
+	*best = score;
+	return true;
 }
 
 /* Whom nobody has seen before was invoked just now. */
@@ -276,8 +375,9 @@ static int place(struct policy *p, const struct view *v, const int *slot, struct
 	struct errbuf *err)
 {
 	struct shares *c = &p->shares;
-	bool missbal, runs, dealt, invoked;
+	bool missbal, runs, dealt, invoked, kept;
 	int rc = shares_build(c, v, ret, err), idle;
+	const int *domain_of;
 	const char *why = NULL;
 	double best, now;
 	uint64_t set;
@@ -300,32 +400,29 @@ static int place(struct policy *p, const struct view *v, const int *slot, struct
 	anchor(p, v, slot, runs);
 	best = grouping_best(&p->grouping, c, p->value, missbal ? p->second : p->value,
 		(enum grouping_tie)p->cfg.tie, p->domain_of);
-	ret->score = best;
+	if (!p->grouping.anchored)
+		shares_relabel(c, p->domain_of);
 	set = shares_set(c);
-	now = runs ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
+	kept = runs || any_memory(p);
+	if (kept && !runs)
+		shares_by_arrival(c, p->running);
+	now = kept ? grouping_score(&p->grouping, c, p->value, p->running) : 0;
 	/* Case (iii) before (ii): many idle say nothing about the rest (section 5.3). */
 	if (runs && p->fixed && (p->cfg.decide == DECIDE_INVOKED ? !invoked : set == p->set))
 		why = "stays: decided when a job last came";
 	else if (runs && idle > c->n_domains)
 		why = "stays: more idle jobs than domains";
-	else if (runs && now * (1 + p->cfg.h + p->cfg.numa * left_behind_gib(p, v)) >= best)
+	else if (kept && !is_worth_it(p, now, runs ? p->cfg.h : 0, runs, &best))
 		why = "stays: no grouping is enough better";
 	p->set = set;
-	if (!why) {
-		if (!p->grouping.anchored)
-			shares_relabel(c, p->domain_of);
-		shares_apply(c, p->domain_of, ret);
-		if (p->share_smt)
-			smt_pair(c, p->domain_of, p->value, p->cfg.h, p->core_sum, ret);
-		return 0;
-	}
-	ret->score = now;
-	if (dealt)
-		shares_keep(c, p->running, why, ret);
+	ret->score = why ? now : best;
+	domain_of = why ? p->running : p->domain_of;
+	if (why && dealt)
+		shares_keep(c, domain_of, why, ret);
 	else
-		shares_apply(c, p->running, ret);
+		shares_apply(c, domain_of, ret);
 	if (p->share_smt)
-		smt_pair(c, p->running, p->value, p->cfg.h, p->core_sum, ret);
+		smt_pair(c, domain_of, p->value, p->cfg.h, p->core_sum, ret);
 	return 0;
 }
 

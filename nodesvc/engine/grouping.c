@@ -363,7 +363,7 @@ double grouping_best(struct grouping *g, struct shares *c, const double *value,
 	if (!g->anchored)
 		g->weighted = !c->equal;
 	grouping_sort(g->sorted, c->n, value);
-	if (!c->equal || !c->uniform || g->anchored) {
+	if (!c->equal || !c->uniform || g->anchored || g->any) {
 		bool found = grouping_search(
 			g, c, value, tie == TIE_FIRST ? NULL : second, ret_domain_of);
 

@@ -352,7 +352,7 @@ bool grouping_search(struct grouping *g, struct shares *c, const double *value,
 
 	fill_weights(g, c, value);
 	/* First among those balanced by cores, then wherever there is room. */
-	for (int pass = 0; pass < 2 && !s.found; pass++) {
+	for (int pass = g->any; pass < 2 && !s.found; pass++) {
 		s.loose = pass == 1;
 		for (int d = 0; d < c->n_domains; d++) {
 			/* No balanced grouping has more in a domain: see shares_balanced(). */
@@ -360,9 +360,10 @@ bool grouping_search(struct grouping *g, struct shares *c, const double *value,
 					    : (c->sum * c->capacity[d] + c->biggest * c->total) /
 						      c->total;
 
-			g->max[d] = c->shared || c->even ? c->n
-				    : c->equal           ? c->capacity[d] / c->size[0]
-							 : c->capacity[d];
+			g->max[d] = g->any && c->equal     ? c->capacity[d]
+				    : c->shared || c->even ? c->n
+				    : c->equal             ? c->capacity[d] / c->size[0]
+							   : c->capacity[d];
 			if (!s.loose && most < g->max[d])
 				g->max[d] = most;
 		}

@@ -533,6 +533,7 @@ enum grouping_tie {
 
 struct grouping {
 	int max_jobs, max_domains;
+	bool any;           /* any grouping that leaves each job a core, balanced or not */
 	bool per_domain;    /* divide a domain's sum by its jobs less one (norm=per_socket) */
 	bool anchored;      /* some jobs are pinned, or pieces of large jobs stand in domains */
 	const int *pin;     /* [n] domain a job must have, -1 any; NULL nobody */

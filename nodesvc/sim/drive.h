@@ -45,6 +45,7 @@ struct drive {
 	double sample_s;          /* counters are read */
 	double decide_s;          /* the policy is asked; 0: after every reading */
 	enum phase_events phases; /* who looks for phase changes besides the policy */
+	const char *fallback;     /* decides while signals are missing; NULL: fair */
 	bool stored; /* the programs have been profiled: rates are known from a start on */
 	bool fill;   /* the static references and the oracle fill idle time inside domains */
 	struct sensor_params sensor;

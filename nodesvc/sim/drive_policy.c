@@ -509,7 +509,7 @@ static int world_create(
 	if (!rc)
 		rc = exec_policy_engine(&w->engine, d->policy, &cfg, err);
 	if (!rc)
-		rc = engine_create(&w->fallback, "fair", &cfg, err);
+		rc = engine_create(&w->fallback, d->fallback ? d->fallback : "fair", &cfg, err);
 	if (rc) {
 		world_free(w);
 		return rc;

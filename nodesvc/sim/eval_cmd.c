@@ -42,8 +42,12 @@ static const char usage_text[] =
 	"  --sample-ms=N  between samples of counters (default 200)\n"
 	"  --decide-ms=N  between decisions (default: after every sample)\n"
 	"  --phases=width|paper|none  how the driver looks for phase changes (default width)\n"
-	"  --stored       the programs have been profiled, as lira-static's always have: what their\n"
-	"                 rates are is known as they start\n"
+	"  --strangers    nobody has seen the programs before; default: they have been profiled,\n"
+	"                 and their rates are known as they start\n"
+	"  --fallback=P   decides while a policy's signals are missing (default fair)\n"
+	"  --paper        population lira as its paper ran it: samples every 0.5e9 cycles,\n"
+	"                 decisions every 100 ms, 9 runs of each program, strangers, and\n"
+	"                 callisto,threads=yes until rates are known\n"
 	"  --numa         follow or sticky: do pages move with their threads (default follow)\n"
 	"  --penalties    of sharing cores by time: assumed, measured or none (default\n"
 	"                 assumed)\n"
@@ -60,11 +64,12 @@ static const char usage_text[] =
 	"  --csv          print CSV: a record for each policy (and value of --sweep)\n";
 
 struct args {
-	const char *population, *policies, *topology, *domain, *numa, *penalties, *models;
+	const char *population, *policies, *topology, *domain, *numa, *penalties, *models,
+		*fallback;
 	double seed, combos, jobs, threads, seconds, runs, sample_ms, decide_ms, bandwidth, workers,
 		sensitivity;
 	enum phase_events phases;
-	bool shuffle, stored, per_combo, json, csv;
+	bool shuffle, strangers, paper, per_combo, json, csv;
 	struct sweep sweep;
 };
 
@@ -113,7 +118,7 @@ static bool read_number(struct args *a, const struct number *n, const char *text
 /* -1: go on; else the exit status. */
 static int read_args(struct args *a, int argc, char **argv)
 {
-	struct option options[N_NUMBERS + 17] = {
+	struct option options[N_NUMBERS + 19] = {
 		{"population", required_argument, NULL, 'p'},
 		{"policies", required_argument, NULL, 'P'},
 		{"topology", required_argument, NULL, 't'},
@@ -129,14 +134,16 @@ static int read_args(struct args *a, int argc, char **argv)
 		{"policy-timeout", required_argument, NULL, 'w'},
 		{"sweep", required_argument, NULL, 'W'},
 		{"csv", no_argument, NULL, 'v'},
-		{"stored", no_argument, NULL, 'S'},
+		{"strangers", no_argument, NULL, 'S'},
+		{"paper", no_argument, NULL, 'R'},
+		{"fallback", required_argument, NULL, 'F'},
 	};
 	struct errbuf err;
 	char text[128];
 	int c;
 
 	for (int i = 0; i < N_NUMBERS; i++)
-		options[16 + i] =
+		options[18 + i] =
 			(struct option){numbers[i].name, required_argument, NULL, OPT_FIRST + i};
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -187,7 +194,13 @@ static int read_args(struct args *a, int argc, char **argv)
 			a->csv = true;
 			break;
 		case 'S':
-			a->stored = true;
+			a->strangers = true;
+			break;
+		case 'R':
+			a->paper = true;
+			break;
+		case 'F':
+			a->fallback = optarg;
 			break;
 		case 's':
 			a->shuffle = true;
@@ -419,16 +432,21 @@ static void fill_eval(struct setup *s)
 	e->workers = (int)a->workers;
 	e->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 	drive_defaults(&e->drive);
+	e->drive.stored = !a->strangers;
+	if (a->paper)
+		population_paper(&s->population, s->params.hz, &e->drive);
+	if (a->fallback)
+		e->drive.fallback = a->fallback;
 	if (a->seconds > 0)
 		e->drive.most_s = a->seconds;
 	if (a->runs > 0)
 		e->drive.min_runs = (int)a->runs;
 	if (a->sample_ms > 0)
 		e->drive.sample_s = a->sample_ms / 1e3;
-	e->drive.decide_s = a->decide_ms / 1e3;
+	if (a->decide_ms > 0)
+		e->drive.decide_s = a->decide_ms / 1e3;
 	e->drive.phases = a->phases;
 	e->drive.shuffle = a->shuffle;
-	e->drive.stored = a->stored;
 }
 
 static void setup_done(struct setup *s)
@@ -455,6 +473,8 @@ static int prepare(struct setup *s, const struct args *a, int point)
 	rc = population_find(&s->population, s->a.population, &err);
 	if (rc == -ENOENT)
 		return usage("%s", err.text);
+	if (s->a.paper && s->population.paper.runs == 0)
+		return usage("--paper: not with --population=%s", s->a.population);
 	if (s->a.models && strcmp(s->population.name, "measured") != 0)
 		return usage(
 			"--models=%s: only population measured is made of models", s->a.models);
@@ -483,6 +503,9 @@ static int prepare(struct setup *s, const struct args *a, int point)
 	for (int p = 0; p < s->e.n_policies; p++)
 		if (drive_check(s->e.policy[p], s->t, s->e.n_jobs, &err))
 			return usage("%s", err.text);
+	if (s->a.fallback && (drive_is_reference(s->a.fallback) || exec_policy_is(s->a.fallback) ||
+				     drive_check(s->a.fallback, s->t, s->e.n_jobs, &err)))
+		return usage("--fallback=%s: a policy of the engine expected", s->a.fallback);
 	return -1;
 }
 

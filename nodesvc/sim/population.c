@@ -63,6 +63,9 @@ static const struct population populations[] = {
 		.base = NTT_SHARE,
 		.machine = machine_lira,
 		.fill = true,
+		/* ROSS 2015, sections 6.1 and 6.4; what Callisto's scheduler does goes on until
+		 * the first rates. */
+		.paper = {0.5e9, 0.1, 9, "callisto,threads=yes"},
 	},
 	{
 		.name = "parsec",
@@ -148,6 +151,19 @@ int population_find(struct population *ret, const char *name, struct errbuf *err
 		"unknown population '%s' (lira, parsec, latent, adversarial, measured, spec-wl, "
 		"mapper are there)",
 		name);
+}
+
+int population_paper(const struct population *p, double hz, struct drive *ret)
+{
+	if (p->paper.runs == 0)
+		return -ENOENT;
+	ret->sample_s = p->paper.sample_cycles / hz;
+	ret->decide_s = p->paper.decide_s;
+	ret->min_runs = p->paper.runs;
+	ret->most_s = 1e5; /* runs end it */
+	ret->fallback = p->paper.fallback;
+	ret->stored = false;
+	return 0;
 }
 
 void population_machine(const struct population *p, struct machine_params *ret)

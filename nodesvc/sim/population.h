@@ -27,6 +27,12 @@ struct population {
 	const struct program *program;
 	enum objective objective;
 	enum ntt_base base; /* what "alone" means in the paper's figures */
+	/* How the paper ran its experiment; runs 0: not told. */
+	struct {
+		double sample_cycles, decide_s;
+		int runs;
+		const char *fallback;
+	} paper;
 	bool fill; /* references that place jobs let those of a domain fill each other's idle time
 		    */
 	/* Constants of the paper's machine that differ from machine_defaults(). */
@@ -42,6 +48,8 @@ struct population {
 int population_find(struct population *ret, const char *name, struct errbuf *err);
 /* The models of folder @dir in place of those built in. Errors: models_load()'s. */
 int population_models(struct population *p, const char *dir, struct errbuf *err);
+/* The paper's settings, on a machine of @hz; -ENOENT: there are none. */
+int population_paper(const struct population *p, double hz, struct drive *ret);
 /* What p->machine does, onto machine_defaults(). */
 void population_machine(const struct population *p, struct machine_params *ret);
 /*

@@ -65,7 +65,6 @@ static double slot_rate(const struct app_slot *s, int64_t now_ns)
 
 void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struct signal *ret)
 {
-	const uint64_t regions = coloc_name(COLOC_REGIONS);
 	double sum = NAN;
 
 	a->n_other_unit = 0;
@@ -81,7 +80,7 @@ void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struc
 			continue;
 		unit = __atomic_load_n(&now->unit, __ATOMIC_RELAXED);
 		/* What the program counts itself is worth more. */
-		if (unit && (!a->unit_word || (a->unit_word == regions && unit != regions))) {
+		if (coloc_worth(unit) > coloc_worth(a->unit_word)) {
 			a->unit_word = unit;
 			copy_name(unit, a->unit);
 		}
@@ -100,7 +99,9 @@ void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struc
 
 enum provenance app_basis(const struct app *a)
 {
-	return a->unit_word == coloc_name(COLOC_REGIONS) ? PROVENANCE_CALLS : PROVENANCE_APP;
+	int worth = coloc_worth(a->unit_word);
+
+	return worth && worth < COLOC_WORTH_OWN ? PROVENANCE_CALLS : PROVENANCE_APP;
 }
 
 void app_pause(struct app *a)

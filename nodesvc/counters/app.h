@@ -45,7 +45,8 @@ struct app {
  */
 void app_read(struct app *a, const struct coloc_report *r, int64_t now_ns, struct signal *ret);
 
-/* What its figures are: the program's own, or calls that libcoloc_omp counted in it. */
+/* What its figures are: the program's own, or calls that libcoloc_omp or libcoloc_mpi counted in
+ * it. */
 enum provenance app_basis(const struct app *a);
 
 /* Its processes were stopped: what lies between two reports before and after is no rate. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* client.h - what libcoloc_omp needs of coloc.c beyond coloc.h; not exported. */
+/* client.h - what libcoloc_omp and libcoloc_mpi need of coloc.c beyond coloc.h; not exported. */
 #ifndef COLOC_RUNTIME_CLIENT_H
 #define COLOC_RUNTIME_CLIENT_H
 
@@ -13,8 +13,8 @@ struct coloc;
  */
 const uint32_t *client_generation(const struct coloc *c);
 
-/* client_regions - @n more parallel regions have begun. A process that publishes its progress
- * itself goes by that: then this does nothing. */
-void client_regions(struct coloc *c, unsigned int n);
+/* client_counted - @n more of @unit, COLOC_REGIONS or COLOC_OPERATIONS (page.h). A process that
+ * tells of what is worth more goes by that: then this does nothing. */
+void client_counted(struct coloc *c, const char *unit, unsigned int n);
 
 #endif

@@ -252,9 +252,20 @@ static void report(struct coloc_slot *s, double units, int64_t now_ns)
 	__atomic_fetch_add(&s->updates, 1, __ATOMIC_RELEASE);
 }
 
+/* From now on the slot counts @unit, unless it counts what is worth more: false. */
+static bool take_unit(struct coloc_slot *s, uint64_t unit)
+{
+	uint64_t has = __atomic_load_n(&s->unit, __ATOMIC_RELAXED);
+
+	while (coloc_worth(has) < coloc_worth(unit))
+		if (__atomic_compare_exchange_n(
+			    &s->unit, &has, unit, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	return has == unit;
+}
+
 void coloc_progress(struct coloc *c, double units)
 {
-	uint64_t regions = coloc_name(COLOC_REGIONS);
 	struct coloc_slot *s;
 	int64_t now_ns;
 
@@ -264,24 +275,23 @@ void coloc_progress(struct coloc *c, double units)
 	s = now_ns ? own_slot(c) : NULL;
 	if (!s)
 		return;
-	/* From now on it counts what the program says, of a name that its regions do not have. */
-	__atomic_compare_exchange_n(&s->unit, &regions, c->unit ? c->unit : coloc_name("units"),
-		false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	/* From now on it counts what the program says, of a name that what is counted does not
+	 * have. */
+	if (__atomic_load_n(&s->unit, __ATOMIC_RELAXED))
+		take_unit(s, c->unit ? c->unit : coloc_name("units"));
 	report(s, units, now_ns);
 }
 
-void client_regions(struct coloc *c, unsigned int n)
+void client_counted(struct coloc *c, const char *unit, unsigned int n)
 {
 	int64_t now_ns = served_now(c);
 	struct coloc_slot *s = now_ns ? own_slot(c) : NULL;
-	uint64_t regions = coloc_name(COLOC_REGIONS), none = 0;
 
-	if (!s)
+	/* Who has told of something without a name tells himself. */
+	if (!s || (!__atomic_load_n(&s->unit, __ATOMIC_RELAXED) &&
+			  __atomic_load_n(&s->updates, __ATOMIC_ACQUIRE) > 0))
 		return;
-	if (__atomic_load_n(&s->updates, __ATOMIC_ACQUIRE) == 0)
-		__atomic_compare_exchange_n(
-			&s->unit, &none, regions, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&s->unit, __ATOMIC_RELAXED) == regions)
+	if (take_unit(s, coloc_name(unit)))
 		report(s, n, now_ns);
 }
 

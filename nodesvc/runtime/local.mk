@@ -37,6 +37,14 @@ libcoloc_omp_la_LDFLAGS = -module -avoid-version -no-undefined -shared \
 	-export-symbols-regex '^(GOMP_|omp_|__kmpc_|pthread_getaffinity_np)' -Wl,-z,relro -Wl,-z,now $(COVERAGE_CFLAGS)
 libcoloc_omp_la_LIBADD = libcolocclient.la -ldl
 
+# For LD_PRELOAD, or linked before the MPI library: its operations are counted. It is linked to none.
+lib_LTLIBRARIES += libcoloc_mpi.la
+libcoloc_mpi_la_SOURCES = nodesvc/runtime/mpi.c nodesvc/runtime/mpi_calls.h
+libcoloc_mpi_la_CFLAGS = $(WARN_CFLAGS) -fno-common -fvisibility=hidden $(COVERAGE_CFLAGS)
+libcoloc_mpi_la_LDFLAGS = -module -avoid-version -no-undefined -shared \
+	-export-symbols-regex '^(MPI_|mpi_)' -Wl,-z,relro -Wl,-z,now $(COVERAGE_CFLAGS)
+libcoloc_mpi_la_LIBADD = libcolocclient.la -ldl
+
 check_PROGRAMS += tests/unit/test_runtime
 TESTS += tests/unit/test_runtime
 tests_unit_test_runtime_SOURCES = tests/unit/test_runtime.c
@@ -51,3 +59,7 @@ tests_unit_omp_granter_LDADD = $(NODESVC_LIBS)
 dist_check_SCRIPTS += tests/unit/test_omp.sh
 TESTS += tests/unit/test_omp.sh
 EXTRA_DIST += tests/unit/omp_probe.c
+# The same of libcoloc_mpi.
+dist_check_SCRIPTS += tests/unit/test_mpi.sh
+TESTS += tests/unit/test_mpi.sh
+EXTRA_DIST += tests/unit/mpi_fake.c

@@ -10,6 +10,7 @@
 #include "common/ipc.h"
 #include "nodesvc/runtime/client.h"
 #include "nodesvc/runtime/coloc.h"
+#include "nodesvc/runtime/page.h"
 
 /* Of a thread's regions: so many start unasked at most, and for about so long. */
 #define UNASKED_MAX 128
@@ -112,7 +113,7 @@ static void tell_regions(void)
 
 	if (!c || !uncounted)
 		return;
-	client_regions(c, uncounted);
+	client_counted(c, COLOC_REGIONS, uncounted);
 	uncounted = 0;
 }
 

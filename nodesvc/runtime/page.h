@@ -21,8 +21,10 @@
 #define COLOC_SLOTS        256
 #define COLOC_SLOT_NAMES   2 /* counters of a process's own */
 #define COLOC_NAME_LEN     8 /* of a unit or counter; all 8 bytes may be used */
-/* The unit of who publishes nothing itself: parallel regions, counted by libcoloc_omp. */
-#define COLOC_REGIONS "regions"
+/* The units of who publishes nothing itself: parallel regions, counted by libcoloc_omp; MPI
+ * operations, counted by libcoloc_mpi, which count for more where a process has both. */
+#define COLOC_REGIONS    "regions"
+#define COLOC_OPERATIONS "mpi_ops"
 
 struct coloc_grant {
 	uint32_t magic, version;
@@ -88,6 +90,18 @@ static inline uint64_t coloc_name(const char *text)
 		n++;
 	memcpy(&u, text, n);
 	return u;
+}
+
+#define COLOC_WORTH_OWN 3
+
+/* What a unit is worth, by its name's word: what the program says itself, the most. 0: no unit. */
+static inline int coloc_worth(uint64_t unit)
+{
+	if (!unit)
+		return 0;
+	if (unit == coloc_name(COLOC_REGIONS))
+		return 1;
+	return unit == coloc_name(COLOC_OPERATIONS) ? 2 : COLOC_WORTH_OWN;
 }
 
 #endif

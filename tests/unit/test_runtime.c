@@ -362,25 +362,58 @@ START_TEST(regions_stand_for_work_until_the_program_counts_itself)
 
 	start_server(false);
 	omp = coloc_attach();
-	client_regions(omp, 100);
+	client_counted(omp, COLOC_REGIONS, 100);
 	app_read(&app, pages->report, ipc_now_ns(), &rate);
-	client_regions(omp, 20);
+	client_counted(omp, COLOC_REGIONS, 20);
 	app_read(&app, pages->report, ipc_now_ns(), &rate);
 	ck_assert_int_eq(rate.provenance, PROVENANCE_CALLS);
 	ck_assert_str_eq(app.unit, "regions");
 	ck_assert_double_eq_tol(app.total, 120, 1e-9);
 	own = coloc_attach();
 	coloc_progress(own, 3);
-	client_regions(omp, 100);
+	client_counted(omp, COLOC_REGIONS, 100);
 	app_read(&app, pages->report, ipc_now_ns(), &rate);
 	ck_assert_int_eq(app_basis(&app), PROVENANCE_APP);
 	ck_assert_str_eq(app.unit, "units");
 	ck_assert_double_eq_tol(app.total, 123, 1e-9);
 	coloc_unit(own, "sweeps");
-	client_regions(omp, 100);
+	client_counted(omp, COLOC_REGIONS, 100);
 	coloc_progress(own, 1);
 	ck_assert_double_eq_tol(coloc_double(pages->report->slot[0].progress), 124, 1e-9);
 	coloc_detach(own);
+	coloc_detach(omp);
+}
+END_TEST
+
+/* A process that has both, in whatever order they come. */
+START_TEST(operations_count_for_more_than_regions_and_for_less_than_progress)
+{
+	static struct app app;
+	struct signal rate;
+	struct coloc *omp, *mpi, *own;
+
+	start_server(false);
+	omp = coloc_attach();
+	mpi = coloc_attach();
+	own = coloc_attach();
+	client_counted(omp, COLOC_REGIONS, 100);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	ck_assert_str_eq(app.unit, COLOC_REGIONS);
+	client_counted(mpi, COLOC_OPERATIONS, 20);
+	client_counted(omp, COLOC_REGIONS, 100);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	ck_assert_str_eq(app.unit, COLOC_OPERATIONS);
+	ck_assert_int_eq(app_basis(&app), PROVENANCE_CALLS);
+	ck_assert_double_eq_tol(coloc_double(pages->report->slot[0].progress), 120, 1e-9);
+	coloc_unit(own, "sweeps");
+	coloc_progress(own, 1);
+	client_counted(mpi, COLOC_OPERATIONS, 20);
+	app_read(&app, pages->report, ipc_now_ns(), &rate);
+	ck_assert_str_eq(app.unit, "sweeps");
+	ck_assert_int_eq(app_basis(&app), PROVENANCE_APP);
+	ck_assert_double_eq_tol(coloc_double(pages->report->slot[0].progress), 121, 1e-9);
+	coloc_detach(own);
+	coloc_detach(mpi);
 	coloc_detach(omp);
 }
 END_TEST
@@ -394,7 +427,7 @@ START_TEST(regions_are_not_told_beside_progress)
 	own = coloc_attach();
 	coloc_progress(own, 3);
 	omp = coloc_attach();
-	client_regions(omp, 100);
+	client_counted(omp, COLOC_REGIONS, 100);
 	ck_assert_double_eq_tol(coloc_double(pages->report->slot[0].progress), 3, 1e-9);
 	coloc_detach(own);
 	coloc_detach(omp);
@@ -570,6 +603,7 @@ int main(void)
 		a_first_daemon_is_found_later, who_was_refused_does_not_ask_again);
 	ADD(s, "regions are counted of who counts nothing itself",
 		regions_stand_for_work_until_the_program_counts_itself,
+		operations_count_for_more_than_regions_and_for_less_than_progress,
 		regions_are_not_told_beside_progress);
 	ADD(s, "the pages are safe from their readers", the_kernel_refuses_to_write_the_grant,
 		nobody_can_cut_the_report_page);

@@ -33,4 +33,10 @@ void mapped_sample(
 	struct mapped *m, const struct fsroot *root, const pid_t *tid, int n, int64_t now_ns);
 void mapped_go_on(struct mapped *m);
 
+/*
+ * mapped_code - a number of process @pid's executable and of how much code it has mapped in all, at
+ * the price of one short file. While it stays, nothing was loaded. 0: unknown.
+ */
+uint64_t mapped_code(const struct fsroot *root, pid_t pid);
+
 #endif

@@ -311,18 +311,28 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 	struct seen_calls *k = &s->seen.calls;
 	const struct thread_list *list = &s->pace.list;
 	struct callnames_own own;
+	uint64_t code;
+	pid_t pid;
 	int fd;
 
 	if (k->fd || now_ns < k->ask_ns || now_ns - c->asked_ns < ASK_NS || list->n == 0)
 		return;
-	own_of(c->m, s, &own);
-	fd = symbols_ask_thread(busiest(s), s->uid, &own);
-	c->asked_ns = k->asked_ns = now_ns;
+	pid = busiest(s);
+	code = mapped_code(&c->m->use.node->root, pid);
 	k->ask_ns = now_ns + (FIRST_ASK_NS << k->asks);
 	if (FIRST_ASK_NS << k->asks < LAST_ASK_NS)
 		k->asks++;
+	/* It has what it had, and the answer was that there is nothing to be counted. */
+	if (code && code == k->asked_code)
+		return;
+	k->asked_code = code;
+	own_of(c->m, s, &own);
+	fd = symbols_ask_thread(pid, s->uid, &own);
+	c->asked_ns = k->asked_ns = now_ns;
 	if (fd >= 0)
 		k->fd = fd;
+	else
+		k->asked_code = 0;
 }
 
 static void take_functions(struct counting *c, struct step *s, int64_t now_ns)
@@ -340,6 +350,7 @@ static void take_functions(struct counting *c, struct step *s, int64_t now_ns)
 		return;
 	stop_asking(k);
 	if (rc < 0) {
+		k->asked_code = 0;
 		calls_step_know_nothing(k->step, "its program could not be read");
 		return;
 	}

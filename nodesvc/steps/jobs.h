@@ -158,6 +158,7 @@ struct seen_calls {
 	bool knows;              /* what its executable has */
 	int fd, asks;            /* 0: its functions are not being read */
 	int64_t asked_ns, ask_ns;
+	uint64_t asked_code; /* mapped_code() of whom was asked last; 0 unknown, or no answer */
 	struct seen_mark mark_before; /* of its program's earlier runs */
 	uint64_t mark;                /* of its list of threads, as it was counted last */
 	int n_tids;

@@ -73,6 +73,28 @@ START_TEST(what_a_process_loads_is_seen_at_the_first_look)
 }
 END_TEST
 
+START_TEST(number_of_its_code_tells_what_was_loaded)
+{
+	uint64_t before;
+
+	ck_assert_uint_eq(mapped_code(&tree.root, 10), 0);
+	fstree_put(&tree, "proc/10/exe", "");
+	fstree_put(&tree, "proc/10/status", "Name:\tx\nVmExe:\t     4 kB\nVmLib:\t  1600 kB\n");
+	before = mapped_code(&tree.root, 10);
+	ck_assert_uint_ne(before, 0);
+	ck_assert_uint_eq(mapped_code(&tree.root, 10), before);
+	fstree_put(&tree, "proc/10/status", "Name:\tx\nVmExe:\t     4 kB\nVmLib:\t  1604 kB\n");
+	ck_assert_uint_ne(mapped_code(&tree.root, 10), before);
+	/* Another program of the same size. */
+	fstree_put(&tree, "proc/11/exe", "");
+	fstree_put(&tree, "proc/11/status", "Name:\tx\nVmExe:\t     4 kB\nVmLib:\t  1600 kB\n");
+	ck_assert_uint_ne(mapped_code(&tree.root, 11), before);
+	/* A thread of the kernel, and who has ended. */
+	fstree_put(&tree, "proc/10/status", "Name:\tx\n");
+	ck_assert_uint_eq(mapped_code(&tree.root, 10), 0);
+}
+END_TEST
+
 START_TEST(what_comes_later_is_added_at_a_later_look)
 {
 	const pid_t tid[] = {10};
@@ -311,6 +333,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, what_a_process_loads_is_seen_at_the_first_look);
 	tcase_add_test(t, what_comes_later_is_added_at_a_later_look);
+	tcase_add_test(t, number_of_its_code_tells_what_was_loaded);
 	tcase_add_test(t, of_many_processes_others_are_asked_each_time);
 	tcase_add_test(t, lines_of_any_length_and_none_are_read);
 	tcase_add_test(t, who_has_gone_maps_nothing);

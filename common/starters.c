@@ -14,8 +14,9 @@ static const char *const launchers[] = {
 	/* who sets something up and becomes another */
 	"capsh", "chpst", "chroot", "chrt", "choom", "daemonize", "dumb-init", "env", "fakeroot",
 	"flock", "hwloc-bind", "ionice", "likwid-perfctr", "likwid-pin", "nice", "nohup", "nsenter",
-	"numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "softlimit", "ssh",
-	"stdbuf", "su", "sudo", "taskset", "tini", "uclampset", "unbuffer", "unshare", "xvfb-run",
+	"numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "slurmstepd", "softlimit",
+	"ssh", "stdbuf", "su", "sudo", "taskset", "tini", "uclampset", "unbuffer", "unshare",
+	"xvfb-run",
 	/* who watches, or repeats */
 	"entr", "expect", "gdb", "gdbserver", "hyperfine", "lldb", "ltrace", "perf", "rr", "screen",
 	"script", "strace", "time", "timeout", "tmux", "watch",

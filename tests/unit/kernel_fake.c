@@ -482,13 +482,14 @@ int __wrap_proc_cpu_ns(pid_t pid, int64_t *ret)
 int __wrap_proc_executable(const struct fsroot *r, pid_t pid, char *ret, size_t size)
 {
 	int rc = call("readlink", "", read_errors);
+	const struct fake_thread *t = find_thread(pid);
 
 	(void)r;
 	if (rc < 0)
 		return rc;
-	if (!find_thread(pid))
+	if (!t)
 		return -ESRCH;
-	snprintf(ret, size, "/usr/bin/app");
+	snprintf(ret, size, "%s", t->executable ? t->executable : "/usr/bin/app");
 	return 0;
 }
 

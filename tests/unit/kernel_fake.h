@@ -19,14 +19,15 @@
 struct fake_thread {
 	pid_t tid, tgid, ppid;
 	bool alive;
-	bool orphan;          /* who forked it is gone and nobody can tell its first mask */
-	bool pinned;          /* by its program, after the first change */
-	bool stubborn;        /* refuses every mask, as a kernel's own thread does */
-	bool stepd;           /* slurmstepd */
-	bool young;           /* its process has hardly run; else it has, and starts nobody */
-	int64_t cpu_ns;       /* of its process; 0: as young says */
-	struct coreset asked; /* by sched_setaffinity() last */
-	struct coreset first; /* its mask without anything of ours */
+	bool orphan;            /* who forked it is gone and nobody can tell its first mask */
+	bool pinned;            /* by its program, after the first change */
+	bool stubborn;          /* refuses every mask, as a kernel's own thread does */
+	bool stepd;             /* slurmstepd */
+	bool young;             /* its process has hardly run; else it has, and starts nobody */
+	int64_t cpu_ns;         /* of its process; 0: as young says */
+	const char *executable; /* NULL: one that starts nobody */
+	struct coreset asked;   /* by sched_setaffinity() last */
+	struct coreset first;   /* its mask without anything of ours */
 };
 
 enum fake_event {

@@ -689,6 +689,27 @@ START_TEST(what_is_left_of_the_originals_comes_back)
 }
 END_TEST
 
+/* On a slow node the fork of slurmstepd has run for as long as a program that works before it
+ * executes the step's command. What it is then is not what the command is. */
+START_TEST(fork_of_slurmstepd_is_no_program_that_runs)
+{
+	open_way(_i);
+	fake.thread[0].executable = "/usr/sbin/slurmstepd";
+	fake.thread[0].cpu_ns = INT64_C(30000000);
+	fake.thread[0].young = true;
+	apply_well(SET_A);
+	check_placed(SET_A);
+	fake.thread[0].executable = "/usr/bin/bash";
+	fake.thread[0].cpu_ns += 1000;
+	for (int i = 0; i < 8; i++) {
+		fake.later_us = 1000000;
+		check_placed(SET_A);
+	}
+	restore_well();
+	close_node();
+}
+END_TEST
+
 /* At a look @us later. */
 static int lists_at_look(int64_t us)
 {
@@ -780,6 +801,9 @@ int main(void)
 	tcase_add_loop_test(t, program_that_binds_its_threads_is_left_until_it_has_begun, 0, NODES);
 	tcase_add_loop_test(
 		t, program_whose_environment_is_not_there_yet_is_asked_again, 0, 2 * NODES);
+	suite_add_tcase(s, t);
+	t = tcase_create("what has not begun is not taken for what it will be");
+	tcase_add_loop_test(t, fork_of_slurmstepd_is_no_program_that_runs, NODES, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("a look costs little where nothing happens");
 	tcase_add_loop_test(t, quiet_step_is_not_listed_at_each_look, NODES, 2 * NODES);

@@ -10,17 +10,24 @@
 
 #include "nodesvc/engine/policies/auto.h"
 
-#define LOOK_S      1.0   /* between two rankings where nothing happened */
-#define WARMUP_S    0.075 /* lost by what is moved: 150 ms (SBMP, section 3.2) at half speed */
-#define SETTLE_S    0.25
-#define REVERSAL_S  60.0
-#define DWELL_MAX_S 64.0
-#define HORIZON_S   60.0 /* no gain is counted for longer */
-#define BELOW       2    /* samples in a row under the floor */
-#define BELOW_SLACK 0.05 /* ln: what a sample may be off */
-#define MEMORY_OFF  0.5  /* what is predicted of memory may be off by so much of it */
+#define LOOK_S         1.0   /* between two rankings where nothing happened */
+#define WARMUP_S       0.075 /* lost by what is moved: 150 ms (SBMP, section 3.2) at half speed */
+#define SETTLE_S       0.25
+#define TRIAL_S        1.2  /* of one trial: three samples after it has settled */
+#define TRIAL_PART     0.01 /* of the time */
+#define TRIAL_FIRST_S  3.6  /* that may be had in advance */
+#define TRIAL_AFTER_S  2.0  /* after a move: what runs is known first */
+#define TRIAL_OPTIMISM 1.0
+#define TRIAL_LOSS     0.03 /* no trial of what is worth less */
+#define REVERSAL_S     60.0
+#define DWELL_MAX_S    64.0
+#define HORIZON_S      60.0 /* no gain is counted for longer */
+#define BELOW          2    /* samples in a row under the floor */
+#define BELOW_SLACK    0.05 /* ln: what a sample may be off */
+#define MEMORY_OFF     0.5  /* what is predicted of memory may be off by so much of it */
 
-static const char *const deal_name[AUTO_DEALS] = {"runs", "fair", "lira", "dio", "exact", "search"};
+static const char *const deal_name[AUTO_DEALS] = {
+	"runs", "fair", "lira", "dio", "exact", "search", "trial"};
 
 static const struct option_spec options[] = {
 	{"objective", OPTION_CHOICE, offsetof(struct auto_config, objective), 0, 0,
@@ -31,6 +38,7 @@ static const struct option_spec options[] = {
 	{"dwell_s", OPTION_DOUBLE, offsetof(struct auto_config, dwell_s), 0, DWELL_MAX_S, NULL},
 	{"pair", OPTION_BOOL, offsetof(struct auto_config, pair), 0, 0, NULL},
 	{"lend", OPTION_BOOL, offsetof(struct auto_config, lend), 0, 0, NULL},
+	{"trials", OPTION_BOOL, offsetof(struct auto_config, trials), 0, 0, NULL},
 	{"search", OPTION_BOOL, offsetof(struct auto_config, search), 0, 0, NULL},
 	{"clusters", OPTION_INT, offsetof(struct auto_config, clusters), 0, PLAN_CLUSTERS_MAX,
 		NULL},
@@ -62,7 +70,10 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 		.dwell_s = 2,
 		.pair = true,
 		.lend = true,
-		.search = true};
+		.search = true,
+		.trials = true};
+	p->trial_s = -1;
+	p->began_s = NAN;
 	rc = option_read(cfg, "auto", options, &p->cfg, err);
 	for (int i = AUTO_FAIR; i <= AUTO_DIO && !rc; i++)
 		rc = auto_open_other(&p->other[i], other[i - AUTO_FAIR], cfg, err);
@@ -163,6 +174,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 		if (now->there && !coreset_is_empty(&v->job[i].current))
 			x = (struct auto_context){
 				.cores = auto_size(p, now, k) + p->borrowed[s],
+				.own = auto_size(p, now, k),
 				.latency = auto_search_latency(&p->search, now->n, k),
 				.beside = auto_search_beside(&p->search, now->n, k),
 				.span = auto_search_span(&p->search, now->n, k),
@@ -318,12 +330,49 @@ static void weigh_move(struct policy *p, const int *slot, int from, int to)
 	p->horizon_s = moved ? fmax(1, left / moved) : HORIZON_S;
 }
 
+/* After a trial: what ran before it, unless what was tried is better. */
+static bool ends_back(struct policy *p, const int *slot)
+{
+	struct shares *c = &p->shares;
+	struct auto_deal *d = &p->deal[AUTO_TRIAL];
+
+	auto_clear_deal(p, d);
+	for (int k = 0; k < c->n; k++)
+		memcpy(auto_cell(p, d, k),
+			p->before + (size_t)slot[c->job[k]] * (size_t)c->t->n_domains,
+			(size_t)c->n_domains * sizeof(short));
+	d->worth = auto_search_worth(&p->search, d->n);
+	d->there = d->worth > -INFINITY;
+	return d->there && d->worth >= p->deal[AUTO_RUNS].worth;
+}
+
 /* Sets chosen and why. */
-static void choose(struct policy *p, const struct view *v, const int *slot, bool again)
+/* Something to learn, as long as that takes less than 1 % of the time. */
+static bool begin_trial(struct policy *p, const struct view *v)
+{
+	const struct auto_deal *now = &p->deal[AUTO_RUNS];
+
+	if (!p->cfg.trials || !now->there || v->now_s - p->moved_s < TRIAL_AFTER_S ||
+		p->tried_s + TRIAL_S > TRIAL_FIRST_S + TRIAL_PART * (v->now_s - p->began_s))
+		return false;
+	if (!auto_search_trial(
+		    &p->search, now, TRIAL_OPTIMISM, p->cfg.h, TRIAL_LOSS, &p->deal[AUTO_TRIAL]))
+		return false;
+	p->tried_s += TRIAL_S;
+	p->trial_s = v->now_s + TRIAL_S;
+	p->chosen = AUTO_TRIAL;
+	p->why = "a trial: it may be better than it is known to be";
+	return true;
+}
+
+static void choose(struct policy *p, const struct view *v, const int *slot, bool again, bool tried)
 {
 	int best = AUTO_FAIR, from = p->deal[AUTO_RUNS].worth > -INFINITY ? AUTO_RUNS : AUTO_FAIR;
 
-	for (int i = 0; i < AUTO_DEALS; i++)
+	if (tried && from == AUTO_RUNS && ends_back(p, slot))
+		from = AUTO_TRIAL;
+
+	for (int i = 0; i < AUTO_TRIAL; i++)
 		if (p->deal[i].there && p->deal[i].worth > p->deal[best].worth + 1e-9)
 			best = i;
 	p->chosen = from;
@@ -484,7 +533,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 {
 	struct shares *c = &p->shares;
 	int rc = shares_build(c, v, ret, err);
-	bool changed, below;
+	bool changed, below, tried;
 	uint64_t set;
 
 	if (rc || c->n == 0)
@@ -499,16 +548,24 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	auto_ask_other(p, AUTO_FAIR, slot);
 	if (!p->deal[AUTO_FAIR].there)
 		return by_rule(p, v, slot, ret, err);
+	if (isnan(p->began_s))
+		p->began_s = v->now_s;
 	set = shares_set(c);
 	below = set == p->set && is_below(p, slot);
-	if (set != p->set || changed || below || v->now_s - p->looked_s >= LOOK_S ||
-		!p->deal[AUTO_RUNS].there) {
+	tried = p->trial_s >= 0 && v->now_s >= p->trial_s - 1e-6;
+	if (set != p->set || changed || below || tried || !p->deal[AUTO_RUNS].there ||
+		(p->trial_s < 0 && v->now_s - p->looked_s >= LOOK_S)) {
 		rank(p, v, slot);
-		choose(p, v, slot, set != p->set);
+		choose(p, v, slot, set != p->set || p->trial_s >= 0,
+			p->trial_s >= 0 && set == p->set);
+		p->deal[AUTO_TRIAL].there = false;
+		p->trial_s = -1;
 		if (below) {
 			p->chosen = AUTO_FAIR;
 			p->why = "a job is below its floor";
 			ret->urgent = true;
+		} else if (p->chosen == AUTO_RUNS && set == p->set && !tried) {
+			begin_trial(p, v);
 		}
 		p->looked_s = v->now_s;
 	} else {
@@ -529,7 +586,7 @@ const struct policy_ops policy_auto = {
 	.name = "auto",
 	.summary = "the best of what the others propose, by a model it learns; never below a floor",
 	.options = "objective=geomean|stp|antt|worst q=0..1 h=RATIO sure=N dwell_s=N "
-		   "pair=yes|no lend=yes|no search=yes|no clusters=0..4",
+		   "pair=yes|no lend=yes|no search=yes|no trials=yes|no clusters=0..4",
 	.on_node = true,
 	.size = sizeof(struct policy),
 	.create = auto_create,

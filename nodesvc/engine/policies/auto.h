@@ -7,8 +7,9 @@
  * State. By program (its type; a job without one is its own) and phase: the speeds seen, each with
  * the cores it was seen on, the load of its memory and who was beside it; what it moves per unit of
  * speed; how busy it is. A phase is known by its references and loads per instruction, which do not
- * hang on where it runs, and by whether it computes at all; another one is believed after three
- * samples. It stays when the job ends, so that the next of the program begins where that one was.
+ * hang on where it runs, by utilisation on as many cores, and by whether it computes at all;
+ * another one is believed after three samples. It stays when the job ends, so that the next of the
+ * program begins where that one was.
  *
  * Model. ln speed = level + ln S(n) - ln((1 + x l) / (1 + x)): S is SBMP's curve (PACT 2012, eq. 2;
  * alpha + beta/n + gamma n), x the part of its time that it waits for memory which answers at once,
@@ -31,7 +32,12 @@
  * the last move, twice that after each one that went back on it within a minute. A job that comes
  * is placed at once; one that is seen below its floor gets its fair share back at once.
  *
- * Loans. Who is under 70 % utilisation lends to all who are busy (callisto's rule). Cache clusters:
+ * Trials. Where nothing is to be moved, a quarter of one job's cores goes to another for 1.2 s, if
+ * that may be better by one standard deviation and is not 3 % worse by its mean: in 1 % of the
+ * time, and 3.6 s in advance. Then what ran before runs again, unless the trial is better.
+ *
+ * Loans. Who is under 70 % utilisation lends to those of its domains who are busy, else
+ * to all who are (callisto's bounds). Cache clusters:
  * clusters.c, where the driver can set them.
  *
  * Never worse. The windows against Slurm's placement that the daemon makes (choose/quarantine.c)
@@ -57,6 +63,8 @@ extern const struct policy_ops policy_fair, policy_lira, policy_dio, policy_gang
 
 struct auto_seen {
 	double cores; /* with what it borrowed */
+	double own;   /* without */
+	double utilization;
 	double latency;
 	uint64_t beside; /* who was in its domains, on how many cores */
 	double n;        /* samples; 0 unused */
@@ -112,7 +120,8 @@ struct auto_model {
 
 /* What a job is under the plan that runs, for a sample of it. */
 struct auto_context {
-	double cores, latency;
+	double cores; /* with what it borrows */
+	double own, latency;
 	double span; /* ln: what its threads lose by being in several domains */
 	uint64_t beside;
 	bool settled; /* nobody was moved lately, so that the sample is of this placement */
@@ -187,6 +196,13 @@ double auto_search_worth(struct auto_search *s, const short *n);
 void auto_search_base(struct auto_search *s, const short *fair);
 /* Best transfers and exchanges from @d on. */
 void auto_search_improve(struct auto_search *s, struct auto_deal *d);
+/*
+ * auto_search_trial - a quarter of one job's cores to another, from @from: that of which most may
+ * be hoped, mean and @optimism deviations, more than @least, and which loses no more than
+ * @most_loss by its mean. False: there is nothing to be learnt that would be worth it.
+ */
+bool auto_search_trial(struct auto_search *s, const struct auto_deal *from, double optimism,
+	double least, double most_loss, struct auto_deal *ret);
 /* Who is in the job's domains, as auto_seen keeps it. */
 uint64_t auto_search_beside(const struct auto_search *s, const short *n, int k);
 double auto_search_span(const struct auto_search *s, const short *n, int k);
@@ -196,10 +212,10 @@ double auto_search_latency(const struct auto_search *s, const short *n, int k);
 struct auto_config {
 	int objective, clusters;
 	double q, h, sure, dwell_s;
-	bool pair, lend, search;
+	bool pair, lend, search, trials;
 };
 
-enum { AUTO_RUNS, AUTO_FAIR, AUTO_LIRA, AUTO_DIO, AUTO_EXACT, AUTO_BEST, AUTO_DEALS };
+enum { AUTO_RUNS, AUTO_FAIR, AUTO_LIRA, AUTO_DIO, AUTO_EXACT, AUTO_BEST, AUTO_TRIAL, AUTO_DEALS };
 
 /* Another policy, asked what it would do. */
 struct auto_other {
@@ -221,6 +237,9 @@ struct policy {
 	int *size;
 	double *heat, *borrowed; /* [max_jobs] by competing job; by slot */
 	uint64_t set;
+	double trial_s; /* until then; < 0 none */
+	double tried_s; /* all trials together */
+	double began_s;
 	double looked_s, moved_s, dwell_s, sample_s, interval_s;
 	int chosen;      /* of the last ranking */
 	const char *why; /* and why */

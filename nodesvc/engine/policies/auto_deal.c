@@ -228,10 +228,57 @@ static bool may_borrow(const struct policy *p, const int *slot, int k, int cores
 	return cores + 1 >= p->model.stride || curve[cores + 1] - curve[cores] > LEND_GAINS;
 }
 
+/* Have they cores in one domain? */
+static bool are_near(const struct shares *c, const struct coreset *a, const struct coreset *b)
+{
+	for (int d = 0; d < c->n_domains; d++) {
+		const struct coreset *pus = &c->t->domain[c->domain[d]].pus;
+
+		if (coreset_intersects(a, pus) && coreset_intersects(b, pus))
+			return true;
+	}
+	return false;
+}
+
+/* To those of its domains who are busy, else to all who are. */
+static void lend_of(struct policy *p, const int *slot, int donor, struct plan *ret)
+{
+	struct shares *c = &p->shares;
+	struct plan_job *dj = &ret->job[c->job[donor]];
+	const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[donor]]);
+	double idle = p->size[donor] * (1 - (f->idle ? 0 : f->utilization));
+	int takers[2] = {0}; /* all, near */
+
+	for (int pass = 0; pass < 2; pass++)
+		for (int k = 0; k < c->n; k++) {
+			struct plan_job *j = &ret->job[c->job[k]];
+			bool near = are_near(c, &dj->coreset, &j->coreset);
+
+			if (k == donor || j->n_lent == PLAN_LENT_MAX ||
+				!may_borrow(p, slot, k, p->size[k]))
+				continue;
+			if (pass == 0) {
+				takers[0]++;
+				takers[1] += near;
+				continue;
+			}
+			if (takers[1] && !near)
+				continue;
+			dj->role = ROLE_DONOR;
+			j->role = ROLE_DONEE;
+			j->lent[j->n_lent++] = (struct plan_lent){
+				.coreset = dj->coreset,
+				.donor = c->job[donor],
+				.weight = LEND_WEIGHT,
+			};
+			p->borrowed[slot[c->job[k]]] +=
+				LEND_FILL * idle / (takers[1] ? takers[1] : takers[0]);
+		}
+}
+
 void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	struct shares *c = &p->shares;
-	int takers = 0;
 
 	for (int k = 0; k < c->n; k++) {
 		int i = c->job[k];
@@ -242,24 +289,7 @@ void auto_lend(struct policy *p, const struct view *v, const int *slot, struct p
 		p->size[k] = topo_count_cores(c->t, &ret->job[i].coreset);
 		look_idle(&p->model.job[slot[i]], isfinite(u) ? u : 1, v->now_s);
 	}
-	for (int k = 0; k < c->n; k++)
-		takers += may_borrow(p, slot, k, p->size[k]);
-	for (int k = 0; k < c->n && takers > 0 && p->cfg.lend; k++) {
-		struct plan_job *j = &ret->job[c->job[k]];
-
-		for (int d = 0; d < c->n && may_borrow(p, slot, k, p->size[k]); d++) {
-			struct plan_job *dj = &ret->job[c->job[d]];
-			const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[d]]);
-
-			if (!p->model.job[slot[c->job[d]]].lends || j->n_lent == PLAN_LENT_MAX)
-				continue;
-			dj->role = ROLE_DONOR;
-			j->role = ROLE_DONEE;
-			j->lent[j->n_lent++] = (struct plan_lent){
-				.coreset = dj->coreset, .donor = c->job[d], .weight = LEND_WEIGHT};
-			p->borrowed[slot[c->job[k]]] += LEND_FILL * p->size[d] *
-							(1 - (f->idle ? 0 : f->utilization)) /
-							takers;
-		}
-	}
+	for (int k = 0; k < c->n && p->cfg.lend; k++)
+		if (p->model.job[slot[c->job[k]]].lends)
+			lend_of(p, slot, k, ret);
 }

@@ -12,7 +12,8 @@
 #define NEAR_REFS   0.25 /* ln: further off is another phase */
 #define NEAR_LOADS  0.12
 #define DEVIATING   3    /* samples in a row */
-#define IDLE_BELOW  0.25 /* utilisation */
+#define IDLE_BELOW  0.5  /* cores that it uses */
+#define NEAR_BUSY   0.15 /* utilisation on as many cores */
 #define SEEN_MOST   64   /* samples that count; so that old ones fade */
 #define NOISE       0.02 /* of a sample; counters that take turns are good to that */
 #define MISFIT      0.03 /* of the model, however many samples */
@@ -184,7 +185,7 @@ void auto_model_forget(struct auto_model *m, int slot, double now_s)
 }
 
 /* What a sample shows of the phase it is of. */
-static void read_signature(const struct view_job *j, struct auto_phase *ret)
+static void read_signature(const struct view_job *j, double cores, struct auto_phase *ret)
 {
 	double instr = j->signal[SIGNAL_INSTRUCTIONS].value;
 	double refs = j->signal[SIGNAL_LLC_REFS].value, loads = j->signal[SIGNAL_LOADS].value;
@@ -192,7 +193,7 @@ static void read_signature(const struct view_job *j, struct auto_phase *ret)
 	*ret = (struct auto_phase){.utilization = NAN};
 	if (is_known(j, SIGNAL_UTILIZATION))
 		ret->utilization = j->signal[SIGNAL_UTILIZATION].value;
-	ret->idle = ret->utilization < IDLE_BELOW;
+	ret->idle = cores > 0 && ret->utilization * cores < IDLE_BELOW;
 	ret->signed_ = !ret->idle && is_known(j, SIGNAL_INSTRUCTIONS) && instr > 0 &&
 		       is_known(j, SIGNAL_LLC_REFS) && is_known(j, SIGNAL_LOADS);
 	if (ret->signed_) {
@@ -201,25 +202,41 @@ static void read_signature(const struct view_job *j, struct auto_phase *ret)
 	}
 }
 
-static bool is_like(const struct auto_phase *f, const struct auto_phase *sample)
+enum likeness { UNLIKE, MAY_BE, LIKE };
+
+/* Utilisation tells only where it was seen on as many cores. */
+static enum likeness likeness(
+	const struct auto_phase *f, const struct auto_phase *sample, double cores)
 {
+	double off = INFINITY;
+
 	if (!f->used || f->idle != sample->idle)
-		return false;
+		return UNLIKE;
 	/* Where one has no signature yet, or none can be had. */
-	if (!f->signed_ || !sample->signed_)
-		return true;
-	return fabs(f->refs - sample->refs) < NEAR_REFS &&
-	       fabs(f->loads - sample->loads) < NEAR_LOADS;
+	if (f->signed_ && sample->signed_ &&
+		(fabs(f->refs - sample->refs) >= NEAR_REFS ||
+			fabs(f->loads - sample->loads) >= NEAR_LOADS))
+		return UNLIKE;
+	if (f->idle || !isfinite(sample->utilization))
+		return LIKE;
+	for (int i = 0; i < AUTO_SEEN; i++)
+		if (f->seen[i].n > 0 && fabs(f->seen[i].own - cores) < 0.5)
+			off = fmin(off, fabs(f->seen[i].utilization - sample->utilization));
+	if (!isfinite(off))
+		return MAY_BE;
+	return off < NEAR_BUSY ? LIKE : UNLIKE;
 }
 
-/* The phase that is like the sample, or the least seen is made so. */
-static int pick_phase(struct auto_program *p, const struct auto_phase *sample, int now)
+/* The phase that is like the sample, or may be; or the least seen is made so. */
+static int pick_phase(
+	struct auto_program *p, const struct auto_phase *sample, double cores, int now)
 {
 	int least = -1;
 
-	for (int f = 0; f < AUTO_PHASES; f++)
-		if (is_like(&p->phase[f], sample))
-			return f;
+	for (int want = LIKE; want > UNLIKE; want--)
+		for (int f = 0; f < AUTO_PHASES; f++)
+			if (f != now && (int)likeness(&p->phase[f], sample, cores) == want)
+				return f;
 	for (int f = 0; f < AUTO_PHASES; f++)
 		if (f != now && (least < 0 || !p->phase[f].used ||
 					(p->phase[least].used &&
@@ -231,21 +248,21 @@ static int pick_phase(struct auto_program *p, const struct auto_phase *sample, i
 
 /* True: the job is in another phase now. */
 static bool follow_phase(
-	struct auto_model *m, int slot, const struct auto_phase *sample, double now_s)
+	struct auto_model *m, int slot, const struct auto_phase *sample, double cores, double now_s)
 {
 	struct auto_job *s = &m->job[slot];
 	struct auto_program *p = &m->program[s->program];
 	struct auto_phase *f = &p->phase[s->phase];
 	double lasted = now_s - s->since_s;
 
-	if (is_like(f, sample)) {
+	if (likeness(f, sample, cores) != UNLIKE) {
 		s->deviating = 0;
 		return false;
 	}
 	if (++s->deviating < DEVIATING)
 		return false;
 	f->mean_s = f->mean_s > 0 ? 0.5 * (f->mean_s + lasted) : lasted;
-	s->phase = pick_phase(p, sample, s->phase);
+	s->phase = pick_phase(p, sample, cores, s->phase);
 	s->since_s = now_s;
 	s->deviating = 0;
 	s->below = 0;
@@ -290,7 +307,8 @@ const struct auto_seen *auto_seen_find(const struct auto_phase *f, double cores,
 	return NULL;
 }
 
-static void learn_speed(struct auto_phase *f, double speed, const struct auto_context *x)
+static void learn_speed(
+	struct auto_phase *f, double speed, double utilization, const struct auto_context *x)
 {
 	struct auto_seen *o = (struct auto_seen *)auto_seen_find(f, x->cores, x->beside);
 
@@ -299,13 +317,15 @@ static void learn_speed(struct auto_phase *f, double speed, const struct auto_co
 		for (int i = 1; i < AUTO_SEEN; i++)
 			if (f->seen[i].n < o->n)
 				o = &f->seen[i];
-		*o = (struct auto_seen){.cores = x->cores, .beside = x->beside};
+		*o = (struct auto_seen){.cores = x->cores, .own = x->own, .beside = x->beside};
 		f->fitted = -1;
 	}
 	if (o->n < SEEN_MOST)
 		o->n++;
 	o->speed += (log(speed) + x->span - o->speed) / o->n;
 	o->latency += (x->latency - o->latency) / o->n;
+	if (isfinite(utilization))
+		o->utilization += (utilization - o->utilization) / o->n;
 }
 
 bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
@@ -318,15 +338,15 @@ bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
 	if (s->sample_no == j->sample_no)
 		return false;
 	s->sample_no = j->sample_no;
-	read_signature(j, &sample);
-	changed = follow_phase(m, slot, &sample, now_s);
+	read_signature(j, x->own, &sample);
+	changed = follow_phase(m, slot, &sample, x->own, now_s);
 	f = auto_phase_of(m, slot);
 	if (s->deviating > 0 || sample.idle || x->cores <= 0)
 		return changed;
 	learn_phase(f, &sample, j, x);
 	f->samples++;
 	if (x->settled && !changed && s->has_speed)
-		learn_speed(f, auto_live_speed(j), x);
+		learn_speed(f, auto_live_speed(j), sample.utilization, x);
 	return changed;
 }
 

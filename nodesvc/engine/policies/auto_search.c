@@ -132,7 +132,7 @@ double auto_search_span(const struct auto_search *s, const short *n, int k)
 		most = n[k * s->c->n_domains + d] > most ? n[k * s->c->n_domains + d] : most;
 		size += n[k * s->c->n_domains + d];
 	}
-	return most == size ? 0 : log1p(SPAN * (1 - (double)most / size));
+	return (most == size ? 0 : log1p(SPAN * (1 - (double)most / size)));
 }
 
 /* ln speed of job @k under the latencies at hand. */
@@ -389,4 +389,55 @@ void auto_search_improve(struct auto_search *s, struct auto_deal *d)
 		d->worth = worth;
 	}
 	s->next %= c->n * c->n;
+}
+
+/* One step from @from, of a quarter of the giver's cores, in as many domains as it takes. */
+static bool quarter(const struct auto_search *s, const short *from, int a, int b, short *ret)
+{
+	const struct shares *c = s->c;
+	int left = (size_of(s, from, a) + 3) / 4;
+	struct step x = {a, b, 0, 1};
+
+	memcpy(ret, from, (size_t)c->n * (size_t)c->n_domains * sizeof(short));
+	for (int pass = 0; pass < 2; pass++) /* where both are, first */
+		for (x.domain = 0; x.domain < c->n_domains; x.domain++)
+			while (left > 0 && (pass == 1 || ret[b * c->n_domains + x.domain]) &&
+				is_allowed(s, &x, ret)) {
+				take_step(s, &x, ret);
+				left--;
+			}
+	return left == 0;
+}
+
+bool auto_search_trial(struct auto_search *s, const struct auto_deal *from, double optimism,
+	double least, double most_loss, struct auto_deal *ret)
+{
+	const struct shares *c = s->c;
+	double best = least;
+
+	ret->there = false;
+	for (int a = 0; a < c->n; a++)
+		for (int b = 0; b < c->n && s->steps < 2 * s->most_steps; b++) {
+			int ka = s->slot[c->job[a]], kb = s->slot[c->job[b]], na, nb, cut;
+			double worth, hope;
+
+			if (a == b || !quarter(s, from->n, a, b, s->trial))
+				continue;
+			na = size_of(s, from->n, a);
+			nb = size_of(s, from->n, b);
+			cut = na - size_of(s, s->trial, a);
+			worth = auto_search_worth(s, s->trial) - from->worth;
+			hope = worth + optimism *
+					       sqrt(auto_spread(s->m, ka, na, na - cut) +
+						       auto_spread(s->m, kb, nb, nb + cut)) /
+					       c->n;
+			if (worth < -most_loss || hope <= best)
+				continue;
+			best = hope;
+			memcpy(ret->n, s->trial,
+				(size_t)c->n * (size_t)c->n_domains * sizeof(short));
+			ret->worth = worth + from->worth;
+			ret->there = true;
+		}
+	return ret->there;
 }

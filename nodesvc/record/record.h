@@ -220,6 +220,8 @@ struct measurement {
 	double m2; /* sum of squared deviations: spread = sqrt(m2 / (count - 1)) */
 	int64_t first_unix_s, last_unix_s;
 };
+/* Of a user so many stay, those that were measured last: some hundred programs. */
+#define RECORD_MEASUREMENTS_MAX 2000
 /* Adds one interval's @value to the measurement with the key of @m (all above count). A source or
  * unit other than the stored one starts it anew. */
 int record_measurement_add(

@@ -18,6 +18,10 @@ const char RECORD_MEASUREMENT_SCHEMA_2[] =
 	"  first_unix_s INTEGER NOT NULL, last_unix_s INTEGER NOT NULL,"
 	"  PRIMARY KEY (type, user, node_type, cores, kind, signal)) WITHOUT ROWID;";
 
+/* For what goes when a user has too many. */
+const char RECORD_MEASUREMENT_SCHEMA_10[] =
+	"CREATE INDEX measurement_user ON measurement (user, last_unix_s);";
+
 #define COLUMNS                                                                                    \
 	"type, user, node_type, cores, kind, signal, unit, source, count, mean, m2, "              \
 	"first_unix_s, last_unix_s"
@@ -31,6 +35,10 @@ const char *const RECORD_MEASUREMENT_SQL[N_MEASUREMENT_STMTS] = {
 	[MEASUREMENT_LIST] = "SELECT " COLUMNS " FROM measurement WHERE (?1 IS NULL OR type = ?1) "
 			     "AND (?2 IS NULL OR user = ?2) ORDER BY type, user, node_type, cores, "
 			     "kind, signal",
+	[MEASUREMENT_TRIM] =
+		"DELETE FROM measurement WHERE (type, user, node_type, cores, kind, signal) IN "
+		"(SELECT type, user, node_type, cores, kind, signal FROM measurement WHERE "
+		"user = ?1 ORDER BY last_unix_s DESC LIMIT -1 OFFSET ?2)",
 	[MEASUREMENT_RM] = "DELETE FROM measurement WHERE type = ?1 AND (?2 IS NULL OR user = ?2)",
 };
 
@@ -105,6 +113,16 @@ static int put_measurement(struct record *r, const struct measurement *m, struct
 	return db_run(r->db, put, err, "write a measurement");
 }
 
+/* A user names his programs as he likes. */
+static int trim(struct record *r, const char *user, struct errbuf *err)
+{
+	sqlite3_stmt *s = r->measurement[MEASUREMENT_TRIM];
+
+	sqlite3_bind_text(s, 1, user, -1, SQLITE_STATIC);
+	sqlite3_bind_int(s, 2, RECORD_MEASUREMENTS_MAX);
+	return db_run(r->db, s, err, "forget old measurements");
+}
+
 int record_measurement_add(
 	struct record *r, const struct measurement *m, double value, struct errbuf *err)
 {
@@ -136,7 +154,8 @@ int record_measurement_add(
 	now.mean += delta / now.count;
 	now.m2 += delta * (value - now.mean);
 	now.last_unix_s = m->last_unix_s;
-	return put_measurement(r, &now, err);
+	rc = put_measurement(r, &now, err);
+	return rc < 0 || found ? rc : trim(r, m->user, err);
 }
 
 int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err)

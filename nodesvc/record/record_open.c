@@ -7,7 +7,7 @@
 #include "nodesvc/record/record_internal.h"
 
 #define RECORD_APP_ID 0x434c5243 /* "CLRC" */
-#define RECORD_PARTS  9          /* the newest version that has a part below */
+#define RECORD_PARTS  10         /* the newest version that has a part below */
 #define VERSIONS_MAX  32
 
 static const struct {
@@ -25,7 +25,8 @@ static const struct {
 	{5, RECORD_REGISTRATION_SCHEMA_5},
 	{6, RECORD_JUDGED_SCHEMA_6},
 	{7, RECORD_REGISTRATION_SCHEMA_7},
-	{RECORD_PARTS, RECORD_LEARNT_SCHEMA_9},
+	{9, RECORD_LEARNT_SCHEMA_9},
+	{RECORD_PARTS, RECORD_MEASUREMENT_SCHEMA_10},
 };
 
 static const struct {

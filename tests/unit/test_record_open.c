@@ -28,7 +28,7 @@ START_TEST(bad_files_are_refused_by_name)
 	assert_refused("no/such.db", false, -ENOENT, "cannot create: No such file or directory");
 	tmpdir_write(&tmp, "empty.db", "");
 	assert_refused("empty.db", true, -EPROTONOSUPPORT,
-		"record schema 0 is older than this program's 9: colocd upgrades it when it "
+		"record schema 0 is older than this program's 10: colocd upgrades it when it "
 		"starts");
 	/* A ledger is a database of ours, but not this one. */
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "ledger.db"), &db), SQLITE_OK);
@@ -102,12 +102,12 @@ START_TEST(newer_schema_is_refused_for_readers_too)
 	record_close(record);
 	record = NULL;
 	ck_assert_int_eq(sqlite3_open(tmpdir_path(&tmp, "coloc.db"), &db), SQLITE_OK);
-	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=10", NULL, NULL, NULL), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_exec(db, "PRAGMA user_version=11", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_refused("coloc.db", true, -EPROTONOSUPPORT,
-		"record schema 10 is newer than this program's 9: a newer Coloc wrote it");
+		"record schema 11 is newer than this program's 10: a newer Coloc wrote it");
 	assert_refused("coloc.db", false, -EPROTONOSUPPORT,
-		"record schema 10 is newer than this program's 9: a newer Coloc wrote it");
+		"record schema 11 is newer than this program's 10: a newer Coloc wrote it");
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(older_version_is_migrated_with_all_it_holds)
 	record = NULL;
 	make_old(tmpdir_path(&tmp, "old.db"), _i);
 	snprintf(refused, sizeof(refused),
-		"record schema %d is older than this program's 9: colocd upgrades it when it "
+		"record schema %d is older than this program's 10: colocd upgrades it when it "
 		"starts",
 		_i);
 	assert_refused("old.db", true, -EPROTONOSUPPORT, refused);
@@ -258,7 +258,7 @@ int main(void)
 	tcase_add_test(t, bad_files_are_refused_by_name);
 	tcase_add_test(t, newer_schema_is_refused_for_readers_too);
 	tcase_add_loop_test(t, version_that_never_was_is_damage, 0, 3);
-	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 9);
+	tcase_add_loop_test(t, older_version_is_migrated_with_all_it_holds, 1, 10);
 	tcase_add_test(t, failed_migration_leaves_the_old_version);
 	t = record_db_tcase(s, "a checkpoint by a thread of its own");
 	tcase_add_test(t, another_thread_makes_checkpoints);

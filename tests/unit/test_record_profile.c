@@ -206,6 +206,42 @@ static const char *const strange[] = {
 	"'lmp', 'ada', '', 0, 0, 'progress_per_s', 'steps', 'app', 3, 5, 1, 1, 2",
 };
 
+static int note_cores(const struct measurement *m, void *arg)
+{
+	int *cores = arg;
+
+	cores[m->cores]++;
+	return 0;
+}
+
+/* Names of programs are a user's to choose: one who takes another for each run fills no store. */
+START_TEST(of_a_user_those_measured_last_stay)
+{
+	static int cores[RECORD_MEASUREMENTS_MAX + 200];
+	struct measurement m = {.type = "lmp", .user = "bob", .cores = 1, .source = "app"};
+	int n = 0;
+
+	ck_assert_int_eq(record_measurement_add(record, &m, 1, &err), 0);
+	strcpy(m.user, "ada");
+	ck_assert_int_eq(record_begin(record, &err), 0);
+	for (int i = 1; i < RECORD_MEASUREMENTS_MAX + 100; i++) {
+		m.cores = i;
+		m.last_unix_s = i;
+		ck_assert_int_eq(record_measurement_add(record, &m, 1, &err), 0);
+	}
+	ck_assert_int_eq(record_end(record, 0, &err), 0);
+	ck_assert_int_eq(record_measurement_list(record, NULL, "ada", note_cores, cores, &err), 0);
+	for (int i = 0; i < RECORD_MEASUREMENTS_MAX + 200; i++)
+		n += cores[i];
+	ck_assert_int_eq(n, RECORD_MEASUREMENTS_MAX);
+	ck_assert_int_eq(cores[1], 0);
+	ck_assert_int_eq(cores[RECORD_MEASUREMENTS_MAX + 99], 1);
+	memset(cores, 0, sizeof(cores));
+	ck_assert_int_eq(record_measurement_list(record, NULL, "bob", note_cores, cores, &err), 0);
+	ck_assert_int_eq(cores[1], 1);
+}
+END_TEST
+
 START_TEST(measurements_that_cannot_be_are_passed_over)
 {
 	struct measurement m = {.type = "lmp",
@@ -249,6 +285,7 @@ int main(void)
 	tcase_add_test(t, list_and_remove_by_type_and_user);
 	t = record_db_tcase(s, "measurements of intervals add up");
 	tcase_add_test(t, measurements_of_one_kind_become_mean_and_spread);
+	tcase_add_test(t, of_a_user_those_measured_last_stay);
 	t = record_db_tcase(s, "measurements that cannot be are passed over");
 	tcase_add_loop_test(t, measurements_that_cannot_be_are_passed_over, 0, COUNT(strange));
 	return record_db_run(s);

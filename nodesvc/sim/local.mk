@@ -189,7 +189,7 @@ contrib_bench_bin_dassim_LDADD = libsim.la libengine.la libtopo.la libcommon.la 
 contrib_bench_bin_papersim_SOURCES = \
 	contrib/bench/papersim/arena.c contrib/bench/papersim/arena.h \
 	contrib/bench/papersim/fit.c contrib/bench/papersim/fit.h \
-	contrib/bench/papersim/lira.c \
+	contrib/bench/papersim/lira.c contrib/bench/papersim/lira.h \
 	contrib/bench/papersim/lira_figures.c \
 	contrib/bench/papersim/other_figures.c \
 	contrib/bench/papersim/others.c \

@@ -6,13 +6,25 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "contrib/bench/papersim/arena.h"
+#include "contrib/bench/papersim/lira.h"
 #include "contrib/bench/papersim/svg.h"
 #include "nodesvc/sim/population_tables.h"
 
 #define CYCLES_PER_S 2.2e9 /* section 6.1: E5-2660 */
 
-enum { LINUX, CALLISTO, RANDOM, STATIC, LIRA, DIO, COMPLEX, WORST, BEST, ORACLE, N_LIRA };
+enum {
+	LINUX = LIRA_LINUX,
+	CALLISTO,
+	RANDOM,
+	STATIC,
+	LIRA,
+	DIO,
+	COMPLEX,
+	WORST,
+	BEST,
+	ORACLE,
+	N_LIRA
+};
 /* All but Linux on Callisto's runtime, thread by thread; inside a domain where the policy knows
  * domains. The static mappings and the oracle have it from the population. */
 static const char *const policies[N_LIRA] = {"linux", "callisto,threads=yes", "mean-static",
@@ -21,7 +33,7 @@ static const char *const policies[N_LIRA] = {"linux", "callisto,threads=yes", "m
 
 /* "LIRA-adaptive does not require separate, offline workload characterization runs": strangers,
  * under Callisto until their first rates are known. */
-static void open_lira(struct arena *a, int seed)
+void open_lira(struct arena *a, int seed)
 {
 	open_arena(a, "lira", (uint64_t)seed, COMBOS);
 	a->e.drive.fallback = a->population.paper.fallback;
@@ -336,4 +348,9 @@ void part_lira(const char *plots)
 	print_arms(&a, policies, N_LIRA);
 	profiled_line(&a);
 	close_arena(&a);
+}
+
+const char *lira_policy(enum lira_arm arm)
+{
+	return policies[arm];
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "contrib/bench/papersim/arena.h"
+#include "contrib/bench/papersim/lira.h"
 #include "contrib/bench/papersim/svg.h"
 #include "nodesvc/sim/population_tables.h"
 
@@ -31,7 +31,7 @@ static bool same_socket(const struct place *p, int i, int j)
 static void run_bars(const struct arena *a, struct drive_result r[N_BARS][REPEATS])
 {
 	static const char *const program[] = {"ammp", "swim", "pagerank", "triangle_counting"};
-	static const char *const policy[] = {"linux", "callisto"};
+	const char *policy[] = {lira_policy(LIRA_LINUX), lira_policy(LIRA_CALLISTO)};
 	struct run_spec spec[4] = {{0}};
 	struct drive d = a->e.drive;
 	struct errbuf err = {""};
@@ -51,6 +51,8 @@ static void run_bars(const struct arena *a, struct drive_result r[N_BARS][REPEAT
 			need(drive_run(&d, &r[p][k], &err), &err);
 		}
 	need(statics_list(&s, a->topo, 4, &err), &err);
+	/* Section 5.2: Callisto inside each socket. */
+	statics_fill(&s, a->topo);
 	for (int m = 0; m < s.n; m++) {
 		const struct place *p = &s.place[m * 4];
 		int b = MAPPED + (same_socket(p, 0, 2) ? 1 : same_socket(p, 0, 3) ? 2 : 0);
@@ -321,8 +323,8 @@ static void figure_6(const struct arena *a, const char *plots)
 /* ---- figure 8: each combination ---- */
 
 enum { GOMP, CALL, STATIC, LIRA, BEST, WORST, N_ARMS };
-static const char *const arm[N_ARMS] = {
-	"linux", "callisto", "lira-static", "lira", "best-static", "worst-static"};
+static const enum lira_arm arm[N_ARMS] = {
+	LIRA_LINUX, LIRA_CALLISTO, LIRA_STATIC, LIRA_ADAPTIVE, LIRA_BEST, LIRA_WORST};
 static const char *const arm_name[N_ARMS] = {
 	"libgomp", "Callisto", "LIRA-static", "LIRA-adaptive", "best-static", "worst-static"};
 
@@ -431,10 +433,13 @@ static void figure_8(const struct arena *a, const char *plots)
 void part_lira_figures(const char *plots)
 {
 	static struct pairs pairs;
+	const char *policy[N_ARMS];
 	struct arena a;
 
-	open_arena(&a, "lira", 1, COMBOS);
-	run_arena(&a, arm, N_ARMS);
+	for (int p = 0; p < N_ARMS; p++)
+		policy[p] = lira_policy(arm[p]);
+	open_lira(&a, 1);
+	run_arena(&a, policy, N_ARMS);
 	print_figures_head("LIRA");
 	figure_1(&a, plots);
 	run_pairs(&a, &pairs);

@@ -312,9 +312,12 @@ static double exchange(struct policy *p, double least)
 	for (int i = 0; i < c->n; i++)
 		for (int j = i + 1; j < c->n && steps < EXCHANGE_STEPS; j++) {
 			int a = p->running[i], b = p->running[j];
-			double s, worth;
+			double s, worth, cost;
 
 			if (!may_exchange(p, i, j))
+				continue;
+			cost = move_cost(p, i, a, b) + move_cost(p, j, b, a);
+			if (cost >= 1) /* no score is worth it */
 				continue;
 			steps += c->n + c->n_domains;
 			p->domain_of[i] = b;
@@ -322,7 +325,7 @@ static double exchange(struct policy *p, double least)
 			s = grouping_score(&p->grouping, c, p->value, p->domain_of);
 			p->domain_of[i] = a;
 			p->domain_of[j] = b;
-			worth = s * (1 - move_cost(p, i, a, b) - move_cost(p, j, b, a));
+			worth = s * (1 - cost);
 			if (worth <= least)
 				continue;
 			least = worth;
@@ -339,21 +342,23 @@ static double exchange(struct policy *p, double least)
 
 /*
  * What runs (or, where some have just come, keeps the others where they are) against the best
- * grouping, moves paid for; true: domain_of is worth it, *best its score.
+ * grouping, moves paid for. NULL: domain_of is worth it, and *best its score; else why not.
  */
-static bool is_worth_it(struct policy *p, double now, double h, bool runs, double *best)
+static const char *why_not(struct policy *p, double now, double h, bool runs, double *best)
 {
-	double cost = moves_cost(p, p->running, p->domain_of), score;
+	double cost = moves_cost(p, p->running, p->domain_of), score = -1;
 
 	if (!runs && !(cost > 0))
-		return true;
+		return NULL;
 	if (now * (1 + h) < *best * (1 - cost))
-		return true;
-	score = cost > 0 ? exchange(p, now * (1 + h)) : -1;
+		return NULL;
+	if (now * (1 + h) >= *best)
+		return "stays: no grouping is enough better";
+	score = exchange(p, now * (1 + h));
 	if (score < 0)
-		return false;
+		return "stays: what is better would leave memory behind";
 	*best = score;
-	return true;
+	return NULL;
 }
 
 /* Whom nobody has seen before was invoked just now. */
@@ -419,8 +424,8 @@ static int place(struct policy *p, const struct view *v, const int *slot, struct
 		why = "stays: decided when a job last came";
 	else if (runs && idle > c->n_domains)
 		why = "stays: more idle jobs than domains";
-	else if (kept && !is_worth_it(p, now, runs ? p->cfg.h : 0, runs, &best))
-		why = "stays: no grouping is enough better";
+	else if (kept)
+		why = why_not(p, now, runs ? p->cfg.h : 0, runs, &best);
 	p->set = set;
 	ret->score = why ? now : best;
 	domain_of = why ? p->running : p->domain_of;

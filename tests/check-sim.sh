@@ -42,6 +42,17 @@ grep -q '"policy":"lira,tie=first,h=0"' "$dir/one" || complain "options of a pol
 ! grep -qiE ': *-?(nan|inf|null)' "$dir/one" || complain "eval --json has a figure that is none"
 eval_it | grep -q '^simulated:' || complain "eval does not say simulated"
 
+# What is known beforehand, who stands in until more is, and the paper's own settings.
+eval_it --json --strangers | cmp -s - "$dir/one" && complain "eval --strangers changes nothing"
+eval_it --json --strangers >"$dir/1"
+eval_it --json --strangers --fallback=callisto,threads=yes | cmp -s - "$dir/1" &&
+  complain "eval --fallback changes nothing"
+status 2 eval --population=lira --policies=lira --fallback=linux
+grep -q 'fallback=linux: a policy of the engine expected' "$dir/err" || complain "--fallback=linux: $(cat "$dir/err")"
+status 2 eval --population=parsec --policies=lira --paper
+grep -q -- '--paper: not with --population=parsec' "$dir/err" || complain "--paper: $(cat "$dir/err")"
+status 0 eval --population=lira --policies=lira --combos=1 --paper --runs=1 --json
+
 # CSV: a record for each policy, the same figures as in JSON; the same columns whatever is asked.
 eval_it --csv >"$dir/csv"
 [ "$(wc -l <"$dir/csv")" = 5 ] || complain "eval --csv: not a heading and four records"

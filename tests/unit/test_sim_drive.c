@@ -177,6 +177,89 @@ END_TEST
 
 /* It has no cores before a decision: experiments of the others, a second each, must not outlast it.
  */
+/* What is known of the first job: when a run of it is first seen, and where its memory is last. */
+static struct begin {
+	char id[JOB_ID_MAX];
+	int runs, home;
+	double rss;
+	struct signal loads[64], counted;
+} begin;
+
+static void note_begin(void *ctx, const struct view *v, const struct plan *p, const char *refused)
+{
+	struct begin *b = ctx;
+	const struct view_job *j = &v->job[0];
+
+	(void)p;
+	(void)refused;
+	b->home = j->home_numa;
+	b->rss = j->rss_bytes;
+	if (strcmp(b->id, j->id) != 0 && b->runs < 64)
+		b->loads[b->runs++] = j->signal[SIGNAL_LOADS];
+	strcpy(b->id, j->id);
+	if (j->signal[SIGNAL_LOADS].provenance == PROVENANCE_HW)
+		b->counted = j->signal[SIGNAL_LOADS];
+}
+
+static const struct drive_watch watch_begin = {&begin, note_begin};
+
+static void drive_runs(bool stored)
+{
+	static struct drive_result r;
+	struct drive d;
+	struct errbuf err = {""};
+
+	memset(&begin, 0, sizeof(begin));
+	drive_defaults(&d);
+	d.m = &machine;
+	d.spec = spec;
+	d.n_jobs = 2;
+	d.policy = "fair";
+	d.seed = 7;
+	d.most_s = 60;
+	d.min_runs = 100;
+	d.stored = stored;
+	d.watch = &watch_begin;
+	ck_assert_msg(drive_run(&d, &r, &err) == 0, "%s", err.text);
+}
+
+START_TEST(a_run_begins_with_what_the_one_before_has_left)
+{
+	program[0].phase[0].seconds = 5;
+	drive_runs(_i);
+	ck_assert_int_ge(begin.runs, 4);
+	ck_assert_int_eq(begin.loads[0].provenance, _i ? PROVENANCE_PROFILE : PROVENANCE_NONE);
+	for (int k = 1; k < begin.runs; k++) {
+		ck_assert_int_eq(begin.loads[k].provenance, PROVENANCE_PROFILE);
+		/* Twelve samples of 2 % noise. */
+		ck_assert_double_eq_tol(begin.loads[k].value / begin.counted.value, 1, 0.1);
+	}
+}
+END_TEST
+
+START_TEST(where_memory_is_is_told_where_it_stays)
+{
+	struct machine_params p = machine.p;
+	struct topo *t;
+	struct errbuf err = {""};
+
+	program[0].phase[0].working_set_bytes = 7e6;
+	drive_runs(false);
+	ck_assert_int_eq(begin.home, -1);
+	ck_assert_double_lt(begin.rss, 0);
+	/* A package has memory of its own, also where the text names none. */
+	ck_assert_int_eq(machine_topology(&t, "pack:2 core:8 pu:1", &err), 0);
+	ck_assert_int_eq(t->n_numa, 2);
+	machine_done(&machine);
+	p.numa = NUMA_STICKY;
+	ck_assert_int_eq(machine_init(&machine, t, &p, &err), 0);
+	drive_runs(false);
+	ck_assert_int_eq(begin.home, 0); /* the first of two has the first socket */
+	ck_assert_double_eq(begin.rss, 7e6);
+	topo_free(t);
+}
+END_TEST
+
 START_TEST(job_that_comes_during_experiments_is_placed_at_once)
 {
 	static struct drive_result r;
@@ -252,6 +335,11 @@ int main(void)
 	tcase_add_test(t, nobody_looks_where_told_not_to);
 	suite_add_tcase(s, t);
 
+	t = tcase_create("what is known of a program as it starts, and where its memory is");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_loop_test(t, a_run_begins_with_what_the_one_before_has_left, 0, 2);
+	tcase_add_test(t, where_memory_is_is_told_where_it_stays);
+	suite_add_tcase(s, t);
 	t = tcase_create("experiments keep nobody waiting who has come since");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, job_that_comes_during_experiments_is_placed_at_once);

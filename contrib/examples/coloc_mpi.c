@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * coloc_mpi.c - progress of an unmodified MPI program, by MPI's profiling layer: each collective
- * call that closes an iteration in most solvers (Allreduce, Barrier) counts as one unit. Preload
- * it:
+ * call that closes an iteration in most solvers (Allreduce, Barrier) counts as one unit, and is
+ * told as the program's own progress. (libcoloc_mpi.so, which is installed, counts all operations,
+ * and tells them as calls.) Preload it:
  *
- *   mpicc -shared -fPIC -o libcoloc_mpi.so coloc_mpi.c -lcoloc
- *   srun --coloc=on --export=ALL,LD_PRELOAD=$PWD/libcoloc_mpi.so ./solver
+ *   mpicc -shared -fPIC -o libiterations.so coloc_mpi.c -lcoloc
+ *   srun --coloc=on --export=ALL,LD_PRELOAD=$PWD/libiterations.so ./solver
  *
  * Right only where each iteration has the same number of such calls: speeds of one program under
  * different placements can then be compared, those of different programs never. Rank 0 alone

@@ -913,6 +913,10 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	a->rebinds = 1;
 	a->short_spins = true;
 	a->seen.launch = "control";
+	a->seen.launch_key = UINT64_MAX >> 1;
+	a->seen.launch_draw = 12;
+	a->seen.launch_side = LAUNCH_WITHOUT;
+	a->seen.launch_mixed = true;
 	a->seen.waits.sum.s[WAIT_RAN] = 3;
 	a->seen.waits.sum.s[WAIT_TURNS] = 1;
 	a->seen.waits.sum.stalls = true;
@@ -935,6 +939,10 @@ START_TEST(what_was_measured_outlasts_a_restart)
 	ck_assert_int_eq(f.phases, 1);
 	ck_assert_str_eq(f.speed_unit, "sweeps");
 	ck_assert_str_eq(f.launch, "control");
+	ck_assert_uint_eq(a->seen.launch_key, UINT64_MAX >> 1);
+	ck_assert_uint_eq(a->seen.launch_draw, 12);
+	ck_assert_int_eq(a->seen.launch_side, LAUNCH_WITHOUT);
+	ck_assert(a->seen.launch_mixed);
 	ck_assert_int_eq(f.moves, 1);
 	ck_assert_str_eq(f.waits, "turns 25%");
 	ck_assert(a->seen.waits.sum.stalls);
@@ -1030,6 +1038,10 @@ static const struct {
 	{"phases", "9", "message: phases=9 is outside 0..8"},
 	{"phases", "1", "carried figures: phase: 'nothing' cannot be"},
 	{"rebinds", NULL, "carried figures: rebinds: 'nothing' cannot be"},
+	{"launch_drawn", "x", "carried figures: launch_drawn: 'x' cannot be"},
+	{"launch_drawn", "7 3 2 0", "carried figures: launch_drawn: '7 3 2 0' cannot be"},
+	{"launch_drawn", "7 3 1 0 1", "carried figures: launch_drawn: '7 3 1 0 1' cannot be"},
+	{"launch_drawn", "7 -3 1 0", "carried figures: launch_drawn: '7 -3 1 0' cannot be"},
 };
 
 START_TEST(bad_carried_figures_change_nothing)
@@ -1039,6 +1051,8 @@ START_TEST(bad_carried_figures_change_nothing)
 	const char *end;
 
 	s->rebinds = 5;
+	s->seen.launch_key = 7;
+	s->seen.launch_draw = 3;
 	carry_save(s, &good);
 	/* The same records, but for one. */
 	memset(&m, 0, sizeof(m));

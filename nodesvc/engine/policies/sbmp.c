@@ -4,7 +4,10 @@
  *
  * Each job runs for a moment on a few core counts (experiments in the plan), a curve is fitted,
  * and the units are dealt so that the mean slow-down is least. -pp predicts anew when a job
- * enters another phase; -cd also lends the idle time of badly used partitions.
+ * enters another phase; -cd also lends the idle time of badly used partitions. How well a job uses
+ * its own is what it executed there (section 3.3: "the cumulative execution cycles by the maximum
+ * available cumulative cycles"), so that of a donee is "only measured at its original partition"
+ * (section 3.4).
  *
  * Source: Sasaki, Tanimoto, Inoue, Nakamura: Scalability-Based Manycore Partitioning, PACT 2012.
  * Where this departs (exact allocation, corrected phase detection, Green off by default) is told
@@ -28,7 +31,8 @@ static const struct option_spec options[] = {
 		"antt|stp|wspeedup|worst"},
 	{"search", OPTION_CHOICE, offsetof(struct config, search), 0, 0, "exact|paper"},
 	{"phase", OPTION_CHOICE, offsetof(struct config, phase), 0, 0, "paper|width"},
-	{"green", OPTION_BOOL, offsetof(struct config, green), 0, 0, NULL},
+	{"green", OPTION_CHOICE, offsetof(struct config, green), 0, 0, "no|yes|paper"},
+	{"place", OPTION_CHOICE, offsetof(struct config, place), 0, 0, "centralised|keep"},
 	{"sample_ms", OPTION_INT, offsetof(struct config, sample_ms), 1, 60000, NULL},
 	{"slice_ms", OPTION_INT, offsetof(struct config, slice_ms), 10, 60000, NULL},
 	{"donor", OPTION_DOUBLE, offsetof(struct config, donor), 0, 1, NULL},
@@ -63,6 +67,7 @@ static int create(
 	p->peak = arena_alloc(cfg->memory, n, sizeof(double));
 	p->gain = arena_alloc(cfg->memory, n, sizeof(double));
 	p->most = arena_alloc(cfg->memory, n, sizeof(int));
+	p->order = arena_alloc(cfg->memory, n, sizeof(int));
 	return 0;
 }
 
@@ -181,7 +186,7 @@ static void begin_sampling(struct job_state *s)
 static void set_fit(struct job_state *s, const struct scalability *fit, bool new_phase)
 {
 	s->fit = *fit;
-	s->has_fit = true;
+	s->has_fit = s->new_fit = true;
 	s->sampling = false;
 	if (new_phase || s->n_phases == 0) {
 		s->phase_now = s->n_phases < KNOWN_PHASES ? s->n_phases++ : 0;
@@ -229,25 +234,34 @@ static void take_told(struct job_state *s, const struct view_job *j, bool new_ph
 		add_point(s, j->speed[i].cores, j->speed[i].speed);
 }
 
+/* How well it uses the cores it was dealt; false: not known now. */
+static bool find_use(const struct view_job *j, double *ret)
+{
+	const struct signal *u = &j->signal[SIGNAL_UTILIZATION];
+
+	*ret = j->has_executed ? j->executed : u->value;
+	return j->has_executed || (!j->borrows && u->provenance != PROVENANCE_NONE);
+}
+
 /* New jobs, samples of utilisation, phase changes; then results of experiments. */
 static void observe(struct policy *p, const struct view *v, const int *slot)
 {
 	for (int i = 0; i < v->n_jobs; i++) {
 		const struct view_job *j = &v->job[i];
 		struct job_state *s = &p->state[slot[i]];
-		bool was_known = s->known;
+		bool was_known = s->known, has_use;
+		double use;
 
 		if (!was_known) {
 			*s = (struct job_state){.known = true};
 			begin_sampling(s);
 		}
+		has_use = find_use(j, &use) && (!was_known || s->sample_no != j->sample_no);
 		s->fresh = told(j) != s->told;
 		if (s->fresh) {
 			take_told(s, j, !was_known || p->variant != SBMP_BASE);
-		} else if (was_known && s->sample_no != j->sample_no && s->phase.started &&
-			   j->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE) {
-			bool changed = phase_sample(&s->phase, &p->phase_cfg, v->now_s,
-				j->signal[SIGNAL_UTILIZATION].value);
+		} else if (was_known && s->phase.started && has_use) {
+			bool changed = phase_sample(&s->phase, &p->phase_cfg, v->now_s, use);
 
 			if (changed)
 				phase_changed(p, s);
@@ -255,9 +269,9 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 				remember_utilization(s);
 		}
 		s->sample_no = j->sample_no;
-		if (j->signal[SIGNAL_UTILIZATION].provenance != PROVENANCE_NONE) {
-			s->utilization = j->signal[SIGNAL_UTILIZATION].value;
-			s->has_utilization = true;
+		if (has_use) {
+			s->sum += use;
+			s->n++;
 		}
 	}
 	for (int e = 0; e < v->n_events; e++) {
@@ -266,7 +280,8 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 
 		if (i < 0)
 			continue;
-		if (ev->type == EVENT_PHASE && !p->state[slot[i]].fresh)
+		/* The paper's detector is the only one where it rules. */
+		if (ev->type == EVENT_PHASE && !p->state[slot[i]].fresh && p->cfg.phase)
 			phase_changed(p, &p->state[slot[i]]);
 		else if (ev->type == EVENT_EXPERIMENT_RESULT && ev->cores > 0 &&
 			 speed_is_sane(ev->speed))
@@ -353,6 +368,48 @@ static void restart_phases(struct policy *p, const int *slot, const struct plan 
 	}
 }
 
+/*
+ * Section 3.4: "After allocating the cores to each program, SBMP scheduler checks if any of the
+ * program meets the requirement of a donor": by the epoch that ends with it, and once more after
+ * the first one on the new cores. phase=width: at the end of each.
+ */
+static void choose_epoch(struct policy *p, const int *slot, double now_s)
+{
+	const struct shares *c = &p->shares;
+	uint64_t set = shares_set(c);
+	bool dealt = set != p->set, over;
+
+	for (int k = 0; k < c->n; k++) {
+		struct job_state *s = &p->state[slot[c->job[k]]];
+
+		dealt |= s->new_fit;
+		s->new_fit = false;
+	}
+	/* Clocks are doubles: an epoch may end a rounding early. */
+	over = dealt || now_s - p->epoch_s >= p->epoch_length_s - 1e-9;
+	for (int k = 0; k < c->n && over; k++) {
+		struct job_state *s = &p->state[slot[c->job[k]]];
+
+		/* Half an epoch is better than none, and worse than a whole one. */
+		if (s->n > 0 && (!dealt || !s->has_mean)) {
+			s->mean = s->sum / s->n;
+			s->has_mean = true;
+		}
+		s->sum = 0;
+		s->n = 0;
+		if (dealt || p->first_epoch || p->cfg.phase) {
+			s->utilization = s->mean;
+			s->has_utilization = s->has_mean;
+		}
+	}
+	p->set = set;
+	if (over) {
+		p->epoch_s = now_s;
+		p->epoch_length_s = dealt ? phase_paper.first_epoch_s : phase_paper.epoch_s;
+		p->first_epoch = dealt;
+	}
+}
+
 /* Units that each job may use. */
 static void fill_most(struct policy *p)
 {
@@ -426,8 +483,10 @@ static int sbmp_decide(struct policy *p, const struct view *v, const int *slot, 
 						    sbmp_cores(p, p->given[k]))
 				    : 100.0);
 	sbmp_gang_green(p, ret);
-	if (p->variant == SBMP_CD)
+	if (p->variant == SBMP_CD) {
+		choose_epoch(p, slot, v->now_s);
 		sbmp_donate(p, slot, ret);
+	}
 	sbmp_explain(p, slot, true, ret);
 	restart_phases(p, slot, ret, v->now_s);
 	return 0;
@@ -439,8 +498,8 @@ static void sbmp_forget(struct policy *p, int slot)
 }
 
 #define SBMP_OPTIONS                                                                               \
-	"objective=antt|stp|wspeedup|worst search=exact|paper phase=paper|width green=yes|no "     \
-	"sample_ms=N slice_ms=N donor=0..1"
+	"objective=antt|stp|wspeedup|worst search=exact|paper phase=paper|width "                  \
+	"green=no|yes|paper place=centralised|keep sample_ms=N slice_ms=N donor=0..1"
 
 const struct policy_ops policy_sbmp = {
 	.name = "sbmp",

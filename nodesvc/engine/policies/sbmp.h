@@ -14,10 +14,11 @@
 
 enum objective { OBJECTIVE_ANTT, OBJECTIVE_STP, OBJECTIVE_WSPEEDUP, OBJECTIVE_WORST };
 enum variant { SBMP_BASE, SBMP_PP, SBMP_CD };
+enum green { GREEN_NO, GREEN_YES, GREEN_PAPER };
+enum place { PLACE_CENTRALISED, PLACE_KEEP };
 
 struct config {
-	int objective, search, phase;
-	bool green;
+	int objective, search, phase, green, place;
 	int sample_ms, slice_ms;
 	double donor;
 };
@@ -39,8 +40,11 @@ struct job_state {
 	int n_points;
 	struct scalability fit;
 	uint64_t sample_no;
-	bool has_utilization;
-	double utilization;
+	bool new_fit; /* since units were dealt last */
+	/* By which donors are chosen: an epoch's mean; and of the epoch so far. */
+	bool has_mean, has_utilization;
+	double sum, mean, utilization;
+	int n;
 	struct phase phase;
 	struct known_phase phases[KNOWN_PHASES];
 	int n_phases, phase_now;
@@ -59,6 +63,11 @@ struct policy {
 	double *peak; /* [max_jobs] best speed of the job's table */
 	double *gain; /* [max_jobs] what a further core is worth to the job */
 	int *most;    /* [max_jobs] units a job may have */
+	int *order;   /* [max_jobs] */
+	int n_order;
+	uint64_t set;
+	double epoch_s, epoch_length_s;
+	bool first_epoch; /* after a partitioning */
 };
 
 /* Best speed of each job's table; before anything below. */
@@ -69,7 +78,7 @@ void sbmp_find_green(struct policy *p, const int *slot);
 double sbmp_allocate(struct policy *p, const int *slot);
 /* sbmp_allocate() and sbmp_place() where envelopes differ: cores; -ENOTSUP says why not. */
 int sbmp_allocate_mixed(struct policy *p, const int *slot, struct plan *ret, struct errbuf *err);
-/* Units become coresets; then slices for Green jobs, then donors and donees. */
+/* Units become coresets, by option place; then slices for Green jobs, then donors and donees. */
 void sbmp_place(struct policy *p, struct plan *ret);
 void sbmp_gang_green(struct policy *p, struct plan *ret);
 void sbmp_donate(struct policy *p, const int *slot, struct plan *ret);

@@ -48,8 +48,9 @@ double sbmp_table(const struct policy *p, int k, const struct job_state *s, int 
 }
 
 /*
- * Almost linear jobs lose by any partition and are better run alone, in turns (section 3.1). The
- * paper gives no bound; these are ours.
+ * Almost linear jobs lose by any partition and are better run alone, in turns (section 3.1), "by
+ * checking the scalability-table" (4.3). The paper gives no bound; these are ours, and paper goes
+ * by the table alone.
  */
 void sbmp_find_green(struct policy *p, const int *slot)
 {
@@ -64,10 +65,13 @@ void sbmp_find_green(struct policy *p, const int *slot)
 		const struct job_state *s = &p->state[slot[c->job[k]]];
 
 		/* Half of the slices: polling jobs may have the others. */
-		p->is_green[k] = c->n > 1 && n < PLAN_SLICES_MAX / 2 && p->cfg.green &&
-				 p->units.n >= GREEN_UNITS && freezable &&
+		p->is_green[k] = c->n > 1 && n < PLAN_SLICES_MAX / 2 && p->cfg.green && freezable &&
+				 p->units.n >= 2 &&
 				 sbmp_table(p, k, s, c->total / 2) <= GREEN_TABLE_HALF &&
-				 scalability_speed(&s->fit, c->total) >= GREEN_SPEEDUP * c->total;
+				 (p->cfg.green == GREEN_PAPER ||
+					 (p->units.n >= GREEN_UNITS &&
+						 scalability_speed(&s->fit, c->total) >=
+							 GREEN_SPEEDUP * c->total));
 		n += p->is_green[k];
 	}
 }
@@ -197,14 +201,96 @@ static bool owns_unit(const struct policy *p, int k, int unit)
 	return true;
 }
 
-/* Units a job has stay its own; the rest are filled one after another (section 2, centralised). */
-void sbmp_place(struct policy *p, struct plan *ret)
+/* Jobs by the first unit where each runs; who runs nowhere, last. */
+static void order_jobs(struct policy *p)
 {
-	struct shares *c = &p->shares;
-	int *left = c->scratch, *list = left + c->max_jobs;
+	const struct shares *c = &p->shares;
+	int *unit_of = p->unit_owner, *first = p->domain_of, n = 0;
 
+	for (int i = 0; i < c->t->n_cores; i++)
+		unit_of[i] = p->units.n;
+	for (int u = 0; u < p->units.n; u++)
+		for (int i = 0; i < p->units.count[u]; i++)
+			unit_of[p->units.core[p->units.first[u] + i]] = u;
+	for (int k = 0; k < c->n; k++) {
+		int at = n;
+
+		first[k] = p->units.n;
+		bits_for_each (pu, &c->v->job[c->job[k]].current, c->words) {
+			int core = c->t->pu_core[pu];
+
+			if (core >= 0 && unit_of[core] < first[k])
+				first[k] = unit_of[core];
+		}
+		if (p->given[k] == 0)
+			continue;
+		for (; at > 0 && first[p->order[at - 1]] > first[k]; at--)
+			p->order[at] = p->order[at - 1];
+		p->order[at] = k;
+		n++;
+	}
+	p->n_order = n;
+}
+
+static int package_of(const struct policy *p, int unit)
+{
+	return p->shares.t->core[p->units.core[p->units.first[unit]]].package;
+}
+
+/* Packages that the jobs have a part of, together, dealt in this order. */
+static int count_parts(const struct policy *p)
+{
+	int parts = 0, unit = 0;
+
+	for (int i = 0; i < p->n_order; i++)
+		for (int u = 0; u < p->given[p->order[i]]; u++, unit++)
+			parts += u == 0 || package_of(p, unit) != package_of(p, unit - 1);
+	return parts;
+}
+
+/* Who fills whole packages before those who do not; else as before. */
+static void whole_first(struct policy *p)
+{
+	int per = 1, n = 0, rest = 0, *later = p->domain_of;
+
+	while (per < p->units.n && package_of(p, per) == package_of(p, 0))
+		per++;
+	for (int i = 0; i < p->n_order; i++) {
+		int k = p->order[i];
+
+		if (p->given[k] % per == 0)
+			p->order[n++] = k;
+		else
+			later[rest++] = k;
+	}
+	memcpy(p->order + n, later, (size_t)rest * sizeof(int));
+}
+
+/*
+ * Figure 3 (b): each job in one piece, one unit after another. In the order in which they lie, so
+ * that few move, but for who spans fewer packages in another.
+ */
+static void centralise(struct policy *p)
+{
+	int parts, unit = 0;
+
+	order_jobs(p);
+	parts = count_parts(p);
+	whole_first(p);
+	if (count_parts(p) >= parts)
+		order_jobs(p);
 	for (int u = 0; u < p->units.n; u++)
 		p->unit_owner[u] = -1;
+	for (int i = 0; i < p->n_order; i++)
+		for (int u = 0; u < p->given[p->order[i]]; u++)
+			p->unit_owner[unit++] = p->order[i];
+}
+
+/* Units a job has stay its own; the rest are filled one after another. */
+static void keep_units(struct policy *p, int *left)
+{
+	const struct shares *c = &p->shares;
+
 	for (int k = 0; k < c->n; k++) {
 		left[k] = p->given[k];
 		for (int u = 0; u < p->units.n && left[k] > 0; u++)
@@ -219,6 +305,20 @@ void sbmp_place(struct policy *p, struct plan *ret)
 				p->unit_owner[u] = k;
 				left[k]--;
 			}
+}
+
+/* Section 2: "we use the centralized assignment of cores throughout this work". */
+void sbmp_place(struct policy *p, struct plan *ret)
+{
+	struct shares *c = &p->shares;
+	int *left = c->scratch, *list = left + c->max_jobs;
+
+	for (int u = 0; u < p->units.n; u++)
+		p->unit_owner[u] = -1;
+	if (p->cfg.place == PLACE_CENTRALISED)
+		centralise(p);
+	else
+		keep_units(p, left);
 	for (int k = 0; k < c->n; k++) {
 		int n = 0;
 

@@ -118,7 +118,9 @@ static void watch_idle(struct policy *p, const struct view_job *j, struct job_st
 {
 	int cores = topo_count_cores(p->shares.t, &j->current);
 
-	if (!j->has_executed || s->sample_no == j->sample_no || cores == 0)
+	/* One that tells its progress tells what fewer cores cost it. */
+	if (!j->has_executed || s->sample_no == j->sample_no || cores == 0 ||
+		j->signal[SIGNAL_PROGRESS].provenance != PROVENANCE_NONE)
 		return;
 	s->used = j->executed * cores;
 	if (s->used < IDLE_BELOW * s->fair && (cores >= s->fair || j->executed * IDLE_ROOM <= 1)) {

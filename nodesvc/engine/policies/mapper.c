@@ -118,9 +118,13 @@ static void watch_idle(struct policy *p, const struct view_job *j, struct job_st
 {
 	int cores = topo_count_cores(p->shares.t, &j->current);
 
-	/* One that tells its progress tells what fewer cores cost it. */
+	/*
+	 * One that tells its progress tells what fewer cores cost it; and one whose counters are
+	 * not read is looked at too seldom to have them back in time.
+	 */
 	if (!j->has_executed || s->sample_no == j->sample_no || cores == 0 ||
-		j->signal[SIGNAL_PROGRESS].provenance != PROVENANCE_NONE)
+		j->signal[SIGNAL_PROGRESS].provenance != PROVENANCE_NONE ||
+		j->signal[SIGNAL_INSTRUCTIONS].provenance != PROVENANCE_HW)
 		return;
 	s->used = j->executed * cores;
 	if (s->used < IDLE_BELOW * s->fair && (cores >= s->fair || j->executed * IDLE_ROOM <= 1)) {

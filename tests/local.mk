@@ -27,6 +27,16 @@ check-asan:
 	  { tail -5 configure.out; exit 1; }; } && \
 	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) $(AM_MAKEFLAGS) check
 
+# Threads that share queues, with ThreadSanitizer, in tsan/ of the build folder.
+.PHONY: check-tsan
+check-tsan:
+	@$(MKDIR_P) tsan && cd tsan && \
+	{ test Makefile -nt '$(abs_top_srcdir)/configure' || '$(abs_top_srcdir)/configure' \
+	  CC='$(CC)' CFLAGS='-g -O1 -fsanitize=thread -Wno-tsan' >configure.out 2>&1 || \
+	  { tail -5 configure.out; exit 1; }; } && \
+	$(MAKE) $(AM_MAKEFLAGS) tests/unit/test_tasks && \
+	CK_FORK=no CK_TIMEOUT_MULTIPLIER=30 tests/unit/test_tasks
+
 include tests/guest/local.mk
 TESTS += tests/check-chaos-sum.sh
 dist_check_SCRIPTS += tests/check-chaos-sum.sh

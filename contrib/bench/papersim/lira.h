@@ -20,6 +20,7 @@ enum lira_arm {
 
 /* As the paper has the arm. */
 const char *lira_policy(enum lira_arm arm);
+/* At the paper's settings. */
 void open_lira(struct arena *a, int seed);
 
 #endif

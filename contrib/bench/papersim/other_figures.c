@@ -16,7 +16,7 @@
 /* ---- LLC complex: each program of the two workloads ---- */
 
 enum { ALTERNATE, COMPLEX, ARMS };
-static const char *const arm[ARMS] = {"alternate", "llc-complex"};
+static const char *const arm[ARMS] = {"alternate", "llc-complex,ref=per_instr,miss=ratio"};
 static const char *const programs[2][4] = {
 	{"410", "416", "429", "444"}, {"445", "450", "453", "482"}};
 

@@ -61,7 +61,7 @@ static double mean(const struct kmeans *k, int from, int until)
 }
 
 /* What the paper does not say: how many cores of socket 0 the program beside ours has, and how much
- * more than the others the largest part is. The first was set before any run. */
+ * more than the others the largest part is. The second was set before any run. */
 static const struct {
 	int hit;
 	double largest;
@@ -231,7 +231,9 @@ void part_kmeans(void)
 	       "9(b) counts) and a reduction. One part is larger than the others, and critical; a\n"
 	       "program takes half of cores of socket 0 in iterations 20 to 69. The paper does "
 	       "not\n"
-	       "say how much larger, nor how many cores: all 8 and twice were set before a run.\n"
+	       "say how much larger, nor how many cores. Twice and 4 were set before a run; all 8, "
+	       "as\n"
+	       "the target has it, and 8 times came after it, the latter with what counts as met.\n"
 	       "age=64, ours, lets an entry of the table without news drift back. Milliseconds an\n"
 	       "iteration, and where the critical parts run beside the program. In a real program\n"
 	       "(contrib/examples/kmeans.c) it has not been measured.\n\n"

@@ -7,6 +7,7 @@
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/sim/drive_internal.h"
 #include "nodesvc/sim/exec_policy.h"
+#include "nodesvc/sim/joint.h"
 
 void drive_defaults(struct drive *d)
 {
@@ -70,27 +71,6 @@ double drive_of_fair(const struct drive_result *r, int i)
 	return 1 / r->job[i].ntt_share;
 }
 
-/*
- * Turnaround as time present over what the same progress takes alone. Unlike the mean of
- * completed runs it counts the run that was cut off, and tends to it with their number.
- */
-static void results(const struct drive *d, const struct run *r, struct drive_result *ret)
-{
-	ret->n_jobs = r->n_jobs;
-	ret->elapsed_s = r->now_s;
-	ret->moves_per_s = r->now_s > 0 ? r->moves / r->now_s : 0;
-	for (int i = 0; i < r->n_jobs; i++) {
-		const struct run_job *j = &r->job[i];
-
-		ret->job[i].runs = j->runs;
-		ret->job[i].mean_run_s = j->runs > 0 ? j->run_sum_s / j->runs : NAN;
-		ret->job[i].ntt_all = j->present_s / j->all_s;
-		ret->job[i].ntt_best = j->present_s / j->best_s;
-		ret->job[i].ntt_share = j->present_s / j->share_s;
-	}
-	(void)d;
-}
-
 static void run_static(const struct drive *d, struct run *r, const struct place *place)
 {
 	int who;
@@ -114,7 +94,7 @@ static int one_static(const struct drive *d, const struct place *place, struct d
 	if (rc)
 		return rc;
 	run_static(d, r, place);
-	results(d, r, ret);
+	drive_results(d, r, ret);
 	run_free(r);
 	return 0;
 }
@@ -205,26 +185,6 @@ static int run_statics(
 	return rc;
 }
 
-/* What a placement is worth in the present phases, by the objective; higher is better. */
-static double instant_value(const struct drive *d, const struct run *r, const struct solve_out *o)
-{
-	double sum = 0;
-
-	for (int i = 0; i < r->n_jobs; i++) {
-		const struct run_job *j = &r->job[i];
-		double speed;
-
-		if (!j->present)
-			continue;
-		speed = run_speed(r, i, o);
-		if (d->objective == OBJECTIVE_STP)
-			sum += speed;
-		else
-			sum -= j->phase_best_s[j->phase] / j->phase_share_s[j->phase] / speed;
-	}
-	return sum;
-}
-
 static int best_now(const struct drive *d, struct run *r, const struct statics *s, struct layout *l,
 	struct solve_out *out)
 {
@@ -240,7 +200,7 @@ static int best_now(const struct drive *d, struct run *r, const struct statics *
 			p[i].active = r->job[i].present;
 		layout_set(l, p, d->n_jobs);
 		solver_run(r->solver, l, r->in, out);
-		value = instant_value(d, r, out);
+		value = drive_instant_value(d, r, out);
 		if (k == 0 || value > best) {
 			best = value;
 			which = k;
@@ -289,7 +249,7 @@ static int follow_phases(const struct drive *d, struct drive_result *ret, struct
 		run_advance(r, d->most_s, &who);
 	}
 	if (!rc)
-		results(d, r, ret);
+		drive_results(d, r, ret);
 	layout_done(&l);
 	run_free(r);
 	statics_done(&s);
@@ -311,6 +271,19 @@ static int run_oracle(const struct drive *d, struct drive_result *ret, struct er
 	return rc;
 }
 
+/* As run_oracle(): what it finds step by step, or the best without moves. */
+static int run_joint(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct drive_result oracle = {0};
+	int rc = run_oracle(d, &oracle, err);
+
+	if (!rc)
+		rc = joint_run(d, ret, err);
+	if (!rc && value_of(d, &oracle) > value_of(d, ret))
+		*ret = oracle;
+	return rc;
+}
+
 static const struct reference {
 	const char *name;
 	int statics;
@@ -322,6 +295,7 @@ static const struct reference {
 	{"mean-static", 0, NULL},
 	{"worst-static", -1, NULL},
 	{"oracle", 0, run_oracle},
+	{"joint-oracle", 0, run_joint},
 };
 
 static const struct reference *find_reference(const char *name)
@@ -370,7 +344,7 @@ int drive_run(const struct drive *d, struct drive_result *ret, struct errbuf *er
 		return rc;
 	rc = drive_policy_run(d, r, ret, err);
 	if (!rc)
-		results(d, r, ret);
+		drive_results(d, r, ret);
 	run_free(r);
 	return rc;
 }

@@ -30,8 +30,9 @@ enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
  * References: "linux" (every job may use every core), "alternate" (statics_alternate()),
  * "best-static", "mean-static", "worst-static" (of all static placements, by the objective),
  * "oracle" (the best static placement for the phases at hand, moves paid for, or the best static
- * one where that ends better). With @fill jobs of one domain run at low priority in each other's
- * idle time there, as under lira (ROSS 2015, section 5.2). Anything else: a policy.
+ * one where that ends better), "joint-oracle" (joint.h). With @fill jobs of one domain run at low
+ * priority in each other's idle time there, as under lira (ROSS 2015, section 5.2). Anything else:
+ * a policy.
  */
 struct drive {
 	const struct machine *m;

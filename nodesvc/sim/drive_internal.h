@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* drive_internal.h - between drive.c (references, results) and drive_policy.c (the engine). */
+/* drive_internal.h - between drive.c and joint.c (references), drive_policy.c (the engine) and
+ * drive_result.c. */
 #ifndef COLOC_SIM_DRIVE_INTERNAL_H
 #define COLOC_SIM_DRIVE_INTERNAL_H
 
@@ -17,6 +18,11 @@ static inline bool drive_is_over(const struct drive *d, const struct run *r)
 	}
 	return all || !left;
 }
+
+/* What has come out so far. */
+void drive_results(const struct drive *d, const struct run *r, struct drive_result *ret);
+/* What rates are worth in the present phases, by the objective; higher is better. */
+double drive_instant_value(const struct drive *d, const struct run *r, const struct solve_out *o);
 
 int drive_policy_run(
 	const struct drive *d, struct run *r, struct drive_result *ret, struct errbuf *err);

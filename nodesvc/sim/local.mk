@@ -8,8 +8,10 @@ libsim_la_SOURCES = \
 	nodesvc/sim/drive.c nodesvc/sim/drive.h \
 	nodesvc/sim/drive_internal.h \
 	nodesvc/sim/drive_policy.c \
+	nodesvc/sim/drive_result.c \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/exec_policy.c nodesvc/sim/exec_policy.h \
+	nodesvc/sim/joint.c nodesvc/sim/joint.h \
 	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \

@@ -183,6 +183,25 @@ START_TEST(no_placement_policy_beats_the_oracle)
 }
 END_TEST
 
+/* Cores, loans and clusters are worth more than placement alone, and nobody starves for it. */
+START_TEST(the_joint_oracle_finds_more_than_placements)
+{
+	static const char *const policy[] = {"oracle", "joint-oracle"};
+	struct drive_result *r;
+
+	set_up("lira", 11, 3);
+	eval.drive.most_s = 60;
+	r = run_policies(2, policy);
+	ck_assert_double_ge(gain(r, 1), 0.01);
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < r[3 + k].n_jobs; i++)
+			ck_assert_double_ge(drive_of_fair(&r[3 + k], i),
+				fmin(0.85, drive_of_fair(&r[k], i)) - 0.05);
+	free(r);
+	tear_down();
+}
+END_TEST
+
 static const char *const all_populations[] = {
 	"lira", "parsec", "latent", "adversarial", "measured", "spec-wl", "mapper"};
 
@@ -425,6 +444,8 @@ int main(void)
 	add(s, "best static is the best of all", best_static_is_what_three_hand_made_runs_say, 0);
 	add(s, "V10: the same seed gives the same results",
 		same_seed_same_results_with_any_number_of_threads, 0);
+	add(s, "the joint oracle: cores, loans and clusters beside placement",
+		the_joint_oracle_finds_more_than_placements, 0);
 	add(s, "V11: nobody beats the oracle with its own means",
 		no_placement_policy_beats_the_oracle, 0);
 	add(s, "V12: the interval hardly matters", halving_the_interval_changes_little, 7);

@@ -7,7 +7,7 @@ dist_man_MANS += \
 # End of dist_man_MANS
 EXTRA_DIST += doc/results/22.05-v1.results doc/results/22.05-v2.results doc/results/22.05-v2-uml.results doc/results/24.11-v1.results doc/results/24.11-v2.results \
 	doc/results/26.05-v1.results doc/results/26.05-v2.results
-EXTRA_DIST += doc/results/service.md doc/results/waitpolicy.md
+EXTRA_DIST += doc/results/auto.md doc/results/service.md doc/results/waitpolicy.md
 EXTRA_DIST += doc/walks/registration.svg doc/walks/registration.walk doc/walks/sample.svg doc/walks/sample.walk contrib/walk-svg
 EXTRA_DIST += contrib/coremap contrib/coremap-svg doc/cores.svg doc/results/cores.map
 EXTRA_DIST += contrib/concepts-svg doc/concepts/company.svg doc/concepts/coreset.svg doc/concepts/domain.svg doc/concepts/envelope.svg \

@@ -14,9 +14,8 @@ static const char *const launchers[] = {
 	/* who sets something up and becomes another */
 	"capsh", "chpst", "chroot", "chrt", "choom", "daemonize", "dumb-init", "env", "fakeroot",
 	"flock", "hwloc-bind", "ionice", "likwid-perfctr", "likwid-pin", "nice", "nohup", "nsenter",
-	"numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "slurmstepd", "softlimit",
-	"ssh", "stdbuf", "su", "sudo", "taskset", "tini", "uclampset", "unbuffer", "unshare",
-	"xvfb-run",
+	"numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "softlimit", "ssh",
+	"stdbuf", "su", "sudo", "taskset", "tini", "uclampset", "unbuffer", "unshare", "xvfb-run",
 	/* who watches, or repeats */
 	"entr", "expect", "gdb", "gdbserver", "hyperfine", "lldb", "ltrace", "perf", "rr", "screen",
 	"script", "strace", "time", "timeout", "tmux", "watch",
@@ -67,7 +66,9 @@ enum starter starter_of(const char *executable)
 
 	strncat(name, last ? last + 1 : executable, sizeof(name) - 1);
 	cut(name);
-	if (is_among(name, launchers, sizeof(launchers) / sizeof(launchers[0])))
+	/* Its fork becomes a task; Debian's is slurmstepd-wlm. */
+	if (is_among(name, launchers, sizeof(launchers) / sizeof(launchers[0])) ||
+		strncmp(name, "slurmstepd", strlen("slurmstepd")) == 0)
 		return STARTER_LAUNCHER;
 	if (is_among(name, interpreters, sizeof(interpreters) / sizeof(interpreters[0])))
 		return STARTER_INTERPRETER;

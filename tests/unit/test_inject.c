@@ -694,7 +694,7 @@ END_TEST
 START_TEST(fork_of_slurmstepd_is_no_program_that_runs)
 {
 	open_way(_i);
-	fake.thread[0].executable = "/usr/sbin/slurmstepd";
+	fake.thread[0].executable = "/usr/sbin/slurmstepd-wlm";
 	fake.thread[0].cpu_ns = INT64_C(30000000);
 	fake.thread[0].young = true;
 	apply_well(SET_A);

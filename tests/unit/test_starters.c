@@ -10,6 +10,8 @@ static const struct {
 	{"/usr/bin/bash", STARTER_LAUNCHER},
 	{"sh", STARTER_LAUNCHER},
 	{"/bin/bash (deleted)", STARTER_LAUNCHER},
+	{"/usr/sbin/slurmstepd", STARTER_LAUNCHER},
+	{"/usr/sbin/slurmstepd-wlm (deleted)", STARTER_LAUNCHER},
 	{"/opt/mpich/bin/mpiexec.hydra", STARTER_LAUNCHER},
 	{"/usr/bin/numactl", STARTER_LAUNCHER},
 	{"/usr/bin/python3.11", STARTER_INTERPRETER},

@@ -217,6 +217,7 @@ END_TEST
 
 START_TEST(the_next_of_a_program_begins_where_the_last_was)
 {
+	static const char *const again[] = {"again0", "again1"};
 	struct world w;
 	int cores;
 
@@ -226,7 +227,7 @@ START_TEST(the_next_of_a_program_begins_where_the_last_was)
 	ck_assert_int_gt(cores, 8);
 	/* Both end, and are begun again: new ids, nothing known but the type. */
 	for (int i = 0; i < 2; i++) {
-		snprintf(w.x.id[i], sizeof(w.x.id[i]), "again%d", i);
+		snprintf(w.x.id[i], sizeof(w.x.id[i]), "%s", again[i]);
 		coreset_zero(&w.x.job[i].current);
 		w.x.job[i].sample_no = 0;
 		memset(w.x.job[i].signal, 0, sizeof(w.x.job[i].signal));

@@ -96,7 +96,17 @@ if command -v lmp >/dev/null && [[ $(srun --mpi=list 2>&1) =~ pmix ]]; then
   printf '%s\n' 'units lj' 'atom_style atomic' 'lattice fcc 0.8442' 'region box block 0 10 0 10 0 10' \
     'create_box 1 box' 'create_atoms 1 box' 'mass 1 1.0' 'velocity all create 3.0 87287 loop geom' \
     'pair_style lj/cut 2.5' 'pair_coeff 1 1 1.0 1.0 2.5' 'fix 1 all nve' 'run 10000000' >"$tmp/melt.in"
-  speed_of lammps MPI_ -n2 -c1 --mpi=pmix lmp -in "$tmp/melt.in" -log none -screen none
+  lammps=(-n2 -c1 --mpi=pmix lmp -in "$tmp/melt.in" -log none -screen none)
+  speed_of lammps MPI_ "${lammps[@]}"
+  watch_machine
+  srun -J preload --coloc=on --export="ALL,LD_PRELOAD=$builddir/.libs/libcoloc_mpi.so" "${lammps[@]}" \
+    >"$tmp/preload.out" 2>&1 &
+  started_pids+=("$!")
+  wait_for 20 job_known preload
+  if knows preload "LAMMPS with libcoloc_mpi: its speed is known by calls"; then
+    is "$(figure preload speed_unit)" mpi_ops "LAMMPS with libcoloc_mpi: which the library counts"
+  fi
+  end_job preload
 else
   skipped "LAMMPS" "not installed (Debian: lammps, and Slurm with mpi/pmix)"
 fi

@@ -146,6 +146,8 @@ end_job excluded
 # Killed while it counts.
 srun -J killed --coloc=on -n1 -c2 "$tmp/regions.gcc" 100000000 200000 >"$tmp/killed.out" 2>&1 &
 started_pids+=("$!")
+# Those of programs before it are kept for a while.
+wait_for 20 has_speed killed || diag "it has no speed"
 ok "probes are there while a step is counted" wait_for 20 probes
 kill -9 "$colocd_pid"
 ok "after kill -9 of colocd none is left" wait_for 20 no_probes

@@ -18,10 +18,11 @@
  * late where much is linked.
  *
  * One pass over all members does a part of the work at a time: look, tell whose, ledger, set, read
- * back. apply() goes round until a pass changes nothing, steer_look() does as much as it may at
+ * back. apply() goes round until a pass changes nothing, actuate_look() does as much as it may at
  * each tick. Of a step in which nothing happens and on whose node nobody was forked it reads masks
- * alone, which costs a tenth of a pass. Old kernels (before 6.2) wipe masks when a cpuset changes
- * or a task is moved, others cut them: what shows the new cpuset then is nobody's choice.
+ * alone, and neither its cpuset nor its list of threads. Old kernels (before 6.2) wipe masks when a
+ * cpuset changes or a task is moved, others cut them: what shows the new cpuset then is nobody's
+ * choice.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -322,7 +322,7 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 	k->ask_ns = now_ns + (FIRST_ASK_NS << k->asks);
 	if (FIRST_ASK_NS << k->asks < LAST_ASK_NS)
 		k->asks++;
-	/* It has what it had, and the answer was that there is nothing to be counted. */
+	/* It has loaded nothing since, so the answer would be the same. */
 	if (code && code == k->asked_code)
 		return;
 	k->asked_code = code;

@@ -278,7 +278,7 @@ static void try_turns(struct joint *x, struct way *best)
 {
 	struct way w = {.turns = true};
 	double part = (SLICE_S - x->d->m->p.gang_switch_s) / SLICE_S / x->d->n_jobs;
-	struct solve_out sum[JOINT_JOBS];
+	struct solve_out sum[JOINT_JOBS] = {0};
 
 	for (int i = 0; i < x->d->n_jobs; i++) {
 		for (int o = 0; o < x->d->n_jobs; o++)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# steady.sh - a steady program under noise changes no phase: for a minute, or COLOC_STEADY_S.
+# steady.sh - a steady program under noise changes no phase: for half a minute, or COLOC_STEADY_S.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 programs=$builddir/contrib/programs/bin
 [ -x "$programs/phases" ] || skip_all "PROGRAMS: contrib/programs were not built"
-seconds=${COLOC_STEADY_S:-60}
+seconds=${COLOC_STEADY_S:-30}
 start_spine 'policy: fair' 'baseline_fraction: 0'
 
 # Noise: a process that computes for a third of a second, then sleeps as long.

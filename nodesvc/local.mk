@@ -90,12 +90,12 @@ nodesvc_colocd_LDADD = $(NODESVC_LIBS)
 
 check_PROGRAMS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_ptable tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 TESTS += tests/unit/test_conf tests/unit/test_jobs tests/unit/test_launch tests/unit/test_lend tests/unit/test_lifecycle \
 	tests/unit/test_coupling tests/unit/test_foreground tests/unit/test_idlepoll tests/unit/test_lifecycle_kept \
-	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_quarantine \
+	tests/unit/test_launches tests/unit/test_linkage tests/unit/test_loop tests/unit/test_mapped tests/unit/test_owed tests/unit/test_polling tests/unit/test_ptable tests/unit/test_quarantine \
 	tests/unit/test_rotate tests/unit/test_suspend tests/unit/test_thread_list tests/unit/test_turns \
 	tests/unit/test_ways
 daemon_fixture = tests/unit/daemon_fixture.c tests/unit/daemon_fixture.h tests/unit/levers_of.h
@@ -136,6 +136,9 @@ tests_unit_test_polling_SOURCES = tests/unit/test_polling.c tests/unit/fstree.c 
 tests_unit_test_polling_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_polling_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
 tests_unit_test_polling_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+tests_unit_test_ptable_SOURCES = tests/unit/test_ptable.c tests/unit/tmpdir.h
+tests_unit_test_ptable_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_ptable_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 tests_unit_test_quarantine_SOURCES = tests/unit/test_quarantine.c tests/unit/tmpdir.h $(daemon_fixture)
 tests_unit_test_quarantine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_quarantine_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -186,7 +186,7 @@ static void open_world(struct world *w, const struct topo *t)
 		w->view.n_capacity = t->n_domains;
 	}
 	for (int i = 0; i < 4; i++)
-		w->ptt[i] = (struct ptt_entry){types[i], rnd(t->n_cores), 1, 1 + rnd(30)};
+		w->ptt[i] = (struct ptt_entry){types[i], rnd(t->n_cores), 1, 1 + rnd(30), 0};
 	w->view.ptt = w->ptt;
 	w->view.n_ptt = one_in(2) ? 4 : 0;
 	for (int i = 0; i < w->view.n_jobs; i++)

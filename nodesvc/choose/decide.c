@@ -58,6 +58,7 @@ static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, 
 		memset(j, 0, sizeof(*j));
 		j->id = s->id;
 		j->type = s->type;
+		j->owner = s->uid;
 		j->order = s->order;
 		j->threads = s->threads;
 		j->min_cores = s->min_cores;

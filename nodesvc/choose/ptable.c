@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "nodesvc/engine/ptt.h"
 #include "nodesvc/base/log.h"
 
-#define FILE_VERSION 1
+#define FILE_VERSION 2
 /* All types at all places of a node of 1024 cores are less. */
 #define FILE_BYTES_MAX (32 << 20)
 
@@ -38,7 +39,8 @@ static void put_json(struct json_object **o)
 	json_object_put(*o);
 }
 
-static int read_entry(struct ptable *t, const char *type, struct json_object *o, struct errbuf *err)
+static int read_entry(struct ptable *t, int64_t owner, const char *type, struct json_object *o,
+	struct errbuf *err)
 {
 	struct json_object *core, *width, *seconds;
 	double s;
@@ -55,28 +57,52 @@ static int read_entry(struct ptable *t, const char *type, struct json_object *o,
 		return err_set(err, -EINVAL,
 			"types.%.60s: core %d, width %d, %g s is no sample of this node", type,
 			json_object_get_int(core), json_object_get_int(width), s);
-	t->ptt.type[ptt_type(&t->ptt, type)].seconds[place] = s;
+	t->ptt.type[ptt_type(&t->ptt, owner, type)].seconds[place] = s;
 	return 0;
 }
 
-static int read_types(struct ptable *t, struct json_object *types, struct errbuf *err)
+/* *n: programs so far, of all owners. */
+static int read_types(
+	struct ptable *t, int64_t owner, struct json_object *types, int *n, struct errbuf *err)
 {
-	int n = 0;
-
 	json_object_object_foreach(types, type, list)
 	{
 		if (!json_object_is_type(list, json_type_array) || strlen(type) >= JOB_TYPE_MAX ||
-			++n > PTT_TYPES)
+			++*n > PTT_TYPES)
 			return err_set(err, -EINVAL,
 				"types.%.60s: not a list of samples, or the "
 				"name or number of types is too large",
 				type);
 		for (size_t i = 0; i < json_object_array_length(list); i++) {
-			int rc = read_entry(t, type, json_object_array_get_idx(list, i), err);
+			int rc =
+				read_entry(t, owner, type, json_object_array_get_idx(list, i), err);
 
 			if (rc < 0)
 				return rc;
 		}
+	}
+	return 0;
+}
+
+/* {"1000": {"TYPE": [...]}}: programs by their owners' uids. */
+static int read_owners(struct ptable *t, struct json_object *owners, struct errbuf *err)
+{
+	int n = 0;
+
+	json_object_object_foreach(owners, uid, types)
+	{
+		char *end;
+		unsigned long owner;
+		int rc;
+
+		errno = 0;
+		owner = strtoul(uid, &end, 10);
+		if (*uid < '0' || *uid > '9' || *end || errno || owner > UINT32_MAX ||
+			!json_object_is_type(types, json_type_object))
+			return err_set(err, -EINVAL, "owners.%.60s: no programs of a uid", uid);
+		rc = read_types(t, (int64_t)owner, types, &n, err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -105,10 +131,10 @@ static int read_file(struct choose *ch, struct ptable *t, const char *path, stru
 		return err_set(err, -ENODEV, "measured on '%.60s', this is '%.60s'",
 			o && json_object_get_string(o) ? json_object_get_string(o) : "",
 			ch->node->type);
-	if (!json_object_object_get_ex(root, "types", &o) ||
+	if (!json_object_object_get_ex(root, "owners", &o) ||
 		!json_object_is_type(o, json_type_object))
-		return err_set(err, -EINVAL, "types is missing");
-	return read_types(t, o, err);
+		return err_set(err, -EINVAL, "owners is missing");
+	return read_owners(t, o, err);
 }
 
 static void clear(struct ptable *t)
@@ -172,17 +198,26 @@ static struct json_object *type_to_json(const struct ptt *ptt, const struct ptt_
 static int write_file(const struct choose *ch, const struct ptable *t)
 {
 	__attribute__((cleanup(put_json))) struct json_object *root = json_object_new_object();
-	struct json_object *types = json_object_new_object();
+	struct json_object *owners = json_object_new_object(), *types;
 	char path[CONF_TEXT_MAX + 32], tmp[CONF_TEXT_MAX + 40];
 	int rc;
 
 	json_object_object_add(root, "version", json_object_new_int(FILE_VERSION));
 	json_object_object_add(root, "node_type", json_object_new_string(ch->node->type));
-	json_object_object_add(root, "types", types);
-	for (int i = 0; i < PTT_TYPES; i++)
-		if (t->ptt.type[i].used)
-			json_object_object_add(
-				types, t->ptt.type[i].name, type_to_json(&t->ptt, &t->ptt.type[i]));
+	json_object_object_add(root, "owners", owners);
+	for (int i = 0; i < PTT_TYPES; i++) {
+		const struct ptt_type *type = &t->ptt.type[i];
+		char uid[24];
+
+		if (!type->used)
+			continue;
+		snprintf(uid, sizeof(uid), "%" PRId64, type->owner);
+		if (!json_object_object_get_ex(owners, uid, &types)) {
+			types = json_object_new_object();
+			json_object_object_add(owners, uid, types);
+		}
+		json_object_object_add(types, type->name, type_to_json(&t->ptt, type));
+	}
 	file_name(ch, "", path, sizeof(path));
 	file_name(ch, ".tmp", tmp, sizeof(tmp));
 	/* No fsync: after a power cut an older table, or none, is as good. */
@@ -266,12 +301,13 @@ bool ptable_note(struct choose *ch, const struct step *s, struct event *ret)
 	place = place_of(ch, &t->ptt, &s->coreset);
 	if (place < 0)
 		return false;
-	type = ptt_type(&t->ptt, s->type);
+	type = ptt_type(&t->ptt, s->uid, s->type);
 	ptt_update(&t->ptt, type, place, seconds);
 	t->dirty = true;
 	*ret = (struct event){
 		.type = EVENT_TASK_DONE,
 		.task_type = t->ptt.type[type].name,
+		.owner = s->uid,
 		.core = t->ptt.place[place].core,
 		.width = t->ptt.place[place].width,
 		.seconds = seconds,
@@ -293,7 +329,7 @@ void ptable_tell(struct choose *ch, const char *policy, struct view *v)
 			if (t->ptt.type[i].seconds[p] > 0)
 				t->entry[n++] = (struct ptt_entry){t->ptt.type[i].name,
 					t->ptt.place[p].core, t->ptt.place[p].width,
-					t->ptt.type[i].seconds[p]};
+					t->ptt.type[i].seconds[p], t->ptt.type[i].owner};
 	v->ptt = t->entry;
 	v->n_ptt = n;
 }

@@ -92,7 +92,7 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 	return 0;
 }
 
-int ptt_type(struct ptt *t, const char *name)
+int ptt_type(struct ptt *t, int64_t owner, const char *name)
 {
 	int oldest = 0;
 
@@ -100,7 +100,8 @@ int ptt_type(struct ptt *t, const char *name)
 		name = "";
 	t->tick++;
 	for (int i = 0; i < PTT_TYPES; i++) {
-		if (t->type[i].used && strncmp(t->type[i].name, name, JOB_TYPE_MAX - 1) == 0) {
+		if (t->type[i].used && t->type[i].owner == owner &&
+			strncmp(t->type[i].name, name, JOB_TYPE_MAX - 1) == 0) {
 			t->type[i].used = t->tick;
 			return i;
 		}
@@ -111,6 +112,7 @@ int ptt_type(struct ptt *t, const char *name)
 	memcpy(t->type[oldest].name, name, strnlen(name, JOB_TYPE_MAX - 1));
 	memset(t->type[oldest].seconds, 0, (size_t)t->n_places * sizeof(double));
 	memset(t->type[oldest].age, 0, (size_t)t->n_places * sizeof(uint16_t));
+	t->type[oldest].owner = owner;
 	t->type[oldest].used = t->tick;
 	return oldest;
 }

@@ -14,7 +14,7 @@
 #include "nodesvc/engine/internal.h"
 
 #define PTT_WEIGHTS 5
-#define PTT_TYPES   128 /* program names; the one not used for longest makes room */
+#define PTT_TYPES   128 /* programs of an owner; the one not used for longest makes room */
 
 struct ptt_place {
 	int core;  /* leader, core_lx */
@@ -24,6 +24,7 @@ struct ptt_place {
 
 struct ptt_type {
 	char name[JOB_TYPE_MAX];
+	int64_t owner;
 	uint64_t used;   /* tick of the last look; 0 free */
 	double *seconds; /* [n_places]; 0 not explored */
 	uint16_t *age;   /* [n_places] looks since the last sample */
@@ -45,8 +46,8 @@ struct ptt {
 /* In @cfg->memory. */
 int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err);
 
-/* Index of a type, made if new; NULL is the type "". */
-int ptt_type(struct ptt *t, const char *name);
+/* Index of an owner's type, made if new; NULL is the type "". */
+int ptt_type(struct ptt *t, int64_t owner, const char *name);
 /* Index of a place, -1: there is none. */
 int ptt_find(const struct ptt *t, int core, int width);
 /* First sample is stored, later ones weigh new_weight in five (sections 4.1.1 and 5.3). */

@@ -127,10 +127,16 @@ struct speed_point {
 struct view_job {
 	const char *id;   /* unique among the live jobs, < JOB_ID_MAX; never reused for another */
 	const char *type; /* program name for profiles and the trace table; NULL unknown */
-	int64_t order;    /* order of arrival: smaller came first; unique */
-	int threads;      /* runnable threads wanted; 0 unknown */
-	int cores;        /* core count asked for / fair share; 0: the policy chooses */
-	int min_cores;    /* 0 or 1: no wish; no more than its envelope has counts */
+	/*
+	 * Whose it is: a number that is the same for all jobs of one user, and no two users'; which
+	 * one means nothing. What is learnt of a program is its owner's: what outlives a job is
+	 * kept by owner and type. 0 for all: one owner.
+	 */
+	int64_t owner;
+	int64_t order;           /* order of arrival: smaller came first; unique */
+	int threads;             /* runnable threads wanted; 0 unknown */
+	int cores;               /* core count asked for / fair share; 0: the policy chooses */
+	int min_cores;           /* 0 or 1: no wish; no more than its envelope has counts */
 	struct coreset envelope; /* PUs it may ever get; empty: the whole node */
 	struct coreset current;  /* PUs it has now; empty: not placed yet */
 	struct signal signal[SIGNAL_COUNT];
@@ -186,15 +192,17 @@ struct event {
 	const char *job;       /* arrival, end, phase, experiment_result; else NULL */
 	int cores;             /* experiment_result */
 	double speed;          /* experiment_result */
-	const char *task_type; /* task_done */
-	int core, width;       /* task_done: core_lx and cores */
-	double seconds;        /* task_done */
+	const char *task_type; /* task_done, and whose: */
+	int64_t owner;
+	int core, width; /* task_done: core_lx and cores */
+	double seconds;  /* task_done */
 };
 
 struct ptt_entry {
 	const char *type;
 	int core, width;
 	double seconds;
+	int64_t owner; /* of the programs of that type */
 };
 
 struct view {

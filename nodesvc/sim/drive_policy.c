@@ -145,6 +145,7 @@ static void begin_job(struct world *w, int i)
 	*v = (struct view_job){
 		.id = w->id[i],
 		.type = j->spec.program->name,
+		.owner = j->spec.owner,
 		.order = (int64_t)(w->r->now_s * 1e6) * w->r->n_jobs + i,
 		.threads = j->threads,
 		.home_numa = -1,

@@ -19,6 +19,7 @@ struct run_spec {
 	double arrival_s;     /* 0: from the start */
 	int runs;             /* then it leaves; 0: never */
 	struct levers levers; /* wherever it is placed, unless the place sets its own */
+	int owner;            /* as view_job has it */
 };
 
 /* True cumulative counts: the sensor adds what measuring does to them. */

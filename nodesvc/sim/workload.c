@@ -208,7 +208,7 @@ static int read_programs(struct reader *r, yaml_node_t *node, void *object)
 
 struct job_text {
 	char program[PROGRAM_NAME_MAX];
-	int threads, runs, count;
+	int threads, runs, count, owner;
 	double arrival_s;
 	struct levers levers;
 };
@@ -239,6 +239,7 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 		INT("threads", struct job_text, threads, 1, 1e6),
 		INT("runs", struct job_text, runs, 1, 1e6),
 		INT("count", struct job_text, count, 1, DRIVE_JOBS_MAX),
+		INT("owner", struct job_text, owner, 0, 1e9),
 		NUMBER("arrival_s", struct job_text, arrival_s, 0, 1e9, 1),
 		CUSTOM("llc_ways", read_ways),
 		NUMBER("bandwidth", struct job_text, levers.bandwidth, 0.01, 1, 1),
@@ -257,7 +258,7 @@ static int read_job(struct reader *r, yaml_node_t *node, void *object)
 			return keys_refuse(r, node, "too many jobs (256)");
 		while (j.count-- > 0)
 			w->job[w->n_jobs++] = (struct run_spec){
-				&w->program[i], j.threads, j.arrival_s, j.runs, j.levers};
+				&w->program[i], j.threads, j.arrival_s, j.runs, j.levers, j.owner};
 		return 0;
 	}
 	return err_set(r->err, -EINVAL, "%s:%zu: job: program '%s' is not among the programs above",

@@ -140,6 +140,7 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		{"id", MEMBER_ELSEWHERE, 0, 0, 0},
 		{"provenance", MEMBER_ELSEWHERE, 0, 0, 0},
 		{"type", MEMBER_TEXT, AT(type), 0, JOB_TYPE_MAX},
+		{"owner", MEMBER_WHOLE, AT(owner), 0, 9e15},
 		{"order", MEMBER_WHOLE, AT(order), -9e15, 9e15},
 		{"threads", MEMBER_INT, AT(threads), 0, 1 << 20},
 		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},

@@ -83,6 +83,7 @@ static int parse_event(const struct where *w, struct event *e, int i, json_objec
 		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},
 		{"speed", MEMBER_REAL, AT(speed), 0, INFINITY},
 		{"task_type", MEMBER_TEXT, AT(task_type), 0, JOB_TYPE_MAX},
+		{"owner", MEMBER_WHOLE, AT(owner), 0, 9e15},
 		{"core", MEMBER_INT, AT(core), 0, CORESET_MAX - 1},
 		{"width", MEMBER_INT, AT(width), 1, CORESET_MAX},
 		{"seconds", MEMBER_REAL, AT(seconds), 0, INFINITY},
@@ -123,8 +124,10 @@ static int parse_event(const struct where *w, struct event *e, int i, json_objec
 static void fill_task_type(const struct view *v, struct event *e)
 {
 	for (int i = 0; e->type == EVENT_TASK_DONE && !e->task_type && e->job && i < v->n_jobs; i++)
-		if (strcmp(v->job[i].id, e->job) == 0)
+		if (strcmp(v->job[i].id, e->job) == 0) {
 			e->task_type = v->job[i].type;
+			e->owner = v->job[i].owner;
+		}
 }
 
 static int parse_ptt_entry(
@@ -135,17 +138,21 @@ static int parse_ptt_entry(
 		{"core", MEMBER_INT, AT(core), 0, CORESET_MAX - 1},
 		{"width", MEMBER_INT, AT(width), 1, CORESET_MAX},
 		{"seconds", MEMBER_REAL, AT(seconds), 0, INFINITY},
+		{"owner", MEMBER_WHOLE, AT(owner), 0, 9e15},
 		{.key = NULL},
 	};
 #undef AT
 	char field[JOB_TYPE_MAX + 16];
-	int rc;
+	int rc, n;
 
 	snprintf(field, sizeof(field), "ptt.%s", type);
 	rc = value_members(w, field, o, member, e);
 	e->type = type;
-	if (rc || json_object_object_length(o) == 3)
+	if (rc)
 		return rc;
+	n = json_object_object_length(o) - json_object_object_get_ex(o, "owner", NULL);
+	if (n == 3)
+		return 0;
 	snprintf(field, sizeof(field), "ptt.%.40s: core, width and seconds expected", type);
 	return value_fail(w, field);
 }

@@ -78,6 +78,7 @@ static json_object *job_to_json(const struct view_job *j)
 	ADD(o, "order", json_object_new_int64(j->order));
 	if (j->type && *j->type)
 		ADD(o, "type", json_object_new_string(j->type));
+	add_int(o, "owner", j->owner, 0);
 	add_int(o, "threads", j->threads, 0);
 	add_int(o, "cores", j->cores, 0);
 	add_int(o, "min_cores", j->min_cores, 0);
@@ -142,6 +143,7 @@ static json_object *event_to_json(const struct event *e)
 	if (e->type == EVENT_TASK_DONE) {
 		if (e->task_type)
 			ADD(o, "task_type", json_object_new_string(e->task_type));
+		add_int(o, "owner", e->owner, 0);
 		ADD(o, "core", json_object_new_int(e->core));
 		ADD(o, "width", json_object_new_int(e->width));
 		ADD(o, "seconds", exact_number(e->seconds));
@@ -163,6 +165,7 @@ static json_object *table_to_json(const struct view *v)
 		ADD(entry, "core", json_object_new_int(v->ptt[i].core));
 		ADD(entry, "width", json_object_new_int(v->ptt[i].width));
 		ADD(entry, "seconds", exact_number(v->ptt[i].seconds));
+		add_int(entry, "owner", v->ptt[i].owner, 0);
 		json_object_array_add(list, entry);
 	}
 	return o;

@@ -30,8 +30,8 @@ X
 # entries TYPE: "CORE WIDTH SECONDS" of the file, by core and width.
 entries() {
   python3 - "$table" "$1" <<'P'
-import json, sys
-try: t = json.load(open(sys.argv[1]))["types"].get(sys.argv[2], [])
+import json, os, sys
+try: t = json.load(open(sys.argv[1]))["owners"].get(str(os.getuid()), {}).get(sys.argv[2], [])
 except OSError: t = []
 for e in sorted(t, key=lambda e: (e["core"], e["width"])): print(e["core"], e["width"], e["seconds"])
 P

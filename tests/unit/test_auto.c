@@ -352,6 +352,51 @@ START_TEST(the_same_is_decided_again_and_under_other_names)
 }
 END_TEST
 
+/*
+ * All that is decided and told while owner 3's "same" runs beside owner 2's job, after one that is
+ * like it in all but name did: @type, of @owner.
+ */
+static uint64_t digest_after(const char *type, int64_t owner)
+{
+	struct world w;
+	uint64_t h = 14695981039346656037u;
+
+	two_unlike(&w, "auto");
+	w.x.plan.want_explain = true;
+	w.program[1].type = type;
+	w.x.job[0].owner = 2;
+	w.x.job[1].owner = owner;
+	go_on(&w, 40);
+	ck_assert_int_gt(cores_of(&w, 0), 8);
+	snprintf(w.x.id[1], sizeof(w.x.id[1]), "next");
+	w.program[1].type = "same";
+	w.x.job[1].owner = 3;
+	coreset_zero(&w.x.job[1].current);
+	w.x.job[1].sample_no = 0;
+	memset(w.x.job[1].signal, 0, sizeof(w.x.job[1].signal));
+	small_node_decide(&w.x);
+	for (int t = 0; t < 200; t++) {
+		go_on(&w, SAMPLE_S);
+		h = (h ^ w.x.job[0].current.w[0]) * 1099511628211u;
+		h = (h ^ w.x.job[1].current.w[0]) * 1099511628211u;
+		for (const char *c = w.x.plan.explain; *c; c++)
+			h = (h ^ (unsigned char)*c) * 1099511628211u;
+		for (const char *c = w.x.plan.job[1].why; *c; c++)
+			h = (h ^ (unsigned char)*c) * 1099511628211u;
+	}
+	small_node_close(&w.x);
+	return h;
+}
+
+START_TEST(what_is_learnt_of_a_program_is_its_owners)
+{
+	uint64_t of_another = digest_after("other", 1);
+
+	ck_assert_uint_eq(digest_after("same", 1), of_another);
+	ck_assert_uint_ne(digest_after("same", 3), of_another);
+}
+END_TEST
+
 START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 {
 	struct world w;
@@ -413,6 +458,7 @@ int main(void)
 	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
 	tcase_add_test(blind, jobs_that_outnumber_cores_take_turns_if_each_needs_all);
 	tcase_add_test(pure, the_same_is_decided_again_and_under_other_names);
+	tcase_add_test(pure, what_is_learnt_of_a_program_is_its_owners);
 	tcase_add_test(pure, explain_ranks_the_proposals);
 	suite_add_tcase(suite, deals);
 	suite_add_tcase(suite, stays);

@@ -12,13 +12,13 @@
 
 /* Of a type "t": places of core 0 as quick as given, the rest slow. */
 static const struct ptt_entry table[] = {
-	{"t", 0, 1, 1.0},
-	{"t", 0, 2, 8.0},
-	{"t", 0, 4, 8.0},
-	{"t", 1, 1, 8.0},
-	{"t", 2, 1, 8.0},
-	{"t", 2, 2, 8.0},
-	{"t", 3, 1, 8.0},
+	{"t", 0, 1, 1.0, 0},
+	{"t", 0, 2, 8.0, 0},
+	{"t", 0, 4, 8.0, 0},
+	{"t", 1, 1, 8.0, 0},
+	{"t", 2, 1, 8.0, 0},
+	{"t", 2, 2, 8.0, 0},
+	{"t", 3, 1, 8.0, 0},
 };
 #define N_TABLE (int)(sizeof(table) / sizeof(table[0]))
 
@@ -111,7 +111,7 @@ END_TEST
 static int looks_until_core_1(const char *spec)
 {
 	static const struct ptt_entry once[] = {
-		{"t", 0, 1, 1.0}, {"t", 0, 2, 9.0}, {"t", 1, 1, 1.5}};
+		{"t", 0, 1, 1.0, 0}, {"t", 0, 2, 9.0, 0}, {"t", 1, 1, 1.5, 0}};
 	struct small_node x;
 	struct event e;
 	int looks = 0;
@@ -144,6 +144,73 @@ START_TEST(age_tries_a_place_again_that_was_slow_once)
 }
 END_TEST
 
+/* What is decided of a "t" of owner 2, after tasks of @owner's @type were seen at every place. */
+static void decide_after(const char *type, int64_t owner, char *ret, size_t size)
+{
+	struct small_node x;
+	struct event e;
+
+	small_node_open(&x, "pack:1 core:4", "das-dam-p", 1);
+	x.plan.want_explain = true;
+	x.job[0].type = "t";
+	x.job[0].owner = 2;
+	x.job[0].has_priority = x.job[0].priority_high = true;
+	for (int i = 0; i < N_TABLE; i++) {
+		e = (struct event){.type = EVENT_TASK_DONE,
+			.task_type = type,
+			.owner = owner,
+			.core = table[i].core,
+			.width = table[i].width,
+			.seconds = table[i].core == 2 ? 1 : 8};
+		x.v.event = &e;
+		x.v.n_events = 1;
+		x.v.n_jobs = i == N_TABLE - 1;
+		x.v.now_s += 1;
+		small_node_decide(&x);
+	}
+	snprintf(ret, size, "%d+%d: %s; %s", x.plan.job[0].place_core, x.plan.job[0].place_width,
+		x.plan.job[0].why, x.plan.explain);
+	small_node_close(&x);
+}
+
+START_TEST(what_is_learnt_is_its_owners)
+{
+	static char own[PLAN_EXPLAIN_MAX + 400], others[sizeof(own)], nobodys[sizeof(own)];
+
+	decide_after("t", 2, own, sizeof(own));
+	decide_after("t", 1, others, sizeof(others));
+	decide_after("u", 1, nobodys, sizeof(nobodys));
+	ck_assert_str_eq(others, nobodys);
+	ck_assert_int_eq(strncmp(own, "2+", 2), 0);
+	ck_assert_int_ne(strncmp(others, "2+", 2), 0);
+}
+END_TEST
+
+/* A table that a driver brings has owners, too. */
+START_TEST(a_table_is_its_owners)
+{
+	static struct ptt_entry own[N_TABLE];
+	struct small_node x;
+
+	memcpy(own, table, sizeof(own));
+	for (int i = 0; i < N_TABLE; i++) {
+		own[i].owner = 2;
+		own[i].seconds = own[i].core == 2 ? 1 : 8;
+	}
+	for (int owner = 1; owner <= 2; owner++) {
+		small_node_open(&x, "pack:1 core:4", "das-dam-p", 1);
+		x.v.ptt = own;
+		x.v.n_ptt = N_TABLE;
+		x.job[0].type = "t";
+		x.job[0].owner = owner;
+		x.job[0].has_priority = x.job[0].priority_high = true;
+		small_node_decide(&x);
+		ck_assert_int_eq(x.plan.job[0].place_core, owner == 2 ? 2 : 0);
+		small_node_close(&x);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("das");
@@ -154,6 +221,10 @@ int main(void)
 	t = tcase_create("explore= takes a place by chance");
 	tcase_add_test(t, explore_tries_each_place_of_the_core_as_often_as_told);
 	tcase_add_test(t, explore_leaves_a_taken_place_alone);
+	suite_add_tcase(s, t);
+	t = tcase_create("what is learnt of a program is its owner's");
+	tcase_add_test(t, what_is_learnt_is_its_owners);
+	tcase_add_test(t, a_table_is_its_owners);
 	suite_add_tcase(s, t);
 	t = tcase_create("age= lets times grow old");
 	tcase_add_test(t, age_tries_a_place_again_that_was_slow_once);

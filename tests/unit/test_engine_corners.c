@@ -380,7 +380,7 @@ END_TEST
 
 START_TEST(a_task_on_a_place_that_the_node_has_not_teaches_nothing)
 {
-	static const struct ptt_entry table[] = {{"t", 0, 1, 1.0}, {"t", 1, 1, 5.0}};
+	static const struct ptt_entry table[] = {{"t", 0, 1, 1.0, 0}, {"t", 1, 1, 5.0, 0}};
 	struct event e = {
 		.type = EVENT_TASK_DONE, .task_type = "t", .core = 7, .width = 3, .seconds = 0.001};
 	struct coreset before;

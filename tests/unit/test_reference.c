@@ -203,7 +203,7 @@ START_TEST(das_chooses_the_least_of_all_places)
 		n = all_places(on[m].cores, on[m].part, place);
 		for (int i = 0; i < n; i++)
 			ptt[i] = (struct ptt_entry){"t", place[i][0], place[i][1],
-				world_rnd(40) ? 1 + world_rnd(30) : 0};
+				world_rnd(40) ? 1 + world_rnd(30) : 0, 0};
 		coreset_zero(&fast);
 		for (int k = 0; k < on[m].cores; k++)
 			if (world_rnd(2) || k == on[m].cores - 1) {

@@ -61,7 +61,7 @@ static void teardown(void)
 static struct view full_view(struct view_job *jobs, struct event *events)
 {
 	static const struct speed_point speed[] = {{1, 0.1}, {4, 1 / 3.0}};
-	static const struct ptt_entry ptt[] = {{"t", 0, 1, 2.5e-3}};
+	static const struct ptt_entry ptt[] = {{"t", 0, 1, 2.5e-3, 1001}};
 	static const int capacity[] = {3, 2};
 	static struct coreset fast, reserved;
 
@@ -72,6 +72,7 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 		jobs[i] = (struct view_job){
 			.id = id[i],
 			.type = i ? "swim" : NULL,
+			.owner = i * INT64_C(1000),
 			.order = i * 1000000007LL,
 			.threads = i,
 			.cores = i,
@@ -108,6 +109,7 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 		.type = EVENT_EXPERIMENT_RESULT, .job = "1.0", .cores = 3, .speed = 1e9 / 7};
 	events[2] = (struct event){.type = EVENT_TASK_DONE,
 		.task_type = "t",
+		.owner = 1002,
 		.core = 2,
 		.width = 2,
 		.seconds = 0.1 + 0.2};
@@ -136,6 +138,7 @@ static void assert_same_job(const struct view_job *a, const struct view_job *b)
 {
 	ck_assert_str_eq(a->id, b->id);
 	ck_assert_pstr_eq(a->type, b->type);
+	ck_assert_int_eq(a->owner, b->owner);
 	ck_assert_int_eq(a->order, b->order);
 	ck_assert_int_eq(a->threads, b->threads);
 	ck_assert_int_eq(a->cores, b->cores);
@@ -196,6 +199,7 @@ START_TEST(view_written_reads_back_to_the_bit)
 		ck_assert_int_eq(v.event[i].type, b->event[i].type);
 		ck_assert_pstr_eq(v.event[i].job, b->event[i].job);
 		ck_assert_pstr_eq(v.event[i].task_type, b->event[i].task_type);
+		ck_assert_int_eq(v.event[i].owner, b->event[i].owner);
 		ck_assert_int_eq(v.event[i].cores, b->event[i].cores);
 		ck_assert(v.event[i].speed == b->event[i].speed);
 		ck_assert(v.event[i].seconds == b->event[i].seconds);
@@ -207,6 +211,7 @@ START_TEST(view_written_reads_back_to_the_bit)
 	ck_assert(coreset_is_equal(v.reserved, b->reserved));
 	ck_assert_int_eq(b->n_ptt, 1);
 	ck_assert(b->ptt[0].seconds == 2.5e-3);
+	ck_assert_int_eq(b->ptt[0].owner, 1001);
 	ck_assert_int_eq(b->n_jobs, JOBS);
 	for (int i = 0; i < JOBS; i++)
 		assert_same_job(&v.job[i], &b->job[i]);

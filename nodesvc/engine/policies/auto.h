@@ -4,12 +4,12 @@
  * known of programs) and auto_search.c (which dealing is best). All of it ours, but for what a line
  * says.
  *
- * State. By program (its type; a job without one is its own) and phase: the speeds seen, each with
- * the cores it was seen on, the load of its memory and who was beside it; what it moves per unit of
- * speed; how busy it is. A phase is known by its references and loads per instruction, which do not
- * hang on where it runs, by utilisation on as many cores, and by whether it computes at all;
- * another one is believed after three samples. It stays when the job ends, so that the next of the
- * program begins where that one was.
+ * State. By program (its owner's type; a job without one is its own) and phase: the speeds seen,
+ * each with the cores it was seen on, the load of its memory and who was beside it; what it moves
+ * per unit of speed; how busy it is. A phase is known by its references and loads per instruction,
+ * which do not hang on where it runs, by utilisation on as many cores, and by whether it computes
+ * at all; another one is believed after three samples. It stays when the job ends, so that the next
+ * of the program begins where that one was.
  *
  * Model. ln speed = level + ln S(n) - ln((1 + x l) / (1 + x)): S is SBMP's curve (PACT 2012, eq. 2;
  * alpha + beta/n + gamma n), x the part of its time that it waits for memory which answers at once,
@@ -89,7 +89,8 @@ struct auto_phase {
 };
 
 struct auto_program {
-	uint64_t name; /* hash of the type, of the id without one; 0 free */
+	uint64_t name; /* hash of owner and type, of the id without one; 0 free */
+	int64_t owner; /* beside it: users choose types, so hashes, too */
 	double used_s;
 	struct auto_phase phase[AUTO_PHASES];
 };

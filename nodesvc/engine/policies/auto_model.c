@@ -115,18 +115,20 @@ static uint64_t hash_name(const struct view_job *j)
 {
 	uint64_t h = 14695981039346656037u; /* FNV-1a */
 
+	h = (h ^ (uint64_t)j->owner) * 1099511628211u;
 	for (const char *c = j->type ? j->type : j->id; *c; c++)
 		h = (h ^ (uint64_t)(unsigned char)*c) * 1099511628211u;
 	return h ? h : 1;
 }
 
-/* The program of that name; else a free place; else that of the one nobody is for the longest. */
-static int find_program(struct auto_model *m, uint64_t name, double now_s)
+/* The owner's program of that name; else a free place; else that of the one nobody is for the
+ * longest. */
+static int find_program(struct auto_model *m, uint64_t name, int64_t owner, double now_s)
 {
 	int best = -1;
 
 	for (int i = 0; i < m->n_programs; i++)
-		if (m->program[i].name == name)
+		if (m->program[i].name == name && m->program[i].owner == owner)
 			return i;
 	for (int i = 0; i < m->n_programs; i++) {
 		if (m->program[i].name && m->program[i].used_s >= now_s)
@@ -138,7 +140,7 @@ static int find_program(struct auto_model *m, uint64_t name, double now_s)
 			break;
 	}
 	/* There are more places than jobs. */
-	m->program[best] = (struct auto_program){.name = name};
+	m->program[best] = (struct auto_program){.name = name, .owner = owner};
 	return best;
 }
 
@@ -160,7 +162,7 @@ void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, d
 			.next_phase = -1,
 			.curve_program = -1,
 			.since_s = now_s,
-			.program = find_program(m, hash_name(j), now_s),
+			.program = find_program(m, hash_name(j), j->owner, now_s),
 		};
 		p = &m->program[s->program];
 		if (!p->phase[0].used)

@@ -107,7 +107,8 @@ static int load_ptt(struct policy *p, const struct view *v, struct errbuf *err)
 			return err_set(err, -EINVAL, "ptt.%s: core %d, width %d is no place here",
 				e->type, e->core, e->width);
 		if (seconds_are_sane(e->seconds))
-			p->ptt.type[ptt_type(&p->ptt, e->type)].seconds[place] = e->seconds;
+			p->ptt.type[ptt_type(&p->ptt, e->owner, e->type)].seconds[place] =
+				e->seconds;
 	}
 	p->has_ptt = v->n_ptt > 0;
 	return 0;
@@ -122,7 +123,7 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 		if (!s->known)
 			*s = (struct job_state){
 				.known = true,
-				.type = ptt_type(&p->ptt, v->job[i].type),
+				.type = ptt_type(&p->ptt, v->job[i].owner, v->job[i].type),
 				.place = -1,
 			};
 	}
@@ -135,7 +136,7 @@ static void observe(struct policy *p, const struct view *v, const int *slot)
 		place = ptt_find(&p->ptt, ev->core, ev->width);
 		if (place < 0)
 			continue;
-		type = ptt_type(&p->ptt, ev->task_type);
+		type = ptt_type(&p->ptt, ev->owner, ev->task_type);
 		ptt_update(&p->ptt, type, place, ev->seconds);
 		p->changed[type] = true;
 	}

@@ -230,6 +230,28 @@ check_pages() {
   return 1
 }
 
+# doc/policies.md: each policy of a paper has a row, and each cell of it says "exact" or leads to what is
+# stated (contrib/lint-pages looks whether the heading is there).
+check_exact() {
+  awk -F'|' '
+    function bad(text) { print "check-docs: doc/policies.md: " text > "/dev/stderr"; failed = 1 }
+    FNR == 1 { file++ }
+    file == 1 && match($0, /"(callisto|lira|llc-complex|sbmp|das|mapper)[^"]*"/) { need[substr($0, RSTART + 1, RLENGTH - 2)] }
+    file == 2 && /^## / { inside = /^## What of the papers is exact$/ }
+    inside && /^\|/ && !/^\|(---| system )/ {
+      n = split($3, name, /`/)
+      for (i = 2; i <= n; i += 2) { sub(/,.*/, "", name[i]); row[name[i]] = 1 }
+      for (i = 4; i <= 6; i++)
+        if ($i !~ /^ exact $/ && $i !~ /^ \[stated\]\([^)]*#[^)]+\)(: [^|]+)? $/) bad($2 ":" $i "is neither exact nor stated")
+      if (NF != 7) bad($2 ": five columns expected")
+    }
+    END {
+      for (p in need) { found++; if (!(p in row)) bad("no row says what of " p " is exact") }
+      if (found < 10) bad("no policies in registry.def")
+      exit failed
+    }' "$top/nodesvc/engine/registry.def" "$top/doc/policies.md"
+}
+
 # The tables of doc/evaluation.md are those of the benches' data.
 check_evaluation() {
   command -v python3 >/dev/null || return 0
@@ -241,6 +263,7 @@ check_pages || failed=1
 check_card || failed=1
 check_when || failed=1
 check_evaluation || failed=1
+check_exact || failed=1
 check_messages || failed=1
 check_results || failed=1
 check_citation_form || failed=1

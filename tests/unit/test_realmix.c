@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "contrib/bench/realmix/disturb.h"
 #include "contrib/bench/realmix/mixes.h"
+#include "contrib/bench/realmix/profile.h"
 #include "contrib/bench/realmix/report.h"
 #include "contrib/bench/realmix/state.h"
 #include "contrib/bench/realmix/stats.h"
@@ -421,13 +423,64 @@ START_TEST(report_says_each_time_where_programs_are_submitted_in_order)
 }
 END_TEST
 
+/* @status: of the command that stands for all that is called. */
+static int profile_two(
+	struct fstree *t, const struct mix *mix, char *done, size_t size, int status, char *ret)
+{
+	char path[256], script[512];
+	struct errbuf why;
+	FILE *log = tmpfile();
+	size_t n;
+	int rc;
+
+	ck_assert_ptr_nonnull(log);
+	snprintf(script, sizeof(script), "#!/bin/sh\nshift 2\necho \"$*\"\nexit %d\n", status);
+	fstree_put(t, "bin/taskset", script);
+	snprintf(path, sizeof(path), "%s/bin/taskset", t->dir);
+	ck_assert_int_eq(chmod(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/bin:/usr/bin:/bin", t->dir);
+	setenv("PATH", path, 1);
+	rc = profile_mix(mix, "/s", fileno(log), done, size, &why);
+	rewind(log);
+	n = fread(ret, 1, 1023, log);
+	ret[n] = '\0';
+	fclose(log);
+	return rc;
+}
+
+/* Two programs of one executable have one profile, and no mix makes it again. */
+START_TEST(each_executable_is_profiled_once)
+{
+	static const struct mix mix = {.name = "m",
+		.program = {{"a", {"/x/gmx", "-n", "1"}, 0}, {"b", {"/x/gmx", "-n", "2"}, 0},
+			{"c", {"/x/lmp"}, 2}, {"d", {"/x/gm"}, 0}},
+		.n = 4};
+	char done[256] = "/y/gmx", out[1024];
+	struct fstree t;
+
+	fstree_make(&t);
+	ck_assert_int_eq(profile_two(&t, &mix, done, sizeof(done), 0, out), 0);
+	ck_assert_str_eq(out, "colocctl --socket=/s profile -- /x/gmx -n 1\n"
+			      "colocctl --socket=/s profile -- /x/lmp\n"
+			      "colocctl --socket=/s profile -- /x/gm\n");
+	ck_assert_str_eq(done, "/y/gmx /x/gmx /x/lmp /x/gm");
+	ck_assert_int_eq(profile_two(&t, &mix, done, sizeof(done), 0, out), 0);
+	ck_assert_str_eq(out, "");
+	done[0] = '\0';
+	ck_assert_int_eq(profile_two(&t, &mix, done, sizeof(done), 1, out), -EIO);
+	ck_assert_str_eq(done, "");
+	fstree_remove(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("realmix");
 	TCase *score = tcase_create("scores follow their definition"),
 	      *interval = tcase_create("the interval shows how far runs differ"),
 	      *disturb = tcase_create("what others use is noticed"),
-	      *state = tcase_create("results are kept, and damage is named");
+	      *state = tcase_create("results are kept, and damage is named"),
+	      *profile = tcase_create("programs are profiled before they are measured");
 	SRunner *r;
 	int failed;
 
@@ -451,6 +504,8 @@ int main(void)
 	tcase_add_test(state, report_says_met_and_missed);
 	tcase_add_test(state, report_says_each_time_where_programs_are_submitted_in_order);
 	suite_add_tcase(s, state);
+	tcase_add_test(profile, each_executable_is_profiled_once);
+	suite_add_tcase(s, profile);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

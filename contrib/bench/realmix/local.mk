@@ -4,6 +4,7 @@ librealmix_la_SOURCES = \
 	contrib/bench/realmix/disturb.c contrib/bench/realmix/disturb.h \
 	contrib/bench/realmix/measure.c contrib/bench/realmix/measure.h \
 	contrib/bench/realmix/mixes.c contrib/bench/realmix/mixes.h \
+	contrib/bench/realmix/profile.c contrib/bench/realmix/profile.h \
 	contrib/bench/realmix/report.c contrib/bench/realmix/report.h \
 	contrib/bench/realmix/rounds.c contrib/bench/realmix/rounds.h \
 	contrib/bench/realmix/slurm.c contrib/bench/realmix/slurm.h \

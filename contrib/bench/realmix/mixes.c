@@ -135,6 +135,7 @@ static const struct arm arms[] = {
 	POLICY("spread", "spread"),
 	POLICY("callisto", "callisto"),
 	POLICY("lira", "lira"),
+	POLICY("lira-static", "lira-static"), /* by profiles: --profile */
 	POLICY("llc-complex", "llc-complex"),
 	POLICY("dio", "dio"),
 	POLICY("sbmp", "sbmp"),

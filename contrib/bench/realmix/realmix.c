@@ -45,6 +45,7 @@
 
 #include "common/out.h"
 #include "contrib/bench/realmix/mixes.h"
+#include "contrib/bench/realmix/profile.h"
 #include "contrib/bench/realmix/report.h"
 #include "contrib/bench/realmix/rounds.h"
 #include "contrib/bench/realmix/summary.h"
@@ -68,7 +69,7 @@ struct args {
 	const char *mix, *arms, *dir, *inputs, *gang_conf, *socket;
 	const char *state, *first, *sustained;
 	int min_runs, tries, foreign_percent, cut, rounds, minutes;
-	bool json, resume, report;
+	bool json, resume, report, profile;
 	struct report_input to_report;
 };
 
@@ -96,6 +97,10 @@ static void usage(FILE *to)
 	      "  --inputs=DIR          where GROMACS's water.tpr is\n"
 	      "  --gang-conf=FILE      slurm.conf of slurmgang's cluster (default: SLURM_CONF)\n"
 	      "  --socket=PATH         colocd's, to ask which policy rules\n"
+	      "  --profile             first have colocd profile each program on one socket, for\n"
+	      "                        policies that go by profiles (lira-static, llc-complex, "
+	      "dio,\n"
+	      "                        lira where loads are not counted); takes minutes\n"
 	      "  --min-runs=N          runs each program must complete (default 3)\n"
 	      "  --tries=N             tries before a measurement counts as disturbed (default 5)\n"
 	      "  --max-foreign=PERCENT of the machine that others may use (default 2)\n"
@@ -266,6 +271,8 @@ static struct args parse(int argc, char **argv)
 			a.json = true;
 		} else if (!strcmp(argv[i], "--resume")) {
 			a.resume = true;
+		} else if (!strcmp(argv[i], "--profile")) {
+			a.profile = true;
 		} else if (!strcmp(argv[i], "--report")) {
 			a.report = true;
 		} else if (a.report && argv[i][0] != '-' && !a.to_report.second_dir) {
@@ -285,6 +292,10 @@ static struct args parse(int argc, char **argv)
 	if (!a.state && (a.resume || a.first || a.sustained || a.minutes)) {
 		fputs("realmix: --resume, --choose-from, --sustained and --minutes need --state\n",
 			stderr);
+		exit(2);
+	}
+	if (a.profile && !a.socket) {
+		fputs("realmix: --profile needs --socket\n", stderr);
 		exit(2);
 	}
 	return a;
@@ -556,6 +567,24 @@ static int run_rounds(struct setting *s, const struct args *a, struct errbuf *er
 	return rounds_run(s, &r, err);
 }
 
+static int profile_all(const struct setting *s, const struct args *a, struct errbuf *err)
+{
+	struct mix_paths paths = {.programs = a->dir, .inputs = a->inputs, .cpus = s->node.cpus};
+	char done[4096] = "";
+	int rc = 0;
+
+	for (size_t i = 0; mixes_get(i) && !rc; i++) {
+		struct mix mix;
+
+		if (!in_list(a->mix, mixes_get(i)->name))
+			continue;
+		rc = mix_prepare(mixes_get(i), &paths, &mix, err);
+		if (!rc)
+			rc = profile_mix(&mix, a->socket, s->log_fd, done, sizeof(done), err);
+	}
+	return rc;
+}
+
 /* Also slurmgang's node, where it is another cluster's. */
 static int find_nodes(struct setting *s, const struct args *a, struct errbuf *err)
 {
@@ -614,6 +643,8 @@ static int run_or_report(int argc, char **argv)
 	s.log_fd = fileno(log);
 	prepare_environment();
 	rc = find_nodes(&s, &a, &err);
+	if (!rc && a.profile)
+		rc = profile_all(&s, &a, &err);
 	if (!rc)
 		rc = a.state ? run_rounds(&s, &a, &err) : run_once(&s, &a, &err);
 	if (rc) {

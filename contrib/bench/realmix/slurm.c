@@ -225,6 +225,18 @@ int slurm_ask_step(uint32_t job, const struct slurm_node *node, const char *cons
 	return ask(make_command(&c, job, node, options, argv, 0), buf, size, err);
 }
 
+int slurm_run(const char *const *argv, int log_fd, struct errbuf *err)
+{
+	pid_t pid = spawn((char *const *)argv, log_fd, err);
+	int status = 0;
+
+	if (pid < 0)
+		return pid;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		kill(-pid, SIGTERM);
+	return status ? err_set(err, -EIO, "%s failed", argv[0]) : 0;
+}
+
 /* numad has no foreground: it is found by its name in the namespace of a shell that waits. */
 pid_t slurm_helper(const char *const *argv, int log_fd, struct errbuf *err)
 {

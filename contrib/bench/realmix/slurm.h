@@ -44,6 +44,10 @@ pid_t slurm_batch(const struct slurm_node *node, const char *const *argv, int ra
 /* Ends all such jobs and waits until they are gone. */
 int slurm_batch_end(struct errbuf *err);
 
+/* Runs a command to its end, its output to @log_fd; a signal to us ends it. -errno, or -EIO: it
+ * failed. */
+int slurm_run(const char *const *argv, int log_fd, struct errbuf *err);
+
 /* A daemon of a peer's (numad) in the foreground of a process of ours, and its end. */
 pid_t slurm_helper(const char *const *argv, int log_fd, struct errbuf *err);
 void slurm_helper_end(pid_t pid);

@@ -29,6 +29,6 @@ doc:
 	@$(srcdir)/contrib/card-pdf $(srcdir)/doc/card.md >doc/card.pdf.new && mv doc/card.pdf.new doc/card.pdf && echo doc/card.pdf
 	@if command -v mandoc >/dev/null; then \
 	  (cd $(srcdir) && mandoc -T pdf -O paper=a4 doc/coloc.7 nodesvc/ctl/colocctl.1 nodesvc/report/colocacct.1 \
-	    nodesvc/coloc.yaml.5 nodesvc/colocd.8 spank/spank_coloc.8 nodesvc/sim/colocsim.1 nodesvc/runtime/libcoloc.3) \
+	    nodesvc/coloc.yaml.5 nodesvc/colocd.8 spank/spank_coloc.8 nodesvc/sim/colocsim.1 nodesvc/runtime/libcoloc.3 nodesvc/tasks/libcoloc_tasks.3) \
 	    >doc/manual.pdf.new && mv doc/manual.pdf.new doc/manual.pdf && echo doc/manual.pdf; \
 	else echo 'doc/manual.pdf is not made: no mandoc (Debian: apt install mandoc)'; fi

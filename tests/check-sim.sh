@@ -175,6 +175,18 @@ status 1 replay "$dir/w.yaml"
 status 1 replay "$dir/missing"
 status 2 replay
 
+# What doc/policies.md calls a paper's system is a policy with options that there are (2: there are none).
+echo '{"jobs": [{"id": "A"}, {"id": "B"}]}' >"$dir/views"
+# shellcheck disable=SC2016 # quoted names of a page
+sed -n '/^## What of the papers is exact$/,/^## none$/s/^|[^|]*|\([^|]*\)|.*/\1/p' "$top/doc/policies.md" |
+  grep -o '`[a-z][^`]*`' | tr -d '`' >"$dir/specs"
+[ "$(wc -l <"$dir/specs")" -ge 15 ] || complain "the papers' systems are not found in doc/policies.md"
+while read -r spec; do
+  rc=0
+  "$sim" plan --policy="$spec" --topology="pack:2 core:4 pu:1" --jobs="$dir/views" >"$dir/out" 2>&1 || rc=$?
+  [ "$rc" != 2 ] || complain "doc/policies.md: $spec: $(cat "$dir/out")"
+done <"$dir/specs"
+
 # Workloads of kind tasks: the examples, shortened.
 for file in "$top"/contrib/workloads/*.yaml "$top/contrib/workloads/das-interference.yaml"; do
   sed -e 's/^runs: .*/runs: 2/' -e 's/tasks: [0-9]*000,/tasks: 300,/' \

@@ -279,6 +279,7 @@ static int run_joint(const struct drive *d, struct drive_result *ret, struct err
 
 	if (!rc)
 		rc = joint_run(d, ret, err);
+	oracle.search = ret->search;
 	if (!rc && value_of(d, &oracle) > value_of(d, ret))
 		*ret = oracle;
 	return rc;

@@ -56,11 +56,16 @@ struct drive {
 
 #define DRIVE_JOBS_MAX 256
 
+/* Whether joint-oracle looked at everything it may (joint.h), in all phases. */
+enum search { SEARCH_NONE, SEARCH_EXACT, SEARCH_BOUNDED };
+const char *drive_search_name(enum search s); /* "exact", "bounded"; NULL none */
+
 struct drive_result {
 	double elapsed_s;
 	double moves_per_s;
 	double decisions, fallbacks;
 	int chosen; /* best- and worst-static: number in statics_list() */
+	enum search search;
 	int n_jobs;
 	struct {
 		int runs;

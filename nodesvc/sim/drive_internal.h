@@ -23,6 +23,8 @@ static inline bool drive_is_over(const struct drive *d, const struct run *r)
 void drive_results(const struct drive *d, const struct run *r, struct drive_result *ret);
 /* What rates are worth in the present phases, by the objective; higher is better. */
 double drive_instant_value(const struct drive *d, const struct run *r, const struct solve_out *o);
+/* Of one job, at @speed times its speed alone on its share. */
+double drive_job_value(const struct drive *d, const struct run_job *j, double speed);
 
 int drive_policy_run(
 	const struct drive *d, struct run *r, struct drive_result *ret, struct errbuf *err);

@@ -27,21 +27,24 @@ void drive_results(const struct drive *d, const struct run *r, struct drive_resu
 	(void)d;
 }
 
+const char *drive_search_name(enum search s)
+{
+	return s == SEARCH_EXACT ? "exact" : s == SEARCH_BOUNDED ? "bounded" : NULL;
+}
+
+double drive_job_value(const struct drive *d, const struct run_job *j, double speed)
+{
+	if (d->objective == OBJECTIVE_STP)
+		return speed;
+	return -j->phase_best_s[j->phase] / j->phase_share_s[j->phase] / speed;
+}
+
 double drive_instant_value(const struct drive *d, const struct run *r, const struct solve_out *o)
 {
 	double sum = 0;
 
-	for (int i = 0; i < r->n_jobs; i++) {
-		const struct run_job *j = &r->job[i];
-		double speed;
-
-		if (!j->present)
-			continue;
-		speed = run_speed(r, i, o);
-		if (d->objective == OBJECTIVE_STP)
-			sum += speed;
-		else
-			sum -= j->phase_best_s[j->phase] / j->phase_share_s[j->phase] / speed;
-	}
+	for (int i = 0; i < r->n_jobs; i++)
+		if (r->job[i].present)
+			sum += drive_job_value(d, &r->job[i], run_speed(r, i, o));
 	return sum;
 }

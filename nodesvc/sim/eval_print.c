@@ -109,6 +109,17 @@ static json_object *policy_json(const struct eval *e, const char *policy, const 
 	return o;
 }
 
+/* Of a policy: exact where it was in every combination. */
+static const char *search_name(const struct eval *e, const struct drive_result *r)
+{
+	enum search all = SEARCH_NONE;
+
+	for (int k = 0; k < e->n_combos; k++)
+		if (r[k].search > all)
+			all = r[k].search;
+	return drive_search_name(all);
+}
+
 static json_object *combos_json(const struct eval *e, const struct drive_result *r)
 {
 	json_object *list = json_object_new_array();
@@ -161,6 +172,10 @@ static int print_json(const struct eval_shown *s, const struct drive_result *r)
 			return SIM_FAILED;
 		}
 		o = policy_json(e, e->policy[p], &f);
+		if (search_name(e, r + (size_t)p * (size_t)e->n_combos))
+			json_object_object_add(o, "search",
+				json_object_new_string(
+					search_name(e, r + (size_t)p * (size_t)e->n_combos)));
 		if (s->per_combo)
 			json_object_object_add(o, "combinations",
 				combos_json(e, r + (size_t)p * (size_t)e->n_combos));
@@ -197,6 +212,12 @@ static int print_text(const struct eval_shown *s, const struct drive_result *r)
 			100 * f.gain.mean, 100 * f.gain.low, 100 * f.gain.high);
 	}
 	printf("<0.85, worst: of each program's speed on its equal share alone\n");
+	for (int p = 0; p < e->n_policies; p++) {
+		const char *name = search_name(e, r + (size_t)p * (size_t)e->n_combos);
+
+		if (name)
+			printf("%s: %s search, see colocsim(1)\n", e->policy[p], name);
+	}
 	return fflush(stdout) ? SIM_FAILED : SIM_OK;
 }
 

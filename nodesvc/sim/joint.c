@@ -4,128 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/sim/drive_internal.h"
-#include "nodesvc/sim/joint.h"
+#include "nodesvc/sim/joint_internal.h"
 
 #define FLOOR      0.85 /* MAPPER's, and auto's default */
-#define FLOOR_COST 10
-#define DONOR      0.70 /* utilisation, as callisto */
 #define STEPS_MAX  64
-#define SLICE_S    0.1
 #define MEMO_SLOTS 1024
-
-enum loans { LOANS_NONE, LOANS_DOMAIN, LOANS_ALL, LOANS };
-
-/* One way to run all jobs. */
-struct way {
-	short n[JOINT_JOBS][JOINT_DOMAINS]; /* cores of a job in a domain */
-	uint32_t cluster;                   /* jobs of the first cluster; 0: no clusters */
-	int quarters;                       /* of the ways, the first cluster's */
-	enum loans loans;
-	bool turns;
-	double value;
-};
-
-struct joint {
-	const struct drive *d;
-	struct run *r;
-	const struct topo *t;
-	struct layout layout;
-	struct solve_out *out;
-	struct place *place; /* [n_jobs] */
-	struct way trial, best[JOINT_BEST];
-	int n_best, domain_of[JOINT_JOBS];
-	long looks;
-	bool cut; /* there would have been more */
-	double floor[JOINT_JOBS];
-};
-
-/* --- a way as places --------------------------------------------------------------------- */
-
-static void set_cores(struct joint *x, const struct way *w)
-{
-	for (int i = 0; i < x->d->n_jobs; i++)
-		x->place[i] = (struct place){.active = x->r->job[i].present};
-	for (int k = 0; k < x->t->n_domains; k++) {
-		const struct topo_domain *td = &x->t->domain[k];
-		int at = 0;
-
-		for (int i = 0; i < x->d->n_jobs; i++)
-			for (int c = 0; c < w->n[i][k] && at < td->n_cores; c++, at++)
-				coreset_or(&x->place[i].own, &x->place[i].own,
-					&x->t->core[x->t->domain_core[td->first_core + at]].pus);
-	}
-}
-
-static bool are_near(const struct joint *x, const struct way *w, int a, int b)
-{
-	for (int k = 0; k < x->t->n_domains; k++)
-		if (w->n[a][k] && w->n[b][k])
-			return true;
-	return false;
-}
-
-static double busy(const struct joint *x, int i)
-{
-	return program_utilization(x->r->job[i].spec.program, x->r->job[i].phase,
-		topo_count_cores(x->t, &x->place[i].own));
-}
-
-static void set_loans(struct joint *x, const struct way *w)
-{
-	for (int i = 0; i < x->d->n_jobs && w->loans; i++) {
-		struct place *p = &x->place[i];
-
-		if (!p->active || busy(x, i) < DONOR)
-			continue;
-		for (int o = 0; o < x->d->n_jobs && p->n_lent < LENT_MAX; o++) {
-			if (o == i || !x->place[o].active || busy(x, o) >= DONOR ||
-				(w->loans == LOANS_DOMAIN && !are_near(x, w, i, o)))
-				continue;
-			p->lent[p->n_lent].coreset = x->place[o].own;
-			p->lent[p->n_lent++].donor = o;
-		}
-	}
-}
-
-static void set_clusters(struct joint *x, const struct way *w)
-{
-	int ways = x->d->m->p.llc_ways, first = ways * w->quarters / 4;
-
-	for (int i = 0; i < x->d->n_jobs && w->cluster; i++)
-		x->place[i].levers.ways =
-			w->cluster >> i & 1
-				? (uint32_t)((UINT64_C(1) << first) - 1)
-				: (uint32_t)((UINT64_C(1) << ways) - (UINT64_C(1) << first));
-}
-
-static void set_places(struct joint *x, const struct way *w)
-{
-	set_cores(x, w);
-	set_loans(x, w);
-	set_clusters(x, w);
-}
-
-/* --- what it is worth -------------------------------------------------------------------- */
-
-static double floors_cost(const struct joint *x)
-{
-	double cost = 0;
-
-	for (int i = 0; i < x->d->n_jobs; i++)
-		if (x->r->job[i].present)
-			cost += fmax(0, x->floor[i] - run_speed(x->r, i, x->out));
-	return FLOOR_COST * cost;
-}
-
-static double worth(struct joint *x, const struct way *w)
-{
-	set_places(x, w);
-	layout_set(&x->layout, x->place, x->d->n_jobs);
-	solver_run(x->r->solver, &x->layout, x->r->in, x->out);
-	x->looks++;
-	return drive_instant_value(x->d, x->r, x->out) - floors_cost(x);
-}
 
 static void keep(struct joint *x, const struct way *w)
 {
@@ -149,7 +32,7 @@ static void look(struct joint *x)
 		x->cut = true;
 		return;
 	}
-	x->trial.value = worth(x, &x->trial);
+	x->trial.value = joint_worth(x, &x->trial);
 	keep(x, &x->trial);
 }
 
@@ -230,16 +113,17 @@ static void try_levers(struct joint *x, const struct way *from, struct way *best
 	uint32_t clusters = x->d->n_jobs <= 6 ? UINT32_C(1) << (x->d->n_jobs - 1) : 1;
 	struct way w = *from;
 
-	for (int loans = LOANS_NONE; loans < LOANS; loans++)
+	for (int loans = 0; loans < JOINT_LOANS; loans++) {
+		joint_lend(x, loans, &w);
 		for (uint32_t c = 0; c < clusters; c++)
 			for (int quarters = 1; quarters <= (c ? 3 : 1); quarters++) {
-				w.loans = (enum loans)loans;
 				w.cluster = c;
 				w.quarters = quarters;
-				w.value = worth(x, &w);
+				w.value = joint_worth(x, &w);
 				if (w.value > best->value)
 					*best = w;
 			}
+	}
 }
 
 static int size_of(const struct joint *x, const struct way *w, int i)
@@ -264,7 +148,7 @@ static void climb(struct joint *x, struct way *best)
 					w = from;
 					w.n[a][k]--;
 					w.n[b][k]++;
-					w.value = worth(x, &w);
+					w.value = joint_worth(x, &w);
 					if (w.value > best->value + 1e-6)
 						*best = w;
 				}
@@ -276,48 +160,36 @@ static void climb(struct joint *x, struct way *best)
 /* The whole machine to each in turn. */
 static void try_turns(struct joint *x, struct way *best)
 {
-	struct way w = {.turns = true};
-	double part = (SLICE_S - x->d->m->p.gang_switch_s) / SLICE_S / x->d->n_jobs;
-	struct solve_out sum[JOINT_JOBS] = {0};
+	struct way w = {0};
 
 	for (int i = 0; i < x->d->n_jobs; i++) {
-		for (int o = 0; o < x->d->n_jobs; o++)
-			x->place[o] = (struct place){
-				.active = o == i && x->r->job[i].present, .own = x->t->all};
-		layout_set(&x->layout, x->place, x->d->n_jobs);
-		solver_run(x->r->solver, &x->layout, x->r->in, x->out);
-		sum[i] = x->out[i];
-		sum[i].instr_per_s *= part;
-		sum[i].io_rate *= part;
+		for (int k = 0; k < x->t->n_domains; k++)
+			w.n[i][k] = (short)x->t->domain[k].n_cores;
+		w.turn[i] = (signed char)w.n_turns;
+		w.n_turns += x->r->job[i].present;
 	}
-	memcpy(x->out, sum, (size_t)x->d->n_jobs * sizeof(*sum));
-	w.value = drive_instant_value(x->d, x->r, x->out) - floors_cost(x);
-	if (w.value > best->value)
+	w.value = joint_worth(x, &w);
+	if (w.n_turns > 1 && w.value > best->value)
 		*best = w;
 }
 
-/* The best for the phases at hand. */
-static void find(struct joint *x, const struct statics *s, struct way *ret)
+bool joint_find(struct joint *x, const struct statics *s, struct way *ret)
 {
-	double best = -INFINITY;
+	bool exact;
 
 	run_rates(x->r); /* brings r->in up to date */
 	for (int i = 0; i < x->d->n_jobs; i++)
 		x->floor[i] = 0;
 	x->n_best = 0;
-	x->looks = 0;
 	x->cut = false;
+	ret->value = -INFINITY;
 	for (int k = 0; k < s->n; k++) {
-		const struct place *p = &s->place[(size_t)k * (size_t)x->d->n_jobs];
-
-		from_place(x, p, &x->trial);
-		x->trial.value = worth(x, &x->trial);
-		if (x->trial.value <= best)
-			continue;
-		best = x->trial.value;
-		*ret = x->trial;
+		from_place(x, &s->place[(size_t)k * (size_t)x->d->n_jobs], &x->trial);
+		x->trial.value = joint_worth(x, &x->trial);
+		if (x->trial.value > ret->value)
+			*ret = x->trial;
 	}
-	worth(x, ret);
+	joint_worth(x, ret);
 	for (int i = 0; i < x->d->n_jobs; i++)
 		x->floor[i] = fmin(FLOOR, run_speed(x->r, i, x->out));
 	keep(x, ret);
@@ -335,19 +207,33 @@ static void find(struct joint *x, const struct statics *s, struct way *ret)
 		try_levers(x, &x->best[i], ret);
 	climb(x, ret);
 	try_turns(x, ret);
+	exact = x->exact && exact_search(x->exact, ret);
+	if (exact && ret->n_turns == 0)
+		climb(x, ret);
+	return exact;
 }
 
 static void go(struct joint *x, const struct way *w)
 {
 	struct run_slice slice[JOINT_JOBS];
+	struct coreset own[JOINT_JOBS] = {0};
 	bool active[JOINT_JOBS][JOINT_JOBS] = {{false}};
-	int n = w->turns ? x->d->n_jobs : 0, who;
+	int n = w->n_turns, who;
 
-	set_places(x, w);
-	for (int i = 0; i < n; i++) {
-		x->place[i] = (struct place){.active = x->r->job[i].present, .own = x->t->all};
-		active[i][i] = true;
-		slice[i] = (struct run_slice){active[i], SLICE_S};
+	for (int turn = 0; turn < n; turn++) {
+		joint_set_places(x, w, turn);
+		for (int i = 0; i < x->d->n_jobs; i++) {
+			active[turn][i] = x->place[i].active;
+			if (x->place[i].active)
+				own[i] = x->place[i].own;
+		}
+		slice[turn] = (struct run_slice){active[turn], JOINT_SLICE_S};
+	}
+	if (n == 0)
+		joint_set_places(x, w, 0);
+	for (int i = 0; i < x->d->n_jobs && n > 0; i++) {
+		x->place[i].active = x->r->job[i].present;
+		x->place[i].own = own[i];
 	}
 	run_place(x->r, x->place, slice, n);
 	run_advance(x->r, x->d->most_s, &who);
@@ -367,30 +253,60 @@ struct memo {
 	struct way way;
 };
 
-int joint_run(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+void joint_free(struct joint *x)
 {
-	struct joint *x = calloc(1, sizeof(*x));
-	struct memo *memo = calloc(MEMO_SLOTS, sizeof(*memo));
-	struct statics s = {0};
+	if (!x)
+		return;
+	exact_free(x->exact);
+	layout_done(&x->layout);
+	run_free(x->r);
+	free(x->out);
+	free(x->part);
+	free(x->place);
+	free(x);
+}
+
+int joint_create(struct joint **ret, const struct drive *d, struct errbuf *err)
+{
+	struct joint *x;
 	int rc = 0;
 
 	if (d->n_jobs > JOINT_JOBS || d->m->topo->n_domains > JOINT_DOMAINS)
-		rc = err_set(err, -E2BIG, "joint-oracle: %d jobs on %d domains: at most %d on %d",
+		return err_set(err, -E2BIG, "joint-oracle: %d jobs on %d domains: at most %d on %d",
 			d->n_jobs, d->m->topo->n_domains, JOINT_JOBS, JOINT_DOMAINS);
-	if (!rc)
-		rc = statics_list(&s, d->m->topo, d->n_jobs, err);
-	if (!rc && x) {
-		x->d = d;
-		x->t = d->m->topo;
-		x->out = calloc((size_t)d->n_jobs, sizeof(*x->out));
-		x->place = calloc((size_t)d->n_jobs, sizeof(*x->place));
-	}
-	if (!rc && (!x || !memo || !x->out || !x->place))
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return err_set(err, -ENOMEM, "out of memory");
+	x->d = d;
+	x->t = d->m->topo;
+	x->all_exact = true;
+	x->out = calloc((size_t)d->n_jobs, sizeof(*x->out));
+	x->part = calloc((size_t)d->n_jobs, sizeof(*x->part));
+	x->place = calloc((size_t)d->n_jobs, sizeof(*x->place));
+	if (!x->out || !x->part || !x->place)
 		rc = err_set(err, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = run_create(&x->r, d->m, d->spec, d->n_jobs, err);
 	if (!rc)
 		rc = layout_init(&x->layout, d->m, d->n_jobs, err);
+	if (rc) {
+		joint_free(x);
+		return rc;
+	}
+	x->exact = exact_create(x);
+	*ret = x;
+	return 0;
+}
+
+int joint_run(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct joint *x = NULL;
+	struct memo *memo = calloc(MEMO_SLOTS, sizeof(*memo));
+	struct statics s = {0};
+	int rc = memo ? joint_create(&x, d, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (!rc)
+		rc = statics_list(&s, d->m->topo, d->n_jobs, err);
 	if (!rc)
 		run_place(x->r, s.place, NULL, 0);
 	while (!rc && !drive_is_over(d, x->r)) {
@@ -399,20 +315,16 @@ int joint_run(const struct drive *d, struct drive_result *ret, struct errbuf *er
 
 		if (m->key != key) {
 			m->key = key;
-			find(x, &s, &m->way);
+			x->all_exact &= joint_find(x, &s, &m->way);
 		}
 		go(x, &m->way);
 	}
-	if (!rc)
+	if (!rc) {
 		drive_results(d, x->r, ret);
+		ret->search = x->all_exact ? SEARCH_EXACT : SEARCH_BOUNDED;
+	}
 	statics_done(&s);
 	free(memo);
-	if (x) {
-		layout_done(&x->layout);
-		run_free(x->r);
-		free(x->out);
-		free(x->place);
-	}
-	free(x);
+	joint_free(x);
 	return rc;
 }

@@ -12,6 +12,8 @@ libsim_la_SOURCES = \
 	nodesvc/sim/eval.c nodesvc/sim/eval.h \
 	nodesvc/sim/exec_policy.c nodesvc/sim/exec_policy.h \
 	nodesvc/sim/joint.c nodesvc/sim/joint.h \
+	nodesvc/sim/joint_exact.c nodesvc/sim/joint_internal.h \
+	nodesvc/sim/joint_way.c \
 	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \
 	nodesvc/sim/machine.c nodesvc/sim/machine.h \
@@ -91,6 +93,7 @@ sim_tests = \
 	tests/unit/test_exec_policy \
 	tests/unit/test_sim_drive \
 	tests/unit/test_sim_eval \
+	tests/unit/test_sim_joint \
 	tests/unit/test_sim_machine \
 	tests/unit/test_sim_model \
 	tests/unit/test_sim_population \
@@ -116,6 +119,9 @@ tests_unit_test_sweep_LDADD = libcommon.la $(CHECK_LIBS) -lm
 tests_unit_test_sim_drive_SOURCES = tests/unit/test_sim_drive.c
 tests_unit_test_sim_drive_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_drive_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_joint_SOURCES = tests/unit/test_sim_joint.c
+tests_unit_test_sim_joint_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_joint_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_machine_SOURCES = tests/unit/test_sim_machine.c
 tests_unit_test_sim_machine_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_machine_LDADD = $(SIM_TEST_LIBS)

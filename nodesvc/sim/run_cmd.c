@@ -60,6 +60,9 @@ static json_object *result_json(
 	json_object_object_add(o, "antt_full", number(drive_antt(r, NTT_ALL)));
 	json_object_object_add(o, "moves_per_s", number(r->moves_per_s));
 	json_object_object_add(o, "seconds", number(r->elapsed_s));
+	if (drive_search_name(r->search))
+		json_object_object_add(
+			o, "search", json_object_new_string(drive_search_name(r->search)));
 	for (int i = 0; i < r->n_jobs; i++) {
 		json_object *j = json_object_new_object();
 
@@ -101,6 +104,8 @@ static void print_result(const struct workload *w, const char *policy, const str
 	printf("simulated: policy %s: STP %.3f, ANTT %.3f, worst NTT %.2f, %.3f moves/s, %.1f s\n",
 		policy, drive_stp(r, NTT_SHARE), drive_antt(r, NTT_SHARE),
 		drive_worst_ntt(r, NTT_SHARE), r->moves_per_s, r->elapsed_s);
+	if (drive_search_name(r->search))
+		printf("  %s search, see colocsim(1)\n", drive_search_name(r->search));
 	printf("  %-20s %6s %12s %10s %10s\n", "program", "runs", "mean run", "NTT share",
 		"NTT full");
 	for (int i = 0; i < r->n_jobs; i++) {

@@ -179,24 +179,26 @@ static void share_pool(struct solver *s, const struct layout *l, int pool,
 	}
 }
 
+double solver_smt(const struct machine *m, int pus, int cores, double busy)
+{
+	if (pus <= cores || busy <= cores)
+		return 1;
+	return 1 + (m->p.smt_cpi - 1) * fmin(1, 2 * (busy - cores) / busy);
+}
+
 /* Threads that run beside a busy sibling are slower; they fill empty cores first. */
 static void share_siblings(
 	struct solver *s, const struct layout *l, int pool, const struct solve_out *out)
 {
-	int pus = l->pool[pool].pus, cores = l->pool[pool].cores;
-	double running = 0, beside;
+	double running = 0, slower;
 
-	if (pus <= cores)
-		return;
 	for (int i = 0; i < l->n_jobs; i++)
 		if (l->job[i].active && l->job[i].pool == pool)
 			running += out[i].busy;
-	if (running <= cores)
-		return;
-	beside = fmin(1, 2 * (running - cores) / running);
+	slower = solver_smt(s->m, l->pool[pool].pus, l->pool[pool].cores, running);
 	for (int i = 0; i < l->n_jobs; i++)
 		if (l->job[i].active && l->job[i].pool == pool)
-			s->cpi[i] *= 1 + (s->m->p.smt_cpi - 1) * beside;
+			s->cpi[i] *= slower;
 }
 
 static bool can_take(const struct layout *l, const struct solve_in *in, int i)
@@ -533,6 +535,19 @@ void solver_run(
 		/* What little it runs: no part of its progress, but counters see it. */
 		ret[i].instr_per_s = ret[i].busy * l->job[i].levers.clock * s->m->p.hz / f->cpi;
 	}
+}
+
+double solver_most(
+	const struct machine *m, const struct phase *f, double width, double cpi, int memories)
+{
+	double half = 0.5 * f->working_set_bytes; /* the least of it in one cache */
+	double miss = f->refs * phase_miss_ratio(f, fmin(m->llc_bytes, OCCUPANCY_CAP * half), half);
+	double cycles = f->cpi * cpi + miss * m->p.latency_s * m->p.hz / f->mlp;
+	double rate = phase_speedup(f, width) * m->p.hz / cycles;
+	double bytes = rate * miss * LINE_BYTES * TRAFFIC_FACTOR;
+
+	return bytes > memories * m->p.bytes_per_s ? rate * memories * m->p.bytes_per_s / bytes
+						   : rate;
 }
 
 double solver_occupancy(const struct solver *s, int i, int c)

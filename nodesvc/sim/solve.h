@@ -34,6 +34,15 @@ void solver_free(struct solver *s);
 /* @ret: [n_jobs]. Pure: the same input gives the same output. */
 void solver_run(
 	struct solver *s, const struct layout *l, const struct solve_in *in, struct solve_out *ret);
+/*
+ * No faster than that, in instructions per second, is a job anywhere: on @width cores, whose
+ * threads take @cpi times their cycles for sharing cores among themselves, @memories of them in
+ * reach. solver_run()'s for it alone is less.
+ */
+double solver_most(
+	const struct machine *m, const struct phase *f, double width, double cpi, int memories);
+/* Factor on the cycles of a job's threads that keep @busy PUs busy of @pus on @cores. */
+double solver_smt(const struct machine *m, int pus, int cores, double busy);
 /* Of the last run: bytes job @i held of cache @c; iterations taken. */
 double solver_occupancy(const struct solver *s, int i, int c);
 int solver_iterations(const struct solver *s);

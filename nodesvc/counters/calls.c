@@ -540,14 +540,15 @@ static bool add_planned(struct calls_step *s, int64_t now_ns)
 }
 
 /* Opens what was added, on all its threads. */
-static void open_set(
-	struct calls_step *s, const struct calls_look *l, int64_t length_ns, uint64_t max_hits)
+static void open_set(struct calls_step *s, const struct calls_look *l, int64_t length_ns,
+	uint64_t max_hits, bool unstarted)
 {
 	struct call_request r = {.op = CALL_OPEN,
 		.set = ++s->c->last_set,
 		.n_probes = s->n_open,
 		.length_ns = length_ns,
-		.max_hits = max_hits};
+		.max_hits = max_hits,
+		.unstarted = unstarted};
 	int sent = 0;
 
 	for (int i = 0; i < s->n_open; i++)
@@ -678,6 +679,9 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 		forget_open(s);
 		return;
 	}
+	/* Their first calls were not seen. */
+	if (s->news.started)
+		s->exact = false;
 	if (!s->window && s->read_own_ns > from_ns)
 		from_ns = s->read_own_ns;
 	seconds = (double)(l->own_ns - from_ns) / 1e9;
@@ -770,9 +774,9 @@ static void open_planned(struct calls_step *s, const struct calls_look *l)
 	if ((!attend && l->now_ns < s->next_ns) || !add_planned(s, l->now_ns))
 		return;
 	if (s->plan.what == CALLPICK_ALWAYS || attend)
-		open_set(s, l, 0, 0);
+		open_set(s, l, 0, 0, false);
 	else
-		open_set(s, l, s->plan.length_ns, s->plan.max_hits);
+		open_set(s, l, s->plan.length_ns, s->plan.max_hits, false);
 	s->attended = attend;
 }
 
@@ -784,7 +788,7 @@ bool calls_step_begin(struct calls_step *s, const struct calls_look *l)
 	if (*s->c->why_not || s->open || !s->n_sites || k < 0 || l->n_tids == 0 ||
 		l->n_tids > THREADS_MAX || add_candidate(s, k, l->now_ns) <= 0)
 		return false;
-	open_set(s, l, 0, 0);
+	open_set(s, l, 0, 0, true);
 	if (!s->open)
 		return false;
 	s->plan = (struct callpick_plan){.what = CALLPICK_ALWAYS, .n = 1, .candidate = {k}};
@@ -882,11 +886,6 @@ const char *calls_step_why(const struct calls_step *s)
 int64_t calls_step_told_ns(const struct calls_step *s)
 {
 	return s->news.t_ns;
-}
-
-void calls_step_began_late(struct calls_step *s)
-{
-	s->exact = false;
 }
 
 bool calls_step_ask(struct calls_step *s)

@@ -117,8 +117,6 @@ const char *calls_step_unit(const struct calls_step *s);
 const char *calls_step_why(const struct calls_step *s);
 /* When the worker last said what it has of it, CLOCK_MONOTONIC; 0 never. */
 int64_t calls_step_told_ns(const struct calls_step *s);
-/* Its first calls may be missing: the worker did not say in time that it counts. */
-void calls_step_began_late(struct calls_step *s);
 /* Asks for a figure of now; true: one will come soon (calls_take()). */
 bool calls_step_ask(struct calls_step *s);
 

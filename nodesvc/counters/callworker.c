@@ -35,6 +35,11 @@
 #define SOCKET_BYTES (1 << 20)
 /* Calls of ours to know what one costs. */
 #define COST_CALLS 200
+/* Names that are in use are tried again at the end, so often, and so far apart. */
+#define LEAVE_TRIES 100
+#define LEAVE_US    20000
+/* Of proc/PID/stat, include/linux/sched.h: forked, but has not executed anything. */
+#define PF_FORKNOEXEC 0x40ul
 
 struct callworker {
 	pid_t pid;
@@ -52,7 +57,7 @@ struct place {
 
 struct set {
 	uint32_t id, ask;
-	int n_probes, n_tasks, room, failed;
+	int n_probes, n_tasks, room, failed, started;
 	uint32_t probe[CALLS_PROBES];
 	int *fd; /* n_probes of each task; -1 none */
 	int64_t *since_ns;
@@ -62,6 +67,7 @@ struct set {
 };
 
 struct counting {
+	struct fsroot root;
 	struct tracefs fs;
 	struct place place[CALLS_PROBES_ALL];
 	struct set *set[SETS_MAX];
@@ -69,13 +75,16 @@ struct counting {
 	int parent; /* a pidfd: somebody else may hold the daemon's end of the socket for a while */
 };
 
-static int open_event(uint64_t id, pid_t tid, bool inherit)
+/* @at_exec: it counts from @tid's next exec on, which puts the traps in. */
+static int open_event(uint64_t id, pid_t tid, bool inherit, bool at_exec)
 {
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(a),
 		.config = id,
 		.inherit = inherit,
+		.disabled = at_exec,
+		.enable_on_exec = at_exec,
 	};
 
 	return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -93,17 +102,34 @@ static void name_of(uint32_t probe, char ret[16])
 	snprintf(ret, 16, "p%u", probe);
 }
 
-static void drop_place(struct counting *c, uint32_t probe)
+static int drop_place(struct counting *c, uint32_t probe)
 {
 	struct place *p = &c->place[probe];
 	char name[16];
 
 	if (!p->made)
-		return;
-	close(p->keeper);
-	name_of(probe, name);
-	tracefs_remove(&c->fs, name);
+		return 0;
+	if (p->keeper >= 0)
+		close(p->keeper);
+	p->keeper = -1;
 	p->made = false;
+	name_of(probe, name);
+	return tracefs_remove(&c->fs, name);
+}
+
+/* A thread that ends at this moment still holds its event of it for a while. */
+static void drop_all(struct counting *c)
+{
+	bool again = true;
+
+	for (int tries = 0; again && tries < LEAVE_TRIES; tries++) {
+		if (tries)
+			usleep(LEAVE_US);
+		again = false;
+		for (uint32_t i = 0; i < CALLS_PROBES_ALL; i++)
+			if (drop_place(c, i) == -EBUSY)
+				again = c->place[i].made = true;
+	}
 }
 
 static void make_place(struct counting *c, const struct call_request *r, int fd)
@@ -118,7 +144,7 @@ static void make_place(struct counting *c, const struct call_request *r, int fd)
 	a.rc = fd < 0 ? err_set(&err, -EBADF, "no file")
 		      : tracefs_add(&c->fs, name, fd, r->offset, &p->id, &err);
 	if (a.rc == 0) {
-		p->keeper = open_event(p->id, 0, false);
+		p->keeper = open_event(p->id, 0, false, true);
 		if (p->keeper < 0) {
 			a.rc = err_set(&err, -errno, "perf: %s", strerror(errno));
 			tracefs_remove(&c->fs, name);
@@ -164,8 +190,23 @@ static bool make_room(struct set *s, int more)
 	return true;
 }
 
+/* Has it executed a program since it was forked? Who is gone has. */
+static bool has_executed(const struct fsroot *root, pid_t tid)
+{
+	char path[48], buf[1024];
+	const char *after;
+	unsigned long flags;
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
+	if (fsroot_read_once(root, path, buf, sizeof(buf)) < 0)
+		return true;
+	after = strrchr(buf, ')');
+	return !after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) != 1 ||
+	       !(flags & PF_FORKNOEXEC);
+}
+
 /* One task; 0, or what kept all of its events from being opened. */
-static int add_task(struct counting *c, struct set *s, pid_t tid)
+static int open_task(struct counting *c, struct set *s, pid_t tid, bool at_exec)
 {
 	int *fd = s->fd + (ptrdiff_t)s->n_tasks * s->n_probes, opened = 0, why = 0;
 
@@ -177,7 +218,7 @@ static int add_task(struct counting *c, struct set *s, pid_t tid)
 			why = ENOENT;
 		else if (c->n_fds >= ALL_FDS_MAX)
 			why = EMFILE;
-		else if ((fd[i] = open_event(p->id, tid, true)) < 0)
+		else if ((fd[i] = open_event(p->id, tid, true, at_exec)) < 0)
 			why = errno;
 		if (fd[i] < 0)
 			continue;
@@ -188,6 +229,27 @@ static int add_task(struct counting *c, struct set *s, pid_t tid)
 		return why;
 	s->since_ns[s->n_tasks++] = ipc_now_ns();
 	return 0;
+}
+
+static void close_task(struct counting *c, struct set *s, int task)
+{
+	for (int i = 0; i < s->n_probes; i++)
+		if (s->fd[(ptrdiff_t)task * s->n_probes + i] >= 0) {
+			close(s->fd[(ptrdiff_t)task * s->n_probes + i]);
+			c->n_fds--;
+		}
+}
+
+static int add_task(struct counting *c, struct set *s, pid_t tid, bool unstarted)
+{
+	int rc = open_task(c, s, tid, unstarted);
+
+	if (rc || !unstarted || !has_executed(&c->root, tid))
+		return rc;
+	/* Who no longer waited for us executes nothing any more that would begin the count. */
+	s->started++;
+	close_task(c, s, --s->n_tasks);
+	return open_task(c, s, tid, false);
 }
 
 static void add_tasks(struct counting *c, struct set *s, const struct call_request *r)
@@ -202,7 +264,7 @@ static void add_tasks(struct counting *c, struct set *s, const struct call_reque
 	if (!s->began_ns)
 		s->began_ns = ipc_now_ns();
 	for (int i = 0; i < n; i++) {
-		rc = add_task(c, s, r->tid[i]);
+		rc = add_task(c, s, r->tid[i], r->unstarted);
 		/* One that has ended is none that fails. */
 		if (rc && rc != ESRCH)
 			note_failure(s, rc);
@@ -226,7 +288,8 @@ static void read_set(const struct set *s, struct call_answer *ret)
 		.began_ns = s->began_ns,
 		.n_probes = s->n_probes,
 		.tasks = s->n_tasks,
-		.failed = s->failed};
+		.failed = s->failed,
+		.started = s->started};
 	if (s->first_errno)
 		snprintf(ret->text, sizeof(ret->text), "%s", strerror(s->first_errno));
 	for (int t = 0; t < s->n_tasks; t++)
@@ -245,11 +308,8 @@ static void read_set(const struct set *s, struct call_answer *ret)
 
 static void close_set(struct counting *c, struct set *s)
 {
-	for (int i = 0; i < s->n_tasks * s->n_probes; i++)
-		if (s->fd[i] >= 0) {
-			close(s->fd[i]);
-			c->n_fds--;
-		}
+	for (int t = 0; t < s->n_tasks; t++)
+		close_task(c, s, t);
 	for (int i = 0; i < c->n_sets; i++)
 		if (c->set[i] == s)
 			c->set[i] = c->set[--c->n_sets];
@@ -491,7 +551,7 @@ static int try_out(struct counting *c, double *ret_cost_ns, struct errbuf *err)
 	close(exe);
 	if (rc < 0)
 		return rc;
-	fd = open_event(id, 0, true);
+	fd = open_event(id, 0, true, false);
 	rc = fd < 0 ? err_set(err, -errno, "perf: %s", strerror(errno)) : 0;
 	start_ns = cpu_ns();
 	for (int i = 0; rc == 0 && i < COST_CALLS; i++)
@@ -527,9 +587,8 @@ static void raise_limit(void)
 __attribute__((noreturn)) static void child(
 	const struct fsroot *root, const char *owner, int socket, pid_t parent)
 {
-	static struct counting c;
+	static struct counting c = {.root = {CHILD_ROOT}};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	struct fsroot own_root = {CHILD_ROOT};
 	struct call_answer ready = {.kind = CALL_READY};
 	int null = open("/dev/null", O_RDWR), top = fcntl(root->fd, F_DUPFD, 10);
 	int end = fcntl(socket, F_DUPFD, 10);
@@ -554,7 +613,7 @@ __attribute__((noreturn)) static void child(
 	c.parent = (int)syscall(SYS_pidfd_open, parent, 0);
 	if (getppid() != parent)
 		_exit(0);
-	ready.rc = tracefs_open(&c.fs, &own_root, owner, &err);
+	ready.rc = tracefs_open(&c.fs, &c.root, owner, &err);
 	if (ready.rc == 0) {
 		tracefs_sweep(&c.fs);
 		ready.rc = try_out(&c, &ready.cost_ns, &err);
@@ -565,8 +624,7 @@ __attribute__((noreturn)) static void child(
 		serve(&c);
 	while (c.n_sets)
 		close_set(&c, c.set[0]);
-	for (uint32_t i = 0; i < CALLS_PROBES_ALL; i++)
-		drop_place(&c, i);
+	drop_all(&c);
 	_exit(0);
 }
 

@@ -12,6 +12,10 @@
  * Counting never touches a program but for the trap, 1 to 10 us each. Events are tracepoint events
  * with inherit: threads and children of a task are counted with it, exactly. perf's own "uprobe"
  * events must not be used: with inherit, clone() of what they count fails with EFAULT (Linux 6.18).
+ *
+ * To open an event on a program that runs, the kernel writes its traps into it, and waits for all
+ * CPUs first: 10 ms on a quiet node, 70 on a busy one. Before a task executes its program there is
+ * nothing to write: its events begin at the exec, and are opened at once.
  */
 #ifndef COLOC_COUNTERS_CALLWORKER_H
 #define COLOC_COUNTERS_CALLWORKER_H
@@ -48,7 +52,9 @@ struct call_request {
 	uint64_t offset;
 	int64_t length_ns;
 	uint64_t max_hits;
-	int n_tids; /* so many of tid[] are sent */
+	bool unstarted; /* OPEN, TASKS: who has not executed its program yet is counted from there
+			 */
+	int n_tids;     /* so many of tid[] are sent */
 	pid_t tid[CALLS_TIDS];
 };
 
@@ -76,6 +82,7 @@ struct call_answer {
 	int64_t t_ns;     /* it was read */
 	int n_probes;
 	int tasks, failed; /* counted; could not be, .text has the first reason */
+	int started;       /* of .unstarted, had executed their program before */
 	struct call_counts count[CALLS_PROBES];
 };
 

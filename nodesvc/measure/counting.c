@@ -583,8 +583,6 @@ void measure_begin(struct measure *m, struct step *s)
 	log_debug("step %s: %s", s->id, calls_step_why(s->seen.calls.step));
 	/* It executes its program as soon as it has our answer. */
 	counting_now(m, s);
-	if (calls_step_told_ns(s->seen.calls.step) < now_ns)
-		calls_step_began_late(s->seen.calls.step);
 }
 
 const char *measure_calls_why_not(const struct measure *m)

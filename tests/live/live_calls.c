@@ -204,6 +204,74 @@ START_TEST(task_threads_and_children_are_counted_exactly)
 }
 END_TEST
 
+static pid_t start_program(const char *n)
+{
+	pid_t pid = fork();
+	char c;
+
+	if (pid == 0) {
+		if (read(go[0], &c, 1) == 1)
+			execl("/proc/self/exe", "live_calls", n, NULL);
+		_exit(3);
+	}
+	ck_assert_int_gt(pid, 0);
+	return pid;
+}
+
+START_TEST(program_is_counted_from_its_exec)
+{
+	struct call_request r;
+	pid_t pid;
+
+	make_probe();
+	pid = start_program("1000");
+	r = request(CALL_OPEN, pid);
+	r.unstarted = true;
+	count(r);
+	let_go();
+	ended_well(pid);
+	ask(request(CALL_CLOSE, pid), -1);
+	take();
+	ck_assert_int_eq(got.started, 0);
+	ck_assert_uint_eq(got.count[0].calls, 3000);
+}
+END_TEST
+
+static bool is_waiting(pid_t pid)
+{
+	char path[32], buf[64] = "";
+
+	snprintf(path, sizeof(path), "proc/%d/wchan", (int)pid);
+	return fsroot_read(&root, path, buf, sizeof(buf)) > 0 && strstr(buf, "pipe");
+}
+
+/* It did not wait until it is counted. */
+START_TEST(program_that_has_begun_is_counted_and_said_to_have)
+{
+	struct call_request r;
+	pid_t pid = fork();
+
+	make_probe();
+	if (pid == 0) {
+		dup2(go[0], STDIN_FILENO);
+		execl("/proc/self/exe", "live_calls", "1000", "waits", NULL);
+		_exit(3);
+	}
+	r = request(CALL_OPEN, pid);
+	r.unstarted = true;
+	for (int i = 0; i < WAIT_MS / 10 && !is_waiting(pid); i++)
+		usleep(10000);
+	count(r);
+	let_go();
+	ended_well(pid);
+	ask(request(CALL_CLOSE, pid), -1);
+	take();
+	ck_assert_int_eq(got.started, 1);
+	ck_assert_int_eq(got.tasks, 1);
+	ck_assert_uint_eq(got.count[0].calls, 3000);
+}
+END_TEST
+
 START_TEST(window_ends_by_itself)
 {
 	struct call_request r;
@@ -349,14 +417,22 @@ static const char *why_not(void)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	const char *why = why_not();
+	const char *why;
 	Suite *s = suite_create("calls");
 	TCase *t = tcase_create("what is counted is all of it");
 	SRunner *r;
 	int failed;
+	char c;
 
+	if (argc > 2 && read(STDIN_FILENO, &c, 1) != 1)
+		return 2;
+	if (argc > 1) {
+		family(atoi(argv[1]));
+		return 0;
+	}
+	why = why_not();
 	if (why) {
 		printf("1..0 # SKIP %s\n", why);
 		return 77;
@@ -364,6 +440,8 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, task_threads_and_children_are_counted_exactly);
+	tcase_add_test(t, program_is_counted_from_its_exec);
+	tcase_add_test(t, program_that_has_begun_is_counted_and_said_to_have);
 	tcase_add_test(t, one_that_has_ended_is_no_failure);
 	tcase_add_test(t, place_outside_of_the_file_is_refused);
 	suite_add_tcase(s, t);

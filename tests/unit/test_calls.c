@@ -33,7 +33,7 @@ static double gets;
 static int64_t now_ns, frozen_ns;
 static struct open_set set[SETS];
 static uint64_t place[CALLS_PROBES_ALL];
-static int refuse_offset, drops, messages;
+static int refuse_offset, drops, messages, started;
 static struct calls *calls;
 static struct calls_step *step;
 static struct calls_look at;
@@ -48,7 +48,8 @@ static void answer(struct open_set *o, bool end)
 		.began_ns = o->since_ns,
 		.t_ns = now_ns,
 		.n_probes = o->r.n_probes,
-		.tasks = o->r.n_tids};
+		.tasks = o->r.n_tids,
+		.started = o->r.unstarted ? started : 0};
 	double seconds = (double)(now_ns - o->since_ns) / 1e9;
 
 	for (int i = 0; i < o->r.n_probes; i++) {
@@ -336,15 +337,15 @@ START_TEST(known_function_is_counted_from_the_first_call)
 }
 END_TEST
 
-START_TEST(worker_that_is_late_has_not_all_calls)
+START_TEST(program_that_had_begun_has_not_all_calls)
 {
 	calls_step_prefer(step, "MPI_Allreduce");
 	know(two, 2);
 	serve_all();
+	started = 1;
 	ck_assert(calls_step_begin(step, &at));
 	ck_assert(calls_step_ask(step));
 	ck_assert_int_lt(calls_step_told_ns(step), now_ns);
-	calls_step_began_late(step);
 	per_s[1] = 500;
 	run(10);
 	ck_assert_int_ge(calls_step_told_ns(step), now_ns - SECOND);
@@ -551,7 +552,7 @@ int main(void)
 		step_of_too_many_threads_is_not_counted_one_by_one);
 	ADD("a program that ran before is counted from its start",
 		known_function_is_counted_from_the_first_call,
-		worker_that_is_late_has_not_all_calls,
+		program_that_had_begun_has_not_all_calls,
 		known_function_that_is_called_too_often_by_now_is_counted_in_windows,
 		unknown_function_does_not_begin);
 	ADD("neighbours do not hide what marks the work",

@@ -2,6 +2,7 @@
 #include "common/command.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +28,32 @@ uint32_t command_arguments(int argc, char *const argv[])
 				break;
 		}
 	return hash ? hash : 1;
+}
+
+/* gmx, gmx_mpi, mdrun_d: all of its programs that compute. */
+static bool is_gromacs(const char *arg)
+{
+	const char *slash = strrchr(arg, '/'), *name = slash ? slash + 1 : arg;
+
+	return strncmp(name, "gmx", 3) == 0 || strncmp(name, "mdrun", 5) == 0;
+}
+
+const char *command_threads_by(int argc, char *const argv[])
+{
+	bool gromacs = false;
+
+	for (int i = 0; i + 1 < argc; i++) {
+		const char *name = argv[i] + strspn(argv[i], "-"), *value = argv[i + 1];
+
+		gromacs |= is_gromacs(argv[i]);
+		/* 0 leaves it to the program; one rank says nothing of its threads. */
+		if (!gromacs || *argv[i] != '-' || strcmp(value, "0") == 0)
+			continue;
+		if (strcmp(name, "ntomp") == 0 || strcmp(name, "nt") == 0 ||
+			(strcmp(name, "ntmpi") == 0 && strcmp(value, "1") != 0))
+			return argv[i];
+	}
+	return NULL;
 }
 
 int command_find(const struct command *c, char *ret, size_t size)

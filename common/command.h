@@ -32,4 +32,11 @@ int command_find(const struct command *c, char *ret, size_t size);
  */
 uint32_t command_arguments(int argc, char *const argv[]);
 
+/*
+ * command_threads_by - the argument by which a command says how many threads it starts, if its
+ * program ends with an error where its environment has another number: mdrun of GROMACS, whatever
+ * starts it. NULL none.
+ */
+const char *command_threads_by(int argc, char *const argv[]);
+
 #endif

@@ -12,6 +12,7 @@
  *   step_start  job step uid nnodes nodeid ntasks (local) cpus_per_task (Slurm's count)
  *               cpus_asked (SLURM_CPUS_PER_TASK: -c, if it was given) name (argv[0])
  *               args (class of the other arguments, 8 hex digits: command_arguments())
+ *               threads_by (an argument by which the program counts its threads itself)
  *               job_cores step_cores (Slurm's abstract cpulists) timeout_ms pid (slurmstepd)
  *               batch=1 (batch or interactive shell) array_job array_task
  *               policy (NAME[,k=v...]; none sent: the node's default) priority

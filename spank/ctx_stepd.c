@@ -172,6 +172,7 @@ static void put_name(spank_t sp)
 	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) == ESPANK_SUCCESS && argc > 0 && argv[0]) {
 		msg_put(&out, "name", argv[0]);
 		msg_putf(&out, "args", "%08x", command_arguments(argc, argv));
+		msg_put(&out, "threads_by", command_threads_by(argc, argv));
 	}
 }
 

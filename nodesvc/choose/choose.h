@@ -94,6 +94,9 @@ void decide_run(struct choose *ch, enum event_type type, const char *about_id, s
 void decide_finish(struct choose *ch);
 /* Makes the last plan true for a step whose first task just started. */
 int decide_place(struct choose *ch, struct step *s, struct errbuf *err);
+/* Cores that are a step's by right under the last plan, 1 at least: its coreset's, dealt to all who
+ * are on it at the same time; 0 it has none. */
+int decide_granted(const struct choose *ch, const struct step *s);
 /* It has done all its work: a policy may learn of it. */
 void decide_note_done(struct choose *ch, const struct step *s);
 

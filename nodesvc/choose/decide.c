@@ -214,6 +214,8 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 
 		if (!step_is_managed(s))
 			continue;
+		if (s->granted)
+			step_note_cores(s, decide_granted(ch, s), ipc_now_ns());
 		if (fallback_why)
 			snprintf(s->why, sizeof(s->why), "%s (fallback: %.80s)",
 				ch->plan.job[i].why, fallback_why);
@@ -412,6 +414,21 @@ void decide_run(struct choose *ch, enum event_type type, const char *about_id, s
 		decide_finish(ch);
 	if (!later && !fallback)
 		trial_experiments(ch, &ch->plan);
+}
+
+int decide_granted(const struct choose *ch, const struct step *s)
+{
+	int cores = topo_count_cores(ch->node->topo, &s->coreset), n = 0;
+
+	if (cores == 0)
+		return 0;
+	for (int i = 0; i < ch->jobs->n; i++) {
+		const struct step *o = ch->jobs->step[i];
+
+		n += step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset);
+	}
+	/* Who takes turns has all of them in its own. */
+	return n <= 1 || s->turn.slices ? cores : cores >= 2 * n ? cores / n : 1;
 }
 
 int decide_place(struct choose *ch, struct step *s, struct errbuf *err)

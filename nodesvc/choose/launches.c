@@ -24,6 +24,7 @@
 /* So many windows come as fast as they can, unless there is a verdict before. */
 #define WINDOWS_EARLY 12
 #define NAME_SIZE     400
+#define NARROW        "/granted"
 /* Draws that a store may tell of: more there have not been; and the logarithm of seconds, or of
  * seconds per unit of work. */
 #define DRAW_MAX  (UINT64_C(1) << 48)
@@ -191,15 +192,17 @@ int launches_open(struct choose *ch, struct errbuf *err)
 	return 0;
 }
 
-/* "gmx@ada:8#1a2b3c4d" */
+/* "gmx@ada:8#1a2b3c4d"; with fewer threads than Slurm has cores for its launches are another's. */
 static void name_key(const struct choose *ch, const struct step *s, char buf[static NAME_SIZE])
 {
 	size_t len;
 
-	quarantine_name_member(ch, s, buf, NAME_SIZE - 16);
+	quarantine_name_member(ch, s, buf, NAME_SIZE - 16 - sizeof(NARROW));
 	len = strlen(buf);
 	if (s->args)
-		snprintf(buf + len, NAME_SIZE - len, "#%08x", s->args);
+		len += (size_t)snprintf(buf + len, NAME_SIZE - len, "#%08x", s->args);
+	if (s->narrow)
+		snprintf(buf + len, NAME_SIZE - len, NARROW);
 }
 
 static bool runs_drawn(const struct step *s, uint64_t draw)

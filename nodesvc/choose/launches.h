@@ -9,6 +9,9 @@
  * windows (engine/launch_pairs.h), judged as those of a policy (engine/verdict.h) and kept as a set
  * of one program under the policy "launch" (quarantine.h).
  *
+ * Launches with fewer threads than Slurm has cores for (step.narrow) have a verdict of their own:
+ * where those are slower, it is the width that is taken away first.
+ *
  * A launch that ended by itself with an error tells nothing. One that was ended (cancelled, over
  * its time limit) counts with the time it ran, where that is more than the program takes on
  * average: it has taken that long already. What ran beside steps of a later draw with the other

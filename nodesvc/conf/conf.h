@@ -50,7 +50,13 @@ enum conf_conflict { CONFLICT_RULING, CONFLICT_REFUSE };
 enum conf_detector { DETECTOR_WIDTH, DETECTOR_PAPER };
 enum conf_memory { MEMORY_STAY, MEMORY_FOLLOW };
 enum conf_idle { IDLE_POLL, IDLE_LEAVE };
-enum conf_threads { THREADS_ENVELOPE, THREADS_PLACEMENT, THREADS_LEAVE };
+enum conf_threads {
+	THREADS_AUTO,
+	THREADS_ENVELOPE,
+	THREADS_PLACEMENT,
+	THREADS_GRANTED,
+	THREADS_LEAVE
+};
 
 /* Of policies; key "POLICY.option". */
 struct conf_options {

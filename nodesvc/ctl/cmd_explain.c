@@ -95,8 +95,9 @@ static void show_environment(struct json_object *o)
 	for (size_t i = 0; set && i < json_object_array_length(set); i++) {
 		struct json_object *v = json_object_array_get_idx(set, i);
 
-		show_line(stdout, i ? "" : "Launch set", "%s=%s", show_text(v, "name"),
-			show_text(v, "value"));
+		show_line(stdout, i ? "" : "Launch set", "%s=%s%s%s", show_text(v, "name"),
+			show_text(v, "value"), *show_text(v, "why") ? ": " : "",
+			show_text(v, "why"));
 	}
 	for (size_t i = 0; left && i < json_object_array_length(left); i++) {
 		struct json_object *v = json_object_array_get_idx(left, i);

@@ -141,6 +141,7 @@ static bool has_settings(const struct step *s)
 static void start_control(struct step *s)
 {
 	s->n_env = 0;
+	*s->threads_why = '\0';
 	s->short_spins = s->born_placed = false;
 	s->seen.launch = "control";
 	s->seen.control_until_ns = s->start_mono_ns + CONTROL_NS;
@@ -154,22 +155,59 @@ static void withhold(struct step *s, const char *why)
 	for (int i = 0; i < s->n_env; i++)
 		if (!*s->env[i].why && launch_family(s->env[i].name) != LAUNCH_preload)
 			snprintf(s->env[i].why, sizeof(s->env[i].why), "%s", why);
+	*s->threads_why = '\0';
 	s->short_spins = false;
 	s->seen.launch = "withheld";
+}
+
+static void decide_launch(struct daemon *d, struct step *s, const struct msg *m)
+{
+	launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
+		topo_count_cores(d->node->topo, s->held ? &s->envelope : &s->coreset),
+		around(d, s));
+}
+
+/* Cores that the plan just made, with it in it, gives a step whose threads go by that; else 0. On
+ * several nodes each would grant another number, and a shell's steps inherit it. */
+static int granted(const struct daemon *d, const struct step *s)
+{
+	struct choose_state state;
+	const struct policy_ops *ops;
+
+	choose_get_state(d->choose, &state);
+	ops = policy_find(state.policy);
+	if (s->held || s->batch || s->nnodes > 1 ||
+		!(d->conf->launch_env.threads == THREADS_GRANTED ||
+			(d->conf->launch_env.threads == THREADS_AUTO && ops && ops->deals_threads)))
+		return 0;
+	return decide_granted(d->choose, s);
 }
 
 /* Its environment; or none. */
 static void set_environment(struct daemon *d, struct step *s, const struct msg *m)
 {
 	char why[sizeof(s->env[0].why)];
+	enum launch_draw draw;
 
 	find_links(d, s, m);
-	launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
-		topo_count_cores(d->node->topo, s->held ? &s->envelope : &s->coreset),
-		around(d, s));
+	s->granted = granted(d, s);
+	if (s->granted) {
+		s->usual_cores =
+			learned_cores_of(linkage_learned(d->linkage), s->uid, s->program_key);
+		step_note_cores(s, s->granted, s->start_mono_ns);
+	}
+	decide_launch(d, s, m);
 	if (!has_settings(s))
 		return;
-	switch (launches_draw(d->choose, s, why, sizeof(why))) {
+	draw = launches_draw(d->choose, s, why, sizeof(why));
+	/* First its width is given back; the rest has a verdict of its own. */
+	if (draw == LAUNCH_WITHHELD && s->narrow) {
+		s->granted = 0;
+		decide_launch(d, s, m);
+		snprintf(s->threads_why, sizeof(s->threads_why), "not as granted: %s", why);
+		draw = launches_draw(d->choose, s, why, sizeof(why));
+	}
+	switch (draw) {
 	case LAUNCH_SET:
 		break;
 	case LAUNCH_CONTROL:

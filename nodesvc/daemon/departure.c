@@ -9,6 +9,8 @@
 #include "nodesvc/books/books.h"
 #include "nodesvc/choose/launches.h"
 #include "nodesvc/daemon/daemon.h"
+#include "nodesvc/launch/learned.h"
+#include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/steps/steps.h"
 
@@ -26,6 +28,15 @@ static int64_t end_of(const struct step *s, int64_t end_unix_ns)
 		       : end_unix_ns;
 }
 
+/* Who begins on fewer cores than its envelope may get more: the next launch is to know. */
+static void learn_cores(struct daemon *d, const struct step *s)
+{
+	if (s->granted && s->granted < topo_count_cores(d->node->topo, &s->envelope) &&
+		step_final_state(s) == STEP_COMPLETED)
+		learned_note_cores(linkage_learned(d->linkage), s->uid, s->program_key,
+			step_mean_cores(s, ipc_now_ns()));
+}
+
 void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 {
 	bool managed = step_is_managed(s);
@@ -36,6 +47,7 @@ void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	trial_abort(d->choose);
 	end_unix_ns = end_of(s, end_unix_ns);
 	launches_end(d->choose, s, end_unix_ns);
+	learn_cores(d, s);
 	account_end(d->books, s, step_final_state(s), end_unix_ns);
 	reading_close(d->measure, s);
 	snprintf(id, sizeof(id), "%s", s->id);

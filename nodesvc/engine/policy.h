@@ -61,6 +61,8 @@ struct policy_ops {
 	/* Each plan gives a job its cores in a slice of its own, as far as there are slices:
 	 * whoever runs has them to itself. */
 	bool in_turns;
+	/* How many threads a program starts with is its to say, by the cores that it gives it. */
+	bool deals_threads;
 	bool on_node;  /* false: colocsim only (needs the truth) */
 	uint32_t asks; /* POLICY_ASKS_*; 0: coresets only */
 	size_t size;   /* of struct policy; 0: it has none */

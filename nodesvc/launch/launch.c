@@ -11,6 +11,7 @@
  */
 #include "nodesvc/launch/launch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,12 +28,14 @@ static const char *users_own(const struct msg *m, enum launch_family family)
 	return NULL;
 }
 
-static bool has_set(const struct msg *m, const char *name)
+/* By what the user has chosen OpenMP's threads; NULL nothing. GROMACS takes no count from its
+ * environment beside another on its command line: it ends. */
+static const char *users_threads(const struct msg *m)
 {
 	for (const char *set = msg_get(m, "set"); set; set = msg_get_next(m, "set", set))
-		if (strcmp(set, name) == 0)
-			return true;
-	return false;
+		if (strcmp(set, "OMP_NUM_THREADS") == 0)
+			return set;
+	return msg_get(m, "threads_by");
 }
 
 #define ONE_MORE(family, name) +1
@@ -47,6 +50,14 @@ static struct launch_var *add(struct step *s, const char *name, const char *valu
 	snprintf(v->name, sizeof(v->name), "%s", name);
 	snprintf(v->value, sizeof(v->value), "%s", value);
 	return v;
+}
+
+static struct launch_var *add_number(struct step *s, const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	return add(s, name, text);
 }
 
 static bool has_variable(const struct conf_family *f, const char *name)
@@ -199,7 +210,7 @@ static bool omp_is_refused(const struct msg *m, const char *path, char *ret, siz
 
 /* These libraries count CPUs themselves where nothing tells them (and of OMP_NUM_THREADS only
  * builds that listen to it): a program born on few of its cores would keep few threads in them. */
-static void add_blas(struct step *s, const struct msg *m, const char *threads)
+static bool add_blas(struct step *s, const struct msg *m, int threads)
 {
 	static const struct {
 		const char *name;
@@ -211,17 +222,74 @@ static void add_blas(struct step *s, const struct msg *m, const char *threads)
 		{"BLIS_NUM_THREADS", LAUNCH_blis, RUNTIME_BLIS},
 	};
 
+	bool any = false;
+
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
-		struct launch_var *v = add(s, of[i].name, threads);
+		struct launch_var *v = add_number(s, of[i].name, threads);
 		const char *own = users_own(m, of[i].family);
 
-		if (!own && has_set(m, "OMP_NUM_THREADS"))
-			own = "OMP_NUM_THREADS";
+		if (!own)
+			own = users_threads(m);
 		if (own)
 			snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
 		else if (!s->runs_any && s->links && !(s->links & of[i].runtime))
 			say_linked(s, v);
+		any |= !*v->why;
 	}
+	return any;
+}
+
+/*
+ * Threads of each rank on the cores that its plan gives it, or that earlier runs which began so had
+ * in the mean, if those are more: they were born narrow on a node that emptied. At most @count,
+ * which is Slurm's; it counts hardware threads where it says more than there are cores.
+ */
+static int granted_threads(const struct step *s, int count, int ranks, int envelope_cores)
+{
+	int64_t of_core = 1, n = s->granted;
+
+	if (envelope_cores > 0)
+		of_core = ((int64_t)count * ranks + envelope_cores - 1) / envelope_cores;
+	if (s->usual_cores > s->granted)
+		n = lrint(s->usual_cores);
+	n = n * (of_core > 1 ? of_core : 1) / ranks;
+	return n >= count ? count : n > 1 ? (int)n : 1;
+}
+
+static void say_granted(struct step *s, int envelope_cores, bool follows)
+{
+	size_t size = sizeof(s->threads_why), len;
+
+	len = (size_t)snprintf(
+		s->threads_why, size, "%d of %d cores granted", s->granted, envelope_cores);
+	if (follows)
+		snprintf(s->threads_why + len, size - len,
+			"; libcoloc_omp starts as many threads of OpenMP as that is now");
+	else if (s->usual_cores > s->granted)
+		snprintf(s->threads_why + len, size - len,
+			"; runs that began so had %.1f in the mean", s->usual_cores);
+}
+
+static void add_threads(
+	struct step *s, const struct msg *m, int count, int ranks, int envelope_cores, bool follows)
+{
+	/* Who can have more later starts with the most: libcoloc_omp has each region take what is
+	 * granted then. Of linear algebra not all goes by OpenMP. */
+	int blas = s->granted > 0 ? granted_threads(s, count, ranks, envelope_cores) : count;
+	int omp = follows ? count : blas;
+	struct launch_var *v = add_number(s, "OMP_NUM_THREADS", omp);
+	const char *own = users_own(m, LAUNCH_openmp);
+	bool sets, sets_blas;
+
+	if (!own)
+		own = users_threads(m);
+	if (own)
+		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
+	sets = !*v->why;
+	sets_blas = add_blas(s, m, blas);
+	if (s->granted > 0 && (sets || sets_blas))
+		say_granted(s, envelope_cores, follows && sets);
+	s->narrow = (sets && omp < count) || (sets_blas && blas < count);
 }
 
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
@@ -229,17 +297,17 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 {
 	int ranks = s->ntasks > 0 ? s->ntasks : 1;
 	int threads = c->launch_env.threads == THREADS_PLACEMENT ? placed_cores : envelope_cores;
-	const char *own = users_own(m, LAUNCH_openmp);
 	const char *omp_path = strcmp(c->launch_env.omp_library, "auto") == 0
 				       ? COLOC_LIBDIR "/libcoloc_omp.so"
 				       : c->launch_env.omp_library;
 	struct launch_var *v;
-	char text[16], refused[sizeof(v->why)];
+	char refused[sizeof(v->why)];
 	struct situation where = {.around = around};
 
 	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	s->n_env = 0;
-	s->short_spins = false;
+	s->short_spins = s->narrow = false;
+	*s->threads_why = '\0';
 	if (!c->launch_env.enabled)
 		return;
 	where.library = s->omp && !omp_is_refused(m, omp_path, refused, sizeof(refused));
@@ -262,9 +330,5 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 	 * arrive, and a program born narrow stays so. Where the placement is the whole envelope
 	 * the value is what the runtime would have chosen. */
 	threads = s->cpus_per_task > 0 ? s->cpus_per_task : threads / ranks;
-	snprintf(text, sizeof(text), "%d", threads > 0 ? threads : 1);
-	v = add(s, "OMP_NUM_THREADS", text);
-	if (own)
-		snprintf(v->why, sizeof(v->why), "the user set %.60s", own);
-	add_blas(s, m, text);
+	add_threads(s, m, threads > 0 ? threads : 1, ranks, envelope_cores, where.library);
 }

@@ -17,7 +17,8 @@ enum launch_around {
 };
 /*
  * launch_decide - @s->env, of its @links and of what its user set himself (@m). @envelope_cores and
- * @placed_cores: of its envelope, and of its first coreset.
+ * @placed_cores: of its envelope, and of its first coreset. Where @s->granted is above 0 its
+ * threads are counted by that and @s->usual_cores; then @s->threads_why says so.
  */
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
 	int placed_cores, enum launch_around around);

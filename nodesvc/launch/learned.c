@@ -2,12 +2,14 @@
 #include "nodesvc/launch/learned.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/coreset.h"
 #include "common/runtimes.h"
 #include "common/text.h"
 #include "nodesvc/record/record.h"
@@ -22,6 +24,7 @@ struct learned {
 		uint64_t key; /* 0 free */
 		uid_t uid;
 		uint32_t runtimes;
+		double cores; /* 0 unknown */
 		uint64_t used;
 		uint32_t saved; /* what of them the store has */
 		int64_t saved_unix_s;
@@ -41,6 +44,11 @@ void learned_free(struct learned *l)
 	free(l);
 }
 
+static bool is_cores(double cores)
+{
+	return isfinite(cores) && cores > 0 && cores <= CORESET_MAX;
+}
+
 uint64_t learned_key(const struct msg *step_start)
 {
 	/* Where the name is no absolute one, what it is found by. */
@@ -57,12 +65,11 @@ static bool is_of(const struct learned *l, int i, uid_t uid, uint64_t key)
 	return l->entry[i].key == key && l->entry[i].uid == uid;
 }
 
-void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes)
+/* Its entry, or one in place of that which was used longest ago. */
+static int entry_of(struct learned *l, uid_t uid, uint64_t key)
 {
 	int at = 0;
 
-	if (!l || !key || !runtimes)
-		return;
 	for (int i = 0; i < LEARNED_MAX; i++) {
 		if (is_of(l, i, uid, key)) {
 			at = i;
@@ -75,9 +82,22 @@ void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes)
 		l->entry[at].key = key;
 		l->entry[at].uid = uid;
 		l->entry[at].runtimes = l->entry[at].saved = 0;
+		l->entry[at].cores = 0;
+		l->entry[at].unsaved = false;
+		l->entry[at].saved_unix_s = 0;
 	}
-	l->entry[at].runtimes |= runtimes;
 	l->entry[at].used = ++l->uses;
+	return at;
+}
+
+void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes)
+{
+	int at;
+
+	if (!l || !key || !runtimes)
+		return;
+	at = entry_of(l, uid, key);
+	l->entry[at].runtimes |= runtimes;
 	if (l->entry[at].saved != l->entry[at].runtimes ||
 		time(NULL) - l->entry[at].saved_unix_s >= AGAIN_S)
 		l->entry[at].unsaved = l->unsaved = true;
@@ -93,20 +113,56 @@ uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key)
 	return 0;
 }
 
+void learned_note_cores(struct learned *l, uid_t uid, uint64_t key, double cores)
+{
+	int at;
+
+	if (!l || !key || !is_cores(cores))
+		return;
+	at = entry_of(l, uid, key);
+	l->entry[at].cores = l->entry[at].cores > 0 ? (l->entry[at].cores + cores) / 2 : cores;
+	l->entry[at].unsaved = l->unsaved = true;
+}
+
+double learned_cores_of(struct learned *l, uid_t uid, uint64_t key)
+{
+	for (int i = 0; l && key && i < LEARNED_MAX; i++)
+		if (is_of(l, i, uid, key))
+			return l->entry[i].cores;
+	return 0;
+}
+
 /* ---- for the next daemon ---- */
 
-static bool parse(const struct learnt *m, uint64_t *ret_key, uid_t *ret_uid, uint32_t *ret_runtimes)
+/* "0000000f", "0000000f 3.5" */
+static bool parse_value(const char *text, uint32_t *ret_runtimes, double *ret_cores)
+{
+	int end = -1;
+
+	*ret_cores = 0;
+	if (sscanf(text, "%8" SCNx32 "%n", ret_runtimes, &end) != 1 || end < 0 ||
+		(*ret_runtimes & ~(uint32_t)RUNTIMES_ALL))
+		return false;
+	if (!text[end])
+		return *ret_runtimes != 0;
+	text += end;
+	end = -1;
+	return sscanf(text, " %lf%n", ret_cores, &end) == 1 && end >= 0 && !text[end] &&
+	       is_cores(*ret_cores);
+}
+
+static bool parse(const struct learnt *m, uint64_t *ret_key, uid_t *ret_uid, uint32_t *ret_runtimes,
+	double *ret_cores)
 {
 	int64_t uid;
-	int end[3];
+	int end[2];
 
 	if (sscanf(m->name, "%16" SCNx64 "%n", ret_key, &end[0]) != 1 || m->name[end[0]] ||
 		sscanf(m->owner, "%10" SCNd64 "%n", &uid, &end[1]) != 1 || m->owner[end[1]] ||
-		sscanf(m->value, "%8" SCNx32 "%n", ret_runtimes, &end[2]) != 1 || m->value[end[2]])
+		!parse_value(m->value, ret_runtimes, ret_cores))
 		return false;
 	*ret_uid = (uid_t)uid;
-	return uid >= 0 && uid <= UINT32_MAX && *ret_key && *ret_runtimes &&
-	       !(*ret_runtimes & ~(uint32_t)RUNTIMES_ALL);
+	return uid >= 0 && uid <= UINT32_MAX && *ret_key;
 }
 
 static int load(const struct learnt *m, void *arg)
@@ -114,17 +170,17 @@ static int load(const struct learnt *m, void *arg)
 	struct learned *l = arg;
 	uint64_t key;
 	uint32_t runtimes;
+	double cores;
 	uid_t uid;
+	int at;
 
-	if (!parse(m, &key, &uid, &runtimes))
+	if (!parse(m, &key, &uid, &runtimes, &cores))
 		return 0;
-	learned_note(l, uid, key, runtimes);
-	for (int i = 0; i < LEARNED_MAX; i++)
-		if (is_of(l, i, uid, key)) {
-			l->entry[i].saved = l->entry[i].runtimes;
-			l->entry[i].saved_unix_s = m->put_unix_s;
-			l->entry[i].unsaved = false;
-		}
+	at = entry_of(l, uid, key);
+	l->entry[at].saved = l->entry[at].runtimes = runtimes;
+	l->entry[at].cores = cores;
+	l->entry[at].saved_unix_s = m->put_unix_s;
+	l->entry[at].unsaved = false;
 	return 0;
 }
 
@@ -139,7 +195,7 @@ int learned_load(struct learned *l, struct record *r, struct errbuf *err)
 
 static int save(const struct learned *l, int i, struct record *r, struct errbuf *err)
 {
-	char name[24], owner[16], value[16];
+	char name[24], owner[16], value[32];
 	struct learnt m = {.what = WHAT,
 		.node_type = "",
 		.owner = owner,
@@ -149,7 +205,11 @@ static int save(const struct learned *l, int i, struct record *r, struct errbuf 
 
 	snprintf(name, sizeof(name), "%016" PRIx64, l->entry[i].key);
 	snprintf(owner, sizeof(owner), "%u", l->entry[i].uid);
-	snprintf(value, sizeof(value), "%08" PRIx32, l->entry[i].runtimes);
+	if (l->entry[i].cores > 0)
+		snprintf(value, sizeof(value), "%08" PRIx32 " %.4g", l->entry[i].runtimes,
+			l->entry[i].cores);
+	else
+		snprintf(value, sizeof(value), "%08" PRIx32, l->entry[i].runtimes);
 	return record_learnt_put(r, &m, LEARNED_MAX, err);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * learned.h - which runtimes a program was seen to load (counters/mapped.h), for its next launch.
- * A program is a command of one user, and for what starts others what it is told to start
- * (common/starters.h). Numbers only: no path and no argument is kept. The store has them for the
- * daemon that is started next.
+ * learned.h - which runtimes a program was seen to load (counters/mapped.h), and how many cores it
+ * had where it began on few, for its next launch. A program is a command of one user, and for what
+ * starts others what it is told to start (common/starters.h). Numbers only: no path and no argument
+ * is kept. The store has them for the daemon that is started next.
  */
 #ifndef COLOC_LAUNCH_LEARNED_H
 #define COLOC_LAUNCH_LEARNED_H
@@ -27,6 +27,11 @@ uint64_t learned_key(const struct msg *step_start);
 void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes);
 /* All that it was seen to load; 0 nothing, or it is not known. */
 uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key);
+/* A run of it that began on fewer cores than its envelope has had @cores in the mean of its life:
+ * it counts as much as all before it. Nothing where that is not above 0. NULL is fine. */
+void learned_note_cores(struct learned *l, uid_t uid, uint64_t key, double cores);
+/* What those runs had; 0 there was none. */
+double learned_cores_of(struct learned *l, uid_t uid, uint64_t key);
 /* What earlier daemons were told; rows that cannot be are passed over. NULL is fine. */
 int learned_load(struct learned *l, struct record *r, struct errbuf *err);
 /* What was told since, in one transaction; what could not be written is tried again when more has

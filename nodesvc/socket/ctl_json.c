@@ -252,6 +252,7 @@ struct json_object *ctl_json_step(const struct socket *k, const struct step *s)
 	ADD(o, "envelope", cpulist(&s->envelope));
 	ADD(o, "slurm_cpus", cpulist(&s->slurm_step));
 	ADD(o, "threads", s->threads ? json_object_new_int(s->threads) : NULL);
+	ADD(o, "threads_why", clean_text(s->threads_why));
 	ADD(o, "tasks", json_object_new_int(s->n_tasks));
 	ADD(o, "signals", signals(s));
 	ADD(o, "progress_unit",
@@ -312,6 +313,8 @@ struct json_object *ctl_json_explain(const struct socket *k, struct step *s)
 		ADD(v, "value", json_object_new_string(s->env[i].value));
 		if (*s->env[i].why)
 			ADD(v, "why", json_object_new_string(s->env[i].why));
+		else if (*s->threads_why && strstr(s->env[i].name, "_NUM_THREADS"))
+			ADD(v, "why", clean_text(s->threads_why));
 		json_object_array_add(*s->env[i].why ? not_set : set, v);
 	}
 	ADD(o, "launch_env", set);

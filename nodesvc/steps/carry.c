@@ -58,6 +58,8 @@ static const struct field FIELDS[] = {
 	FIELD("partners", TEXT, partners),
 	FIELD("guard", TEXT_OR_NONE, guard),
 	FIELD("short_spins", BOOL_OR_NONE, short_spins),
+	FIELD("narrow", BOOL_OR_NONE, narrow),
+	FIELD("threads_why", TEXT_OR_NONE, threads_why),
 	FIELD("suspended_ns", INT64_OR_NONE, stop.ns),
 	FIELD("suspended", BOOL_OR_NONE, stop.carried),
 };

@@ -255,6 +255,25 @@ bool status_is_managed(enum step_status status)
 	return status == STATUS_PENDING || status == STATUS_PLACED || status == STATUS_OBSERVED;
 }
 
+void step_note_cores(struct step *s, int cores, int64_t now_ns)
+{
+	if (s->cores_since_ns)
+		s->core_ns += (double)s->cores_now * (double)(now_ns - s->cores_since_ns);
+	else
+		s->cores_first_ns = now_ns;
+	s->cores_now = cores;
+	s->cores_since_ns = now_ns;
+}
+
+double step_mean_cores(const struct step *s, int64_t now_ns)
+{
+	double ns = (double)(now_ns - s->cores_first_ns);
+
+	if (!s->cores_since_ns || ns <= 0)
+		return 0;
+	return (s->core_ns + (double)s->cores_now * (double)(now_ns - s->cores_since_ns)) / ns;
+}
+
 bool step_is_launched(const struct step *s)
 {
 	return s->n_tasks >= s->ntasks || s->tasks_lost;

@@ -453,6 +453,15 @@ struct step {
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;
+	/* Cores that its first plan gave it by right, and that earlier runs of its program had
+	 * which began on fewer than their envelope; 0: its threads are not counted by that. */
+	int granted;
+	double usual_cores;
+	bool narrow;           /* it began with fewer threads than Slurm has cores for */
+	char threads_why[160]; /* why so many; "" it was not Coloc's to say */
+	int cores_now;         /* of its plans, since; and what it had before, core ns */
+	int64_t cores_since_ns, cores_first_ns;
+	double core_ns;
 
 	int rebinds, reapplied;
 	int64_t move_window_ns; /* start of the minute in which moves are counted */
@@ -508,6 +517,9 @@ int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
 /* Where its threads may run: its own cores, those lent to it, and those it fills. */
 struct coreset step_cpus(const struct step *s);
+/* Its plan gives it so many cores from now on; and the mean of all so far, 0 unknown. */
+void step_note_cores(struct step *s, int cores, int64_t now_ns);
+double step_mean_cores(const struct step *s, int64_t now_ns);
 /* Why it is where it is, or not where it was asked to be; "" nothing to say. */
 const char *step_reason(const struct step *s);
 /* What the guard last said of its set; NULL nothing. */

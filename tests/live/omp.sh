@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # omp.sh - an unmodified OpenMP program under --coloc-omp has as many threads as cores granted, when
 # a neighbour comes and when it goes; without the option, or with a preload of its user's, as ever.
+# And with how many one starts under launch_env.threads: granted.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 gcc -O1 -fopenmp -o "$tmp/probe" "$srcdir/tests/unit/omp_probe.c" 2>/dev/null ||
@@ -49,6 +50,16 @@ watch_step born given --coloc=on --coloc-omp
 is "$(seen born)" 4 "a program that begins on one core: threads that sleep from the start"
 end_job beside
 ok "alone: they go" wait_for 10 seen_is born "4 2"
+stop_steps
+sed -i 's/^launch_env:$/&\n  threads: granted/' "$tmp/coloc.yaml"
+like "$(ctl reload 2>&1)" 'launch_env.threads' "reload takes launch_env.threads"
+watch_step first watch --coloc=on
+is "$(seen first)" 2 "threads by what is granted: alone, both cores"
+watch_step second watch --coloc=on
+is "$(seen second)" 1 "beside another, one"
+like "$(ctl explain "$(job_id second)")" 'OMP_NUM_THREADS=1: 1 of 2 cores granted' "explain says why"
+watch_step grows watch --coloc=on --coloc-omp
+like "$(ctl explain "$(job_id grows)")" 'OMP_NUM_THREADS=2: .*libcoloc_omp' "who can grow begins with all"
 stop_steps
 stop "$colocd_pid"
 done_testing

@@ -333,6 +333,115 @@ START_TEST(threads_are_never_more_than_asked_nor_less_than_one)
 }
 END_TEST
 
+/* Libraries of linear algebra have counts of their own. */
+static const char *const blas[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
+
+/* Slurm's count for each rank (-c; 0 none), ranks, cores of the envelope, granted, the mean of
+ * earlier runs; threads. */
+static const struct {
+	int asked, ranks, envelope, granted;
+	double usual;
+	int threads;
+} grants[] = {
+	{0, 1, 8, 2, 0, 2},
+	{0, 1, 8, 8, 0, 8},
+	{8, 1, 8, 3, 0, 3},
+	{2, 1, 8, 3, 0, 2}, /* never more than Slurm's */
+	{0, 2, 8, 4, 0, 2},
+	{0, 2, 8, 3, 0, 1},
+	{4, 2, 8, 1, 0, 1},  /* nor less than one */
+	{16, 1, 8, 4, 0, 8}, /* two hardware threads a core */
+	{16, 1, 8, 8, 0, 16},
+	{0, 1, 8, 2, 6.6, 7}, /* those before got more later */
+	{0, 1, 8, 2, 9.9, 8},
+	{0, 1, 8, 4, 3.0, 4}, /* nobody is held to what those before had */
+	{0, 1, 8, 4, 4.3, 4},
+	{0, 2147483647, 8, 4, 0, 1},
+};
+
+START_TEST(threads_go_by_the_cores_granted)
+{
+	char threads[16];
+
+	conf.launch_env.threads = THREADS_GRANTED;
+	step.cpus_per_task = grants[_i].asked;
+	step.ntasks = grants[_i].ranks;
+	step.granted = grants[_i].granted;
+	step.usual_cores = grants[_i].usual;
+	launch_decide(&conf, &step, &msg, grants[_i].envelope, grants[_i].granted, LAUNCH_SHARES);
+	snprintf(threads, sizeof(threads), "%d", grants[_i].threads);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), threads);
+	for (int i = 0; i < 3; i++)
+		ck_assert_str_eq(value_of(blas[i]), threads);
+	ck_assert_ptr_nonnull(strstr(step.threads_why, "cores granted"));
+	ck_assert_int_eq(strstr(step.threads_why, "in the mean") != NULL,
+		grants[_i].usual > grants[_i].granted);
+}
+END_TEST
+
+START_TEST(who_began_narrow_is_known)
+{
+	step.granted = 8;
+	launch_decide(&conf, &step, &msg, 8, 8, LAUNCH_SHARES);
+	ck_assert(!step.narrow);
+	step.granted = 4;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert(step.narrow);
+	/* Nothing is set for it that would be. */
+	step.links = RUNTIME_LIBGOMP;
+	msg_put(&msg, "set", "OMP_NUM_THREADS");
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert(!step.narrow);
+	ck_assert_str_eq(step.threads_why, "");
+	/* No plan says a number: as ever. */
+	msg_init(&msg, "step_start");
+	step.granted = 0;
+	step.usual_cores = 2;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+	ck_assert_str_eq(step.threads_why, "");
+}
+END_TEST
+
+/* libcoloc_omp has its regions grow; what does not go by OpenMP stays as it began. */
+START_TEST(who_grows_later_begins_with_all)
+{
+	step.granted = 2;
+	step.omp = true;
+	strcpy(conf.launch_env.omp_library, "/bin/sh");
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "2");
+	ck_assert_ptr_nonnull(strstr(step.threads_why, "libcoloc_omp"));
+	step.links = RUNTIME_LIBGOMP;
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
+	ck_assert(!step.narrow);
+	/* Who does not get it does not. */
+	strcpy(conf.launch_env.omp_library, "/nonexistent");
+	launch_decide(&conf, &step, &msg, 8, 2, LAUNCH_SHARES);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	ck_assert(step.narrow);
+}
+END_TEST
+
+/* GROMACS would end, whatever the number. */
+START_TEST(a_count_on_the_command_line_is_the_only_one)
+{
+	msg_put(&msg, "threads_by", "-ntomp");
+	for (step.granted = 0; step.granted < 3; step.granted++) {
+		launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+		ck_assert_ptr_null(value_of("OMP_NUM_THREADS"));
+		for (int i = 0; i < 3; i++)
+			ck_assert_ptr_null(value_of(blas[i]));
+		ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), spins(25));
+		ck_assert(!step.narrow);
+	}
+	for (int i = 0; i < step.n_env; i++)
+		if (strcmp(step.env[i].name, "OMP_NUM_THREADS") == 0)
+			ck_assert_str_eq(step.env[i].why, "the user set -ntomp");
+}
+END_TEST
+
 START_TEST(batch_shells_get_only_what_mpirun_reads_unless_configured)
 {
 	step.batch = true;
@@ -351,9 +460,6 @@ START_TEST(batch_shells_get_only_what_mpirun_reads_unless_configured)
 	ck_assert_int_eq(step.n_env, 0);
 }
 END_TEST
-
-/* Libraries of linear algebra have counts of their own. */
-static const char *const blas[] = {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
 
 START_TEST(threads_of_linear_algebra_follow_those_of_openmp)
 {
@@ -450,6 +556,10 @@ int main(void)
 	tcase_add_test(tc, defaults_spin_shortly_and_name_the_envelope);
 	tcase_add_test(tc, threads_follow_the_configuration_and_the_ranks);
 	tcase_add_test(tc, threads_are_never_more_than_asked_nor_less_than_one);
+	tcase_add_loop_test(tc, threads_go_by_the_cores_granted, 0, 14);
+	tcase_add_test(tc, who_began_narrow_is_known);
+	tcase_add_test(tc, who_grows_later_begins_with_all);
+	tcase_add_test(tc, a_count_on_the_command_line_is_the_only_one);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("the user's own settings win for the whole family");
 	tcase_add_checked_fixture(tc, setup, NULL);

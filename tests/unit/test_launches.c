@@ -16,6 +16,7 @@
 #include "common/msg.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/choose/launches.h"
+#include "nodesvc/launch/linkage.h"
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/steps/steps.h"
@@ -415,6 +416,149 @@ START_TEST(a_program_is_its_user_and_the_class_of_its_arguments)
 }
 END_TEST
 
+/* What is set for it; NULL nothing. */
+static const char *value_of(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *v = msg_get(&out, "env"); v; v = msg_get_next(&out, "env", v))
+		if (strncmp(v, name, len) == 0 && v[len] == '=')
+			return v + len + 1;
+	return NULL;
+}
+
+START_TEST(threads_are_counted_by_the_plan_with_the_newcomer)
+{
+	d.conf->control_fraction = 0;
+	/* Under fair it takes the site's word. */
+	start("a");
+	start("b");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	finish(jobs_find(d.jobs, last_job, 0, 0), 1);
+	finish(jobs_find(d.jobs, last_job - 1, 0, 0), 1);
+	if (_i)
+		strcpy(d.conf->policy, "auto");
+	else
+		d.conf->launch_env.threads = THREADS_GRANTED;
+	ck_assert_ptr_nonnull(start("a"));
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	for (int i = 0; i < 3; i++) {
+		struct step *s = start("b");
+
+		ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+		ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "1");
+		ck_assert_str_eq(s->threads_why, "1 of 2 cores granted");
+	}
+	/* Each node would grant another number. */
+	start_on("c", 2);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+}
+END_TEST
+
+/* A neighbour that is never drawn, with both cores to be shared. */
+static void start_neighbour(void)
+{
+	d.conf->launch_env.threads = THREADS_GRANTED;
+	start_on("beside", 2);
+}
+
+START_TEST(who_was_born_narrow_and_got_more_begins_wider)
+{
+	struct step *s;
+
+	d.conf->control_fraction = 0;
+	d.linkage = linkage_new();
+	start_neighbour();
+	s = start("app");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	/* One core for a second, two for nine. */
+	s->cores_first_ns -= INT64_C(10000000000);
+	s->core_ns += 1e9;
+	s->cores_since_ns -= INT64_C(9000000000);
+	s->cores_now = 2;
+	finish(s, 10);
+	s = start("app");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	ck_assert_str_eq(
+		s->threads_why, "1 of 2 cores granted; runs that began so had 1.9 in the mean");
+	/* It had one to its end: (1.9 + 1) / 2. */
+	finish(s, 10);
+	s = start("app");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	finish(s, 10);
+	/* Another user's is another. */
+	ck_assert_ptr_nonnull(start_as("app", 1, NULL));
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	linkage_free(d.linkage);
+	d.linkage = NULL;
+}
+END_TEST
+
+START_TEST(a_width_that_slows_a_program_is_taken_away_first)
+{
+	static struct msg carried;
+	struct step *s = NULL;
+	int n;
+
+	start_neighbour();
+	for (n = 0; n < 40; n++) {
+		s = start("app");
+		ck_assert_str_ne(s->seen.launch, "withheld");
+		if (!s->narrow)
+			break;
+		finish(s, about(strcmp(s->seen.launch, "lever") == 0 ? 100 : 50));
+	}
+	ck_assert_msg(n > 0 && n <= 30, "after %d launches", n);
+	ck_assert_ptr_nonnull(
+		strstr(s->threads_why, "not as granted: guard: with it the program was 0."));
+	carry_save(s, &carried);
+	ck_assert_str_eq(msg_get(&carried, "narrow"), "0");
+	/* The rest of its settings has a verdict of its own: here, that they do no harm. */
+	for (int i = 0; i < 40; i++) {
+		if (is_set("GOMP_SPINCOUNT"))
+			ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+		finish(s, about(50));
+		s = start("app");
+		ck_assert_str_ne(s->seen.launch, "withheld");
+		ck_assert(!s->narrow);
+	}
+	ck_assert_int_eq(quarantine_count(d.choose), 2);
+}
+END_TEST
+
+START_TEST(gromacs_says_its_threads_on_the_command_line)
+{
+	static const struct {
+		const char *argv[6];
+		const char *by;
+	} of[] = {
+		{{"gmx", "mdrun", "-ntomp", "4"}, "-ntomp"},
+		{{"/opt/bin/gmx_mpi", "mdrun", "-nt", "8"}, "-nt"},
+		{{"gmx", "mdrun", "-ntmpi", "2"}, "-ntmpi"},
+		{{"env", "A=1", "mdrun_mpi", "-ntomp", "2"}, "-ntomp"},
+		{{"gmx", "mdrun", "-ntmpi", "1"}, NULL},
+		{{"gmx", "mdrun", "-ntomp", "0"}, NULL},
+		{{"gmx", "mdrun", "-ntomp"}, NULL},
+		{{"app", "-ntomp", "4"}, NULL},
+		{{"app", "-nt", "4", "gmx"}, NULL},
+		{{"gmx"}, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		int argc = 0;
+		const char *by;
+
+		while (of[i].argv[argc])
+			argc++;
+		by = command_threads_by(argc, (char *const *)of[i].argv);
+		ck_assert_int_eq(by == NULL, of[i].by == NULL);
+		if (by)
+			ck_assert_str_eq(by, of[i].by);
+	}
+	ck_assert_ptr_null(command_threads_by(0, NULL));
+}
+END_TEST
+
 START_TEST(who_comes_while_others_run_is_in_their_draw)
 {
 	struct step *s[2];
@@ -512,6 +656,7 @@ int main(void)
 	tcase_add_test(tc, settings_that_do_no_harm_stay);
 	tcase_add_test(tc, a_restart_and_a_fraction_of_nothing_keep_what_is_known);
 	tcase_add_test(tc, what_failed_tells_nothing_and_what_was_ended_at_least_its_time);
+	tcase_add_test(tc, a_width_that_slows_a_program_is_taken_away_first);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("what launches showed outlasts a restart");
 	tcase_set_timeout(tc, 60);
@@ -531,6 +676,13 @@ int main(void)
 	tcase_add_test(tc, who_comes_while_others_run_is_in_their_draw);
 	tcase_add_test(tc, a_long_run_is_not_in_every_draw);
 	tcase_add_test(tc, more_programs_than_are_followed_do_no_harm);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("a program starts with as many threads as cores are granted");
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_loop_test(tc, threads_are_counted_by_the_plan_with_the_newcomer, 0, 2);
+	tcase_add_test(tc, who_was_born_narrow_and_got_more_begins_wider);
+	tcase_add_test(tc, gromacs_says_its_threads_on_the_command_line);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

@@ -4,6 +4,7 @@
  * of it.
  */
 #include <check.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,6 +279,39 @@ START_TEST(the_next_daemon_knows_what_programs_load)
 }
 END_TEST
 
+START_TEST(the_next_daemon_knows_what_cores_programs_had)
+{
+	struct record *r = open_store();
+	struct learned *l = learned_new();
+
+	ck_assert_double_eq(learned_cores_of(l, 7, 5), 0);
+	learned_note_cores(l, 7, 5, 8);
+	learned_note_cores(l, 7, 5, 4);
+	ck_assert_double_eq(learned_cores_of(l, 7, 5), 6);
+	ck_assert_double_eq(learned_cores_of(l, 8, 5), 0);
+	learned_note(l, 7, 6, RUNTIME_LIBGOMP);
+	l = after_restart(l, r);
+	ck_assert_double_eq(learned_cores_of(l, 7, 5), 6);
+	ck_assert_uint_eq(learned_of(l, 7, 5), 0);
+	ck_assert_double_eq(learned_cores_of(l, 7, 6), 0);
+	/* Beside what it loads. */
+	learned_note_cores(l, 7, 6, 3.5);
+	l = after_restart(l, r);
+	ck_assert_double_eq(learned_cores_of(l, 7, 6), 3.5);
+	ck_assert_uint_eq(learned_of(l, 7, 6), RUNTIME_LIBGOMP);
+	ck_assert_int_eq(rows(r), 2);
+	/* What is no number of cores is none. */
+	learned_note_cores(l, 7, 9, 0);
+	learned_note_cores(l, 7, 9, NAN);
+	learned_note_cores(l, 7, 9, 1e9);
+	ck_assert_double_eq(learned_cores_of(l, 7, 9), 0);
+	learned_note_cores(NULL, 7, 9, 1);
+	ck_assert_double_eq(learned_cores_of(NULL, 7, 9), 0);
+	learned_free(l);
+	record_close(r);
+}
+END_TEST
+
 START_TEST(the_store_has_as_many_programs_as_are_known)
 {
 	struct record *r = open_store();
@@ -301,7 +335,9 @@ START_TEST(rows_that_cannot_be_are_passed_over)
 {
 	static const char *const odd[][3] = {{"7", "5", ""}, {"7", "5", "x"}, {"7", "5", "0"},
 		{"7", "5", "1x"}, {"7", "5", "ffffffff"}, {"7", "0", "1"}, {"7", "x", "1"},
-		{"-1", "5", "1"}, {"4294967296", "5", "1"}, {"", "5", "1"}, {"7 ", "5", "1"}};
+		{"7", "5", "1 x"}, {"7", "5", "1 -1"}, {"7", "5", "0 0"}, {"7", "5", "1 nan"},
+		{"7", "5", "1 1e9"}, {"7", "5", "1 2x"}, {"-1", "5", "1"}, {"4294967296", "5", "1"},
+		{"", "5", "1"}, {"7 ", "5", "1"}};
 	struct record *r = open_store();
 	struct learned *l = learned_new();
 
@@ -340,6 +376,7 @@ int main(void)
 	tcase_add_test(t, a_program_is_a_command_its_script_and_its_user);
 	tcase_add_test(t, of_many_programs_those_launched_last_are_known);
 	tcase_add_test(t, the_next_daemon_knows_what_programs_load);
+	tcase_add_test(t, the_next_daemon_knows_what_cores_programs_had);
 	tcase_add_test(t, the_store_has_as_many_programs_as_are_known);
 	tcase_add_test(t, rows_that_cannot_be_are_passed_over);
 	suite_add_tcase(s, t);

@@ -588,6 +588,7 @@ const struct policy_ops policy_auto = {
 	.options = "objective=geomean|stp|antt|worst q=0..1 h=RATIO sure=N dwell_s=N "
 		   "pair=yes|no lend=yes|no search=yes|no trials=yes|no clusters=0..4",
 	.on_node = true,
+	.deals_threads = true,
 	.size = sizeof(struct policy),
 	.create = auto_create,
 	.decide = auto_decide,

@@ -14,7 +14,8 @@
 #include "contrib/bench/realmix/disturb.h"
 
 /* All steps of a batch have arrived by then. */
-#define ASK_S 2.0
+#define ASK_S         2.0
+#define OPTION_POLICY "--coloc-policy="
 
 struct instance {
 	const struct program *program;
@@ -181,6 +182,12 @@ static int ended(struct run *r, pid_t pid, int status, struct errbuf *err)
 	return 0;
 }
 
+/* Also of a peer: then it is not measured as plain unseen. */
+static bool asks_policy(const struct arm *arm)
+{
+	return arm->option[0] && strncmp(arm->option[0], OPTION_POLICY, strlen(OPTION_POLICY)) == 0;
+}
+
 /* Until all is done; with SIGCHLD blocked, so that the wait ends at a child's end or a look. */
 static int follow(struct run *r, struct disturb *d, struct measured *ret, struct errbuf *err)
 {
@@ -215,7 +222,7 @@ static int follow(struct run *r, struct disturb *d, struct measured *ret, struct
 			disturb_look(d);
 			looked_s = now_s();
 		}
-		if (!asked && r->arm->kind == ARM_POLICY && now_s() - r->first_start_s >= ASK_S) {
+		if (!asked && asks_policy(r->arm) && now_s() - r->first_start_s >= ASK_S) {
 			asked = true;
 			service_policy(r->s->socket, ret->policy, sizeof(ret->policy), ret->reason,
 				sizeof(ret->reason));
@@ -237,7 +244,7 @@ static void set_or_unset(const char *name, const char *value)
 }
 
 /* What the arm's jobs start with, and which Slurm they go to; off: all as it was. */
-static void apply_env(const struct setting *s, const struct arm *arm, bool on)
+static void apply_env(const struct setting *s, const struct arm *arm, int programs, bool on)
 {
 	static char conf[512];
 	static bool had_conf;
@@ -252,11 +259,15 @@ static void apply_env(const struct setting *s, const struct arm *arm, bool on)
 		set_or_unset("SLURM_CONF", on ? s->gang_conf : had_conf ? conf : NULL);
 	}
 	for (int i = 0; i < 4 && arm->env[i]; i++) {
-		char name[64];
-		const char *eq = strchr(arm->env[i], '=');
+		char name[64], share[16];
+		const char *eq = strchr(arm->env[i], '='), *value = eq + 1;
 
 		snprintf(name, sizeof(name), "%.*s", (int)(eq - arm->env[i]), arm->env[i]);
-		set_or_unset(name, on ? eq + 1 : NULL);
+		snprintf(share, sizeof(share), "%d",
+			s->node.cpus > programs ? s->node.cpus / programs : 1);
+		if (!strcmp(value, "{share}"))
+			value = share;
+		set_or_unset(name, on ? value : NULL);
 	}
 }
 
@@ -277,6 +288,17 @@ static pid_t start_helper(const struct run *r, struct errbuf *err)
 	static const char *const numad[] = {"numad", "-i", "5", NULL};
 
 	return r->arm->helper ? slurm_helper(numad, r->s->log_fd, err) : 0;
+}
+
+/* colocd goes by the arm's configuration, or by the usual one again. */
+static int configure(const struct run *r, bool on, struct errbuf *err)
+{
+	if (!r->arm->conf)
+		return 0;
+	if (!r->s->conf || !r->s->socket)
+		return err_set(
+			err, -EINVAL, "arm %s needs --service-conf and --socket", r->arm->name);
+	return service_configure(r->s->socket, r->s->conf, on ? r->arm->conf : "usual", err);
 }
 
 /* One try, in fresh allocations that are gone afterwards. */
@@ -300,7 +322,9 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	d = disturb_start("/proc", node_of(r->s, r->arm)->name);
 	if (!rc && !d)
 		rc = err_set(err, -ENOMEM, "out of memory");
-	apply_env(r->s, r->arm, true);
+	apply_env(r->s, r->arm, r->n, true);
+	if (!rc)
+		rc = configure(r, true, err);
 	helper = rc ? 0 : start_helper(r, err);
 	if (helper < 0)
 		rc = helper;
@@ -329,7 +353,9 @@ static int try_once(struct run *r, struct measured *ret, struct errbuf *err)
 	end_rc = held ? slurm_release(job, held, &end_err) : 0;
 	if (r->arm->mode == MODE_BATCH)
 		end_rc = slurm_batch_end(&end_err);
-	apply_env(r->s, r->arm, false);
+	apply_env(r->s, r->arm, r->n, false);
+	if (!end_rc)
+		end_rc = configure(r, false, &end_err);
 	if (helper > 0)
 		slurm_helper_end(helper);
 	for (int i = 0; i < r->n; i++) {

@@ -45,9 +45,11 @@ struct arm {
 	const char *name;
 	enum arm_kind kind;
 	enum arm_mode mode;
-	const char *env[4];    /* "NAME=VALUE" */
+	const char
+		*env[4]; /* "NAME=VALUE"; {share}: the node's CPUs over the programs, 1 at least */
 	const char *option[4]; /* of srun */
 	const char *helper;    /* a daemon that runs beside; NULL none */
+	const char *conf;      /* of colocd while it runs: FILE.CONF; NULL: FILE.usual */
 };
 
 struct setting {
@@ -60,6 +62,7 @@ struct setting {
 	double foreign_limit;        /* ratio of the machine's cpu time */
 	int log_fd;                  /* of what srun and programs say */
 	const char *socket;          /* of colocd, to ask which policy rules; NULL do not ask */
+	const char *conf;            /* its FILE; NULL: no arm may have another */
 	volatile sig_atomic_t *stop; /* set by a signal */
 	const char *label;           /* for progress */
 };

@@ -2,6 +2,7 @@
 #include "contrib/bench/realmix/mixes.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,11 @@
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SI_STEPS     "20" /* 4.5 s of processor time */
 
 /*
  * In arguments: {programs}, {inputs}, {tmp} a folder for files it writes, {i} its number in the
- * mix, {n} the node's CPUs. About 5 s alone on two cores; mixed and openmp, the
+ * mix. About 5 s alone on two cores; mixed and openmp, the
  * quickstart's, less, mpi-long three times that. first-waits: who comes first is no chance there.
  */
 #define OWN(what)                                                                                  \
@@ -35,13 +37,15 @@
 #define LAMMPS LAMMPS_OF("lmp", "560")
 /* Three slices of Slurm's gang scheduling, which are of 5 s at least. */
 #define LAMMPS_LONG LAMMPS_OF("lmp-long", "1680")
-/* 884 waters, PME; its threads meet some hundred times a step. */
+/* 884 waters, PME; its threads meet some hundred times a step. As many as OMP_NUM_THREADS says,
+ * else as it finds CPUs: a count of its own (-ntomp) would make it fail where the variable has
+ * another. */
 #define GROMACS(what, steps)                                                                       \
 	{                                                                                          \
 		what,                                                                              \
 			{"/usr/bin/gmx", "-quiet", "mdrun", "-s", "{inputs}/water.tpr", "-ntmpi",  \
-				"1", "-ntomp", "{n}", "-pin", "off", "-nobackup", "-noconfout",    \
-				"-deffnm", "{tmp}/gmx{i}", "-nsteps", steps},                      \
+				"1", "-pin", "off", "-nobackup", "-noconfout", "-deffnm",          \
+				"{tmp}/gmx{i}", "-nsteps", steps},                                 \
 			0                                                                          \
 	}
 
@@ -56,6 +60,25 @@
 				"for i in range(1000):\n"                                          \
 				"    a = a @ a\n"                                                  \
 				"    a /= a.max()\n"},                                             \
+			0                                                                          \
+	}
+
+/* Silicon that moves; its ranks send each other plane waves, thousands of times a second. */
+#define ESPRESSO                                                                                   \
+	{                                                                                          \
+		"espresso", {"/usr/bin/pw.x", "-in", "{tmp}/si{i}.in"}, 2                          \
+	}
+
+/* Processes, as many as the node has CPUs, that share nothing. */
+#define POOL                                                                                       \
+	{                                                                                          \
+		"pool",                                                                            \
+			{"/usr/bin/python3", "-c",                                                 \
+				"import multiprocessing\n"                                         \
+				"def part(n):\n"                                                   \
+				"    return sum(i * i for i in range(n))\n"                        \
+				"with multiprocessing.Pool() as pool:\n"                           \
+				"    pool.map(part, [100000] * 800, 1)\n"},                        \
 			0                                                                          \
 	}
 
@@ -96,6 +119,11 @@ static const struct mix mixes[] = {
 	MIX("mpi-long", 0, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG, LAMMPS_LONG),
 	MIX("both", 0, GROMACS("gromacs", "4000"), GROMACS("gromacs", "4000"), LAMMPS, LAMMPS),
 	MIX("numpy", 0, NUMPY, NUMPY, NUMPY, NUMPY),
+	MIX("espresso", 0, ESPRESSO, ESPRESSO, ESPRESSO, ESPRESSO),
+	MIX("four", 0, GROMACS("gromacs", "4000"), LAMMPS, NUMPY, ESPRESSO),
+	MIX("four-pool", 0, GROMACS("gromacs", "4000"), POOL, NUMPY, ESPRESSO),
+	MIX("lammps-numpy", 0, LAMMPS, LAMMPS, NUMPY, NUMPY),
+	MIX("pools", 0, POOL, POOL, POOL, POOL),
 	MIX("bursty", 0, BURSTY, BURSTY, BURSTY, BURSTY),
 	MIX("waits", 0, BURSTY_OFTEN, STENCIL_LONG, STENCIL_LONG, STENCIL_LONG),
 	MIX("first-waits-40", 300, BURSTS("bursts-40", "40"), STENCIL_SHORT, STENCIL_SHORT),
@@ -128,10 +156,17 @@ static const struct arm arms[] = {
 	{.name = "serial", .kind = ARM_PEER, .mode = MODE_SERIAL},
 	{.name = "slurmgang", .kind = ARM_PEER, .mode = MODE_BATCH},
 	{.name = "numad", .kind = ARM_PEER, .helper = "numad"},
+	/* What a user may do by hand who knows how many cores he will be granted. */
+	{.name = "one",
+		.kind = ARM_PEER,
+		.env = {"OMP_NUM_THREADS={share}", "OPENBLAS_NUM_THREADS={share}"},
+		.option = {"--coloc-policy=fair"}},
 	POLICY("coloc", "lira"), /* the quickstart's name for it */
 	POLICY("fair", "fair"),  /* two on a core: one at a time where they are coupled */
 	POLICY("fair-turns", "fair,turns=all,turns_ms=50"), /* ... always */
 	POLICY("fair-apart", "fair,turns=no"),              /* ... never, also who is coupled */
+	{.name = "granted", .option = {"--coloc-policy=fair"}, .conf = "granted"},
+	POLICY("auto", "auto"),
 	POLICY("spread", "spread"),
 	POLICY("callisto", "callisto"),
 	POLICY("lira", "lira"),
@@ -180,22 +215,47 @@ const struct arm *arms_find(const char *name)
 static char work_dir[] = "/tmp/realmix-XXXXXX";
 static bool has_work_dir;
 
-static void remove_work_dir(void)
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	static const char *const suffix[] = {"edr", "log", "trr", "cpt", "xtc", "gro"};
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/melt.in", work_dir);
-	unlink(path);
-	for (int i = 0; i < PROGRAMS_MAX; i++)
-		for (size_t k = 0; k < COUNT(suffix); k++) {
-			snprintf(path, sizeof(path), "%s/gmx%d.%s", work_dir, i, suffix[k]);
-			unlink(path);
-		}
-	rmdir(work_dir);
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
 }
 
-/* Made once, with LAMMPS's input in it. */
+static void remove_work_dir(void)
+{
+	nftw(work_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static int write_file(const char *path, const char *text, struct errbuf *err)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) || chmod(path, 0644))
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* Quantum ESPRESSO's, each with a folder of its own to write to. */
+static int write_silicon(int i, struct errbuf *err)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "%s/si%d.in", work_dir, i);
+	snprintf(text, sizeof(text),
+		"&control\n calculation='md', prefix='si', outdir='%s/si%d', nstep=" SI_STEPS ",\n"
+		" pseudo_dir='/usr/share/espresso/pseudo', dt=20, disk_io='none'\n/\n"
+		"&system\n ibrav=2, celldm(1)=10.2, nat=2, ntyp=1, ecutwfc=20, nosym=.true.\n/\n"
+		"&electrons\n conv_thr=1e-8\n/\n&ions\n/\n"
+		"ATOMIC_SPECIES\n Si 28.086 Si.pz-vbc.UPF\n"
+		"ATOMIC_POSITIONS alat\n Si 0.0 0.0 0.0\n Si 0.26 0.25 0.25\n"
+		"K_POINTS automatic\n 3 3 3 0 0 0\n",
+		work_dir, i);
+	return write_file(path, text, err);
+}
+
+/* Made once, with the inputs of LAMMPS and Quantum ESPRESSO in it. */
 static int make_work_dir(struct errbuf *err)
 {
 	static const char text[] =
@@ -205,7 +265,7 @@ static int make_work_dir(struct errbuf *err)
 		"pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\n"
 		"neigh_modify every 20 delay 0 check no\nfix 1 all nve\nrun ${steps}\n";
 	char path[64];
-	FILE *f;
+	int rc;
 
 	if (has_work_dir)
 		return 0;
@@ -213,30 +273,30 @@ static int make_work_dir(struct errbuf *err)
 		return err_set(err, -errno, "%s: %s", work_dir, strerror(errno));
 	has_work_dir = true;
 	atexit(remove_work_dir);
+	if (chmod(work_dir, 0755))
+		return err_set(err, -errno, "%s: %s", work_dir, strerror(errno));
 	snprintf(path, sizeof(path), "%s/melt.in", work_dir);
-	f = fopen(path, "w");
-	if (!f || fputs(text, f) < 0 || fclose(f) || chmod(path, 0644) || chmod(work_dir, 0755))
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	return 0;
+	rc = write_file(path, text, err);
+	for (int i = 0; i < PROGRAMS_MAX && !rc; i++)
+		rc = write_silicon(i, err);
+	return rc;
 }
 
 /* @text with its {names} replaced. */
 static void fill(const char *text, const struct mix_paths *p, int i, char *ret, size_t size)
 {
-	char number[2][16];
+	char number[16];
 	const struct {
 		const char *name, *value;
 	} name[] = {
 		{"{programs}", p->programs},
 		{"{inputs}", p->inputs ? p->inputs : "(--inputs)"},
 		{"{tmp}", work_dir},
-		{"{i}", number[0]},
-		{"{n}", number[1]},
+		{"{i}", number},
 	};
 	size_t len = 0;
 
-	snprintf(number[0], sizeof(number[0]), "%d", i);
-	snprintf(number[1], sizeof(number[1]), "%d", p->cpus);
+	snprintf(number, sizeof(number), "%d", i);
 	while (*text && len + 1 < size) {
 		size_t k = 0;
 

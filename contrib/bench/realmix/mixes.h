@@ -19,7 +19,6 @@ const struct arm *arms_find(const char *name);  /* NULL unknown */
 struct mix_paths {
 	const char *programs; /* folder of contrib/programs */
 	const char *inputs;   /* folder with water.tpr for GROMACS; NULL none */
-	int cpus;             /* of the node: threads of a program that must be told */
 };
 
 /*

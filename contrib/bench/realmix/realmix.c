@@ -56,7 +56,8 @@
 
 static const char *const removed[] = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND",
 	"OMP_PLACES", "OMP_DYNAMIC", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_BLOCKTIME",
-	"KMP_AFFINITY", "OMPI_MCA_mpi_yield_when_idle"};
+	"KMP_AFFINITY", "OMPI_MCA_mpi_yield_when_idle", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+	"BLIS_NUM_THREADS"};
 
 static volatile sig_atomic_t stop;
 
@@ -66,7 +67,7 @@ static void on_signal(int sig)
 }
 
 struct args {
-	const char *mix, *arms, *dir, *inputs, *gang_conf, *socket;
+	const char *mix, *arms, *dir, *inputs, *gang_conf, *socket, *service_conf;
 	const char *state, *first, *sustained;
 	int min_runs, tries, foreign_percent, cut, rounds, minutes;
 	bool json, resume, report, profile;
@@ -80,16 +81,19 @@ static void usage(FILE *to)
 	      "Runs a mix of programs on a Slurm node, alone and together (SLURM_CONF says "
 	      "which).\n\n"
 	      "  --mix=NAME[,NAME]     mixed, openmp (the tree's own programs; default), gromacs,\n"
-	      "                        mpi (LAMMPS), mpi-long, both, numpy, bursty, waits, "
-	      "unequal,\n"
-	      "                        openmp-long; first-waits-40, -110, -200: submitted in\n"
-	      "                        order, 300 ms apart\n"
+	      "                        mpi (LAMMPS), mpi-long, both, numpy, espresso, four\n"
+	      "                        (GROMACS, LAMMPS, numpy, Quantum ESPRESSO), four-pool (a\n"
+	      "                        Python pool for LAMMPS), lammps-numpy, pools, bursty,\n"
+	      "                        waits, unequal, openmp-long; first-waits-40, -110, -200:\n"
+	      "                        submitted in order, 300 ms apart\n"
 	      "  --arms=NAME[,NAME]    default: plain,tuned,coloc; also unbound and\n"
 	      "                        tuned-unbound (with --cpu-bind=none), passive, serial (one "
 	      "after\n"
 	      "                        another), slurmgang (batch jobs without inner srun, in a\n"
-	      "                        partition with PreemptMode=SUSPEND,GANG), numad, a "
-	      "policy's\n"
+	      "                        partition with PreemptMode=SUSPEND,GANG), numad, one (fair\n"
+	      "                        with one thread a granted core, set by hand), granted "
+	      "(fair\n"
+	      "                        with launch_env.threads: granted), a policy's\n"
 	      "                        name, omp (fair with --coloc-omp), omp-keep (and\n"
 	      "                        COLOC_OMP_KEEP_THREADS)\n"
 	      "  --programs-dir=DIR    where spin, cachehog, pagerank, stencil and bursty are\n"
@@ -101,6 +105,9 @@ static void usage(FILE *to)
 	      "                        policies that go by profiles (lira-static, llc-complex, "
 	      "dio,\n"
 	      "                        lira where loads are not counted); takes minutes\n"
+	      "  --service-conf=FILE   its configuration, a copy of FILE.usual; of FILE.granted "
+	      "in\n"
+	      "                        the arm granted\n"
 	      "  --min-runs=N          runs each program must complete (default 3)\n"
 	      "  --tries=N             tries before a measurement counts as disturbed (default 5)\n"
 	      "  --max-foreign=PERCENT of the machine that others may use (default 2)\n"
@@ -207,6 +214,7 @@ static bool parse_text(struct args *a, const char *arg)
 		{"--inputs", &a->inputs},
 		{"--gang-conf", &a->gang_conf},
 		{"--socket", &a->socket},
+		{"--service-conf", &a->service_conf},
 		{"--state", &a->state},
 		{"--sustained", &a->sustained},
 		{"--choose-from", &a->first},
@@ -452,7 +460,7 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 static int run_mix(struct setting *s, const struct args *a, const struct mix *base,
 	struct result *result, int *n_results, struct errbuf *err)
 {
-	struct mix_paths paths = {a->dir, a->inputs, s->node.cpus};
+	struct mix_paths paths = {a->dir, a->inputs};
 	struct measured alone[PROGRAMS_MAX];
 	struct times solo[PROGRAMS_MAX];
 	struct mix mix;
@@ -552,7 +560,7 @@ static int run_rounds(struct setting *s, const struct args *a, struct errbuf *er
 		.rounds = a->rounds,
 		.cut = a->cut,
 		.until = a->minutes * 60.0,
-		.paths = {a->dir, a->inputs, s->node.cpus},
+		.paths = {a->dir, a->inputs},
 	};
 	int used;
 
@@ -569,7 +577,7 @@ static int run_rounds(struct setting *s, const struct args *a, struct errbuf *er
 
 static int profile_all(const struct setting *s, const struct args *a, struct errbuf *err)
 {
-	struct mix_paths paths = {.programs = a->dir, .inputs = a->inputs, .cpus = s->node.cpus};
+	struct mix_paths paths = {.programs = a->dir, .inputs = a->inputs};
 	char done[4096] = "";
 	int rc = 0;
 
@@ -613,6 +621,7 @@ static int run_or_report(int argc, char **argv)
 		.stop = &stop,
 		.cut_s = a.cut,
 		.socket = a.socket,
+		.conf = a.service_conf,
 		.foreign_limit = a.foreign_percent / 100.0};
 	char beside[512];
 	struct errbuf err = {""};

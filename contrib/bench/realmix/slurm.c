@@ -290,6 +290,16 @@ pid_t service_pid(const char *socket)
 	return ret;
 }
 
+int service_configure(const char *socket, const char *file, const char *variant, struct errbuf *err)
+{
+	static const char script[] = "cp \"$1.$2\" \"$1\" && exec colocctl --socket=\"$3\" reload";
+	char text[4096];
+	char *const argv[] = {"sh", "-c", (char *)script, "sh", (char *)file, (char *)variant,
+		(char *)socket, NULL};
+
+	return ask(argv, text, sizeof(text), err);
+}
+
 void service_policy(
 	const char *socket, char *policy, size_t policy_size, char *reason, size_t reason_size)
 {

@@ -59,6 +59,11 @@ void slurm_helper_end(pid_t pid);
 void service_policy(
 	const char *socket, char *policy, size_t policy_size, char *reason, size_t reason_size);
 
+/* colocd goes by its configuration @file from now on, after a copy of @file.@variant. Errors: with
+ * what cp or colocctl said. */
+int service_configure(
+	const char *socket, const char *file, const char *variant, struct errbuf *err);
+
 /* colocd's process; 0: it does not answer. */
 pid_t service_pid(const char *socket);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/aside.h"
@@ -67,6 +68,25 @@ int fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret)
 	const char *rel = below(path);
 
 	return !rel ? -EINVAL : fstatat(r->fd, rel, ret, 0) < 0 ? -errno : 0;
+}
+
+int fsroot_stat_known(const struct fsroot *r, const char *path, struct stat *ret)
+{
+	const char *rel = *path ? below(path) : path;
+	struct statx x;
+
+	if (!rel)
+		return -EINVAL;
+	if (statx(r->fd, rel, AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		    STATX_TYPE | STATX_INO | STATX_SIZE, &x) < 0)
+		return -errno;
+	*ret = (struct stat){
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.st_ino = x.stx_ino,
+		.st_mode = x.stx_mode,
+		.st_size = (off_t)x.stx_size,
+	};
+	return 0;
 }
 
 ino_t fsroot_inode(const struct fsroot *r, const char *path)

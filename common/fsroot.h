@@ -32,6 +32,12 @@ int fsroot_openat(const struct fsroot *r, const char *path, int flags);
 bool fsroot_exists(const struct fsroot *r, const char *path);
 /* 0 or -errno. */
 int fsroot_stat(const struct fsroot *r, const char *path, struct stat *ret);
+/*
+ * fsroot_stat_known - device, inode, kind and size of a user's file, by what the kernel knows: its
+ * file system is not asked, which may be a server that does not answer, or one of the user's own.
+ * @path "": the root descriptor itself, whatever it is.
+ */
+int fsroot_stat_known(const struct fsroot *r, const char *path, struct stat *ret);
 /* Inode of a path, to know a cgroup again after a restart; 0 when it is not there. */
 ino_t fsroot_inode(const struct fsroot *r, const char *path);
 /*

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/counters/symbols.h"
 #include "nodesvc/counters/tracefs.h"
 
 /* The child's own numbers for what it keeps. */
@@ -141,8 +142,11 @@ static void make_place(struct counting *c, const struct call_request *r, int fd)
 
 	drop_place(c, r->probe[0]);
 	name_of(r->probe[0], name);
-	a.rc = fd < 0 ? err_set(&err, -EBADF, "no file")
-		      : tracefs_add(&c->fs, name, fd, r->offset, &p->id, &err);
+	/* The kernel would put a probe anywhere. */
+	a.rc = fd < 0 || !symbols_is_code(fd, r->offset)
+		       ? err_set(&err, -EBADF, "no function of a file at 0x%llx",
+				 (unsigned long long)r->offset)
+		       : tracefs_add(&c->fs, name, fd, r->offset, &p->id, &err);
 	if (a.rc == 0) {
 		p->keeper = open_event(p->id, 0, false, true);
 		if (p->keeper < 0) {

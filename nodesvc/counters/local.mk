@@ -43,7 +43,7 @@ tests_unit_test_callpick_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_callpick_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_symbols
-tests_unit_test_symbols_SOURCES = tests/unit/test_symbols.c
+tests_unit_test_symbols_SOURCES = tests/unit/test_symbols.c tests/unit/deaf.h
 tests_unit_test_symbols_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_symbols_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 

@@ -101,7 +101,7 @@ uint64_t mapped_code(const struct fsroot *root, pid_t pid)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "proc/%d/exe", (int)pid);
-	if (fsroot_stat(root, path, &st) < 0)
+	if (fsroot_stat_known(root, path, &st) < 0)
 		return 0;
 	/* Of somebody in very many groups these are further down, and not found. */
 	snprintf(path, sizeof(path), "proc/%d/status", (int)pid);

@@ -14,6 +14,7 @@
 
 #include "common/apart.h"
 #include "common/elf_image.h"
+#include "common/fsroot.h"
 #include "common/text.h"
 
 /* Of all files of a program; the largest libraries have some hundred thousand. */
@@ -563,40 +564,70 @@ const char *symbols_why_none(const struct symbols *s)
 	return "it loads no OpenMP or MPI library whose functions are known";
 }
 
-/* The reader has just read these pages; what is not in memory is not waited for. */
-static bool read_at(int fd, void *to, size_t size, uint64_t offset)
+struct code {
+	int n;
+	ElfW(Phdr) phdr[SEGMENTS_MAX];
+};
+
+/* @flags: RWF_NOWAIT, or 0. -EOPNOTSUPP: this file system may only be waited for; -EBADMSG. */
+static int read_at(int fd, void *to, size_t size, uint64_t offset, int flags)
 {
 	struct iovec iov = {.iov_base = to, .iov_len = size};
-	ssize_t n = preadv2(fd, &iov, 1, (off_t)offset, RWF_NOWAIT);
+	ssize_t n = preadv2(fd, &iov, 1, (off_t)offset, flags);
 
-	if (n < 0 && errno == EOPNOTSUPP)
-		n = pread(fd, to, size, (off_t)offset);
-	return n == (ssize_t)size;
+	return n == (ssize_t)size ? 0 : n < 0 && errno == EOPNOTSUPP ? -EOPNOTSUPP : -EBADMSG;
 }
 
-/* Is each site of file @file inside of what is loaded from it to be executed? */
+/* What is loaded from the file to be executed. */
+static int read_code(int fd, int flags, struct code *ret)
+{
+	ElfW(Ehdr) head;
+	int rc = read_at(fd, &head, sizeof(head), 0, flags);
+
+	if (rc < 0)
+		return rc;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+		head.e_phentsize != sizeof(ret->phdr[0]) || head.e_phnum > SEGMENTS_MAX ||
+		head.e_phoff > INT64_MAX)
+		return -EBADMSG;
+	ret->n = head.e_phnum;
+	return read_at(fd, ret->phdr, head.e_phnum * sizeof(ret->phdr[0]), head.e_phoff, flags);
+}
+
+static bool has_code(const struct code *c, uint64_t at)
+{
+	for (int k = 0; k < c->n; k++)
+		if (c->phdr[k].p_type == PT_LOAD && (c->phdr[k].p_flags & PF_X) &&
+			at >= c->phdr[k].p_offset && at - c->phdr[k].p_offset < c->phdr[k].p_filesz)
+			return true;
+	return false;
+}
+
+bool symbols_is_code(int fd, uint64_t offset)
+{
+	struct code c;
+
+	return read_code(fd, 0, &c) == 0 && has_code(&c, offset);
+}
+
+/*
+ * Is each site of file @file inside of what is loaded from it to be executed? The reader has just
+ * read these pages: what is not in memory is not waited for. Of a file system that cannot say so
+ * callworker.c looks, who may wait.
+ */
 static bool sites_can_be(const struct symbols *s, int file)
 {
-	ElfW(Phdr) phdr[SEGMENTS_MAX];
-	ElfW(Ehdr) head;
-	int fd = s->file[file].fd;
+	struct code c;
+	int rc = read_code(s->file[file].fd, RWF_NOWAIT, &c);
 
-	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-		head.e_phentsize != sizeof(phdr[0]) || head.e_phnum > SEGMENTS_MAX ||
-		head.e_phoff > s->file[file].size ||
-		!read_at(fd, phdr, head.e_phnum * sizeof(phdr[0]), head.e_phoff))
-		return false;
-	for (int i = 0; i < s->n_sites; i++) {
+	for (int i = 0; (rc == 0 || rc == -EOPNOTSUPP) && i < s->n_sites; i++) {
 		uint64_t at = s->site[i].offset;
-		bool found = s->site[i].file != file;
 
-		for (int k = 0; k < head.e_phnum && !found; k++)
-			found = phdr[k].p_type == PT_LOAD && (phdr[k].p_flags & PF_X) &&
-				at >= phdr[k].p_offset && at - phdr[k].p_offset < phdr[k].p_filesz;
-		if (!found || (s->site[i].file == file && at >= s->file[file].size))
+		if (s->site[i].file == file &&
+			(at >= s->file[file].size || (rc == 0 && !has_code(&c, at))))
 			return false;
 	}
-	return true;
+	return rc == 0 || rc == -EOPNOTSUPP;
 }
 
 static bool can_be(struct symbols *s, const struct callnames_own *own, int n_fds)
@@ -611,8 +642,10 @@ static bool can_be(struct symbols *s, const struct callnames_own *own, int n_fds
 	for (int i = 0; i < s->n_files; i++) {
 		struct stat st;
 
-		/* What a file is the kernel says, not the reader. */
-		if (fstat(s->file[i].fd, &st) < 0 || !S_ISREG(st.st_mode))
+		/* What a file is the kernel says, not the reader; nor its file system, where that
+		 * would have to be asked. */
+		if (fsroot_stat_known(&(struct fsroot){s->file[i].fd}, "", &st) < 0 ||
+			!S_ISREG(st.st_mode))
 			return false;
 		s->file[i].dev = st.st_dev;
 		s->file[i].ino = st.st_ino;

@@ -69,6 +69,8 @@ int symbols_ask_thread(pid_t tid, uid_t uid, const struct callnames_own *own);
  * that name, no right to read it, too slow), -EBADMSG it claims what cannot be.
  */
 int symbols_take(int fd, const struct callnames_own *own, struct symbols *ret);
+/* Is @offset inside of what is loaded from the file to be executed? Waits for its file system. */
+bool symbols_is_code(int fd, uint64_t offset);
 /* Closes the files. */
 void symbols_done(struct symbols *s);
 /* Why no function is known, for people; NULL: some are. */

@@ -9,11 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/runtimes.h"
 #include "nodesvc/counters/mapped.h"
 #include "nodesvc/launch/learned.h"
 #include "nodesvc/record/record.h"
+#include "tests/unit/deaf.h"
 #include "tests/unit/fstree.h"
 
 #define S INT64_C(1000000000)
@@ -93,6 +96,21 @@ START_TEST(number_of_its_code_tells_what_was_loaded)
 	/* A thread of the kernel, and who has ended. */
 	fstree_put(&tree, "proc/10/status", "Name:\tx\n");
 	ck_assert_uint_eq(mapped_code(&tree.root, 10), 0);
+}
+END_TEST
+
+START_TEST(no_file_system_is_waited_for)
+{
+	int status;
+	pid_t child;
+
+	fstree_put(&tree, "proc/10/exe", "");
+	fstree_put(&tree, "proc/10/status", "Name:\tx\nVmExe:\t     4 kB\nVmLib:\t  1600 kB\n");
+	child = fork();
+	if (child == 0)
+		_exit(!deaf_begin() ? 77 : mapped_code(&tree.root, 10) == 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(status == 0 || status == 77 << 8, "status %x", status);
 }
 END_TEST
 
@@ -370,6 +388,7 @@ int main(void)
 	tcase_add_test(t, what_a_process_loads_is_seen_at_the_first_look);
 	tcase_add_test(t, what_comes_later_is_added_at_a_later_look);
 	tcase_add_test(t, number_of_its_code_tells_what_was_loaded);
+	tcase_add_test(t, no_file_system_is_waited_for);
 	tcase_add_test(t, of_many_processes_others_are_asked_each_time);
 	tcase_add_test(t, lines_of_any_length_and_none_are_read);
 	tcase_add_test(t, who_has_gone_maps_nothing);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "nodesvc/counters/symbols.h"
+#include "tests/unit/deaf.h"
 
 static char dir[] = "/tmp/coloc-symbols-XXXXXX";
 static bool compiler;
@@ -482,6 +483,46 @@ START_TEST(answers_that_cannot_be_are_refused)
 }
 END_TEST
 
+START_TEST(no_file_system_is_waited_for)
+{
+	struct symbols_reader *r;
+	struct symbols good;
+	int status;
+	pid_t child;
+
+	if (!compiler)
+		return;
+	r = read_file(in_dir("libruns.so"), false);
+	good = *symbols_result(r);
+	child = fork();
+	if (child == 0)
+		_exit(!deaf_begin() ? 77 : take_forged(&good, sizeof(good), 1) != 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(status == 0 || status == 77 << 8, "status %x", status);
+	symbols_reader_free(r);
+}
+END_TEST
+
+START_TEST(who_may_wait_tells_code_from_what_is_none)
+{
+	struct symbols_reader *r;
+	const struct symbols *good;
+	int fd = open_file("/dev/null");
+
+	if (!compiler)
+		return;
+	r = read_file(in_dir("libruns.so"), false);
+	good = symbols_result(r);
+	ck_assert(symbols_is_code(good->file[0].fd, good->site[0].offset));
+	ck_assert(!symbols_is_code(good->file[0].fd, 0));
+	ck_assert(!symbols_is_code(good->file[0].fd, UINT64_MAX));
+	ck_assert(!symbols_is_code(fd, good->site[0].offset));
+	ck_assert(!symbols_is_code(-1, good->site[0].offset));
+	close(fd);
+	symbols_reader_free(r);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("symbols");
@@ -510,6 +551,8 @@ int main(void)
 	tcase_add_test(tc, a_command_is_read_apart_with_its_libraries);
 	tcase_add_test(tc, a_process_is_read_by_what_it_has_mapped);
 	tcase_add_test(tc, answers_that_cannot_be_are_refused);
+	tcase_add_test(tc, no_file_system_is_waited_for);
+	tcase_add_test(tc, who_may_wait_tells_code_from_what_is_none);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

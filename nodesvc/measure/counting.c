@@ -310,7 +310,6 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 {
 	struct seen_calls *k = &s->seen.calls;
 	const struct thread_list *list = &s->pace.list;
-	struct callnames_own own;
 	uint64_t code;
 	pid_t pid;
 	int fd;
@@ -326,8 +325,8 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 	if (code && code == k->asked_code)
 		return;
 	k->asked_code = code;
-	own_of(c->m, s, &own);
-	fd = symbols_ask_thread(pid, s->uid, &own);
+	own_of(c->m, s, &k->asked_own);
+	fd = symbols_ask_thread(pid, s->uid, &k->asked_own);
 	c->asked_ns = k->asked_ns = now_ns;
 	if (fd >= 0)
 		k->fd = fd;
@@ -335,17 +334,17 @@ static void ask(struct counting *c, struct step *s, int64_t now_ns)
 		k->asked_code = 0;
 }
 
-static void take_functions(struct counting *c, struct step *s, int64_t now_ns)
+static void take_functions(struct step *s, int64_t now_ns)
 {
 	struct seen_calls *k = &s->seen.calls;
-	struct callnames_own own;
+	struct calls_work work;
 	struct symbols sym;
 	int rc;
 
 	if (!k->fd)
 		return;
-	own_of(c->m, s, &own);
-	rc = symbols_take(k->fd, &own, &sym);
+	/* The answer numbers the functions as they were asked for: a reload may name others. */
+	rc = symbols_take(k->fd, &k->asked_own, &sym);
 	if (rc == -EAGAIN && now_ns - k->asked_ns < SYMBOLS_DEADLINE_S * INT64_C(1000000000))
 		return;
 	stop_asking(k);
@@ -354,8 +353,10 @@ static void take_functions(struct counting *c, struct step *s, int64_t now_ns)
 		calls_step_know_nothing(k->step, "its program could not be read");
 		return;
 	}
-	if (!calls_step_is_silent(k->step) || !calls_step_counts_in(k->step, &sym))
-		know(s, &sym, &own, now_ns);
+	/* One that has begun to call meanwhile is counted, and goes on. */
+	if (!calls_step_work(k->step, &work) &&
+		!(calls_step_is_silent(k->step) && calls_step_counts_in(k->step, &sym)))
+		know(s, &sym, &k->asked_own, now_ns);
 	symbols_done(&sym);
 }
 
@@ -372,7 +373,7 @@ static void go_on_with(struct counting *c, struct step *s, int64_t now_ns, bool 
 	if (!has_step(c, s, now_ns))
 		return;
 	know_program(c, s, now_ns);
-	take_functions(c, s, now_ns);
+	take_functions(s, now_ns);
 	if ((!news && now_ns < calls_step_due_ns(k->step)) || threads_list(c->m, s) < 0)
 		return;
 	/* In a container another file has that name; a library may have been replaced. */

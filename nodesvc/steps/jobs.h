@@ -159,8 +159,9 @@ struct seen_calls {
 	int fd, asks;            /* 0: its functions are not being read */
 	int64_t asked_ns, ask_ns;
 	uint64_t asked_code; /* mapped_code() of whom was asked last; 0 unknown, or no answer */
-	struct seen_mark mark_before; /* of its program's earlier runs */
-	uint64_t mark;                /* of its list of threads, as it was counted last */
+	struct callnames_own asked_own; /* the site's functions that were asked for */
+	struct seen_mark mark_before;   /* of its program's earlier runs */
+	uint64_t mark;                  /* of its list of threads, as it was counted last */
 	int n_tids;
 };
 

@@ -319,10 +319,12 @@ static struct {
 	const char *of_thread[FUNCTIONS]; /* what a process has mapped; NULL as a command */
 	ino_t thread_ino;
 	bool by_thread; /* the last question */
+	struct callnames_own own;
 } reader;
 
-static int note_ask(uid_t uid)
+static int note_ask(uid_t uid, const struct callnames_own *own)
 {
+	reader.own = *own;
 	if (reader.last_ns && now_ns - reader.last_ns < reader.shortest_ns)
 		reader.shortest_ns = now_ns - reader.last_ns;
 	reader.last_ns = now_ns;
@@ -333,20 +335,19 @@ static int note_ask(uid_t uid)
 int __wrap_symbols_ask_command(const struct command *c, uid_t uid, const struct callnames_own *own);
 int __wrap_symbols_ask_command(const struct command *c, uid_t uid, const struct callnames_own *own)
 {
-	(void)c, (void)own;
+	(void)c;
 	reader.commands++;
 	reader.by_thread = false;
-	return note_ask(uid);
+	return note_ask(uid, own);
 }
 
 int __wrap_symbols_ask_thread(pid_t tid, uid_t uid, const struct callnames_own *own);
 int __wrap_symbols_ask_thread(pid_t tid, uid_t uid, const struct callnames_own *own)
 {
-	(void)own;
 	reader.threads++;
 	reader.tid = tid;
 	reader.by_thread = true;
-	return note_ask(uid);
+	return note_ask(uid, own);
 }
 
 static void add_function(struct symbols *s, ino_t ino, const char *name)
@@ -371,9 +372,11 @@ static void add_function(struct symbols *s, ino_t ino, const char *name)
 int __wrap_symbols_take(int fd, const struct callnames_own *own, struct symbols *ret);
 int __wrap_symbols_take(int fd, const struct callnames_own *own, struct symbols *ret)
 {
-	(void)fd, (void)own;
+	(void)fd;
 	if (reader.rc < 0)
 		return reader.rc;
+	/* The answer has numbers. */
+	ck_assert(memcmp(own, &reader.own, sizeof(*own)) == 0);
 	*ret = reader.s;
 	for (int i = 0; i < FUNCTIONS && reader.s.n_sites == 0; i++) {
 		const char *name = reader.of_thread[i];
@@ -804,6 +807,47 @@ START_TEST(one_that_runs_another_file_than_was_read_is_found)
 }
 END_TEST
 
+/* It is asked what it has mapped while it calls nothing, and begins before there is an answer. */
+START_TEST(one_that_begins_while_it_is_read_stays_counted)
+{
+	struct calls_work work;
+
+	ran_before("MPI_Allreduce");
+	maps("GOMP_parallel", "MPI_Allreduce");
+	expect(s);
+	begin(s);
+	reader.rc = -EAGAIN;
+	run(3);
+	ck_assert_int_eq(reader.threads, 1);
+	program[1].per_s[1] = 100;
+	run(2);
+	/* It has mapped more than was known. */
+	reader.of_thread[2] = "MPI_Send";
+	reader.rc = 0;
+	run(30);
+	ck_assert(calls_step_work(s->seen.calls.step, &work));
+	ck_assert_msg(work.exact, "%s", why());
+	ck_assert_double_eq_tol(work.total, program[1].done[1], 60);
+}
+END_TEST
+
+START_TEST(a_reload_does_not_mix_up_the_sites_functions)
+{
+	maps("MPI_Allreduce", NULL);
+	reader.rc = -EAGAIN;
+	run(1);
+	ck_assert_int_eq(reader.threads, 1);
+	strcpy(d.conf->calls.functions.pair[0].key, "app1");
+	strcpy(d.conf->calls.functions.pair[0].value, "solve");
+	d.conf->calls.functions.n = 1;
+	reader.rc = 0;
+	program[1].per_s[1] = 100;
+	/* The reader's stand-in compares. */
+	run(10);
+	ck_assert_msg(has_speed(s), "%s", why());
+}
+END_TEST
+
 /* ---- who is not counted ---- */
 
 static bool traps(void)
@@ -912,7 +956,9 @@ int main(void)
 	ADD("a program that ran before is counted from its start",
 		one_that_is_known_is_counted_from_its_first_call,
 		one_that_is_known_and_starts_slowly_stays_counted,
-		one_that_runs_another_file_than_was_read_is_found);
+		one_that_runs_another_file_than_was_read_is_found,
+		one_that_begins_while_it_is_read_stays_counted,
+		a_reload_does_not_mix_up_the_sites_functions);
 	ADD("who needs no counting is not counted", who_is_left_alone_or_ends_traps_nowhere,
 		who_publishes_its_progress_traps_nowhere,
 		a_process_that_dies_is_started_again_and_counts_on);

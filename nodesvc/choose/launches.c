@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,13 +67,33 @@ static struct launch_key *find_key(struct launches *l, const char *name)
 	return NULL;
 }
 
+static int count_of(const struct launches *l, const char *owner)
+{
+	int n = 0;
+
+	for (int i = 0; i < LAUNCHES_KEYS; i++)
+		n += l->key[i].id && strcmp(l->key[i].owner, owner) == 0;
+	return n;
+}
+
+/* In a free place; else in that of the user who has most, whichever ended first: a user calls his
+ * programs as he likes. */
 static struct launch_key *make_key(struct launches *l, const char *name, const char *owner)
 {
-	struct launch_key *k = &l->key[0];
+	struct launch_key *k = NULL;
+	int most = 0;
 
-	for (int i = 0; i < LAUNCHES_KEYS && k->id; i++)
-		if (!l->key[i].id || l->key[i].ended_ns < k->ended_ns)
-			k = &l->key[i];
+	for (int i = 0; i < LAUNCHES_KEYS; i++) {
+		struct launch_key *one = &l->key[i];
+		int n = one->id ? count_of(l, one->owner) : INT_MAX;
+
+		if (n > most || (n == most && one->id && one->ended_ns < k->ended_ns)) {
+			most = n;
+			k = one;
+		}
+		if (!one->id)
+			break;
+	}
 	*k = (struct launch_key){.id = id_of(name), .ended_ns = ipc_now_ns()};
 	snprintf(k->name, sizeof(k->name), "%s", name);
 	snprintf(k->owner, sizeof(k->owner), "%s", owner);

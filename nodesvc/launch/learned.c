@@ -65,20 +65,43 @@ static bool is_of(const struct learned *l, int i, uid_t uid, uint64_t key)
 	return l->entry[i].key == key && l->entry[i].uid == uid;
 }
 
-/* Its entry, or one in place of that which was used longest ago. */
-static int entry_of(struct learned *l, uid_t uid, uint64_t key)
+static int find(const struct learned *l, uid_t uid, uint64_t key)
 {
-	int at = 0;
+	int i = 0;
+
+	while (i < LEARNED_MAX && !is_of(l, i, uid, key))
+		i++;
+	return i < LEARNED_MAX ? i : -1;
+}
+
+/* A free one; else of the user who has most the one that was used longest ago: a user calls his
+ * programs as he likes. */
+static int find_room(const struct learned *l)
+{
+	int at = -1, most = 0;
 
 	for (int i = 0; i < LEARNED_MAX; i++) {
-		if (is_of(l, i, uid, key)) {
+		int n = 0;
+
+		if (!l->entry[i].key)
+			return i;
+		for (int k = 0; k < LEARNED_MAX; k++)
+			n += l->entry[k].uid == l->entry[i].uid;
+		if (n > most || (n == most && l->entry[i].used < l->entry[at].used)) {
+			most = n;
 			at = i;
-			break;
 		}
-		if (l->entry[i].used < l->entry[at].used)
-			at = i;
 	}
-	if (!is_of(l, at, uid, key)) {
+	return at;
+}
+
+/* Its entry, or one in another's place. */
+static int entry_of(struct learned *l, uid_t uid, uint64_t key)
+{
+	int at = find(l, uid, key);
+
+	if (at < 0) {
+		at = find_room(l);
 		l->entry[at].key = key;
 		l->entry[at].uid = uid;
 		l->entry[at].runtimes = l->entry[at].saved = 0;
@@ -105,12 +128,12 @@ void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes)
 
 uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key)
 {
-	for (int i = 0; l && key && i < LEARNED_MAX; i++)
-		if (is_of(l, i, uid, key)) {
-			l->entry[i].used = ++l->uses;
-			return l->entry[i].runtimes;
-		}
-	return 0;
+	int i = l && key ? find(l, uid, key) : -1;
+
+	if (i < 0)
+		return 0;
+	l->entry[i].used = ++l->uses;
+	return l->entry[i].runtimes;
 }
 
 void learned_note_cores(struct learned *l, uid_t uid, uint64_t key, double cores)
@@ -126,10 +149,9 @@ void learned_note_cores(struct learned *l, uid_t uid, uint64_t key, double cores
 
 double learned_cores_of(struct learned *l, uid_t uid, uint64_t key)
 {
-	for (int i = 0; l && key && i < LEARNED_MAX; i++)
-		if (is_of(l, i, uid, key))
-			return l->entry[i].cores;
-	return 0;
+	int i = l && key ? find(l, uid, key) : -1;
+
+	return i < 0 ? 0 : l->entry[i].cores;
 }
 
 /* ---- for the next daemon ---- */

@@ -273,8 +273,9 @@ struct learnt {
 	const char *value;
 	int64_t put_unix_s;
 };
-/* Replaces the one with the key of @m. Of its `what' no more than @most stay, those that were put
- * last. Within a transaction, or one of its own. -EINVAL: it cannot be kept. */
+/* Replaces the one with the key of @m. Of its `what' no more than @most stay: of the owners who
+ * have most, those that were put last. Within a transaction, or one of its own. -EINVAL: it cannot
+ * be kept. */
 int record_learnt_put(struct record *r, const struct learnt *m, int most, struct errbuf *err);
 /* All of @what, the one that was put last at the end; a non-zero return of @fn ends it and is
  * returned. @fn must not write to @r. */

@@ -18,8 +18,11 @@ const char RECORD_LEARNT_SCHEMA_9[] =
 const char *const RECORD_LEARNT_SQL[N_LEARNT_STMTS] = {
 	[LEARNT_PUT] = "INSERT OR REPLACE INTO learnt (what, node_type, owner, name, value, "
 		       "put_unix_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-	[LEARNT_TRIM] = "DELETE FROM learnt WHERE row_id IN (SELECT row_id FROM learnt WHERE "
-			"what = ?1 ORDER BY row_id DESC LIMIT -1 OFFSET ?2)",
+	/* Of whoever has most, what was put first: a user calls his programs as he likes. */
+	[LEARNT_TRIM] =
+		"DELETE FROM learnt WHERE row_id IN (SELECT row_id FROM (SELECT row_id, "
+		"row_number() OVER (PARTITION BY owner ORDER BY row_id DESC) AS place FROM learnt "
+		"WHERE what = ?1) ORDER BY place, row_id DESC LIMIT -1 OFFSET ?2)",
 	[LEARNT_LIST] = "SELECT what, node_type, owner, name, value, put_unix_s FROM learnt "
 			"WHERE what = ?1 ORDER BY row_id",
 	[LEARNT_GET] = "SELECT what, node_type, owner, name, value, put_unix_s FROM learnt "

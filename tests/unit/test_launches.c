@@ -338,6 +338,39 @@ START_TEST(the_store_has_as_many_programs_as_are_followed)
 }
 END_TEST
 
+static int note_app(const struct learnt *m, void *arg)
+{
+	if (strncmp(m->name, "app@root:", strlen("app@root:")) == 0)
+		*(int *)arg = atoi(m->value);
+	return 0;
+}
+
+/* How many launches of root's app the store knows of. */
+static int launches_of_app(void)
+{
+	int n = 0;
+
+	ck_assert_int_eq(record_learnt_list(d.record, LAUNCHES_POLICY, note_app, &n, &err), 0);
+	return n;
+}
+
+START_TEST(a_users_many_programs_take_nobodys_place)
+{
+	char type[16];
+
+	launch("app", 100, 100);
+	launch("app", 100, 100);
+	ck_assert_int_eq(launches_of_app(), 2);
+	for (int i = 0; i < LAUNCHES_KEYS + 20; i++) {
+		snprintf(type, sizeof(type), "p%d", i);
+		finish(start_as(type, 1, NULL), 100);
+	}
+	ck_assert_int_eq(launches_of_app(), 2);
+	launch("app", 100, 100);
+	ck_assert_int_eq(launches_of_app(), 3);
+}
+END_TEST
+
 /* What its row says of its settings, another daemon knew at its start. */
 START_TEST(what_withheld_them_is_told_after_a_restart)
 {
@@ -666,6 +699,7 @@ int main(void)
 	tcase_add_test(tc, what_withheld_them_is_told_after_a_restart);
 	tcase_add_test(tc, only_a_programs_own_launches_are_known_after_a_restart);
 	tcase_add_test(tc, the_store_has_as_many_programs_as_are_followed);
+	tcase_add_test(tc, a_users_many_programs_take_nobodys_place);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("whole sets of programs that recur are drawn");
 	tcase_set_timeout(tc, 60);

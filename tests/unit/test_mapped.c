@@ -232,6 +232,20 @@ START_TEST(of_many_programs_those_launched_last_are_known)
 }
 END_TEST
 
+START_TEST(a_users_many_programs_take_nobodys_place)
+{
+	struct learned *l = learned_new();
+
+	learned_note(l, 7, 1, RUNTIME_LIBGOMP);
+	for (uint64_t key = 1; key <= 3 * LEARNED_MAX; key++)
+		learned_note(l, 8, key, RUNTIME_OPENBLAS);
+	ck_assert_uint_eq(learned_of(l, 7, 1), RUNTIME_LIBGOMP);
+	ck_assert_uint_eq(learned_of(l, 8, 1), 0);
+	ck_assert_uint_eq(learned_of(l, 8, 3 * LEARNED_MAX), RUNTIME_OPENBLAS);
+	learned_free(l);
+}
+END_TEST
+
 static struct record *open_store(void)
 {
 	struct record *r = NULL;
@@ -394,6 +408,7 @@ int main(void)
 	tcase_add_test(t, who_has_gone_maps_nothing);
 	tcase_add_test(t, a_program_is_a_command_its_script_and_its_user);
 	tcase_add_test(t, of_many_programs_those_launched_last_are_known);
+	tcase_add_test(t, a_users_many_programs_take_nobodys_place);
 	tcase_add_test(t, the_next_daemon_knows_what_programs_load);
 	tcase_add_test(t, the_next_daemon_knows_what_cores_programs_had);
 	tcase_add_test(t, the_store_has_as_many_programs_as_are_known);

@@ -84,6 +84,23 @@ START_TEST(those_that_were_put_last_stay)
 }
 END_TEST
 
+START_TEST(who_has_most_makes_room)
+{
+	char name[16];
+
+	put("launch", "ada", "gmx", "1", 4);
+	put("launch", "bob", "lmp", "1", 4);
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		put("launch", "eve", name, "1", 4);
+	}
+	ck_assert_str_eq(learnt("launch"), "n/ada/gmx=1 n/bob/lmp=1 n/eve/p8=1 n/eve/p9=1 ");
+	/* Both have two: the oldest of theirs. */
+	put("launch", "ada", "lmp", "1", 4);
+	ck_assert_str_eq(learnt("launch"), "n/bob/lmp=1 n/eve/p8=1 n/eve/p9=1 n/ada/lmp=1 ");
+}
+END_TEST
+
 START_TEST(what_cannot_be_kept_is_refused)
 {
 	char text[LEARNT_VALUE_MAX + 1];
@@ -122,6 +139,7 @@ int main(void)
 
 	tcase_add_test(t, what_was_learned_is_kept_by_program_owner_and_kind);
 	tcase_add_test(t, those_that_were_put_last_stay);
+	tcase_add_test(t, who_has_most_makes_room);
 	tcase_add_test(t, what_cannot_be_kept_is_refused);
 	tcase_add_test(t, it_goes_with_the_transaction_that_it_is_in);
 	return record_db_run(s);

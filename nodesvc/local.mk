@@ -184,6 +184,12 @@ TESTS += tests/unit/test_names
 tests_unit_test_names_SOURCES = tests/unit/test_names.c tests/unit/hostile.h $(lifecycle_fixture)
 tests_unit_test_names_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_names_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/unit/test_strangers
+TESTS += tests/unit/test_strangers
+tests_unit_test_strangers_SOURCES = tests/unit/test_strangers.c $(lifecycle_fixture)
+tests_unit_test_strangers_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_strangers_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_strangers_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 check_PROGRAMS += tests/unit/test_listener
 TESTS += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/unit/tmpdir.h

@@ -5,8 +5,8 @@
  * Everybody may ask; a user sees his own steps and profiles only. Commands that change something
  * on the node are root's.
  */
+#include <ctype.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,7 @@
 #include "nodesvc/measure/measure.h"
 #include "nodesvc/record/record.h"
 #include "nodesvc/socket/internal.h"
+#include "nodesvc/steps/steps.h"
 
 struct request {
 	const struct socket *k;
@@ -53,6 +54,17 @@ static int replace(struct request *r, struct json_object *o)
 	return o ? 0 : err_set(r->err, -ENOMEM, "out of memory");
 }
 
+/* Who asked for the policy that rules, for a user. */
+static void name_ruler(struct request *r)
+{
+	const char *id = json_object_get_string(json_object_object_get(r->ret, "ruling_by"));
+	const struct step *s = id ? jobs_find_id(r->k->jobs, id) : NULL;
+
+	if (s && !may_see(r, s))
+		json_object_object_add(
+			r->ret, "ruling_by", json_object_new_string("another user's step"));
+}
+
 static int do_status(struct request *r)
 {
 	struct json_object *lags = json_object_new_array();
@@ -62,9 +74,12 @@ static int do_status(struct request *r)
 		if (may_see(r, r->k->jobs->step[i]))
 			ctl_json_lags(r->k, r->k->jobs->step[i], lags);
 	json_object_object_add(r->ret, "lags", lags);
-	/* It names a job. */
-	if (r->uid != 0)
+	/* They name others' steps. */
+	if (r->uid != 0) {
 		json_object_object_del(r->ret, "owed_why");
+		json_object_object_del(r->ret, "last_error");
+		name_ruler(r);
+	}
 	return rc;
 }
 
@@ -129,6 +144,33 @@ static int add_trace(struct request *r)
 	return 0;
 }
 
+/* Policies tell their figures by step: those of others, or of steps that have ended, are not his.
+ */
+static void leave_out_others(const struct request *r, struct json_object *figures)
+{
+	if (!json_object_is_type(figures, json_type_object))
+		return;
+	json_object_object_foreach(figures, key, value)
+	{
+		bool is_step = isdigit((unsigned char)*key) && strchr(key, '.');
+		const struct step *s = is_step ? jobs_find_id(r->k->jobs, key) : NULL;
+
+		if (is_step && (!s || !may_see(r, s)))
+			json_object_object_del(figures, key);
+		else
+			leave_out_others(r, value);
+	}
+}
+
+static void leave_out_of_decisions(const struct request *r)
+{
+	struct json_object *list = json_object_object_get(r->ret, "decisions");
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++)
+		leave_out_others(
+			r, json_object_object_get(json_object_array_get_idx(list, i), "explain"));
+}
+
 static int do_explain(struct request *r)
 {
 	struct step *s = named_step(r);
@@ -136,6 +178,8 @@ static int do_explain(struct request *r)
 	if (!s)
 		return -ENOENT;
 	replace(r, ctl_json_explain(r->k, s));
+	if (r->uid != 0)
+		leave_out_of_decisions(r);
 	/* The views name others' steps: root's to save. */
 	if (msg_get(r->m, "all") && r->uid != 0)
 		return err_set(r->err, -EPERM, "the view has other users' steps: only root may");
@@ -227,17 +271,6 @@ static int do_resume(struct request *r)
 	return set_draining(r, false);
 }
 
-static void user_name(uint32_t uid, char *buf, size_t size)
-{
-	struct passwd pw, *found = NULL;
-	char mem[1024];
-
-	if (getpwuid_r(uid, &pw, mem, sizeof(mem), &found) == 0 && found)
-		snprintf(buf, size, "%s", found->pw_name);
-	else
-		snprintf(buf, size, "%u", uid);
-}
-
 /* What a user may keep in the store: profiles and measurements, each; more than anybody has
  * programs, and some 200 KiB. */
 #define KEPT_PER_USER 500
@@ -290,7 +323,7 @@ static int put_measured(struct request *r, const char *json)
 	if (rc < 0)
 		return rc;
 	if (r->uid != 0 || !*m.user)
-		user_name(r->uid, m.user, sizeof(m.user));
+		registration_user_name(r->uid, m.user, sizeof(m.user));
 	if (!*m.node_type)
 		snprintf(m.node_type, sizeof(m.node_type), "%s", r->k->node->type);
 	rc = check_quota(r, m.user, true);
@@ -321,7 +354,7 @@ static int do_profile_put(struct request *r)
 		return rc;
 	/* Users speak for themselves, and of this node. Root may import others'. */
 	if (r->uid != 0 || !*p.user)
-		user_name(r->uid, p.user, sizeof(p.user));
+		registration_user_name(r->uid, p.user, sizeof(p.user));
 	if (!*p.node_type)
 		snprintf(p.node_type, sizeof(p.node_type), "%s", r->k->node->type);
 	rc = check_quota(r, p.user, false);
@@ -392,7 +425,7 @@ static int do_profile_list(struct request *r)
 
 	json_object_object_add(r->ret, "profiles", w.list);
 	if (r->uid != 0) {
-		user_name(r->uid, user, sizeof(user));
+		registration_user_name(r->uid, user, sizeof(user));
 		w.user = user;
 	}
 	rc = record_profile_list(r->k->record, add_profile, &w, r->err);
@@ -415,7 +448,7 @@ static int do_profile_rm(struct request *r)
 
 	if (!type)
 		return err_set(r->err, -EINVAL, "no profile named");
-	user_name(r->uid, user, sizeof(user));
+	registration_user_name(r->uid, user, sizeof(user));
 	n = record_profile_rm(r->k->record, type, r->uid ? user : NULL, r->err);
 	if (n < 0)
 		return n;

@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc.h"
 #include "common/msg.h"
 #include "common/text.h"
+
+/* Who has no name now may have one when the directory service answers again. */
+#define NAMELESS_NS INT64_C(60000000000)
 
 /* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
@@ -50,25 +54,26 @@ static int split_policy(
 	return 0;
 }
 
-/* Asked for each step, and a directory service may be slow: the last names are kept. */
-static void user_name(uint32_t uid, char *ret, size_t size)
+void registration_user_name(uint32_t uid, char *ret, size_t size)
 {
+	/* Asked for each step, and a directory service may be slow: the last names are kept. */
 	static struct {
-		bool known;
+		int64_t until_ns; /* 0: not in use */
 		uint32_t uid;
 		char name[33];
 	} cache[64];
 	struct passwd pw, *found = NULL;
 	char buf[4096];
 	size_t at = uid % 64;
+	int64_t now_ns = ipc_now_ns();
 
-	if (!cache[at].known || cache[at].uid != uid) {
+	if (cache[at].uid != uid || now_ns >= cache[at].until_ns) {
 		if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
 			text_copy(cache[at].name, sizeof(cache[at].name), found->pw_name);
 		else
 			snprintf(cache[at].name, sizeof(cache[at].name), "%u", uid);
 		cache[at].uid = uid;
-		cache[at].known = true;
+		cache[at].until_ns = found ? INT64_MAX : now_ns + NAMELESS_NS;
 	}
 	snprintf(ret, size, "%s", cache[at].name);
 }
@@ -77,10 +82,13 @@ int registration_read(const struct msg *m, struct step *s, struct errbuf *err)
 {
 	const char *name = msg_get(m, "name"), *text;
 	const char *slash = name ? strrchr(name, '/') : NULL;
-	int uid = 0, array_job = 0, rc;
-	int64_t id;
+	int array_job = 0, rc;
+	int64_t id, uid = 0;
 
-	rc = optional_int(m, "uid", 0, INT32_MAX, &uid, err);
+	/* Directories number users up to the largest. */
+	rc = msg_get_int(m, "uid", 0, UINT32_MAX - 1, &uid, err);
+	if (rc == -ENOENT)
+		rc = 0;
 #define NUMBER(member, key, least, most)                                                           \
 	if (rc == 0)                                                                               \
 		rc = optional_int(m, key, least, most, &s->member, err);
@@ -126,7 +134,7 @@ int registration_read(const struct msg *m, struct step *s, struct errbuf *err)
 	if (rc == 0 && msg_get(m, "dry_run"))
 		s->dry_run = true;
 	/* By uid: the environment, where Slurm has the name too, is the user's to write. */
-	user_name(s->uid, s->user, sizeof(s->user));
+	registration_user_name(s->uid, s->user, sizeof(s->user));
 	return rc;
 }
 

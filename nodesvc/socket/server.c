@@ -39,8 +39,10 @@
 #define LOOK_MS  200
 #define AGAIN_MS 5000
 /* At most; a plugin waits 250 for all. */
-#define WHOSE_MS  100
-#define QUEUE_MAX (4u << 20) /* bytes of answer waiting in one connection */
+#define WHOSE_MS 100
+/* Bytes of answer waiting in one connection: of a user, and of root, who sees what all have. */
+#define QUEUE_MAX         (4u << 20)
+#define QUEUE_OF_ROOT_MAX (64u << 20)
 
 /* One part in so many of the loop's time is a user's, or all users'. */
 #define SHARE_OF_ONE INT64_C(10)
@@ -306,6 +308,11 @@ static int conn_flush(struct conn *c)
 	return 0;
 }
 
+static size_t queue_max(const struct conn *c)
+{
+	return c->uid ? QUEUE_MAX : QUEUE_OF_ROOT_MAX;
+}
+
 static int conn_send(struct conn *c, const struct msg *m)
 {
 	struct packet *p;
@@ -316,7 +323,7 @@ static int conn_send(struct conn *c, const struct msg *m)
 		return 0;
 	if (!c->head && errno != EAGAIN && errno != EINTR)
 		return -errno;
-	if (c->queued + m->len > QUEUE_MAX)
+	if (c->queued + m->len > queue_max(c))
 		return -ENOBUFS;
 	p = malloc(sizeof(*p) + m->len);
 	if (!p)
@@ -337,6 +344,12 @@ static int answer_ctl(struct conn *c, struct msg *in, struct msg *out)
 	int status = ctl_run(&c->server->k, c->uid, in, &json, &err), rc = 0;
 	size_t len = json ? strlen(json) : 0;
 
+	/* With what each part has around it, and room for the end. */
+	if (len + len / 64 > queue_max(c) - MSG_MAX) {
+		status = err_set(&err, -EFBIG,
+			"the answer would be too long (%zu MiB): ask for less at once", len >> 20);
+		len = 0;
+	}
 	for (size_t at = 0; at < len && rc == 0; at += MSG_PART) {
 		char piece[MSG_PART + 1];
 		size_t n = len - at < MSG_PART ? len - at : MSG_PART;

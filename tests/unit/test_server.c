@@ -40,6 +40,7 @@ static int n_clients, answers_of[CLIENTS];
 static int64_t now_ns, used_ns;
 static uint32_t next_uid;
 static int answers, quiet;
+static size_t answer_bytes; /* 0: none, and each client has another question at once */
 
 int64_t __wrap_ipc_now_ns(void);
 int __real_clock_gettime(clockid_t id, struct timespec *ts);
@@ -94,12 +95,17 @@ int __wrap_ctl_run(const struct socket *of, uint32_t uid, const struct msg *in, 
 	for (int i = 0; i < n_clients; i++)
 		if (client[i].uid == uid) {
 			answers_of[i]++;
-			ask(i);
+			if (!answer_bytes)
+				ask(i);
 			break;
 		}
 	if (++answers == FLOOD_MAX)
 		loop_stop(d.loop);
-	*ret_json = NULL;
+	*ret_json = answer_bytes ? malloc(answer_bytes + 1) : NULL;
+	if (*ret_json) {
+		memset(*ret_json, 'x', answer_bytes);
+		(*ret_json)[answer_bytes] = '\0';
+	}
 	return 0;
 }
 
@@ -139,6 +145,7 @@ static void setup(void)
 	__real_clock_gettime(CLOCK_MONOTONIC, &ts);
 	now_ns = ts.tv_sec * INT64_C(1000000000);
 	memset(&conf, 0, sizeof(conf));
+	answer_bytes = 0;
 	ck_assert_int_eq(loop_create(&d.loop, &err), 0);
 	snprintf(conf.socket, sizeof(conf.socket), "%s/run/colocd.sock", tmp.dir);
 	ck_assert_msg(server_create(&server, &d, &err) == 0, "%s", err.text);
@@ -195,6 +202,63 @@ START_TEST(all_users_together_have_a_third)
 }
 END_TEST
 
+/* All of an answer: how many bytes, and its end in @ret_end. */
+static size_t take_answer(int i, struct msg *ret_end)
+{
+	size_t bytes = 0;
+
+	for (int turns_left = 10000; turns_left > 0; turns_left--) {
+		ssize_t n = recv(client[i].fd, ret_end->buf, sizeof(ret_end->buf), MSG_DONTWAIT);
+
+		ck_assert_msg(n != 0, "the connection was closed");
+		if (n < 0) {
+			serve();
+			continue;
+		}
+		ret_end->len = (size_t)n;
+		ck_assert_int_eq(msg_check(ret_end, &err), 0);
+		if (strcmp(msg_get(ret_end, "type"), "ctl_end") == 0)
+			return bytes;
+		bytes += strlen(msg_get(ret_end, "json"));
+	}
+	ck_abort_msg("the answer has no end");
+	return 0;
+}
+
+START_TEST(an_answer_that_is_too_long_says_so)
+{
+	static struct msg end;
+
+	dial(1000);
+	answer_bytes = 3 << 20;
+	ask(0);
+	ck_assert_uint_eq(take_answer(0, &end), answer_bytes);
+	ck_assert_str_eq(msg_get(&end, "rc"), "0");
+	answer_bytes = 6 << 20;
+	ask(0);
+	ck_assert_uint_eq(take_answer(0, &end), 0);
+	ck_assert_str_eq(msg_get(&end, "rc"), "1");
+	ck_assert_str_eq(msg_get(&end, "error"),
+		"the answer would be too long (6 MiB): ask for less at once");
+	/* And goes on. */
+	answer_bytes = 1 << 20;
+	ask(0);
+	ck_assert_uint_eq(take_answer(0, &end), answer_bytes);
+}
+END_TEST
+
+START_TEST(root_is_told_of_everybody)
+{
+	static struct msg end;
+
+	dial(0);
+	answer_bytes = 20 << 20;
+	ask(0);
+	ck_assert_uint_eq(take_answer(0, &end), answer_bytes);
+	ck_assert_str_eq(msg_get(&end, "rc"), "0");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("server");
@@ -206,6 +270,12 @@ int main(void)
 	tcase_add_test(tc, a_user_has_what_he_saved_and_then_a_tenth);
 	tcase_add_test(tc, root_is_answered_while_a_user_waits);
 	tcase_add_test(tc, all_users_together_have_a_third);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("answers of any length arrive, or say why not");
+	tcase_set_timeout(tc, 60);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, an_answer_that_is_too_long_says_so);
+	tcase_add_test(tc, root_is_told_of_everybody);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

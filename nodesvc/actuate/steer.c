@@ -1170,16 +1170,14 @@ static bool look_at_steps(struct actuate *a, int64_t until_ns)
 
 	for (int i = 0; i < a->n_steers; i++) {
 		struct steer *st = a->steer[a->look_at % a->n_steers];
+		bool rests = st->leaving ||
+			     (!st->moving && st->at == 0 && now_ns() < st->next_ns) ||
+			     is_still_quiet(a, st);
 
-		if (st->leaving || (!st->moving && st->at == 0 && now_ns() < st->next_ns) ||
-			is_still_quiet(a, st)) {
-			a->look_at = (a->look_at + 1) % a->n_steers;
-			continue;
-		}
 		/* What fails is tried again at the next look; who has ended others will tell. */
-		if (settle(a, st, true, st->moving ? ROUNDS_MAX : 1, until_ns, &err) < 0)
+		if (!rests && settle(a, st, true, st->moving ? ROUNDS_MAX : 1, until_ns, &err) < 0)
 			st->at = 0;
-		if (st->at)
+		if (!rests && st->at)
 			return false;
 		a->look_at = (a->look_at + 1) % a->n_steers;
 		if (now_ns() >= until_ns)

@@ -726,6 +726,32 @@ static void have_quiet(void)
 	ck_assert_msg(lists_at_look(100000) == 0, "%s: a quiet step is listed", context);
 }
 
+/* Each has up to a thousand masks to be read. */
+START_TEST(quiet_steps_have_a_budget_together)
+{
+	struct steer **own, *three[3];
+
+	open_way(_i);
+	apply_well(SET_A);
+	have_quiet();
+	own = act->steer;
+	for (int i = 0; i < 3; i++)
+		three[i] = own[0];
+	act->steer = three;
+	act->n_steers = 3;
+	/* One of them at a look, and the next one at the next. */
+	for (int i = 1; i <= 3; i++) {
+		ck_assert_int_eq(actuate_look(act, 0), false);
+		ck_assert_int_eq(act->look_at, i % 3);
+	}
+	act->steer = own;
+	act->n_steers = 1;
+	act->look_at = 0;
+	restore_well();
+	close_node();
+}
+END_TEST
+
 /* Reading its list of threads is most of a look. What there is to see is seen at the next look all
  * the same. */
 START_TEST(quiet_step_is_not_listed_at_each_look)
@@ -807,6 +833,7 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("a look costs little where nothing happens");
 	tcase_add_loop_test(t, quiet_step_is_not_listed_at_each_look, NODES, 2 * NODES);
+	tcase_add_loop_test(t, quiet_steps_have_a_budget_together, NODES, 2 * NODES);
 	suite_add_tcase(s, t);
 	t = tcase_create("a restore ends though CPUs have gone offline");
 	tcase_add_loop_test(t, what_is_left_of_the_originals_comes_back, 0, NODES * OFFS);

@@ -9,10 +9,12 @@
  * implementation the arguments of these functions are integers and pointers, which the calling
  * conventions of Linux pass in a register or a place of the stack of a pointer's size each. Theirs
  * is found as the dynamic linker would have done: in what is loaded after us, or else, where
- * the program is an interpreter's module that has loaded its own, in any library of that name.
+ * the program is an interpreter's module that has loaded its own or is linked to it statically, in
+ * whatever has it.
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,41 +94,88 @@ static void enter(void)
 
 typedef void any_f(void);
 
-struct search {
-	const char *name;
-	void *found;
+struct loaded {
+	char **path;
+	size_t n;
 };
 
-/* "libmpi.so.40", "libmpich.so.12", "libmpi_mpifh.so.40", "libmpifort.so.12" */
-static int look_into(struct dl_phdr_info *info, size_t size, void *arg)
+/* Nothing is opened here: another thread that opens has the loader's lock, and waits for that of
+ * its list. */
+static int note_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	struct search *s = arg;
-	void *handle;
+	struct loaded *l = arg;
+	char **more = realloc(l->path, (l->n + 1) * sizeof(*more));
 
 	(void)size;
-	if (!name || strncmp(name, "/libmpi", 7) != 0)
+	if (!more)
 		return 0;
-	handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-	s->found = handle ? dlsym(handle, s->name) : NULL;
-	return s->found != NULL;
+	l->path = more;
+	l->path[l->n] = strdup(info->dlpi_name ? info->dlpi_name : "");
+	l->n += l->path[l->n] != NULL;
+	return 0;
+}
+
+/* "libmpi.so.40", "libmpich.so.12", "libmpi_mpifh.so.40", "libmpifort.so.12" */
+static bool is_mpi(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && strncmp(name, "/libmpi", 7) == 0;
+}
+
+static bool is_ours(void *f)
+{
+	Dl_info self, its;
+
+	return dladdr(&attached, &self) && dladdr(f, &its) && its.dli_fbase == self.dli_fbase;
+}
+
+/* In what has @name at @path; it stays loaded then. */
+static void *look_into(const char *path, const char *name)
+{
+	void *handle = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = handle ? dlsym(handle, name) : NULL;
+
+	if (found && !is_ours(found))
+		return found;
+	if (handle)
+		dlclose(handle);
+	return NULL;
+}
+
+/* Whatever has been loaded for a module alone; MPI's libraries first, as a module may have linked
+ * one into itself. */
+static void *look_everywhere(const char *name)
+{
+	struct loaded l = {NULL, 0};
+	void *found = NULL;
+
+	dl_iterate_phdr(note_path, &l);
+	for (int others = 0; others < 2; others++)
+		for (size_t i = 0; i < l.n && !found; i++)
+			if (is_mpi(l.path[i]) != others)
+				found = look_into(l.path[i], name);
+	while (l.n > 0)
+		free(l.path[--l.n]);
+	free(l.path);
+	return found;
 }
 
 static any_f *theirs(any_f **known, const char *name)
 {
 	any_f *f = __atomic_load_n(known, __ATOMIC_RELAXED);
-	struct search s = {.name = name};
+	void *found;
 
 	if (f)
 		return f;
-	s.found = dlsym(RTLD_NEXT, name);
-	if (!s.found)
-		dl_iterate_phdr(look_into, &s);
-	if (!s.found) {
+	found = dlsym(RTLD_NEXT, name);
+	if (!found)
+		found = look_everywhere(name);
+	if (!found) {
 		fprintf(stderr, "libcoloc_mpi: no MPI library has %s\n", name);
 		abort();
 	}
-	memcpy(&f, &s.found, sizeof(f));
+	memcpy(&f, &found, sizeof(f));
 	__atomic_store_n(known, f, __ATOMIC_RELAXED);
 	return f;
 }

@@ -49,6 +49,9 @@ fi
 check "each operation is counted once, and what polls is not" "4000 mpi_ops" "$tmp/probe" 1000
 check "... of an MPI library that only a module has loaded" "4000 mpi_ops" \
   "$tmp/module" 1000 "$tmp/libmpi_fake.so"
+# Statically in the module, as some of Python's packages are.
+cp "$tmp/libmpi_fake.so" "$tmp/extension.so"
+check "... that a module has linked into itself" "4000 mpi_ops" "$tmp/module" 1000 "$tmp/extension.so"
 check "a program without MPI runs as ever" "0" true
 if COLOC_SOCKET=/nonexistent LD_PRELOAD=$lib "$tmp/probe" 10 2>"$tmp/err"; then
   echo "ok - without a service it runs as ever"

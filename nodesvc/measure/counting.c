@@ -399,7 +399,7 @@ static void on_timer(void *arg)
 		loop_set_timer(c->timer, 0, 0);
 		return;
 	}
-	if (!c->worker && now_ns >= c->restart_ns)
+	if (!c->worker && c->m->use.conf->calls.enabled && now_ns >= c->restart_ns)
 		start_worker(c);
 	if (calls_why_not(c->calls))
 		return;

@@ -901,6 +901,25 @@ START_TEST(who_publishes_its_progress_traps_nowhere)
 }
 END_TEST
 
+/* No process, and no probe of ours in the kernel. */
+START_TEST(where_nothing_is_to_be_counted_nothing_is_started)
+{
+	counting_close(d.measure);
+	d.conf->calls.enabled = false;
+	worker.started = 0;
+	ck_assert_int_eq(measure_count_calls(d.measure, &err), 0);
+	counting_start(d.measure);
+	maps("MPI_Allreduce", NULL);
+	program[1].per_s[1] = 100;
+	run(60);
+	ck_assert_int_eq(worker.started, 0);
+	d.conf->calls.enabled = true;
+	run(10);
+	ck_assert_int_eq(worker.started, 1);
+	ck_assert_msg(has_speed(s), "%s", why());
+}
+END_TEST
+
 START_TEST(a_process_that_dies_is_started_again_and_counts_on)
 {
 	struct calls_work a, b;
@@ -961,6 +980,7 @@ int main(void)
 		a_reload_does_not_mix_up_the_sites_functions);
 	ADD("who needs no counting is not counted", who_is_left_alone_or_ends_traps_nowhere,
 		who_publishes_its_progress_traps_nowhere,
+		where_nothing_is_to_be_counted_nothing_is_started,
 		a_process_that_dies_is_started_again_and_counts_on);
 	r = srunner_create(suite);
 	srunner_run_all(r, CK_ENV);

@@ -635,6 +635,15 @@ __attribute__((noreturn)) static void child(
 
 /* ---- the daemon's side --------------------------------------------------------------------- */
 
+/* One that was still ending when it was stopped; 0 none. */
+static pid_t ending;
+
+static void wait_for_ended(void)
+{
+	if (ending && waitpid(ending, NULL, WNOHANG) != 0)
+		ending = 0;
+}
+
 int callworker_start(
 	struct callworker **ret, const struct fsroot *root, const char *owner, struct errbuf *err)
 {
@@ -643,6 +652,7 @@ int callworker_start(
 	pid_t self = getpid();
 	int fd[2], rc, size = SOCKET_BYTES;
 
+	wait_for_ended();
 	if (!w)
 		return err_set(err, -ENOMEM, "counting calls: out of memory");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
@@ -675,8 +685,10 @@ void callworker_stop(struct callworker *w)
 	if (!w)
 		return;
 	close(w->fd);
-	/* It may wait for the kernel for a second; then it is init's. */
-	waitpid(w->pid, NULL, WNOHANG);
+	/* It may wait for the kernel for a second: at the next start, or it is init's. */
+	wait_for_ended();
+	ending = w->pid;
+	wait_for_ended();
 	free(w);
 }
 

@@ -82,6 +82,11 @@ tests_unit_test_tracefs_SOURCES = tests/unit/test_tracefs.c tests/unit/fstree.c 
 tests_unit_test_tracefs_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_tracefs_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/unit/test_callworker
+tests_unit_test_callworker_SOURCES = tests/unit/test_callworker.c tests/unit/fstree.c tests/unit/fstree.h
+tests_unit_test_callworker_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_callworker_LDADD = libcounters.la libcommon.la $(CHECK_LIBS)
+
 check_PROGRAMS += tests/unit/test_profile_json
 tests_unit_test_profile_json_SOURCES = tests/unit/test_profile_json.c
 tests_unit_test_profile_json_CFLAGS = $(UNIT_CFLAGS) $(JSON_CFLAGS)
@@ -96,6 +101,7 @@ TESTS += \
 	tests/unit/test_cachegrind \
 	tests/unit/test_calls \
 	tests/unit/test_callpick \
+	tests/unit/test_callworker \
 	tests/unit/test_choose \
 	tests/unit/test_events \
 	tests/unit/test_profile_json \

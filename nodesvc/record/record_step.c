@@ -135,7 +135,8 @@ const char *const RECORD_STEP_SQL[N_STEP_STMTS] = {
 		       "AND (?3 IS NULL OR uid = ?3) AND (?4 OR NOT EXISTS ("
 		       "  SELECT 1 FROM step newer WHERE newer.job_id = step.job_id AND "
 		       "  newer.step_id = step.step_id AND newer.node IS step.node AND "
-		       "  newer.start_ns > step.start_ns)) AND " WINDOW ORDER,
+		       "  newer.start_ns > step.start_ns AND "
+		       "  (?3 IS NULL OR newer.uid = ?3))) AND " WINDOW ORDER,
 	[STEP_PRUNE] = "DELETE FROM step WHERE end_ns < ?1",
 	[STEP_WANT_CLEAR] = "DELETE FROM want",
 	[STEP_LAUNCHES] = "SELECT shared_speed FROM step WHERE program = ?1 AND user IS ?2 AND "

@@ -11,6 +11,7 @@
 
 struct sums {
 	const char *node;
+	uint32_t job_id, uid;
 	int n_steps, rebinds, moves, phases, windows, failed, lost;
 	char policy[64], coreset[160], partners[160], basis[24], unit[32];
 	int64_t start_ns, end_ns;
@@ -35,10 +36,17 @@ static int add_row(const struct step_row *row, void *arg)
 {
 	const struct step_figures *f = row->figures;
 	struct sums *s = arg;
-	bool first = s->n_steps == 0;
+	bool first;
 
-	if (row->node && strcmp(row->node, s->node) != 0)
+	/* Of an array the job that has its number is one, and the others are not that one. */
+	if (row->job_id != s->job_id || (row->node && strcmp(row->node, s->node) != 0))
 		return 0;
+	/* Slurm begins its numbers anew some day: what another had before is not told. */
+	if (s->n_steps && row->uid != s->uid)
+		*s = (struct sums){
+			.node = s->node, .job_id = s->job_id, .figures = STEP_FIGURES_NONE};
+	s->uid = row->uid;
+	first = s->n_steps == 0;
 	note_text(s->policy, sizeof(s->policy), row->policy, first);
 	note_text(s->coreset, sizeof(s->coreset), row->coreset, first);
 	note_text(s->partners, sizeof(s->partners), row->partners, first);
@@ -104,7 +112,7 @@ int summary_of_job(struct record *r, uint32_t job_id, const char *node, char ret
 {
 	const uint32_t job[1][2] = {{job_id, STEP_ID_ALL}};
 	const struct step_filter filter = {.job_step = job, .n_job_steps = 1, .duplicates = true};
-	struct sums s = {.node = node, .figures = STEP_FIGURES_NONE};
+	struct sums s = {.node = node, .job_id = job_id, .figures = STEP_FIGURES_NONE};
 	const size_t size = SUMMARY_PART_MAX - 1; /* for the brace */
 	int rc = record_step_list(r, &filter, add_row, &s, err);
 

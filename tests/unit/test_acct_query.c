@@ -89,6 +89,21 @@ static const char *ids(uint32_t uid, const char *filter)
 	return text;
 }
 
+/* Slurm begins its numbers anew some day. */
+START_TEST(anothers_newer_step_of_the_same_number_hides_no_row)
+{
+	put((struct step_row){.job_id = 12,
+		.array_task_id = 0xfffffffe,
+		.uid = 10,
+		.start_ns = 150 * S,
+		.end_ns = 160 * S});
+	ck_assert_str_eq(ids(20, "{\"jobs\":[\"12\"]}"), "12.0 ");
+	ck_assert_str_eq(ids(10, "{\"jobs\":[\"12\"]}"), "12.0 ");
+	ck_assert_str_eq(ids(0, "{\"jobs\":[\"12\"]}"), "12.0 ");
+	ck_assert_str_eq(ids(0, "{\"jobs\":[\"12\"],\"duplicates\":true}"), "12.0 12.0 ");
+}
+END_TEST
+
 START_TEST(row_has_every_key)
 {
 	ck_assert_int_eq(
@@ -228,6 +243,7 @@ int main(void)
 
 	t = tcase(s, "a row is one line of JSON with every key, null where unknown");
 	tcase_add_test(t, row_has_every_key);
+	tcase_add_test(t, anothers_newer_step_of_the_same_number_hides_no_row);
 	tcase_add_test(t, unknown_is_null);
 	t = tcase(s, "the filter picks rows, and a user sees only his own");
 	tcase_add_loop_test(t, filter_picks_rows, 0, COUNT(FILTER));

@@ -81,6 +81,55 @@ START_TEST(several_steps_are_summed_and_differences_left_out)
 }
 END_TEST
 
+static void put_of(uint32_t uid, uint32_t job, uint32_t array, int64_t start)
+{
+	struct step_row row = {.job_id = job,
+		.array_job_id = array,
+		.array_task_id = array ? job : NONE,
+		.node = "n1",
+		.uid = uid,
+		.policy = uid == 7 ? "fair" : "lira",
+		.coreset = "0",
+		.start_ns = start * S,
+		.end_ns = (start + 1) * S,
+		.rebinds = (int)uid,
+		.exit_code = 0,
+		.state = STEP_COMPLETED};
+
+	ck_assert_int_eq(record_step_put(record, &row, &err), 0);
+}
+
+/* Numbers of jobs come again. */
+START_TEST(a_job_is_not_told_of_anothers_with_its_number)
+{
+	char part[SUMMARY_PART_MAX];
+
+	put_of(7, 12, 0, 100);
+	put_of(7, 12, 0, 200);
+	put_of(8, 12, 0, 300);
+	put_of(8, 12, 0, 400); /* requeued */
+	ck_assert_int_eq(summary_of_job(record, 12, "n1", part, &err), 0);
+	ck_assert_str_eq(
+		part, "{node=n1;policy=lira;steps=2;start=300;end=401;rebinds=16;coreset=0}");
+}
+END_TEST
+
+/* The last of an array has the array's number. */
+START_TEST(a_job_is_not_told_of_the_others_of_its_array)
+{
+	char part[SUMMARY_PART_MAX];
+
+	put_of(7, 13, 12, 100);
+	put_of(7, 14, 12, 100);
+	put_of(7, 12, 12, 200);
+	ck_assert_int_eq(summary_of_job(record, 12, "n1", part, &err), 0);
+	ck_assert_str_eq(
+		part, "{node=n1;policy=fair;steps=1;start=200;end=201;rebinds=7;coreset=0}");
+	ck_assert_int_eq(summary_of_job(record, 13, "n1", part, &err), 0);
+	ck_assert_ptr_nonnull(strstr(part, "steps=1;start=100"));
+}
+END_TEST
+
 static const struct {
 	const char *comment, *part, *want;
 } MERGE[] = {
@@ -177,6 +226,8 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, one_step_tells_all_that_is_known);
 	tcase_add_test(t, several_steps_are_summed_and_differences_left_out);
+	tcase_add_test(t, a_job_is_not_told_of_anothers_with_its_number);
+	tcase_add_test(t, a_job_is_not_told_of_the_others_of_its_array);
 	tcase_add_loop_test(t, merge_keeps_what_others_wrote, 0, COUNT(MERGE));
 	tcase_add_test(t, comment_that_sacctmgr_would_change_is_left);
 	tcase_add_test(t, comment_stays_below_what_the_database_keeps);

@@ -54,11 +54,18 @@ static int match(struct dl_phdr_info *info, size_t size, void *arg)
 
 struct omp_runtime *omp_add(const void *caller)
 {
-	struct search s = {.at = (uintptr_t)caller};
+	struct search s = {.at = (uintptr_t)caller, .name = ""};
 	struct omp_runtime *rt = NULL;
+	void *handle = NULL;
 	int n;
 
 	dl_iterate_phdr(match, &s);
+	/* A library's own dependencies first, as it would be without us (it may have been loaded
+	 * for itself alone); the program's are in the order of loading. Before anybody can wait for
+	 * us: who loads a library may start a region meanwhile, and the loader waits for that one.
+	 */
+	if (*s.name && atomic_load(&omp_n_modules) < OMP_MODULES_MAX)
+		handle = dlopen(s.name, RTLD_LAZY | RTLD_NOLOAD);
 	while (atomic_flag_test_and_set_explicit(&adding, memory_order_acquire))
 		;
 	n = atomic_load(&omp_n_modules);
@@ -69,14 +76,13 @@ struct omp_runtime *omp_add(const void *caller)
 		rt = &omp_module[n];
 		rt->from = s.from;
 		rt->to = s.to;
-		/* A library's own dependencies first, as it would be without us (it may have been
-		 * loaded for itself alone); the program's are in the order of loading. */
-		rt->handle = *s.name ? dlopen(s.name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-		if (!rt->handle)
-			rt->handle = RTLD_NEXT;
+		rt->handle = handle ? handle : RTLD_NEXT;
+		handle = NULL;
 		atomic_store_explicit(&omp_n_modules, n + 1, memory_order_release);
 	}
 	atomic_flag_clear_explicit(&adding, memory_order_release);
+	if (handle)
+		dlclose(handle);
 	return rt;
 }
 

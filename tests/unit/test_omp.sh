@@ -141,6 +141,56 @@ if [ $tested = 1 ]; then
   cc=plain
   got=$(OMP_NUM_THREADS=4 COLOC_SOCKET=/nonexistent LD_PRELOAD=$lib "$tmp/probe" clause | paste -sd' ')
   [ "$got" = "3 4 1" ] || { echo "not ok - no daemon: got '$got'"; failed=1; }
+  # A library starts a region while it is loaded; meanwhile another thread does for the first time.
+  echo 'int region(void) { int n = 0;
+    _Pragma("omp parallel reduction(+ : n)") n++; return n; }' >"$tmp/l.c"
+  cat >"$tmp/m.c" <<'EOF'
+#include <semaphore.h>
+#include <unistd.h>
+extern sem_t loading;
+static int n;
+__attribute__((constructor)) static void load(void)
+{
+	sem_post(&loading);
+	usleep(300000);
+#pragma omp parallel reduction(+ : n)
+	n++;
+}
+EOF
+  cat >"$tmp/main.c" <<'EOF'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+sem_t loading;
+int region(void);
+static void *other(void *arg)
+{
+	sem_wait(&loading);
+	return region() > 0 ? arg : 0;
+}
+int main(int argc, char **argv)
+{
+	void *ret = 0;
+	pthread_t t;
+	sem_init(&loading, 0, 0);
+	if (argc < 2 || pthread_create(&t, 0, other, argv) || !dlopen(argv[1], RTLD_NOW))
+		return 2;
+	pthread_join(t, &ret);
+	return ret != argv;
+}
+EOF
+  if gcc -O1 -fopenmp -shared -fPIC -o "$tmp/libl.so" "$tmp/l.c" 2>"$tmp/cc" &&
+    gcc -O1 -fopenmp -shared -fPIC -o "$tmp/libm.so" "$tmp/m.c" 2>>"$tmp/cc" &&
+    gcc -O1 -rdynamic -o "$tmp/main" "$tmp/main.c" -L"$tmp" -ll -Wl,-rpath,"$tmp" -ldl -lpthread 2>>"$tmp/cc"; then
+    if COLOC_SOCKET=/nonexistent LD_PRELOAD=$lib timeout 60 "$tmp/main" "$tmp/libm.so"; then
+      echo "ok - regions of two threads, one of which loads a library"
+    else
+      echo "not ok - regions of two threads, one of which loads a library: status $?"
+      failed=1
+    fi
+  else
+    echo "# no library with regions can be built: $(head -1 "$tmp/cc")"
+  fi
   # libgomp's entry points: all that this machine's library exports.
   gomp=$(ldconfig -p | sed -n 's/.*libgomp.so.1 .*=> //p' | head -1)
   if [ -n "$gomp" ] && command -v nm >/dev/null; then

@@ -2,6 +2,7 @@
 #include "common/out.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,11 @@ static void check(void)
 
 void out_check_at_exit(const char *program)
 {
+	bool again = name;
+
 	name = program;
-	if (atexit(check) != 0)
+	/* Looking twice would close twice. */
+	if (!again && atexit(check) != 0)
 		fprintf(stderr, "%s: warning: nobody will look whether its output was written\n",
 			program);
 }

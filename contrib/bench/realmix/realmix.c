@@ -628,7 +628,6 @@ static int run_or_report(int argc, char **argv)
 	FILE *log;
 	int rc;
 
-	out_check_at_exit("realmix");
 	if (a.report) {
 		rc = (a.json ? report_print_json : report_print)(stdout, &a.to_report, &err);
 		if (rc)

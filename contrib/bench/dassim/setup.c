@@ -8,6 +8,9 @@
 #include <string.h>
 
 #define MOST_S 3600
+/* CFS of Linux 4.4 (section 4.2.1): 6 ms x (1 + log2 of the CPUs, six here, rounded down), halved
+ * where two want to run. */
+#define SLICE_S 9e-3
 
 const char *const policies[N_POLICIES] = {
 	"das-rws", "das-rwsm-c", "das-fa", "das-fam-c", "das-da", "das-dam-c", "das-dam-p"};
@@ -56,6 +59,13 @@ void disturb(struct setup *a, int first, int last, double share, double bytes_pe
 
 	*d = (struct task_disturb){.share = share, .bytes_per_s = bytes_per_s, .until_s = INFINITY};
 	coreset_add_range(&d->cores, (unsigned int)first, (unsigned int)last);
+}
+
+void disturb_in_slices(struct setup *a, double bytes_per_s)
+{
+	disturb(a, 0, 0, 0.001, bytes_per_s);
+	a->m.disturb[0].period_s = 2 * SLICE_S;
+	a->m.disturb[0].on_s = SLICE_S;
 }
 
 void run_list(struct setup *a, const char *const *policy, int n)

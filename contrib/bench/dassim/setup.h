@@ -33,6 +33,8 @@ const char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void open_setup(struct setup *a, const char *machine);
 struct task_type *add_type(struct setup *a, const char *name);
 void disturb(struct setup *a, int first, int last, double share, double bytes_per_s);
+/* A program beside ours on core 0 of a TX2, as the system shares the core: in slices. */
+void disturb_in_slices(struct setup *a, double bytes_per_s);
 void run_list(struct setup *a, const char *const *policy, int n);
 void close_setup(struct setup *a);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -473,6 +474,85 @@ START_TEST(each_executable_is_profiled_once)
 }
 END_TEST
 
+/* A command of Slurm's or ours. */
+static void put_command(struct fstree *t, const char *name, const char *script)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "bin/%s", name);
+	fstree_put(t, path, script);
+	snprintf(path, sizeof(path), "%s/bin/%s", t->dir, name);
+	ck_assert_int_eq(chmod(path, 0755), 0);
+}
+
+/* What three programs of an arm on a node of so many CPUs begin with. */
+static const struct {
+	const char *arm;
+	int cpus;
+	const char *says;
+} begins[] = {
+	{"plain", 8, "omp= blas= usual "},
+	{"one", 2, "omp=1 blas=1 usual --coloc-policy=fair"},
+	{"one", 8, "omp=2 blas=2 usual --coloc-policy=fair"},
+	{"granted", 8, "omp= blas= its own --coloc-policy=fair"},
+	{"auto", 8, "omp= blas= usual --coloc-policy=auto"},
+};
+
+START_TEST(programs_begin_with_what_the_arm_sets)
+{
+	static const struct mix mix = {.name = "m",
+		.program = {{"a", {"a"}, 0}, {"b", {"b"}, 0}, {"c", {"c"}, 0}},
+		.n = 3};
+	volatile sig_atomic_t stop = 0;
+	struct setting s = {
+		.node = {.name = "n1"}, .tries = 1, .foreign_limit = 1e9, .stop = &stop};
+	struct measured m;
+	struct fstree t;
+	char conf[128], path[128], line[256];
+	FILE *log = tmpfile();
+	int n = 0;
+
+	ck_assert_ptr_nonnull(log);
+	fcntl(fileno(log), F_SETFL, O_APPEND);
+	fstree_make(&t);
+	put_command(&t, "salloc", "#!/bin/sh\necho Granted job allocation 5\n");
+	put_command(&t, "scancel", "#!/bin/sh\n");
+	put_command(&t, "squeue", "#!/bin/sh\n");
+	put_command(&t, "colocctl", "#!/bin/sh\necho '{}'\n");
+	put_command(&t, "srun",
+		"#!/bin/sh\n"
+		"echo omp=$OMP_NUM_THREADS blas=$OPENBLAS_NUM_THREADS $(cat $TEST_CONF)"
+		" $(echo \"$*\" | grep -o -e '--coloc-policy=[a-z]*')\n");
+	fstree_put(&t, "conf.usual", "usual");
+	fstree_put(&t, "conf.granted", "its own");
+	fstree_put(&t, "conf", "usual");
+	snprintf(conf, sizeof(conf), "%s/conf", t.dir);
+	setenv("TEST_CONF", conf, 1);
+	snprintf(path, sizeof(path), "%s/bin:/usr/bin:/bin", t.dir);
+	setenv("PATH", path, 1);
+	s.node.cpus = begins[_i].cpus;
+	s.log_fd = fileno(log);
+	s.socket = "/s";
+	s.conf = conf;
+	ck_assert_msg(
+		measure_batch(&s, &mix, arms_find(begins[_i].arm), &m, &err) == 0, "%s", err.text);
+	measured_free(&m);
+	for (rewind(log); fgets(line, sizeof(line), log); n++)
+		ck_assert_msg(strncmp(line, begins[_i].says, strlen(begins[_i].says) - 1) == 0,
+			"'%s' is not '%s'", line, begins[_i].says);
+	ck_assert_int_eq(n, 3);
+	fclose(log);
+	/* Then all is as it was. */
+	log = fopen(conf, "r");
+	ck_assert_ptr_nonnull(log);
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), log));
+	ck_assert_str_eq(line, "usual");
+	fclose(log);
+	ck_assert_ptr_null(getenv("OMP_NUM_THREADS"));
+	fstree_remove(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("realmix");
@@ -480,7 +560,8 @@ int main(void)
 	      *interval = tcase_create("the interval shows how far runs differ"),
 	      *disturb = tcase_create("what others use is noticed"),
 	      *state = tcase_create("results are kept, and damage is named"),
-	      *profile = tcase_create("programs are profiled before they are measured");
+	      *profile = tcase_create("programs are profiled before they are measured"),
+	      *begin = tcase_create("an arm's programs begin with its settings");
 	SRunner *r;
 	int failed;
 
@@ -506,6 +587,9 @@ int main(void)
 	suite_add_tcase(s, state);
 	tcase_add_test(profile, each_executable_is_profiled_once);
 	suite_add_tcase(s, profile);
+	tcase_add_loop_test(begin, programs_begin_with_what_the_arm_sets, 0,
+		(int)(sizeof(begins) / sizeof(begins[0])));
+	suite_add_tcase(s, begin);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -479,8 +479,9 @@ static const char reasons[] =
 	"paper, but 50 % slower after it than\n  before: places found slow are not tried again. "
 	"With "
 	"age=64, ours, they are, at a price beside it.\n"
-	"- 25 on one node: nobody waits for an edge there, so what is won by steering exchanges is "
-	"not.\n";
+	"- 25, 33: over RWS it is sure. DAM-C over RWSM-C is of means: runs of one policy fall "
+	"into "
+	"two states\n  by their seed, and the intervals overlap.\n";
 
 static const struct {
 	const char *name, *title;

@@ -125,6 +125,34 @@ static int run_alternate(const struct drive *d, struct drive_result *ret, struct
 	return rc;
 }
 
+/* Each in turn has the whole node until its program has ended. */
+static int run_serial(const struct drive *d, struct drive_result *ret, struct errbuf *err)
+{
+	struct place *place = calloc((size_t)d->n_jobs, sizeof(*place));
+	struct run *r = NULL;
+	int rc = place ? run_create(&r, d->m, d->spec, d->n_jobs, err)
+		       : err_set(err, -ENOMEM, "out of memory");
+	int now = -1, last = d->n_jobs - 1, who;
+
+	while (!rc && !drive_is_over(d, r)) {
+		for (int k = 1; k <= d->n_jobs && now < 0; k++)
+			if (r->job[(last + k) % d->n_jobs].present)
+				now = (last + k) % d->n_jobs;
+		for (int i = 0; i < d->n_jobs; i++)
+			place[i] = (struct place){.active = i == now, .own = d->m->topo->all};
+		run_place(r, place, NULL, 0);
+		if (run_advance(r, d->most_s, &who) == RUN_ENDED) {
+			last = now;
+			now = -1;
+		}
+	}
+	if (!rc)
+		drive_results(d, r, ret);
+	run_free(r);
+	free(place);
+	return rc;
+}
+
 static double value_of(const struct drive *d, const struct drive_result *r)
 {
 	return d->objective == OBJECTIVE_STP ? drive_stp(r, NTT_SHARE) : -drive_antt(r, NTT_BEST);
@@ -291,6 +319,7 @@ static const struct reference {
 	int (*run)(const struct drive *d, struct drive_result *ret, struct errbuf *err);
 } references[] = {
 	{"linux", 0, run_linux},
+	{"serial", 0, run_serial},
 	{"alternate", 0, run_alternate},
 	{"best-static", 1, NULL},
 	{"mean-static", 0, NULL},

@@ -27,7 +27,8 @@ enum phase_events { PHASES_WIDTH, PHASES_PAPER, PHASES_NONE };
 enum objective { OBJECTIVE_STP, OBJECTIVE_ANTT };
 
 /*
- * References: "linux" (every job may use every core), "alternate" (statics_alternate()),
+ * References: "linux" (every job may use every core), "serial" (one program after another has the
+ * node), "alternate" (statics_alternate()),
  * "best-static", "mean-static", "worst-static" (of all static placements, by the objective),
  * "oracle" (the best static placement for the phases at hand, moves paid for, or the best static
  * one where that ends better), "joint-oracle" (joint.h). With @fill jobs of one domain run at low

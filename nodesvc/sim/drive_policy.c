@@ -318,6 +318,16 @@ static void tell_memory(const struct world *w, int i, struct view_job *ret)
 		ret->rss_bytes = fmax(ret->rss_bytes, p->phase[f].working_set_bytes);
 }
 
+/* What a node finds out by how long threads run at a stretch, and by what steps ask for. */
+static void tell_waits(const struct run_job *j, struct view_job *ret)
+{
+	const struct phase *f = &j->spec.program->phase[j->phase];
+
+	ret->bursty = f->bursty;
+	ret->coupled = f->coupled >= 0.5 && j->threads > 1;
+	ret->polling = ret->coupled && f->waits == WAITS_POLLING ? j->threads : 0;
+}
+
 static int decide(struct world *w, struct errbuf *err)
 {
 	struct view v = {.now_s = w->r->now_s, .seed = w->d->seed, .event = w->event};
@@ -334,6 +344,7 @@ static int decide(struct world *w, struct errbuf *err)
 		jobs[k] = w->view[order[k]];
 		jobs[k].current = w->current[order[k]];
 		tell_memory(w, order[k], &jobs[k]);
+		tell_waits(&w->r->job[order[k]], &jobs[k]);
 		w->run_job[k] = order[k];
 		if (w->d->shuffle) {
 			const struct view_job *other = &w->view[w->shown[order[k]]];

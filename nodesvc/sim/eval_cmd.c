@@ -26,7 +26,7 @@ static const char usage_text[] =
 	"  --models=DIR   of population measured: a folder of model files (default: those that\n"
 	"                 are built in)\n"
 	"  --policies     separated by commas; options of a policy follow a colon:\n"
-	"                 lira:tie=first:h=0. Besides the policies of the engine: linux,\n"
+	"                 lira:tie=first:h=0. Besides the policies of the engine: linux, serial,\n"
 	"                 alternate, best-static, mean-static, worst-static, oracle,\n"
 	"                 joint-oracle; and exec:COMMAND, a program (without commas)\n"
 	"  --policy-timeout=S  seconds that such a program may take for an answer (default 10)\n"

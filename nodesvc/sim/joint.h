@@ -4,7 +4,8 @@
  * turns, cache clusters and loans together, by the machine's own equations.
  *
  * Exact, up to JOINT_EXACT jobs on at most JOINT_CORES cores, no fewer than jobs, where pages
- * follow and each domain is in one cache. It is then the best of all these ways:
+ * follow, each domain is in one cache and no phase is bursty. It is then the best of all these
+ * ways:
  * - rows: the jobs in any order along the cores, in the order of the domains, each with one core at
  *   least and all cores dealt. With each row each loan (idle time of jobs that use less than 0.70
  *   of theirs to the others, or of all to all; in the domains a job runs in or everywhere; equal

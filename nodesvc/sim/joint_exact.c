@@ -544,6 +544,10 @@ bool exact_search(struct exact *e, struct way *best)
 	begin(e, best);
 	if (e->n < 1 || e->n > e->cores)
 		return e->n < 1;
+	/* Turns of those are worth more than the sum of their slices. */
+	for (int k = 0; k < e->n; k++)
+		if (e->x->r->in[e->job[k]].program->phase[e->x->r->in[e->job[k]].phase].bursty)
+			return false;
 	e->leaf = try_levers;
 	deal_row(e, (UINT32_C(1) << e->n) - 1, 0, 0);
 	if (t->n_domains <= 2 && e->all[0] <= EVERY_MAX && e->all[t->n_domains - 1] <= EVERY_MAX)

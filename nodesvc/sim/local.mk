@@ -5,6 +5,7 @@
 noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
 	nodesvc/counters/counters.h nodesvc/counters/rates.c \
+	nodesvc/sim/bursts.c nodesvc/sim/bursts.h \
 	nodesvc/sim/drive.c nodesvc/sim/drive.h \
 	nodesvc/sim/drive_internal.h \
 	nodesvc/sim/drive_policy.c \
@@ -99,6 +100,7 @@ sim_tests = \
 	tests/unit/test_sim_population \
 	tests/unit/test_sim_shape \
 	tests/unit/test_sim_tasks \
+	tests/unit/test_sim_turns \
 	tests/unit/test_sim_workload \
 	tests/unit/test_sweep \
 	tests/unit/test_task_workload
@@ -140,6 +142,9 @@ tests_unit_test_sim_eval_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_sim_tasks_SOURCES = tests/unit/test_sim_tasks.c
 tests_unit_test_sim_tasks_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_sim_tasks_LDADD = $(SIM_TEST_LIBS)
+tests_unit_test_sim_turns_SOURCES = tests/unit/test_sim_turns.c
+tests_unit_test_sim_turns_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sim_turns_LDADD = $(SIM_TEST_LIBS)
 tests_unit_test_task_workload_SOURCES = \
 	nodesvc/sim/task_workload.c nodesvc/sim/task_workload.h \
 	tests/unit/test_task_workload.c

@@ -18,6 +18,21 @@
  * - 150 ms at half speed after a move: SBMP (PACT 2012, section 4.2) takes that long for a sample
  *   after moving, warm-up included;
  * - 3 ms per gang switch: rotation at 100 ms slices costs under 5 % on a two-core node.
+ *
+ * Measured on two cores (doc/results/realnode.md, where not said otherwise), four programs of two
+ * threads or ranks at once, so three threads too many for each core. What the programs that are not
+ * coupled, or not bursty, never feel:
+ * - spinning 2.0: GROMACS, plain sharing 147 s (realnode-other.md) against 21.26 one after another;
+ *   other such runs were ended before they were that long, so it is no upper bound;
+ * - polling 0.34: LAMMPS under Open MPI, all ranks on both cores: 40.30 s against 19.92;
+ * - yielding 0.044: the same told to yield, 22.17 s against 19.59;
+ * - asleep 0: GROMACS with passive waits takes no longer than one after another;
+ * - narrow 0.09: the arithmetic of two ranks on one core takes 9 % longer than on two
+ *   (realnode-other.md);
+ * - bursts meet 0.7: four programs of bursts of 0.175 s and waits of 0.6 s took 7.14 s, 1.48 times
+ *   their time alone; bursts at any time would make that 1.13, bursts at one time 1.68. Equal
+ *   programs that share cores in equal parts end their bursts together, so they begin the next
+ *   ones together. In turns they do not: 1.16 to 1.23 there.
  */
 void machine_defaults(struct machine_params *ret)
 {
@@ -32,6 +47,9 @@ void machine_defaults(struct machine_params *ret)
 		.warmup_s = 0.150,
 		.gang_switch_s = 0.003,
 		.numa = NUMA_FOLLOW,
+		.waits = {[WAITS_YIELDING] = 0.044, [WAITS_POLLING] = 0.34, [WAITS_SPINNING] = 2.0},
+		.narrow = 0.09,
+		.bursts_meet = 0.7,
 	};
 	machine_penalties("assumed", &ret->penalties);
 }

@@ -13,6 +13,7 @@
 
 #include "common/err.h"
 #include "common/topo.h"
+#include "nodesvc/sim/program.h"
 
 enum numa_mode {
 	NUMA_FOLLOW, /* pages are where the threads are */
@@ -40,6 +41,10 @@ struct machine_params {
 	double gang_switch_s;
 	enum numa_mode numa;
 	struct penalties penalties;
+	/* Of coupled programs, per runnable thread too many, times coupled. */
+	double waits[WAITS_COUNT];
+	double narrow;      /* of coupled programs on half as many cores as threads, or fewer */
+	double bursts_meet; /* 0..1: how far bursts of programs that share cores come at once */
 };
 
 struct machine {

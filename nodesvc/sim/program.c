@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "nodesvc/sim/program.h"
 
@@ -30,7 +31,7 @@ double phase_speedup(const struct phase *f, double n)
 	if (f->io || n <= 0)
 		return 0;
 	/* Part of one core: the formula's pole at 0 has no meaning. */
-	if (n < 1)
+	if (n < 1 && !f->bursty)
 		return n;
 	return 1 / (f->alpha + f->beta / n + f->gamma * n);
 }
@@ -62,7 +63,9 @@ double program_utilization(const struct program *p, int phase, double n)
 
 	if (f->io)
 		return IO_UTILIZATION;
-	if (n <= 1)
+	if (f->bursty)
+		return n > 0 ? 1 - f->alpha * phase_speedup(f, n) : 1;
+	if (n <= 1 || f->waits >= WAITS_POLLING)
 		return 1;
 	if (p->n_points > 0)
 		return fmin(1, scale * table_utilization(p, n));
@@ -108,6 +111,18 @@ double phase_miss_ratio(const struct phase *f, double cached_bytes, double worki
 	return f->miss_lo + (f->miss_hi - f->miss_lo) / (1 + fill * fill);
 }
 
+int program_waits(const char *name, enum waits *ret)
+{
+	static const char *const names[WAITS_COUNT] = {"asleep", "yielding", "polling", "spinning"};
+
+	for (int i = 0; i < WAITS_COUNT; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*ret = (enum waits)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 static int check_phase(const struct phase *f, int i, struct errbuf *err)
 {
 	const struct {
@@ -129,6 +144,7 @@ static int check_phase(const struct phase *f, int i, struct errbuf *err)
 		{"comm", f->comm, 0, 1},
 		{"wait", f->wait, 0, 1},
 		{"utilization_scale", f->utilization_scale, 0, 10},
+		{"coupled", f->coupled, 0, 1},
 	};
 
 	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++)
@@ -138,6 +154,8 @@ static int check_phase(const struct phase *f, int i, struct errbuf *err)
 	if (!f->io && fabs(f->alpha + f->beta + f->gamma - 1) > 1e-3)
 		return err_set(err, -EINVAL, "phase %d: alpha + beta + gamma is %g, not 1", i,
 			f->alpha + f->beta + f->gamma);
+	if (f->bursty && (f->io || f->gamma > 0))
+		return err_set(err, -EINVAL, "phase %d: bursty: not with io or gamma", i);
 	return 0;
 }
 

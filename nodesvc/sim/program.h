@@ -18,6 +18,15 @@
 #define PROGRAM_PHASES_MAX 16
 #define PROGRAM_POINTS_MAX 8
 
+/* What its threads do while they wait for one another; measured: machine.c. */
+enum waits {
+	WAITS_ASLEEP,
+	WAITS_YIELDING, /* run, and give way to whoever wants the core */
+	WAITS_POLLING,  /* run, looking for messages (MPI) */
+	WAITS_SPINNING, /* run, at barriers (OpenMP) */
+	WAITS_COUNT,
+};
+
 struct phase {
 	double seconds; /* alone on all cores of the machine it is run on */
 	bool io;        /* waits for a device: the same wall time anywhere, nearly no cpu time */
@@ -36,6 +45,12 @@ struct phase {
 	double comm; /* 0..1: what is lost when threads talk across caches only */
 	double wait; /* of the time lost to imperfect scaling, the part that threads sleep */
 	double utilization_scale; /* on the program's table of utilisation; 0 counts as 1 */
+	/* 0..1: how closely its threads wait for one another, and how they do. */
+	double coupled;
+	enum waits waits;
+	/* Computes with all threads (beta), then all of them sleep (alpha), again and again: what
+	 * it waits for does not take longer on fewer cores. gamma is 0. */
+	bool bursty;
 };
 
 struct program {
@@ -61,6 +76,8 @@ double phase_miss_ratio(const struct phase *f, double cached_bytes, double worki
 
 /* Phase without wishes: one instruction stream that scales perfectly and misses nothing. */
 void phase_init(struct phase *f);
+/* "asleep", "yielding", "polling", "spinning"; -EINVAL unknown. */
+int program_waits(const char *name, enum waits *ret);
 /* Errors: -EINVAL, the text names phase and field. */
 int program_check(const struct program *p, struct errbuf *err);
 

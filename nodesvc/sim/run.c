@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/sim/bursts.h"
 #include "nodesvc/sim/rng.h"
 #include "nodesvc/sim/run.h"
 
@@ -273,6 +274,79 @@ static void add_part(struct solve_out *sum, const struct solve_out *part, double
 	sum->bytes_per_s += weight * part->bytes_per_s;
 }
 
+static const struct phase *phase_now(const struct run *r, int i)
+{
+	return &r->job[i].spec.program->phase[r->job[i].phase];
+}
+
+/* Its slices' part of the time: 1 where it has all, or there are none. */
+static double slices_of(const struct run *r, int i)
+{
+	double sum = 0;
+
+	for (int k = 0; k < r->n_layouts; k++)
+		sum += r->layout[k].job[i].active ? r->weight[k] : 0;
+	return sum;
+}
+
+static bool is_beside(const struct run *r, int a, int b)
+{
+	for (int k = 0; k < r->n_layouts; k++)
+		if (r->layout[k].job[a].active && r->layout[k].job[b].active)
+			return true;
+	return false;
+}
+
+/*
+ * A turn that one sleeps through the others get, and what it waits for goes on while it is frozen:
+ * each has the part that the slices give it among those that want the cores. r->out: by slices.
+ */
+static void share_turns(struct run *r)
+{
+	/* NOLINTNEXTLINE(clang-analyzer-core.VLASize): a run has jobs */
+	double want[r->n_jobs], on[r->n_jobs], width[r->n_jobs], part[r->n_jobs], all = 0;
+	bool bursty = false;
+
+	for (int k = 0; k < r->n_layouts; k++)
+		all += r->weight[k];
+	for (int i = 0; i < r->n_jobs; i++) {
+		want[i] = slices_of(r, i);
+		width[i] = want[i] > 0 ? r->out[i].width / want[i] : 0;
+		on[i] = 1;
+		bursty |= want[i] > 0 && phase_now(r, i)->bursty;
+	}
+	if (!bursty)
+		return;
+	for (int round = 0; round < 30; round++)
+		for (int i = 0; i < r->n_jobs; i++) {
+			double rivals[r->n_jobs];
+
+			for (int j = 0; j < r->n_jobs; j++)
+				rivals[j] = j == i || !is_beside(r, i, j) ? want[j] : 0;
+			part[i] = want[i] > 0 ? all * bursts_part(r->n_jobs, i, rivals, on, want[i])
+					      : 0;
+			if (want[i] > 0 && phase_now(r, i)->bursty)
+				on[i] = program_utilization(r->job[i].spec.program, r->job[i].phase,
+					part[i] * width[i]);
+		}
+	for (int i = 0; i < r->n_jobs; i++) {
+		const struct phase *f = phase_now(r, i);
+		struct solve_out *o = &r->out[i], was = *o;
+		double more;
+
+		if (!(want[i] > 0) || !(width[i] > 0))
+			continue;
+		more = part[i] / want[i];
+		if (f->bursty)
+			more = phase_speedup(f, part[i] * width[i]) / phase_speedup(f, width[i]) /
+			       want[i];
+		memset(o, 0, sizeof(*o));
+		add_part(o, &was, more);
+		if (f->bursty)
+			o->utilization = on[i];
+	}
+}
+
 const struct solve_out *run_rates(struct run *r)
 {
 	uint64_t key = r->home_hash;
@@ -302,6 +376,8 @@ const struct solve_out *run_rates(struct run *r)
 		for (int i = 0; i < r->n_jobs; i++)
 			add_part(&r->out[i], &r->part[i], r->weight[k]);
 	}
+	if (r->n_layouts > 1)
+		share_turns(r);
 	r->memo->key[slot] = key;
 	memcpy(r->memo->out + slot * n, r->out, n * sizeof(*r->out));
 	return r->out;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nodesvc/sim/bursts.h"
 #include "nodesvc/sim/solve.h"
 
 #define LINE_BYTES 64.0
@@ -50,6 +51,7 @@ struct solver {
 	double *extra;        /* [max_jobs] lent width */
 	double *share;        /* [max_jobs * n_caches] with lent time in it */
 	double *demand;       /* [max_jobs] cores */
+	double *want, *on;    /* [max_jobs] of a pool: threads while it runs; part of the time */
 	double *step_held;    /* [max_jobs] bytes, of one cache */
 	unsigned char *fixed; /* [max_jobs] */
 };
@@ -76,11 +78,13 @@ int solver_create(struct solver **ret, const struct machine *m, int max_jobs, st
 	s->extra = calloc(jobs, sizeof(double));
 	s->share = calloc(jobs * caches, sizeof(double));
 	s->demand = calloc(jobs, sizeof(double));
+	s->want = calloc(jobs, sizeof(double));
+	s->on = calloc(jobs, sizeof(double));
 	s->step_held = calloc(jobs, sizeof(double));
 	s->fixed = calloc(jobs, 1);
 	if (!s->pair || !s->by_cache || !s->first || !s->latency || !s->load || !s->gain ||
 		!s->step || !s->penalty || !s->cpi || !s->extra || !s->share || !s->demand ||
-		!s->step_held || !s->fixed) {
+		!s->want || !s->on || !s->step_held || !s->fixed) {
 		solver_free(s);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -104,9 +108,75 @@ void solver_free(struct solver *s)
 	free(s->extra);
 	free(s->share);
 	free(s->demand);
+	free(s->want);
+	free(s->on);
 	free(s->step_held);
 	free(s->fixed);
 	free(s);
+}
+
+static bool is_in(const struct layout *l, int i, int pool)
+{
+	return l->job[i].active && l->job[i].pool == pool;
+}
+
+static const struct phase *phase_of(const struct solve_in *in)
+{
+	return &in->program->phase[in->phase];
+}
+
+/*
+ * Who computes in bursts is slowed while it computes, by those who do then: as wide as if it had
+ * only so much of each core. How often the others do follows from how slow they are.
+ */
+static void share_bursts(struct solver *s, const struct layout *l, int pool,
+	const struct solve_in *in, struct solve_out *out)
+{
+	double cores = l->pool[pool].pus;
+
+	for (int i = 0; i < l->n_jobs; i++) {
+		s->want[i] = is_in(l, i, pool) ? fmin(in[i].threads, l->job[i].pus) : 0;
+		s->on[i] = phase_of(&in[i])->bursty ? out[i].utilization : 1;
+	}
+	for (int round = 0; round < 30; round++)
+		for (int i = 0; i < l->n_jobs; i++) {
+			double met = 0, part;
+
+			if (!is_in(l, i, pool) || !phase_of(&in[i])->bursty)
+				continue;
+			for (int j = 0; j < l->n_jobs; j++)
+				met += s->want[j];
+			met = fmin(1, cores / met);
+			part = bursts_part(l->n_jobs, i, s->want, s->on, cores);
+			part = 1 / (s->m->p.bursts_meet / met + (1 - s->m->p.bursts_meet) / part);
+			out[i].width = s->want[i] * part;
+			out[i].utilization =
+				program_utilization(in[i].program, in[i].phase, out[i].width);
+			s->on[i] = out[i].utilization;
+		}
+}
+
+/*
+ * What a program loses whose threads wait for others that are not running. s->want: threads of each
+ * that run, or would; those that poll always do.
+ */
+static double coupling(
+	const struct solver *s, const struct layout *l, const struct solve_in *in, int i)
+{
+	const struct phase *f = phase_of(&in[i]);
+	int pool = l->job[i].pool;
+	double all = 0, many, narrow;
+
+	if (!(f->coupled > 0))
+		return 0;
+	for (int j = 0; j < l->n_jobs; j++)
+		all += is_in(l, j, pool) ? s->want[j] : 0;
+	many = fmax(0, all / l->pool[pool].pus - 1);
+	/* Its own do not keep one another from running where they give way. */
+	if (f->waits < WAITS_POLLING)
+		many = fmin(many, (all - s->want[i]) / l->pool[pool].pus);
+	narrow = fmin(1, fmax(0, (double)in[i].threads / l->job[i].pus - 1));
+	return f->coupled * (s->m->p.waits[f->waits] * many + s->m->p.narrow * narrow);
 }
 
 /*
@@ -121,15 +191,22 @@ static void share_pool(struct solver *s, const struct layout *l, int pool,
 	double cores = l->pool[pool].pus, total = 0, left, level;
 	int open = 0;
 	double weight = 0;
+	bool bursty = false;
 
 	for (int i = 0; i < l->n_jobs; i++) {
-		double most = fmin(in[i].threads, l->job[i].pus);
-
-		if (!l->job[i].active || l->job[i].pool != pool)
+		if (!is_in(l, i, pool))
 			continue;
-		out[i].width = most;
-		out[i].utilization = program_utilization(in[i].program, in[i].phase, most);
-		s->demand[i] = most * out[i].utilization;
+		out[i].width = fmin(in[i].threads, l->job[i].pus);
+		out[i].utilization = program_utilization(in[i].program, in[i].phase, out[i].width);
+		bursty |= phase_of(&in[i])->bursty;
+	}
+	if (bursty && l->pool[pool].jobs > 1)
+		share_bursts(s, l, pool, in, out);
+	for (int i = 0; i < l->n_jobs; i++) {
+		if (!is_in(l, i, pool))
+			continue;
+		s->demand[i] = out[i].width * out[i].utilization;
+		s->want[i] = in[i].threads * out[i].utilization;
 		out[i].busy = s->demand[i];
 		total += s->demand[i];
 		s->fixed[i] = 0;
@@ -168,6 +245,7 @@ static void share_pool(struct solver *s, const struct layout *l, int pool,
 			out[i].utilization =
 				program_utilization(in[i].program, in[i].phase, out[i].width);
 		}
+		s->penalty[i] += coupling(s, l, in, i);
 		if (l->pool[pool].jobs < 2)
 			continue;
 		/* How often a core is taken by someone else; our model, so that a neighbour that

@@ -85,6 +85,15 @@ static int read_machine(struct reader *r, yaml_node_t *node, void *object)
 	return READ_MAPPING(r, node, "machine", keys, &w->machine);
 }
 
+static int read_waits(struct reader *r, yaml_node_t *node, void *object)
+{
+	const char *name = keys_text(node);
+
+	if (!name || program_waits(name, &((struct phase *)object)->waits))
+		return keys_refuse_value(r, node, "waits", "asleep, yielding, polling or spinning");
+	return 0;
+}
+
 static int read_phase(struct reader *r, yaml_node_t *node, void *object)
 {
 	static const struct key keys[] = {
@@ -103,6 +112,9 @@ static int read_phase(struct reader *r, yaml_node_t *node, void *object)
 		NUMBER("comm", struct phase, comm, 0, 1, 1),
 		NUMBER("wait", struct phase, wait, 0, 1, 1),
 		NUMBER("utilization_scale", struct phase, utilization_scale, 0, 10, 1),
+		NUMBER("coupled", struct phase, coupled, 0, 1, 1),
+		CUSTOM("waits", read_waits),
+		BOOL("bursty", struct phase, bursty),
 	};
 	struct program *p = object;
 	struct phase *f;

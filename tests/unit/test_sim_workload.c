@@ -46,6 +46,7 @@ START_TEST(whole_file_is_read_with_units)
 			  "    phases:\n"
 			  "      - {seconds: 3, alpha: 0.1, gamma: 0.01}\n"
 			  "      - {seconds: 2, io: yes}\n"
+			  "      - {coupled: 0.7, waits: polling, bursty: yes}\n"
 			  "    utilization: [[2, 0.9], [8, 0.5]]\n"
 			  "jobs:\n"
 			  "  - {program: b, count: 2, arrival_s: 1.5, threads: 4}\n"
@@ -66,6 +67,11 @@ START_TEST(whole_file_is_read_with_units)
 	ck_assert_double_eq(w->program[0].phase[0].gamma, 0.02297);
 	ck_assert_double_eq_tol(w->program[1].phase[0].beta, 0.89, 1e-12);
 	ck_assert(w->program[1].phase[1].io);
+	ck_assert_double_eq(w->program[1].phase[2].coupled, 0.7);
+	ck_assert_int_eq(w->program[1].phase[2].waits, WAITS_POLLING);
+	ck_assert(w->program[1].phase[2].bursty);
+	ck_assert_int_eq(w->program[1].phase[1].waits, WAITS_ASLEEP);
+	ck_assert(!w->program[1].phase[1].bursty);
 	ck_assert_int_eq(w->program[1].n_points, 2);
 	ck_assert_int_eq(w->n_jobs, 3);
 	ck_assert_ptr_eq(w->job[0].program, &w->program[1]);
@@ -93,6 +99,12 @@ static const struct {
 	{"programs: {}\n", "FILE:1: programs: '(not a value)': a list expected"},
 	{"programs:\n  - {name: x, from: lira/nobody}\n",
 		"FILE:2: from: 'lira/nobody': a program of that population expected"},
+	{"programs:\n  - name: x\n    phases:\n    - {waits: awake}\n",
+		"FILE:4: waits: 'awake': asleep, yielding, polling or spinning expected"},
+	{"programs:\n  - name: x\n    phases:\n    - {coupled: 1.5}\n",
+		"FILE:4: coupled: '1.5': a number of 0 to 1 expected"},
+	{"programs:\n  - name: x\n    phases: [{bursty: yes, gamma: 0.1}]\n",
+		"FILE:2: phase 0: bursty: not with io or gamma"},
 	{"programs:\n  - {name: x}\n", "FILE:2: 0 phases: 1 to 16 expected"},
 	{"programs:\n  - name: x\n    phases: [{alpha: 0.9, gamma: 0.9}]\n",
 		"FILE:2: phase 0: beta: -0.8 is not within 0..1"},

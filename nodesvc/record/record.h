@@ -226,7 +226,8 @@ struct measurement {
  * unit other than the stored one starts it anew. */
 int record_measurement_add(
 	struct record *r, const struct measurement *m, double value, struct errbuf *err);
-/* Replaces the one with the key of @m. -EINVAL: it cannot be (empty type, no count, ...). */
+/* Replaces the one with the key of @m; of its user those measured last stay. -EINVAL: it cannot be
+ * (empty type, no count, ...). */
 int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err);
 /* Of a type (NULL all) and a user (NULL all), by type, user, node type, cores, kind, signal. */
 int record_measurement_list(struct record *r, const char *type, const char *user,

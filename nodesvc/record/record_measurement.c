@@ -160,10 +160,13 @@ int record_measurement_add(
 
 int record_measurement_put(struct record *r, const struct measurement *m, struct errbuf *err)
 {
+	int rc;
+
 	if (!can_be(m))
 		return err_set(err, -EINVAL, "measurement of '%s' at %d cores: %d intervals of %g",
 			m->type, m->cores, m->count, m->mean);
-	return put_measurement(r, m, err);
+	rc = put_measurement(r, m, err);
+	return rc < 0 ? rc : trim(r, m->user, err);
 }
 
 int record_measurement_list(struct record *r, const char *type, const char *user,

@@ -271,8 +271,8 @@ static int do_resume(struct request *r)
 	return set_draining(r, false);
 }
 
-/* What a user may keep in the store: profiles and measurements, each; more than anybody has
- * programs, and some 200 KiB. */
+/* Profiles that a user may keep in the store: more than anybody has programs, and some 200 KiB. Of
+ * his measurements the store keeps those made last. */
 #define KEPT_PER_USER 500
 
 struct kept_count {
@@ -288,26 +288,15 @@ static int count_profile(const struct profile *p, void *arg)
 	return 0;
 }
 
-static int count_measurement(const struct measurement *m, void *arg)
-{
-	struct kept_count *c = arg;
-
-	(void)m;
-	c->n++;
-	return 0;
-}
-
 /* -EDQUOT: he has to remove some first. Root may keep what it likes. */
-static int check_quota(struct request *r, const char *user, bool measured)
+static int check_quota(struct request *r, const char *user)
 {
 	struct kept_count c = {.user = user};
 	int rc;
 
 	if (r->uid == 0)
 		return 0;
-	rc = measured ? record_measurement_list(
-				r->k->record, NULL, user, count_measurement, &c, r->err)
-		      : record_profile_list(r->k->record, count_profile, &c, r->err);
+	rc = record_profile_list(r->k->record, count_profile, &c, r->err);
 	if (rc < 0 || c.n < KEPT_PER_USER)
 		return rc;
 	log_warning("uid %u: no more than %d profiles are kept", r->uid, KEPT_PER_USER);
@@ -326,9 +315,6 @@ static int put_measured(struct request *r, const char *json)
 		registration_user_name(r->uid, m.user, sizeof(m.user));
 	if (!*m.node_type)
 		snprintf(m.node_type, sizeof(m.node_type), "%s", r->k->node->type);
-	rc = check_quota(r, m.user, true);
-	if (rc < 0)
-		return rc;
 	rc = record_measurement_put(r->k->record, &m, r->err);
 	return rc < 0 ? rc : replace(r, measured_to_json(&m));
 }
@@ -357,7 +343,7 @@ static int do_profile_put(struct request *r)
 		registration_user_name(r->uid, p.user, sizeof(p.user));
 	if (!*p.node_type)
 		snprintf(p.node_type, sizeof(p.node_type), "%s", r->k->node->type);
-	rc = check_quota(r, p.user, false);
+	rc = check_quota(r, p.user);
 	if (rc < 0)
 		return rc;
 	rc = record_profile_put(r->k->record, &p, r->err);

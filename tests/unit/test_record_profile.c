@@ -236,6 +236,16 @@ START_TEST(of_a_user_those_measured_last_stay)
 	ck_assert_int_eq(n, RECORD_MEASUREMENTS_MAX);
 	ck_assert_int_eq(cores[1], 0);
 	ck_assert_int_eq(cores[RECORD_MEASUREMENTS_MAX + 99], 1);
+	/* Whoever brings them. */
+	m.count = 1;
+	m.cores = RECORD_MEASUREMENTS_MAX + 150;
+	m.last_unix_s = RECORD_MEASUREMENTS_MAX + 150;
+	ck_assert_int_eq(record_measurement_put(record, &m, &err), 0);
+	memset(cores, 0, sizeof(cores));
+	ck_assert_int_eq(record_measurement_list(record, NULL, "ada", note_cores, cores, &err), 0);
+	ck_assert_int_eq(cores[RECORD_MEASUREMENTS_MAX + 150], 1);
+	ck_assert_int_eq(cores[100], 0);
+	ck_assert_int_eq(cores[101], 1);
 	memset(cores, 0, sizeof(cores));
 	ck_assert_int_eq(record_measurement_list(record, NULL, "bob", note_cores, cores, &err), 0);
 	ck_assert_int_eq(cores[1], 1);

@@ -165,14 +165,15 @@ START_TEST(status_does_not_tell_whose_step_rules)
 }
 END_TEST
 
+static const char profile[] =
+	"{\"measured\": 1, \"type\": \"t\", \"user\": \"\", \"node_type\": \"\", "
+	"\"cores\": 2, "
+	"\"kind\": \"solo\", \"signal\": \"progress_per_s\", \"unit\": \"u\", \"source\": "
+	"\"app\", \"count\": 3, \"mean\": 812.5, \"m2\": 31.0, \"first_unix_s\": "
+	"1700000000, \"last_unix_s\": 1700000900}";
+
 START_TEST(a_user_has_one_name)
 {
-	const char *profile =
-		"{\"measured\": 1, \"type\": \"t\", \"user\": \"\", \"node_type\": \"\", "
-		"\"cores\": 2, "
-		"\"kind\": \"solo\", \"signal\": \"progress_per_s\", \"unit\": \"u\", \"source\": "
-		"\"app\", \"count\": 3, \"mean\": 812.5, \"m2\": 31.0, \"first_unix_s\": "
-		"1700000000, \"last_unix_s\": 1700000900}";
 	char *text;
 
 	start_of(EVE, 12, "app", "");
@@ -181,6 +182,20 @@ START_TEST(a_user_has_one_name)
 	text = ask(EVE, "profile_put", NULL, profile);
 	ck_assert_msg(strstr(text, "\"user\":\"eve\""), "%s", text);
 	free(text);
+}
+END_TEST
+
+/* Which are some dozens of each program. */
+START_TEST(what_his_steps_left_does_not_keep_a_user_from_bringing_more)
+{
+	struct measurement m = {.type = "app", .user = "eve", .signal = SIGNAL_PROGRESS};
+	struct errbuf err;
+
+	ck_assert_int_eq(record_begin(d.record, &err), 0);
+	for (m.cores = 1; m.cores <= 600; m.cores++)
+		ck_assert_int_eq(record_measurement_add(d.record, &m, 1, &err), 0);
+	ck_assert_int_eq(record_end(d.record, 0, &err), 0);
+	free(ask(EVE, "profile_put", NULL, profile));
 }
 END_TEST
 
@@ -219,6 +234,7 @@ int main(void)
 	t = tcase_create("a user is known by one name");
 	tcase_add_checked_fixture(t, setup_two, teardown);
 	tcase_add_test(t, a_user_has_one_name);
+	tcase_add_test(t, what_his_steps_left_does_not_keep_a_user_from_bringing_more);
 	tcase_add_test(t, a_directory_that_was_away_is_asked_again);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -5,7 +5,7 @@
 
 #include "nodesvc/sim/joint_internal.h"
 
-#define FLOOR_COST 10
+#define FLOOR_COST 1000 /* of speed: more than anybody gains by it */
 #define DONOR      0.70 /* utilisation, as callisto */
 
 /* --- a way as places --------------------------------------------------------------------- */

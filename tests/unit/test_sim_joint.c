@@ -4,6 +4,7 @@
  * for that.
  */
 #include "nodesvc/sim/joint_internal.h"
+#include "nodesvc/sim/population.h"
 #include "nodesvc/sim/population_drawn.h"
 
 #include <check.h>
@@ -202,6 +203,36 @@ START_TEST(the_exact_search_is_the_best_of_all)
 }
 END_TEST
 
+/* Not even by a thousandth, whatever the others gain by it: dgemm gets what pagerank leaves. */
+START_TEST(nobody_is_below_the_floor_that_can_be_kept)
+{
+	static const char *const name[] = {"lammps", "pagerank", "dgemm", "stencil"};
+	struct way equal = {.n = {{4, 0}, {4, 0}, {0, 4}, {0, 4}}};
+	struct way found = {.value = -INFINITY};
+	struct population population;
+	struct errbuf err = {""};
+
+	set_up("pack:2 core:8 pu:1", TOPO_PACKAGE, 4, 1);
+	machine.p.bytes_per_s = 38e9;
+	machine.llc_bytes = 20e6;
+	ck_assert_int_eq(population_find(&population, "measured", &err), 0);
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < population.n_programs; k++)
+			if (strcmp(population.program[k].name, name[i]) == 0)
+				program[i] = population.program[k];
+	ck_assert_msg(joint_create(&x, &d, &err) == 0, "%s", err.text);
+	run_rates(x->r);
+	joint_worth(x, &equal);
+	for (int i = 0; i < d.n_jobs; i++)
+		x->floor[i] = fmin(0.85, run_speed(x->r, i, x->out));
+	ck_assert(exact_search(x->exact, &found));
+	joint_worth(x, &found);
+	for (int i = 0; i < d.n_jobs; i++)
+		ck_assert_double_ge(run_speed(x->r, i, x->out), x->floor[i] - 1e-4);
+	tear_down();
+}
+END_TEST
+
 static enum search search_of(const char *source, int n_jobs, enum numa_mode numa)
 {
 	static struct drive_result r;
@@ -237,6 +268,10 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, the_exact_search_is_the_best_of_all, 0,
 		(int)(sizeof(small) / sizeof(small[0])));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("floors are kept");
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, nobody_is_below_the_floor_that_can_be_kept);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("exact or bounded is told");
 	tcase_add_test(tc, it_says_whether_it_was_exact);

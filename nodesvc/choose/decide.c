@@ -108,6 +108,7 @@ static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, 
 	v->now_s = (double)now_ns / 1e9;
 	v->seed = 1;
 	v->slice_ms = ch->conf->gang_slice_ms;
+	v->cache_ways = levers_cache_ways(ch->levers);
 	v->job = jobs;
 	v->n_jobs = n;
 	v->fast_cores = coreset_is_empty(&ch->conf->fast_cores) ? NULL : &ch->conf->fast_cores;

@@ -217,7 +217,10 @@ struct view {
 	int n_capacity;
 	const struct coreset *fast_cores; /* das-fa*: statically fast PUs; NULL unknown */
 	const struct coreset *reserved;   /* PUs nobody may get; NULL none */
-	const struct ptt_entry *ptt;      /* first view only: initial trace table */
+	/* Of the last-level caches, that the driver can deal to clusters of jobs; 0: none, or
+	 * nobody tells. Who sets clusters unasked looks here. */
+	int cache_ways;
+	const struct ptt_entry *ptt; /* first view only: initial trace table */
 	int n_ptt;
 };
 

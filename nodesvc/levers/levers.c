@@ -160,6 +160,11 @@ const char *levers_cannot(const struct levers *lv, const struct plan *p)
 	return NULL;
 }
 
+int levers_cache_ways(const struct levers *lv)
+{
+	return lv->ways.resctrl ? resctrl_get_caps(lv->ways.resctrl)->n_ways : 0;
+}
+
 bool levers_plan(struct levers *lv, const struct plan *p, struct step *const *step)
 {
 	bool new = false;

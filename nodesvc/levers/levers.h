@@ -58,6 +58,8 @@ void levers_close(struct levers *lv);
 uint32_t levers_lack(const struct levers *lv);
 /* What @p asks for that cannot be done here, for people; NULL all can. Good until the next call. */
 const char *levers_cannot(const struct levers *lv, const struct plan *p);
+/* Of the last-level caches, that clusters of jobs can be given here; 0 none. */
+int levers_cache_ways(const struct levers *lv);
 /* Takes @p, whose job i is @step[i]; in force with levers_apply(). True: a time slice is of another
  * length. Where the steps are is levers_place()'s. */
 bool levers_plan(struct levers *lv, const struct plan *p, struct step *const *step);

@@ -361,6 +361,7 @@ static int decide(struct world *w, struct errbuf *err)
 	v.n_events = w->n_events;
 	v.job = jobs;
 	v.n_jobs = n;
+	v.cache_ways = w->r->m->p.llc_ways;
 	w->decisions++;
 	rc = engine_decide(w->engine, &v, &w->plan, &why);
 	if (rc == -ENODATA) {

@@ -445,6 +445,7 @@ void recent_begin(struct recent *t, const struct view *v)
 	h.now_s = v->now_s;
 	h.seed = v->seed;
 	h.slice_ms = v->slice_ms;
+	h.cache_ways = v->cache_ways;
 	h.n_jobs = v->n_jobs;
 	t->failed = t->failed || !slots_assign(&t->slots, v);
 	h.n_slots = t->slots.n;

@@ -149,6 +149,7 @@ static bool get_view(
 		.now_s = h->now_s,
 		.seed = h->seed,
 		.slice_ms = h->slice_ms,
+		.cache_ways = h->cache_ways,
 		.event = f->event,
 		.n_events = h->n_events,
 		.job = f->job,

@@ -247,6 +247,7 @@ enum { FLAT_DECISION, FLAT_RULING, FLAT_FALLBACK };
 struct flat_head {
 	int kind;
 	int slice_ms, n_jobs, n_slots, n_events, n_ptt, n_capacity, has_fast, has_reserved;
+	int cache_ways;
 	uint64_t number; /* of the decision; of an engine: the next one's */
 	uint64_t seed;
 	double now_s;

@@ -255,6 +255,7 @@ static int parse_view(struct where *w, struct one_view *one, json_object *o)
 	static const struct member member[] = {
 		{"now_s", MEMBER_REAL, AT(view.now_s), 0, INFINITY},
 		{"slice_ms", MEMBER_INT, AT(view.slice_ms), 1, 60000},
+		{"cache_ways", MEMBER_INT, AT(view.cache_ways), 0, 64},
 		{"fast_cores", MEMBER_CORESET, AT(fast_cores), 0, 0},
 		{"reserved", MEMBER_CORESET, AT(reserved), 0, 0},
 		{.key = NULL},

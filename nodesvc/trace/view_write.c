@@ -192,6 +192,7 @@ json_object *view_to_json(const struct view *v)
 	ADD(o, "seed", seed_to_json(v->seed));
 	if (v->slice_ms > 0)
 		ADD(o, "slice_ms", json_object_new_int(v->slice_ms));
+	add_int(o, "cache_ways", v->cache_ways, 0);
 	if (v->n_events > 0) {
 		list = json_object_new_array();
 		for (int i = 0; i < v->n_events; i++)

@@ -121,6 +121,7 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 	return (struct view){
 		.now_s = 12345.678901234567,
 		.seed = UINT64_MAX,
+		.cache_ways = 11,
 		.event = events,
 		.n_events = 4,
 		.job = jobs,
@@ -194,6 +195,7 @@ START_TEST(view_written_reads_back_to_the_bit)
 	b = view_file_view(f, 0);
 	ck_assert(v.now_s == b->now_s);
 	ck_assert_uint_eq(v.seed, b->seed);
+	ck_assert_int_eq(b->cache_ways, 11);
 	ck_assert_int_eq(b->n_events, 4);
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(v.event[i].type, b->event[i].type);

@@ -225,30 +225,52 @@ static void share_out(
 	}
 }
 
-void clusters_decide(struct clusters *s, const struct shares *c, const int *slot, struct plan *p)
+void clusters_know(struct clusters *s, int slot, double refs, double misses)
 {
-	int n;
+	s->job[slot] = (struct cluster_job){
+		.known = refs >= 0, .refs = refs, .misses = misses, .held = -1, .cluster = -1};
+}
 
-	if (s->cfg.most < 2)
-		return;
-	p->clusters_asked = true;
-	if (read_jobs(s, c, slot, p)) {
-		n = sort_shared(s, c, slot);
-		s->n = cut(s, c, slot, n);
-		if (s->n < 2)
-			s->n = 0;
-		else
-			share_out(s, c, slot, p);
-		for (int k = 0; k < c->n; k++) {
-			struct cluster_job *j = &s->job[slot[c->job[k]]];
+static void make(struct clusters *s, const struct shares *c, const int *slot, const struct plan *p)
+{
+	int n = sort_shared(s, c, slot);
 
-			j->held = ratio_of(j);
-			j->cluster = s->n ? s->cluster[k] : -1;
-		}
+	s->n = cut(s, c, slot, n);
+	if (s->n < 2)
+		s->n = 0;
+	else
+		share_out(s, c, slot, p);
+	for (int k = 0; k < c->n; k++) {
+		struct cluster_job *j = &s->job[slot[c->job[k]]];
+
+		j->held = ratio_of(j);
+		j->cluster = s->n ? s->cluster[k] : -1;
 	}
+}
+
+void clusters_make(
+	struct clusters *s, const struct shares *c, const int *slot, const struct plan *p)
+{
+	for (int k = 0; k < c->n; k++)
+		s->caches[k] = caches_of(c, &p->job[c->job[k]].coreset);
+	make(s, c, slot, p);
+}
+
+void clusters_put(const struct clusters *s, const struct shares *c, const int *slot, struct plan *p)
+{
 	p->n_clusters = s->n;
 	for (int x = 0; x < s->n; x++)
 		p->cluster[x] = s->part[x];
 	for (int k = 0; k < c->n && s->n; k++)
 		p->job[c->job[k]].cluster = s->job[slot[c->job[k]]].cluster;
+}
+
+void clusters_decide(struct clusters *s, const struct shares *c, const int *slot, struct plan *p)
+{
+	if (s->cfg.most < 2)
+		return;
+	p->clusters_asked = true;
+	if (read_jobs(s, c, slot, p))
+		make(s, c, slot, p);
+	clusters_put(s, c, slot, p);
 }

@@ -628,6 +628,17 @@ void clusters_forget(struct clusters *s, int slot);
 void clusters_decide(struct clusters *s, const struct shares *c, const int *slot, struct plan *p);
 
 /*
+ * The same by hand: what is known of a job, per thread and second (negative: nothing); clusters of
+ * those that are known, for the coresets of @p (how many: s->n, 0 none; of whom: s->cluster[]); and
+ * these into a plan.
+ */
+void clusters_know(struct clusters *s, int slot, double refs, double misses);
+void clusters_make(
+	struct clusters *s, const struct shares *c, const int *slot, const struct plan *p);
+void clusters_put(
+	const struct clusters *s, const struct shares *c, const int *slot, struct plan *p);
+
+/*
  * fill.c: idle time of some jobs' cores for the threads of others, at low priority.
  *
  * Source: Harris, Maas, Marathe: Callisto, EuroSys 2014, as LIRA, ROSS 2015, has it in section 5.1

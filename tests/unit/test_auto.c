@@ -21,6 +21,11 @@ struct program {
 	bool shows_speed;
 	double slows;                  /* and each core more costs that of the time on one */
 	double period_s, other_serial; /* every so long it is another program, as long; 0: never */
+	double misses;                 /* of its references */
+	double walled; /* as fast, over that, in a cluster of the cache; 0: as ever */
+	/* What it shows of its speed: of its cores so many, none of it below eight; 0: the truth.
+	 */
+	double claims, collapses;
 };
 
 struct world {
@@ -30,6 +35,8 @@ struct world {
 	double noise;
 	int moves; /* plans that moved somebody */
 	double moved_s, shortest_s;
+	double done[SMALL_NODE_JOBS], would[SMALL_NODE_JOBS]; /* work; on half of the cores */
+	double walled_s;                                      /* with clusters */
 };
 
 static double speed_of(const struct program *p, int cores)
@@ -68,18 +75,28 @@ static void sample(struct world *w)
 	for (int i = 0; i < w->x.v.n_jobs; i++) {
 		struct view_job *j = &w->x.job[i];
 		struct program p = w->program[i];
-		double speed;
+		bool walled = w->x.plan.n_clusters > 0 && w->x.plan.job[i].cluster >= 0;
+		double speed, shown;
 
 		if (p.period_s > 0 && fmod(w->x.v.now_s, 2 * p.period_s) >= p.period_s)
 			p.serial = p.other_serial;
-		speed = speed_of(&p, cores_of(w, i)) * 1e9;
-
+		speed = speed_of(&p, cores_of(w, i)) * (walled && p.walled > 0 ? p.walled : 1);
+		w->done[i] += speed;
+		w->would[i] += speed_of(&p, 8);
+		shown = p.claims > 0 ? pow(cores_of(w, i), p.claims) : speed;
+		if (p.collapses > 0 && cores_of(w, i) != 8)
+			shown *= p.collapses;
 		j->sample_no++;
 		j->signal[SIGNAL_UTILIZATION] =
-			(struct signal){speed / 1e9 / cores_of(w, i), PROVENANCE_OS};
+			(struct signal){fmin(1, speed / cores_of(w, i)), PROVENANCE_OS};
 		if (w->program[i].shows_speed)
 			j->signal[SIGNAL_INSTRUCTIONS] = (struct signal){
-				speed / THREADS * (1 + w->noise * draw(w)), PROVENANCE_HW};
+				1e9 * shown / THREADS * (1 + w->noise * draw(w)), PROVENANCE_HW};
+		if (p.misses > 0) {
+			j->signal[SIGNAL_LLC_REFS] = (struct signal){1e7 * speed, PROVENANCE_HW};
+			j->signal[SIGNAL_LLC_MISSES] =
+				(struct signal){1e7 * speed * p.misses, PROVENANCE_HW};
+		}
 	}
 }
 
@@ -91,6 +108,7 @@ static void go_on(struct world *w, double s)
 		if (!coreset_is_empty(&w->x.job[0].current))
 			sample(w);
 		small_node_decide(&w->x);
+		w->walled_s += w->x.plan.n_clusters > 0 ? SAMPLE_S : 0;
 		if (w->x.plan.moves > 0 && w->x.v.now_s > 0) {
 			w->moves++;
 			w->shortest_s = fmin(w->shortest_s, w->x.v.now_s - w->moved_s);
@@ -320,6 +338,172 @@ START_TEST(phases_are_told_apart_by_how_busy_they_are)
 }
 END_TEST
 
+/* --- clusters of the cache */
+
+/* Two that are alike but for what the cache does for them, and ways of their own. */
+static void two_in_clusters(struct world *w, const char *spec, double first, double second)
+{
+	open_world(w, "pack:1 core:16", spec, 2);
+	w->noise = 0.02;
+	w->x.v.cache_ways = 20;
+	w->x.plan.want_explain = true;
+	w->program[0] = (struct program){.type = "little",
+		.serial = 0.05,
+		.shows_speed = true,
+		.misses = 0.1,
+		.walled = first};
+	w->program[1] = (struct program){.type = "much",
+		.serial = 0.05,
+		.shows_speed = true,
+		.misses = 0.8,
+		.walled = second};
+}
+
+START_TEST(clusters_are_set_where_they_are_seen_to_pay)
+{
+	struct world w;
+
+	two_in_clusters(&w, "auto,trials=no", 1.08, 0.99);
+	go_on(&w, 60);
+	ck_assert_int_eq(w.x.plan.n_clusters, 2);
+	ck_assert_int_eq(w.x.plan.job[0].cluster, 0);
+	ck_assert_int_eq(w.x.plan.job[1].cluster, 1);
+	ck_assert_double_ge(w.walled_s, 50);
+	ck_assert_ptr_nonnull(strstr(w.x.plan.explain, "they pay"));
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(clusters_that_cost_are_taken_back)
+{
+	struct world w;
+
+	two_in_clusters(&w, "auto,trials=no", 1.01, 0.95);
+	go_on(&w, 100);
+	ck_assert_int_eq(w.x.plan.n_clusters, 0);
+	/* One trial, and a little. */
+	ck_assert_double_gt(w.walled_s, 0);
+	ck_assert_double_le(w.walled_s, 3);
+	ck_assert_ptr_nonnull(strstr(w.x.plan.explain, "they are not seen to pay"));
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* All together gain much, but one loses what it is to keep. */
+START_TEST(clusters_leave_nobody_below_its_floor)
+{
+	struct world w;
+
+	two_in_clusters(&w, "auto,trials=no", 1.6, 0.7);
+	go_on(&w, 60);
+	ck_assert_int_eq(w.x.plan.n_clusters, 0);
+	ck_assert_double_le(w.walled_s, 3);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(no_clusters_where_the_node_has_none_to_give)
+{
+	struct world w;
+
+	two_in_clusters(&w, "auto", 1.08, 1.08);
+	w.x.v.cache_ways = 0;
+	go_on(&w, 30);
+	ck_assert(w.walled_s == 0);
+	ck_assert(!w.x.plan.clusters_asked);
+	small_node_close(&w.x);
+	two_in_clusters(&w, "auto,clusters=0", 1.08, 1.08);
+	go_on(&w, 30);
+	ck_assert(w.walled_s == 0);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* --- programs made to fool the model */
+
+/* Each keeps 0.84 of what half of the node would have done for it: its floor, and what it takes to
+ * see that it is below. */
+static void check_floors(const struct world *w, int n)
+{
+	for (int i = 0; i < n; i++)
+		ck_assert_msg(w->done[i] >= 0.84 * w->would[i], "%s: %.3f of its share",
+			w->program[i].type, w->done[i] / w->would[i]);
+}
+
+/* When one scales the other does not, and what is learnt is of a second ago. */
+START_TEST(phases_against_each_other_leave_both_their_floor)
+{
+	static const double period_s[] = {0.6, 1, 3, 10};
+	struct world w;
+
+	two_unlike(&w, "auto");
+	for (int i = 0; i < 2; i++)
+		w.program[i] = (struct program){.type = i ? "tock" : "tick",
+			.serial = i ? 0 : 0.5,
+			.other_serial = i ? 0.5 : 0,
+			.shows_speed = true,
+			.period_s = period_s[_i]};
+	go_on(&w, 240);
+	check_floors(&w, 2);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* It is busy on all it has, and its instructions are those of its waiting. */
+START_TEST(one_that_spins_gets_no_more_than_floors_allow)
+{
+	struct world w;
+
+	two_unlike(&w, "auto");
+	w.program[1] =
+		(struct program){.type = "spins", .serial = 0.9, .shows_speed = true, .claims = 1};
+	w.program[0].serial = 0.02;
+	w.x.plan.want_explain = true;
+	go_on(&w, 240);
+	check_floors(&w, 2);
+	ck_assert_ptr_nonnull(strstr(w.x.plan.job[0].why, " of its speed under fair"));
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* With each core more it claims to be faster by far: the others keep theirs all the same. */
+START_TEST(one_that_boasts_gets_no_more_than_floors_allow)
+{
+	struct world w;
+
+	two_unlike(&w, "auto");
+	w.program[0].serial = 0.02;
+	w.program[1] =
+		(struct program){.type = "boasts", .serial = 0.3, .shows_speed = true, .claims = 3};
+	go_on(&w, 240);
+	check_floors(&w, 2);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* It claims to stand still on all but its fair share: it has that, and no more, and that is told.
+ */
+START_TEST(one_that_complains_gets_its_fair_share)
+{
+	struct world w;
+	bool told = false;
+	int away = 0;
+
+	two_unlike(&w, "auto");
+	w.x.plan.want_explain = true;
+	w.program[1].collapses = 0.3;
+	for (int t = 0; t < 1200; t++) {
+		go_on(&w, SAMPLE_S);
+		told |= strstr(w.x.plan.explain, "a job is below its floor") != NULL;
+		away += cores_of(&w, 1) != 8;
+	}
+	ck_assert(told);
+	ck_assert_int_le(away, 60);
+	check_floors(&w, 2);
+	small_node_close(&w.x);
+}
+END_TEST
+
 /* All that is decided in a minute, as one number. */
 static uint64_t digest(const char *scales, const char *hardly, const char *id)
 {
@@ -369,7 +553,7 @@ static uint64_t digest_after(const char *type, int64_t owner)
 	go_on(&w, 40);
 	ck_assert_int_gt(cores_of(&w, 0), 8);
 	snprintf(w.x.id[1], sizeof(w.x.id[1]), "next");
-	w.program[1].type = "same";
+	w.x.job[1].type = w.program[1].type = "same";
 	w.x.job[1].owner = 3;
 	coreset_zero(&w.x.job[1].current);
 	w.x.job[1].sample_no = 0;
@@ -438,6 +622,8 @@ int main(void)
 	TCase *deals = tcase_create("cores go where they are worth something, above each floor");
 	TCase *stays = tcase_create("what runs stays unless the gain is sure to pay for the move");
 	TCase *blind = tcase_create("without speeds it goes by what is always known");
+	TCase *walls = tcase_create("clusters of the cache are set where they are seen to pay");
+	TCase *fools = tcase_create("who fools the model takes nothing from the others' floors");
 	TCase *pure = tcase_create("the same views, the same plans");
 	SRunner *r = srunner_create(suite);
 	int failed;
@@ -463,6 +649,18 @@ int main(void)
 	suite_add_tcase(suite, deals);
 	suite_add_tcase(suite, stays);
 	suite_add_tcase(suite, blind);
+	tcase_set_timeout(walls, 60);
+	tcase_add_test(walls, clusters_are_set_where_they_are_seen_to_pay);
+	tcase_add_test(walls, clusters_that_cost_are_taken_back);
+	tcase_add_test(walls, clusters_leave_nobody_below_its_floor);
+	tcase_add_test(walls, no_clusters_where_the_node_has_none_to_give);
+	tcase_set_timeout(fools, 60);
+	tcase_add_loop_test(fools, phases_against_each_other_leave_both_their_floor, 0, 4);
+	tcase_add_test(fools, one_that_spins_gets_no_more_than_floors_allow);
+	tcase_add_test(fools, one_that_boasts_gets_no_more_than_floors_allow);
+	tcase_add_test(fools, one_that_complains_gets_its_fair_share);
+	suite_add_tcase(suite, walls);
+	suite_add_tcase(suite, fools);
 	suite_add_tcase(suite, pure);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

@@ -10,21 +10,24 @@
 
 #include "nodesvc/engine/policies/auto.h"
 
-#define LOOK_S         1.0   /* between two rankings where nothing happened */
-#define WARMUP_S       0.075 /* lost by what is moved: 150 ms (SBMP, section 3.2) at half speed */
-#define SETTLE_S       0.25
-#define TRIAL_S        1.2  /* of one trial: three samples after it has settled */
-#define TRIAL_PART     0.01 /* of the time */
-#define TRIAL_FIRST_S  3.6  /* that may be had in advance */
-#define TRIAL_AFTER_S  2.0  /* after a move: what runs is known first */
-#define TRIAL_OPTIMISM 1.0
-#define TRIAL_LOSS     0.03 /* no trial of what is worth less */
-#define REVERSAL_S     60.0
-#define DWELL_MAX_S    64.0
-#define HORIZON_S      60.0 /* no gain is counted for longer */
-#define BELOW          2    /* samples in a row under the floor */
-#define BELOW_SLACK    0.05 /* ln: what a sample may be off */
-#define MEMORY_OFF     0.5  /* what is predicted of memory may be off by so much of it */
+#define LOOK_S           1.0   /* between two rankings where nothing happened */
+#define WARMUP_S         0.075 /* lost by what is moved: 150 ms (SBMP, section 3.2) at half speed */
+#define SETTLE_S         0.25
+#define TRIAL_S          1.2  /* of one trial: three samples after it has settled */
+#define TRIAL_PART       0.01 /* of the time */
+#define TRIAL_FIRST_S    3.6  /* that may be had in advance */
+#define TRIAL_AFTER_S    2.0  /* after a move: what runs is known first */
+#define TRIAL_OPTIMISM   1.0
+#define TRIAL_LOSS       0.03 /* no trial of what is worth less */
+#define REVERSAL_S       60.0
+#define DWELL_MAX_S      64.0
+#define HORIZON_S        60.0 /* no gain is counted for longer */
+#define BELOW            2    /* samples in a row under the floor */
+#define BELOW_SLACK      0.05 /* ln: what a sample may be off */
+#define BELOW_AFTER_S    1.5  /* of a phase */
+#define BELOW_SEEN       5    /* samples ... */
+#define BELOW_SEEN_SLACK 0.02 /* ... that may be off by that, all together */
+#define MEMORY_OFF       0.5  /* what is predicted of memory may be off by so much of it */
 
 static const char *const deal_name[AUTO_DEALS] = {
 	"runs", "fair", "lira", "dio", "exact", "search", "trial"};
@@ -70,6 +73,7 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 		.dwell_s = 2,
 		.pair = true,
 		.lend = true,
+		.clusters = 2,
 		.search = true,
 		.trials = true};
 	p->trial_s = -1;
@@ -88,12 +92,14 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 	p->search.q = p->cfg.q;
 	p->search.objective = (enum auto_objective)p->cfg.objective;
 	allocate_init(&p->allocate, cfg->memory, cfg->max_jobs, cfg->topo->n_cores);
-	clusters_init(&p->clusters, &(struct clusters_cfg){.most = p->cfg.clusters}, cfg);
+	auto_walls_init(p, cfg);
 	init_scratch(&p->scratch, cfg);
 	for (int i = 0; i < AUTO_DEALS; i++)
 		p->deal[i].n = arena_alloc(cfg->memory, deal, sizeof(short));
 	p->before = arena_alloc(cfg->memory, deal, sizeof(short));
 	p->size = arena_alloc(cfg->memory, n, sizeof(int));
+	p->fair_now = arena_alloc(cfg->memory, n, sizeof(*p->fair_now));
+	p->fair_job = arena_alloc(cfg->memory, n, sizeof(*p->fair_job));
 	p->heat = arena_alloc(cfg->memory, n, sizeof(double));
 	p->borrowed = arena_alloc(cfg->memory, n, sizeof(double));
 	p->dwell_s = p->cfg.dwell_s;
@@ -110,8 +116,9 @@ static void auto_forget(struct policy *p, int slot)
 			p->other[i].ops->forget(p->other[i].state, slot);
 	p->gang.ops->forget(p->gang.state, slot);
 	auto_model_forget(&p->model, slot, p->sample_s);
-	clusters_forget(&p->clusters, slot);
+	clusters_forget(&p->walls.clusters, slot);
 	p->borrowed[slot] = 0;
+	coreset_zero(&p->fair_now[slot]);
 }
 
 /* --- what is seen ------------------------------------------------------------------------ */
@@ -166,7 +173,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 		fresh |= p->model.job[slot[c->job[k]]].sample_no != v->job[c->job[k]].sample_no;
 	if (fresh && isfinite(p->sample_s))
 		p->interval_s = v->now_s - p->sample_s;
-	settled = v->now_s - p->moved_s > SETTLE_S + 1.5 * p->interval_s;
+	settled = v->now_s - fmax(p->moved_s, p->walls.changed_s) > SETTLE_S + 1.5 * p->interval_s;
 	for (int k = 0; k < c->n; k++) {
 		int i = c->job[k], s = slot[i];
 		struct auto_context x = {.cores = 0};
@@ -179,6 +186,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 				.beside = auto_search_beside(&p->search, now->n, k),
 				.span = auto_search_span(&p->search, now->n, k),
 				.settled = settled,
+				.walled = p->walls.on,
 			};
 		changed |= auto_model_look(&p->model, &v->job[i], s, &x, v->now_s);
 	}
@@ -189,26 +197,51 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 	return changed;
 }
 
-/* A job that is seen below its floor on fewer cores than fair gives it. */
+/* Has job @k other cores, or other company, than under fair? */
+static bool is_unlike_fair(const struct policy *p, int k)
+{
+	const struct auto_deal *runs = &p->deal[AUTO_RUNS], *fair = &p->deal[AUTO_FAIR];
+
+	return auto_size(p, runs, k) != auto_size(p, fair, k) ||
+	       auto_search_beside(&p->search, runs->n, k) !=
+		       auto_search_beside(&p->search, fair->n, k);
+}
+
+/* By two samples in a row; or by all that are of this company, which need not be as far off. */
+static bool is_under(struct policy *p, int slot, int k)
+{
+	struct auto_job *j = &p->model.job[slot];
+	const struct auto_phase *f = auto_phase_of(&p->model, slot);
+	const struct auto_deal *runs = &p->deal[AUTO_RUNS];
+	double live = auto_live_speed(&p->shares.v->job[p->shares.job[k]]);
+	const struct auto_seen *o =
+		auto_seen_own(f, auto_size(p, runs, k), auto_search_beside(&p->search, runs->n, k));
+
+	/* What is gone in a second is seen too late, and as what it was before. */
+	if (live <= 0 || j->deviating || f->idle ||
+		p->shares.v->now_s - j->since_s < BELOW_AFTER_S) {
+		j->below = 0;
+		return false;
+	}
+	j->below = log(live) < p->search.floor[k] - BELOW_SLACK ? j->below + 1 : 0;
+	if (j->below >= BELOW)
+		return true;
+	return o && o->n >= BELOW_SEEN && !p->walls.on &&
+	       o->speed - auto_search_span(&p->search, runs->n, k) <
+		       p->search.floor[k] - BELOW_SEEN_SLACK;
+}
+
+/* A job that is seen below its floor, and need not be: it would not be so under fair. */
 static bool is_below(struct policy *p, const int *slot)
 {
 	const struct shares *c = &p->shares;
 	bool any = false;
 
-	for (int k = 0; k < c->n; k++) {
-		struct auto_job *j = &p->model.job[slot[c->job[k]]];
-		double live = auto_live_speed(&c->v->job[c->job[k]]);
-
-		if (live > 0 && j->deviating == 0 &&
-			!auto_phase_of(&p->model, slot[c->job[k]])->idle &&
-			p->deal[AUTO_RUNS].there &&
-			auto_size(p, &p->deal[AUTO_RUNS], k) <
-				auto_size(p, &p->deal[AUTO_FAIR], k) &&
-			log(live) < p->search.floor[k] - BELOW_SLACK)
-			j->below++;
-		else
-			j->below = 0;
-		any |= j->below >= BELOW;
+	for (int k = 0; k < c->n && p->deal[AUTO_RUNS].there; k++) {
+		if (!is_under(p, slot[c->job[k]], k))
+			continue;
+		p->walls.hurts |= p->walls.on;
+		any |= is_unlike_fair(p, k);
 	}
 	return any;
 }
@@ -464,6 +497,14 @@ static void explain(struct policy *p, const int *slot, struct plan *ret)
 	explain_number(&x, "deviation", p->sd);
 	explain_number(&x, "lasts_s", p->horizon_s);
 	explain_number(&x, "cost_s", p->cost);
+	if (ret->clusters_asked) {
+		explain_object(&x, "clusters");
+		explain_number(&x, "set", ret->n_clusters);
+		explain_number(&x, "gain", p->walls.gain);
+		explain_number(&x, "deviation", p->walls.sd);
+		explain_text(&x, "why", p->walls.why);
+		explain_end(&x);
+	}
 	explain_close(&x);
 }
 
@@ -515,6 +556,7 @@ static int by_rule(struct policy *p, const struct view *v, const int *slot, stru
 	struct explain x;
 	int rc = plan_reset(ret, v, p->shares.t, err);
 
+	auto_walls_drop(p, v);
 	if (!rc)
 		rc = o->ops->decide(o->state, v, slot, ret, err);
 	if (rc)
@@ -545,7 +587,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 		return by_rule(p, v, slot, ret, err);
 	p->search.slot = slot;
 	changed = look(p, v, slot);
-	auto_ask_other(p, AUTO_FAIR, slot);
+	auto_ask_fair(p, slot);
 	if (!p->deal[AUTO_FAIR].there)
 		return by_rule(p, v, slot, ret, err);
 	if (isnan(p->began_s))
@@ -556,12 +598,14 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (set != p->set || changed || below || tried || !p->deal[AUTO_RUNS].there ||
 		(p->trial_s < 0 && v->now_s - p->looked_s >= LOOK_S)) {
 		rank(p, v, slot);
-		choose(p, v, slot, set != p->set || p->trial_s >= 0,
+		choose(p, v, slot, set != p->set || p->trial_s >= 0 || below,
 			p->trial_s >= 0 && set == p->set);
 		p->deal[AUTO_TRIAL].there = false;
 		p->trial_s = -1;
 		if (below) {
-			p->chosen = AUTO_FAIR;
+			/* What is known of it by now may show something better than that. */
+			if (p->chosen == AUTO_RUNS)
+				p->chosen = AUTO_FAIR;
 			p->why = "a job is below its floor";
 			ret->urgent = true;
 		} else if (p->chosen == AUTO_RUNS && set == p->set && !tried) {
@@ -575,10 +619,10 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	auto_deal_out(p, &p->deal[p->chosen], ret);
 	note_move(p, v, slot);
 	ret->score = exp(p->deal[p->chosen].worth);
+	auto_lend(p, v, slot, ret);
+	auto_walls_decide(p, v, slot, ret);
 	explain(p, slot, ret);
 	say_why(p, slot, ret);
-	auto_lend(p, v, slot, ret);
-	clusters_decide(&p->clusters, c, slot, ret);
 	return 0;
 }
 

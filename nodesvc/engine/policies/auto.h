@@ -23,22 +23,30 @@
  * Proposals. What runs; what fair, lira and dio would do, as far as their signals are there; the
  * exact allocation by the curves, as sbmp has it (allocate.c); and from the best of them the best
  * transfers of cores inside a domain and exchanges of places, as long as they gain. The worth of
- * one is the objective over what fair's is predicted to give; no job below its floor, `q' of what
- * it would have alone on its fair share, unless it is so under fair, too, and then not below that.
+ * one is the objective over what fair's is predicted to give; fair's is where fair would have them,
+ * had nobody else ever moved them. No job below its floor, `q' and 2 % of what it would have alone
+ * on its fair share, unless it is so under fair, too, and then not below that.
  *
  * Acting. What runs stays, unless the gain less `sure' times its standard deviation, for as long as
  * the phases at hand are expected to last, is above what moving costs (75 ms of each moved part:
  * SBMP has 150 ms of warm-up, at half speed), and the gain above `h'. Not before `dwell_s' after
  * the last move, twice that after each one that went back on it within a minute. A job that comes
- * is placed at once; one that is seen below its floor gets its fair share back at once.
+ * is placed at once. Where one is seen below its floor, with other cores or company than under
+ * fair, the others' samples choose anew at once, and fair where they choose what runs; clusters
+ * end.
  *
  * Trials. Where nothing is to be moved, a quarter of one job's cores goes to another for 1.2 s, if
  * that may be better by one standard deviation and is not 3 % worse by its mean: in 1 % of the
  * time, and 3.6 s in advance. Then what ran before runs again, unless the trial is better.
  *
  * Loans. Who is under 70 % utilisation lends to those of its domains who are busy, else
- * to all who are (callisto's bounds). Cache clusters:
- * clusters.c, where the driver can set them.
+ * to all who are (callisto's bounds).
+ *
+ * Cache clusters, where the driver can set them (view.cache_ways): clusters.c says which. What they
+ * do to a job is in no model, so it is seen: where all who compute were seen without, as they are
+ * now, clusters are set for 1.6 s if they may gain 1 % by one deviation, and stay where they are
+ * sure to gain. What they did to a phase is remembered, for other company with more doubt. Whoever
+ * moves or changes phase ends them, and what was seen under them is not in the model above.
  *
  * Never worse. The windows against Slurm's placement that the daemon makes (choose/quarantine.c)
  * judge this policy as any other, by set of programs, and outlive it.
@@ -71,6 +79,12 @@ struct auto_seen {
 	double speed;    /* mean of logarithms, as if in one domain */
 };
 
+/* What clusters of the cache did to a phase: ln of its speed with them over that without. */
+struct auto_walled {
+	double n, mean;
+};
+enum { AUTO_SIDES = 3 }; /* in the cluster that misses least, in the other, in none of them */
+
 struct auto_phase {
 	bool used, idle;
 	bool signed_;       /* refs and loads are known */
@@ -86,6 +100,9 @@ struct auto_phase {
 	double mean_s; /* how long it lasts; 0 unknown */
 	float weight[AUTO_CURVES * AUTO_STALLS];
 	struct auto_seen seen[AUTO_SEEN];
+	/* Without clusters: per thread and second, smoothed. */
+	double llc_refs, llc_misses, llc_samples;
+	struct auto_walled walled[AUTO_SIDES];
 };
 
 struct auto_program {
@@ -100,9 +117,12 @@ struct auto_job {
 	bool known, has_speed, lends;
 	int program, phase, next_phase, deviating;
 	uint64_t sample_no;
-	double since_s; /* of the phase */
-	double lends_s; /* since it began or stopped lending */
-	int below;      /* samples in a row under its floor */
+	double since_s;                        /* of the phase */
+	double lends_s;                        /* since it began or stopped lending */
+	int below;                             /* samples in a row under its floor */
+	int side;                              /* of the clusters that are set or thought of */
+	struct auto_walled walled;             /* under just these */
+	double walled_prior, walled_deviation; /* of what they do, before */
 	/* Of the curve below: */
 	int curve_program, curve_phase;
 	double curve_fitted;
@@ -126,6 +146,7 @@ struct auto_context {
 	double span; /* ln: what its threads lose by being in several domains */
 	uint64_t beside;
 	bool settled; /* nobody was moved lately, so that the sample is of this placement */
+	bool walled;  /* and of clusters of the cache */
 };
 
 void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg);
@@ -149,6 +170,8 @@ static inline struct auto_phase *auto_phase_of(const struct auto_model *m, int s
 double auto_speedup(const struct auto_model *m, int curve, double n);
 /* Mean and variance of ln S(@to) - ln S(@from) for the job's phase. */
 double auto_spread(const struct auto_model *m, int slot, double from, double to);
+/* Most samples on so many cores of its own beside that company; NULL none. */
+const struct auto_seen *auto_seen_own(const struct auto_phase *f, double own, uint64_t beside);
 /* Samples on so many cores beside that company; NULL none. */
 const struct auto_seen *auto_seen_find(const struct auto_phase *f, double cores, uint64_t beside);
 /* Bytes per second, NAN unknown; speed in the unit that stays the same, 0 unknown. */
@@ -216,6 +239,16 @@ struct auto_config {
 	bool pair, lend, search, trials;
 };
 
+/* Clusters of the cache: of whom, and whether they are set. */
+struct auto_walls {
+	struct clusters clusters;
+	uint64_t key; /* who is where, in which phase */
+	bool made, on, hurts;
+	double changed_s, try_until_s; /* < 0: not tried yet */
+	double gain, sd;
+	const char *why;
+};
+
 enum { AUTO_RUNS, AUTO_FAIR, AUTO_LIRA, AUTO_DIO, AUTO_EXACT, AUTO_BEST, AUTO_TRIAL, AUTO_DEALS };
 
 /* Another policy, asked what it would do. */
@@ -230,10 +263,14 @@ struct policy {
 	struct auto_model model;
 	struct auto_search search;
 	struct allocate allocate;
-	struct clusters clusters;
+	struct auto_walls walls;
 	struct auto_other other[AUTO_DEALS], gang;
 	struct plan scratch;
 	struct auto_deal deal[AUTO_DEALS];
+	/* Where fair would have them, had nobody else ever moved them: [max_jobs] by slot; and a
+	 * view of that. */
+	struct coreset *fair_now;
+	struct view_job *fair_job;
 	short *before; /* [max_jobs * n_domains] by slot: what ran before the last move */
 	int *size;
 	double *heat, *borrowed; /* [max_jobs] by competing job; by slot */
@@ -261,6 +298,8 @@ void auto_clear_deal(struct policy *p, struct auto_deal *d);
 void auto_read_current(struct policy *p, struct auto_deal *d);
 int auto_open_other(struct auto_other *o, const struct policy_ops *ops,
 	const struct policy_cfg *cfg, struct errbuf *err);
+/* What fair would do where fair had ruled from the start. */
+void auto_ask_fair(struct policy *p, const int *slot);
 /* What another policy would do: its dealing, if it has the signals and its plan is one. */
 void auto_ask_other(struct policy *p, int which, const int *slot);
 /* Sizes by the curves alone, exactly; then where, the heavy on memory apart. */
@@ -269,5 +308,12 @@ void auto_allocate(struct policy *p, const int *slot);
 void auto_deal_out(struct policy *p, const struct auto_deal *d, struct plan *ret);
 /* Idle time of who is not busy, to all who are. */
 void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret);
+
+/* --- auto_walls.c: clusters of the cache, where they were seen to pay */
+
+void auto_walls_init(struct policy *p, const struct policy_cfg *cfg);
+/* There are none now. */
+void auto_walls_drop(struct policy *p, const struct view *v);
+void auto_walls_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret);
 
 #endif

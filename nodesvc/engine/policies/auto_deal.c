@@ -130,6 +130,29 @@ void auto_ask_other(struct policy *p, int which, const int *slot)
 	read_plan(p, &p->scratch, &p->deal[which]);
 }
 
+/* Of where the jobs are it knows what it did itself: what it is held against, and falls back to,
+ * does not follow what was moved meanwhile. */
+void auto_ask_fair(struct policy *p, const int *slot)
+{
+	struct errbuf unused = {""};
+	struct auto_other *o = &p->other[AUTO_FAIR];
+	struct view v = *p->shares.v;
+
+	for (int i = 0; i < v.n_jobs; i++) {
+		p->fair_job[i] = v.job[i];
+		if (!v.job[i].excluded)
+			p->fair_job[i].current = p->fair_now[slot[i]];
+	}
+	v.job = p->fair_job;
+	p->deal[AUTO_FAIR].there = false;
+	if (plan_reset(&p->scratch, &v, p->shares.t, &unused) ||
+		o->ops->decide(o->state, &v, slot, &p->scratch, &unused))
+		return;
+	for (int i = 0; i < v.n_jobs; i++)
+		p->fair_now[slot[i]] = p->scratch.job[i].coreset;
+	read_plan(p, &p->scratch, &p->deal[AUTO_FAIR]);
+}
+
 int auto_size(const struct policy *p, const struct auto_deal *d, int k)
 {
 	int n = 0;

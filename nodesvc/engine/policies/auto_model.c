@@ -293,6 +293,8 @@ static void learn_phase(struct auto_phase *f, const struct auto_phase *sample,
 		f->loads = f->signed_ ? toward(f->loads, sample->loads, part) : sample->loads;
 		f->signed_ = true;
 	}
+	if (x->walled)
+		return;
 	if (speed > 0 && isfinite(bytes))
 		f->bytes = toward(f->bytes, bytes / speed, part);
 	if (is_known(j, SIGNAL_INSTRUCTIONS) && is_known(j, SIGNAL_LLC_MISSES) && instr > 0)
@@ -307,6 +309,45 @@ const struct auto_seen *auto_seen_find(const struct auto_phase *f, double cores,
 			fabs(f->seen[i].cores - cores) < 0.25)
 			return &f->seen[i];
 	return NULL;
+}
+
+const struct auto_seen *auto_seen_own(const struct auto_phase *f, double own, uint64_t beside)
+{
+	const struct auto_seen *best = NULL;
+
+	for (int i = 0; i < AUTO_SEEN; i++)
+		if (f->seen[i].n > 0 && f->seen[i].beside == beside &&
+			fabs(f->seen[i].own - own) < 0.25 && (!best || f->seen[i].n > best->n))
+			best = &f->seen[i];
+	return best;
+}
+
+/* Beside what was seen without clusters. */
+static void learn_walled(
+	struct auto_phase *f, struct auto_job *j, double speed, const struct auto_context *x)
+{
+	const struct auto_seen *without = auto_seen_own(f, x->own, x->beside);
+	struct auto_walled *both[] = {&f->walled[j->side], &j->walled};
+
+	for (int i = 0; i < 2 && without; i++) {
+		if (both[i]->n < SEEN_MOST)
+			both[i]->n++;
+		both[i]->mean +=
+			(log(speed) + x->span - without->speed - both[i]->mean) / both[i]->n;
+	}
+}
+
+/* What it does to a cache that all may fill. */
+static void learn_cache(struct auto_phase *f, const struct view_job *j)
+{
+	double part;
+
+	if (!is_known(j, SIGNAL_LLC_REFS) || !is_known(j, SIGNAL_LLC_MISSES))
+		return;
+	part = f->llc_samples > 9 ? SLOW : 1 / (f->llc_samples + 1);
+	f->llc_refs += part * (j->signal[SIGNAL_LLC_REFS].value - f->llc_refs);
+	f->llc_misses += part * (j->signal[SIGNAL_LLC_MISSES].value - f->llc_misses);
+	f->llc_samples++;
 }
 
 static void learn_speed(
@@ -347,7 +388,13 @@ bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
 		return changed;
 	learn_phase(f, &sample, j, x);
 	f->samples++;
-	if (x->settled && !changed && s->has_speed)
+	if (!x->settled || changed)
+		return changed;
+	if (!x->walled)
+		learn_cache(f, j);
+	if (s->has_speed && x->walled)
+		learn_walled(f, s, auto_live_speed(j), x);
+	else if (s->has_speed)
 		learn_speed(f, auto_live_speed(j), sample.utilization, x);
 	return changed;
 }

@@ -9,8 +9,9 @@
 
 #define SPAN        0.05  /* lost where threads talk across domains only; ours */
 #define FLOOR_SLACK 0.005 /* ln: what rounding and smoothing may be off */
+#define FLOOR_SPARE 0.02  /* ln: above what was asked for, for what the model may be off */
 #define FLOOR_COST  3     /* of the objective, for each part that a job is below its floor */
-#define PAIR_PRIOR  4     /* samples that the model counts for beside what was seen */
+#define PAIR_PRIOR  1     /* samples that the model counts for beside what was seen */
 #define LEAST_GAIN  1e-4
 #define STEPS       20000 /* of one decision; some 10 ns each */
 
@@ -248,7 +249,7 @@ void auto_search_base(struct auto_search *s, const short *fair)
 	for (int k = 0; k < c->n; k++) {
 		double q = c->v->job[c->job[k]].qos > 0 ? c->v->job[c->job[k]].qos : s->q;
 
-		s->floor[k] = fmin(s->fair[k], s->alone[k] + log(q));
+		s->floor[k] = fmin(s->fair[k], s->alone[k] + fmin(0, log(q) + FLOOR_SPARE));
 	}
 }
 

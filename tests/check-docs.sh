@@ -55,6 +55,13 @@ check_keys() {
       split($0, cell, "@")
       type[cell[1]] = cell[2]; value_of[cell[1]] = cell[3]; reload[cell[1]] = cell[4]
     }
+    # Values that are too long for the table stand below, one to a paragraph.
+    file == 2 && before == ".TP" && /^\.B / { below = $2 }
+    { before = $0 }
+    file == 2 && /^\.IP \\fB[a-z]+\\fR$/ {
+      gsub(/^\.IP \\fB|\\fR$/, "")
+      is_below[below, $0] = 1
+    }
 
     # 3: conf_keys.def, "TYPE(section., field, ..., RELOAD)", one to a line
     file == 3 && /^[A-Z_]+\(/ {
@@ -81,7 +88,10 @@ check_keys() {
         if (reload[key] != reloads[key]) bad(key ": reload is " reloads[key])
         if (key in range_of && index(type[key], range_of[key] " ") != 1)
           bad(key ": the range is " range_of[key])
-        if (key in values_of && type[key] != values_of[key]) bad(key ": the values are " values_of[key])
+        n = key in values_of && type[key] != values_of[key] ? split(values_of[key], arg, "|") : 0
+        if (n && type[key] != "see below") bad(key ": the values are " values_of[key])
+        for (i = 1; i <= n; i++)
+          if (!((key, arg[i]) in is_below)) bad(key ": the value " arg[i] " is not told")
         sub(/ \(.*/, "", value_of[key])
         if (!(key in shipped)) bad(key " is not in etc/coloc.yaml")
         else if (shipped[key] != "" && value_of[key] != "see below" &&

@@ -71,7 +71,9 @@ FILE *infile_open(const char *path)
 				    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return NULL;
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode)) {
+	/* Of a file that a shell opened for us every reader would share the place. */
+	if (strcmp(path, "-") == 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+		S_ISCHR(st.st_mode)) {
 		rc = keep(fd, &st);
 		if (rc < 0) {
 			errno = -rc;

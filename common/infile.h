@@ -13,10 +13,10 @@
 #define INFILE_PIPES_MAX 8
 
 /*
- * infile_open - as fopen(@path, "re"); "-" is standard input. What can be read only once is read to
- * its end into memory the first time, and every call for it begins at its first byte again.
- * NULL: errno says why; EFBIG: a pipe of more than INFILE_PIPE_MAX bytes, EMFILE: of more than
- * INFILE_PIPES_MAX pipes.
+ * infile_open - as fopen(@path, "re"); "-" is standard input. That, and what can be read only once,
+ * is read to its end into memory the first time, and every call for it begins at its first byte
+ * again. NULL: errno says why; EFBIG: a pipe, or standard input, of more than INFILE_PIPE_MAX
+ * bytes, EMFILE: of more than INFILE_PIPES_MAX.
  */
 FILE *infile_open(const char *path);
 

@@ -72,8 +72,8 @@ else
   failed=1
 fi
 tested=$((tested + 1))
-# The example of libcoloc_tasks.3.
-sed -n '/^\.EX/,/^\.EE/p' "$srcdir/nodesvc/tasks/libcoloc_tasks.3" |
+# The first example of libcoloc_tasks.3; the second are commands.
+sed -n '/^\.EX/,/^\.EE/p; /^\.EE/q' "$srcdir/nodesvc/tasks/libcoloc_tasks.3" |
   sed -e '/^\.E/d' -e 's/\\e/\\/g' >"$tmp/page.c"
 if ${CC:-cc} -Wall -Werror -I"$srcdir/nodesvc/tasks" -o "$tmp/page" "$tmp/page.c" -L"$builddir/.libs" \
   -lcoloc_tasks 2>"$tmp/err" && [ "$("$tmp/page" 2>"$tmp/err")" = 42 ]; then

@@ -249,9 +249,10 @@ static bool is_waiting(pid_t pid)
 START_TEST(program_that_has_begun_is_counted_and_said_to_have)
 {
 	struct call_request r;
-	pid_t pid = fork();
+	pid_t pid;
 
 	make_probe();
+	pid = fork();
 	if (pid == 0) {
 		dup2(go[0], STDIN_FILENO);
 		execl("/proc/self/exe", "live_calls", "1000", "waits", NULL);

@@ -17,16 +17,17 @@ static struct conf conf;
 static struct node node;
 static struct jobs jobs;
 static struct choose choose;
+static struct errbuf err;
 
 static void setup(void)
 {
 	tmpdir_create(&tmp);
 	log_init(LOG_LEVEL_ERROR);
-	ck_assert_int_eq(topo_load(&node.topo, "pack:1 l3:1 core:2 pu:1", NULL), 0);
+	ck_assert_int_eq(topo_load(&node.topo, "pack:1 l3:1 core:2 pu:1", &err), 0);
 	snprintf(node.type, sizeof(node.type), "a node");
 	snprintf(conf.store, sizeof(conf.store), "%s", tmp.dir);
 	choose = (struct choose){.conf = &conf, .node = &node, .jobs = &jobs};
-	ck_assert_int_eq(ptable_open(&choose, NULL), 0);
+	ck_assert_int_eq(ptable_open(&choose, &err), 0);
 }
 
 static void teardown(void)
@@ -78,7 +79,7 @@ START_TEST(samples_are_the_users_also_after_a_restart)
 	ends(2, 4294967294, 1);
 	check_told();
 	ptable_close(&choose);
-	ck_assert_int_eq(ptable_open(&choose, NULL), 0);
+	ck_assert_int_eq(ptable_open(&choose, &err), 0);
 	check_told();
 }
 END_TEST
@@ -93,7 +94,7 @@ static int read_back(const char *text)
 	snprintf(path, sizeof(path), "%s/trace-table.json", tmp.dir);
 	f = fopen(path, "we");
 	ck_assert(f && fputs(text, f) >= 0 && fclose(f) == 0);
-	ck_assert_int_eq(ptable_open(&choose, NULL), 0);
+	ck_assert_int_eq(ptable_open(&choose, &err), 0);
 	ptable_tell(&choose, "das-dam-c", &v);
 	return v.n_ptt;
 }

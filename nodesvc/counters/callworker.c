@@ -103,22 +103,24 @@ static void name_of(uint32_t probe, char ret[16])
 	snprintf(ret, 16, "p%u", probe);
 }
 
+/* -EBUSY: a thread that ends at this moment still holds its event of it; it stays made. */
 static int drop_place(struct counting *c, uint32_t probe)
 {
 	struct place *p = &c->place[probe];
 	char name[16];
+	int rc;
 
 	if (!p->made)
 		return 0;
 	if (p->keeper >= 0)
 		close(p->keeper);
 	p->keeper = -1;
-	p->made = false;
 	name_of(probe, name);
-	return tracefs_remove(&c->fs, name);
+	rc = tracefs_remove(&c->fs, name);
+	p->made = rc == -EBUSY;
+	return rc;
 }
 
-/* A thread that ends at this moment still holds its event of it for a while. */
 static void drop_all(struct counting *c)
 {
 	bool again = true;
@@ -128,8 +130,7 @@ static void drop_all(struct counting *c)
 			usleep(LEAVE_US);
 		again = false;
 		for (uint32_t i = 0; i < CALLS_PROBES_ALL; i++)
-			if (drop_place(c, i) == -EBUSY)
-				again = c->place[i].made = true;
+			again |= drop_place(c, i) == -EBUSY;
 	}
 }
 

@@ -96,10 +96,10 @@ static inline double signal_max(enum signal_id id)
 	}
 }
 
-/* Neither is a NAN. */
+/* Neither is a NAN; nor what is more than none, but so little that quotients by it overflow. */
 static inline bool signal_is_sane(enum signal_id id, double value)
 {
-	return value >= 0 && value <= signal_max(id);
+	return (value == 0 || value >= 1e-30) && value <= signal_max(id);
 }
 
 /* Of a view's curves, and of experiments. */

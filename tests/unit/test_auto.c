@@ -600,6 +600,46 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 }
 END_TEST
 
+/* Of the third job, as an imported profile or a program that reports its work may have them. */
+static const struct absurd {
+	double instructions, bytes, misses;
+} absurd[] = {
+	{1e308, 1e308, 1e308},
+	{1e-300, 1e15, 1},
+	{1e-300, 1, 1e15},
+	{5e-324, 0, 1e15},
+	{1e9, 1e15, 1e15},
+	{1e9, 5e-324, 5e-324},
+	{1e-30, 1e15, 1e15},
+};
+
+START_TEST(absurd_figures_are_their_jobs_alone)
+{
+	const struct absurd *a = &absurd[_i];
+	struct world w;
+
+	open_world(&w, "core:16", "auto", 3);
+	w.x.plan.want_explain = true;
+	for (int i = 0; i < 3; i++)
+		w.program[i] = (struct program){.type = i == 2 ? "absurd" : i ? "hardly" : "scales",
+			.serial = i == 1 ? 0.4 : 0,
+			.shows_speed = i < 2};
+	for (int t = 0; t < 200; t++) {
+		struct signal *s = w.x.job[2].signal;
+
+		s[SIGNAL_INSTRUCTIONS] = (struct signal){a->instructions, PROVENANCE_HW};
+		s[SIGNAL_MEM_BYTES] = (struct signal){a->bytes, PROVENANCE_HW};
+		s[SIGNAL_LLC_MISSES] = (struct signal){a->misses, PROVENANCE_HW};
+		s[SIGNAL_LLC_REFS] = (struct signal){a->misses, PROVENANCE_HW};
+		s[SIGNAL_LOADS] = (struct signal){1e9, PROVENANCE_HW};
+		go_on(&w, SAMPLE_S);
+		ck_assert(isfinite(w.x.plan.score));
+	}
+	ck_assert_int_gt(cores_of(&w, 0), cores_of(&w, 1));
+	small_node_close(&w.x);
+}
+END_TEST
+
 START_TEST(explain_ranks_the_proposals)
 {
 	struct world w;
@@ -658,6 +698,8 @@ int main(void)
 	tcase_add_loop_test(fools, phases_against_each_other_leave_both_their_floor, 0, 4);
 	tcase_add_test(fools, one_that_spins_gets_no_more_than_floors_allow);
 	tcase_add_test(fools, one_that_boasts_gets_no_more_than_floors_allow);
+	tcase_add_loop_test(fools, absurd_figures_are_their_jobs_alone, 0,
+		(int)(sizeof(absurd) / sizeof(absurd[0])));
 	tcase_add_test(fools, one_that_complains_gets_its_fair_share);
 	suite_add_tcase(suite, walls);
 	suite_add_tcase(suite, fools);

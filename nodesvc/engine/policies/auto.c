@@ -274,7 +274,7 @@ static bool knows_speed(const struct policy *p, int slot)
 static void rank(struct policy *p, const struct view *v, const int *slot)
 {
 	struct shares *c = &p->shares;
-	int best = -1;
+	int best = AUTO_FAIR; /* it is always there */
 
 	for (int k = 0; k < c->n; k++) {
 		int s = slot[c->job[k]];
@@ -292,9 +292,10 @@ static void rank(struct policy *p, const struct view *v, const int *slot)
 
 		d->worth = d->there && keeps_fixed(p, d) ? auto_search_worth(&p->search, d->n)
 							 : -INFINITY;
-		if (d->worth > -INFINITY && (best < 0 || d->worth > p->deal[best].worth))
-			best = i;
 	}
+	for (int i = 0; i < AUTO_BEST; i++)
+		if (p->deal[i].worth > p->deal[best].worth)
+			best = i;
 	auto_clear_deal(p, &p->deal[AUTO_BEST]);
 	if (!p->cfg.search)
 		return;

@@ -406,6 +406,8 @@ void arrival_step(struct daemon *d, const struct msg *m, struct msg *reply)
 		return;
 	}
 	rc = registration_read(m, s, &err);
+	if (rc == 0 && !jobs_has_room_for(d->jobs, s))
+		rc = err_set(&err, -EDQUOT, "its user's share of the table of steps is full");
 	if (rc == 0)
 		rc = arrival_admit(d, s, m, &err);
 	if (rc < 0) {

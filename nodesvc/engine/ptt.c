@@ -92,9 +92,41 @@ int ptt_init(struct ptt *t, const struct policy_cfg *cfg, struct errbuf *err)
 	return 0;
 }
 
+static int count_of(const struct ptt *t, int64_t owner)
+{
+	int n = 0;
+
+	for (int i = 0; i < PTT_TYPES; i++)
+		n += t->type[i].used && t->type[i].owner == owner;
+	return n;
+}
+
+/* A free one; else of the owner who has most, as users call their programs what they like. */
+static int find_room(const struct ptt *t)
+{
+	int64_t greedy = 0;
+	int most = 0, oldest = -1;
+
+	for (int i = 0; i < PTT_TYPES; i++) {
+		int n = t->type[i].used ? count_of(t, t->type[i].owner) : 0;
+
+		if (n == 0)
+			return i;
+		if (n > most) {
+			most = n;
+			greedy = t->type[i].owner;
+		}
+	}
+	for (int i = 0; i < PTT_TYPES; i++)
+		if (t->type[i].owner == greedy &&
+			(oldest < 0 || t->type[i].used < t->type[oldest].used))
+			oldest = i;
+	return oldest;
+}
+
 int ptt_type(struct ptt *t, int64_t owner, const char *name)
 {
-	int oldest = 0;
+	int room;
 
 	if (!name)
 		name = "";
@@ -105,16 +137,15 @@ int ptt_type(struct ptt *t, int64_t owner, const char *name)
 			t->type[i].used = t->tick;
 			return i;
 		}
-		if (t->type[i].used < t->type[oldest].used)
-			oldest = i;
 	}
-	memset(t->type[oldest].name, 0, sizeof(t->type[oldest].name));
-	memcpy(t->type[oldest].name, name, strnlen(name, JOB_TYPE_MAX - 1));
-	memset(t->type[oldest].seconds, 0, (size_t)t->n_places * sizeof(double));
-	memset(t->type[oldest].age, 0, (size_t)t->n_places * sizeof(uint16_t));
-	t->type[oldest].owner = owner;
-	t->type[oldest].used = t->tick;
-	return oldest;
+	room = find_room(t);
+	memset(t->type[room].name, 0, sizeof(t->type[room].name));
+	memcpy(t->type[room].name, name, strnlen(name, JOB_TYPE_MAX - 1));
+	memset(t->type[room].seconds, 0, (size_t)t->n_places * sizeof(double));
+	memset(t->type[room].age, 0, (size_t)t->n_places * sizeof(uint16_t));
+	t->type[room].owner = owner;
+	t->type[room].used = t->tick;
+	return room;
 }
 
 int ptt_find(const struct ptt *t, int core, int width)

@@ -185,7 +185,10 @@ int record_sample_list(struct record *r, int64_t row_id,
 
 /* Replaces the profile of the same (type, user, threads, node_type). NAN fields are blank. */
 int record_profile_put(struct record *r, const struct profile *p, struct errbuf *err);
-/* Best match: same type; then same user, width, node type, newest. -ENOENT none. */
+/*
+ * Of the same type, the user's own or else root's, which are the site's: what another user calls
+ * by that name says nothing of this one's. Then same width, node type, newest. -ENOENT none.
+ */
 int record_profile_find(struct record *r, const char *type, const char *user, int threads,
 	const char *node_type, struct profile *ret, struct errbuf *err);
 int record_profile_list(struct record *r, int (*fn)(const struct profile *p, void *arg), void *arg,

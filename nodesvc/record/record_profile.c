@@ -34,9 +34,9 @@ const char *const RECORD_PROFILE_SQL[N_PROFILE_STMTS] = {
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 	[PROFILE_RATE_INSERT] =
 		"INSERT INTO profile_rate (profile, signal, value) VALUES (?1, ?2, ?3)",
-	[PROFILE_FIND] = "SELECT " COLUMNS " FROM profile WHERE type = ?1 ORDER BY "
-			 "user = ?2 DESC, threads = ?3 DESC, node_type = ?4 DESC, "
-			 "taken_unix_s DESC, id DESC LIMIT 1",
+	[PROFILE_FIND] = "SELECT " COLUMNS " FROM profile WHERE type = ?1 AND "
+			 "user IN (?2, 'root') ORDER BY user = ?2 DESC, threads = ?3 DESC, "
+			 "node_type = ?4 DESC, taken_unix_s DESC, id DESC LIMIT 1",
 	[PROFILE_LIST] = "SELECT " COLUMNS " FROM profile ORDER BY type, user, threads, node_type",
 	[PROFILE_RATES] = "SELECT signal, value FROM profile_rate WHERE profile = ?1",
 	[PROFILE_RM] = "DELETE FROM profile WHERE type = ?1 AND (?2 IS NULL OR user = ?2)",

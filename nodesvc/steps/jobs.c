@@ -103,6 +103,15 @@ struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_
 	return s;
 }
 
+bool jobs_has_room_for(const struct jobs *j, const struct step *s)
+{
+	int own = 0;
+
+	for (int i = 0; i < j->n; i++)
+		own += j->step[i]->uid == s->uid;
+	return own <= JOBS_MAX - j->n + 1;
+}
+
 struct explanation *explanation_new(const char *text)
 {
 	size_t size = strlen(text) + 1;

@@ -496,6 +496,9 @@ struct step *jobs_find(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32
 struct step *jobs_find_id(struct jobs *j, const char *id);
 /* New, zeroed, with id, order and start times; NULL: full or out of memory. */
 struct step *jobs_add(struct jobs *j, uint32_t job_id, uint32_t step_id, uint32_t nodeid);
+/* May a user keep one more, @s, that was added already? As many as there are places free, so at
+ * most half of all; some are left for the others. */
+bool jobs_has_room_for(const struct jobs *j, const struct step *s);
 /* Takes it out and frees it (counters and tables too). */
 void jobs_remove(struct jobs *j, struct step *s);
 void jobs_done(struct jobs *j);

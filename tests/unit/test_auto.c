@@ -621,7 +621,9 @@ START_TEST(absurd_figures_are_their_jobs_alone)
 	open_world(&w, "core:16", "auto", 3);
 	w.x.plan.want_explain = true;
 	for (int i = 0; i < 3; i++)
-		w.program[i] = (struct program){.type = i == 2 ? "absurd" : i ? "hardly" : "scales",
+		w.program[i] = (struct program){.type = i == 2 ? "absurd"
+							: i    ? "hardly"
+							       : "scales",
 			.serial = i == 1 ? 0.4 : 0,
 			.shows_speed = i < 2};
 	for (int t = 0; t < 200; t++) {

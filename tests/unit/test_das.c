@@ -211,6 +211,48 @@ START_TEST(a_table_is_its_owners)
 }
 END_TEST
 
+/* Who has programs without end crowds out his own. */
+START_TEST(the_owner_who_has_most_makes_room)
+{
+	static struct ptt_entry own[N_TABLE];
+	static char name[300][8];
+	static struct event e[300];
+	struct small_node x;
+
+	memcpy(own, table, sizeof(own));
+	for (int i = 0; i < N_TABLE; i++) {
+		own[i].owner = 2;
+		own[i].seconds = own[i].core == 2 ? 1 : 8;
+	}
+	for (int i = 0; i < 300; i++) {
+		snprintf(name[i], sizeof(name[i]), "x%d", i);
+		e[i] = (struct event){.type = EVENT_TASK_DONE,
+			.task_type = name[i],
+			.owner = 1,
+			.width = 1,
+			.seconds = 1};
+	}
+	small_node_open(&x, "pack:1 core:4", "das-dam-p", 1);
+	x.v.ptt = own;
+	x.v.n_ptt = N_TABLE;
+	x.v.event = e;
+	x.v.n_events = 300;
+	x.job[0].type = "u";
+	x.job[0].owner = 1;
+	small_node_decide(&x);
+	x.v.n_events = 0;
+	x.v.now_s += 1;
+	snprintf(x.id[0], sizeof(x.id[0]), "next");
+	x.job[0].type = "t";
+	x.job[0].owner = 2;
+	x.job[0].has_priority = x.job[0].priority_high = true;
+	coreset_zero(&x.job[0].current);
+	small_node_decide(&x);
+	ck_assert_int_eq(x.plan.job[0].place_core, 2);
+	small_node_close(&x);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("das");
@@ -225,6 +267,7 @@ int main(void)
 	t = tcase_create("what is learnt of a program is its owner's");
 	tcase_add_test(t, what_is_learnt_is_its_owners);
 	tcase_add_test(t, a_table_is_its_owners);
+	tcase_add_test(t, the_owner_who_has_most_makes_room);
 	suite_add_tcase(s, t);
 	t = tcase_create("age= lets times grow old");
 	tcase_add_test(t, age_tries_a_place_again_that_was_slow_once);

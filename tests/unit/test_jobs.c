@@ -104,6 +104,29 @@ START_TEST(table_is_bounded)
 }
 END_TEST
 
+/* One user fills what he may; then a second, then a third; each leaves as much again. */
+START_TEST(no_user_fills_the_table)
+{
+	int kept[3] = {0};
+
+	for (uint32_t user = 0; user < 3; user++)
+		for (uint32_t i = 0; i < JOBS_MAX; i++) {
+			struct step *s = jobs_add(&jobs, user * 10000 + i + 1, 0, 0);
+
+			ck_assert_ptr_nonnull(s);
+			s->uid = user + 1;
+			if (!jobs_has_room_for(&jobs, s)) {
+				jobs_remove(&jobs, s);
+				break;
+			}
+			kept[user]++;
+		}
+	ck_assert_int_eq(kept[0], 512);
+	ck_assert_int_eq(kept[1], 256);
+	ck_assert_int_eq(kept[2], 128);
+}
+END_TEST
+
 START_TEST(ring_keeps_the_newest_decisions)
 {
 	struct step *s = jobs_add(&jobs, 1, 0, 0);
@@ -201,6 +224,7 @@ int main(void)
 	tcase_add_test(tc, parts_of_a_step_on_one_kernel_are_told_apart);
 	tcase_add_test(tc, order_goes_on_when_steps_leave);
 	tcase_add_test(tc, table_is_bounded);
+	tcase_add_test(tc, no_user_fills_the_table);
 	tcase_add_test(tc, tasks_are_counted_alive);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("decisions, history and partners are remembered");

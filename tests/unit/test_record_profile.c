@@ -81,8 +81,10 @@ static const struct {
 	{"ada", 4, "a", "ada/4/b"},
 	{"ada", 8, "b", "ada/4/b"},
 	{"bob", 2, "a", "bob/2/b"},
-	{"eve", 4, "x", "ada/4/b"},
-	{"eve", 2, "b", "bob/2/b"},
+	/* She has none: the site's, though others' are closer. */
+	{"eve", 4, "b", "root/8/a"},
+	{"eve", 2, "a", "root/8/a"},
+	{"root", 2, "a", "root/8/a"},
 };
 
 START_TEST(best_match_is_user_then_width_then_node)
@@ -93,7 +95,9 @@ START_TEST(best_match_is_user_then_width_then_node)
 	put_profile("lmp", "ada", 2, "a");
 	put_profile("lmp", "ada", 4, "b");
 	put_profile("lmp", "bob", 2, "b");
+	put_profile("lmp", "root", 8, "a");
 	put_profile("xhpl", "eve", 2, "a");
+	ck_assert_int_eq(record_profile_find(record, "xhpl", "ada", 2, "a", &got, &err), -ENOENT);
 	ck_assert_int_eq(record_profile_find(record, "lmp", BEST[_i].user, BEST[_i].threads,
 				 BEST[_i].node, &got, &err),
 		0);

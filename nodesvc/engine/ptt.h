@@ -14,7 +14,8 @@
 #include "nodesvc/engine/internal.h"
 
 #define PTT_WEIGHTS 5
-#define PTT_TYPES   128 /* programs of all owners; of who has most, the one not used for longest makes room */
+#define PTT_TYPES                                                                                  \
+	128 /* programs of all owners; of who has most, the one not used for longest makes room */
 
 struct ptt_place {
 	int core;  /* leader, core_lx */

@@ -194,6 +194,19 @@ bool fsroot_find(const struct fsroot *r, const char *path, const char *const *te
 	return false;
 }
 
+const char *fsroot_task_stat(const struct fsroot *r, pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	const char *end;
+
+	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
+	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
+	if (fsroot_read_once(r, path, buf, size) <= 0)
+		return NULL;
+	end = strrchr(buf, ')');
+	return end && end[1] == ' ' && end[2] ? end + 2 : NULL;
+}
+
 /* A thread's own number is its process's only for the first. */
 bool fsroot_is_process(const struct fsroot *r, pid_t tid)
 {

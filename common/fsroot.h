@@ -60,6 +60,11 @@ ssize_t fsroot_read_once(const struct fsroot *r, const char *path, char *buf, si
  * for files that take long to make (/proc/PID/maps).
  */
 bool fsroot_find(const struct fsroot *r, const char *path, const char *const *text, int n);
+/*
+ * fsroot_task_stat - the line of thread @tid in /proc (proc(5), stat) from its third field, the
+ * state, on: behind its name, which may hold anything. Into @buf of 512 or more; NULL: it is gone.
+ */
+const char *fsroot_task_stat(const struct fsroot *r, pid_t tid, char *buf, size_t size);
 /* Does thread @tid lead a process? By proc/TID/status. */
 bool fsroot_is_process(const struct fsroot *r, pid_t tid);
 /* Like fsroot_read() into fresh memory (*@ret, free()), for files of any length. */

@@ -198,15 +198,11 @@ static bool make_room(struct set *s, int more)
 /* Has it executed a program since it was forked? Who is gone has. */
 static bool has_executed(const struct fsroot *root, pid_t tid)
 {
-	char path[48], buf[1024];
-	const char *after;
+	char buf[512];
+	const char *line = fsroot_task_stat(root, tid, buf, sizeof(buf));
 	unsigned long flags;
 
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
-	if (fsroot_read_once(root, path, buf, sizeof(buf)) < 0)
-		return true;
-	after = strrchr(buf, ')');
-	return !after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) != 1 ||
+	return !line || sscanf(line, "%*c %*d %*d %*d %*d %*d %lu", &flags) != 1 ||
 	       !(flags & PF_FORKNOEXEC);
 }
 

@@ -364,18 +364,10 @@ bool utilization_still_runs(struct utilization *u, int64_t now_ns, double share)
 /* Does it run, or wait for a core? */
 static bool is_runnable(const struct fsroot *root, pid_t tid)
 {
-	char path[64], text[512];
-	const char *state;
-	ssize_t n;
+	char text[512];
+	const char *state = fsroot_task_stat(root, tid, text, sizeof(text));
 
-	/* /proc/TID/stat adds up all threads of its process: N of them read N times. */
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
-	n = fsroot_read_once(root, path, text, sizeof(text));
-	if (n < 0)
-		return false;
-	/* "1234 (any name, also with brackets) R ..." */
-	state = strrchr(text, ')');
-	return state && state[1] == ' ' && state[2] == 'R';
+	return state && *state == 'R';
 }
 
 double utilization_at_most(const struct utilization *u)

@@ -214,18 +214,13 @@ static bool children_ended(const struct measure *m, struct step *s)
 	bool known = w->has_child_ticks;
 
 	for (int i = 0; i < l->n && i < CHILDREN_OF; i++) {
-		char path[64], text[1024];
+		char text[512];
 		unsigned long long user, system;
-		const char *rest;
+		const char *line =
+			fsroot_task_stat(&m->use.node->root, l->tid[i], text, sizeof(text));
 
-		/* Not proc/TID/stat, which adds up all threads of the process at each read. */
-		snprintf(
-			path, sizeof(path), "proc/%d/task/%d/stat", (int)l->tid[i], (int)l->tid[i]);
-		if (fsroot_read_once(&m->use.node->root, path, text, sizeof(text)) <= 0)
-			continue;
-		rest = strrchr(text, ')');
-		if (rest && sscanf(rest + 1,
-				    " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu "
+		if (line && sscanf(line,
+				    "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu "
 				    "%llu",
 				    &user, &system) == 2)
 			ticks += user + system;

@@ -100,23 +100,6 @@ static bool has_run(struct step *s)
 	return false;
 }
 
-/* True, *ret: the thread's state. */
-static bool state_of(const struct suspend *u, pid_t tid, char *ret)
-{
-	char path[64], text[512];
-	const char *p;
-
-	/* Not /proc/TID/stat: that one sums up all threads of the process at each read. */
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)tid, (int)tid);
-	if (fsroot_read_once(&u->use.node->root, path, text, sizeof(text)) <= 0)
-		return false;
-	p = strrchr(text, ')');
-	if (!p || p[1] != ' ')
-		return false;
-	*ret = p[2];
-	return true;
-}
-
 /* Of @l some from @from on, evenly spread: all that are left of them are stopped, or @asleep. */
 static bool are_stopped(
 	const struct suspend *u, const struct thread_list *l, int from, int most, bool asleep)
@@ -124,12 +107,13 @@ static bool are_stopped(
 	int n = l->n < most ? l->n : most, stopped = 0;
 
 	for (int i = 0; i < n; i++) {
-		char state;
+		pid_t tid = l->tid[(from + (int64_t)i * l->n / n) % l->n];
+		char text[512];
+		const char *state = fsroot_task_stat(&u->use.node->root, tid, text, sizeof(text));
 
-		if (!state_of(u, l->tid[(from + (int64_t)i * l->n / n) % l->n], &state) ||
-			state == 'Z' || state == 'X' || (asleep && state == 'S'))
+		if (!state || *state == 'Z' || *state == 'X' || (asleep && *state == 'S'))
 			continue;
-		if (state != 'T')
+		if (*state != 'T')
 			return false;
 		stopped++;
 	}
@@ -140,9 +124,12 @@ static bool are_stopped(
  * with SIGTSTP. */
 static bool script_is_stopped(const struct suspend *u, const struct step *s)
 {
-	char state;
+	const struct fsroot *root = &u->use.node->root;
+	char text[512];
+	const char *state;
 
-	return s->n_tasks && state_of(u, s->task[0].pid, &state) && state == 'T';
+	state = s->n_tasks ? fsroot_task_stat(root, s->task[0].pid, text, sizeof(text)) : NULL;
+	return state && *state == 'T';
 }
 
 /* The last reading's threads say no for little; who has come since must not be missed. */

@@ -129,6 +129,33 @@ START_TEST(find_finds_it_anywhere)
 }
 END_TEST
 
+START_TEST(a_threads_line_begins_behind_its_name)
+{
+	static const struct {
+		const char *line, *want;
+	} of[] = {
+		{"7 (sh) S 1 7", "S 1 7"},
+		{"7 (a) R 1) (b) D 2", "D 2"},
+		{"7 (\n) \n) Z 0\n", "Z 0\n"},
+		{"7 (cut", NULL},
+		{"7 (cut)", NULL},
+		{"7 (cut) ", NULL},
+		{"", NULL},
+	};
+	char buf[512];
+
+	fstree_put(&tree, "proc/7/stat", "7 (sh) T 1 7");
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const char *got;
+
+		fstree_put(&tree, "proc/7/task/7/stat", of[i].line);
+		got = fsroot_task_stat(&tree.root, 7, buf, sizeof(buf));
+		ck_assert_pstr_eq(got, of[i].want);
+	}
+	ck_assert_ptr_null(fsroot_task_stat(&tree.root, 8, buf, sizeof(buf)));
+}
+END_TEST
+
 START_TEST(write_needs_the_file)
 {
 	char buf[16];
@@ -171,6 +198,7 @@ int main(void)
 	tcase_add_test(tc, read_gives_length_and_end);
 	tcase_add_test(tc, read_alloc_takes_any_length);
 	tcase_add_test(tc, find_finds_it_anywhere);
+	tcase_add_test(tc, a_threads_line_begins_behind_its_name);
 	tcase_add_test(tc, write_needs_the_file);
 	tcase_add_test(tc, inode_tells_directories_apart);
 	suite_add_tcase(s, tc);

@@ -289,6 +289,10 @@ static const char *drop_figures(const struct engine *e, const struct view *v,
 		ret->has_executed = false;
 		what = "executed";
 	}
+	if (!(j->runnable >= 0 && j->runnable <= 1e6)) {
+		ret->runnable = 0;
+		what = "runnable";
+	}
 	if (j->in_turns && !(fabs(j->wanted_s) <= 1e12 && fabs(j->served_s) <= 1e12)) {
 		ret->in_turns = false;
 		what = "wanted_s or served_s";
@@ -446,6 +450,24 @@ bool engine_has_signals(const struct engine *e, const struct view *v)
 	return check_signals(e, v, &unused) == 0;
 }
 
+/* Who shares the first slice was dealt cores as if the others were not there: their slices are
+ * what it does not know of. */
+static void say_turns(struct plan *p)
+{
+	const struct plan_slice *rest = &p->slice[0];
+
+	for (int k = 0; p->want_explain && p->n_slices > 1 && k < rest->n_jobs; k++) {
+		char was[PLAN_WHY_MAX];
+		int i = rest->job[k];
+
+		if (p->job[i].role == ROLE_GANG)
+			continue;
+		memcpy(was, p->job[i].why, sizeof(was));
+		plan_why(p, i, "%.120s%sin turns with %d other%s", was, *was ? "; " : "",
+			p->n_slices - 1, p->n_slices > 2 ? "s" : "");
+	}
+}
+
 static void finish(const struct engine *e, const struct view *v, struct plan *p)
 {
 	p->moves = 0;
@@ -479,6 +501,7 @@ int engine_decide(struct engine *e, const struct view *asked, struct plan *ret, 
 		return rc;
 	shared_turns_plan(&e->shared_turns, e->cfg.topo, v, ret);
 	finish(e, v, ret);
+	say_turns(ret);
 	say_dropped(e, asked, ret);
 	rc = plan_check(ret, v, e->cfg.topo, e->cfg.share_smt, err);
 	return rc ? err_wrap(err, -EPROTO, "policy '%s'", e->ops->name) : 0;

@@ -48,7 +48,8 @@ unlike "$(why p1)" 'in turns' "... it says nothing of turns"
 start_ranks p2
 ok "the second comes: both take turns" wait_for 20 both_take_turns
 like "$(log)" 'step .*: its 2 MPI processes poll for one another' "the log says what was seen"
-like "$(why p1)" '2 processes poll for one another, 1 cores by right' "explain says why"
+# On a busy machine one of them may be seen to poll, and the other to run beside it.
+like "$(why p1) $(why p2)" '2 processes poll for one another, 1 cores by right' "explain says why"
 is "$(cpuset_of p1) $(cpuset_of p2)" "0-1 0-1" "each has both cores in its turn"
 turns=$(work)
 

@@ -176,8 +176,10 @@ START_TEST(nobody_takes_turns_beside_a_step_of_several_nodes)
 
 	open_independent(&x, "fair", 2);
 	x.job[0].polling = 4;
+	x.plan.want_explain = true;
 	small_node_decide(&x);
 	ck_assert_int_eq(x.plan.n_slices, 2);
+	ck_assert_str_eq(x.plan.job[1].why, "alone: its whole envelope; in turns with 1 other");
 	x.job[1].nodes = 2;
 	small_node_decide(&x);
 	ck_assert_int_eq(x.plan.n_slices, 0);

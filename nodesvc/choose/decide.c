@@ -61,6 +61,7 @@ static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, 
 		j->owner = s->uid;
 		j->order = s->order;
 		j->threads = s->threads;
+		j->runnable = s->runnable;
 		j->min_cores = s->min_cores;
 		find_envelope(ch, s, &j->envelope);
 		/* Nothing of its allocation is free: an empty envelope would mean the whole node.
@@ -429,7 +430,9 @@ int decide_granted(const struct choose *ch, const struct step *s)
 		n += step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset);
 	}
 	/* Who takes turns has all of them in its own. */
-	return n <= 1 || s->turn.slices ? cores : cores >= 2 * n ? cores / n : 1;
+	if (n <= 1 || s->turn.slices)
+		return cores;
+	return cores >= 2 * n ? cores / n : 1;
 }
 
 int decide_place(struct choose *ch, struct step *s, struct errbuf *err)

@@ -134,7 +134,8 @@ struct view_job {
 	 */
 	int64_t owner;
 	int64_t order;           /* order of arrival: smaller came first; unique */
-	int threads;             /* runnable threads wanted; 0 unknown */
+	int threads;             /* that it has; 0 unknown */
+	double runnable;         /* of those, that ran or wanted to, on average; 0 unknown */
 	int cores;               /* core count asked for / fair share; 0: the policy chooses */
 	int min_cores;           /* 0 or 1: no wish; no more than its envelope has counts */
 	struct coreset envelope; /* PUs it may ever get; empty: the whole node */
@@ -223,5 +224,14 @@ struct view {
 	const struct ptt_entry *ptt; /* first view only: initial trace table */
 	int n_ptt;
 };
+
+/*
+ * Threads for which it has something to do: programs and their libraries have others that only
+ * sleep. Of what is not known, all.
+ */
+static inline double view_job_wants(const struct view_job *j)
+{
+	return j->runnable > 0 && j->runnable < j->threads ? j->runnable : j->threads;
+}
 
 #endif

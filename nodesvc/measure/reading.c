@@ -306,6 +306,7 @@ bool reading_take(struct measure *m, struct step *s, int64_t now_ns)
 	p->read_own_ns = own_ns;
 	if (p->restless > 0)
 		p->restless--;
+	s->runnable = runnable > 0 ? runnable : 0; /* nor a NAN */
 	if (polling_sample(&s->polling, &m->use.node->root, p->list.tid, p->list.n, runnable))
 		log_info("step %s: its %d MPI processes %s", s->id, s->polling.ranks,
 			s->polling.on ? "poll for one another" : "do not poll any more");

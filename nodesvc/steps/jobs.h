@@ -433,6 +433,7 @@ struct step {
 	bool has_executed; /* view.h */
 	double executed;
 	int threads;
+	double runnable; /* of those, that ran or wanted to, at the last reading; 0 unknown */
 
 	struct step_seen seen;
 	struct seen_work trial_mark;

@@ -143,6 +143,7 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		{"owner", MEMBER_WHOLE, AT(owner), 0, 9e15},
 		{"order", MEMBER_WHOLE, AT(order), -9e15, 9e15},
 		{"threads", MEMBER_INT, AT(threads), 0, 1 << 20},
+		{"runnable", MEMBER_REAL, AT(runnable), 0, 1 << 20},
 		{"cores", MEMBER_INT, AT(cores), 1, CORESET_MAX},
 		{"min_cores", MEMBER_INT, AT(min_cores), 0, CORESET_MAX},
 		{"envelope", MEMBER_CORESET, AT(envelope), 0, 0},

@@ -80,6 +80,8 @@ static json_object *job_to_json(const struct view_job *j)
 		ADD(o, "type", json_object_new_string(j->type));
 	add_int(o, "owner", j->owner, 0);
 	add_int(o, "threads", j->threads, 0);
+	if (j->runnable > 0)
+		ADD(o, "runnable", exact_number(j->runnable));
 	add_int(o, "cores", j->cores, 0);
 	add_int(o, "min_cores", j->min_cores, 0);
 	add_coreset(o, "envelope", &j->envelope);

@@ -260,7 +260,7 @@ END_TEST
  * One that is fastest on a few cores, and busy on all it has: nothing but trying shows it. As
  * SBMP's streamcluster (PACT 2012, section 2), fastest on six.
  */
-static int cores_of_the_slowed(const char *spec, double s)
+static int cores_of_the_slowed(const char *spec, double s, const struct speed_point *stored, int n)
 {
 	struct world w;
 	int cores;
@@ -270,15 +270,31 @@ static int cores_of_the_slowed(const char *spec, double s)
 	w.program[0] = (struct program){.type = "even", .serial = 0.05, .shows_speed = true};
 	w.program[1] = (struct program){
 		.type = "slowed", .serial = 0.1, .slows = 0.025, .shows_speed = true};
+	w.x.job[1].speed = stored;
+	w.x.job[1].n_speed = n;
 	go_on(&w, s);
 	cores = cores_of(&w, 1);
 	small_node_close(&w.x);
 	return cores;
 }
 
+START_TEST(what_earlier_runs_showed_is_not_learnt_again)
+{
+	/* In a unit of their own. */
+	static const struct speed_point stored[] = {{2, 1702}, {4, 2388}, {8, 2443}, {16, 1802}};
+
+	int cores = cores_of_the_slowed("auto,trials=no", 5, stored, 4);
+
+	/* It is quickest on 6. That it sleeps a lot looks like less. */
+	ck_assert_int_ge(cores, 5);
+	ck_assert_int_le(cores, 7);
+	ck_assert_int_lt(cores_of_the_slowed("auto,trials=no", 5, NULL, 0), 5);
+}
+END_TEST
+
 START_TEST(a_trial_finds_what_nothing_else_shows)
 {
-	ck_assert_int_le(cores_of_the_slowed("auto", 120), 7);
+	ck_assert_int_le(cores_of_the_slowed("auto", 120, NULL, 0), 7);
 }
 END_TEST
 
@@ -591,6 +607,26 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
 	small_node_close(&w.x);
+	/* Nor one that has other threads, but something to do for one only. */
+	open_world(&w, "core:2", "auto", 4);
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].runnable = i == 2 ? 1.1 : 1.6;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0);
+	w.x.job[2].runnable = 1.6;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
+	/* A moment of less ends none. */
+	w.x.job[2].runnable = 1.2;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
+	w.x.job[2].runnable = 1;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0);
+	small_node_close(&w.x);
 	/* One that has a single thread would leave a core idle in its turn. */
 	open_world(&w, "core:2", "auto", 4);
 	w.x.job[2].threads = 1;
@@ -676,6 +712,7 @@ int main(void)
 	tcase_add_test(deals, nobody_is_dealt_less_than_its_floor);
 	tcase_add_test(deals, a_minimum_of_cores_is_kept);
 	tcase_add_test(deals, the_next_of_a_program_begins_where_the_last_was);
+	tcase_add_test(deals, what_earlier_runs_showed_is_not_learnt_again);
 	tcase_add_test(deals, a_trial_finds_what_nothing_else_shows);
 	tcase_add_test(deals, phases_are_told_apart_by_how_busy_they_are);
 	tcase_add_test(stays, trials_take_no_more_than_their_part_of_the_time);

@@ -27,6 +27,8 @@
 #define BELOW_AFTER_S    1.5  /* of a phase */
 #define BELOW_SEEN       5    /* samples ... */
 #define BELOW_SEEN_SLACK 0.02 /* ... that may be off by that, all together */
+#define TURNS_FROM       0.75 /* of the cores, as threads that are runnable on average ... */
+#define TURNS_TO         0.55 /* ... until so few are */
 #define MEMORY_OFF       0.5  /* what is predicted of memory may be off by so much of it */
 
 static const char *const deal_name[AUTO_DEALS] = {
@@ -534,15 +536,19 @@ static void say_why(struct policy *p, const int *slot, struct plan *ret)
 
 /* --- the decision ------------------------------------------------------------------------ */
 
-/* Jobs that outnumber cores: each as a whole, if each has something for all of them to do. */
-static bool takes_turns(const struct shares *c)
+/* Jobs that outnumber cores: each as a whole, if each has something for all of them to do. One
+ * that began on few has not: in its turn the others' cores would idle. */
+static bool takes_turns(const struct shares *c, bool now)
 {
+	double least = (now ? TURNS_TO : TURNS_FROM) * c->total;
+
 	if (!c->shared || !c->uniform || c->n > PLAN_SLICES_MAX)
 		return false;
 	for (int k = 0; k < c->n; k++) {
 		const struct view_job *j = &c->v->job[c->job[k]];
 
-		if (j->threads < c->total || c->total < 2 || j->nodes > 1)
+		if (j->threads < c->total || c->total < 2 || j->nodes > 1 ||
+			view_job_wants(j) < least)
 			return false;
 	}
 	return true;
@@ -552,7 +558,7 @@ static bool takes_turns(const struct shares *c)
 static int by_rule(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	bool turns = takes_turns(&p->shares);
+	bool turns = p->turning = takes_turns(&p->shares, p->turning);
 	const struct auto_other *o = turns ? &p->gang : &p->other[AUTO_FAIR];
 	struct explain x;
 	int rc = plan_reset(ret, v, p->shares.t, err);

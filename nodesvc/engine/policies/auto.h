@@ -68,6 +68,7 @@ extern const struct policy_ops policy_fair, policy_lira, policy_dio, policy_gang
 #define AUTO_STALLS 4
 #define AUTO_SEEN   16 /* of a phase: widths and companies, the least seen is forgotten */
 #define AUTO_PHASES 4  /* of a program */
+#define AUTO_STORED 8  /* widths of earlier runs */
 
 struct auto_seen {
 	double cores; /* with what it borrowed */
@@ -109,6 +110,10 @@ struct auto_program {
 	uint64_t name; /* hash of owner and type, of the id without one; 0 free */
 	int64_t owner; /* beside it: users choose types, so hashes, too */
 	double used_s;
+	/* What the first of its jobs was told of earlier runs: ln speed in a unit of their own, so
+	 * the shape of the curve and nothing else. */
+	int n_stored;
+	float stored_cores[AUTO_STORED], stored_speed[AUTO_STORED];
 	struct auto_phase phase[AUTO_PHASES];
 };
 
@@ -280,6 +285,7 @@ struct policy {
 	double began_s;
 	double looked_s, moved_s, dwell_s, sample_s, interval_s;
 	int chosen;      /* of the last ranking */
+	bool turning;    /* jobs that outnumber cores take turns */
 	const char *why; /* and why */
 	double gain, sd, cost, horizon_s;
 };

@@ -38,7 +38,8 @@ static bool add_cores(struct policy *p, struct auto_deal *d, int k, const struct
 		if (core < 0 || c->core_domain[core] < 0 ||
 			(c->owner[core] >= 0 && c->owner[core] != k))
 			return false;
-		auto_cell(p, d, k)[c->core_domain[core]] += c->owner[core] < 0;
+		if (c->owner[core] < 0)
+			auto_cell(p, d, k)[c->core_domain[core]]++;
 		c->owner[core] = k;
 		any = true;
 	}
@@ -86,7 +87,7 @@ void auto_read_current(struct policy *p, struct auto_deal *d)
 	for (int k = 0; k < c->n; k++) {
 		int want = 0, min = c->v->job[c->job[k]].min_cores;
 
-		if (coreset_is_empty(&c->v->job[c->job[k]].current)) {
+		if (n_new > 0 && coreset_is_empty(&c->v->job[c->job[k]].current)) {
 			want = free / n_new + (free % n_new > 0);
 			free -= want;
 			n_new--;

@@ -17,6 +17,8 @@
 #define SEEN_MOST   64   /* samples that count; so that old ones fade */
 #define NOISE       0.02 /* of a sample; counters that take turns are good to that */
 #define MISFIT      0.03 /* of the model, however many samples */
+#define STORED_OFF  0.10 /* of a speed of earlier runs: other input, all phases, other company */
+#define STORED_MOST 16   /* of chi squared: what is seen now has the last word */
 #define LATENCY_TOP 0.95 /* load beyond which a memory gives no more */
 /*
  * Cycles that a miss costs over those of an instruction without, where nothing is known but its
@@ -48,7 +50,7 @@ void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg)
 	m->program = arena_alloc(cfg->memory, (size_t)m->n_programs, sizeof(*m->program));
 	m->job = arena_alloc(cfg->memory, jobs, sizeof(*m->job));
 	m->curve = arena_alloc(cfg->memory, jobs * (cores + 1), sizeof(float));
-	m->speedup = arena_alloc(cfg->memory, AUTO_CURVES * (cores + 1), sizeof(float));
+	m->speedup = arena_alloc(cfg->memory, (size_t)AUTO_CURVES * (cores + 1), sizeof(float));
 	m->capacity = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(double));
 	for (int c = 0; m->speedup && c < AUTO_CURVES; c++)
 		for (int n = 1; n < m->stride; n++) {
@@ -101,7 +103,7 @@ double auto_latency(double load)
 
 double auto_speedup(const struct auto_model *m, int curve, double n)
 {
-	const float *s = m->speedup + curve * m->stride;
+	const float *s = m->speedup + (ptrdiff_t)curve * m->stride;
 	int low = (int)n, most = m->stride - 1;
 
 	if (n <= 1)
@@ -151,6 +153,15 @@ static void begin_phase(struct auto_phase *f, const struct auto_phase *like)
 	f->fitted = -1;
 }
 
+static void take_stored(struct auto_program *p, const struct view_job *j)
+{
+	p->n_stored = 0;
+	for (int i = 0; i < j->n_speed && p->n_stored < AUTO_STORED; i++) {
+		p->stored_cores[p->n_stored] = (float)j->speed[i].cores;
+		p->stored_speed[p->n_stored++] = (float)log(j->speed[i].speed);
+	}
+}
+
 void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, double now_s)
 {
 	struct auto_job *s = &m->job[slot];
@@ -165,8 +176,10 @@ void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, d
 			.program = find_program(m, hash_name(j), j->owner, now_s),
 		};
 		p = &m->program[s->program];
-		if (!p->phase[0].used)
+		if (!p->phase[0].used) {
 			begin_phase(&p->phase[0], &(struct auto_phase){.utilization = NAN});
+			take_stored(p, j);
+		}
 	}
 	s->has_speed = auto_live_speed(j) > 0;
 	m->program[s->program].used_s = INFINITY;
@@ -412,6 +425,20 @@ static double prior(const struct auto_model *m, const struct auto_phase *f, int 
 	return p * (exp(-0.5 * off * off) + EFFICIENCY_TAIL);
 }
 
+/* How well a curve explains what earlier runs had, at whatever level: ln. */
+static double likelihood_stored(const struct auto_model *m, const struct auto_program *p, int curve)
+{
+	double off[AUTO_STORED], mean = 0, chi = 0;
+
+	for (int i = 0; i < p->n_stored; i++) {
+		off[i] = p->stored_speed[i] - auto_speedup(m, curve, p->stored_cores[i]);
+		mean += off[i] / p->n_stored;
+	}
+	for (int i = 0; i < p->n_stored; i++)
+		chi += (off[i] - mean) * (off[i] - mean) / (STORED_OFF * STORED_OFF);
+	return -0.5 * fmin(chi, STORED_MOST);
+}
+
 /* What was seen of a phase, as it is weighed. */
 struct evidence {
 	int n;
@@ -461,7 +488,7 @@ static double likelihood(
 	return -0.5 * chi;
 }
 
-static void weigh(const struct auto_model *m, struct auto_phase *f)
+static void weigh(const struct auto_model *m, const struct auto_program *of, struct auto_phase *f)
 {
 	double best = -INFINITY, sum = 0, level, stall = 0;
 	double ln[AUTO_CURVES * AUTO_STALLS], levels[AUTO_CURVES * AUTO_STALLS];
@@ -469,7 +496,8 @@ static void weigh(const struct auto_model *m, struct auto_phase *f)
 
 	read_evidence(f, &e);
 	for (int c = 0; c < AUTO_CURVES; c++) {
-		double p = log(prior(m, f, c)), speedup[AUTO_SEEN];
+		double p = log(prior(m, f, c)) + likelihood_stored(m, of, c);
+		double speedup[AUTO_SEEN];
 
 		for (int i = 0; i < e.n; i++)
 			speedup[i] = auto_speedup(m, c, e.cores[i]);
@@ -505,7 +533,7 @@ void auto_model_fit(struct auto_model *m, int slot)
 
 	/* Often at first, then whenever there is a fifth more. */
 	if (f->fitted < 0 || f->samples > 1.2 * f->fitted + 0.5) {
-		weigh(m, f);
+		weigh(m, &m->program[s->program], f);
 		f->fitted = f->samples;
 		stale = true;
 	}
@@ -516,7 +544,8 @@ void auto_model_fit(struct auto_model *m, int slot)
 	s->curve_fitted = f->fitted;
 	memset(curve, 0, (size_t)m->stride * sizeof(float));
 	for (int c = 0; c < AUTO_CURVES && !f->idle; c++) {
-		const float *one = m->speedup + c * m->stride, *w = f->weight + c * AUTO_STALLS;
+		const float *one = m->speedup + (ptrdiff_t)c * m->stride;
+		const float *w = f->weight + (ptrdiff_t)c * AUTO_STALLS;
 		float weight = w[0] + w[1] + w[2] + w[3];
 
 		for (int n = 1; n < m->stride; n++)
@@ -530,7 +559,7 @@ double auto_spread(const struct auto_model *m, int slot, double from, double to)
 	double mean = 0, square = 0;
 
 	for (int c = 0; c < AUTO_CURVES; c++) {
-		const float *w = f->weight + c * AUTO_STALLS;
+		const float *w = f->weight + (ptrdiff_t)c * AUTO_STALLS;
 		double d = auto_speedup(m, c, to) - auto_speedup(m, c, from);
 		double weight = (double)w[0] + w[1] + w[2] + w[3];
 

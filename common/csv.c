@@ -12,7 +12,7 @@ static bool is_formula(const char *text)
 
 	if (!*text || !strchr("=+-@\t\r", *text))
 		return false;
-	strtod(text, &end);
+	(void)strtod(text, &end);
 	return end == text || *end || text[strspn(text, "0123456789+-.eE")];
 }
 

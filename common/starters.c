@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -62,9 +63,9 @@ static bool is_among(const char *name, const char *const *list, size_t n)
 enum starter starter_of(const char *executable)
 {
 	const char *last = strrchr(executable, '/');
-	char name[NAME_MAX_LEN] = "";
+	char name[NAME_MAX_LEN];
 
-	strncat(name, last ? last + 1 : executable, sizeof(name) - 1);
+	snprintf(name, sizeof(name), "%s", last ? last + 1 : executable);
 	cut(name);
 	/* Its fork becomes a task; Debian's is slurmstepd-wlm. */
 	if (is_among(name, launchers, sizeof(launchers) / sizeof(launchers[0])) ||

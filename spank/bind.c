@@ -33,7 +33,7 @@ static bool is_slurms(const struct bind_env *env)
 	size_t len = env->verbose ? strlen(env->verbose) : 0;
 	const char *rest = env->whole;
 
-	if (!len || !env->type || !env->list || strncmp(rest, env->verbose, len) ||
+	if (!len || !env->type || !env->list || strncmp(rest, env->verbose, len) != 0 ||
 		rest[len] != ',')
 		return false;
 	rest += len + 1;

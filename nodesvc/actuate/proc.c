@@ -548,9 +548,10 @@ static int rescan(const struct fsroot *root, const char *path, const struct proc
 
 		rc = aside_breathe() ? -ECANCELED : t != NULL;
 		if (t)
-			v[i] = *t;
+			v[i] = *t; /* NOLINT(clang-analyzer-core.NullDereference): 1 is with it */
 	}
 	if (rc == 1) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): as above */
 		qsort(v, (size_t)tasks.n, sizeof(*v), compare_threads);
 		rc = still_foreign(root, v, tasks.n);
 	}

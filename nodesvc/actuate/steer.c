@@ -381,7 +381,7 @@ static void watch_rest(struct actuate *a, const struct steer *st, const struct m
 	if (p->settled)
 		return;
 	if (proc_cpu_ns(t->tid, &cpu_ns) < 0)
-		p->settled = true;
+		p->settled = true; /* NOLINT(bugprone-branch-clone): in order of what they cost */
 	else if (!steer_rest_asks(p, at_ns, cpu_ns) || (p->begins && cpu_ns < BEGIN_NS))
 		return;
 	else if (proc_executable(a->root, t->tid, executable, sizeof(executable)) < 0)

@@ -69,7 +69,7 @@ void books_close(struct books *b);
 /* ---- account.c ---- */
 
 /* Its row, now. */
-void account_put(struct books *b, struct step *s, enum step_state state, int64_t end_unix_ns);
+void account_put(struct books *b, struct step *s, enum step_state state, int64_t end_ns);
 /* At its end, all or nothing: of a step whose end is not written the next daemon still knows. */
 void account_end(struct books *b, struct step *s, enum step_state state, int64_t end_unix_ns);
 /* Rows that are dirty, and histories that wait. */

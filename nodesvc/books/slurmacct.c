@@ -190,13 +190,10 @@ static void on_done(void *arg, const struct errand *e, int status, const char *s
 	if (*said && strncmp(said, a->said_before, sizeof(a->said_before) - 1) != 0)
 		log_warning("job %u: Slurm's accounting: %s", e->job_id, said);
 	snprintf(a->said_before, sizeof(a->said_before), "%s", said);
-	if (status == ERRANDS_NO_PROCESS) {
-		on_failed(a, e);
-	} else if (!WIFEXITED(status)) {
+	if (status != ERRANDS_NO_PROCESS && !WIFEXITED(status))
 		log_warning("job %u: Slurm's accounting did not answer within %d s", e->job_id,
 			DEADLINE_S);
-		on_failed(a, e);
-	} else if (WEXITSTATUS(status) == FAILED) {
+	if (status == ERRANDS_NO_PROCESS || !WIFEXITED(status) || WEXITSTATUS(status) == FAILED) {
 		on_failed(a, e);
 	} else if (WEXITSTATUS(status) == NOT_YET) {
 		errands_again(a->errands, e);

@@ -80,7 +80,7 @@ static int count_of(const struct launches *l, const char *owner)
  * programs as he likes. */
 static struct launch_key *make_key(struct launches *l, const char *name, const char *owner)
 {
-	struct launch_key *k = NULL;
+	struct launch_key *k = &l->key[0];
 	int most = 0;
 
 	for (int i = 0; i < LAUNCHES_KEYS; i++) {

@@ -67,6 +67,7 @@ struct conf_options {
 /* conf_keys.def says what each member is. */
 struct conf {
 	struct counter_events events;
+/* NOLINTBEGIN(bugprone-macro-parentheses): members and sections */
 #define KEY(in, field, declaration, ...) declaration;
 #define SECTION(name)                    struct {
 #define SECTION_END(name)                                                                          \
@@ -74,6 +75,7 @@ struct conf {
 	name;
 #define EVENT(name, counter)
 #include "nodesvc/conf/conf_keys.def"
+	/* NOLINTEND(bugprone-macro-parentheses) */
 };
 
 void conf_defaults(struct conf *c);

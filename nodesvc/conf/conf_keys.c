@@ -9,6 +9,7 @@
 #define RESTART false
 
 const struct conf_key conf_keys[] = {
+/* NOLINTBEGIN(bugprone-macro-parentheses): members */
 #define ROW(key, member, type_, lo, hi, values_, when)                                             \
 	{                                                                                          \
 		.name = key,                                                                       \
@@ -27,6 +28,7 @@ const struct conf_key conf_keys[] = {
 #define EVENT(name, counter)                                                                       \
 	ROW("events." #name, events.of[counter], CONF_EVENT, 0, 0, NULL, RESTART)
 #include "nodesvc/conf/conf_keys.def"
+	/* NOLINTEND(bugprone-macro-parentheses) */
 };
 const size_t conf_n_keys = sizeof(conf_keys) / sizeof(conf_keys[0]);
 

@@ -668,7 +668,7 @@ static double cpu_since(const struct calls_step *s, const struct calls_look *l, 
 
 static void take_news(struct calls_step *s, const struct calls_look *l)
 {
-	struct callpick_counted counted[CALLS_PROBES];
+	struct callpick_counted counted[CALLS_PROBES] = {0};
 	struct callpick_cfg c = cfg(s);
 	int64_t from_ns = s->open_own_ns, before_ns = s->added_own_ns;
 	double seconds, wall_s, since_s;

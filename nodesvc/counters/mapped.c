@@ -70,7 +70,7 @@ static void look(void *arg)
 
 void mapped_go_on(struct mapped *m)
 {
-	if (!look_go_on(m->look))
+	if (!m->look || !look_go_on(m->look))
 		return;
 	m->runtimes |= m->look->found;
 	m->at += m->look->at;

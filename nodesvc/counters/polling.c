@@ -65,7 +65,7 @@ static void look(void *arg)
 
 void polling_go_on(struct polling *p)
 {
-	if (!look_go_on(p->look))
+	if (!p->look || !look_go_on(p->look))
 		return;
 	p->ranks = p->look->processes;
 	p->yields = p->look->found;

@@ -43,7 +43,7 @@ const struct policy_ops *engine_policy(const struct engine *e);
  * cannot place such jobs (text says why; another can), -EINVAL bad view, -EPROTO the policy's plan
  * broke an invariant (a bug: the driver keeps the old placement).
  */
-int engine_decide(struct engine *e, const struct view *v, struct plan *ret, struct errbuf *err);
+int engine_decide(struct engine *e, const struct view *asked, struct plan *ret, struct errbuf *err);
 
 /* Would engine_decide() ask the policy, or say -ENODATA without it? */
 bool engine_has_signals(const struct engine *e, const struct view *v);

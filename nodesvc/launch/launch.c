@@ -38,6 +38,7 @@ static const char *users_threads(const struct msg *m)
 	return msg_get(m, "threads_by");
 }
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a term */
 #define ONE_MORE(family, name) +1
 /* No configuration names a variable twice, or one that is not of its family. */
 _Static_assert(0 LAUNCH_VARS(ONE_MORE) <= STEP_ENV_MAX, "room for each variable there is");

@@ -81,7 +81,7 @@ void home_parse(char *text, int n_nodes, double page_bytes, int *ret_node, doubl
 /* speed.c */
 /* Its newest figure, calls/s; NAN: it has none. */
 double speed_by_calls(const struct step *s);
-void speed_close_gap(struct seen_gap *g, int64_t now_unix_ns);
+void speed_close_gap(struct seen_gap *g, int64_t now_ns); /* of the clock on the wall */
 /* Where it is, by the plan or else by Slurm. */
 const struct coreset *speed_cores(const struct step *s);
 /* Alone on as many cores as its share has; in company. NAN unknown. */

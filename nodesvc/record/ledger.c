@@ -102,8 +102,8 @@ static const char *const SQL[N_STMTS] = {
 	[GIVEN_GET] = "SELECT cpus, masks FROM given WHERE path = ?1",
 	[GIVEN_DEL] = "DELETE FROM given WHERE path = ?1",
 	[GIVEN_DEL_ALL] = "DELETE FROM given",
-	[PATHS] = "SELECT path FROM cpuset UNION SELECT path FROM thread UNION "
-		  "SELECT path FROM pin UNION SELECT path FROM given ORDER BY 1",
+	[PATHS] = ("SELECT path FROM cpuset UNION SELECT path FROM thread UNION "
+		   "SELECT path FROM pin UNION SELECT path FROM given ORDER BY 1"),
 	[OWNERS] = ("SELECT DISTINCT path FROM setting WHERE substr(what, 1, length(?1)) = ?1 "
 		    "ORDER BY 1"),
 	[SETTING_DEL_OLD] = "DELETE FROM setting WHERE path = ?1 AND inode <> ?2",

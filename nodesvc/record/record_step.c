@@ -82,9 +82,10 @@ const char RECORD_STEP_TEMP[] = "CREATE TEMP TABLE want (job INTEGER NOT NULL, s
 	X(STATE, state)                                                                            \
 	X(NUMBER, dry_run)
 #define COLUMN(kind, member, ...) ", " #member
-#define ONE(kind, member, ...)    +1
-#define COLUMNS                   "job_id" STEP_COLUMNS(COLUMN) STEP_FIGURES(COLUMN)
-#define N_COLUMNS                 (1 STEP_COLUMNS(ONE) STEP_FIGURES(ONE))
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a term */
+#define ONE(kind, member, ...) +1
+#define COLUMNS                "job_id" STEP_COLUMNS(COLUMN) STEP_FIGURES(COLUMN)
+#define N_COLUMNS              (1 STEP_COLUMNS(ONE) STEP_FIGURES(ONE))
 
 /*
  * ?1, ?2 the window, open as 0 and the largest number: "?1 IS NULL OR" would keep SQLite from

@@ -101,6 +101,7 @@ __attribute__((constructor)) static void count(void)
 		omp_cpus_first = CPU_COUNT(&set);
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's are reserved */
 __attribute__((visibility("default"))) int pthread_getaffinity_np(
 	pthread_t thread, size_t size, cpu_set_t *set)
 {

@@ -300,7 +300,7 @@ static double levers_bound(struct exact *e, const double *idle)
 			int takers = 0;
 
 			for (int q = 0; q < e->n; q++)
-				takers += e->w.lent[e->job[q]] >> e->job[o] & 1;
+				takers += (int)(e->w.lent[e->job[q]] >> e->job[o] & 1);
 			if (e->w.lent[e->job[k]] >> e->job[o] & 1)
 				lent += idle[o] * e->x->d->m->p.fill / takers;
 		}
@@ -332,7 +332,7 @@ static void try_clusters(struct exact *e, const double *idle)
 static void try_levers(struct exact *e, double bound)
 {
 	uint32_t tried[JOINT_LOANS];
-	double idle[JOINT_EXACT];
+	double idle[JOINT_EXACT] = {0};
 	int n = 0;
 
 	(void)bound;

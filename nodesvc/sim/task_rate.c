@@ -17,7 +17,7 @@ static double traffic(
 	double sum = others / lambda;
 
 	for (int i = 0; i < m->node_cores; i++)
-		if (p[i].gain > 0)
+		if (p[i].gain > 0) /* NOLINT(clang-analyzer-*): partitions hold all cores */
 			sum += p[i].bytes * p[i].gain / (p[i].core + lambda * p[i].wait);
 	return sum;
 }
@@ -96,6 +96,7 @@ static void rate_node(const struct task_machine *m, const struct task_graph *g,
 	}
 	lambda = find_lambda(m, part, w->bytes_per_s[node]);
 	for (int c = 0; c < m->node_cores; c++)
+		/* NOLINTNEXTLINE(clang-analyzer-*): as above */
 		ret[c] = part[c].gain > 0 ? part[c].gain / (part[c].core + lambda * part[c].wait)
 					  : 0;
 }
@@ -104,5 +105,6 @@ void task_rate(const struct task_machine *m, const struct task_graph *g,
 	const struct task_weather *w, const struct task_load *load, double *ret)
 {
 	for (int node = 0; node < m->n_nodes; node++)
-		rate_node(m, g, w, node, load + node * m->node_cores, ret + node * m->node_cores);
+		rate_node(m, g, w, node, load + (size_t)node * (size_t)m->node_cores,
+			ret + (size_t)node * (size_t)m->node_cores);
 }

@@ -69,10 +69,10 @@ json_object *trace_cpulist(const struct coreset *s);
 /* view_job.c: one job of a view, from JSON. For view_json.c. */
 
 /*
- * view_job_parse - jobs[@i] of view @w->view. @ret's strings point into @o; where it says what it
+ * view_job_parse - jobs[@i] of view @w->view. @j's strings point into @o; where it says what it
  * is called, @w has its name until it is read, for messages. *@ret_current: it says which PUs it
  * has now. Errors: as value.c's, the place and the value named.
  */
-int view_job_parse(struct where *w, struct view_job *ret, int i, bool *ret_current, json_object *o);
+int view_job_parse(struct where *w, struct view_job *j, int i, bool *ret_current, json_object *o);
 
 #endif

@@ -160,7 +160,7 @@ static int take_times(char **arg)
 {
 	static struct msg m;
 	struct errbuf err;
-	int n = atoi(arg[0]), fd = dial();
+	int n = atoi(arg[0]), fd = dial(), half, most;
 	int64_t *took = n > 0 ? calloc((size_t)n, sizeof(*took)) : NULL;
 
 	for (int i = 0; took && i < n; i++) {
@@ -180,8 +180,10 @@ static int take_times(char **arg)
 	if (!took)
 		return 2;
 	qsort(took, (size_t)n, sizeof(*took), ascending);
-	printf("%.0f %.0f %.0f\n", (double)took[n / 2] / 1e6,
-		(double)took[(n - 1) * 99 / 100] / 1e6, (double)took[n - 1] / 1e6);
+	half = n / 2;
+	most = (n - 1) * 99 / 100;
+	printf("%.0f %.0f %.0f\n", (double)took[half] / 1e6, (double)took[most] / 1e6,
+		(double)took[n - 1] / 1e6);
 	free(took);
 	return 0;
 }

@@ -33,7 +33,7 @@ static inline void hostile_unescape(char *to, const char *from)
 			*to++ = (char)byte;
 			from += 3;
 		} else {
-			*to++ = w ? MEANS[w - WORD] : from[1];
+			*to++ = (char)(w ? MEANS[w - WORD] : from[1]);
 			from++;
 		}
 	}

@@ -814,7 +814,7 @@ START_TEST(hostile_names_stay_in_their_cells)
 		int n = 0;
 
 		for (char *q = p; *q; q++) {
-			char next = q[1] == '"' ? q[2] : q[1];
+			int next = q[1] == '"' ? q[2] : q[1];
 
 			quoted ^= *q == '"';
 			if (quoted || *q != ',')

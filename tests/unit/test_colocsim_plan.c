@@ -119,8 +119,8 @@ START_TEST(every_file_may_be_a_pipe)
 		"cat $S/views.json | $P --policy=fair --topology=core:2 --json --jobs=/dev/stdin",
 		"cat $S/views.json | $P --policy=fair --topology=core:2 --json --jobs=-",
 		"$P --policy=fair --topology=core:2 --json --jobs=- <$S/views.json",
-		"cat $S/tx2.xml | $P --policy=fair --topology=/dev/stdin --jobs=$S/views.json "
-		"--json",
+		("cat $S/tx2.xml | $P --policy=fair --topology=/dev/stdin --jobs=$S/views.json "
+		 "--json"),
 		"cat $S/das.yaml | $B/colocsim run /dev/stdin",
 		"cat $S/das.yaml | $B/colocsim run -",
 		"$B/colocsim run - <$S/das.yaml",

@@ -479,7 +479,7 @@ static void note_hits(void)
 		if (!o->on)
 			continue;
 		o->p->hits += o->hits;
-		o->r.max_hits = o->r.max_hits && o->r.max_hits <= o->hits
+		o->r.max_hits = o->r.max_hits && (double)o->r.max_hits <= o->hits
 					? 1
 					: o->r.max_hits - (uint64_t)(o->r.max_hits ? o->hits : 0);
 		over |= o->r.max_hits == 1;

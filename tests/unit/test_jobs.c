@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "nodesvc/conf/conf.h"
-#include "nodesvc/steps/jobs.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/steps/jobs.h"
 

@@ -156,7 +156,7 @@ START_TEST(who_runs_is_told_by_processor_time)
 					steer_rest_works(&p, at_ns, cpu_ns) ? reaped : p.reaped);
 			}
 		}
-		got = p.rests ? 'r' : p.settled ? 'W' : 'w';
+		got = (char)(p.rests ? 'r' : p.settled ? 'W' : 'w');
 		ck_assert_msg(got == c->rests[i], "%s: look %d says '%c', not '%c'", c->name, i,
 			got, c->rests[i]);
 	}

@@ -28,6 +28,7 @@
 static bool directory_is_away;
 static int64_t later_ns;
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's are reserved */
 int getpwuid_r(uid_t uid, struct passwd *pw, char *buf, size_t size, struct passwd **ret)
 {
 	*ret = NULL;

@@ -257,7 +257,7 @@ START_TEST(lending_freezes_nobody_beyond_the_limit)
 	ck_assert_int_le(longest, 1000 * MS);
 	/* And each has its turns: 10 ms of 900 by the plan, where the first one never waits. */
 	for (int i = 0; i < 4; i++) {
-		ck_assert_double_ge(p[i].ran_ms, 10000 / 900 * 10 / 2);
+		ck_assert_double_ge(p[i].ran_ms, 10000.0 / 900 * 10 / 2);
 		ran_ms += p[i].ran_ms;
 	}
 	/* Of each wait the others have all but what it takes to see it. */

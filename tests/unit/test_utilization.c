@@ -459,7 +459,7 @@ START_TEST(many_that_run_leave_turns_for_those_that_do_not)
 		read_many(&second, MANY, AT_ONCE);
 	}
 	ck_assert_double_eq_tol(value.value, 1, 1e-6);
-	ck_assert_double_eq_tol(runnable, MANY / 2, 1e-3);
+	ck_assert_double_eq_tol(runnable, MANY / 2.0, 1e-3);
 	utilization_unread(u, &age_ns);
 	ck_assert_int_le(age_ns, S * (2 * MANY / AT_ONCE + 2));
 }

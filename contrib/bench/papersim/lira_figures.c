@@ -54,7 +54,7 @@ static void run_bars(const struct arena *a, struct drive_result r[N_BARS][REPEAT
 	/* Section 5.2: Callisto inside each socket. */
 	statics_fill(&s, a->topo);
 	for (int m = 0; m < s.n; m++) {
-		const struct place *p = &s.place[m * 4];
+		const struct place *p = &s.place[(size_t)m * 4];
 		int b = MAPPED + (same_socket(p, 0, 2) ? 1 : same_socket(p, 0, 3) ? 2 : 0);
 
 		run_fixed(&a->m, spec, p, 4, REPEATS, &r[b][0]);
@@ -414,7 +414,7 @@ static void figure_8(const struct arena *a, const char *plots)
 {
 	int n = a->e.n_combos, last = 0, above = 0, below = 0, reached = 0, first = 0;
 	int best = 0, worst = 0;
-	double gain[COMBOS_MAX];
+	double gain[COMBOS_MAX] = {0};
 
 	for (int k = 0; k < n; k++) {
 		int least = GOMP, quickest = GOMP;

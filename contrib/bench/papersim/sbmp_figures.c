@@ -140,7 +140,7 @@ static void figure_4(const struct curve_of *c, const char *plots)
 	svg_open(&s, plots, "sbmp-fig4.svg", 960, 420, "SBMP, figure 4: speed over cores",
 		"simulated: relative to the most; green, orange (Yellow) and red as in the paper");
 	for (int k = 0; k < PROGRAMS; k++) {
-		plot_curve(&s, 50 + 230 * (k % 4), 80 + 180 * (k / 4), 130, &c[k],
+		plot_curve(&s, 50 + 230.0 * (k % 4), 80 + 180 * floor(k / 4.0), 130, &c[k],
 			class_colour(c[k].name));
 		if (strcmp(c[k].name, "fe") == 0)
 			fe = c[k].most;
@@ -340,7 +340,8 @@ static void figure_3(const struct arena *a, double comm)
 
 	need(statics_list(&st, a->topo, 4, &err), &err);
 	for (int k = 0; k < a->e.n_combos; k++) {
-		const struct place *best = &st.place[a->r[BEST * a->e.n_combos + k].chosen * 4];
+		const struct place *best =
+			&st.place[(size_t)a->r[BEST * a->e.n_combos + k].chosen * 4];
 		struct place place[4] = {{.active = false}};
 		static struct drive_result r[2];
 		struct run_spec spec[4] = {{0}};

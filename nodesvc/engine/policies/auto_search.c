@@ -235,14 +235,16 @@ void auto_search_base(struct auto_search *s, const short *fair)
 	/* Alone on as many cores: nobody else's traffic there. */
 	memset(s->trial, 0, size * sizeof(*s->trial));
 	for (int k = 0; k < c->n; k++) {
-		memcpy(s->trial + k * c->n_domains, fair + k * c->n_domains,
-			(size_t)c->n_domains * sizeof(*s->trial));
+		short *own = s->trial + (ptrdiff_t)k * c->n_domains;
+
+		memcpy(own, fair + (ptrdiff_t)k * c->n_domains,
+			(size_t)c->n_domains * sizeof(*own));
 		read_job(s, s->trial, k);
 		for (int d = 0; d < c->n_domains; d++)
-			if (s->trial[k * c->n_domains + d])
+			if (own[d])
 				s->latency[d] = auto_latency(solve_load(s, s->trial, d));
 		s->alone[k] = predict(s, s->trial, k, 0);
-		memset(s->trial + k * c->n_domains, 0, (size_t)c->n_domains * sizeof(*s->trial));
+		memset(own, 0, (size_t)c->n_domains * sizeof(*own));
 	}
 	auto_search_worth(s, fair);
 	memcpy(s->fair, s->speed, (size_t)c->n * sizeof(double));
@@ -274,7 +276,8 @@ struct step {
 
 static void take_step(const struct auto_search *s, const struct step *x, short *n)
 {
-	short *from = n + x->from * s->c->n_domains, *to = n + x->to * s->c->n_domains;
+	short *from = n + (ptrdiff_t)x->from * s->c->n_domains;
+	short *to = n + (ptrdiff_t)x->to * s->c->n_domains;
 
 	if (x->domain >= 0) {
 		from[x->domain] = (short)(from[x->domain] - x->cores);
@@ -302,7 +305,7 @@ static bool is_allowed(const struct auto_search *s, const struct step *x, const 
 		       may_enter(s, n, x->to, x->domain);
 	a = size_of(s, n, x->from);
 	b = size_of(s, n, x->to);
-	if (memcmp(n + x->from * s->c->n_domains, n + x->to * s->c->n_domains,
+	if (memcmp(n + (ptrdiff_t)x->from * s->c->n_domains, n + (ptrdiff_t)x->to * s->c->n_domains,
 		    (size_t)s->c->n_domains * sizeof(*n)) == 0)
 		return false;
 	return a == b ||

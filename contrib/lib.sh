@@ -98,10 +98,10 @@ start_colocd() {
 # gromacs_water DIR NM [relaxed]: DIR/water.tpr, a cube of water of that edge, PME. Where the edge
 # is no multiple of the solvent box's, molecules overlap: then it must be relaxed first.
 gromacs_water() {
-  local dir=$1 start=conf.gro
-  mkdir -p "$dir"
+  local into=$1 start=conf.gro # not dir: an exit trap of the caller's removes that
+  mkdir -p "$into"
   (
-    cd "$dir"
+    cd "$into"
     gmx -quiet solvate -cs spc216.gro -box "$2" "$2" "$2" -o conf.gro
     printf '%s\n' '#include "oplsaa.ff/forcefield.itp"' '#include "oplsaa.ff/spc.itp"' \
       '[ system ]' water '[ molecules ]' "SOL $(grep -c OW conf.gro)" >topol.top
@@ -125,5 +125,6 @@ MDP
       start=em.gro
     fi
     gmx -quiet grompp -f md.mdp -c "$start" -p topol.top -o water.tpr -maxwarn 5
-  ) >"$dir/gromacs.log" 2>&1 || die "no input for GROMACS: see $dir/gromacs.log"
+  ) >"$into/gromacs.log" 2>&1 ||
+    die "no input for GROMACS, see $into/gromacs.log: $(sed -n '/^Fatal error:/{n;p;q}' "$into/gromacs.log")"
 }

@@ -215,7 +215,7 @@ END_TEST
 START_TEST(the_owner_who_has_most_makes_room)
 {
 	static struct ptt_entry own[N_TABLE];
-	static char name[300][8];
+	static char name[300][16];
 	static struct event e[300];
 	struct small_node x;
 

@@ -664,13 +664,13 @@ int masks_put_back(
 			want = wanted_back(m, rows, &t[i], &mask, target);
 			if (!want)
 				continue;
-			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): who calls has one */
 			coreset_and(&cut, want, target);
 			/* Nothing is left of what it had: the whole, and no mask to be remembered.
 			 */
 			if (coreset_is_empty(&cut)) {
 				want = &all;
-				cut = *target;
+				/* All callers have one. */
+				cut = *target; /* NOLINT(clang-analyzer-core.NullDereference) */
 			}
 			if (coreset_is_empty(&cut) || coreset_is_equal(&cut, &mask))
 				continue;

@@ -135,12 +135,12 @@ struct view_job {
 	int64_t owner;
 	int64_t order;           /* order of arrival: smaller came first; unique */
 	int threads;             /* that it has; 0 unknown */
-	double runnable;         /* of those, that ran or wanted to, on average; 0 unknown */
 	int cores;               /* core count asked for / fair share; 0: the policy chooses */
 	int min_cores;           /* 0 or 1: no wish; no more than its envelope has counts */
 	struct coreset envelope; /* PUs it may ever get; empty: the whole node */
 	struct coreset current;  /* PUs it has now; empty: not placed yet */
 	struct signal signal[SIGNAL_COUNT];
+	double runnable;    /* of its threads, that ran or wanted to, on average; 0 unknown */
 	uint64_t sample_no; /* changes with every new sample of signal[]; smoothing keys on it */
 	const struct speed_point *speed; /* measured scalability, ascending cores; NULL none */
 	int n_speed;

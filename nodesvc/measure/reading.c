@@ -239,6 +239,7 @@ void reading_pause(const struct measure *m, struct step *s)
 	s->has_sample = false;
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){NAN, PROVENANCE_NONE};
 	s->has_executed = false;
+	s->runnable = 0;
 	if (s->pages)
 		app_pause(&s->pages->app);
 	if (s->seen.calls.step)

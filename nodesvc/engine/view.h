@@ -139,11 +139,24 @@ struct view_job {
 	int min_cores;           /* 0 or 1: no wish; no more than its envelope has counts */
 	struct coreset envelope; /* PUs it may ever get; empty: the whole node */
 	struct coreset current;  /* PUs it has now; empty: not placed yet */
+	/* From here to home_numa: what changes with each sample. A policy that settles (policy.h)
+	 * goes by none of it. */
 	struct signal signal[SIGNAL_COUNT];
 	double runnable;    /* of its threads, that ran or wanted to, on average; 0 unknown */
 	uint64_t sample_no; /* changes with every new sample of signal[]; smoothing keys on it */
 	const struct speed_point *speed; /* measured scalability, ascending cores; NULL none */
 	int n_speed;
+	/* It is in a rotation; there so far, s: it wanted a core, in line or in its slice; of that,
+	 * it was not kept waiting. false: it is in none, or its driver does not know. */
+	bool in_turns;
+	double wanted_s, served_s;
+	/*
+	 * Processor time it had on the CPUs it has by right over all the time of those, 0..1;
+	 * unlike utilisation without what it waited, and over what it was dealt. false: not told;
+	 * where it borrows nothing else tells it, utilisation is of all that it may use.
+	 */
+	bool has_executed;
+	double executed;
 	int home_numa;    /* -1 unknown */
 	double rss_bytes; /* < 0 unknown */
 	bool has_priority, priority_high;
@@ -158,21 +171,10 @@ struct view_job {
 	/* Computes for a while, waits for long, and again: what it leaves the others get. Where all
 	 * do, none of them goes before the others (gang). false: it was not seen to. */
 	bool bursty;
-	/* It is in a rotation; there so far, s: it wanted a core, in line or in its slice; of that,
-	 * it was not kept waiting. false: it is in none, or its driver does not know. */
-	bool in_turns;
-	double wanted_s, served_s;
 	/* Its threads wait for one another at least every millisecond of their running, and it
 	 * always has some to run: caches that others fill meanwhile cost it much (shared_turns.c).
 	 * false: not known to, or no driver to freeze it. */
 	bool coupled;
-	/*
-	 * Processor time it had on the CPUs it has by right over all the time of those, 0..1;
-	 * unlike utilisation without what it waited, and over what it was dealt. false: not told;
-	 * where it borrows nothing else tells it, utilisation is of all that it may use.
-	 */
-	bool has_executed;
-	double executed;
 	bool borrows;  /* it may run on others' CPUs, too */
 	bool excluded; /* counted, never moved (--coloc-exclude, user binding) */
 };

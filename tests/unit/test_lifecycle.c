@@ -131,6 +131,34 @@ START_TEST(who_decides_is_told_also_if_nothing_moves)
 }
 END_TEST
 
+/* A policy that settles is asked anew for what it goes by, not for what was measured. */
+START_TEST(what_was_measured_asks_nobody_anew)
+{
+	struct choose_state before, after;
+	struct step *s;
+
+	ck_assert_str_eq(run(1, "fair"), "step_ok");
+	ck_assert_str_eq(run(2, "fair"), "step_ok");
+	s = jobs_find(d.jobs, 1, 0, 0);
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
+	choose_get_state(d.choose, &before);
+	s->signal[SIGNAL_UTILIZATION] = (struct signal){.25, PROVENANCE_OS};
+	s->sample_no++;
+	s->has_executed = true;
+	s->executed = .25;
+	s->runnable = .5;
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
+	s->executed = .75;
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
+	choose_get_state(d.choose, &after);
+	ck_assert_uint_eq(after.decisions, before.decisions);
+	s->threads = 7;
+	decide_run(d.choose, EVENT_TICK, NULL, NULL);
+	choose_get_state(d.choose, &after);
+	ck_assert_uint_eq(after.decisions, before.decisions + 1);
+}
+END_TEST
+
 /* Nobody can be frozen here, and nobody is told that he takes turns. */
 START_TEST(a_fallbacks_turns_are_dropped_where_there_are_none)
 {
@@ -712,6 +740,7 @@ int main(void)
 	tcase_add_test(tc, cpus_go_offline_and_come_back);
 	tcase_add_test(tc, without_other_cpus_the_reserved_are_used);
 	tcase_add_test(tc, the_rest_of_a_decision_waits_for_the_launch_or_the_tick);
+	tcase_add_test(tc, what_was_measured_asks_nobody_anew);
 	tcase_add_test(tc, who_decides_is_told_also_if_nothing_moves);
 	tcase_add_test(tc, a_fallbacks_turns_are_dropped_where_there_are_none);
 	tcase_add_test(tc, repeated_message_gets_the_same_answer);

@@ -553,6 +553,27 @@ START_TEST(programs_begin_with_what_the_arm_sets)
 }
 END_TEST
 
+/* As much for each core, whatever the node has. */
+START_TEST(work_is_for_the_nodes_cores)
+{
+	const struct {
+		int cpus;
+		const char *parts, *edge;
+	} node[] = {{2, "* 800, 1)", "n = 400\n"}, {16, "* 6400, 1)", "n = 800\n"}};
+	struct mix mix;
+
+	for (size_t i = 0; i < 2 && access("/usr/bin/python3", X_OK) == 0; i++) {
+		struct mix_paths paths = {.programs = "/", .cpus = node[i].cpus};
+
+		ck_assert_int_eq(mix_prepare(mixes_find("pools"), &paths, &mix, &err), 0);
+		ck_assert_ptr_nonnull(strstr(mix.program[3].argv[2], node[i].parts));
+		ck_assert_int_eq(mix.program[3].ranks, 0);
+		ck_assert_int_eq(mix_prepare(mixes_find("numpy"), &paths, &mix, &err), 0);
+		ck_assert_ptr_nonnull(strstr(mix.program[0].argv[2], node[i].edge));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("realmix");
@@ -586,6 +607,7 @@ int main(void)
 	tcase_add_test(state, report_says_each_time_where_programs_are_submitted_in_order);
 	suite_add_tcase(s, state);
 	tcase_add_test(profile, each_executable_is_profiled_once);
+	tcase_add_test(profile, work_is_for_the_nodes_cores);
 	suite_add_tcase(s, profile);
 	tcase_add_loop_test(begin, programs_begin_with_what_the_arm_sets, 0,
 		(int)(sizeof(begins) / sizeof(begins[0])));

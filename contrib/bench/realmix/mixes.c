@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,12 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define SI_STEPS     "20" /* 4.5 s of processor time */
 
+#define ALL_CORES (-1) /* a rank for each */
+
 /*
  * In arguments: {programs}, {inputs}, {tmp} a folder for files it writes, {i} its number in the
- * mix. About 5 s alone on two cores; mixed and openmp, the
+ * mix; {work:N} N on two cores, on others as much for each; {edge:N} of a cube whose volume is
+ * so. About 5 s alone on two cores; mixed and openmp, the
  * quickstart's, less, mpi-long three times that. first-waits: who comes first is no chance there.
  */
 #define OWN(what)                                                                                  \
@@ -31,8 +35,8 @@
 	{                                                                                          \
 		what,                                                                              \
 			{"/usr/bin/lmp", "-in", "{tmp}/melt.in", "-log", "none", "-screen",        \
-				"none", "-var", "steps", steps},                                   \
-			2                                                                          \
+				"none", "-var", "steps", "{work:" steps "}"},                      \
+			ALL_CORES                                                                  \
 	}
 #define LAMMPS LAMMPS_OF("lmp", "560")
 /* Three slices of Slurm's gang scheduling, which are of 5 s at least. */
@@ -56,7 +60,8 @@
 		"numpy",                                                                           \
 			{"/usr/bin/python3", "-c",                                                 \
 				"import numpy\n"                                                   \
-				"a = numpy.random.default_rng(1).random((400, 400))\n"             \
+				"n = {edge:400}\n"                                                 \
+				"a = numpy.random.default_rng(1).random((n, n))\n"                 \
 				"for i in range(1000):\n"                                          \
 				"    a = a @ a\n"                                                  \
 				"    a /= a.max()\n"},                                             \
@@ -66,7 +71,7 @@
 /* Silicon that moves; its ranks send each other plane waves, thousands of times a second. */
 #define ESPRESSO                                                                                   \
 	{                                                                                          \
-		"espresso", {"/usr/bin/pw.x", "-in", "{tmp}/si{i}.in"}, 2                          \
+		"espresso", {"/usr/bin/pw.x", "-in", "{tmp}/si{i}.in"}, ALL_CORES                  \
 	}
 
 /* Processes, as many as the node has CPUs, that share nothing. */
@@ -78,7 +83,7 @@
 				"def part(n):\n"                                                   \
 				"    return sum(i * i for i in range(n))\n"                        \
 				"with multiprocessing.Pool() as pool:\n"                           \
-				"    pool.map(part, [100000] * 800, 1)\n"},                        \
+				"    pool.map(part, [100000] * {work:800}, 1)\n"},                 \
 			0                                                                          \
 	}
 
@@ -282,6 +287,19 @@ static int make_work_dir(struct errbuf *err)
 	return rc;
 }
 
+/* "{NAME:N}" at @text: N made for a node of @cpus; how long it is. 0: it is none of these. */
+static size_t scaled(const char *text, int cpus, char *ret, size_t size)
+{
+	double per_core = cpus / 2.0;
+	int n, len = 0;
+
+	if (sscanf(text, "{work:%d}%n", &n, &len) == 1 && len)
+		snprintf(ret, size, "%.0f", n * per_core);
+	else if (sscanf(text, "{edge:%d}%n", &n, &len) == 1 && len)
+		snprintf(ret, size, "%.0f", n * cbrt(per_core));
+	return (size_t)len;
+}
+
 /* @text with its {names} replaced. */
 static void fill(const char *text, const struct mix_paths *p, int i, char *ret, size_t size)
 {
@@ -298,8 +316,13 @@ static void fill(const char *text, const struct mix_paths *p, int i, char *ret, 
 
 	snprintf(number, sizeof(number), "%d", i);
 	while (*text && len + 1 < size) {
-		size_t k = 0;
+		size_t k = 0, taken = scaled(text, p->cpus, ret + len, size - len);
 
+		if (taken) {
+			text += taken;
+			len += strlen(ret + len);
+			continue;
+		}
 		while (k < COUNT(name) && strncmp(text, name[k].name, strlen(name[k].name)) != 0)
 			k++;
 		if (k == COUNT(name)) {
@@ -323,6 +346,8 @@ int mix_prepare(
 	for (int p = 0; p < base->n && !rc; p++) {
 		struct program *prog = &ret->program[p];
 
+		if (prog->ranks == ALL_CORES)
+			prog->ranks = paths->cpus;
 		for (int a = 0; prog->argv[a]; a++) {
 			fill(base->program[p].argv[a], paths, p, arg[p][a], sizeof(arg[p][a]));
 			prog->argv[a] = arg[p][a];

@@ -15,14 +15,16 @@ const struct arm *arms_get(size_t n);
 const struct mix *mixes_find(const char *name); /* NULL unknown */
 const struct arm *arms_find(const char *name);  /* NULL unknown */
 
-/* Where a mix's programs and their inputs are. */
+/* Where a mix's programs and their inputs are, and for how large a node. */
 struct mix_paths {
 	const char *programs; /* folder of contrib/programs */
 	const char *inputs;   /* folder with water.tpr for GROMACS; NULL none */
+	int cpus;             /* of the node: what they do is dealt to so many */
 };
 
 /*
- * mix_prepare - @base with its paths filled in, each program writing files of its own.
+ * mix_prepare - @base with its paths filled in, each program writing files of its own, and with
+ * work for all of the node.
  * @ret points to static memory: one prepared mix at a time. Errors: -errno a program or an input is
  * not there, named.
  */

@@ -460,7 +460,7 @@ static int run_arm(const struct setting *s, const struct mix *mix, const struct 
 static int run_mix(struct setting *s, const struct args *a, const struct mix *base,
 	struct result *result, int *n_results, struct errbuf *err)
 {
-	struct mix_paths paths = {a->dir, a->inputs};
+	struct mix_paths paths = {a->dir, a->inputs, s->node.cpus};
 	struct measured alone[PROGRAMS_MAX];
 	struct times solo[PROGRAMS_MAX];
 	struct mix mix;
@@ -560,7 +560,7 @@ static int run_rounds(struct setting *s, const struct args *a, struct errbuf *er
 		.rounds = a->rounds,
 		.cut = a->cut,
 		.until = a->minutes * 60.0,
-		.paths = {a->dir, a->inputs},
+		.paths = {a->dir, a->inputs, s->node.cpus},
 	};
 	int used;
 
@@ -577,7 +577,7 @@ static int run_rounds(struct setting *s, const struct args *a, struct errbuf *er
 
 static int profile_all(const struct setting *s, const struct args *a, struct errbuf *err)
 {
-	struct mix_paths paths = {.programs = a->dir, .inputs = a->inputs};
+	struct mix_paths paths = {.programs = a->dir, .inputs = a->inputs, .cpus = s->node.cpus};
 	char done[4096] = "";
 	int rc = 0;
 

@@ -279,6 +279,9 @@ struct policy {
 	short *before; /* [max_jobs * n_domains] by slot: what ran before the last move */
 	int *size;
 	double *heat, *borrowed; /* [max_jobs] by competing job; by slot */
+	int *domains;            /* [n_domains] a donor's */
+	/* [max_jobs] by competing job: what it may take of that donor. */
+	enum { TAKES_NOTHING, TAKES_NEAR, TAKES_FAR } * takes;
 	uint64_t set;
 	double trial_s; /* until then; < 0 none */
 	double tried_s; /* all trials together */

@@ -252,15 +252,22 @@ static bool may_borrow(const struct policy *p, const int *slot, int k, int cores
 	return cores + 1 >= p->model.stride || curve[cores + 1] - curve[cores] > LEND_GAINS;
 }
 
-/* Have they cores in one domain? */
-static bool are_near(const struct shares *c, const struct coreset *a, const struct coreset *b)
+/* Domains of which @set has cores; how many. */
+static int domains_of(const struct shares *c, const struct coreset *set, int *ret)
 {
-	for (int d = 0; d < c->n_domains; d++) {
-		const struct coreset *pus = &c->t->domain[c->domain[d]].pus;
+	int n = 0;
 
-		if (coreset_intersects(a, pus) && coreset_intersects(b, pus))
+	for (int d = 0; d < c->n_domains; d++)
+		if (coreset_intersects(set, &c->t->domain[c->domain[d]].pus))
+			ret[n++] = d;
+	return n;
+}
+
+static bool is_in_one(const struct shares *c, const int *domain, int n, const struct coreset *set)
+{
+	for (int i = 0; i < n; i++)
+		if (coreset_intersects(set, &c->t->domain[c->domain[domain[i]]].pus))
 			return true;
-	}
 	return false;
 }
 
@@ -271,33 +278,31 @@ static void lend_of(struct policy *p, const int *slot, int donor, struct plan *r
 	struct plan_job *dj = &ret->job[c->job[donor]];
 	const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[donor]]);
 	double idle = p->size[donor] * (1 - (f->idle ? 0 : f->utilization));
-	int takers[2] = {0}; /* all, near */
+	int n_own = domains_of(c, &dj->coreset, p->domains), near = 0, far = 0;
 
-	for (int pass = 0; pass < 2; pass++)
-		for (int k = 0; k < c->n; k++) {
-			struct plan_job *j = &ret->job[c->job[k]];
-			bool near = are_near(c, &dj->coreset, &j->coreset);
+	for (int k = 0; k < c->n; k++) {
+		const struct plan_job *j = &ret->job[c->job[k]];
 
-			if (k == donor || j->n_lent == PLAN_LENT_MAX ||
-				!may_borrow(p, slot, k, p->size[k]))
-				continue;
-			if (pass == 0) {
-				takers[0]++;
-				takers[1] += near;
-				continue;
-			}
-			if (takers[1] && !near)
-				continue;
-			dj->role = ROLE_DONOR;
-			j->role = ROLE_DONEE;
-			j->lent[j->n_lent++] = (struct plan_lent){
-				.coreset = dj->coreset,
-				.donor = c->job[donor],
-				.weight = LEND_WEIGHT,
-			};
-			p->borrowed[slot[c->job[k]]] +=
-				LEND_FILL * idle / (takers[1] ? takers[1] : takers[0]);
-		}
+		p->takes[k] = TAKES_NOTHING;
+		if (k == donor || j->n_lent == PLAN_LENT_MAX || !may_borrow(p, slot, k, p->size[k]))
+			continue;
+		p->takes[k] = is_in_one(c, p->domains, n_own, &j->coreset) ? TAKES_NEAR : TAKES_FAR;
+		*(p->takes[k] == TAKES_NEAR ? &near : &far) += 1;
+	}
+	for (int k = 0; k < c->n; k++) {
+		struct plan_job *j = &ret->job[c->job[k]];
+
+		if (p->takes[k] != (near ? TAKES_NEAR : TAKES_FAR))
+			continue;
+		dj->role = ROLE_DONOR;
+		j->role = ROLE_DONEE;
+		j->lent[j->n_lent++] = (struct plan_lent){
+			.coreset = dj->coreset,
+			.donor = c->job[donor],
+			.weight = LEND_WEIGHT,
+		};
+		p->borrowed[slot[c->job[k]]] += LEND_FILL * idle / (near ? near : far);
+	}
 }
 
 void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)

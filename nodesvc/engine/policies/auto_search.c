@@ -425,7 +425,8 @@ bool auto_search_trial(struct auto_search *s, const struct auto_deal *from, doub
 			int ka = s->slot[c->job[a]], kb = s->slot[c->job[b]], na, nb, cut;
 			double worth, hope;
 
-			if (a == b || !quarter(s, from->n, a, b, s->trial))
+			if (a == b || s->fixed[a] || s->fixed[b] ||
+				!quarter(s, from->n, a, b, s->trial))
 				continue;
 			na = size_of(s, from->n, a);
 			nb = size_of(s, from->n, b);

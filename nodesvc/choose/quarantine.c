@@ -175,18 +175,56 @@ bool quarantine_is_active(const struct judged *j)
 	return j->until_unix_s > time(NULL);
 }
 
-/* Room for another: of those that are not quarantined, else of all, the one measured longest ago.
- */
+/* How many sets each user is in; those whose names meet here count as one. */
+struct share {
+	struct {
+		int sets, last; /* that it was counted for */
+	} of[1024];
+};
+
+/* The most that any user of set number @set is in; counts those that were not counted for it. */
+static int weigh_set(struct share *u, const char *members, int set)
+{
+	int most = 0;
+
+	/* put_word() leaves no other '@' and ':'. */
+	for (const char *at = members; (at = strchr(at, '@')) != NULL;) {
+		uint32_t hash = UINT32_C(2166136261); /* FNV-1a */
+		size_t i;
+
+		for (at++; *at && *at != ':'; at++)
+			hash = (hash ^ (unsigned char)*at) * UINT32_C(16777619);
+		i = hash % (sizeof(u->of) / sizeof(u->of[0]));
+		if (u->of[i].last < set) {
+			u->of[i].last = set;
+			u->of[i].sets++;
+		}
+		most = u->of[i].sets > most ? u->of[i].sets : most;
+	}
+	return most;
+}
+
+/* Room for another: of those that the user of most sets is in, since users make sets as they
+ * please; of these one that is not quarantined, else any, the one measured longest ago. */
 static void make_room(struct choose *ch)
 {
+	static struct share user;
+	static int weight[QUARANTINE_SETS_MAX];
 	struct quarantine *q = ch->quarantine;
-	int oldest = -1;
+	int oldest = -1, most = 0;
 
 	if (q->n < QUARANTINE_SETS_MAX)
 		return;
+	user = (struct share){0};
+	for (int i = 0; i < q->n; i++)
+		weigh_set(&user, q->set[i]->members, i + 1);
+	for (int i = 0; i < q->n; i++) {
+		weight[i] = weigh_set(&user, q->set[i]->members, 0);
+		most = weight[i] > most ? weight[i] : most;
+	}
 	for (int pass = 0; pass < 2 && oldest < 0; pass++)
 		for (int i = 0; i < q->n; i++)
-			if ((pass == 1 || !quarantine_is_active(q->set[i])) &&
+			if (weight[i] == most && (pass == 1 || !quarantine_is_active(q->set[i])) &&
 				(oldest < 0 ||
 					q->set[i]->last_unix_s < q->set[oldest]->last_unix_s))
 				oldest = i;

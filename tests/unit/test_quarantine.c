@@ -218,6 +218,27 @@ START_TEST(sets_are_bounded_and_quarantines_stay)
 }
 END_TEST
 
+START_TEST(who_has_most_sets_makes_room)
+{
+	char type[16];
+	int theirs = 0;
+
+	start_as(1, "rare", 1, NULL);
+	window(1);
+	finish(1);
+	for (int i = 0; i < QUARANTINE_SETS_MAX + 20; i++) {
+		snprintf(type, sizeof(type), "t%d", i);
+		start((uint32_t)i + 2, type);
+		window(1);
+		finish((uint32_t)i + 2);
+	}
+	ck_assert_int_eq(quarantine_count(d.choose), QUARANTINE_SETS_MAX);
+	for (int i = 0; i < quarantine_count(d.choose); i++)
+		theirs += strncmp(quarantine_get(d.choose, i)->members, "rare@", 5) == 0;
+	ck_assert_int_eq(theirs, 1);
+}
+END_TEST
+
 /* ---- a loss ---- */
 
 static const char *coreset_of(const struct step *s)
@@ -610,7 +631,7 @@ int main(void)
 	ADD(s, "sets of programs are told apart, whatever their order",
 		a_set_is_the_same_in_any_order, users_widths_programs_and_numbers_tell_sets_apart,
 		hostile_names_stay_names, ids_differ_and_last,
-		sets_are_bounded_and_quarantines_stay);
+		sets_are_bounded_and_quarantines_stay, who_has_most_sets_makes_room);
 	ADD(s, "a policy that makes a set worse is kept away from it",
 		a_policy_that_makes_a_set_worse_is_taken_back,
 		a_good_policy_and_a_small_loss_are_left_alone,

@@ -150,7 +150,7 @@ tests_unit_test_rotate_SOURCES = tests/unit/test_rotate.c tests/unit/rotation.c 
 	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_rotate_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_rotate_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_rotate_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=aside_spent_ns
 tests_unit_test_thread_list_SOURCES = tests/unit/test_thread_list.c
 tests_unit_test_thread_list_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_thread_list_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=clock_gettime
@@ -159,12 +159,12 @@ tests_unit_test_foreground_SOURCES = tests/unit/test_foreground.c tests/unit/rot
 	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_foreground_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_foreground_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_foreground_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_foreground_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=aside_spent_ns
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/rotation.c \
 	tests/unit/rotation.h tests/unit/fstree.c tests/unit/fstree.h
 tests_unit_test_turns_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_turns_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
-tests_unit_test_turns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns
+tests_unit_test_turns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=aside_spent_ns
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_loop_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/aside.h"
 #include "common/ipc.h"
 #include "nodesvc/levers/internal.h"
 #include "nodesvc/base/log.h"
@@ -32,6 +33,16 @@ int64_t __wrap_ipc_now_ns(void);
 int64_t __wrap_ipc_now_ns(void)
 {
 	return now;
+}
+
+int64_t __wrap_aside_spent_ns(const struct aside *a);
+
+/* Nor must how soon a step's threads are listed again: what took the machine long, under sanitizers
+ * say, is not for a while. */
+int64_t __wrap_aside_spent_ns(const struct aside *a)
+{
+	(void)a;
+	return 0;
 }
 
 void put_run(uint32_t job, int64_t run_ms, int slices)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rotation.h - a rotation over files that stand for /proc and the v1 freezer, at times the test
- * makes up. Needs root, for fanotify. Link with --wrap=ipc_now_ns.
+ * makes up. Needs root, for fanotify. Link with
+ * --wrap=ipc_now_ns,--wrap=aside_spent_ns.
  */
 #ifndef COLOC_TESTS_ROTATION_H
 #define COLOC_TESTS_ROTATION_H

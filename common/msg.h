@@ -26,7 +26,10 @@
  *                             may_idle=1 (its threads may be SCHED_IDLE for a while)
  *               type=step_refused reason   (the step runs as without us)
  *   task_start  job step nodeid task (local id) pid
- *     reply     type=task_ok  coreset cores reason | type=task_refused reason
+ *     reply     type=task_ok  coreset cores reason
+ *                             env=NAME=VALUE (repeats; from the last task's on: of those that
+ *                             step_ok set, the numbers of threads as they are now)
+ *               type=task_refused reason
  *   task_exit   job step nodeid task pid status (as wait(2) gives it)   no reply
  *   step_end    job step nodeid                 no reply
  *

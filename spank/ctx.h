@@ -33,6 +33,8 @@ void ctx_stepd_init(spank_t sp, const struct args *args);
 void ctx_stepd_option(enum opt_id id, const char *text);
 void ctx_stepd_post_opt(spank_t sp);
 void ctx_stepd_task_post_fork(spank_t sp);
+/* In the task, as the user. */
+void ctx_stepd_task_init(spank_t sp);
 void ctx_stepd_task_exit(spank_t sp);
 void ctx_stepd_exit(void);
 

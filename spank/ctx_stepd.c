@@ -4,8 +4,9 @@
  *
  * init_post_opt is the last hook from which the environment reaches the tasks and the first with
  * all options known; in task_post_fork the task sits in its cgroup, with its mask set, and has not
- * exec'ed. Whatever goes wrong the step runs as without us: nothing here fails, and waiting ends
- * with the step's budget.
+ * exec'ed; task_init, in the task and as its user, puts in what the answer to that changed of the
+ * environment (late.h). Whatever goes wrong the step runs as without us: nothing here fails, and
+ * waiting ends with the step's budget.
  */
 #include "spank/ctx.h"
 
@@ -20,6 +21,7 @@
 #include "common/msg.h"
 #include "common/starters.h"
 #include "spank/client.h"
+#include "spank/late.h"
 #include "spank/launch.h"
 
 /* Slurm's special steps (slurm.h has them under names that differ between releases). */
@@ -383,6 +385,8 @@ static void start_step(const struct launch_io *io)
 		msg_get(&in, "policy") ? msg_get(&in, "policy") : "?");
 	if (msg_get(&in, "may_idle"))
 		expect_usual_nice(io);
+	if (msg_get(&in, "env"))
+		late_open();
 	launch_apply(io, &in);
 	tell_socket(io);
 }
@@ -460,14 +464,23 @@ void ctx_stepd_task_post_fork(spank_t sp)
 		put_head("task_start");
 		msg_putf(&out, "task", "%d", lid);
 		msg_putf(&out, "pid", "%d", (int)pid);
-		if (client_ask(&client, &out, &in, &step.err) < 0)
+		if (client_ask(&client, &out, &in, &step.err) < 0) {
 			give_up();
-		else
+		} else {
+			late_put(&in);
 			say_placed();
+		}
 	}
 	/* Held back until here: in init_post_opt the user's stderr is not connected yet. */
 	if (step.err.text[0])
 		say(step.err.text, ", ignoring");
+}
+
+void ctx_stepd_task_init(spank_t sp)
+{
+	const struct launch_io io = {sp, step_getenv, step_setenv, step_unsetenv};
+
+	late_apply(&io);
 }
 
 void ctx_stepd_task_exit(spank_t sp)

@@ -132,22 +132,51 @@ static void unset_inherited(const struct launch_io *io, const struct marks *old)
 	}
 }
 
+/* "NAME=VALUE": its name, and where its value is; NULL it is none. */
+static const char *split_record(const char *record, char name[static NAME_MAX_LEN])
+{
+	size_t n = strcspn(record, "=");
+
+	if (!n || !record[n] || n >= NAME_MAX_LEN)
+		return NULL;
+	memcpy(name, record, n);
+	name[n] = '\0';
+	return record + n + 1;
+}
+
 static void set_one(const struct launch_io *io, const char *record, struct marks *now)
 {
 	char name[NAME_MAX_LEN], seen[2];
-	size_t n = strcspn(record, "=");
+	const char *value = split_record(record, name);
 
-	if (!n || !record[n] || n >= sizeof(name))
-		return;
-	memcpy(name, record, n);
-	name[n] = '\0';
-	if (strchr(name, ',') || !marks_have_room(now, name) || marks_find(now, name) >= 0)
+	if (!value || strchr(name, ',') || !marks_have_room(now, name) ||
+		marks_find(now, name) >= 0)
 		return;
 	/* What is there now is the user's: ours has been taken out before. */
 	if (io->get(io->env, name, seen, sizeof(seen)) != -ENOENT)
 		return;
-	if (io->set(io->env, name, record + n + 1) == 0)
-		marks_add(now, name, record + n + 1);
+	if (io->set(io->env, name, value) == 0)
+		marks_add(now, name, value);
+}
+
+void launch_renew(const struct launch_io *io, const char *record)
+{
+	char name[NAME_MAX_LEN], sum[SUM_LEN], *at;
+	const char *value = split_record(record, name);
+	struct marks now;
+	bool set;
+
+	if (!value)
+		return;
+	marks_read(io, &now);
+	if (!is_ours(io, &now, name, &set))
+		return;
+	at = now.sums + (size_t)marks_find(&now, name) * SUM_LEN;
+	snprintf(sum, sizeof(sum), "%08x", checksum(value));
+	if (memcmp(at, sum, SUM_LEN - 1) == 0 || io->set(io->env, name, value) < 0)
+		return;
+	memcpy(at, sum, SUM_LEN - 1);
+	io->set(io->env, LAUNCH_ENV_SUMS, now.sums);
 }
 
 void launch_apply(const struct launch_io *io, const struct msg *reply)

@@ -31,4 +31,10 @@ void launch_report(const struct launch_io *io, struct msg *m);
  */
 void launch_apply(const struct launch_io *io, const struct msg *reply);
 
+/*
+ * launch_renew - "NAME=VALUE": another value for a variable that is still as we set it. One that
+ * is not there, or is the user's, is passed over.
+ */
+void launch_renew(const struct launch_io *io, const char *record);
+
 #endif

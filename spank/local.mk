@@ -4,6 +4,7 @@ SPANK_PLAIN_SOURCES = \
 	spank/args.c spank/args.h \
 	spank/bind.c spank/bind.h \
 	spank/client.c spank/client.h \
+	spank/late.c spank/late.h \
 	spank/launch.c spank/launch.h \
 	spank/opts.c spank/opts.h \
 	common/launch_names.h

@@ -116,6 +116,15 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+int slurm_spank_task_init(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	if (spank_context() == S_CTX_REMOTE)
+		ctx_stepd_task_init(sp);
+	return ESPANK_SUCCESS;
+}
+
 int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac;

@@ -214,7 +214,8 @@ int launches_open(struct choose *ch, struct errbuf *err)
 }
 
 /* "gmx@ada:8#1a2b3c4d"; with fewer threads than Slurm has cores for its launches are another's. */
-static void name_key(const struct choose *ch, const struct step *s, char buf[static NAME_SIZE])
+static void name_key(
+	const struct choose *ch, const struct step *s, bool narrow, char buf[static NAME_SIZE])
 {
 	size_t len;
 
@@ -222,7 +223,7 @@ static void name_key(const struct choose *ch, const struct step *s, char buf[sta
 	len = strlen(buf);
 	if (s->args)
 		len += (size_t)snprintf(buf + len, NAME_SIZE - len, "#%08x", s->args);
-	if (s->narrow)
+	if (narrow)
 		snprintf(buf + len, NAME_SIZE - len, NARROW);
 }
 
@@ -312,19 +313,33 @@ static void note_window(struct choose *ch, const struct launch_key *k, int kind,
 		ch->conf->guard.quarantine_h);
 }
 
+/* Whose launches tell how often one is to be compared: its own, or where there were none of that
+ * width yet, those of the other; before it begins it may get that (launches_change_width()). */
+static struct launch_key *tells(const struct choose *ch, const struct step *s, struct launch_key *k)
+{
+	char name[NAME_SIZE];
+	struct launch_key *other = NULL;
+
+	if (!k->log_s.n) {
+		name_key(ch, s, !s->narrow, name);
+		other = find_key(ch->launches, name);
+	}
+	return other ? other : k;
+}
+
 enum launch_draw launches_draw(struct choose *ch, struct step *s, char *why, size_t size)
 {
 	struct launches *l = ch->launches;
 	double f = ch->conf->control_fraction, x;
 	char name[NAME_SIZE];
-	struct launch_key *k;
+	struct launch_key *k, *like;
 	struct judged *j;
 
 	*why = '\0';
 	/* Of a step on several nodes each would draw another side. */
 	if (!l || s->batch || s->nnodes > 1)
 		return LAUNCH_SET;
-	name_key(ch, s, name);
+	name_key(ch, s, s->narrow, name);
 	j = quarantine_row(ch, LAUNCHES_POLICY, name, false);
 	if (ch->conf->guard.enabled && j && quarantine_keeps_away(ch, j)) {
 		quarantine_judge(ch, j, &s->seen.launch_judged);
@@ -337,14 +352,39 @@ enum launch_draw launches_draw(struct choose *ch, struct step *s, char *why, siz
 	k = find_key(l, name);
 	if (!k)
 		k = make_key(l, name, s->user);
-	if (!draw_holds(ch, s, k))
-		draw_anew(ch, s, fraction_without(ch, k, j));
+	like = tells(ch, s, k);
+	if (like != k)
+		j = quarantine_row(ch, LAUNCHES_POLICY, like->name, false);
+	if (!draw_holds(ch, s, like))
+		draw_anew(ch, s, fraction_without(ch, like, j));
 	if (launch_pairs_close(&k->pairs, l->draw, &x))
 		note_window(ch, k, k->pairs.open.kind, x);
 	s->seen.launch_key = k->id;
 	s->seen.launch_draw = l->draw;
 	s->seen.launch_side = l->side;
 	return l->side == LAUNCH_WITHOUT ? LAUNCH_CONTROL : LAUNCH_SET;
+}
+
+bool launches_change_width(struct choose *ch, struct step *s)
+{
+	char name[NAME_SIZE];
+	struct launch_key *k;
+	struct judged *j;
+
+	if (!ch->launches)
+		return true;
+	name_key(ch, s, s->narrow, name);
+	j = quarantine_row(ch, LAUNCHES_POLICY, name, false);
+	if (ch->conf->guard.enabled && j && quarantine_keeps_away(ch, j))
+		return false;
+	/* The side of a draw is the same for all that are in it. */
+	if (s->seen.launch_key) {
+		k = find_key(ch->launches, name);
+		if (!k)
+			k = make_key(ch->launches, name, s->user);
+		s->seen.launch_key = k->id;
+	}
+	return true;
 }
 
 /* It did not end by itself. */
@@ -387,7 +427,7 @@ void launches_end(struct choose *ch, struct step *s, int64_t end_unix_ns)
 		return;
 	/* Another daemon drew it, or knew why its settings were withheld. */
 	if (!k)
-		name_key(ch, s, name);
+		name_key(ch, s, s->narrow, name);
 	if (!k && s->seen.launch && strcmp(s->seen.launch, "withheld") == 0)
 		tell_gain(ch, s, name);
 	if (!k && s->seen.launch_draw && !(k = find_key(ch->launches, name)))

@@ -21,6 +21,7 @@
 #ifndef COLOC_NODESVC_LAUNCHES_H
 #define COLOC_NODESVC_LAUNCHES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,11 @@ enum launch_draw {
 };
 /* Of a step that has just come, and has settings; @why: of the last, why. */
 enum launch_draw launches_draw(struct choose *ch, struct step *s, char *why, size_t size);
+/*
+ * Before it begins it has another width (step.narrow) than launches_draw() saw: from here on it is
+ * one of those launches. False: of those the settings are withheld, and it is as it was.
+ */
+bool launches_change_width(struct choose *ch, struct step *s);
 /* It has ended; @end_unix_ns as it is accounted. Before its row is written. */
 void launches_end(struct choose *ch, struct step *s, int64_t end_unix_ns);
 

@@ -156,13 +156,18 @@ static void withhold(struct step *s, const char *why)
 		if (!*s->env[i].why && launch_family(s->env[i].name) != LAUNCH_preload)
 			snprintf(s->env[i].why, sizeof(s->env[i].why), "%s", why);
 	*s->threads_why = '\0';
-	s->short_spins = false;
+	s->short_spins = s->counts_granted = false;
 	s->seen.launch = "withheld";
+}
+
+static int envelope_cores(const struct daemon *d, const struct step *s)
+{
+	return topo_count_cores(d->node->topo, &s->envelope);
 }
 
 static void decide_launch(struct daemon *d, struct step *s, const struct msg *m)
 {
-	launch_decide(d->conf, s, m, topo_count_cores(d->node->topo, &s->envelope),
+	launch_decide(d->conf, s, m, envelope_cores(d, s),
 		topo_count_cores(d->node->topo, s->held ? &s->envelope : &s->coreset),
 		around(d, s));
 }
@@ -181,6 +186,28 @@ static int granted(const struct daemon *d, const struct step *s)
 			(d->conf->launch_env.threads == THREADS_AUTO && ops && ops->deals_threads)))
 		return 0;
 	return decide_granted(d->choose, s);
+}
+
+/*
+ * Who came since its own plan was made, and before its program begins, shares the cores as well: of
+ * four that are submitted at once the first had all of them by its plan, and begins with its
+ * quarter. A width that was found slower than Slurm's is not given that way either.
+ */
+static void grant_anew(struct daemon *d, struct step *s, struct msg *reply)
+{
+	int before = s->granted, now = decide_granted(d->choose, s);
+	bool narrow = s->narrow;
+
+	if (!s->counts_granted)
+		return;
+	if (now > 0 && now != before) {
+		launch_regrant(s, now, envelope_cores(d, s));
+		if (s->narrow != narrow && !launches_change_width(d->choose, s))
+			launch_regrant(s, before, envelope_cores(d, s));
+	}
+	for (int i = 0; i < s->n_env; i++)
+		if (launch_counts_threads(s, &s->env[i]))
+			msg_putf(reply, "env", "%s=%s", s->env[i].name, s->env[i].value);
 }
 
 /* Its environment; or none. */
@@ -486,4 +513,6 @@ void arrival_task(struct daemon *d, const struct msg *m, struct msg *reply)
 	msg_putf(reply, "cores", "%d", topo_count_cores(d->node->topo, &s->coreset));
 	msg_put(reply, "policy", s->policy);
 	msg_put(reply, "reason", *step_reason(s) ? step_reason(s) : s->why);
+	if (step_is_launched(s))
+		grant_anew(d, s, reply);
 }

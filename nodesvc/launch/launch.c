@@ -290,13 +290,62 @@ static void add_threads(
 	sets_blas = add_blas(s, m, blas);
 	if (s->granted > 0 && (sets || sets_blas))
 		say_granted(s, envelope_cores, follows && sets);
-	s->narrow = (sets && omp < count) || (sets_blas && blas < count);
+	s->counts_granted = s->granted > 0 && ((sets && !follows) || sets_blas);
+	s->narrow = s->counts_granted && blas < count;
+}
+
+static int count_ranks(const struct step *s)
+{
+	return s->ntasks > 0 ? s->ntasks : 1;
+}
+
+/* Threads of each rank, as far as these cores go. */
+static int count_threads(const struct step *s, int cores)
+{
+	int threads = s->cpus_per_task > 0 ? s->cpus_per_task : cores / count_ranks(s);
+
+	return threads > 0 ? threads : 1;
+}
+
+/* A step that follows what is granted does so by its library. */
+static bool has_library(const struct step *s)
+{
+	for (int i = 0; i < s->n_env; i++)
+		if (launch_family(s->env[i].name) == LAUNCH_preload)
+			return !*s->env[i].why;
+	return false;
+}
+
+bool launch_counts_threads(const struct step *s, const struct launch_var *v)
+{
+	enum launch_family family = launch_family(v->name);
+
+	if (*v->why || !s->counts_granted)
+		return false;
+	if (strcmp(v->name, "OMP_NUM_THREADS") == 0)
+		return !has_library(s);
+	return family == LAUNCH_openblas || family == LAUNCH_mkl || family == LAUNCH_blis;
+}
+
+void launch_regrant(struct step *s, int granted, int envelope_cores)
+{
+	int count = count_threads(s, envelope_cores), n;
+
+	if (!s->counts_granted)
+		return;
+	s->granted = granted;
+	n = granted_threads(s, count, count_ranks(s), envelope_cores);
+	s->narrow = n < count;
+	for (int i = 0; i < s->n_env; i++)
+		if (launch_counts_threads(s, &s->env[i]))
+			snprintf(s->env[i].value, sizeof(s->env[i].value), "%d", n);
+	if (*s->threads_why)
+		say_granted(s, envelope_cores, has_library(s));
 }
 
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
 	int placed_cores, enum launch_around around)
 {
-	int ranks = s->ntasks > 0 ? s->ntasks : 1;
 	int threads = c->launch_env.threads == THREADS_PLACEMENT ? placed_cores : envelope_cores;
 	const char *omp_path = strcmp(c->launch_env.omp_library, "auto") == 0
 				       ? COLOC_LIBDIR "/libcoloc_omp.so"
@@ -307,7 +356,7 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 
 	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	s->n_env = 0;
-	s->short_spins = s->narrow = false;
+	s->short_spins = s->narrow = s->counts_granted = false;
 	*s->threads_why = '\0';
 	if (!c->launch_env.enabled)
 		return;
@@ -330,6 +379,5 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 	/* Not only when this placement is narrow: between this answer and exec another step may
 	 * arrive, and a program born narrow stays so. Where the placement is the whole envelope
 	 * the value is what the runtime would have chosen. */
-	threads = s->cpus_per_task > 0 ? s->cpus_per_task : threads / ranks;
-	add_threads(s, m, threads > 0 ? threads : 1, ranks, envelope_cores, where.library);
+	add_threads(s, m, count_threads(s, threads), count_ranks(s), envelope_cores, where.library);
 }

@@ -23,4 +23,12 @@ enum launch_around {
 void launch_decide(const struct conf *c, struct step *s, const struct msg *m, int envelope_cores,
 	int placed_cores, enum launch_around around);
 
+/*
+ * launch_regrant - before its program has begun another number of cores is granted: the threads
+ * that go by that are as many as launch_decide() would have said.
+ */
+void launch_regrant(struct step *s, int granted, int envelope_cores);
+/* Is @v of @s->env such a number? */
+bool launch_counts_threads(const struct step *s, const struct launch_var *v);
+
 #endif

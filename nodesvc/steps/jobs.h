@@ -455,10 +455,12 @@ struct step {
 
 	struct launch_var env[STEP_ENV_MAX];
 	int n_env;
-	/* Cores that its first plan gave it by right, and that earlier runs of its program had
-	 * which began on fewer than their envelope; 0: its threads are not counted by that. */
+	/* Cores that its plan gave it by right when its program began, and that earlier runs of its
+	 * program had which began on fewer than their envelope; 0: its threads are not counted by
+	 * that. */
 	int granted;
 	double usual_cores;
+	bool counts_granted;   /* some number of its threads goes by that */
 	bool narrow;           /* it began with fewer threads than Slurm has cores for */
 	char threads_why[160]; /* why so many; "" it was not Coloc's to say */
 	int cores_now;         /* of its plans, since; and what it had before, core ns */

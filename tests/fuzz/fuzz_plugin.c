@@ -2,7 +2,8 @@
 /*
  * What the plugin reads inside Slurm's processes: its line in plugstack.conf, srun's options, the
  * user's environment, the daemon's answer. Lines: "aTEXT" an argument, "0TEXT" to "8TEXT" an
- * option, "eNAME=VALUE" the environment, "rKEY=VALUE" the answer. Refusals change nothing; what
+ * option, "eNAME=VALUE" the environment, "rKEY=VALUE" the answer, "lNAME=VALUE"
+ * what the answer to a task renews. Refusals change nothing; what
  * the user set himself stays.
  */
 #include <errno.h>
@@ -89,7 +90,7 @@ static void take_argument(struct args *a, const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct opts line, none;
-	static struct msg reply, report;
+	static struct msg reply, report, late;
 	struct launch_io io = {.get = env_get, .set = env_set, .unset = env_unset};
 	char *text = fuzz_text(data, size), *save = NULL;
 	struct env env = {.n = 0};
@@ -100,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&line, 0, sizeof(line));
 	args_init(&a);
 	msg_init(&reply, "step_ok");
+	msg_init(&late, "task_ok");
 	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		char *eq = strchr(l, '=');
 
@@ -113,6 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} else if (*l == 'r' && eq) {
 			*eq = '\0';
 			msg_put(&reply, l + 1, eq + 1);
+		} else if (*l == 'l') {
+			msg_put(&late, "env", l + 1);
 		}
 	}
 	for (int id = 0; id < OPT_COUNT; id++)
@@ -124,6 +128,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(msg_check(&report, NULL) == 0);
 	if (!reply.overflow && msg_check(&reply, NULL) == 0)
 		launch_apply(&io, &reply);
+	for (const char *v = msg_get(&late, "env"); v; v = msg_get_next(&late, "env", v))
+		launch_renew(&io, v);
 	launch_apply(&io, NULL); /* and out again */
 	while (env.n)
 		free(env.var[--env.n]);

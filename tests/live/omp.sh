@@ -61,5 +61,39 @@ like "$(ctl explain "$(job_id second)")" 'OMP_NUM_THREADS=1: 1 of 2 cores grante
 watch_step grows watch --coloc=on --coloc-omp
 like "$(ctl explain "$(job_id grows)")" 'OMP_NUM_THREADS=2: .*libcoloc_omp' "who can grow begins with all"
 stop_steps
+
+# Those that come at the same time have registered before one of them begins.
+come_at_once() {
+  local name
+  echo "optional $tmp/hold.so $tmp/held" >>"$(sed -n 's/^PlugStackConfig=//p' "$SLURM_CONF")"
+  : >"$tmp/held"
+  for name in one other; do
+    # shellcheck disable=SC2016 # the step's
+    srun -J "$name" -c2 --coloc=on bash -c 'env >"$0.env"; exec "$1" watch >"$0"' "$tmp/watch.$name" "$tmp/probe" &
+    started_pids+=("$!")
+  done
+  ok "two are there, and none has begun" wait_for 10 have_come 2
+  OMP_NUM_THREADS=2 srun -J own -c2 --coloc=on "$tmp/probe" watch >"$tmp/watch.own" 2>&1 &
+  started_pids+=("$!")
+  ok "then one more" wait_for 10 have_come 3
+  rm "$tmp/held"
+  for name in one other own; do
+    wait_for 20 test -s "$tmp/watch.$name" || diag "step $name did not start"
+  done
+  for name in one other; do
+    is "$(seen "$name")" 1 "$name of those that come at the same time begins with its share"
+    like "$(ctl explain "$(job_id "$name")")" 'OMP_NUM_THREADS=1: 1 of 2 cores granted' "$name: explain has the number"
+    is "$(grep -E '^(MKL|BLIS|OPENBLAS)_NUM_THREADS=' "$tmp/watch.$name.env" | sort | paste -sd' ')" \
+      "BLIS_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1" "$name: for linear algebra as well"
+  done
+  is "$(seen own)" 2 "what its user set stands"
+  stop_steps
+}
+have_come() { [ "$(ctl jobs | grep -c pending)" = "$1" ]; }
+if gcc -shared -fPIC -I/usr/include/slurm-wlm -o "$tmp/hold.so" "$srcdir/tests/live/hold.c" 2>/dev/null; then
+  come_at_once
+else
+  diag "Slurm's headers are not there: steps that come at the same time are not tried"
+fi
 stop "$colocd_pid"
 done_testing

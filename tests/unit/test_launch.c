@@ -379,6 +379,61 @@ START_TEST(threads_go_by_the_cores_granted)
 }
 END_TEST
 
+/* Another grant before the program begins, and what that would have been at first. */
+START_TEST(threads_go_by_the_cores_granted_at_last)
+{
+	static struct step at_first;
+
+	conf.launch_env.threads = THREADS_GRANTED;
+	msg_put(&msg, "set", "MKL_NUM_THREADS");
+	step.cpus_per_task = grants[_i].asked;
+	step.ntasks = grants[_i].ranks;
+	step.granted = grants[_i].granted;
+	step.usual_cores = grants[_i].usual;
+	launch_decide(&conf, &step, &msg, grants[_i].envelope, step.granted, LAUNCH_SHARES);
+	at_first = step;
+	for (int granted = 1; granted <= grants[_i].envelope; granted++) {
+		step.granted = granted;
+		launch_decide(&conf, &step, &msg, grants[_i].envelope, granted, LAUNCH_SHARES);
+		launch_regrant(&at_first, granted, grants[_i].envelope);
+		ck_assert_int_eq(at_first.n_env, step.n_env);
+		for (int i = 0; i < step.n_env; i++)
+			if (!*step.env[i].why)
+				ck_assert_str_eq(at_first.env[i].value, step.env[i].value);
+		ck_assert_str_eq(at_first.threads_why, step.threads_why);
+		ck_assert_int_eq(at_first.narrow, step.narrow);
+		ck_assert_int_eq(at_first.granted, granted);
+	}
+}
+END_TEST
+
+START_TEST(who_is_not_counted_by_the_grant_is_not_counted_anew)
+{
+	static struct step before;
+
+	/* As Slurm has it. */
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	before = step;
+	launch_regrant(&step, 2, 8);
+	ck_assert_mem_eq(&step, &before, sizeof(step));
+	/* As its user has it. */
+	msg_put(&msg, "set", "OMP_NUM_THREADS");
+	step.granted = 4;
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	before = step;
+	launch_regrant(&step, 2, 8);
+	ck_assert_mem_eq(&step, &before, sizeof(step));
+	/* By the library, but for what does not go by OpenMP. */
+	msg_init(&msg, "step_start");
+	step.omp = true;
+	strcpy(conf.launch_env.omp_library, "/bin/sh");
+	launch_decide(&conf, &step, &msg, 8, 4, LAUNCH_SHARES);
+	launch_regrant(&step, 2, 8);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "2");
+}
+END_TEST
+
 START_TEST(who_began_narrow_is_known)
 {
 	step.granted = 8;
@@ -557,6 +612,8 @@ int main(void)
 	tcase_add_test(tc, threads_follow_the_configuration_and_the_ranks);
 	tcase_add_test(tc, threads_are_never_more_than_asked_nor_less_than_one);
 	tcase_add_loop_test(tc, threads_go_by_the_cores_granted, 0, 14);
+	tcase_add_loop_test(tc, threads_go_by_the_cores_granted_at_last, 0, 14);
+	tcase_add_test(tc, who_is_not_counted_by_the_grant_is_not_counted_anew);
 	tcase_add_test(tc, who_began_narrow_is_known);
 	tcase_add_test(tc, who_grows_later_begins_with_all);
 	tcase_add_test(tc, a_count_on_the_command_line_is_the_only_one);

@@ -495,6 +495,61 @@ static void start_neighbour(void)
 	start_on("beside", 2);
 }
 
+/* Its task has been forked, and is about to exec. */
+static void fork_task(struct step *s)
+{
+	s->located = true;
+	msg_init(&in, "task_start");
+	msg_putf(&in, "job", "%u", s->job_id);
+	msg_put(&in, "step", "0");
+	msg_put(&in, "task", "0");
+	msg_putf(&in, "pid", "%u", 1000 + s->job_id);
+	arrival_task(&d, &in, &out);
+	arrival_after_answer(&d);
+	ck_assert_str_eq(msg_get(&out, "type"), "task_ok");
+}
+
+START_TEST(who_came_before_it_begins_is_counted)
+{
+	struct step *first, *second;
+
+	d.conf->control_fraction = 0;
+	if (_i)
+		strcpy(d.conf->policy, "auto");
+	else
+		d.conf->launch_env.threads = THREADS_GRANTED;
+	first = start("a");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	second = start("b");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	fork_task(first);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "1");
+	ck_assert_ptr_null(value_of("GOMP_SPINCOUNT"));
+	ck_assert_str_eq(first->threads_why, "1 of 2 cores granted");
+	ck_assert(first->narrow);
+	/* And whoever is alone again has all. */
+	finish(first, 1);
+	fork_task(second);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	ck_assert_str_eq(value_of("OPENBLAS_NUM_THREADS"), "2");
+	ck_assert(!second->narrow);
+}
+END_TEST
+
+START_TEST(whose_threads_are_slurms_are_not_counted_anew)
+{
+	struct step *s;
+
+	d.conf->control_fraction = 0;
+	s = start("a");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	start("b");
+	fork_task(s);
+	ck_assert_ptr_null(msg_get(&out, "env"));
+}
+END_TEST
+
 START_TEST(who_was_born_narrow_and_got_more_begins_wider)
 {
 	struct step *s;
@@ -556,6 +611,35 @@ START_TEST(a_width_that_slows_a_program_is_taken_away_first)
 		ck_assert(!s->narrow);
 	}
 	ck_assert_int_eq(quarantine_count(d.choose), 2);
+}
+END_TEST
+
+/* Its plan gives each launch both cores, and before it begins one comes. It is judged as what it
+ * begins with, and that width is not given again. */
+START_TEST(a_width_got_at_last_is_judged_as_that)
+{
+	int n, narrow = 0;
+
+	d.conf->launch_env.threads = THREADS_GRANTED;
+	for (n = 0; n < 60; n++) {
+		struct step *s = start("app"), *other = start_on("beside", 2);
+		bool lever = strcmp(s->seen.launch, "lever") == 0;
+
+		ck_assert_str_ne(s->seen.launch, "withheld");
+		ck_assert(!s->narrow);
+		fork_task(s);
+		if (!s->narrow)
+			break;
+		narrow++;
+		if (lever)
+			ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+		else
+			ck_assert_ptr_null(msg_get(&out, "env"));
+		finish(other, 1);
+		finish(s, about(lever ? 100 : 50));
+	}
+	ck_assert_msg(narrow > 0 && n <= 30, "after %d launches, %d narrow", n, narrow);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
 }
 END_TEST
 
@@ -712,6 +796,9 @@ int main(void)
 	tcase_add_test(tc, more_programs_than_are_followed_do_no_harm);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("a program starts with as many threads as cores are granted");
+	tcase_add_loop_test(tc, who_came_before_it_begins_is_counted, 0, 2);
+	tcase_add_test(tc, whose_threads_are_slurms_are_not_counted_anew);
+	tcase_add_test(tc, a_width_got_at_last_is_judged_as_that);
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, threads_are_counted_by_the_plan_with_the_newcomer, 0, 2);

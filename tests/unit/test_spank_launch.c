@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "common/launch_names.h"
+#include "spank/late.h"
 #include "spank/launch.h"
 
 /* Steps nest: what one leaves in the environment is what the next finds there. */
@@ -203,6 +207,99 @@ START_TEST(more_than_the_lists_hold_is_not_set)
 }
 END_TEST
 
+START_TEST(another_value_for_what_is_ours_is_ours)
+{
+	msg_put(&reply, "env", "GOMP_SPINCOUNT=1000");
+	msg_put(&reply, "env", "OMP_NUM_THREADS=8");
+	msg_put(&reply, "env", "MKL_NUM_THREADS=8");
+	apply_now();
+	launch_renew(&io, "OMP_NUM_THREADS=2");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
+	ck_assert_str_eq(value_of("GOMP_SPINCOUNT"), "1000");
+	ck_assert_str_eq(value_of("MKL_NUM_THREADS"), "8");
+	/* For the steps inside, too. */
+	launch_report(&io, &start);
+	ck_assert_ptr_null(msg_get(&start, "set"));
+	launch_apply(&io, NULL);
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "(none)");
+	ck_assert_str_eq(value_of("MKL_NUM_THREADS"), "(none)");
+}
+END_TEST
+
+/* A task prolog of the site's, or the user's own setting. */
+START_TEST(what_is_not_ours_gets_no_other_value)
+{
+	setenv("MKL_NUM_THREADS", "3", 1);
+	msg_put(&reply, "env", "OMP_NUM_THREADS=8");
+	apply_now();
+	setenv("OMP_NUM_THREADS", "5", 1);
+	launch_renew(&io, "OMP_NUM_THREADS=2");
+	launch_renew(&io, "MKL_NUM_THREADS=2");
+	launch_renew(&io, "BLIS_NUM_THREADS=2");
+	launch_renew(&io, "=2");
+	launch_renew(&io, "OMP_NUM_THREADS");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "5");
+	ck_assert_str_eq(value_of("MKL_NUM_THREADS"), "3");
+	ck_assert_str_eq(value_of("BLIS_NUM_THREADS"), "(none)");
+}
+END_TEST
+
+/* What a task that was forked before puts in: 0, its environment has @threads. */
+static int task_has(const int go, const char *threads)
+{
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
+		return 2;
+	late_apply(&io);
+	return strcmp(value_of("OMP_NUM_THREADS"), threads) != 0 ||
+	       strcmp(value_of("OPENBLAS_NUM_THREADS"), threads) != 0;
+}
+
+START_TEST(who_has_forked_already_gets_it_too)
+{
+	static struct msg long_one;
+	char longer[1100];
+	int go[2], status;
+	pid_t task[2];
+
+	msg_put(&reply, "env", "OMP_NUM_THREADS=8");
+	msg_put(&reply, "env", "OPENBLAS_NUM_THREADS=8");
+	apply_now();
+	late_apply(&io); /* never opened */
+	late_open();
+	ck_assert_int_eq(pipe(go), 0);
+	for (int i = 0; i < 2; i++) {
+		task[i] = fork();
+		ck_assert_int_ge(task[i], 0);
+		if (task[i] == 0)
+			_exit(task_has(go[0], _i ? "8" : "2"));
+	}
+	msg_init(&reply, "task_ok");
+	late_put(&reply);
+	msg_put(&reply, "env", "OMP_NUM_THREADS=2");
+	msg_put(&reply, "env", "OPENBLAS_NUM_THREADS=2");
+	late_put(&reply);
+	if (_i) { /* none is put in where not all are */
+		memset(longer, 'x', sizeof(longer) - 1);
+		longer[sizeof(longer) - 1] = '\0';
+		msg_init(&long_one, "task_ok");
+		msg_put(&long_one, "env", "OMP_NUM_THREADS=2");
+		msg_put(&long_one, "env", longer);
+		late_put(&long_one);
+	}
+	ck_assert_int_eq(write(go[1], "go", 2), 2);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(waitpid(task[i], &status, 0), task[i]);
+		ck_assert_int_eq(status, 0);
+	}
+	/* slurmstepd's own is as it was. */
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "8");
+	close(go[0]);
+	close(go[1]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("spank launch");
@@ -223,6 +320,9 @@ int main(void)
 		(int)(sizeof(marks) / sizeof(marks[0])));
 	tcase_add_test(t, malformed_and_repeated_records_are_passed_over);
 	tcase_add_test(t, more_than_the_lists_hold_is_not_set);
+	tcase_add_test(t, another_value_for_what_is_ours_is_ours);
+	tcase_add_test(t, what_is_not_ours_gets_no_other_value);
+	tcase_add_loop_test(t, who_has_forked_already_gets_it_too, 0, 2);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -17,7 +17,7 @@
 #define TRIAL_PART       0.01 /* of the time */
 #define TRIAL_FIRST_S    3.6  /* that may be had in advance */
 #define TRIAL_AFTER_S    2.0  /* after a move: what runs is known first */
-#define TRIAL_OPTIMISM   1.0
+#define TRIAL_OPTIMISM   2.0
 #define TRIAL_LOSS       0.03 /* no trial of what is worth less */
 #define REVERSAL_S       60.0
 #define DWELL_MAX_S      64.0
@@ -386,15 +386,23 @@ static bool ends_back(struct policy *p, const int *slot)
 
 /* Sets chosen and why. */
 /* Something to learn, as long as that takes less than 1 % of the time. */
-static bool begin_trial(struct policy *p, const struct view *v)
+static bool begin_trial(struct policy *p, const struct view *v, const int *slot)
 {
 	const struct auto_deal *now = &p->deal[AUTO_RUNS];
+	struct auto_try t = {.optimism = TRIAL_OPTIMISM,
+		.least = p->cfg.h,
+		.most_loss = TRIAL_LOSS,
+		.lasts_s = TRIAL_S,
+		.move_s = WARMUP_S};
+	double left = 0;
 
 	if (!p->cfg.trials || !now->there || v->now_s - p->moved_s < TRIAL_AFTER_S ||
 		p->tried_s + TRIAL_S > TRIAL_FIRST_S + TRIAL_PART * (v->now_s - p->began_s))
 		return false;
-	if (!auto_search_trial(
-		    &p->search, now, TRIAL_OPTIMISM, p->cfg.h, TRIAL_LOSS, &p->deal[AUTO_TRIAL]))
+	for (int k = 0; k < p->shares.n; k++)
+		left += left_s(p, slot, k) / p->shares.n;
+	t.horizon_s = left;
+	if (!auto_search_trial(&p->search, now, &t, &p->deal[AUTO_TRIAL]))
 		return false;
 	p->tried_s += TRIAL_S;
 	p->trial_s = v->now_s + TRIAL_S;
@@ -602,7 +610,8 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (isnan(p->began_s))
 		p->began_s = v->now_s;
 	set = shares_set(c);
-	below = set == p->set && is_below(p, slot);
+	/* Whoever is below it in a trial was expected to be, and is not for long. */
+	below = set == p->set && p->trial_s < 0 && is_below(p, slot);
 	tried = p->trial_s >= 0 && v->now_s >= p->trial_s - 1e-6;
 	if (set != p->set || changed || below || tried || !p->deal[AUTO_RUNS].there ||
 		(p->trial_s < 0 && v->now_s - p->looked_s >= LOOK_S)) {
@@ -618,7 +627,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 			p->why = "a job is below its floor";
 			ret->urgent = true;
 		} else if (p->chosen == AUTO_RUNS && set == p->set && !tried) {
-			begin_trial(p, v);
+			begin_trial(p, v, slot);
 		}
 		p->looked_s = v->now_s;
 	} else {

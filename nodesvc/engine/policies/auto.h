@@ -16,7 +16,8 @@
  * l the latency there over that. l = 1 + r / (2 (1 - r)), the wait in a queue of even service
  * (M/D/1), r the domain's traffic over the most it can carry: 4 GB/s a core, or the most that was
  * ever seen. S and x are never known, so a grid of both is weighed: by what utilisation tells of S
- * and misses per instruction of x before anything else, then by how well each explains the speeds
+ * (how well it scales at the most: who polls, or waits for memory, is busy) and misses per
+ * instruction of x before anything else, then by how well each explains the speeds
  * seen (Bayes; the level falls out). What was seen on as many cores beside the same company counts
  * for itself, in place of the model, the more often the more (the pair table).
  *
@@ -25,7 +26,8 @@
  * transfers of cores inside a domain and exchanges of places, as long as they gain. The worth of
  * one is the objective over what fair's is predicted to give; fair's is where fair would have them,
  * had nobody else ever moved them. No job below its floor, `q' and 2 % of what it would have alone
- * on its fair share, unless it is so under fair, too, and then not below that.
+ * on its fair share, which is at least the most that was seen on no more cores, unless it is so
+ * under fair, too, and then not below that.
  *
  * Acting. What runs stays, unless the gain less `sure' times its standard deviation, for as long as
  * the phases at hand are expected to last, is above what moving costs (75 ms of each moved part:
@@ -35,9 +37,13 @@
  * fair, the others' samples choose anew at once, and fair where they choose what runs; clusters
  * end.
  *
- * Trials. Where nothing is to be moved, a quarter of one job's cores goes to another for 1.2 s, if
- * that may be better by one standard deviation and is not 3 % worse by its mean: in 1 % of the
- * time, and 3.6 s in advance. Then what ran before runs again, unless the trial is better.
+ * Trials. Where nothing is to be moved, a quarter of one job's cores goes to another for 1.2 s, and
+ * the same of two others at once; or two exchange their places, for what company does to a job's
+ * cache is in no model. It is the one that is expected to gain most for as long as the phases last,
+ * less what it costs, if by two standard deviations it may be `h' better with whoever gives still
+ * above his floor, and by its mean is not 3 % worse; none of widths that were seen. In 1 % of the
+ * time, and 3.6 s in advance; floors are not looked at meanwhile. Then what ran before runs again,
+ * unless the trial is better.
  *
  * Loans. Who is under 70 % utilisation lends to those of its domains who are busy, else
  * to all who are (callisto's bounds).
@@ -214,7 +220,10 @@ struct auto_search {
 	/* Room: */
 	double *asks, *waits, *was_speed, *was_latency;
 	uint64_t *was_sum;
-	short *trial;
+	short *trial, *first;
+	/* Of what runs, while trials are looked for: */
+	double base, base_broken;
+	uint64_t *company; /* [max_jobs] */
 };
 
 void auto_search_init(struct auto_search *s, struct auto_model *m, struct shares *c,
@@ -225,13 +234,22 @@ double auto_search_worth(struct auto_search *s, const short *n);
 void auto_search_base(struct auto_search *s, const short *fair);
 /* Best transfers and exchanges from @d on. */
 void auto_search_improve(struct auto_search *s, struct auto_deal *d);
+struct auto_try {
+	double optimism;  /* so many deviations above the mean may be hoped for */
+	double least;     /* what has to be gained then */
+	double most_loss; /* by the mean */
+	double lasts_s;
+	double horizon_s; /* for so long what was learnt is of use */
+	double move_s;    /* lost by a job that is moved */
+	long most_steps;
+};
 /*
- * auto_search_trial - a quarter of one job's cores to another, from @from: that of which most may
- * be hoped, mean and @optimism deviations, more than @least, and which loses no more than
- * @most_loss by its mean. False: there is nothing to be learnt that would be worth it.
+ * auto_search_trial - a quarter of one job's cores to another, from @from: that by which most is
+ * expected to be gained over @t->horizon_s, less what it costs. False: there is nothing to be
+ * learnt that would be worth it.
  */
-bool auto_search_trial(struct auto_search *s, const struct auto_deal *from, double optimism,
-	double least, double most_loss, struct auto_deal *ret);
+bool auto_search_trial(struct auto_search *s, const struct auto_deal *from,
+	const struct auto_try *t, struct auto_deal *ret);
 /* Who is in the job's domains, as auto_seen keeps it. */
 uint64_t auto_search_beside(const struct auto_search *s, const short *n, int k);
 double auto_search_span(const struct auto_search *s, const short *n, int k);

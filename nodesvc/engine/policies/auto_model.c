@@ -38,6 +38,8 @@ static const double stall_prior[AUTO_STALLS] = {0.6, 1, 1, 0.4};
 #define SLEEP_PART      0.6
 #define EFFICIENCY_OFF  0.2
 #define EFFICIENCY_TAIL 0.02
+/* The same of curves below what is seen: threads that spin, or wait for memory, are busy. */
+#define BUSY_TAIL 0.3
 
 void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg)
 {
@@ -422,7 +424,7 @@ static double prior(const struct auto_model *m, const struct auto_phase *f, int 
 	off = exp(auto_speedup(m, curve, f->cores)) / f->cores -
 	      fmax(0.1, 1 - (1 - f->utilization) / SLEEP_PART);
 	off /= EFFICIENCY_OFF;
-	return p * (exp(-0.5 * off * off) + EFFICIENCY_TAIL);
+	return p * (exp(-0.5 * off * off) + (off < 0 ? BUSY_TAIL : EFFICIENCY_TAIL));
 }
 
 /* How well a curve explains what earlier runs had, at whatever level: ln. */

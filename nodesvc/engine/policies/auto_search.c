@@ -10,6 +10,9 @@
 #define SPAN        0.05  /* lost where threads talk across domains only; ours */
 #define FLOOR_SLACK 0.005 /* ln: what rounding and smoothing may be off */
 #define FLOOR_SPARE 0.02  /* ln: above what was asked for, for what the model may be off */
+#define SEEN_SURE   3     /* samples: a speed that it surely can have */
+#define CACHE_OFF   0.05  /* ln: of who only waits for memory, what company may do to it */
+#define TRIAL_SEEN  2     /* samples: no trial for what was seen so often */
 #define FLOOR_COST  3     /* of the objective, for each part that a job is below its floor */
 #define PAIR_PRIOR  1     /* samples that the model counts for beside what was seen */
 #define LEAST_GAIN  1e-4
@@ -39,6 +42,8 @@ void auto_search_init(
 	s->was_sum = arena_alloc(cfg->memory, domains, sizeof(uint64_t));
 	s->fixed = arena_alloc(cfg->memory, jobs, sizeof(bool));
 	s->trial = arena_alloc(cfg->memory, jobs * domains, sizeof(short));
+	s->first = arena_alloc(cfg->memory, jobs * domains, sizeof(short));
+	s->company = arena_alloc(cfg->memory, jobs, sizeof(uint64_t));
 }
 
 static const struct auto_phase *phase_of(const struct auto_search *s, int k)
@@ -153,9 +158,9 @@ static double predict(const struct auto_search *s, const short *n, int k, uint64
 	return speed - auto_search_span(s, n, k);
 }
 
-static double objective(const struct auto_search *s)
+static double gains(const struct auto_search *s)
 {
-	double sum = 0, worst = INFINITY, cost = 0;
+	double sum = 0, worst = INFINITY;
 
 	for (int k = 0; k < s->c->n; k++) {
 		double gain = s->speed[k] - s->fair[k];
@@ -167,10 +172,24 @@ static double objective(const struct auto_search *s)
 			sum -= expm1(-gain);
 		else
 			sum += gain;
-		if (s->speed[k] < s->floor[k] - FLOOR_SLACK)
-			cost += FLOOR_COST * (s->floor[k] - s->speed[k]);
 	}
-	return (s->objective == AUTO_WORST ? worst : sum / s->c->n) - cost;
+	return s->objective == AUTO_WORST ? worst : sum / s->c->n;
+}
+
+/* What floors that are broken cost, but for job @but's (-1: of all). */
+static double broken(const struct auto_search *s, int but)
+{
+	double cost = 0;
+
+	for (int k = 0; k < s->c->n; k++)
+		if (k != but && s->speed[k] < s->floor[k] - FLOOR_SLACK)
+			cost += FLOOR_COST * (s->floor[k] - s->speed[k]);
+	return cost;
+}
+
+static double objective(const struct auto_search *s)
+{
+	return gains(s) - broken(s, -1);
 }
 
 /* Size, traffic and what others know it by, of one job. */
@@ -223,6 +242,17 @@ double auto_search_worth(struct auto_search *s, const short *n)
 	return objective(s);
 }
 
+/* ln: the most that was seen on no more cores, in whatever company; -INFINITY nothing. */
+static double best_seen(const struct auto_phase *f, double cores)
+{
+	double best = -INFINITY;
+
+	for (int i = 0; i < AUTO_SEEN; i++)
+		if (f->seen[i].n >= SEEN_SURE && f->seen[i].cores < cores + 0.25)
+			best = fmax(best, f->seen[i].speed);
+	return best;
+}
+
 void auto_search_base(struct auto_search *s, const short *fair)
 {
 	const struct shares *c = s->c;
@@ -243,7 +273,8 @@ void auto_search_base(struct auto_search *s, const short *fair)
 		for (int d = 0; d < c->n_domains; d++)
 			if (own[d])
 				s->latency[d] = auto_latency(solve_load(s, s->trial, d));
-		s->alone[k] = predict(s, s->trial, k, 0);
+		s->alone[k] = fmax(predict(s, s->trial, k, 0),
+			best_seen(phase_of(s, k), s->size[k]) - auto_search_span(s, s->trial, k));
 		memset(own, 0, (size_t)c->n_domains * sizeof(*own));
 	}
 	auto_search_worth(s, fair);
@@ -413,36 +444,180 @@ static bool quarter(const struct auto_search *s, const short *from, int a, int b
 	return left == 0;
 }
 
-bool auto_search_trial(struct auto_search *s, const struct auto_deal *from, double optimism,
-	double least, double most_loss, struct auto_deal *ret)
+/* Mean of what is above 0 of a normal distribution. */
+static double expected_gain(double mean, double sd)
+{
+	double z = mean / sd;
+
+	if (!(sd > 0))
+		return fmax(0, mean);
+	return sd * exp(-0.5 * z * z) / sqrt(2 * M_PI) + 0.5 * mean * erfc(-z / M_SQRT2);
+}
+
+/* Who is in job @k's domains, by what was last looked at. */
+static uint64_t company(const struct auto_search *s, const short *n, int k)
+{
+	uint64_t h = 0;
+
+	for (int d = 0; d < s->c->n_domains; d++)
+		if (n[k * s->c->n_domains + d])
+			h += s->sum[d] - name_of(s, k, n[k * s->c->n_domains + d]);
+	return h;
+}
+
+/* What runs, as trials are held against it. */
+static void read_base(struct auto_search *s, const short *from)
+{
+	auto_search_worth(s, from);
+	s->base = gains(s);
+	s->base_broken = broken(s, -1);
+	for (int k = 0; k < s->c->n; k++)
+		s->company[k] = company(s, from, k);
+}
+
+struct trial {
+	double worth, sd; /* over what runs, floors left out */
+	double parts;     /* that are moved */
+};
+
+static double trial_pays(
+	const struct auto_search *s, const struct auto_try *t, const struct trial *x)
+{
+	if (x->worth < -t->most_loss || x->worth + t->optimism * x->sd <= t->least)
+		return 0;
+	return expected_gain(x->worth, x->sd) * t->horizon_s - t->lasts_s * fmax(0, -x->worth) -
+	       2 * t->move_s * x->parts / s->c->n;
+}
+
+/* Was it seen on as many cores already, in whatever company? */
+static bool is_seen(const struct auto_phase *f, double cores)
+{
+	for (int i = 0; i < AUTO_SEEN; i++)
+		if (f->seen[i].n >= TRIAL_SEEN && fabs(f->seen[i].cores - cores) < 0.25)
+			return true;
+	return false;
+}
+
+/* A quarter of @a's cores to @b, which is in s->trial; false: somebody would be below his floor. */
+static bool look_at_transfer(
+	struct auto_search *s, const short *from, int a, int b, double optimism, struct trial *ret)
 {
 	const struct shares *c = s->c;
-	double best = least;
+	int na = size_of(s, from, a), nb = size_of(s, from, b), cut;
+	double va, vb;
 
-	ret->there = false;
-	for (int a = 0; a < c->n; a++)
-		for (int b = 0; b < c->n && s->steps < 2 * s->most_steps; b++) {
-			int ka = s->slot[c->job[a]], kb = s->slot[c->job[b]], na, nb, cut;
-			double worth, hope;
+	cut = na - size_of(s, s->trial, a);
+	if (is_seen(phase_of(s, a), na - cut) && is_seen(phase_of(s, b), nb + cut))
+		return false;
+	va = auto_spread(s->m, s->slot[c->job[a]], na, na - cut);
+	vb = auto_spread(s->m, s->slot[c->job[b]], nb, nb + cut);
+	auto_search_worth(s, s->trial);
+	*ret = (struct trial){
+		.worth = gains(s) - s->base,
+		.sd = sqrt(va + vb) / c->n,
+		.parts = (double)cut / (nb + cut),
+	};
+	/* What a user asked for is not tried. */
+	if (c->v->job[c->job[a]].qos > 0)
+		va = 0;
+	/* Whoever gives may turn out to keep it; who else is below his was before. */
+	return s->speed[a] + optimism * sqrt(va) >= s->floor[a] - FLOOR_SLACK &&
+	       broken(s, a) <= s->base_broken + LEAST_GAIN;
+}
 
-			if (a == b || s->fixed[a] || s->fixed[b] ||
-				!quarter(s, from->n, a, b, s->trial))
-				continue;
-			na = size_of(s, from->n, a);
-			nb = size_of(s, from->n, b);
-			cut = na - size_of(s, s->trial, a);
-			worth = auto_search_worth(s, s->trial) - from->worth;
-			hope = worth + optimism *
-					       sqrt(auto_spread(s->m, ka, na, na - cut) +
-						       auto_spread(s->m, kb, nb, nb + cut)) /
-					       c->n;
-			if (worth < -most_loss || hope <= best)
-				continue;
-			best = hope;
-			memcpy(ret->n, s->trial,
-				(size_t)c->n * (size_t)c->n_domains * sizeof(short));
-			ret->worth = worth + from->worth;
-			ret->there = true;
-		}
+/* Two exchange their places, in s->trial: what the others do to a job's cache is in no model. */
+static bool look_at_exchange(struct auto_search *s, struct trial *ret)
+{
+	double variance = 0;
+
+	auto_search_worth(s, s->trial);
+	*ret = (struct trial){.worth = gains(s) - s->base, .parts = 2};
+	for (int k = 0; k < s->c->n; k++) {
+		const struct auto_phase *f = phase_of(s, k);
+		uint64_t beside = company(s, s->trial, k);
+		double off = CACHE_OFF * f->stall / (1 + f->stall);
+
+		if (beside != s->company[k] && !auto_seen_find(f, s->size[k], beside))
+			variance += off * off;
+	}
+	ret->sd = sqrt(variance) / s->c->n;
+	return broken(s, -1) <= s->base_broken + LEAST_GAIN;
+}
+
+/* The best transfer from @from, of jobs that are not @but's two (-1: of all). */
+static bool best_transfer(struct auto_search *s, const short *from, const struct auto_try *t,
+	const int *but, double *best, int *ret_pair, struct auto_deal *ret)
+{
+	int n = s->c->n;
+	bool any = false;
+
+	for (int i = 0; i < n * n && s->steps < t->most_steps; i++) {
+		int at = (s->next + i) % (n * n), a = at / n, b = at % n;
+		struct trial x;
+		double pays;
+
+		if (a == b || s->fixed[a] || s->fixed[b] || a == but[0] || a == but[1] ||
+			b == but[0] || b == but[1] || !quarter(s, from, a, b, s->trial) ||
+			!look_at_transfer(s, from, a, b, t->optimism, &x))
+			continue;
+		pays = trial_pays(s, t, &x);
+		if (pays <= *best)
+			continue;
+		*best = pays;
+		ret_pair[0] = a;
+		ret_pair[1] = b;
+		memcpy(ret->n, s->trial, (size_t)n * (size_t)s->c->n_domains * sizeof(short));
+		any = true;
+	}
+	return any;
+}
+
+static bool best_exchange(struct auto_search *s, const short *from, const struct auto_try *t,
+	double *best, struct auto_deal *ret)
+{
+	int n = s->c->n;
+	size_t size = (size_t)n * (size_t)s->c->n_domains * sizeof(short);
+	bool any = false;
+
+	for (int i = 0; i < n * n && s->steps < t->most_steps; i++) {
+		int at = (s->next + i) % (n * n), a = at / n, b = at % n;
+		struct step step = {a, b, -1, 0};
+		struct trial x;
+		double pays;
+
+		if (a >= b || !is_allowed(s, &step, from))
+			continue;
+		memcpy(s->trial, from, size);
+		take_step(s, &step, s->trial);
+		if (!look_at_exchange(s, &x) || (pays = trial_pays(s, t, &x)) <= *best)
+			continue;
+		*best = pays;
+		memcpy(ret->n, s->trial, size);
+		any = true;
+	}
+	return any;
+}
+
+bool auto_search_trial(struct auto_search *s, const struct auto_deal *from,
+	const struct auto_try *t, struct auto_deal *ret)
+{
+	struct auto_try more = *t;
+	double best = 0, second = 0;
+	int pair[2] = {-1, -1}, other[2];
+
+	read_base(s, from->n);
+	more.most_steps = s->steps + s->most_steps;
+	ret->there = best_transfer(s, from->n, &more, pair, &best, pair, ret);
+	more.most_steps = s->steps + s->most_steps / 2;
+	if (best_exchange(s, from->n, &more, &best, ret)) {
+		ret->there = true;
+	} else if (ret->there) {
+		/* Of two others at the same time, that is no more to wait for. */
+		memcpy(s->first, ret->n, (size_t)s->c->n * (size_t)s->c->n_domains * sizeof(short));
+		read_base(s, s->first);
+		best_transfer(s, s->first, &more, pair, &second, other, ret);
+	}
+	if (ret->there)
+		ret->worth = auto_search_worth(s, ret->n);
 	return ret->there;
 }

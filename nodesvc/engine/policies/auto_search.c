@@ -426,13 +426,20 @@ void auto_search_improve(struct auto_search *s, struct auto_deal *d)
 	s->next %= c->n * c->n;
 }
 
+/* What it takes to look at a dealing as a whole, in steps. */
+static long copy_steps(const struct auto_search *s)
+{
+	return 4 + (long)s->c->n * s->c->n_domains / 64;
+}
+
 /* One step from @from, of a quarter of the giver's cores, in as many domains as it takes. */
-static bool quarter(const struct auto_search *s, const short *from, int a, int b, short *ret)
+static bool quarter(struct auto_search *s, const short *from, int a, int b, short *ret)
 {
 	const struct shares *c = s->c;
 	int left = (size_of(s, from, a) + 3) / 4;
 	struct step x = {a, b, 0, 1};
 
+	s->steps += copy_steps(s);
 	memcpy(ret, from, (size_t)c->n * (size_t)c->n_domains * sizeof(short));
 	for (int pass = 0; pass < 2; pass++) /* where both are, first */
 		for (x.domain = 0; x.domain < c->n_domains; x.domain++)
@@ -531,6 +538,7 @@ static bool look_at_exchange(struct auto_search *s, struct trial *ret)
 	double variance = 0;
 
 	auto_search_worth(s, s->trial);
+	s->steps += 8 * copy_steps(s);
 	*ret = (struct trial){.worth = gains(s) - s->base, .parts = 2};
 	for (int k = 0; k < s->c->n; k++) {
 		const struct auto_phase *f = phase_of(s, k);

@@ -218,16 +218,21 @@ static void read_domain(struct auto_search *s, const short *n, int d)
 	s->latency[d] = auto_latency(solve_load(s, n, d));
 }
 
+/* Who is in job @k's domains, by what was last looked at. */
+static uint64_t company(const struct auto_search *s, const short *n, int k)
+{
+	uint64_t h = 0;
+
+	for (int d = 0; d < s->c->n_domains; d++)
+		if (n[k * s->c->n_domains + d])
+			h += s->sum[d] - name_of(s, k, n[k * s->c->n_domains + d]);
+	return h;
+}
+
 static void read_speed(struct auto_search *s, const short *n, int k)
 {
-	int domains = s->c->n_domains;
-	uint64_t beside = 0;
-
-	for (int d = 0; d < domains && s->m->pairs; d++)
-		if (n[k * domains + d])
-			beside += s->sum[d] - name_of(s, k, n[k * domains + d]);
-	s->speed[k] = predict(s, n, k, beside);
-	s->steps += 8 + domains;
+	s->speed[k] = predict(s, n, k, s->m->pairs ? company(s, n, k) : 0);
+	s->steps += 8 + s->c->n_domains;
 }
 
 double auto_search_worth(struct auto_search *s, const short *n)
@@ -459,17 +464,6 @@ static double expected_gain(double mean, double sd)
 	if (!(sd > 0))
 		return fmax(0, mean);
 	return sd * exp(-0.5 * z * z) / sqrt(2 * M_PI) + 0.5 * mean * erfc(-z / M_SQRT2);
-}
-
-/* Who is in job @k's domains, by what was last looked at. */
-static uint64_t company(const struct auto_search *s, const short *n, int k)
-{
-	uint64_t h = 0;
-
-	for (int d = 0; d < s->c->n_domains; d++)
-		if (n[k * s->c->n_domains + d])
-			h += s->sum[d] - name_of(s, k, n[k * s->c->n_domains + d]);
-	return h;
 }
 
 /* What runs, as trials are held against it. */

@@ -26,21 +26,36 @@ at_most $((100 * both / n_looks)) 10 "looks in percent with both running"
 spin_step g3 --coloc=on
 three=$(job_id g3)
 ok "a third joins" rotates "$three"
-# One that starts waits for others at every other step, as MPI_Init does, and computes then.
-srun -J g0 -c2 --coloc=on bash -c "exec {never}<> <(:)
-  for _ in {1..30}; do read -rt 0.02 -u \$never _; done; : >'$tmp/started'
-  '$spin' --work=100000000 & exec '$spin' --work=100000000" >"$tmp/srun.g0" 2>&1 &
-started_pids+=("$!")
-n=0 frozen=0 end=$((SECONDS + 60))
-while [ ! -e "$tmp/started" ] && [ $SECONDS -lt $end ]; do
-  zero=${zero:-$(job_id g0)}
-  if [ -n "$zero" ] && { is_thawed "$zero" || is_frozen "$zero"; }; then
-    n=$((n + 1))
-    ! is_frozen "$zero" || frozen=$((frozen + 1))
-  fi
-  sleep 0.005
+# One that starts waits for others at every other step, as MPI_Init does, and computes then. It is let
+# alone for a second: a machine that makes 0.6 s more than 0.8, or lets nobody look meanwhile, shows
+# nothing, and it starts anew. It says itself who it is: to ask Slurm takes as long as it starts.
+exec {never}<> <(:)
+watch_start() {
+  local end=$((SECONDS + 60)) since=''
+  rm -f "$tmp"/{zero,started}
+  srun -J g0 -c2 --coloc=on bash -c "exec {never}<> <(:); echo \$SLURM_JOB_ID >'$tmp/zero'
+    for _ in {1..30}; do read -rt 0.02 -u \$never _; done; : >'$tmp/started'
+    '$spin' --work=100000000 & exec '$spin' --work=100000000" >"$tmp/srun.g0" 2>&1 &
+  started_pids+=("$!")
+  zero='' n=0 frozen=0
+  while [ ! -e "$tmp/started" ] && [ $SECONDS -lt $end ]; do
+    [ -n "$zero" ] || { read -r zero <"$tmp/zero"; } 2>/dev/null
+    if [ -n "$zero" ] && { is_thawed "$zero" || is_frozen "$zero"; }; then
+      n=$((n + 1)) since=${since:-$(now_ms)}
+      ! is_frozen "$zero" || frozen=$((frozen + 1))
+    fi
+    read -rt 0.005 -u "$never" _
+  done
+  took=$(($(now_ms) - ${since:-0}))
+  diag "$n looks in $took ms until it had started"
+}
+for _ in {1..5}; do
+  watch_start
+  if [ $n -gt 10 ] && { [ $frozen = 0 ] || [ $took -le 800 ]; }; then break; fi
+  diag "frozen at $frozen of them: once more"
+  scancel "$zero"
+  wait_for 20 job_gone g0
 done
-diag "$n looks until it had started"
 [ $n -gt 10 ] || frozen="$n looks"
 is "$frozen" 0 "a step is not frozen while it starts"
 ok "... and takes turns when it computes" rotates "$zero"

@@ -141,7 +141,9 @@ struct auto_job {
 
 struct auto_model {
 	const struct topo *t;
-	int max_jobs, n_programs, stride;
+	int max_jobs, n_programs;
+	int most;   /* cores of the node */
+	int stride; /* of curves, for 0 to most cores; whole blocks */
 	bool pairs; /* what was seen beside the same company counts for itself */
 	struct auto_program *program;
 	struct auto_job *job; /* [max_jobs] by slot */
@@ -214,6 +216,8 @@ struct auto_search {
 	double *speed, *flow; /* [max_jobs] ln; bytes/s */
 	double *latency;      /* [n_domains] of memory, over that unloaded */
 	uint64_t *sum;        /* [n_domains] */
+	double *most;         /* [n_domains] bytes/s that are asked for at the most ... */
+	int *members;         /* [n_domains] ... by so many jobs */
 	/* Of fair's: */
 	double *fair, *floor, *alone; /* [max_jobs] ln speed */
 	bool *fixed;                  /* [max_jobs] neither gives nor takes */

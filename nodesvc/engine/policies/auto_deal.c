@@ -169,6 +169,7 @@ void auto_allocate(struct policy *p, const int *slot)
 	struct shares *c = &p->shares;
 	const struct auto_deal *fair = &p->deal[AUTO_FAIR];
 	int most = c->total - c->n + 1;
+	double least = log(p->cfg.q);
 
 	for (int k = 0; k < c->n; k++) {
 		const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[k]]);
@@ -180,7 +181,7 @@ void auto_allocate(struct policy *p, const int *slot)
 		for (int u = 1; u <= c->total; u++) {
 			bool ruled_out = u > most || u < min ||
 					 (p->search.fixed[k] && u != at_fair) ||
-					 curve[u] - curve[at_fair] < log(p->cfg.q);
+					 curve[u] - curve[at_fair] < least;
 
 			*allocate_cost(&p->allocate, k, u) = ruled_out ? 1e6 + u : -curve[u];
 		}
@@ -249,7 +250,7 @@ static bool may_borrow(const struct policy *p, const int *slot, int k, int cores
 
 	if (p->model.job[s].lends || auto_phase_of(&p->model, s)->idle)
 		return false;
-	return cores + 1 >= p->model.stride || curve[cores + 1] - curve[cores] > LEND_GAINS;
+	return cores >= p->model.most || curve[cores + 1] - curve[cores] > LEND_GAINS;
 }
 
 /* Domains of which @set has cores; how many. */

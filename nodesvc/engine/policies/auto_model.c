@@ -27,6 +27,7 @@
 #define STALL_PER_MISS 70.0
 #define BYTES_PER_S    4e9 /* of memory for each core, until more was seen */
 #define LINE_BYTES     64
+#define BLOCK          8 /* widths of a curve that are summed at once: the compiler's vectors */
 
 static const double alphas[AUTO_ALPHAS] = {0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1};
 static const double alpha_prior[AUTO_ALPHAS] = {1, 1, 1.5, 1.5, 1.5, 1, 0.5, 0.1};
@@ -43,19 +44,21 @@ static const double stall_prior[AUTO_STALLS] = {0.6, 1, 1, 0.4};
 
 void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg)
 {
-	size_t jobs = (size_t)cfg->max_jobs, cores = (size_t)cfg->topo->n_cores;
+	size_t jobs = (size_t)cfg->max_jobs, stride;
 
 	m->t = cfg->topo;
 	m->max_jobs = cfg->max_jobs;
-	m->stride = cfg->topo->n_cores + 1;
+	m->most = cfg->topo->n_cores;
+	m->stride = (m->most / BLOCK + 1) * BLOCK;
+	stride = (size_t)m->stride;
 	m->n_programs = cfg->max_jobs + 32; /* so that some that are gone are remembered */
 	m->program = arena_alloc(cfg->memory, (size_t)m->n_programs, sizeof(*m->program));
 	m->job = arena_alloc(cfg->memory, jobs, sizeof(*m->job));
-	m->curve = arena_alloc(cfg->memory, jobs * (cores + 1), sizeof(float));
-	m->speedup = arena_alloc(cfg->memory, (size_t)AUTO_CURVES * (cores + 1), sizeof(float));
+	m->curve = arena_alloc(cfg->memory, jobs * stride, sizeof(float));
+	m->speedup = arena_alloc(cfg->memory, AUTO_CURVES * stride, sizeof(float));
 	m->capacity = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(double));
 	for (int c = 0; m->speedup && c < AUTO_CURVES; c++)
-		for (int n = 1; n < m->stride; n++) {
+		for (int n = 1; n <= m->most; n++) {
 			double a = alphas[c / AUTO_GAMMAS], g = gammas[c % AUTO_GAMMAS];
 
 			if (a + g > 1)
@@ -106,12 +109,12 @@ double auto_latency(double load)
 double auto_speedup(const struct auto_model *m, int curve, double n)
 {
 	const float *s = m->speedup + (ptrdiff_t)curve * m->stride;
-	int low = (int)n, most = m->stride - 1;
+	int low = (int)n;
 
 	if (n <= 1)
 		return log(n > 0.01 ? n : 0.01);
-	if (low >= most)
-		return s[most];
+	if (low >= m->most)
+		return s[m->most];
 	return s[low] + (s[low + 1] - s[low]) * (n - low);
 }
 
@@ -525,6 +528,12 @@ static void weigh(const struct auto_model *m, const struct auto_program *of, str
 	f->stall = stall;
 }
 
+static inline void add_block(float *restrict sum, float weight, const float *restrict part)
+{
+	for (int i = 0; i < BLOCK; i++)
+		sum[i] += weight * part[i];
+}
+
 void auto_model_fit(struct auto_model *m, int slot)
 {
 	struct auto_job *s = &m->job[slot];
@@ -550,8 +559,8 @@ void auto_model_fit(struct auto_model *m, int slot)
 		const float *w = f->weight + (ptrdiff_t)c * AUTO_STALLS;
 		float weight = w[0] + w[1] + w[2] + w[3];
 
-		for (int n = 1; n < m->stride; n++)
-			curve[n] += weight * one[n];
+		for (int n = 0; n < m->stride; n += BLOCK)
+			add_block(curve + n, weight, one + n);
 	}
 }
 

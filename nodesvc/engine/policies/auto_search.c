@@ -2,6 +2,7 @@
 /*
  * auto_search.c - what a dealing of cores is predicted to be worth, and better ones near it.
  */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,6 +36,8 @@ void auto_search_init(
 	s->floor = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->alone = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->sum = arena_alloc(cfg->memory, domains, sizeof(uint64_t));
+	s->most = arena_alloc(cfg->memory, domains, sizeof(double));
+	s->members = arena_alloc(cfg->memory, domains, sizeof(int));
 	s->asks = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->waits = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->was_speed = arena_alloc(cfg->memory, jobs, sizeof(double));
@@ -85,26 +88,46 @@ uint64_t auto_search_beside(const struct auto_search *s, const short *n, int k)
 	return h;
 }
 
-/* The load at which what is asked for is what that latency lets through. */
+/* What a job asks for of a domain, where it has cores there. */
+static double ask_of(const struct auto_search *s, const short *n, int k, int d)
+{
+	return s->flow[k] * n[k * s->c->n_domains + d] / s->size[k];
+}
+
+static void clear_domain(struct auto_search *s, int d)
+{
+	s->sum[d] = 0;
+	s->most[d] = 0;
+	s->members[d] = 0;
+}
+
+/* Job @k has cores of domain @d: what that is to the others, and to its memory. */
+static void add_member(struct auto_search *s, const short *n, int k, int d)
+{
+	s->sum[d] += name_of(s, k, n[k * s->c->n_domains + d]);
+	if (s->flow[k] <= 0)
+		return;
+	s->most[d] += ask_of(s, n, k, d);
+	s->members[d]++;
+}
+
+/* The load at which what is asked for, by all who were added, is what that latency lets through. */
 static double solve_load(struct auto_search *s, const short *n, int d)
 {
 	const struct shares *c = s->c;
-	double most = 0, low = 0, high, capacity = s->m->capacity[c->domain[d]];
+	double low = 0, high, capacity = s->m->capacity[c->domain[d]];
 	int members = 0;
 
-	for (int k = 0; k < c->n; k++) {
-		double flow = s->flow[k];
-
-		if (!n[k * c->n_domains + d] || flow <= 0)
-			continue;
-		s->asks[members] = flow * n[k * c->n_domains + d] / s->size[k];
-		s->waits[members] = phase_of(s, k)->stall;
-		most += s->asks[members++];
-	}
-	s->steps += 8 + members;
-	high = most / capacity;
+	s->steps += 8 + s->members[d];
+	high = s->most[d] / capacity;
 	if (high < 0.02)
 		return high;
+	for (int k = 0; k < c->n; k++) {
+		if (!n[k * c->n_domains + d] || s->flow[k] <= 0)
+			continue;
+		s->asks[members] = ask_of(s, n, k, d);
+		s->waits[members++] = phase_of(s, k)->stall;
+	}
 	s->steps += 8 * (long)members;
 	for (int i = 0; i < 8; i++) {
 		double r = 0.5 * (low + high), l = auto_latency(r), asked = 0;
@@ -119,43 +142,58 @@ static double solve_load(struct auto_search *s, const short *n, int d)
 	return 0.5 * (low + high);
 }
 
+struct where {
+	double latency, span;
+};
+
+/* Of job @k; its cores are no more than @most, so that the rest need not be looked at. */
+static struct where where_is(const struct auto_search *s, const short *n, int k, int most)
+{
+	const short *own = n + (ptrdiff_t)k * s->c->n_domains;
+	double l = 0;
+	int size = 0, main = 0;
+
+	for (int d = 0; d < s->c->n_domains && size < most; d++) {
+		if (!own[d])
+			continue;
+		l += own[d] * s->latency[d];
+		size += own[d];
+		main = own[d] > main ? own[d] : main;
+	}
+	return (struct where){
+		.latency = size > 0 ? l / size : 1,
+		.span = main == size ? 0 : log1p(SPAN * (1 - (double)main / size)),
+	};
+}
+
 double auto_search_latency(const struct auto_search *s, const short *n, int k)
 {
-	double l = 0, size = 0;
-
-	for (int d = 0; d < s->c->n_domains; d++) {
-		l += n[k * s->c->n_domains + d] * s->latency[d];
-		size += n[k * s->c->n_domains + d];
-	}
-	return size > 0 ? l / size : 1;
+	return where_is(s, n, k, INT_MAX).latency;
 }
 
 double auto_search_span(const struct auto_search *s, const short *n, int k)
 {
-	int most = 0, size = 0;
-
-	for (int d = 0; d < s->c->n_domains; d++) {
-		most = n[k * s->c->n_domains + d] > most ? n[k * s->c->n_domains + d] : most;
-		size += n[k * s->c->n_domains + d];
-	}
-	return (most == size ? 0 : log1p(SPAN * (1 - (double)most / size)));
+	return where_is(s, n, k, INT_MAX).span;
 }
 
-/* ln speed of job @k under the latencies at hand. */
+/* ln speed of job @k of size[k] under the latencies at hand. */
 static double predict(const struct auto_search *s, const short *n, int k, uint64_t beside)
 {
 	const struct auto_phase *f = phase_of(s, k);
-	double l = auto_search_latency(s, n, k), speed;
 	const struct auto_seen *seen = NULL;
+	struct where at;
+	double speed;
 
 	if (f->idle)
 		return 0;
-	speed = f->level + curve_of(s, k, s->size[k]) - log((1 + f->stall * l) / (1 + f->stall));
+	at = where_is(s, n, k, s->size[k]);
+	speed = f->level + curve_of(s, k, s->size[k]) -
+		log((1 + f->stall * at.latency) / (1 + f->stall));
 	if (s->m->pairs)
 		seen = auto_seen_find(f, s->size[k], beside);
 	if (seen)
 		speed = (seen->n * seen->speed + PAIR_PRIOR * speed) / (seen->n + PAIR_PRIOR);
-	return speed - auto_search_span(s, n, k);
+	return speed - at.span;
 }
 
 static double gains(const struct auto_search *s)
@@ -209,23 +247,40 @@ static bool read_job(struct auto_search *s, const short *n, int k)
 /* What the domain's jobs are to each of them, and its load. */
 static void read_domain(struct auto_search *s, const short *n, int d)
 {
+	clear_domain(s, d);
+	for (int k = 0; k < s->c->n; k++)
+		if (n[k * s->c->n_domains + d])
+			add_member(s, n, k, d);
+	s->latency[d] = auto_latency(solve_load(s, n, d));
+}
+
+/* The same of all domains: by jobs, as they lie in memory. */
+static void read_domains(struct auto_search *s, const short *n)
+{
 	int domains = s->c->n_domains;
 
-	s->sum[d] = 0;
+	for (int d = 0; d < domains; d++)
+		clear_domain(s, d);
 	for (int k = 0; k < s->c->n; k++)
-		if (n[k * domains + d])
-			s->sum[d] += name_of(s, k, n[k * domains + d]);
-	s->latency[d] = auto_latency(solve_load(s, n, d));
+		for (int d = 0; d < domains; d++)
+			if (n[k * domains + d])
+				add_member(s, n, k, d);
+	for (int d = 0; d < domains; d++)
+		s->latency[d] = auto_latency(solve_load(s, n, d));
 }
 
 /* Who is in job @k's domains, by what was last looked at. */
 static uint64_t company(const struct auto_search *s, const short *n, int k)
 {
+	const short *own = n + (ptrdiff_t)k * s->c->n_domains;
 	uint64_t h = 0;
 
-	for (int d = 0; d < s->c->n_domains; d++)
-		if (n[k * s->c->n_domains + d])
-			h += s->sum[d] - name_of(s, k, n[k * s->c->n_domains + d]);
+	for (int d = 0, left = s->size[k]; d < s->c->n_domains && left > 0; d++) {
+		if (!own[d])
+			continue;
+		h += s->sum[d] - name_of(s, k, own[d]);
+		left -= own[d];
+	}
 	return h;
 }
 
@@ -240,8 +295,7 @@ double auto_search_worth(struct auto_search *s, const short *n)
 	for (int k = 0; k < s->c->n; k++)
 		if (!read_job(s, n, k))
 			return -INFINITY;
-	for (int d = 0; d < s->c->n_domains; d++)
-		read_domain(s, n, d);
+	read_domains(s, n);
 	for (int k = 0; k < s->c->n; k++)
 		read_speed(s, n, k);
 	return objective(s);
@@ -275,9 +329,13 @@ void auto_search_base(struct auto_search *s, const short *fair)
 		memcpy(own, fair + (ptrdiff_t)k * c->n_domains,
 			(size_t)c->n_domains * sizeof(*own));
 		read_job(s, s->trial, k);
-		for (int d = 0; d < c->n_domains; d++)
-			if (own[d])
-				s->latency[d] = auto_latency(solve_load(s, s->trial, d));
+		for (int d = 0; d < c->n_domains; d++) {
+			if (!own[d])
+				continue;
+			clear_domain(s, d);
+			add_member(s, s->trial, k, d);
+			s->latency[d] = auto_latency(solve_load(s, s->trial, d));
+		}
 		s->alone[k] = fmax(predict(s, s->trial, k, 0),
 			best_seen(phase_of(s, k), s->size[k]) - auto_search_span(s, s->trial, k));
 		memset(own, 0, (size_t)c->n_domains * sizeof(*own));

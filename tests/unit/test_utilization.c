@@ -382,6 +382,8 @@ static void add(Suite *s, const char *behaviour, const TTest *const *test, size_
 	TCase *tc = tcase_create(behaviour);
 
 	tcase_add_checked_fixture(tc, setup, teardown);
+	/* Some write a thousand files, and some machines are slow at that. */
+	tcase_set_timeout(tc, 60);
 	for (size_t i = 0; i < n; i++)
 		tcase_add_test(tc, test[i]);
 	suite_add_tcase(s, tc);

@@ -11,6 +11,7 @@
 #define TRY_CALLS    10
 #define TRY_MIN_NS   (100 * MS)
 #define TRY_MAX_NS   (2000 * MS)
+#define LONGER_MOST  2 /* times that they are made twice as long */
 #define TRY_GAP_NS   (50 * MS)
 #define SILENT_GAP   (400 * MS) /* nothing has called yet; later NONE_GAP_NS */
 #define SILENT_TRIES 40
@@ -349,11 +350,40 @@ static int fill_with(struct callpick *p, const struct callpick_cfg *cfg, enum ro
 	return ret->n;
 }
 
+/* A window that is about as long as a step of the program has one burst of calls, or two. True:
+ * those that can be counted always, and vary, are looked at again in windows of twice the length.
+ */
+static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
+{
+	double most = STEADY;
+	bool any = false;
+
+	if (p->longer == LONGER_MOST)
+		return false;
+	for (int k = 0; k < p->n; k++) /* that would take longer still */
+		if (is_dear(p, cfg, k) && is_of_round(p, cfg, k, WINDOWS))
+			most = STEADY_EARLY;
+	for (int k = 0; k < p->n; k++) {
+		struct callpick_candidate *c = &p->candidate[k];
+
+		if (!calls_at_all(c) || is_dear(p, cfg, k) || !(callpick_spread(p, k) > most))
+			continue;
+		c->glance_per_s = callpick_rate(p, k);
+		c->n = c->silent = 0;
+		any = true;
+	}
+	p->longer += any;
+	return any;
+}
+
 /* A dear one takes seconds' worth of the budget: the others first. */
 static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
 	struct callpick_plan *ret)
 {
-	return fill_with(p, cfg, round, false, ret) ? ret->n : fill_with(p, cfg, round, true, ret);
+	if (fill_with(p, cfg, round, false, ret) ||
+		(round == WINDOWS && look_longer(p, cfg) && fill_with(p, cfg, round, false, ret)))
+		return ret->n;
+	return fill_with(p, cfg, round, true, ret);
 }
 
 /* So long after the last window, drawn: no period of the program beats with that. And while the
@@ -389,7 +419,7 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 		ret->length_ns = window_ns(
 			least, (int)fmax(WINDOW_CALLS, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
 	else if (round == WINDOWS)
-		ret->length_ns = window_ns(least, TRY_CALLS, TRY_MIN_NS, TRY_MAX_NS);
+		ret->length_ns = window_ns(least, TRY_CALLS, TRY_MIN_NS << p->longer, TRY_MAX_NS);
 	ret->what = CALLPICK_TRY;
 	ret->gap_ns = p->windows ? gap(p, cfg, gap_ns) : 0;
 	ret->max_hits = allowed > 100 ? (uint64_t)allowed : 100;
@@ -423,6 +453,7 @@ static void begin_anew(struct callpick *p)
 		p->candidate[k].glance_per_s = 0;
 	}
 	p->chosen = -1;
+	p->longer = 0;
 	p->none = false;
 }
 

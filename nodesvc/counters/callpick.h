@@ -10,7 +10,8 @@
  * Counting costs the program @hit_cost_s of its processor time for each call. Over time that is
  * kept below @budget of it: what is called more often is counted in windows. Their distance is
  * drawn, half to one and a half of its mean, so that no period of the program beats with them.
- * While the function is looked for, some seconds' worth of the budget is spent ahead.
+ * Programs call in bursts, once in each of their steps: where all windows differ, longer ones
+ * follow. While the function is looked for, some seconds' worth of the budget is spent ahead.
  */
 #ifndef COLOC_COUNTERS_CALLPICK_H
 #define COLOC_COUNTERS_CALLPICK_H
@@ -50,6 +51,7 @@ struct callpick_candidate {
 struct callpick {
 	int n, chosen, preferred; /* -1 none */
 	int turn;
+	int longer;     /* windows were made twice as long so often */
 	bool none;      /* it was said that none is; the next look begins anew */
 	int windows;    /* in all */
 	double cores;   /* on which it runs, mean of late */

@@ -234,6 +234,27 @@ START_TEST(what_can_be_counted_always_is_looked_for_first)
 }
 END_TEST
 
+/* Seen of ScaLAPACK's LU: in each step of some 70 ms a burst of barriers, beside sends that are too
+ * many. Windows of about that length have one burst or two. */
+START_TEST(one_that_is_called_in_bursts_is_found_by_longer_windows)
+{
+	for (int i = 0; i < 15; i++) {
+		double period = 0.05 + 0.005 * i;
+		const struct function f[] = {{.class = CALL_SEND, .per_s = 80000},
+			{.class = CALL_RECEIVE, .per_s = 80000}, {.class = CALL_WAIT},
+			{.class = CALL_BARRIER,
+				.per_s = 200 / 0.1,
+				.period_s = period,
+				.duty = 0.1}};
+		struct run r;
+
+		begin(&r, f, 4, 2);
+		ck_assert_msg(choose(&r, 60) < 6, "steps of %.3f s: %.1f s", period, r.t);
+		ck_assert_int_eq(r.pick.chosen, 3);
+	}
+}
+END_TEST
+
 START_TEST(no_period_of_the_program_beats_with_the_windows)
 {
 	for (double period = 0.03; period < 2; period *= 1.07) {
@@ -441,6 +462,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, what_is_called_often_is_counted_in_windows_within_the_budget);
 	tcase_add_test(tc, what_can_be_counted_always_is_looked_for_first);
+	tcase_add_test(tc, one_that_is_called_in_bursts_is_found_by_longer_windows);
 	tcase_add_test(tc, no_period_of_the_program_beats_with_the_windows);
 	tcase_add_test(tc, whatever_the_program_the_budget_holds);
 	suite_add_tcase(s, tc);

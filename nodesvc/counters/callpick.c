@@ -138,15 +138,18 @@ double callpick_spread(const struct callpick *p, int candidate)
 	return by_cpu < by_time ? by_cpu : by_time;
 }
 
-static double cores_of(const struct callpick *p)
+/* So many pay for its calls at the same time, of each second: no more than run. */
+static double payers_of(const struct callpick *p, int k)
 {
-	return p->cores > CORES_MIN ? p->cores : CORES_MIN;
+	int callers = p->candidate[k].callers > 1 ? p->candidate[k].callers : 1;
+
+	return fmin(callers, p->cores > CORES_MIN ? p->cores : CORES_MIN);
 }
 
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
 	double since_s, double cpu_s, const struct callpick_counted *counted, int n)
 {
-	double hits = 0;
+	double paid_s = 0;
 
 	if (!(seconds > 0))
 		return;
@@ -158,7 +161,9 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 		double calls = (double)counted[i].calls;
 		double per_s = isnan(counted[i].per_s) ? calls / seconds : counted[i].per_s;
 
-		hits += calls;
+		if (counted[i].callers > c->callers)
+			c->callers = counted[i].callers;
+		paid_s += calls * cfg->hit_cost_s / payers_of(p, counted[i].candidate);
 		if (!c->glanced) {
 			c->glanced = true;
 			c->glance_per_s = per_s;
@@ -171,17 +176,17 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 			.per_cpu_s = (float)(cpu_s > 0 ? calls / cpu_s : per_s),
 		};
 	}
-	p->ahead_s += hits * cfg->hit_cost_s - cfg->budget * cores_of(p) * since_s;
+	p->ahead_s += paid_s - cfg->budget * since_s;
 	if (p->ahead_s < 0)
 		p->ahead_s = 0;
 }
 
 /* ---- which ---- */
 
-/* The share of its processor time that counting all its calls takes. */
+/* The share of its callers' time that counting all its calls takes. */
 static double cost_of(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return callpick_rate(p, k) * cfg->hit_cost_s / cores_of(p);
+	return callpick_rate(p, k) * cfg->hit_cost_s / payers_of(p, k);
 }
 
 /* It can be counted in windows only. */
@@ -390,15 +395,14 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
  * budget is spent nothing is counted. */
 static int64_t gap(struct callpick *p, const struct callpick_cfg *cfg, int64_t mean_ns)
 {
-	double per_s = cfg->budget * cores_of(p);
-	double over_s = p->ahead_s / per_s - AHEAD_S;
+	double over_s = p->ahead_s / cfg->budget - AHEAD_S;
 
 	return (int64_t)((double)mean_ns * (0.5 + draw(p)) + (over_s > 0 ? over_s * 1e9 : 0));
 }
 
 static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
 {
-	double allowed = AHEAD_S / 4 * cfg->budget * cores_of(p) / cfg->hit_cost_s;
+	double allowed, payers = INFINITY;
 	int64_t gap_ns = TRY_GAP_NS;
 	enum round round = GLANCES;
 	double least = INFINITY;
@@ -409,6 +413,9 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 		p->none = true;
 		return;
 	}
+	for (int i = 0; i < ret->n; i++)
+		payers = fmin(payers, payers_of(p, ret->candidate[i]));
+	allowed = AHEAD_S / 4 * cfg->budget * payers / cfg->hit_cost_s;
 	ret->length_ns = round == GLANCES ? GLANCE_NS : TRY_MIN_NS;
 	if (round == SILENT_ONES)
 		gap_ns = p->windows < SILENT_TRIES * p->n ? SILENT_GAP : NONE_GAP_NS;

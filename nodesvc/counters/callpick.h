@@ -7,11 +7,12 @@
  * program: its rate is steady. Of those that are, regions and collectives are taken before sends,
  * waits and tasks, and what can be counted all the time before what cannot.
  *
- * Counting costs the program @hit_cost_s of its processor time for each call. Over time that is
- * kept below @budget of it: what is called more often is counted in windows. Their distance is
- * drawn, half to one and a half of its mean, so that no period of the program beats with them.
- * Programs call in bursts, once in each of their steps: where all windows differ, longer ones
- * follow. While the function is looked for, some seconds' worth of the budget is spent ahead.
+ * A call that is counted takes its caller @hit_cost_s. A team waits for its master meanwhile, so
+ * what only one calls costs all of them that time; ranks that all call pay at once. Over time it is
+ * kept below @budget of the callers' time: what is called more often is counted in windows. Their
+ * distance is drawn, half to one and a half of its mean, so that no period of the program beats
+ * with them. Programs call in bursts, once in each of their steps: where all windows differ, longer
+ * ones follow. While the function is looked for, some seconds' worth of the budget is spent ahead.
  */
 #ifndef COLOC_COUNTERS_CALLPICK_H
 #define COLOC_COUNTERS_CALLPICK_H
@@ -27,7 +28,7 @@
 #define CALLPICK_KEPT    12 /* windows of each, the newest */
 
 struct callpick_cfg {
-	double budget;     /* share of the program's processor time; 0.005 */
+	double budget;     /* share of its callers' processor time; 0.005 */
 	double hit_cost_s; /* processor time of one call that is counted */
 };
 
@@ -43,8 +44,9 @@ struct callpick_candidate {
 	int places;   /* in how many functions of files that is */
 	bool glanced; /* a first, short window told how often it is called: */
 	double glance_per_s;
-	int n;      /* windows since, the newest in window[(n - 1) % KEPT] */
-	int silent; /* windows without a call, one after the other */
+	int n;       /* windows since, the newest in window[(n - 1) % KEPT] */
+	int silent;  /* windows without a call, one after the other */
+	int callers; /* at once, the most of its windows; 0 not known */
 	struct callpick_window window[CALLPICK_KEPT];
 };
 
@@ -55,7 +57,7 @@ struct callpick {
 	bool none;      /* it was said that none is; the next look begins anew */
 	int windows;    /* in all */
 	double cores;   /* on which it runs, mean of late */
-	double ahead_s; /* processor time that counting has cost beyond the budget so far */
+	double ahead_s; /* of the callers' time, what counting has cost beyond the budget so far */
 	uint64_t seed;
 	struct callpick_candidate candidate[CALLPICK_MAX];
 };
@@ -89,6 +91,7 @@ struct callpick_counted {
 	int candidate;
 	uint64_t calls;
 	double per_s; /* calls per second; NAN: calls / @seconds */
+	int callers;  /* tasks that made them; 0 not known: one */
 };
 /*
  * callpick_add - a window is over, or what is counted all the time was read, of the time since it

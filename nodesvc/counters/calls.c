@@ -654,6 +654,7 @@ static int sum_up(const struct calls_step *s, double stretch, struct callpick_co
 		if (!n || ret[n - 1].candidate != s->open_candidate[i])
 			ret[n++] = (struct callpick_counted){.candidate = s->open_candidate[i]};
 		ret[n - 1].calls += from->calls;
+		ret[n - 1].callers += from->callers;
 		ret[n - 1].per_s += from->per_s * stretch;
 	}
 	return n;

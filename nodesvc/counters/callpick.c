@@ -455,7 +455,7 @@ static void plan_chosen(
 static void begin_anew(struct callpick *p)
 {
 	for (int k = 0; k < p->n; k++) {
-		p->candidate[k].n = p->candidate[k].silent = 0;
+		p->candidate[k].n = p->candidate[k].silent = p->candidate[k].callers = 0;
 		p->candidate[k].glanced = false;
 		p->candidate[k].glance_per_s = 0;
 	}

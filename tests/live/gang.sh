@@ -56,7 +56,7 @@ for _ in {1..5}; do
   scancel "$zero"
   wait_for 20 job_gone g0
 done
-[ $n -gt 10 ] || frozen="$n looks"
+[ "$n" -gt 10 ] || frozen="$n looks"
 is "$frozen" 0 "a step is not frozen while it starts"
 ok "... and takes turns when it computes" rotates "$zero"
 ok "... the others had theirs all along" rotates "$one"

@@ -78,6 +78,7 @@ libnodesvc_la_SOURCES = \
 	nodesvc/steps/registration.c nodesvc/steps/registration.def \
 	nodesvc/steps/steps.h \
 	nodesvc/steps/suspend.c \
+	nodesvc/steps/username.c \
 	nodesvc/steps/whose.c
 # End of libnodesvc_la_SOURCES
 libnodesvc_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JSON_CFLAGS)

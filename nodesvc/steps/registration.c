@@ -2,17 +2,12 @@
 #include "nodesvc/steps/steps.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/ipc.h"
 #include "common/msg.h"
 #include "common/text.h"
-
-/* Who has no name now may have one when the directory service answers again. */
-#define NAMELESS_NS INT64_C(60000000000)
 
 /* Of a user's choosing: cleaned here, so that all who show it later may. */
 static void copy_field(const struct msg *m, const char *key, char *ret, size_t size)
@@ -52,30 +47,6 @@ static int split_policy(
 		step_note(ret_spec, size, ",", p, true);
 	}
 	return 0;
-}
-
-void registration_user_name(uint32_t uid, char *ret, size_t size)
-{
-	/* Asked for each step, and a directory service may be slow: the last names are kept. */
-	static struct {
-		int64_t until_ns; /* 0: not in use */
-		uint32_t uid;
-		char name[33];
-	} cache[64];
-	struct passwd pw, *found = NULL;
-	char buf[4096];
-	size_t at = uid % 64;
-	int64_t now_ns = ipc_now_ns();
-
-	if (cache[at].uid != uid || now_ns >= cache[at].until_ns) {
-		if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-			text_copy(cache[at].name, sizeof(cache[at].name), found->pw_name);
-		else
-			snprintf(cache[at].name, sizeof(cache[at].name), "%u", uid);
-		cache[at].uid = uid;
-		cache[at].until_ns = found ? INT64_MAX : now_ns + NAMELESS_NS;
-	}
-	snprintf(ret, size, "%s", cache[at].name);
 }
 
 int registration_read(const struct msg *m, struct step *s, struct errbuf *err)

@@ -38,6 +38,8 @@ struct step *registration_step(struct jobs *j, const struct step_key *k);
 /* -EINVAL, -ERANGE: the field is named. */
 int registration_read(const struct msg *m, struct step *s, struct errbuf *err);
 /* What the system calls @uid; one without a name is its number, and asked for again after a minute.
+ * So is one whose directory service takes over 0.15 s, until it has answered. From the loop's
+ * thread.
  */
 void registration_user_name(uint32_t uid, char *ret, size_t size);
 /* Keeps it for a colocd that comes after this one: all but what only a launch needs. */

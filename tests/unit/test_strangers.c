@@ -6,9 +6,11 @@
 #include <check.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/ipc.h"
 #include "nodesvc/base/log.h"
@@ -26,12 +28,15 @@
 #define SECRET "zebra"
 
 static bool directory_is_away;
+static pthread_mutex_t directory = PTHREAD_MUTEX_INITIALIZER; /* held: it does not answer */
 static int64_t later_ns;
 
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's are reserved */
 int getpwuid_r(uid_t uid, struct passwd *pw, char *buf, size_t size, struct passwd **ret)
 {
 	*ret = NULL;
+	pthread_mutex_lock(&directory);
+	pthread_mutex_unlock(&directory);
 	if (directory_is_away)
 		return EIO;
 	/* A long entry: its user has a name all the same. */
@@ -219,6 +224,27 @@ START_TEST(a_directory_that_was_away_is_asked_again)
 }
 END_TEST
 
+/* The loop goes on; the name is there when the answer is. */
+START_TEST(a_directory_that_hangs_holds_up_nobody)
+{
+	char name[33] = "";
+
+	pthread_mutex_lock(&directory);
+	start_of(FAR, 12, "app", "");
+	ck_assert_str_eq(d.jobs->step[2]->user, "4294967294");
+	start_of(EVE, 13, "app", "");
+	ck_assert_str_eq(d.jobs->step[3]->user, "3000000001");
+	pthread_mutex_unlock(&directory);
+	for (int i = 0; i < 1000 && strcmp(name, "eve") != 0; i++) {
+		usleep(10000);
+		registration_user_name(FAR, name, sizeof(name));
+	}
+	ck_assert_str_eq(name, "eve");
+	start_of(EVE, 14, "app", "");
+	ck_assert_str_eq(d.jobs->step[4]->user, "eve");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("strangers");
@@ -237,6 +263,7 @@ int main(void)
 	tcase_add_test(t, a_user_has_one_name);
 	tcase_add_test(t, what_his_steps_left_does_not_keep_a_user_from_bringing_more);
 	tcase_add_test(t, a_directory_that_was_away_is_asked_again);
+	tcase_add_test(t, a_directory_that_hangs_holds_up_nobody);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -61,6 +61,7 @@ struct site {
 struct calls_step {
 	struct calls *c;
 	void *arg;
+	uint32_t uid;
 	struct calls_step *next, *before;
 	uint32_t set;
 	struct site *site;
@@ -229,12 +230,14 @@ static int free_place(struct calls *c)
 }
 
 /* Its index; -1: there is none free. The worker has it when it says so. */
-static int get_place(struct calls *c, int file, uint64_t offset, int64_t now_ns)
+static int get_place(struct calls_step *s, int file, uint64_t offset, int64_t now_ns)
 {
+	struct calls *c = s->c;
 	int i = find_place(c, file, offset);
 
 	if (i < 0) {
-		struct call_request r = {.op = CALL_PROBE, .n_probes = 1, .offset = offset};
+		struct call_request r = {
+			.op = CALL_PROBE, .n_probes = 1, .offset = offset, .owner = s->uid};
 
 		i = free_place(c);
 		if (i < 0)
@@ -250,7 +253,7 @@ static int get_place(struct calls *c, int file, uint64_t offset, int64_t now_ns)
 
 /* ---- steps ---- */
 
-struct calls_step *calls_step_new(struct calls *c, void *arg)
+struct calls_step *calls_step_new(struct calls *c, uint32_t uid, void *arg)
 {
 	struct calls_step *s = calloc(1, sizeof(*s));
 
@@ -258,6 +261,7 @@ struct calls_step *calls_step_new(struct calls *c, void *arg)
 		return NULL;
 	s->c = c;
 	s->arg = arg;
+	s->uid = uid;
 	s->set = ++c->last_set;
 	s->rate = NAN;
 	s->chosen = -1;
@@ -420,7 +424,7 @@ void calls_step_know(struct calls_step *s, const struct symbols *sym,
 	/* For calls_step_begin(): the kernel takes a while. */
 	for (int i = 0; i < s->n_sites && !*s->c->why_not; i++)
 		if (s->site[i].candidate == s->pick.preferred)
-			get_place(s->c, s->site[i].file, s->site[i].offset, now_ns);
+			get_place(s, s->site[i].file, s->site[i].offset, now_ns);
 	if (s->n_sites)
 		snprintf(s->why, sizeof(s->why), "which function marks its work is tried out");
 	else
@@ -503,7 +507,7 @@ static int add_candidate(struct calls_step *s, int k, int64_t now_ns)
 
 		if (t->candidate != k)
 			continue;
-		at = get_place(s->c, t->file, t->offset, now_ns);
+		at = get_place(s, t->file, t->offset, now_ns);
 		if (at < 0)
 			continue;
 		asked += s->c->place[at].state == PLACE_ASKED;
@@ -548,7 +552,8 @@ static void open_set(struct calls_step *s, const struct calls_look *l, int64_t l
 		.n_probes = s->n_open,
 		.length_ns = length_ns,
 		.max_hits = max_hits,
-		.unstarted = unstarted};
+		.unstarted = unstarted,
+		.owner = s->uid};
 	int sent = 0;
 
 	for (int i = 0; i < s->n_open; i++)

@@ -50,8 +50,8 @@ const char *calls_why_not(const struct calls *c);
 /* Processor time of one counted call, ns; 0 unknown. */
 double calls_cost_ns(const struct calls *c);
 
-/* A step comes, to its user @arg; NULL: out of memory. */
-struct calls_step *calls_step_new(struct calls *c, void *arg);
+/* A step of @uid's comes, to its user @arg; NULL: out of memory. */
+struct calls_step *calls_step_new(struct calls *c, uint32_t uid, void *arg);
 void *calls_step_arg(const struct calls_step *s);
 /* NULL is fine. What is counted of it is counted no more. */
 void calls_step_free(struct calls_step *s);

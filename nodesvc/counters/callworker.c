@@ -8,9 +8,11 @@
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -42,9 +44,16 @@
 /* Of proc/PID/stat, include/linux/sched.h: forked, but has not executed anything. */
 #define PF_FORKNOEXEC 0x40ul
 
+/* What it is about, for who waits for it. */
+struct doing {
+	_Atomic int64_t since_ns; /* 0: it waits for requests */
+	_Atomic uint32_t owner;
+};
+
 struct callworker {
 	pid_t pid;
 	int fd;
+	struct doing *doing; /* shared with the child */
 };
 
 /* ---- the child ----------------------------------------------------------------------------- */
@@ -73,6 +82,7 @@ struct counting {
 	struct place place[CALLS_PROBES_ALL];
 	struct set *set[SETS_MAX];
 	int n_sets, n_fds;
+	struct doing *doing;
 	int parent; /* a pidfd: somebody else may hold the daemon's end of the socket for a while */
 };
 
@@ -408,6 +418,12 @@ static void handle(struct counting *c, const struct call_request *r, int fd)
 	}
 }
 
+static void begin(struct doing *d, uint32_t owner)
+{
+	d->owner = owner;
+	d->since_ns = ipc_now_ns();
+}
+
 /* One request; false: there is none more, or (*ret_gone) nobody who asks. */
 static bool take_request(struct counting *c, bool *ret_gone)
 {
@@ -431,8 +447,11 @@ static bool take_request(struct counting *c, bool *ret_gone)
 	h = CMSG_FIRSTHDR(&m);
 	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS)
 		memcpy(&fd, CMSG_DATA(h), sizeof(fd));
-	if (is_sound(&r, n))
+	if (is_sound(&r, n)) {
+		begin(c->doing, r.op == CALL_CLOSE ? CALLS_NOBODY : r.owner);
 		handle(c, &r, fd);
+		c->doing->since_ns = 0;
+	}
 	if (fd >= 0)
 		close(fd);
 	return true;
@@ -587,7 +606,7 @@ static void raise_limit(void)
 }
 
 __attribute__((noreturn)) static void child(
-	const struct fsroot *root, const char *owner, int socket, pid_t parent)
+	const struct fsroot *root, const char *owner, int socket, struct doing *doing, pid_t parent)
 {
 	static struct counting c = {.root = {CHILD_ROOT}};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -612,6 +631,8 @@ __attribute__((noreturn)) static void child(
 	if (null < 0 || top < 0 || end < 0 || chdir("/") < 0)
 		_exit(1);
 	raise_limit();
+	c.doing = doing;
+	begin(doing, CALLS_NOBODY);
 	c.parent = (int)syscall(SYS_pidfd_open, parent, 0);
 	if (getppid() != parent)
 		_exit(0);
@@ -622,6 +643,7 @@ __attribute__((noreturn)) static void child(
 	}
 	snprintf(ready.text, sizeof(ready.text), "%.*s", (int)sizeof(ready.text) - 1, err.text);
 	answer(&ready);
+	doing->since_ns = 0;
 	if (ready.rc == 0)
 		serve(&c);
 	while (c.n_sets)
@@ -641,6 +663,13 @@ static void wait_for_ended(void)
 		ending = 0;
 }
 
+static void free_worker(struct callworker *w)
+{
+	if (w->doing)
+		munmap(w->doing, sizeof(*w->doing));
+	free(w);
+}
+
 int callworker_start(
 	struct callworker **ret, const struct fsroot *root, const char *owner, struct errbuf *err)
 {
@@ -648,13 +677,18 @@ int callworker_start(
 	sigset_t all, before;
 	pid_t self = getpid();
 	int fd[2], rc, size = SOCKET_BYTES;
+	void *doing;
 
 	wait_for_ended();
 	if (!w)
 		return err_set(err, -ENOMEM, "counting calls: out of memory");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
-		rc = err_set(err, -errno, "counting calls: socketpair: %s", strerror(errno));
-		free(w);
+	doing = mmap(
+		NULL, sizeof(*w->doing), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	w->doing = doing == MAP_FAILED ? NULL : doing;
+	if (!w->doing || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0) {
+		rc = err_set(err, -errno, "counting calls: %s: %s",
+			w->doing ? "socketpair" : "mmap", strerror(errno));
+		free_worker(w);
 		return rc;
 	}
 	for (int i = 0; i < 2; i++)
@@ -663,14 +697,14 @@ int callworker_start(
 	sigprocmask(SIG_SETMASK, &all, &before);
 	w->pid = fork();
 	if (w->pid == 0)
-		child(root, owner, fd[1], self);
+		child(root, owner, fd[1], w->doing, self);
 	rc = -errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(fd[1]);
 	w->fd = fd[0];
 	if (w->pid < 0) {
 		close(fd[0]);
-		free(w);
+		free_worker(w);
 		return err_set(err, rc, "counting calls: fork: %s", strerror(-rc));
 	}
 	*ret = w;
@@ -686,7 +720,20 @@ void callworker_stop(struct callworker *w)
 	wait_for_ended();
 	ending = w->pid;
 	wait_for_ended();
-	free(w);
+	free_worker(w);
+}
+
+bool callworker_hangs(const struct callworker *w, uint32_t *ret_owner)
+{
+	int64_t since_ns = w->doing->since_ns;
+
+	*ret_owner = w->doing->owner;
+	return since_ns && ipc_now_ns() - since_ns > CALLS_HANG_NS;
+}
+
+void callworker_kill(const struct callworker *w)
+{
+	kill(w->pid, SIGKILL);
 }
 
 int callworker_fd(const struct callworker *w)

@@ -32,6 +32,9 @@ struct callworker;
 #define CALLS_PROBES     8   /* of a set, counted at once */
 #define CALLS_TIDS       512 /* of a message */
 #define CALLS_PROBES_ALL 256
+/* What takes it so long hangs. */
+#define CALLS_HANG_NS INT64_C(10000000000)
+#define CALLS_NOBODY  UINT32_MAX
 
 enum call_op {
 	CALL_PROBE, /* place .probe[0] is .offset of the file whose descriptor comes with it */
@@ -55,6 +58,7 @@ struct call_request {
 	bool unstarted; /* OPEN, TASKS: who has not executed its program yet is counted from there
 			 */
 	int n_tids;     /* so many of tid[] are sent */
+	uint32_t owner; /* uid of whose program it is about, for callworker_hangs() */
 	pid_t tid[CALLS_TIDS];
 };
 
@@ -94,6 +98,13 @@ void callworker_stop(struct callworker *w);
 /* Readable: an answer, or it is gone. */
 int callworker_fd(const struct callworker *w);
 pid_t callworker_pid(const struct callworker *w);
+/*
+ * callworker_hangs - a file system has not answered for CALLS_HANG_NS, be it that a user has it in
+ * his hands: *ret_owner is of the request, CALLS_NOBODY of none. Then callworker_kill(), and start
+ * another.
+ */
+bool callworker_hangs(const struct callworker *w, uint32_t *ret_owner);
+void callworker_kill(const struct callworker *w);
 
 /* @fd: for CALL_PROBE, else -1; stays the caller's. -EAGAIN: it has too much to do; -EPIPE gone. */
 int callworker_send(struct callworker *w, const struct call_request *r, int fd);

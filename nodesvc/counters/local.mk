@@ -23,6 +23,7 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/rates.c \
 	nodesvc/counters/solo.c nodesvc/counters/solo.h \
 	nodesvc/counters/symbols.c nodesvc/counters/symbols.h \
+	nodesvc/counters/userfs.c nodesvc/counters/userfs.h \
 	nodesvc/counters/tracefs.c nodesvc/counters/tracefs.h \
 	nodesvc/counters/utilization.c
 # End of libcounters_la_SOURCES

@@ -16,6 +16,7 @@
 #include "common/elf_image.h"
 #include "common/fsroot.h"
 #include "common/text.h"
+#include "nodesvc/counters/userfs.h"
 
 /* Of all files of a program; the largest libraries have some hundred thousand. */
 #define ENTRIES_MAX (8 << 20)
@@ -557,6 +558,8 @@ const char *symbols_why_none(const struct symbols *s)
 {
 	if (s->n_sites)
 		return NULL;
+	if (s->served)
+		return "its OpenMP or MPI library is on a file system that a user serves (FUSE)";
 	if (!s->has_program)
 		return "its executable is a script, or may not be read";
 	if (s->is_static)
@@ -611,11 +614,11 @@ bool symbols_is_code(int fd, uint64_t offset)
 }
 
 /*
- * Is each site of file @file inside of what is loaded from it to be executed? The reader has just
- * read these pages: what is not in memory is not waited for. Of a file system that cannot say so
- * callworker.c looks, who may wait.
+ * 0: each site of file @file is inside of what is loaded from it to be executed; -EBADMSG. The
+ * reader has just read these pages: what is not in memory is not waited for. -EOPNOTSUPP, of a file
+ * system that cannot say so: callworker.c looks, who may wait.
  */
-static bool sites_can_be(const struct symbols *s, int file)
+static int check_sites(const struct symbols *s, int file)
 {
 	struct code c;
 	int rc = read_code(s->file[file].fd, RWF_NOWAIT, &c);
@@ -625,9 +628,20 @@ static bool sites_can_be(const struct symbols *s, int file)
 
 		if (s->site[i].file == file &&
 			(at >= s->file[file].size || (rc == 0 && !has_code(&c, at))))
-			return false;
+			return -EBADMSG;
 	}
-	return rc == 0 || rc == -EOPNOTSUPP;
+	return rc;
+}
+
+static void forget_sites_of(struct symbols *s, int file)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->n_sites; i++)
+		if (s->site[i].file != file)
+			s->site[n++] = s->site[i];
+	s->served |= n < s->n_sites;
+	s->n_sites = n;
 }
 
 static bool can_be(struct symbols *s, const struct callnames_own *own, int n_fds)
@@ -639,8 +653,10 @@ static bool can_be(struct symbols *s, const struct callnames_own *own, int n_fds
 	for (int i = 0; i < s->n_sites; i++)
 		if (s->site[i].file >= s->n_files || s->site[i].call >= n_calls)
 			return false;
+	s->served = 0;
 	for (int i = 0; i < s->n_files; i++) {
 		struct stat st;
+		int rc;
 
 		/* What a file is the kernel says, not the reader; nor its file system, where that
 		 * would have to be asked. */
@@ -652,8 +668,12 @@ static bool can_be(struct symbols *s, const struct callnames_own *own, int n_fds
 		s->file[i].size = (uint64_t)st.st_size;
 		s->file[i].name[sizeof(s->file[i].name) - 1] = '\0';
 		text_clean(s->file[i].name);
-		if (!sites_can_be(s, i))
+		rc = check_sites(s, i);
+		if (rc < 0 && rc != -EOPNOTSUPP)
 			return false;
+		/* FUSE never says what it would not wait for. */
+		if (rc < 0 && userfs_serves(st.st_dev))
+			forget_sites_of(s, i);
 	}
 	return true;
 }

@@ -45,6 +45,7 @@ struct symbols {
 	uint8_t has_program; /* 1: an executable could be read at all */
 	uint8_t is_static;   /* 1: and it loads no library */
 	uint8_t cut;         /* 1: there are more than are told */
+	uint8_t served;      /* 1: others are on a file system that a user serves (userfs.h) */
 	struct symbol_file file[SYMBOLS_FILES_MAX];
 	struct symbol_site site[SYMBOLS_SITES_MAX];
 };

@@ -42,6 +42,9 @@
 #define BEGIN_TASKS 512
 /* Clocks that are read in one go, 0.4 us each. */
 #define CLOCKS_MAX 256
+/* Users a file of whose did not answer the worker, and how long none of theirs is counted. */
+#define SHUNNED_MAX 16
+#define SHUN_NS     INT64_C(3600000000000)
 
 /* What the file that a user's steps execute has; read again after KEPT_NS. */
 struct program {
@@ -71,6 +74,10 @@ struct counting {
 		char text[3][COMMAND_MAX];
 	} wanted; /* it has registered and waits for our answer: its program is asked for after it
 		   */
+	struct {
+		uint32_t uid;
+		int64_t until_ns;
+	} shunned[SHUNNED_MAX];
 	bool on, attended; /* the timer; all have seen that they are */
 	int64_t asked_ns, restart_ns;
 	int64_t next; /* order of the step that is looked at next */
@@ -151,13 +158,35 @@ static void tidy_programs(struct counting *c, int64_t now_ns)
 	}
 }
 
+static bool is_shunned(const struct counting *c, uint32_t uid)
+{
+	int64_t now_ns = ipc_now_ns();
+
+	for (int i = 0; i < SHUNNED_MAX; i++)
+		if (c->shunned[i].uid == uid && now_ns < c->shunned[i].until_ns)
+			return true;
+	return false;
+}
+
+/* In place of the one that is soonest over. */
+static void shun(struct counting *c, uint32_t uid)
+{
+	int at = 0;
+
+	for (int i = 1; i < SHUNNED_MAX; i++)
+		if (c->shunned[i].until_ns < c->shunned[at].until_ns)
+			at = i;
+	c->shunned[at].uid = uid;
+	c->shunned[at].until_ns = ipc_now_ns() + SHUN_NS;
+}
+
 static bool is_counted(const struct measure *m, const struct step *s)
 {
 	/* Who is left alone traps nowhere. What it publishes, and what hardware counts of a single
 	 * thread, is known for nothing. */
 	return m->use.conf->calls.enabled && !m->use.conf->dry_run && !s->dry_run &&
-	       s->status != STATUS_EXCLUDED && s->status != STATUS_RELEASED &&
-	       !(s->pages && s->pages->app.reports) &&
+	       !is_shunned(m->counting, s->uid) && s->status != STATUS_EXCLUDED &&
+	       s->status != STATUS_RELEASED && !(s->pages && s->pages->app.reports) &&
 	       !(m->use.node->counters.ops != &counters_none && threads_are_one(s));
 }
 
@@ -167,7 +196,7 @@ static bool has_step(struct counting *c, struct step *s, int64_t now_ns)
 
 	if (k->step)
 		return true;
-	k->step = calls_step_new(c->calls, s);
+	k->step = calls_step_new(c->calls, s->uid, s);
 	k->ask_ns = now_ns + FIRST_ASK_NS;
 	if (k->step && *k->mark_before.name)
 		calls_step_prefer(k->step, k->mark_before.name);
@@ -387,6 +416,8 @@ static void go_on_with(struct counting *c, struct step *s, int64_t now_ns, bool 
 
 static void start_worker(struct counting *c);
 
+static void look_at_worker(struct counting *c);
+
 static void on_timer(void *arg)
 {
 	struct counting *c = arg;
@@ -399,6 +430,7 @@ static void on_timer(void *arg)
 		loop_set_timer(c->timer, 0, 0);
 		return;
 	}
+	look_at_worker(c);
 	if (!c->worker && c->m->use.conf->calls.enabled && now_ns >= c->restart_ns)
 		start_worker(c);
 	if (calls_why_not(c->calls))
@@ -426,13 +458,32 @@ static void on_timer(void *arg)
 
 static void lose_worker(struct counting *c)
 {
-	log_warning("calls are not counted: the process that does has ended");
 	loop_remove(c->m->use.loop, c->fd);
 	c->fd = NULL;
 	callworker_stop(c->worker);
 	c->worker = NULL;
 	c->restart_ns = ipc_now_ns() + RESTART_NS;
 	calls_lost(c->calls, "the process that counts has ended; it is started again");
+}
+
+/* Counting goes on for all others, without the files of who holds it up. */
+static void look_at_worker(struct counting *c)
+{
+	uint32_t owner;
+
+	if (!c->worker || !callworker_hangs(c->worker, &owner))
+		return;
+	if (owner == CALLS_NOBODY) {
+		log_warning(
+			"calls are not counted: the kernel does not answer the process that does");
+	} else {
+		log_warning("calls are not counted: a file of user %u does not answer; none of "
+			    "theirs are for an hour",
+			owner);
+		shun(c, owner);
+	}
+	callworker_kill(c->worker);
+	lose_worker(c);
 }
 
 static void note_counts(const struct step *s, const struct call_answer *a)
@@ -465,8 +516,10 @@ static void take_answers(struct counting *c)
 		else if (a.kind == CALL_MADE && a.rc)
 			log_debug("calls: %s", a.text);
 	}
-	if (rc < 0)
+	if (rc < 0) {
+		log_warning("calls are not counted: the process that does has ended");
 		lose_worker(c);
+	}
 }
 
 static void on_answer(int fd, uint32_t events, void *arg)
@@ -600,6 +653,9 @@ double measure_calls_cost_ns(const struct measure *m)
 
 const char *measure_calls_why(const struct measure *m, const struct step *s)
 {
+	if (m->counting && is_shunned(m->counting, s->uid))
+		return "a file of its user's did not answer the process that counts: not counted "
+		       "for an hour";
 	if (s->seen.calls.step)
 		return calls_step_why(s->seen.calls.step);
 	return m->counting && is_counted(m, s) ? calls_why_not(m->counting->calls) : NULL;

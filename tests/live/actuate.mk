@@ -9,7 +9,7 @@ tests_live_live_actuate_SOURCES = \
 	tests/unit/ledger_mem.c tests/unit/ledger_mem.h
 tests_live_live_actuate_CFLAGS = $(UNIT_CFLAGS)
 tests_live_live_actuate_LDADD = libactuate.la libcommon.la $(CHECK_LIBS) -lpthread
-tests_live_live_calls_SOURCES = tests/live/live_calls.c
+tests_live_live_calls_SOURCES = tests/live/live_calls.c tests/live/hanging_fs.c tests/live/hanging_fs.h
 tests_live_live_calls_CFLAGS = $(UNIT_CFLAGS)
 tests_live_live_calls_LDADD = libcounters.la libcommon.la $(CHECK_LIBS) -lpthread
 tests_live_live_levels_SOURCES = \

@@ -13,12 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/ipc.h"
 #include "nodesvc/counters/callworker.h"
+#include "nodesvc/counters/symbols.h"
 #include "nodesvc/counters/tracefs.h"
+#include "tests/live/hanging_fs.h"
 
 #define WAIT_MS 20000
 
@@ -28,6 +31,13 @@ static struct callworker *worker;
 static struct call_answer got;
 static struct errbuf err;
 static int go[2]; /* a child goes on when it can read */
+
+/* A function that is known (callnames.h). */
+__attribute__((noinline, used)) static int MPI_Barrier(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x;
+}
 
 __attribute__((noinline, used)) static int counted(int x)
 {
@@ -405,6 +415,113 @@ START_TEST(killed_daemon_leaves_no_name)
 }
 END_TEST
 
+/* ---- a file system that does not answer ---- */
+
+#define SOMEBODY 1234u
+
+static void wait_until_it_hangs(void)
+{
+	uint32_t whose = 0;
+
+	for (int i = 0; i < 5 * CALLS_HANG_NS / 100000000; i++) {
+		if (callworker_hangs(worker, &whose))
+			break;
+		usleep(100000);
+	}
+	ck_assert(callworker_hangs(worker, &whose));
+	ck_assert_uint_eq(whose, SOMEBODY);
+}
+
+static void start_fs(struct hanging_fs *f, uid_t uid)
+{
+	int rc = hanging_fs_start(f, "/proc/self/exe", uid);
+
+	ck_assert_msg(rc == 0, "FUSE: %s", strerror(-rc));
+}
+
+/* It is not to be killed; the next one counts, while the file system still hangs. */
+START_TEST(file_that_cannot_be_read_holds_up_nobody)
+{
+	struct call_request r = {.op = CALL_PROBE, .n_probes = 1, .probe = {3}, .owner = SOMEBODY};
+	pid_t before = callworker_pid(worker);
+	struct hanging_fs f;
+	int fd;
+
+	start_fs(&f, 0);
+	hanging_fs_hang(&f);
+	fd = open(f.path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(dl_iterate_phdr(find, &r.offset), 1);
+	ask(r, fd);
+	close(fd);
+	wait_until_it_hangs();
+	callworker_kill(worker);
+	callworker_stop(worker);
+	ck_assert_int_eq(callworker_start(&worker, &root, owner, &err), 0);
+	take();
+	ck_assert_int_eq(got.kind, CALL_READY);
+	ck_assert_msg(got.rc == 0, "%s", got.text);
+	make_probe();
+	hanging_fs_stop(&f);
+	waitpid(before, NULL, 0);
+}
+END_TEST
+
+/* What a process has mapped of the file, as @uid. */
+static struct symbols symbols_in(const char *path, uid_t uid)
+{
+	struct symbols s;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), in, rc = -EAGAIN;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		mmap(NULL, (size_t)lseek(fd, 0, SEEK_END), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			0);
+		let_go();
+		pause();
+		_exit(0);
+	}
+	close(fd);
+	ck_assert_int_eq(read(go[0], got.text, 1), 1);
+	in = symbols_ask_thread(pid, uid, NULL);
+	ck_assert_int_ge(in, 0);
+	for (int i = 0; i < WAIT_MS / 10 && rc == -EAGAIN; i++) {
+		usleep(10000);
+		rc = symbols_take(in, NULL, &s);
+	}
+	ck_assert_int_eq(rc, 0);
+	close(in);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return s;
+}
+
+/* The kernel would wait for it with locks of all events. */
+START_TEST(file_that_a_user_serves_is_not_counted)
+{
+	struct hanging_fs f;
+	struct symbols own = symbols_in("/proc/self/exe", 0), s;
+
+	ck_assert_int_gt(own.n_sites, 0);
+	start_fs(&f, 0);
+	s = symbols_in(f.path, 0);
+	/* Its own executable, and that of the file system of root's. */
+	ck_assert_int_eq(s.n_sites, 2 * own.n_sites);
+	ck_assert_int_eq(s.served, 0);
+	symbols_done(&s);
+	hanging_fs_stop(&f);
+	start_fs(&f, SOMEBODY);
+	s = symbols_in(f.path, 0);
+	ck_assert_int_eq(s.n_sites, own.n_sites);
+	ck_assert_int_eq(s.served, 1);
+	symbols_done(&s);
+	ck_assert_str_eq(symbols_why_none(&s),
+		"its OpenMP or MPI library is on a file system that a user serves (FUSE)");
+	symbols_done(&own);
+	hanging_fs_stop(&f);
+}
+END_TEST
+
 static const char *why_not(void)
 {
 	struct tracefs t;
@@ -458,6 +575,15 @@ int main(int argc, char **argv)
 	tcase_add_test(t, program_that_is_counted_runs_as_without);
 	tcase_add_test(t, killed_daemon_leaves_no_name);
 	suite_add_tcase(s, t);
+	if (access("/dev/fuse", R_OK | W_OK) == 0) {
+		t = tcase_create(
+			"a file system that does not answer keeps nobody from being counted");
+		tcase_add_checked_fixture(t, setup, teardown);
+		tcase_set_timeout(t, 300);
+		tcase_add_test(t, file_that_cannot_be_read_holds_up_nobody);
+		tcase_add_test(t, file_that_a_user_serves_is_not_counted);
+		suite_add_tcase(s, t);
+	}
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

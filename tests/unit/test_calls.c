@@ -208,7 +208,7 @@ static void setup(void)
 	ck_assert_ptr_nonnull(calls_why_not(calls));
 	ck_assert_ptr_null(calls_take(calls, &ready));
 	ck_assert_ptr_null(calls_why_not(calls));
-	step = calls_step_new(calls, NULL);
+	step = calls_step_new(calls, 0, NULL);
 }
 
 static void teardown(void)
@@ -392,7 +392,7 @@ START_TEST(crowded_program_is_known_by_its_processor_time)
 	run(10);
 	ck_assert(!calls_step_work(step, &w));
 	calls_step_free(step);
-	step = calls_step_new(calls, NULL);
+	step = calls_step_new(calls, 0, NULL);
 	at.cpu_ns = 0;
 	know(two, 2);
 	run(10);

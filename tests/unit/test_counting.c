@@ -153,7 +153,8 @@ static struct {
 	} place[CALLS_PROBES_ALL];
 	struct call_answer answer[ANSWERS];
 	int n_answers, started, opened;
-	bool lives, dies;
+	bool lives, dies, hangs, killed;
+	uint32_t hangs_of;
 	const char *why_not;
 } worker;
 
@@ -175,7 +176,7 @@ int __wrap_callworker_start(
 	worker.n_answers = 0;
 	worker.started++;
 	worker.lives = true;
-	worker.dies = false;
+	worker.dies = worker.hangs = false;
 	if (worker.why_not) {
 		ready.rc = -ENOTSUP;
 		snprintf(ready.text, sizeof(ready.text), "%s", worker.why_not);
@@ -305,6 +306,21 @@ int __wrap_callworker_take(struct callworker *w, struct call_answer *ret)
 	memmove(worker.answer, worker.answer + 1,
 		(size_t)--worker.n_answers * sizeof(worker.answer[0]));
 	return 1;
+}
+
+bool __wrap_callworker_hangs(const struct callworker *w, uint32_t *ret_owner);
+bool __wrap_callworker_hangs(const struct callworker *w, uint32_t *ret_owner)
+{
+	(void)w;
+	*ret_owner = worker.hangs_of;
+	return worker.hangs;
+}
+
+void __wrap_callworker_kill(const struct callworker *w);
+void __wrap_callworker_kill(const struct callworker *w)
+{
+	(void)w;
+	worker.killed = true;
 }
 
 /* ---- the reader of files ---- */
@@ -939,6 +955,44 @@ START_TEST(a_process_that_dies_is_started_again_and_counts_on)
 }
 END_TEST
 
+START_TEST(a_file_that_does_not_answer_costs_its_user_alone)
+{
+	struct step *other = add(2);
+
+	other->uid = 1001;
+	priors_open(d.measure, other);
+	maps("MPI_Allreduce", NULL);
+	program[1].per_s[1] = program[2].per_s[1] = 100;
+	run(10);
+	ck_assert(has_speed(s) && has_speed(other));
+	worker.hangs = true;
+	worker.hangs_of = s->uid;
+	run(1);
+	ck_assert(worker.killed && !worker.lives);
+	run(45);
+	ck_assert_int_eq(worker.started, 2);
+	ck_assert(has_speed(other));
+	ck_assert_ptr_null(s->seen.calls.step);
+	ck_assert_str_eq(why(), "a file of its user's did not answer the process that counts: not "
+				"counted for an hour");
+	run(3600);
+	ck_assert_msg(has_speed(s), "%s", why());
+}
+END_TEST
+
+START_TEST(a_kernel_that_does_not_answer_is_nobodys_fault)
+{
+	maps("MPI_Allreduce", NULL);
+	program[1].per_s[1] = 100;
+	worker.hangs = true;
+	worker.hangs_of = CALLS_NOBODY;
+	run(1);
+	ck_assert(worker.killed);
+	run(45);
+	ck_assert_msg(has_speed(s), "%s", why());
+}
+END_TEST
+
 static void add_case(Suite *suite, const char *what, const TTest *const *tests, int n)
 {
 	TCase *t = tcase_create(what);
@@ -981,7 +1035,9 @@ int main(void)
 	ADD("who needs no counting is not counted", who_is_left_alone_or_ends_traps_nowhere,
 		who_publishes_its_progress_traps_nowhere,
 		where_nothing_is_to_be_counted_nothing_is_started,
-		a_process_that_dies_is_started_again_and_counts_on);
+		a_process_that_dies_is_started_again_and_counts_on,
+		a_file_that_does_not_answer_costs_its_user_alone,
+		a_kernel_that_does_not_answer_is_nobodys_fault);
 	r = srunner_create(suite);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -277,7 +277,7 @@ START_TEST(counted_calls_are_a_speed_with_the_first_figure_until_given_up)
 
 	counted_work = (struct calls_work){0};
 	counted_rate = NAN;
-	s->seen.calls.step = calls_step_new(calls, s);
+	s->seen.calls.step = calls_step_new(calls, 0, s);
 	interval(s, 0, 0.9);
 	ck_assert(isnan(s->seen.rate));
 	counted_work = (struct calls_work){.total = 10, .t_ns = now_ns, .figures = 1};
@@ -313,7 +313,7 @@ static struct seen_mark after_run(
 
 	owner = user;
 	s = add(1, "app", "0-1");
-	s->seen.calls.step = calls_step_new(calls, s);
+	s->seen.calls.step = calls_step_new(calls, 0, s);
 	counted_work = (struct calls_work){0};
 	counted_choice = (struct calls_choice){name, spread, per_s};
 	counted_rate = per_s;
@@ -376,7 +376,7 @@ START_TEST(the_function_is_kept_as_soon_as_it_is_chosen)
 	struct calls *calls = calls_new(NULL, NULL, 0.005);
 	struct step *s = add(1, "app", "0-1"), *next;
 
-	s->seen.calls.step = calls_step_new(calls, s);
+	s->seen.calls.step = calls_step_new(calls, 0, s);
 	counted_choice = (struct calls_choice){"GOMP_barrier", NAN, 9};
 	interval(s, 0, 0.9);
 	next = add(2, "app", "0-1");

@@ -522,6 +522,18 @@ START_TEST(file_that_a_user_serves_is_not_counted)
 }
 END_TEST
 
+static bool can_serve(void)
+{
+	struct hanging_fs f;
+	int rc = hanging_fs_start(&f, "/proc/self/exe", 0);
+
+	if (rc == 0)
+		hanging_fs_stop(&f);
+	else
+		printf("# not tested, file systems that hang: FUSE: %s\n", strerror(-rc));
+	return rc == 0;
+}
+
 static const char *why_not(void)
 {
 	struct tracefs t;
@@ -575,7 +587,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, program_that_is_counted_runs_as_without);
 	tcase_add_test(t, killed_daemon_leaves_no_name);
 	suite_add_tcase(s, t);
-	if (access("/dev/fuse", R_OK | W_OK) == 0) {
+	if (can_serve()) {
 		t = tcase_create(
 			"a file system that does not answer keeps nobody from being counted");
 		tcase_add_checked_fixture(t, setup, teardown);

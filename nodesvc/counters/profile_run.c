@@ -320,6 +320,10 @@ int profile_run(const struct profile_opts *opts, char *const argv[], struct prof
 	o.ll_assoc = o.ll_assoc ? o.ll_assoc : 16;
 	o.ll_line = o.ll_line ? o.ll_line : 64;
 	/* Before the runs: nobody likes to hear it after them. */
+	if (!ops && !o.ll_bytes)
+		return err_set(err, -EINVAL,
+			"cachegrind: the size of the last level is not known: start colocd, which "
+			"knows it, or give --ll=BYTES");
 	if (!ops && !profile_ll_round(o.ll_bytes, o.ll_assoc, o.ll_line))
 		return err_set(err, -EINVAL,
 			"cachegrind: last level of %llu bytes, %d ways of %d bytes is no cache "

@@ -100,7 +100,7 @@ static void take_events(struct options *o, struct json_object *list)
 
 /* What the node's service knows: the events to count by, and the domain's share of the last
  * level: the configured one, else the topology's. */
-static int ask_node(struct ctl *ctl, struct options *o)
+static void ask_node(struct ctl *ctl, struct options *o)
 {
 	struct ctl_request rq = {.cmd = "status"};
 	cleanup_free char *text = NULL;
@@ -108,15 +108,14 @@ static int ask_node(struct ctl *ctl, struct options *o)
 	struct fsroot root = {.fd = -1};
 	struct errbuf err = {""};
 	struct llc llc = {0};
-	int rc = client_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err);
 
-	if (rc < 0)
-		return rc;
+	if (client_call_text(ctl->socket, ctl->timeout_ms, &rq, &text, &err) < 0)
+		return;
 	status = json_tokener_parse(text);
 	take_events(o, show_get(status, "events"));
 	if (o->run.ll_bytes) {
 		json_object_put(status);
-		return 0;
+		return;
 	}
 	if (!llc_parse(show_text(status, "cachegrind_ll"), &llc)) {
 		struct coreset pus;
@@ -132,7 +131,6 @@ static int ask_node(struct ctl *ctl, struct options *o)
 	o->run.ll_bytes = llc.bytes;
 	o->run.ll_assoc = llc.assoc;
 	o->run.ll_line = llc.line;
-	return llc.bytes ? 0 : -ENODATA;
 }
 
 static void show_profile(const struct profile *p)
@@ -214,13 +212,8 @@ int ctl_profile_run(struct ctl *ctl, const struct ctl_cmd *cmd, int argc, char *
 		if (rc != EXIT_OK)
 			return ctl_error(rc, "nobody to store the profile: --output=FILE keeps it");
 	}
-	/* Only cachegrind needs its size; with a PMU nobody asks, so a failure is told where it
-	 * counts. */
-	if (ask_node(ctl, &o) < 0 && !o.run.ll_bytes && o.run.with &&
-		strcmp(o.run.with, "cachegrind") == 0)
-		return ctl_error(EXIT_FAILED,
-			"the size of the last-level cache's share is not known: start colocd or "
-			"give --ll=BYTES");
+	/* Only cachegrind needs the size of the last level, and says so where nobody knows it. */
+	ask_node(ctl, &o);
 	rc = profile_run(&o.run, argv + optind, &p, &err);
 	if (rc < 0)
 		return ctl_error(EXIT_FAILED, "%s", err.text);

@@ -71,7 +71,7 @@ static const struct {
 	const char *error;
 } bad[] = {
 	{{.with = "tarot"}, "tarot"},
-	{{.with = "cachegrind"}, "last level of 0 bytes"},
+	{{.with = "cachegrind"}, "the last level is not known"},
 	{{.with = "cachegrind", .ll_bytes = 1 << 20, .ll_line = 48}, "48"},
 	{{.with = "cachegrind", .ll_bytes = 1 << 20, .runs = -1}, "-1 runs"},
 	{{.with = "cachegrind", .ll_bytes = 1 << 20, .threads = -2}, "-2 threads"},

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -25,6 +27,20 @@ int fsroot_open(struct fsroot *ret, const char *path, struct errbuf *err)
 		return err_set(err, -errno, "%s: %s", path ? path : "/", strerror(errno));
 	ret->fd = fd;
 	return 0;
+}
+
+int fsroot_mount_apart(const char *type)
+{
+	/* glibc has the calls from 2.36 on. */
+	int fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC), dir = -1, saved;
+
+	if (fs >= 0 && syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		dir = (int)syscall(
+			SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	saved = errno;
+	if (fs >= 0)
+		close(fs);
+	return dir < 0 ? -saved : dir;
 }
 
 void fsroot_close(struct fsroot *r)

@@ -26,6 +26,9 @@ struct fsroot {
 /* @path: NULL or "/" is the machine itself. */
 int fsroot_open(struct fsroot *ret, const char *path, struct errbuf *err);
 void fsroot_close(struct fsroot *r);
+/* The machine's own @type (tracefs, fusectl), by a mount of nowhere that goes with its descriptor.
+ * Returns that, O_PATH, or -errno: Linux before 5.2, no right to. */
+int fsroot_mount_apart(const char *type);
 
 /* openat with O_CLOEXEC; returns the descriptor or -errno. */
 int fsroot_openat(const struct fsroot *r, const char *path, int flags);

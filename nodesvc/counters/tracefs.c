@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -24,21 +22,6 @@ static bool is_machine(const struct fsroot *root)
 	       own.st_ino == st.st_ino;
 }
 
-/* The kernel's one, by a mount of nowhere: it goes with its descriptor. glibc has the calls from
- * 2.36 on, kernels from 5.2. */
-static int mount_apart(void)
-{
-	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), dir = -1, saved;
-
-	if (fs >= 0 && syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-		dir = (int)syscall(
-			SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	saved = errno;
-	if (fs >= 0)
-		close(fs);
-	return dir < 0 ? -saved : dir;
-}
-
 static int open_dir(const struct fsroot *root)
 {
 	static const char *const usual[] = {"sys/kernel/tracing", "sys/kernel/debug/tracing"};
@@ -50,7 +33,7 @@ static int open_dir(const struct fsroot *root)
 		if (fsroot_exists(root, path))
 			return fsroot_openat(root, usual[i], O_PATH | O_DIRECTORY);
 	}
-	return is_machine(root) ? mount_apart() : -ENOENT;
+	return is_machine(root) ? fsroot_mount_apart("tracefs") : -ENOENT;
 }
 
 /* FNV-1a: of any length, and always the same. */

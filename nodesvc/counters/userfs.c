@@ -2,27 +2,14 @@
 #include "nodesvc/counters/userfs.h"
 
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "common/fsroot.h"
+
 #define FUSE_DIR "/sys/fs/fuse"
-
-/* Where it is mounted, or by a mount of nowhere. */
-static int open_connections(void)
-{
-	int fs = (int)syscall(SYS_fsopen, "fusectl", FSOPEN_CLOEXEC), dir = -1;
-
-	if (fs >= 0 && syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-		dir = (int)syscall(
-			SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	if (fs >= 0)
-		close(fs);
-	return dir >= 0 ? dir : open(FUSE_DIR "/connections", O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
 
 bool userfs_serves(dev_t dev)
 {
@@ -34,7 +21,10 @@ bool userfs_serves(dev_t dev)
 	/* Else asking would load the module. */
 	if (access(FUSE_DIR, F_OK) < 0)
 		return false;
-	dir = open_connections();
+	dir = fsroot_mount_apart("fusectl");
+	/* An older kernel, or no right to. */
+	if (dir < 0)
+		dir = open(FUSE_DIR "/connections", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return false;
 	/* As the kernel numbers devices: fs/fuse/control.c. */

@@ -15,29 +15,29 @@
 #define TYPE_MAX 64
 
 const struct opt_desc opt_descs[OPT_COUNT] = {
-	[OPT_COLOC] = {"coloc", "on|off",
+	[OPT_COLOC] = {"coloc", "on|off", true,
 		"[coloc] let the node's service place this job beside others", "COLOC", NULL},
-	[OPT_POLICY] = {"coloc-policy", "NAME[,KEY=VALUE...]",
+	[OPT_POLICY] = {"coloc-policy", "NAME[,KEY=VALUE...]", false,
 		"[coloc] policy to be placed by, with its options; dry_run=yes decides and touches "
 		"nothing; `list' shows the policies",
 		"COLOC_POLICY", "policy"},
-	[OPT_PRIORITY] = {"coloc-priority", "high|low",
+	[OPT_PRIORITY] = {"coloc-priority", "high|low", false,
 		"[coloc] high: gives cores away last, gets them back first", "COLOC_PRIORITY",
 		"priority"},
-	[OPT_TYPE] = {"coloc-type", "TAG",
+	[OPT_TYPE] = {"coloc-type", "TAG", false,
 		"[coloc] the program's name in profiles and trace tables (default: executable)",
 		"COLOC_TYPE", "tag"},
-	[OPT_QOS] = {"coloc-qos", "FRACTION",
+	[OPT_QOS] = {"coloc-qos", "FRACTION", false,
 		"[coloc] keep at least this fraction (0 < x <= 1) of the speed alone", "COLOC_QOS",
 		"qos"},
-	[OPT_MIN_CORES] = {"coloc-min-cores", "N", "[coloc] never run on fewer cores than this",
-		"COLOC_MIN_CORES", "min_cores"},
-	[OPT_OMP] = {"coloc-omp", NULL,
+	[OPT_MIN_CORES] = {"coloc-min-cores", "N", false,
+		"[coloc] never run on fewer cores than this", "COLOC_MIN_CORES", "min_cores"},
+	[OPT_OMP] = {"coloc-omp", NULL, false,
 		"[coloc] let OpenMP regions follow the number of cores granted", "COLOC_OMP",
 		"omp"},
-	[OPT_EXCLUDE] = {"coloc-exclude", NULL, "[coloc] never move this job; others see it",
+	[OPT_EXCLUDE] = {"coloc-exclude", NULL, false, "[coloc] never move this job; others see it",
 		"COLOC_EXCLUDE", "exclude"},
-	[OPT_VERBOSE] = {"coloc-verbose", "N", "[coloc] 1: say on stderr what was decided",
+	[OPT_VERBOSE] = {"coloc-verbose", "N", false, "[coloc] 1: say on stderr what was decided",
 		"COLOC_VERBOSE", "verbose"},
 };
 
@@ -185,14 +185,23 @@ static int check_switch(const char *text, char *ret, struct errbuf *err)
 	return 0;
 }
 
+/* What an option without a value has become where sbatch hands it down, and where salloc does: a
+ * null pointer that was printed. */
+static bool is_no_value(const char *text)
+{
+	return !*text || strcmp(text, "(null)") == 0;
+}
+
 int opts_set(struct opts *o, enum opt_id id, const char *text, struct errbuf *err)
 {
+	bool may_be_bare = !opt_descs[id].arginfo || opt_descs[id].bare;
 	char *value = o->value[id];
 	int rc = 0;
 
-	/* An option that takes no value comes without one, or with an empty one from sbatch. */
-	if (!text || (!*text && !opt_descs[id].arginfo))
-		text = opt_descs[id].arginfo ? "" : "on";
+	if (!text)
+		text = "";
+	if (may_be_bare && is_no_value(text))
+		text = "on";
 	if (strlen(text) >= OPT_VALUE_MAX)
 		return err_set(err, -EINVAL, "value '%.40s...' is longer than %d characters", text,
 			OPT_VALUE_MAX - 1);

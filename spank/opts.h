@@ -33,6 +33,7 @@ enum opt_id {
 struct opt_desc {
 	const char *name;    /* without the leading dashes */
 	const char *arginfo; /* NULL: takes no value */
+	bool bare;           /* may come without its value, and is on then */
 	const char *usage;
 	const char *env;     /* the environment's name for it */
 	const char *msg_key; /* its key in step_start; NULL: not sent */

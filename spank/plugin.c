@@ -31,7 +31,8 @@ static void register_options(spank_t sp)
 			.name = (char *)d->name,
 			.arginfo = (char *)d->arginfo,
 			.usage = (char *)d->usage,
-			.has_arg = d->arginfo != NULL,
+			/* getopt's: 2 takes a value behind "=" only. Slurm hands the number on. */
+			.has_arg = d->bare ? 2 : d->arginfo != NULL,
 			.val = id,
 			.cb = option_cb,
 		};

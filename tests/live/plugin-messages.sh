@@ -87,6 +87,10 @@ run srun --coloc=on true
 messages 1
 is "$(grep -c step_start <<<"$dumped")" 1 "no option, --coloc=off, COLOC=off: nothing is sent"
 like "$(starts)" 'job=14 ' "only the one with --coloc=on spoke"
+run srun --coloc true
+is "$rc" 0 "--coloc without a value: what follows is the program"
+messages 1
+like "$(starts)" 'job=15 ' "and it asks"
 run env COLOC=off srun --coloc-policy=fair true
 messages 1
 like "$(starts)" 'policy=fair' "an option on the command line wins over COLOC=off"
@@ -120,6 +124,20 @@ like "$(starts)" 'step=0 .* policy=fair' "COLOC_POLICY reaches its inner srun"
 run salloc --coloc-policy=lira srun true
 messages 1
 like "$(starts)" 'step=0 .* policy=lira' "salloc: the srun inherits"
+sbatch_wait --coloc --wrap 'srun true; srun --coloc=off true'
+messages 2
+is "$rc" 0 "sbatch --coloc: runs"
+like "$(starts)" 'batch=1' "sbatch --coloc: asks"
+like "$(starts)" 'step=0 ' "sbatch --coloc: the inner srun inherits"
+unlike "$(starts)" 'step=1 ' "sbatch --coloc: an inner srun's --coloc=off wins"
+run salloc --coloc srun true
+is "$rc" 0 "salloc --coloc: the srun runs"
+messages 1
+like "$(starts)" 'step=0 ' "salloc --coloc: the srun inherits"
+run salloc --coloc-omp srun true
+is "$rc" 0 "salloc --coloc-omp: the srun runs"
+messages 1
+like "$(starts)" 'step=0 .* omp=1 ' "salloc --coloc-omp: the srun inherits"
 run sbatch --array=3 --coloc=on -o /dev/null --wrap true
 messages 1
 like "$(starts)" 'batch=1 array_job=[0-9]+ array_task=3 ' "an array's task says so"

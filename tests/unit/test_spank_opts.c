@@ -23,6 +23,9 @@ static const struct {
 } good[] = {
 	{OPT_COLOC, "on", "1"},
 	{OPT_COLOC, "OFF", "0"},
+	{OPT_COLOC, NULL, "1"},
+	{OPT_COLOC, "", "1"},
+	{OPT_COLOC, "(null)", "1"},
 	{OPT_POLICY, "lira", "lira"},
 	{OPT_POLICY, "lira,tie=missbal,a.b-c=0.5", "lira,tie=missbal,a.b-c=0.5"},
 	{OPT_POLICY, "lira,dry_run=yes", "lira"},
@@ -36,6 +39,7 @@ static const struct {
 	{OPT_MIN_CORES, "65536", "65536"},
 	{OPT_OMP, NULL, "1"},
 	{OPT_OMP, "", "1"},
+	{OPT_OMP, "(null)", "1"},
 	{OPT_OMP, "no", "0"},
 	{OPT_EXCLUDE, NULL, "1"},
 	{OPT_VERBOSE, "0", "0"},
@@ -58,8 +62,8 @@ static const struct {
 	const char *says;
 } bad[] = {
 	{OPT_COLOC, "maybe", -EINVAL, "'maybe'"},
-	{OPT_COLOC, "", -EINVAL, "''"},
-	{OPT_COLOC, NULL, -EINVAL, "''"},
+	{OPT_POLICY, NULL, -ENOENT, "unknown policy ''"},
+	{OPT_POLICY, "(null)", -ENOENT, "unknown policy '(null)'"},
 	{OPT_POLICY, "bogus", -ENOENT, "unknown policy 'bogus'"},
 	{OPT_POLICY, "lir", -ENOENT, "unknown policy 'lir'"},
 	{OPT_POLICY, "liraa", -ENOENT, "unknown policy 'liraa'"},

@@ -19,7 +19,8 @@ lint:
 	@CC='$(CC)' $(srcdir)/contrib/lint $(LINT) -- $(LINT_FLAGS)
 
 # Benchmarks: each prints JSON.
-EXTRA_DIST += contrib/bench/calls contrib/bench/idlepoll contrib/bench/launch contrib/bench/ompregion contrib/bench/realnode contrib/bench/rebind \
+EXTRA_DIST += contrib/bench/calls contrib/bench/gains contrib/bench/idlepoll contrib/bench/launch contrib/bench/ompregion contrib/bench/own_rate.sh \
+	contrib/bench/realnode contrib/bench/rebind \
 	contrib/bench/waitpolicy contrib/programs/ring.c
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c contrib/bench/number.h

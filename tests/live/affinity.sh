@@ -227,7 +227,7 @@ n=$(wc -l <"$tmp/plain/said")
 ok "... and says of its calls how they fared ($n)" [ "$n" -gt 300 ]
 unlike "$(cat "$tmp/plain/said")" '(gcc|clang) .*: [1-9]' "... no OpenMP program failed"
 unlike "$(cat "$tmp/plain/said")" 'wrapped .*(numactl|hwloc-bind|taskset) .*: [1-9]' "... nor what a shell bound"
-for policy_asked in ${AFFINITY_POLICIES:-fair lira gang callisto sbmp}; do
+for policy_asked in ${AFFINITY_POLICIES:-auto fair lira gang callisto sbmp}; do
   run_under "$policy_asked" --coloc-policy="$policy_asked"
   is "$status" 0 "$policy_asked: the program ends as well"
   diag "$policy_asked: decided by ${policy:-?}"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # suspend.sh - who does not run competes for nothing: a job that Slurm suspends (by hand, for a job of
 # a higher partition, for a slice of its own gang scheduling) or that somebody stops leaves its cores
-# to the others at once, and has its part again when it goes on; under fair, lira and gang, before
-# and after a restart of colocd. Nothing of ours wakes it. Turns, ours and those of Slurm's gang, take
-# minutes: with COLOC_LONG only. How long Slurm and a shell take to say so is the machine's to answer
-# for: a minute for each.
+# to the others at once, and has its part again when it goes on; under fair and auto (with COLOC_LONG:
+# lira and gang, too), before and after a restart of colocd. Nothing of ours wakes it. Turns, ours and
+# those of Slurm's gang, take minutes: with COLOC_LONG only. How long Slurm and a shell take to say so
+# is the machine's to answer for: a minute for each.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 . "$(dirname "$0")/turns.sh"
@@ -59,7 +59,7 @@ two_jobs() {
 [ "$(nproc)" = 2 ] || skip_all "CPUS: for two CPUs, here are $(nproc)"
 
 # --- by hand -------------------------------------------------------------------------------------
-for policy in fair lira ${COLOC_LONG:+gang}; do
+for policy in fair auto ${COLOC_LONG:+lira gang}; do
   two_jobs
   scontrol suspend "$one"
   ok "$policy: one is suspended, and jobs says so" wait_for 60 says_suspended "$one"
@@ -166,7 +166,7 @@ start_cluster --plugin-args "socket=$socket timeout_ms=$spine_timeout_ms" \
   --conf 'PartitionName=high Nodes=ALL PriorityTier=10 OverSubscribe=FORCE:1'
 find_layout
 freezer_files=()
-for policy in fair lira ${COLOC_LONG:+gang}; do
+for policy in fair auto ${COLOC_LONG:+lira gang}; do
   spin_step one "--coloc-policy=$policy" -p low
   one=$(job_id one)
   ok "$policy: one alone has all cores" wait_for 60 has_all "$one"

@@ -16,7 +16,7 @@ blocks_find "$tmp/blocks" "$@" || verdict 1 "every block is annotated"
 
 # The partition of adopting.md is `shared'.
 spine_cluster=(--conf FirstJobId=4711 --conf 'PartitionName=shared Nodes=ALL OverSubscribe=FORCE:4')
-start_spine 'policy: lira'
+start_spine 'policy: auto'
 # adopting.md's `allow' asks slurmctld.
 restart_colocd
 [ "$(nproc)" = 2 ] || {
@@ -86,7 +86,7 @@ for page; do
   take_told
   stop_steps
   rm -rf "$tmp/session"
-  printf 'store: %s\nsocket: %s\npolicy: lira\n' "$tmp/store" "$socket" >"$tmp/coloc.yaml"
+  printf 'store: %s\nsocket: %s\npolicy: auto\n' "$tmp/store" "$socket" >"$tmp/coloc.yaml"
   colocctl reload >/dev/null || verdict 1 "reload after $page"
 done
 ok "blocks were run" test "$tests_run" -gt 1

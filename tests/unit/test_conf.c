@@ -47,7 +47,7 @@ START_TEST(empty_file_gives_the_defaults)
 	conf_defaults(&defaults);
 	ck_assert_mem_eq(&c, &defaults, sizeof(c));
 	ck_assert_int_eq(c.interval_ms, 227);
-	ck_assert_str_eq(c.policy, "lira");
+	ck_assert_str_eq(c.policy, "auto");
 }
 END_TEST
 

@@ -166,7 +166,7 @@ static const struct arm arms[] = {
 		.kind = ARM_PEER,
 		.env = {"OMP_NUM_THREADS={share}", "OPENBLAS_NUM_THREADS={share}"},
 		.option = {"--coloc-policy=fair"}},
-	POLICY("coloc", "lira"), /* the quickstart's name for it */
+	POLICY("coloc", "auto"), /* the quickstart's name for it */
 	POLICY("fair", "fair"),  /* two on a core: one at a time where they are coupled */
 	POLICY("fair-turns", "fair,turns=all,turns_ms=50"), /* ... always */
 	POLICY("fair-apart", "fair,turns=no"),              /* ... never, also who is coupled */

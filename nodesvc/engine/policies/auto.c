@@ -532,15 +532,16 @@ static void say_why(struct policy *p, const int *slot, struct plan *ret)
 		int s = slot[c->job[k]], cores = auto_size(p, &p->deal[p->chosen], k);
 
 		if (!knows_speed(p, s))
-			plan_why(ret, c->job[k], "%d cores; its speed is not known: a fair share",
-				cores);
+			plan_why(ret, c->job[k], "%d core%s; its speed is not known: a fair share",
+				cores, cores == 1 ? "" : "s");
 		else
 			plan_why(ret, c->job[k],
-				"%d cores (fair %d), predicted %.2f of its speed under fair; %s: "
-				"%s",
-				cores, auto_size(p, &p->deal[AUTO_FAIR], k),
-				exp(p->search.speed[k] - p->search.fair[k]), deal_name[p->chosen],
-				p->why);
+				"%d core%s (fair %d), predicted %.2f of its speed under fair; "
+				"%s%s: %s",
+				cores, cores == 1 ? "" : "s", auto_size(p, &p->deal[AUTO_FAIR], k),
+				exp(p->search.speed[k] - p->search.fair[k]),
+				p->chosen == AUTO_RUNS ? "stays" : "by ",
+				p->chosen == AUTO_RUNS ? "" : deal_name[p->chosen], p->why);
 	}
 }
 

@@ -33,7 +33,9 @@ recorded() {
 }
 
 watch_machine
-step own fair 2
+# Enough to count as a thread that works (WORKS, utilization.c): with 2 that hangs on how long its
+# wake-ups take.
+step own fair 20
 if wait_for 40 waits_for "${id[own]}" 'own threads' ||
   ! was_disturbed $(($(ps -o cputimes= -C pair | paste -sd+) * 1000)); then
   names "${id[own]}" 'own threads' "a thread with less to do waits for the other"

@@ -24,6 +24,13 @@
 #define WINDOW_MAX_NS (500 * MS)
 #define PERIOD_S      0.4
 #define TRY_LONG_NS   (100 * MS)
+/* Where so many windows differ more than that they catch a different share of the program's steps:
+ * the next ones are twice as long, and as far apart, at most so often. Half as many are as good if
+ * they differ by so much less; the program has longer steps where they do not. */
+#define STRETCH_AFTER 8
+#define STRETCH_ABOVE 0.1
+#define STRETCH_MOST  2
+#define STRETCH_GAIN  0.75
 /* Speed that is older is of no use. */
 #define GAP_MAX_NS (5000 * MS)
 /* Windows before a function is chosen that no other can beat, before one that will do, if all have
@@ -33,6 +40,8 @@
 #define STEADY_BEST   0.05
 #define STEADY_EARLY  0.15
 #define STEADY        0.30
+/* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
+#define UNSURE 0.5
 /* A chosen one that has not called in so many windows marks the work no more; one that never called
  * in many belonged to the program's start. */
 #define SILENT_MAX   20
@@ -205,7 +214,7 @@ static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 /* Of a window of one that cannot be counted always. */
 static int64_t length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	double affordable = PERIOD_S * 1e9 * cfg->budget / cost_of(p, cfg, k);
+	double affordable = PERIOD_S * (1 << p->stretch) * 1e9 * cfg->budget / cost_of(p, cfg, k);
 	int64_t least = window_ns(callpick_rate(p, k), WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
 
 	return affordable > (double)least ? (int64_t)fmin(affordable, WINDOW_MAX_NS) : least;
@@ -251,12 +260,39 @@ static double badness(const struct callpick *p, const struct callpick_cfg *cfg, 
 		[CALL_WAIT] = 0.03,
 		[CALL_TASK] = 0.05};
 	const struct callpick_candidate *c = &p->candidate[k];
-	double spread = callpick_spread(p, k);
+	double spread = callpick_spread(p, k), cost = is_dear(p, cfg, k) ? cost_of(p, cfg, k) : 0;
 
 	if (!is_usable(p, cfg, k) || !(spread <= STEADY))
 		return INFINITY;
 	return spread + by_class[c->class] + (c->called ? 0 : 0.02) +
-	       (period_s(p, cfg, k) > 0 ? 0.02 : 0) + (callpick_rate(p, k) < 2 ? 0.1 : 0);
+	       (period_s(p, cfg, k) > 0 ? 0.02 : 0) + UNSURE * fmin(cost, 1) +
+	       (callpick_rate(p, k) < 2 ? 0.1 : 0);
+}
+
+/* A glance saw no call of it, and nothing has looked longer. */
+static bool is_unseen(const struct callpick_candidate *c)
+{
+	return !c->refused && c->glanced && c->n == 0 && !(c->glance_per_s > 0);
+}
+
+static bool any_unseen(const struct callpick *p)
+{
+	for (int k = 0; k < p->n; k++)
+		if (is_unseen(&p->candidate[k]))
+			return true;
+	return false;
+}
+
+/* A dear one, where another, not known to be unsteady, is called less than half as often. */
+static bool is_needless(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	if (!is_dear(p, cfg, k))
+		return false;
+	for (int i = 0; i < p->n; i++)
+		if (is_usable(p, cfg, i) && !(callpick_spread(p, i) > STEADY) &&
+			2 * callpick_rate(p, i) < callpick_rate(p, k))
+			return true;
+	return false;
 }
 
 /* After so many windows nothing is missing to tell what it is worth. */
@@ -264,7 +300,9 @@ static bool is_judged(const struct callpick *p, const struct callpick_cfg *cfg, 
 {
 	const struct callpick_candidate *c = &p->candidate[k];
 
-	return c->refused || (c->glanced && (!calls_at_all(c) || too_dear(p, cfg, k))) ||
+	return c->refused ||
+	       (c->glanced &&
+		       (!calls_at_all(c) || too_dear(p, cfg, k) || is_needless(p, cfg, k))) ||
 	       c->n >= windows;
 }
 
@@ -289,14 +327,12 @@ static int only_one(const struct callpick *p, const struct callpick_cfg *cfg)
 	return found;
 }
 
-static int best(const struct callpick *p, const struct callpick_cfg *cfg)
+static int steadiest(const struct callpick *p, const struct callpick_cfg *cfg)
 {
 	double least = INFINITY;
-	int found = only_one(p, cfg);
+	int found = -1;
 	bool all = true, some = true, cheap = true;
 
-	if (found >= 0)
-		return found;
 	for (int k = 0; k < p->n; k++) {
 		double bad = badness(p, cfg, k);
 
@@ -313,9 +349,20 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
 }
 
+static int best(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	int found = only_one(p, cfg);
+
+	if (found < 0)
+		found = steadiest(p, cfg);
+	/* What can only be counted in windows is held up while it is. One that is called rarely, as
+	 * once in each step of a solver, was most likely missed by a glance. */
+	return found >= 0 && is_dear(p, cfg, found) && any_unseen(p) ? -1 : found;
+}
+
 /* ---- when ---- */
 
-enum round { GLANCES, WINDOWS, SILENT_ONES, ROUNDS };
+enum round { GLANCES, WINDOWS, UNSEEN, DEAR_WINDOWS, SILENT_ONES, ROUNDS };
 
 static bool is_of_round(
 	const struct callpick *p, const struct callpick_cfg *cfg, int k, enum round round)
@@ -326,7 +373,9 @@ static bool is_of_round(
 		return false;
 	if (round == GLANCES)
 		return !c->glanced;
-	return round == WINDOWS ? !is_judged(p, cfg, k, WINDOWS_ALL) : !calls_at_all(c);
+	if (round == UNSEEN)
+		return is_unseen(c);
+	return round == SILENT_ONES ? !calls_at_all(c) : !is_judged(p, cfg, k, WINDOWS_ALL);
 }
 
 /* Those of a round that are counted next, of the dear or of the others; how many. */
@@ -381,14 +430,29 @@ static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
 	return any;
 }
 
+static bool any_calls(const struct callpick *p)
+{
+	for (int k = 0; k < p->n; k++)
+		if (calls_at_all(&p->candidate[k]))
+			return true;
+	return false;
+}
+
 /* A dear one takes seconds' worth of the budget: the others first. */
 static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
 	struct callpick_plan *ret)
 {
-	if (fill_with(p, cfg, round, false, ret) ||
-		(round == WINDOWS && look_longer(p, cfg) && fill_with(p, cfg, round, false, ret)))
-		return ret->n;
-	return fill_with(p, cfg, round, true, ret);
+	switch (round) {
+	case WINDOWS:
+		return fill_with(p, cfg, round, false, ret) ||
+		       (look_longer(p, cfg) && fill_with(p, cfg, round, false, ret));
+	case UNSEEN: /* while all are silent it has not begun */
+		return any_calls(p) && fill_with(p, cfg, round, false, ret);
+	case DEAR_WINDOWS:
+		return fill_with(p, cfg, round, true, ret);
+	default:
+		return fill_with(p, cfg, round, false, ret) || fill_with(p, cfg, round, true, ret);
+	}
 }
 
 /* So long after the last window, drawn: no period of the program beats with that. And while the
@@ -419,10 +483,10 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 	ret->length_ns = round == GLANCES ? GLANCE_NS : TRY_MIN_NS;
 	if (round == SILENT_ONES)
 		gap_ns = p->windows < SILENT_TRIES * p->n ? SILENT_GAP : NONE_GAP_NS;
-	for (int i = 0; round == WINDOWS && i < ret->n; i++)
+	for (int i = 0; i < ret->n; i++)
 		least = fmin(least, callpick_rate(p, ret->candidate[i]));
 	/* For half of what one try may cost. */
-	if (round == WINDOWS && is_dear(p, cfg, ret->candidate[0]))
+	if (round == DEAR_WINDOWS)
 		ret->length_ns = window_ns(
 			least, (int)fmax(WINDOW_CALLS, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
 	else if (round == WINDOWS)
@@ -460,8 +524,30 @@ static void begin_anew(struct callpick *p)
 		p->candidate[k].glance_per_s = 0;
 	}
 	p->chosen = -1;
-	p->longer = 0;
+	p->longer = p->stretch = 0;
+	p->stretched = false;
 	p->none = false;
+}
+
+static void look_longer_at_chosen(struct callpick *p, const struct callpick_cfg *cfg)
+{
+	struct callpick_candidate *c = p->chosen >= 0 ? &p->candidate[p->chosen] : NULL;
+	double spread;
+
+	if (!c || p->stretched || c->n < STRETCH_AFTER || !is_dear(p, cfg, p->chosen))
+		return;
+	spread = callpick_spread(p, p->chosen);
+	p->stretched = p->stretch == STRETCH_MOST || !(spread > STRETCH_ABOVE);
+	if (p->stretch && spread > STRETCH_GAIN * p->stretch_spread) {
+		p->stretch--;
+		p->stretched = true;
+	}
+	if (p->stretched)
+		return;
+	p->stretch++;
+	p->stretch_spread = spread;
+	c->glance_per_s = callpick_rate(p, p->chosen);
+	c->n = c->silent = 0;
 }
 
 /* One that was chosen before it had as many windows as others. */
@@ -480,6 +566,7 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 {
 	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
 	look_at_chosen(p);
+	look_longer_at_chosen(p, cfg);
 	if (p->none || (p->chosen >= 0 && !is_usable(p, cfg, p->chosen)))
 		begin_anew(p);
 	if (p->chosen < 0 && p->preferred >= 0 && is_usable(p, cfg, p->preferred))

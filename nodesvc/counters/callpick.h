@@ -53,10 +53,13 @@ struct callpick_candidate {
 struct callpick {
 	int n, chosen, preferred; /* -1 none */
 	int turn;
-	int longer;     /* windows were made twice as long so often */
-	bool none;      /* it was said that none is; the next look begins anew */
-	int windows;    /* in all */
-	double cores;   /* on which it runs, mean of late */
+	int longer;            /* windows were made twice as long so often */
+	int stretch;           /* those of the chosen one; */
+	bool stretched;        /* no more */
+	double stretch_spread; /* before the last time */
+	bool none;             /* it was said that none is; the next look begins anew */
+	int windows;           /* in all */
+	double cores;          /* on which it runs, mean of late */
 	double ahead_s; /* of the callers' time, what counting has cost beyond the budget so far */
 	uint64_t seed;
 	struct callpick_candidate candidate[CALLPICK_MAX];

@@ -87,9 +87,10 @@ struct calls_step {
 	int n_open;
 	int open_place[CALLS_PROBES], open_candidate[CALLS_PROBES];
 	int64_t open_ns, open_own_ns, until_ns, read_ns;
-	int64_t read_own_ns, added_own_ns; /* its last figures, of this set, and of any */
-	int64_t cpu_ns;                    /* its processor time then; -1 unknown */
-	uint64_t counted;                  /* of it so far */
+	/* of its last figures, of this set, and of any */
+	int64_t told_ns, read_own_ns, added_own_ns;
+	int64_t cpu_ns;   /* its processor time then; -1 unknown */
+	uint64_t counted; /* of it so far */
 
 	/* what is known */
 	bool has_work, exact, has_news;
@@ -576,6 +577,7 @@ static void open_set(struct calls_step *s, const struct calls_look *l, int64_t l
 		s->c->place[s->open_place[i]].open++;
 	s->open_ns = s->read_ns = l->now_ns;
 	s->open_own_ns = l->own_ns;
+	s->told_ns = 0;
 	s->cpu_ns = l->cpu_ns;
 	s->until_ns = l->now_ns + length_ns;
 	s->counted = 0;
@@ -617,35 +619,74 @@ static void take_chosen(struct calls_step *s)
 	count_of(s, s->pick.chosen);
 }
 
-static void note(struct calls_step *s, double units, double rate, const struct calls_look *l)
+/* What a figure is of: from when to when by the program's own clock, and how long that was. */
+struct span {
+	int64_t from_own_ns, to_own_ns;
+	double seconds, wall_s;
+	double of_look; /* the share of what passed between the request and the look */
+};
+
+/* Its own clock at @t_ns, which was between its last figures and this look. The worker opens later
+ * than it is told, and says what it has when it has taken its traps out: tens of ms. */
+static int64_t own_at(const struct calls_step *s, const struct calls_look *l, int64_t t_ns)
+{
+	bool read = !s->window && s->told_ns;
+	int64_t from_ns = read ? s->told_ns : s->open_ns;
+	int64_t own_ns = read ? s->read_own_ns : s->open_own_ns;
+
+	if (t_ns <= from_ns || l->now_ns <= from_ns)
+		return own_ns;
+	if (t_ns >= l->now_ns)
+		return l->own_ns;
+	/* How much of what it stood still was before is not known. */
+	return own_ns + (int64_t)((double)(t_ns - from_ns) * (double)(l->own_ns - own_ns) /
+				  (double)(l->now_ns - from_ns));
+}
+
+static struct span span_of(const struct calls_step *s, const struct calls_look *l)
+{
+	bool read = !s->window && s->told_ns;
+	int64_t began_ns = s->news.began_ns > s->open_ns ? s->news.began_ns : s->open_ns;
+	int64_t from_ns = read ? s->told_ns : began_ns;
+	struct span ret = {.from_own_ns = read ? s->read_own_ns : own_at(s, l, began_ns),
+		.to_own_ns = own_at(s, l, s->news.t_ns),
+		.wall_s = (double)(s->news.t_ns - from_ns) / 1e9,
+		.of_look = 1};
+
+	ret.seconds = (double)(ret.to_own_ns - ret.from_own_ns) / 1e9;
+	if (!read && l->now_ns > s->open_ns)
+		ret.of_look = ret.wall_s * 1e9 / (double)(l->now_ns - s->open_ns);
+	return ret;
+}
+
+static void note(struct calls_step *s, double units, double rate, const struct span *of)
 {
 	s->total += units;
 	s->rate = rate;
 	s->t_ns = s->news.t_ns;
-	s->own_ns = l->own_ns;
+	s->own_ns = of->to_own_ns;
 	s->figures++;
 	s->has_work = true;
 }
 
 /* What is counted all the time, since it was read last. */
-static void take_reading(struct calls_step *s, const struct calls_look *l, uint64_t calls,
-	int callers, double seconds)
+static void take_reading(struct calls_step *s, const struct span *of, uint64_t calls, int callers)
 {
-	double rate = (double)(calls - s->counted) / seconds;
+	double rate = (double)(calls - s->counted) / of->seconds;
 	double free = s->attended ? undisturbed(s, rate, callers) : rate;
 
 	/* What it did before it was opened. */
-	if (s->t_ns && s->own_ns < s->open_own_ns && s->rate > 0)
-		s->total += s->rate * (double)(s->open_own_ns - s->own_ns) / 1e9;
-	note(s, free * seconds, free, l);
+	if (s->t_ns && s->own_ns < of->from_own_ns && s->rate > 0)
+		s->total += s->rate * (double)(of->from_own_ns - s->own_ns) / 1e9;
+	note(s, free * of->seconds, free, of);
 }
 
 /* What it did between two windows is taken to have gone as in the second. */
-static void take_window(struct calls_step *s, const struct calls_look *l, double per_s, int callers)
+static void take_window(struct calls_step *s, const struct span *of, double per_s, int callers)
 {
 	double rate = undisturbed(s, per_s, callers);
 
-	note(s, s->t_ns ? rate * (double)(l->own_ns - s->own_ns) / 1e9 : 0, rate, l);
+	note(s, s->t_ns ? rate * (double)(of->to_own_ns - s->own_ns) / 1e9 : 0, rate, of);
 }
 
 /* The news, by function. */
@@ -666,18 +707,21 @@ static int sum_up(const struct calls_step *s, double stretch, struct callpick_co
 }
 
 /* Processor time since its last figures, s. A process that ended has taken its own with it. */
-static double cpu_since(const struct calls_step *s, const struct calls_look *l, double seconds)
+static double cpu_since(
+	const struct calls_step *s, const struct calls_look *l, const struct span *of)
 {
-	return s->cpu_ns >= 0 && l->cpu_ns >= s->cpu_ns ? (double)(l->cpu_ns - s->cpu_ns) / 1e9
-							: l->running * seconds;
+	return s->cpu_ns >= 0 && l->cpu_ns >= s->cpu_ns
+		       ? (double)(l->cpu_ns - s->cpu_ns) / 1e9 * of->of_look
+		       : l->running * of->seconds;
 }
 
 static void take_news(struct calls_step *s, const struct calls_look *l)
 {
 	struct callpick_counted counted[CALLS_PROBES] = {0};
 	struct callpick_cfg c = cfg(s);
-	int64_t from_ns = s->open_own_ns, before_ns = s->added_own_ns;
-	double seconds, wall_s, since_s;
+	int64_t before_ns = s->added_own_ns;
+	struct span of;
+	double since_s;
 	int n, callers = 0;
 
 	s->has_news = false;
@@ -688,37 +732,37 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 	/* Their first calls were not seen. */
 	if (s->news.started)
 		s->exact = false;
-	if (!s->window && s->read_own_ns > from_ns)
-		from_ns = s->read_own_ns;
-	seconds = (double)(l->own_ns - from_ns) / 1e9;
-	wall_s = (double)(s->news.t_ns - s->open_ns) / 1e9;
-	since_s = before_ns ? (double)(l->own_ns - before_ns) / 1e9 : seconds;
+	of = span_of(s, l);
+	since_s = before_ns ? (double)(of.to_own_ns - before_ns) / 1e9 : of.seconds;
 	/* Of a window: by the time in which it was not frozen. */
-	n = sum_up(s, seconds > 0 ? wall_s / seconds : 0, counted);
+	n = sum_up(s, of.seconds > 0 ? of.wall_s / of.seconds : 0, counted);
 	for (int i = 0; i < s->n_open; i++)
 		callers += s->news.count[i].callers;
 	/* It has not come to its work yet. */
 	if (s->begun && s->news.count[0].calls == 0) {
-		s->read_own_ns = s->added_own_ns = l->own_ns;
-		seconds = 0;
+		s->read_own_ns = s->added_own_ns = of.to_own_ns;
+		s->told_ns = s->news.t_ns;
+		of.seconds = 0;
 	}
 	/* Else it was frozen for most of it. */
-	if (seconds > 0 && (!s->window || seconds > 0.1 * wall_s)) {
+	if (of.seconds > 0 && (!s->window || of.seconds > 0.1 * of.wall_s)) {
 		uint64_t calls = counted[0].calls;
 
 		if (!s->window) {
 			counted[0].calls -= s->counted;
 			counted[0].per_s = NAN;
 		}
-		callpick_add(&s->pick, &c, seconds, since_s, cpu_since(s, l, seconds), counted, n);
-		s->added_own_ns = l->own_ns;
-		if (!s->window)
-			take_reading(s, l, calls, callers, seconds);
-		else if (s->plan.what == CALLPICK_WINDOWS)
-			take_window(s, l, counted[0].per_s, callers);
+		callpick_add(&s->pick, &c, of.seconds, since_s, cpu_since(s, l, &of), counted, n);
+		s->added_own_ns = of.to_own_ns;
+		/* Else another has been chosen meanwhile. */
+		if (!s->window && s->open_candidate[0] == s->chosen)
+			take_reading(s, &of, calls, callers);
+		else if (s->window && s->plan.what == CALLPICK_WINDOWS)
+			take_window(s, &of, counted[0].per_s, callers);
 		if (!s->window)
 			s->counted = calls;
-		s->read_own_ns = l->own_ns;
+		s->read_own_ns = of.to_own_ns;
+		s->told_ns = s->news.t_ns;
 		s->cpu_ns = l->cpu_ns;
 	}
 	if (s->news.ended)
@@ -769,7 +813,8 @@ static void look_at_open(struct calls_step *s, const struct calls_look *l)
 		make_plan(s, l);
 	/* Others: a thread that was started by one whom nobody counts. */
 	over = s->attended ? !l->attend
-			   : s->plan.what != CALLPICK_ALWAYS || (s->others && !s->begun);
+			   : s->plan.what != CALLPICK_ALWAYS || (s->others && !s->begun) ||
+				     s->plan.candidate[0] != s->open_candidate[0];
 	ask_for(s, over ? CALL_CLOSE : CALL_READ);
 }
 

@@ -33,6 +33,7 @@ struct raw_site {
 	uint16_t call;
 	uint16_t file;
 	uint8_t called;
+	uint8_t fortran; /* by none of C's names */
 };
 
 struct raw_file {
@@ -68,17 +69,21 @@ static const char *name_of(const struct symbol_table *t, const ElfW(Sym) * s)
 	return rest && memchr(t->names + s->st_name, '\0', rest) ? t->names + s->st_name : NULL;
 }
 
-static void add_site(struct symbols_reader *r, int first, int file, int call, uint64_t offset)
+static void add_site(struct symbols_reader *r, int first, int call, uint64_t offset, bool fortran)
 {
 	for (int i = first; i < r->n_raw; i++)
-		if (r->raw[i].offset == offset && r->raw[i].call == call)
+		if (r->raw[i].offset == offset && r->raw[i].call == call) {
+			r->raw[i].fortran &= fortran;
 			return;
+		}
 	if (r->n_raw == RAW_MAX) {
 		r->cut = true;
 		return;
 	}
-	r->raw[r->n_raw++] =
-		(struct raw_site){.offset = offset, .call = (uint16_t)call, .file = (uint16_t)file};
+	r->raw[r->n_raw++] = (struct raw_site){.offset = offset,
+		.call = (uint16_t)call,
+		.file = (uint16_t)r->n_files,
+		.fortran = fortran};
 }
 
 /* @asks: what it wants of others, by call; NULL: that is no matter. */
@@ -103,7 +108,8 @@ static void read_table(struct symbols_reader *r, const struct elf_image *f,
 			continue;
 		if (s->st_shndx != SHN_UNDEF) {
 			if (elf_offset(f, s->st_value, PF_X, &offset))
-				add_site(r, first, r->n_files, call, offset);
+				add_site(r, first, call, offset,
+					strcmp(name, callnames_get(call, r->own).name) != 0);
 		} else if (asks) {
 			asks[call] = 1;
 		}
@@ -322,12 +328,30 @@ static int result_file(struct symbols_reader *r, int raw, int *number)
 	return number[raw];
 }
 
+/* MPI libraries have Fortran's functions call those of C: one trap instead of two. */
+static void drop_wrappers(struct symbols_reader *r)
+{
+	bool in_c[CALLNAMES_MAX] = {false};
+	int n = 0;
+
+	for (int i = 0; i < r->n_raw; i++)
+		in_c[r->raw[i].call] |= !r->raw[i].fortran;
+	for (int i = 0; i < r->n_raw; i++) {
+		if (r->raw[i].fortran && in_c[r->raw[i].call])
+			r->asked[r->raw[i].call] |= r->raw[i].called;
+		else
+			r->raw[n++] = r->raw[i];
+	}
+	r->n_raw = n;
+}
+
 const struct symbols *symbols_result(struct symbols_reader *r)
 {
 	int number[OPEN_MAX];
 
 	for (int i = 0; i < OPEN_MAX; i++)
 		number[i] = -1;
+	drop_wrappers(r);
 	for (int i = 0; i < r->n_raw; i++)
 		r->raw[i].called |= r->asked[r->raw[i].call] || r->raw[i].call >= callnames_n();
 	qsort(r->raw, (size_t)r->n_raw, sizeof(r->raw[0]), compare_sites);

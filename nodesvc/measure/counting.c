@@ -36,8 +36,9 @@
 #define KEPT_NS      INT64_C(60000000000)
 /* A figure of now is waited for so long at most. */
 #define NOW_MS 5
-/* Which step is due is looked for so often. */
-#define LOOK_MS 50
+/* Which step is due is looked for so often in the mean, half to one and a half of it: windows that
+ * began every so often would beat with the programs' steps. */
+#define LOOK_NS INT64_C(50000000)
 /* A step of so many tasks at most is counted from its start. */
 #define BEGIN_TASKS 512
 /* Clocks that are read in one go, 0.4 us each. */
@@ -81,6 +82,7 @@ struct counting {
 	bool on, attended; /* the timer; all have seen that they are */
 	int64_t asked_ns, restart_ns;
 	int64_t next; /* order of the step that is looked at next */
+	uint32_t draws;
 };
 
 static int send_request(void *arg, const struct call_request *r, int fd)
@@ -418,6 +420,14 @@ static void start_worker(struct counting *c);
 
 static void look_at_worker(struct counting *c);
 
+static void set_timer(struct counting *c)
+{
+	/* The golden ratio's multiples are spread evenly, and repeat with no period. */
+	uint64_t x = (uint32_t)(++c->draws * UINT32_C(2654435769));
+
+	loop_set_timer_at(c->timer, ipc_now_ns() + LOOK_NS / 2 + (int64_t)(x * LOOK_NS >> 32));
+}
+
 static void on_timer(void *arg)
 {
 	struct counting *c = arg;
@@ -427,9 +437,9 @@ static void on_timer(void *arg)
 
 	if (jobs->n == 0) {
 		c->on = false;
-		loop_set_timer(c->timer, 0, 0);
 		return;
 	}
+	set_timer(c);
 	look_at_worker(c);
 	if (!c->worker && c->m->use.conf->calls.enabled && now_ns >= c->restart_ns)
 		start_worker(c);
@@ -584,7 +594,7 @@ void counting_start(struct measure *m)
 	if (!c || c->on)
 		return;
 	c->on = true;
-	loop_set_timer(c->timer, LOOK_MS, LOOK_MS);
+	set_timer(c);
 }
 
 void counting_forget(struct step *s)

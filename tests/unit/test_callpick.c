@@ -264,6 +264,62 @@ END_TEST
 
 /* Seen of ScaLAPACK's LU: in each step of some 70 ms a burst of barriers, beside sends that are too
  * many. Windows of about that length have one burst or two. */
+/* As Quantum ESPRESSO, small: all that it calls often is known when one is that holds it up least.
+ */
+START_TEST(of_what_is_called_often_the_rarest_is_looked_at)
+{
+	const struct function f[] = {{.class = CALL_COLLECTIVE, .per_s = 25000, .jitter = 0.1},
+		{.class = CALL_COLLECTIVE, .per_s = 14000, .jitter = 0.1},
+		{.class = CALL_COLLECTIVE, .per_s = 6000, .jitter = 0.1},
+		{.class = CALL_BARRIER, .per_s = 16000, .jitter = 0.1}};
+	struct run r;
+
+	begin(&r, f, 4, 2);
+	r.callers = 2;
+	ck_assert(choose(&r, 60) < 3);
+	ck_assert_int_eq(r.pick.chosen, 2);
+	for (int k = 0; k < 4; k++)
+		ck_assert_int_eq(r.pick.candidate[k].n > 0, k == 2);
+}
+END_TEST
+
+/* It is called once in each of a solver's steps: a glance most often misses it. */
+START_TEST(a_rare_one_that_the_glance_missed_is_taken_before_a_dear_one)
+{
+	const struct function f[] = {
+		{.class = CALL_BARRIER, .per_s = 16000}, {.class = CALL_COLLECTIVE, .per_s = 25}};
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	r.callers = 2;
+	ck_assert(choose(&r, 60) < 3);
+	ck_assert_int_eq(r.pick.chosen, 1);
+	ck_assert_int_eq(r.plan.what, CALLPICK_ALWAYS);
+}
+END_TEST
+
+/* Steps of 42 ms, a third of which without a call: windows of 60 ms have one such third, or two. */
+START_TEST(windows_that_differ_grow_and_cost_no_more)
+{
+	const struct function f[] = {
+		{.class = CALL_COLLECTIVE, .per_s = 9000, .period_s = 0.042, .duty = 0.66}};
+	struct run r;
+	int windows;
+
+	begin(&r, f, 1, 2);
+	r.callers = 2;
+	run_until(&r, 20);
+	ck_assert_int_eq(r.plan.what, CALLPICK_WINDOWS);
+	ck_assert_int_gt(r.plan.length_ns, 100000000);
+	windows = r.windows;
+	run_until(&r, 120);
+	ck_assert_int_gt(r.windows - windows, 50);
+	ck_assert(callpick_spread(&r.pick, 0) < 0.1);
+	ck_assert(fabs(r.windows_calls / r.windows_s / (9000 * 0.66) - 1) < 0.01);
+	ck_assert(beyond(&r) < 0.1 * cfg.budget * payers(&r) * 60);
+}
+END_TEST
+
 START_TEST(one_that_is_called_in_bursts_is_found_by_longer_windows)
 {
 	for (int i = 0; i < 15; i++) {
@@ -494,6 +550,9 @@ int main(void)
 	tcase_add_test(tc, what_can_be_counted_always_is_looked_for_first);
 	tcase_add_test(tc, one_that_is_called_in_bursts_is_found_by_longer_windows);
 	tcase_add_test(tc, no_period_of_the_program_beats_with_the_windows);
+	tcase_add_test(tc, of_what_is_called_often_the_rarest_is_looked_at);
+	tcase_add_test(tc, a_rare_one_that_the_glance_missed_is_taken_before_a_dear_one);
+	tcase_add_test(tc, windows_that_differ_grow_and_cost_no_more);
 	tcase_add_test(tc, whatever_the_program_the_budget_holds);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

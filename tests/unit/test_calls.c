@@ -40,6 +40,25 @@ static struct calls_look at;
 static const pid_t tid[2] = {100, 101};
 static double hits, cost_ns = 1000;
 
+/* The worker takes its time: to open what it is told to, and to say what it has counted. */
+static int64_t late_ns;
+static struct {
+	struct call_answer a;
+	int64_t at_ns;
+} said[SETS];
+static int n_said;
+
+static void say(void)
+{
+	while (n_said && now_ns >= said[0].at_ns) {
+		struct call_answer a = said[0].a;
+
+		memmove(said, said + 1, (size_t)--n_said * sizeof(*said));
+		if (calls_take(calls, &a))
+			calls_step_look(step, &at);
+	}
+}
+
 static void answer(struct open_set *o, bool end)
 {
 	struct call_answer a = {.kind = CALL_COUNTS,
@@ -62,8 +81,10 @@ static void answer(struct open_set *o, bool end)
 	}
 	if (end)
 		o->on = false;
-	if (calls_take(calls, &a))
-		calls_step_look(step, &at);
+	ck_assert_int_lt(n_said, SETS);
+	said[n_said].a = a;
+	said[n_said++].at_ns = now_ns + late_ns;
+	say();
 }
 
 static void made(uint32_t probe, int rc)
@@ -83,6 +104,7 @@ static struct open_set *find(uint32_t id)
 
 /* Requests wait until the program goes on: no answer comes while one is asked. */
 static struct call_request queue[64];
+static int64_t queue_ns[64];
 static int queued;
 
 static int take_request(void *arg, const struct call_request *r, int fd)
@@ -92,6 +114,7 @@ static int take_request(void *arg, const struct call_request *r, int fd)
 	if (r->op == CALL_PROBE)
 		ck_assert_int_ge(fd, 0);
 	ck_assert_int_lt(queued, 64);
+	queue_ns[queued] = now_ns + late_ns;
 	queue[queued++] = *r;
 	return 0;
 }
@@ -134,10 +157,12 @@ static void serve(const struct call_request *r)
 
 static void serve_all(void)
 {
-	while (queued) {
+	while (queued && now_ns >= queue_ns[0]) {
 		struct call_request r = queue[0];
 
-		memmove(queue, queue + 1, (size_t)--queued * sizeof(*queue));
+		queued--;
+		memmove(queue, queue + 1, (size_t)queued * sizeof(*queue));
+		memmove(queue_ns, queue_ns + 1, (size_t)queued * sizeof(*queue_ns));
 		serve(&r);
 	}
 }
@@ -164,6 +189,7 @@ static void run(double seconds)
 			if (set[i].on && set[i].r.length_ns &&
 				now_ns - set[i].since_ns >= set[i].r.length_ns)
 				answer(&set[i], true);
+		say();
 		if (step && now_ns >= calls_step_due_ns(step))
 			calls_step_look(step, &at);
 		serve_all();
@@ -196,7 +222,8 @@ static void setup(void)
 	frozen_ns = 0;
 	frozen = crowded = false;
 	refuse_offset = -1;
-	drops = queued = messages = 0;
+	drops = queued = messages = n_said = 0;
+	late_ns = 0;
 	hits = 0;
 	at = (struct calls_look){.now_ns = now_ns,
 		.own_ns = now_ns,
@@ -282,6 +309,60 @@ START_TEST(speed_of_a_frozen_program_is_of_its_own_time)
 	b = work();
 	ck_assert_double_eq_tol(
 		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 50000 / 0.9, 4000);
+}
+END_TEST
+
+/* To install a trap and to take it out again takes the kernel tens of ms. */
+START_TEST(rate_is_of_the_window_however_late_the_answer)
+{
+	struct calls_work a, b;
+
+	per_s[0] = 20000;
+	late_ns = 3 * STEP;
+	know(two, 2);
+	run(30);
+	ck_assert_str_eq(calls_step_unit(step), "calls of GOMP_parallel");
+	ck_assert_double_eq_tol(calls_step_rate(step), 20000 / 0.98, 450);
+	a = work();
+	run(30);
+	b = work();
+	ck_assert_double_eq_tol(
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 20000 / 0.98, 450);
+	frozen = true;
+	run(10);
+	frozen = false;
+	run(10);
+	ck_assert_double_eq_tol(calls_step_rate(step), 20000 / 0.98, 450);
+	/* Nor where it is counted all the time for a moment. */
+	at.attend = true;
+	calls_step_look(step, &at);
+	run(0.3);
+	at.attend = false;
+	calls_step_look(step, &at);
+	run(0.2);
+	ck_assert_double_eq_tol(calls_step_rate(step), 20000 / 0.98, 450);
+}
+END_TEST
+
+START_TEST(another_function_is_counted_by_its_own_calls)
+{
+	static const char *const name[] = {"MPI_Barrier", "MPI_Allreduce"};
+
+	per_s[0] = 400;
+	per_s[1] = 300;
+	know(name, 2);
+	run(2);
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Allreduce");
+	for (int i = 0; i < 20 && strcmp(calls_step_unit(step), "calls of MPI_Barrier") != 0; i++) {
+		per_s[1] = i % 2 ? 20 : 700;
+		run(0.5);
+	}
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Barrier");
+	per_s[1] = 20;
+	run(5);
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Barrier");
+	ck_assert_double_eq_tol(calls_step_rate(step), 400, 5);
+	ck_assert_double_le(work().total, 400 * 6);
 }
 END_TEST
 
@@ -544,8 +625,9 @@ int main(void)
 
 	ADD("work is the calls of the function that marks it", rare_calls_are_counted_all_of_them,
 		frequent_calls_are_counted_in_windows_within_the_budget,
-		speed_of_a_frozen_program_is_of_its_own_time,
-		attended_one_is_counted_without_a_gap);
+		speed_of_a_frozen_program_is_of_its_own_time, attended_one_is_counted_without_a_gap,
+		rate_is_of_the_window_however_late_the_answer,
+		another_function_is_counted_by_its_own_calls);
 	ADD("what cannot be known is not told, and why",
 		program_that_calls_nothing_has_no_speed_and_a_reason,
 		function_that_cannot_be_counted_is_left_out, worker_that_cannot_count_says_why,

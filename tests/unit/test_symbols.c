@@ -232,14 +232,34 @@ START_TEST(what_the_program_asks_for_comes_first)
 		symbols_read(r, open_file(in_dir("libf.so")), in_dir("libf.so"), false);
 		symbols_read(r, open_file(in_dir("libruns.so")), in_dir("libruns.so"), false);
 		s = symbols_result(r);
-		/* Both libraries have it. What libf.so asks for the program does not. */
-		ck_assert_str_eq(s->file[s->site[0].file].name, "libf.so");
-		ck_assert_str_eq(callnames_get(s->site[1].call, NULL).name, "MPI_Send");
-		ck_assert_int_eq(s->site[1].called, 1);
+		/* Both libraries have it, and Fortran's calls that of C. What libf.so asks for the
+		 * program does not. */
+		ck_assert_str_eq(s->file[s->site[0].file].name, "libruns.so");
+		ck_assert_str_eq(callnames_get(s->site[0].call, NULL).name, "MPI_Send");
+		ck_assert_int_eq(s->site[0].called, 1);
+		ck_assert_str_ne(callnames_get(s->site[1].call, NULL).name, "MPI_Send");
 		ck_assert_int_eq(site_of(s, "MPI_Recv")->called, 0);
 		ck_assert_int_eq(site_of(s, "GOMP_parallel")->called, 0);
 		ck_assert_ptr_null(symbols_why_none(s));
 		ck_assert_int_eq(s->is_static, 0);
+	}
+	symbols_reader_free(r);
+}
+END_TEST
+
+START_TEST(fortrans_names_are_found_where_c_has_none)
+{
+	struct symbols_reader *r = symbols_reader_new(NULL);
+	const struct symbols *s;
+
+	if (compiler) {
+		symbols_read(r, open_file(in_dir("fortran")), in_dir("fortran"), true);
+		symbols_read(r, open_file(in_dir("libf.so")), in_dir("libf.so"), false);
+		s = symbols_result(r);
+		ck_assert_int_eq(s->n_sites, 1);
+		ck_assert_str_eq(s->file[s->site[0].file].name, "libf.so");
+		ck_assert_str_eq(callnames_get(s->site[0].call, NULL).name, "MPI_Send");
+		ck_assert_int_eq(s->site[0].called, 1);
 	}
 	symbols_reader_free(r);
 }
@@ -541,6 +561,7 @@ int main(void)
 	tcase_add_test(tc, real_runtimes_are_read);
 	tcase_add_test(tc, a_sites_own_functions_are_found);
 	tcase_add_test(tc, what_the_program_asks_for_comes_first);
+	tcase_add_test(tc, fortrans_names_are_found_where_c_has_none);
 	tcase_add_test(tc, no_sections_are_needed);
 	tcase_add_test(tc, static_programs_are_read_by_their_symbols);
 	tcase_add_test(tc, damaged_files_do_no_harm);

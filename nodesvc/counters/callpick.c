@@ -42,6 +42,10 @@
 #define STEADY        0.30
 /* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
 #define UNSURE 0.5
+/* What is called rarely may be called by exception: for output, or when a list is due to be
+ * rebuilt. By tenth of the rate of the one that is called most of those that can be counted always.
+ */
+#define RARER 0.04
 /* A chosen one that has not called in so many windows marks the work no more; one that never called
  * in many belonged to the program's start. */
 #define SILENT_MAX   20
@@ -198,10 +202,10 @@ static double cost_of(const struct callpick *p, const struct callpick_cfg *cfg, 
 	return callpick_rate(p, k) * cfg->hit_cost_s / payers_of(p, k);
 }
 
-/* It can be counted in windows only. */
+/* It can be counted in windows only. A glance sees some ten calls: it may be wrong by half. */
 static bool is_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return cost_of(p, cfg, k) > cfg->budget;
+	return cost_of(p, cfg, k) > (p->candidate[k].n ? 1 : 2) * cfg->budget;
 }
 
 static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
@@ -248,6 +252,18 @@ static bool is_usable(const struct callpick *p, const struct callpick_cfg *cfg, 
 	return calls_at_all(c) && c->silent < most && !too_dear(p, cfg, k);
 }
 
+/* The most often called of those that can be counted always. */
+static double most_often(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	double most = 0;
+
+	for (int k = 0; k < p->n; k++)
+		if (is_usable(p, cfg, k) && !is_dear(p, cfg, k) &&
+			!(callpick_spread(p, k) > STEADY_EARLY))
+			most = fmax(most, callpick_rate(p, k));
+	return most;
+}
+
 /* What a candidate is worth less than one that is perfectly steady. */
 static double badness(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
@@ -261,11 +277,13 @@ static double badness(const struct callpick *p, const struct callpick_cfg *cfg, 
 		[CALL_TASK] = 0.05};
 	const struct callpick_candidate *c = &p->candidate[k];
 	double spread = callpick_spread(p, k), cost = is_dear(p, cfg, k) ? cost_of(p, cfg, k) : 0;
+	double rarer = most_often(p, cfg) / callpick_rate(p, k);
 
 	if (!is_usable(p, cfg, k) || !(spread <= STEADY))
 		return INFINITY;
 	return spread + by_class[c->class] + (c->called ? 0 : 0.02) +
 	       (period_s(p, cfg, k) > 0 ? 0.02 : 0) + UNSURE * fmin(cost, 1) +
+	       (rarer > 1 && c->class != CALL_OWN ? RARER * log10(rarer) : 0) +
 	       (callpick_rate(p, k) < 2 ? 0.1 : 0);
 }
 

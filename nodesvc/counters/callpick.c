@@ -40,8 +40,11 @@
 #define STEADY_BEST   0.05
 #define STEADY_EARLY  0.15
 #define STEADY        0.30
+/* One that would take so many budgets is looked at after the others. */
+#define COSTLY 4
 /* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
-#define UNSURE 0.5
+#define UNSURE  0.5
+#define OFTENER 5
 /* What is called rarely may be called by exception: for output, or when a list is due to be
  * rebuilt. By tenth of the rate of the one that is called most of those that can be counted always.
  */
@@ -151,12 +154,14 @@ double callpick_spread(const struct callpick *p, int candidate)
 	return by_cpu < by_time ? by_cpu : by_time;
 }
 
-/* So many pay for its calls at the same time, of each second: no more than run. */
+double callpick_payers(const struct callpick *p, int callers)
+{
+	return fmin(callers > 1 ? callers : 1, p->cores > CORES_MIN ? p->cores : CORES_MIN);
+}
+
 static double payers_of(const struct callpick *p, int k)
 {
-	int callers = p->candidate[k].callers > 1 ? p->candidate[k].callers : 1;
-
-	return fmin(callers, p->cores > CORES_MIN ? p->cores : CORES_MIN);
+	return callpick_payers(p, p->candidate[k].callers);
 }
 
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
@@ -202,10 +207,16 @@ static double cost_of(const struct callpick *p, const struct callpick_cfg *cfg, 
 	return callpick_rate(p, k) * cfg->hit_cost_s / payers_of(p, k);
 }
 
-/* It can be counted in windows only. A glance sees some ten calls: it may be wrong by half. */
+/* It can be counted in windows only. */
 static bool is_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return cost_of(p, cfg, k) > (p->candidate[k].n ? 1 : 2) * cfg->budget;
+	return cost_of(p, cfg, k) > cfg->budget;
+}
+
+/* In few of them. */
+static bool is_costly(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return cost_of(p, cfg, k) > COSTLY * cfg->budget;
 }
 
 static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
@@ -258,8 +269,8 @@ static double most_often(const struct callpick *p, const struct callpick_cfg *cf
 	double most = 0;
 
 	for (int k = 0; k < p->n; k++)
-		if (is_usable(p, cfg, k) && !is_dear(p, cfg, k) &&
-			!(callpick_spread(p, k) > STEADY_EARLY))
+		if (is_usable(p, cfg, k) && !is_costly(p, cfg, k) &&
+			callpick_spread(p, k) <= STEADY_EARLY)
 			most = fmax(most, callpick_rate(p, k));
 	return most;
 }
@@ -282,15 +293,31 @@ static double badness(const struct callpick *p, const struct callpick_cfg *cfg, 
 	if (!is_usable(p, cfg, k) || !(spread <= STEADY))
 		return INFINITY;
 	return spread + by_class[c->class] + (c->called ? 0 : 0.02) +
-	       (period_s(p, cfg, k) > 0 ? 0.02 : 0) + UNSURE * fmin(cost, 1) +
+	       (is_dear(p, cfg, k) ? 0.02 : 0) + UNSURE * fmin(cost, 1) +
 	       (rarer > 1 && c->class != CALL_OWN ? RARER * log10(rarer) : 0) +
 	       (callpick_rate(p, k) < 2 ? 0.1 : 0);
+}
+
+static bool any_calls(const struct callpick *p, bool called)
+{
+	for (int k = 0; k < p->n; k++)
+		if (calls_at_all(&p->candidate[k]) && p->candidate[k].called >= called)
+			return true;
+	return false;
+}
+
+/* No file of the program asks for it, and there are others: nobody looks. */
+static bool is_aside(const struct callpick *p, int k)
+{
+	const struct callpick_candidate *c = &p->candidate[k];
+
+	return !c->called && !c->glanced && any_calls(p, true);
 }
 
 /* A glance saw no call of it, and nothing has looked longer. */
 static bool is_unseen(const struct callpick_candidate *c)
 {
-	return !c->refused && c->glanced && c->n == 0 && !(c->glance_per_s > 0);
+	return c->called && !c->refused && c->glanced && c->n == 0 && !(c->glance_per_s > 0);
 }
 
 static bool any_unseen(const struct callpick *p)
@@ -301,15 +328,24 @@ static bool any_unseen(const struct callpick *p)
 	return false;
 }
 
-/* A dear one, where another, not known to be unsteady, is called less than half as often. */
+/* A dear one, where another, not known to be unsteady, costs less than half as much, or one that
+ * can be counted always will do; one that can be, where a steady one is called so much more often.
+ */
 static bool is_needless(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	if (!is_dear(p, cfg, k))
-		return false;
-	for (int i = 0; i < p->n; i++)
-		if (is_usable(p, cfg, i) && !(callpick_spread(p, i) > STEADY) &&
-			2 * callpick_rate(p, i) < callpick_rate(p, k))
+	if (!is_costly(p, cfg, k))
+		return p->candidate[k].class != CALL_OWN &&
+		       most_often(p, cfg) > OFTENER * callpick_rate(p, k);
+	for (int i = 0; i < p->n; i++) {
+		double spread = callpick_spread(p, i);
+
+		if (!is_usable(p, cfg, i) || p->candidate[i].uneven)
+			continue;
+		if (is_costly(p, cfg, i)
+				? !(spread > STEADY) && 2 * cost_of(p, cfg, i) < cost_of(p, cfg, k)
+				: spread <= STEADY)
 			return true;
+	}
 	return false;
 }
 
@@ -318,7 +354,7 @@ static bool is_judged(const struct callpick *p, const struct callpick_cfg *cfg, 
 {
 	const struct callpick_candidate *c = &p->candidate[k];
 
-	return c->refused ||
+	return c->refused || is_aside(p, k) ||
 	       (c->glanced &&
 		       (!calls_at_all(c) || too_dear(p, cfg, k) || is_needless(p, cfg, k))) ||
 	       c->n >= windows;
@@ -333,7 +369,7 @@ static int only_one(const struct callpick *p, const struct callpick_cfg *cfg)
 	for (int k = 0; k < p->n; k++) {
 		const struct callpick_candidate *c = &p->candidate[k];
 
-		if (!c->refused && !c->glanced)
+		if (!c->refused && !c->glanced && !is_aside(p, k))
 			return -1;
 		if (!calls_at_all(c))
 			continue;
@@ -356,15 +392,42 @@ static int steadiest(const struct callpick *p, const struct callpick_cfg *cfg)
 
 		all &= is_judged(p, cfg, k, WINDOWS_ALL);
 		some &= is_judged(p, cfg, k, WINDOWS_EARLY);
-		cheap &= is_dear(p, cfg, k) || is_judged(p, cfg, k, WINDOWS_EARLY);
+		cheap &= is_costly(p, cfg, k) || is_judged(p, cfg, k, WINDOWS_EARLY);
 		if (bad < least) {
 			least = bad;
 			found = k;
 		}
 	}
 	/* What only windows tell of is not waited for where one will do that is counted always. */
-	some |= cheap && found >= 0 && !is_dear(p, cfg, found);
+	some |= cheap && found >= 0 && !is_costly(p, cfg, found);
 	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
+}
+
+/* Where nothing can be counted always: that of the dear ones which costs least, at once. They are
+ * called a thousand times a second, so most likely with the work; if not, look_at_chosen() sees it,
+ * by longer windows than there is time for now. */
+static int least_dear(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	double least = INFINITY;
+	int found = -1;
+
+	for (int k = 0; k < p->n; k++) {
+		const struct callpick_candidate *c = &p->candidate[k];
+
+		if (!c->refused && !c->glanced && !is_aside(p, k))
+			return -1;
+		if (!is_usable(p, cfg, k))
+			continue;
+		if (!is_judged(p, cfg, k, is_costly(p, cfg, k) ? 1 : WINDOWS_ALL) ||
+			(!is_costly(p, cfg, k) && p->longer < LONGER_MOST))
+			return -1;
+		if (!is_costly(p, cfg, k) || c->n == 0 || c->silent || c->uneven ||
+			cost_of(p, cfg, k) >= least)
+			continue;
+		least = cost_of(p, cfg, k);
+		found = k;
+	}
+	return found;
 }
 
 static int best(const struct callpick *p, const struct callpick_cfg *cfg)
@@ -373,9 +436,11 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 
 	if (found < 0)
 		found = steadiest(p, cfg);
+	if (found < 0)
+		found = least_dear(p, cfg);
 	/* What can only be counted in windows is held up while it is. One that is called rarely, as
 	 * once in each step of a solver, was most likely missed by a glance. */
-	return found >= 0 && is_dear(p, cfg, found) && any_unseen(p) ? -1 : found;
+	return found >= 0 && is_costly(p, cfg, found) && any_unseen(p) ? -1 : found;
 }
 
 /* ---- when ---- */
@@ -390,7 +455,7 @@ static bool is_of_round(
 	if (c->refused)
 		return false;
 	if (round == GLANCES)
-		return !c->glanced;
+		return !c->glanced && !is_aside(p, k);
 	if (round == UNSEEN)
 		return is_unseen(c);
 	return round == SILENT_ONES ? !calls_at_all(c) : !is_judged(p, cfg, k, WINDOWS_ALL);
@@ -407,7 +472,7 @@ static int fill_with(struct callpick *p, const struct callpick_cfg *cfg, enum ro
 		int k = (p->turn + i) % p->n;
 		const struct callpick_candidate *c = &p->candidate[k];
 
-		if (!is_of_round(p, cfg, k, round) || is_dear(p, cfg, k) != dear ||
+		if (!is_of_round(p, cfg, k, round) || is_costly(p, cfg, k) != dear ||
 			places + c->places > CALLPICK_AT_ONCE)
 			continue;
 		/* One that is called often is looked at alone. */
@@ -433,12 +498,12 @@ static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
 	if (p->longer == LONGER_MOST)
 		return false;
 	for (int k = 0; k < p->n; k++) /* that would take longer still */
-		if (is_dear(p, cfg, k) && is_of_round(p, cfg, k, WINDOWS))
+		if (is_costly(p, cfg, k) && is_of_round(p, cfg, k, WINDOWS))
 			most = STEADY_EARLY;
 	for (int k = 0; k < p->n; k++) {
 		struct callpick_candidate *c = &p->candidate[k];
 
-		if (!calls_at_all(c) || is_dear(p, cfg, k) || !(callpick_spread(p, k) > most))
+		if (!calls_at_all(c) || is_costly(p, cfg, k) || !(callpick_spread(p, k) > most))
 			continue;
 		c->glance_per_s = callpick_rate(p, k);
 		c->n = c->silent = 0;
@@ -446,14 +511,6 @@ static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
 	}
 	p->longer += any;
 	return any;
-}
-
-static bool any_calls(const struct callpick *p)
-{
-	for (int k = 0; k < p->n; k++)
-		if (calls_at_all(&p->candidate[k]))
-			return true;
-	return false;
 }
 
 /* A dear one takes seconds' worth of the budget: the others first. */
@@ -465,7 +522,7 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
 		return fill_with(p, cfg, round, false, ret) ||
 		       (look_longer(p, cfg) && fill_with(p, cfg, round, false, ret));
 	case UNSEEN: /* while all are silent it has not begun */
-		return any_calls(p) && fill_with(p, cfg, round, false, ret);
+		return any_calls(p, false) && fill_with(p, cfg, round, false, ret);
 	case DEAR_WINDOWS:
 		return fill_with(p, cfg, round, true, ret);
 	default:
@@ -608,7 +665,7 @@ const char *callpick_why(
 	for (int k = 0; k < p->n; k++) {
 		const struct callpick_candidate *c = &p->candidate[k];
 
-		glanced += c->glanced;
+		glanced += c->glanced || is_aside(p, k);
 		judged += is_judged(p, cfg, k, WINDOWS_ALL);
 		if (!calls_at_all(c))
 			continue;

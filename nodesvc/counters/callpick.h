@@ -111,6 +111,9 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
  * deviation over the mean, NAN: too few. */
 double callpick_rate(const struct callpick *p, int candidate);
 double callpick_spread(const struct callpick *p, int candidate);
+/* How many of @callers, tasks that call, are held up by their calls at the same time: no more than
+ * run. */
+double callpick_payers(const struct callpick *p, int callers);
 /* Why none is chosen, for people; "" one is. */
 const char *callpick_why(
 	const struct callpick *p, const struct callpick_cfg *cfg, char *buf, size_t size);

@@ -596,7 +596,7 @@ static void ask_for(struct calls_step *s, enum call_op op)
 /* Each call that is counted held up its task by so much: without that it would have done more. */
 static double undisturbed(const struct calls_step *s, double rate, int callers)
 {
-	double share = callers > 0 ? rate / callers * s->c->cost_ns / 1e9 : 0;
+	double share = rate / callpick_payers(&s->pick, callers) * s->c->cost_ns / 1e9;
 
 	return rate / (1 - fmin(share, 0.5));
 }
@@ -626,30 +626,15 @@ struct span {
 	double of_look; /* the share of what passed between the request and the look */
 };
 
-/* Its own clock at @t_ns, which was between its last figures and this look. The worker opens later
- * than it is told, and says what it has when it has taken its traps out: tens of ms. */
-static int64_t own_at(const struct calls_step *s, const struct calls_look *l, int64_t t_ns)
-{
-	bool read = !s->window && s->told_ns;
-	int64_t from_ns = read ? s->told_ns : s->open_ns;
-	int64_t own_ns = read ? s->read_own_ns : s->open_own_ns;
-
-	if (t_ns <= from_ns || l->now_ns <= from_ns)
-		return own_ns;
-	if (t_ns >= l->now_ns)
-		return l->own_ns;
-	/* How much of what it stood still was before is not known. */
-	return own_ns + (int64_t)((double)(t_ns - from_ns) * (double)(l->own_ns - own_ns) /
-				  (double)(l->now_ns - from_ns));
-}
-
+/* The worker opens later than it is told, and says what it has when it has taken its traps out:
+ * tens of ms. So neither the request's time nor that of the look is the figure's. */
 static struct span span_of(const struct calls_step *s, const struct calls_look *l)
 {
 	bool read = !s->window && s->told_ns;
 	int64_t began_ns = s->news.began_ns > s->open_ns ? s->news.began_ns : s->open_ns;
 	int64_t from_ns = read ? s->told_ns : began_ns;
-	struct span ret = {.from_own_ns = read ? s->read_own_ns : own_at(s, l, began_ns),
-		.to_own_ns = own_at(s, l, s->news.t_ns),
+	struct span ret = {.from_own_ns = read ? s->read_own_ns : l->own_at(l->turn, began_ns),
+		.to_own_ns = l->own_at(l->turn, s->news.t_ns),
 		.wall_s = (double)(s->news.t_ns - from_ns) / 1e9,
 		.of_look = 1};
 

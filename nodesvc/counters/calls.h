@@ -67,9 +67,12 @@ void calls_step_know_nothing(struct calls_step *s, const char *why);
 /* How a step is at a moment. */
 struct calls_look {
 	int64_t now_ns, own_ns; /* CLOCK_MONOTONIC; the same without the time it was frozen */
-	double running;         /* cores it runs on; NAN unknown */
-	int64_t cpu_ns;         /* its processor time so far; -1 unknown */
-	const pid_t *tid;       /* its threads */
+	/* That clock of its own at @t_ns, at most some seconds before @now_ns; @turn is for it. */
+	int64_t (*own_at)(const void *turn, int64_t t_ns);
+	const void *turn;
+	double running;   /* cores it runs on; NAN unknown */
+	int64_t cpu_ns;   /* its processor time so far; -1 unknown */
+	const pid_t *tid; /* its threads */
 	int n_tids;
 	bool threads_changed; /* since the look before */
 	bool attend; /* its speed of just now is wanted: counted all the time for a while */

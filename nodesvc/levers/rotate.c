@@ -202,12 +202,6 @@ static void note_all(const struct levers *lv, int64_t now_ns)
 		note(lv, lv->jobs->step[i], now_ns);
 }
 
-static void note_thawed(struct step *s, int64_t now_ns)
-{
-	s->turn.frozen_ns = turn_frozen_ns(&s->turn, now_ns);
-	s->turn.frozen_since_ns = 0;
-}
-
 static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
 {
 	struct levers *lv = arg;
@@ -217,7 +211,7 @@ static void on_news(struct freezer_hold *h, enum freezer_news news, void *arg)
 
 		if (s->turn.hold != h)
 			continue;
-		note_thawed(s, ipc_now_ns());
+		turn_thawed(&s->turn, ipc_now_ns());
 		if (news == FREEZER_THAWED)
 			s->turn.off_until_ns = ipc_now_ns() + ENDING_NS;
 		note(lv, s, ipc_now_ns());
@@ -256,7 +250,7 @@ static void set_frozen(struct levers *lv, struct step *s, bool frozen, int64_t n
 	if (rc == 0 && frozen)
 		t->frozen_since_ns = now_ns;
 	else if (rc == 0)
-		note_thawed(s, now_ns);
+		turn_thawed(t, now_ns);
 	if (rc >= 0 || rc == -ENOENT) /* ended: the next look takes it out */
 		return;
 	log_error("step %s: %s", s->id, err.text);
@@ -329,7 +323,7 @@ void rotate_leave(struct levers *lv, struct step *s)
 		health_error("step %s: %.200s", s->id, err.text);
 	}
 	t->hold = NULL;
-	note_thawed(s, ipc_now_ns());
+	turn_thawed(&s->turn, ipc_now_ns());
 	note(lv, s, ipc_now_ns());
 	lv->rotate->n_turns--;
 	lv->rotate->stale = true;

@@ -290,6 +290,11 @@ static int64_t cpu_of(const struct step *s)
 		       : -1;
 }
 
+static int64_t own_at(const void *turn, int64_t t_ns)
+{
+	return turn_clock(turn, t_ns);
+}
+
 static void look(struct counting *c, struct step *s, int64_t now_ns)
 {
 	struct seen_calls *k = &s->seen.calls;
@@ -297,6 +302,8 @@ static void look(struct counting *c, struct step *s, int64_t now_ns)
 	struct calls_look l = {
 		.now_ns = now_ns,
 		.own_ns = turn_clock(&s->turn, now_ns),
+		.own_at = own_at,
+		.turn = &s->turn,
 		.running = s->pace.running,
 		.cpu_ns = cpu_of(s),
 		.tid = list->tid,
@@ -633,6 +640,8 @@ void measure_begin(struct measure *m, struct step *s)
 	pid_t tid[BEGIN_TASKS];
 	struct calls_look l = {.now_ns = now_ns,
 		.own_ns = turn_clock(&s->turn, now_ns),
+		.own_at = own_at,
+		.turn = &s->turn,
 		.running = NAN,
 		.cpu_ns = -1,
 		.tid = tid};

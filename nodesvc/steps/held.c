@@ -3,14 +3,34 @@
 
 #include "nodesvc/counters/counters.h"
 
-int64_t turn_frozen_ns(const struct turn *t, int64_t now_ns)
+int64_t turn_frozen_ns(const struct turn *t, int64_t at_ns)
 {
-	return t->frozen_ns + (t->frozen_since_ns ? now_ns - t->frozen_since_ns : 0);
+	int64_t ns = t->frozen_ns;
+
+	if (t->frozen_since_ns && at_ns > t->frozen_since_ns)
+		ns += at_ns - t->frozen_since_ns;
+	for (int i = 0; i < TURN_FREEZES; i++) {
+		int64_t from_ns = t->freeze[i].from_ns, until_ns = t->freeze[i].until_ns;
+
+		if (until_ns > at_ns)
+			ns -= until_ns - (from_ns > at_ns ? from_ns : at_ns);
+	}
+	return ns;
 }
 
-int64_t turn_clock(const struct turn *t, int64_t now_ns)
+void turn_thawed(struct turn *t, int64_t now_ns)
 {
-	return now_ns - turn_frozen_ns(t, now_ns);
+	if (!t->frozen_since_ns)
+		return;
+	t->frozen_ns += now_ns - t->frozen_since_ns;
+	t->freeze[t->freezes % TURN_FREEZES].from_ns = t->frozen_since_ns;
+	t->freeze[t->freezes++ % TURN_FREEZES].until_ns = now_ns;
+	t->frozen_since_ns = 0;
+}
+
+int64_t turn_clock(const struct turn *t, int64_t at_ns)
+{
+	return at_ns - turn_frozen_ns(t, at_ns);
 }
 
 int64_t turn_wanted_ns(const struct turn *t, int64_t now_ns)

@@ -227,6 +227,8 @@ struct step_seen {
 /* ---- what each lever holds of a step: only levers/ writes it ---- */
 
 /* Its part in the rotation. */
+/* More than end in the second and a half that a window of calls and its answer take. */
+#define TURN_FREEZES 32
 struct turn {
 	uint32_t slices; /* bit s: runs in slice s; 0: takes no part */
 	struct freezer_hold *hold;
@@ -235,9 +237,13 @@ struct turn {
 	int64_t look_ns;                    /* at all its threads, while it goes first */
 	bool refused;                       /* cannot be frozen; the step's reason says why */
 	int64_t frozen_since_ns, frozen_ns; /* CLOCK_MONOTONIC; sum of ended freezes */
-	bool wants;                         /* a core, since; it was in the rotation then */
-	int64_t noted_ns, wanted_ns;        /* ... and until then so long in all */
-	int64_t off_until_ns;               /* left alone so long: Slurm is ending it */
+	struct {
+		int64_t from_ns, until_ns;
+	} freeze[TURN_FREEZES]; /* the newest that have ended, in a ring */
+	uint32_t freezes;
+	bool wants;                  /* a core, since; it was in the rotation then */
+	int64_t noted_ns, wanted_ns; /* ... and until then so long in all */
+	int64_t off_until_ns;        /* left alone so long: Slurm is ending it */
 	/* It starts, and is thawed in every slice, until it computes or then; 0 it has started. */
 	int64_t start_until_ns;
 	int64_t start_look_ns; /* when it was looked at for that */
@@ -555,10 +561,12 @@ bool jobs_is_alone(const struct jobs *j, const struct step *s);
 
 /* ---- held.c ---- */
 
-/* How long it has been frozen so far, ns. */
-int64_t turn_frozen_ns(const struct turn *t, int64_t now_ns);
+/* How long it has been frozen up to @at_ns, ns: now, or as long ago as its freezes are kept. */
+int64_t turn_frozen_ns(const struct turn *t, int64_t at_ns);
 /* The step's own clock, which stands while it is frozen: what it did is measured by it. */
-int64_t turn_clock(const struct turn *t, int64_t now_ns);
+int64_t turn_clock(const struct turn *t, int64_t at_ns);
+/* Its freeze, if it is in one, has ended. */
+void turn_thawed(struct turn *t, int64_t now_ns);
 /* How long it was in the rotation and wanted a core so far, ns; and of that was not frozen. Waits
  * and its start are not in it, nor what it was suspended for. */
 int64_t turn_wanted_ns(const struct turn *t, int64_t now_ns);

@@ -43,12 +43,12 @@
 /* One that would take so many budgets is looked at after the others. */
 #define COSTLY 4
 /* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
-#define UNSURE  0.5
-#define OFTENER 5
+#define UNSURE 0.5
 /* What is called rarely may be called by exception: for output, or when a list is due to be
- * rebuilt. By tenth of the rate of the one that is called most of those that can be counted always.
- */
-#define RARER 0.04
+ * rebuilt. So it is worth less, by tenth of the rate of the steady one that is called most of those
+ * that are not costly, and is looked at no more where that one is called so many times as often. */
+#define RARER   0.04
+#define OFTENER 5
 /* A chosen one that has not called in so many windows marks the work no more; one that never called
  * in many belonged to the program's start. */
 #define SILENT_MAX   20
@@ -263,7 +263,7 @@ static bool is_usable(const struct callpick *p, const struct callpick_cfg *cfg, 
 	return calls_at_all(c) && c->silent < most && !too_dear(p, cfg, k);
 }
 
-/* The most often called of those that can be counted always. */
+/* Calls per second of the steady one that is called most, of those that are not costly. */
 static double most_often(const struct callpick *p, const struct callpick_cfg *cfg)
 {
 	double most = 0;
@@ -328,9 +328,8 @@ static bool any_unseen(const struct callpick *p)
 	return false;
 }
 
-/* A dear one, where another, not known to be unsteady, costs less than half as much, or one that
- * can be counted always will do; one that can be, where a steady one is called so much more often.
- */
+/* A costly one, where another, not known to be unsteady, costs less than half as much, or one that
+ * is not costly will do; one that is not, where a steady one is called so much more often. */
 static bool is_needless(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
 	if (!is_costly(p, cfg, k))
@@ -403,10 +402,9 @@ static int steadiest(const struct callpick *p, const struct callpick_cfg *cfg)
 	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
 }
 
-/* Where nothing can be counted always: that of the dear ones which costs least, at once. They are
- * called a thousand times a second, so most likely with the work; if not, look_at_chosen() sees it,
- * by longer windows than there is time for now. */
-static int least_dear(const struct callpick *p, const struct callpick_cfg *cfg)
+/* Where all are costly: the one that costs least, after its first window. They are called thousands
+ * of times a second, so most likely with the work; if not, look_at_chosen() sees it. */
+static int least_costly(const struct callpick *p, const struct callpick_cfg *cfg)
 {
 	double least = INFINITY;
 	int found = -1;
@@ -437,7 +435,7 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 	if (found < 0)
 		found = steadiest(p, cfg);
 	if (found < 0)
-		found = least_dear(p, cfg);
+		found = least_costly(p, cfg);
 	/* What can only be counted in windows is held up while it is. One that is called rarely, as
 	 * once in each step of a solver, was most likely missed by a glance. */
 	return found >= 0 && is_costly(p, cfg, found) && any_unseen(p) ? -1 : found;
@@ -445,7 +443,7 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 
 /* ---- when ---- */
 
-enum round { GLANCES, WINDOWS, UNSEEN, DEAR_WINDOWS, SILENT_ONES, ROUNDS };
+enum round { GLANCES, WINDOWS, UNSEEN, COSTLY_WINDOWS, SILENT_ONES, ROUNDS };
 
 static bool is_of_round(
 	const struct callpick *p, const struct callpick_cfg *cfg, int k, enum round round)
@@ -461,9 +459,9 @@ static bool is_of_round(
 	return round == SILENT_ONES ? !calls_at_all(c) : !is_judged(p, cfg, k, WINDOWS_ALL);
 }
 
-/* Those of a round that are counted next, of the dear or of the others; how many. */
+/* Those of a round that are counted next, of the costly or of the others; how many. */
 static int fill_with(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
-	bool dear, struct callpick_plan *ret)
+	bool costly, struct callpick_plan *ret)
 {
 	int places = 0;
 	double cost = 0;
@@ -472,7 +470,7 @@ static int fill_with(struct callpick *p, const struct callpick_cfg *cfg, enum ro
 		int k = (p->turn + i) % p->n;
 		const struct callpick_candidate *c = &p->candidate[k];
 
-		if (!is_of_round(p, cfg, k, round) || is_costly(p, cfg, k) != dear ||
+		if (!is_of_round(p, cfg, k, round) || is_costly(p, cfg, k) != costly ||
 			places + c->places > CALLPICK_AT_ONCE)
 			continue;
 		/* One that is called often is looked at alone. */
@@ -513,7 +511,7 @@ static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
 	return any;
 }
 
-/* A dear one takes seconds' worth of the budget: the others first. */
+/* A costly one takes seconds' worth of the budget: the others first. */
 static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
 	struct callpick_plan *ret)
 {
@@ -523,7 +521,7 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
 		       (look_longer(p, cfg) && fill_with(p, cfg, round, false, ret));
 	case UNSEEN: /* while all are silent it has not begun */
 		return any_calls(p, false) && fill_with(p, cfg, round, false, ret);
-	case DEAR_WINDOWS:
+	case COSTLY_WINDOWS:
 		return fill_with(p, cfg, round, true, ret);
 	default:
 		return fill_with(p, cfg, round, false, ret) || fill_with(p, cfg, round, true, ret);
@@ -561,7 +559,7 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 	for (int i = 0; i < ret->n; i++)
 		least = fmin(least, callpick_rate(p, ret->candidate[i]));
 	/* For half of what one try may cost. */
-	if (round == DEAR_WINDOWS)
+	if (round == COSTLY_WINDOWS)
 		ret->length_ns = window_ns(
 			least, (int)fmax(WINDOW_CALLS, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
 	else if (round == WINDOWS)

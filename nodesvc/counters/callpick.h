@@ -54,9 +54,9 @@ struct callpick {
 	int n, chosen, preferred; /* -1 none */
 	int turn;
 	int longer;            /* windows were made twice as long so often */
-	int stretch;           /* those of the chosen one; */
-	bool stretched;        /* no more */
-	double stretch_spread; /* before the last time */
+	int stretch;           /* those of the chosen one so often */
+	bool stretched;        /* no more often */
+	double stretch_spread; /* how much they differed before the last time */
 	bool none;             /* it was said that none is; the next look begins anew */
 	int windows;           /* in all */
 	double cores;          /* on which it runs, mean of late */

@@ -38,9 +38,8 @@ struct symbol_file {
 };
 
 /* Sites of what is called come before the others, the site's own first, then in the order of the
- * table. One function may
- * have several: two libraries that have it, or two versions. Of MPI's, Fortran's names have sites
- * only where C's are not there, which they call. */
+ * table. One function may have several: two libraries that have it, or two versions. Of MPI's,
+ * Fortran's names have sites only where C's are not there, which they call. */
 struct symbols {
 	int n_files, n_sites;
 	uint8_t has_program; /* 1: an executable could be read at all */

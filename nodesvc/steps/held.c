@@ -9,11 +9,14 @@ int64_t turn_frozen_ns(const struct turn *t, int64_t at_ns)
 
 	if (t->frozen_since_ns && at_ns > t->frozen_since_ns)
 		ns += at_ns - t->frozen_since_ns;
-	for (int i = 0; i < TURN_FREEZES; i++) {
-		int64_t from_ns = t->freeze[i].from_ns, until_ns = t->freeze[i].until_ns;
+	/* From the newest on: for now none. */
+	for (uint32_t i = 1; i <= TURN_FREEZES && i <= t->freezes; i++) {
+		int64_t from_ns = t->freeze[(t->freezes - i) % TURN_FREEZES].from_ns;
+		int64_t until_ns = t->freeze[(t->freezes - i) % TURN_FREEZES].until_ns;
 
-		if (until_ns > at_ns)
-			ns -= until_ns - (from_ns > at_ns ? from_ns : at_ns);
+		if (until_ns <= at_ns)
+			break;
+		ns -= until_ns - (from_ns > at_ns ? from_ns : at_ns);
 	}
 	return ns;
 }

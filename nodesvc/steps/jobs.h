@@ -226,9 +226,10 @@ struct step_seen {
 
 /* ---- what each lever holds of a step: only levers/ writes it ---- */
 
-/* Its part in the rotation. */
-/* More than end in the second and a half that a window of calls and its answer take. */
+/* With turns of 100 ms those of six seconds, with the shortest, 10 ms, of 0.6: more than a window
+ * of calls and its answer take. */
 #define TURN_FREEZES 32
+/* Its part in the rotation. */
 struct turn {
 	uint32_t slices; /* bit s: runs in slice s; 0: takes no part */
 	struct freezer_hold *hold;

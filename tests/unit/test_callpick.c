@@ -262,8 +262,6 @@ START_TEST(what_can_be_counted_always_is_looked_for_first)
 }
 END_TEST
 
-/* Seen of ScaLAPACK's LU: in each step of some 70 ms a burst of barriers, beside sends that are too
- * many. Windows of about that length have one burst or two. */
 /* As Quantum ESPRESSO, small: all that it calls often is known when one is that holds it up least.
  */
 START_TEST(of_what_is_called_often_the_rarest_is_looked_at)
@@ -320,6 +318,8 @@ START_TEST(windows_that_differ_grow_and_cost_no_more)
 }
 END_TEST
 
+/* Seen of ScaLAPACK's LU: in each step of some 70 ms a burst of barriers, beside sends that are too
+ * many. Windows of about that length have one burst or two. */
 START_TEST(one_that_is_called_in_bursts_is_found_by_longer_windows)
 {
 	for (int i = 0; i < 15; i++) {

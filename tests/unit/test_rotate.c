@@ -164,6 +164,26 @@ START_TEST(frozen_time_is_counted)
 }
 END_TEST
 
+/* In the midst of a freeze and of a turn, and long after. */
+START_TEST(frozen_time_up_to_a_moment_stays_what_it_was)
+{
+	struct step *s = add(1);
+	int64_t at[20], was[20];
+
+	add(2);
+	give((int[]){100, 100}, 2);
+	for (int i = 0; i < 20; i++) {
+		run_until(now + 70 * MS, 1);
+		at[i] = now;
+		was[i] = turn_frozen_ns(&s->turn, now);
+	}
+	ck_assert_int_gt(was[19], was[0]);
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(turn_frozen_ns(&s->turn, at[i]), was[i]);
+	ck_assert_int_eq(turn_clock(&s->turn, at[5]), at[5] - was[5]);
+}
+END_TEST
+
 /* What a plan means is done when the step it is for has been launched; the rotation goes on until
  * then, at the times of its timer. */
 START_TEST(turns_go_on_while_a_plan_waits_to_be_done)
@@ -416,6 +436,7 @@ int main(void)
 	tcase_add_test(tc, next_slice_is_told);
 	tcase_add_test(tc, one_alone_is_never_frozen);
 	tcase_add_test(tc, frozen_time_is_counted);
+	tcase_add_test(tc, frozen_time_up_to_a_moment_stays_what_it_was);
 	suite_add_tcase(s, tc);
 
 	tc = tcase_create("groups");

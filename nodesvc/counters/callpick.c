@@ -288,7 +288,7 @@ static double badness(const struct callpick *p, const struct callpick_cfg *cfg, 
 		[CALL_TASK] = 0.05};
 	const struct callpick_candidate *c = &p->candidate[k];
 	double spread = callpick_spread(p, k), cost = is_dear(p, cfg, k) ? cost_of(p, cfg, k) : 0;
-	double rarer = most_often(p, cfg) / callpick_rate(p, k);
+	double rarer = p->often / callpick_rate(p, k);
 
 	if (!is_usable(p, cfg, k) || !(spread <= STEADY))
 		return INFINITY;
@@ -334,7 +334,7 @@ static bool is_needless(const struct callpick *p, const struct callpick_cfg *cfg
 {
 	if (!is_costly(p, cfg, k))
 		return p->candidate[k].class != CALL_OWN &&
-		       most_often(p, cfg) > OFTENER * callpick_rate(p, k);
+		       p->often > OFTENER * callpick_rate(p, k);
 	for (int i = 0; i < p->n; i++) {
 		double spread = callpick_spread(p, i);
 
@@ -640,6 +640,7 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
 	look_at_chosen(p);
 	look_longer_at_chosen(p, cfg);
+	p->often = most_often(p, cfg);
 	if (p->none || (p->chosen >= 0 && !is_usable(p, cfg, p->chosen)))
 		begin_anew(p);
 	if (p->chosen < 0 && p->preferred >= 0 && is_usable(p, cfg, p->preferred))

@@ -58,8 +58,9 @@ struct callpick {
 	bool stretched;        /* no more often */
 	double stretch_spread; /* how much they differed before the last time */
 	bool none;             /* it was said that none is; the next look begins anew */
-	int windows;           /* in all */
-	double cores;          /* on which it runs, mean of late */
+	double often;   /* most_often() at the last callpick_next(): asked for each by each */
+	int windows;    /* in all */
+	double cores;   /* on which it runs, mean of late */
 	double ahead_s; /* of the callers' time, what counting has cost beyond the budget so far */
 	uint64_t seed;
 	struct callpick_candidate candidate[CALLPICK_MAX];

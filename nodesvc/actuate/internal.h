@@ -149,6 +149,8 @@ int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc
 /* How long the thread that leads process @pid has waited for a CPU in its life, ns; 0: not known.
  */
 int64_t proc_waited_ns(const struct fsroot *root, pid_t pid);
+/* How long thread @tid of process @tgid has run in its life, ns; -1: not known. */
+int64_t proc_ran_ns(const struct fsroot *root, pid_t tgid, pid_t tid);
 /*
  * All threads in v1 cpuset directory @path (below the fsroot) and those below it, by process, its
  * leader first; malloc'ed. -ENOENT: no such directory. Leaves it in @known (NULL: nowhere); while
@@ -534,11 +536,19 @@ struct steered {
 	struct rest rest;     /* of who leads a process */
 };
 
+/* A mask that a thread has set itself since we gave it another: maybe for a moment. */
+struct stray {
+	struct coreset mask;
+	int64_t since_ns; /* first seen off what was given */
+	int64_t ran_ns;   /* of its processor time, when it was first seen with @mask */
+};
+
 struct member {
 	pid_t tid, tgid;     /* tgid 0: not known yet */
 	bool foreign;        /* slurmstepd's own */
 	bool seen;           /* at an earlier look; what it has since, it has not inherited */
 	struct steered *row; /* NULL: as its leader */
+	struct stray *stray; /* NULL: it has what it was given, or what it chose is known */
 };
 
 /* A mask that we gave, and what who has it would have: for those who inherit it. */
@@ -630,6 +640,12 @@ bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns);
 /* Has it worked since the last look? Then _tell() wants @reaped. */
 bool steer_rest_works(const struct rest *p, int64_t now_ns, int64_t cpu_ns);
 void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped);
+
+/*
+ * A thread shows @mask, which we did not give it, and has run for @ran_ns (-1: not known). @p has
+ * since_ns 0 at the first such look. True: it has made a choice; else it may be on its way.
+ */
+bool steer_stray_chose(struct stray *p, const struct coreset *mask, int64_t now_ns, int64_t ran_ns);
 
 /* ---- steer.c: ops of the same name --------------------------------------------------------- */
 

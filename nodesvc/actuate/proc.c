@@ -67,15 +67,26 @@ int proc_stat_read(const struct fsroot *root, pid_t tgid, pid_t tid, struct proc
 	return proc_stat_parse(text, ret);
 }
 
-int64_t proc_waited_ns(const struct fsroot *root, pid_t pid)
+static bool read_schedstat(const struct fsroot *root, pid_t tgid, pid_t tid, struct schedstat *ret)
 {
 	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)tgid, (int)tid);
+	return fsroot_read_once(root, path, text, sizeof(text)) >= 0 && schedstat_parse(text, ret);
+}
+
+int64_t proc_waited_ns(const struct fsroot *root, pid_t pid)
+{
 	struct schedstat s;
 
-	snprintf(path, sizeof(path), "proc/%d/task/%d/schedstat", (int)pid, (int)pid);
-	if (fsroot_read_once(root, path, text, sizeof(text)) < 0 || !schedstat_parse(text, &s))
-		return 0;
-	return (int64_t)s.wait_ns;
+	return read_schedstat(root, pid, pid, &s) ? (int64_t)s.wait_ns : 0;
+}
+
+int64_t proc_ran_ns(const struct fsroot *root, pid_t tgid, pid_t tid)
+{
+	struct schedstat s;
+
+	return read_schedstat(root, tgid, tid, &s) ? (int64_t)s.run_ns : -1;
 }
 
 int proc_get_mask(pid_t tid, struct coreset *ret)

@@ -269,8 +269,24 @@ static bool follows(const struct steer *st, bool was_seen, const struct steered 
 	return true;
 }
 
-/* Tells whose @now is, and has that in @t's row, or its leader's. */
-static int judge(
+/* It shows what it was not given. 1: it may be on its way, and is left alone. */
+static int wait_for_choice(const struct actuate *a, struct member *t, const struct coreset *now)
+{
+	if (!t->stray)
+		t->stray = calloc(1, sizeof(*t->stray));
+	if (!t->stray)
+		return -ENOMEM;
+	return !steer_stray_chose(t->stray, now, now_ns(), proc_ran_ns(a->root, t->tgid, t->tid));
+}
+
+static void forget_stray(struct member *t)
+{
+	free(t->stray);
+	t->stray = NULL;
+}
+
+/* Tells whose @now is, and has that in @t's row, or its leader's; 1: it is too early to tell. */
+static int tell_whose(
 	struct actuate *a, struct steer *st, struct member *t, const struct coreset *now, int depth)
 {
 	struct member *leader = leader_of(st, t);
@@ -295,6 +311,13 @@ static int judge(
 		rc = inherit(a, st, t, now, &own, &start, depth);
 		if (rc < 0)
 			return rc;
+	} else if (was_seen && !st->leaving) {
+		rc = wait_for_choice(a, t, now);
+		if (rc)
+			return rc;
+		/* Back to what it had from Slurm. */
+		if (t->row && !t->row->own.program && coreset_is_equal(now, &t->row->own.mask))
+			return 0;
 	}
 	if (rc > 0) {
 		rc = give_row(t, &own, now, !own.program);
@@ -315,6 +338,16 @@ static int judge(
 	if (rc == 0 && start)
 		t->row->start_ticks = start;
 	return rc;
+}
+
+static int judge(
+	struct actuate *a, struct steer *st, struct member *t, const struct coreset *now, int depth)
+{
+	int rc = tell_whose(a, st, t, now, depth);
+
+	if (rc <= 0)
+		forget_stray(t);
+	return rc < 0 ? rc : 0;
 }
 
 /* slurmstepd's masks are nobody's to set; but where the cpuset is written an older kernel wipes
@@ -653,7 +686,7 @@ static int want(struct steer *st, struct todo *todo, int n)
 	for (int i = 0; rc == 0 && i < n; i++) {
 		const struct own *own = own_of(st, todo[i].t);
 
-		if (!own)
+		if (!own || todo[i].t->stray)
 			continue;
 		if (todo[i].t->foreign)
 			todo[i].want = own->mask; /* wiped when the cpuset was written */

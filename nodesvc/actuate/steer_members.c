@@ -41,10 +41,16 @@ struct steered *steer_add_row(struct member *t)
 	return t->row;
 }
 
+static void member_done(struct member *t)
+{
+	free(t->row);
+	free(t->stray);
+}
+
 void steer_members_done(struct steer *st)
 {
 	for (int i = 0; i < st->n; i++)
-		free(st->member[i].row);
+		member_done(&st->member[i]);
 	free(st->member);
 	free(st->procs);
 	st->member = NULL;
@@ -62,7 +68,7 @@ static int merge(struct steer *st, const pid_t *tid, int n)
 		return -ENOMEM;
 	for (int i = 0; i < n; i++) {
 		while (k < st->n && st->member[k].tid < tid[i])
-			free(st->member[k++].row);
+			member_done(&st->member[k++]);
 		if (k < st->n && st->member[k].tid == tid[i]) {
 			v[i] = st->member[k++];
 			continue;
@@ -71,7 +77,7 @@ static int merge(struct steer *st, const pid_t *tid, int n)
 		st->newcomers = true;
 	}
 	while (k < st->n)
-		free(st->member[k++].row);
+		member_done(&st->member[k++]);
 	free(st->member);
 	st->member = v;
 	st->n = n;

@@ -9,6 +9,8 @@
  *     that four threads on CPUs of their own are two and two on two others, not three on one;
  *   - its process does not run: its own. Who comes of it begins with what Slurm gave, and a program
  *     that takes the mask it is born with for all there is (numactl -C) finds it.
+ * A thread may bind itself for a moment: hwloc, and with it Open MPI, looks at each CPU from there
+ * and puts back the mask it had. That is left alone, and is no choice.
  * No access to anything.
  */
 #include <errno.h>
@@ -190,4 +192,23 @@ void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t re
 	}
 	p->at_ns = now_ns;
 	p->cpu_ns = cpu_ns;
+}
+
+/* ---- who is on his way ----------------------------------------------------------------------- */
+
+/* Run with one mask on end: that was chosen. Looking at 256 CPUs so takes some tens of ms. */
+#define CHOICE_RAN_NS INT64_C(20000000)
+/* One who does not run, or changes all the time. */
+#define CHOICE_MOST_NS INT64_C(2000000000)
+
+bool steer_stray_chose(struct stray *p, const struct coreset *mask, int64_t now_ns, int64_t ran_ns)
+{
+	if (!p->since_ns || !coreset_is_equal(mask, &p->mask)) {
+		if (!p->since_ns)
+			p->since_ns = now_ns;
+		p->mask = *mask;
+		p->ran_ns = ran_ns;
+	}
+	return ran_ns < 0 || ran_ns - p->ran_ns >= CHOICE_RAN_NS ||
+	       now_ns - p->since_ns >= CHOICE_MOST_NS;
 }

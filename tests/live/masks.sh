@@ -57,6 +57,22 @@ for round in first second; do
 done
 end_job two
 
+# --- a pin for a moment -----------------------------------------------------------------------------
+# hwloc looks at each CPU from there, at a program's start, and puts back the mask that it had: for a
+# rank that is placed the one of its place.
+spawn two --coloc=on -n2 -c1
+spawn one --coloc=on -n1
+ok "the ranks share a core" wait_for 5 narrow two
+place=$(cpuset_of two)
+ok "... by mask, too" wait_for 5 masks_are two "$place"
+for p in $(pids_of two); do taskset -cp $((1 - place)) "$p" >/dev/null; done
+sleep 0.5
+is "$(mask_of two)" $((1 - place)) "where they went for a moment they are left"
+for p in $(pids_of two); do taskset -cp "$place" "$p" >/dev/null; done
+end_job one
+ok "both cores again: each rank has its part, not where it went for a moment" wait_for 10 masks_are two "0 1"
+end_job two
+
 # --- a step of one task, displaced from every CPU it had ------------------------------------------
 spawn solo --coloc=on -n1 -c1
 for round in first second; do

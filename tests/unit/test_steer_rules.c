@@ -102,9 +102,49 @@ START_TEST(pins_stay_in_their_ranks_part)
 }
 END_TEST
 
-/* ---- who runs ---- */
+/* ---- who is on his way ---- */
 
 #define MS INT64_C(1000000)
+
+/* Looks at a thread that shows a CPU; @ran_ms of its life. */
+static const struct stray_case {
+	const char *name;
+	struct {
+		int at_ms, cpu;
+		int64_t ran_ms;
+		bool chose;
+	} look[6];
+} strays[] = {
+	{"it runs there: chosen", {{1, 3, 100, false}, {101, 3, 119, false}, {151, 3, 120, true}}},
+	{"from CPU to CPU: not", {{1, 0, 10, false}, {51, 1, 40, false}, {101, 2, 70, false}}},
+	{"... until it stays",
+		{{1, 0, 10, false}, {51, 1, 40, false}, {101, 1, 59, false}, {151, 1, 60, true}}},
+	{"it sleeps there: chosen after two seconds",
+		{{1, 3, 7, false}, {1000, 3, 7, false}, {2000, 3, 7, false}, {2001, 3, 7, true}}},
+	{"it never stays: a choice after two seconds",
+		{{1, 0, 10, false}, {1000, 1, 500, false}, {2001, 2, 900, true}}},
+	{"nobody knows how much it runs: chosen at once", {{1, 0, -1, true}}},
+};
+
+START_TEST(mask_that_stays_is_a_choice)
+{
+	const struct stray_case *c = &strays[_i];
+	struct stray p = {.since_ns = 0};
+
+	for (int i = 0; c->look[i].at_ms; i++) {
+		struct coreset mask;
+		int64_t ran = c->look[i].ran_ms;
+
+		coreset_zero(&mask);
+		coreset_add(&mask, (unsigned int)c->look[i].cpu);
+		ck_assert_msg(steer_stray_chose(&p, &mask, c->look[i].at_ms * MS,
+				      ran < 0 ? ran : ran * MS) == c->look[i].chose,
+			"%s: look %d", c->name, i);
+	}
+}
+END_TEST
+
+/* ---- who runs ---- */
 
 /* Looks each @every_ms, in each of which so many ms of processor time were used. */
 static const struct rest_case {
@@ -190,6 +230,7 @@ int main(void)
 	SRunner *r;
 	int failed;
 
+	tcase_add_loop_test(t, mask_that_stays_is_a_choice, 0, sizeof(strays) / sizeof(strays[0]));
 	tcase_add_loop_test(t, thread_has_what_the_rules_say, 0, RULES);
 	tcase_add_test(t, pins_stay_in_their_ranks_part);
 	suite_add_tcase(s, t);

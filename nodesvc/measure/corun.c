@@ -8,8 +8,22 @@
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/measure/internal.h"
 
-/* A co-run's figures need the speeds of all for this share of its time. */
+/* A co-run's figures need the speeds of all for this share of its time; so does one of its own. */
 #define KNOWN_SHARE 0.8
+
+/* What a step did, in seconds alone on as many cores as it has now. */
+static void note_share(const struct measure *m, struct step *s, double elapsed_s)
+{
+	struct step_seen *t = &s->seen;
+	double alone_s = t->done / speed_solo_share(m, s);
+
+	if (isnan(alone_s)) {
+		t->share_unknown_s += elapsed_s;
+		return;
+	}
+	t->share_known_s += elapsed_s;
+	t->share_solo_s += alone_s;
+}
 
 void corun_round(const struct measure *m, double elapsed_s)
 {
@@ -44,6 +58,7 @@ void corun_round(const struct measure *m, double elapsed_s)
 
 		if (!step_is_company(m->use.jobs->step[i]))
 			continue;
+		note_share(m, m->use.jobs->step[i], elapsed_s);
 		/* NAN of one is NAN of all. */
 		if (isnan(full)) {
 			t->unknown_s += elapsed_s;
@@ -55,6 +70,11 @@ void corun_round(const struct measure *m, double elapsed_s)
 		t->antt_full = ntt_full / n;
 		t->antt_share = ntt_share / n;
 	}
+}
+
+static bool is_known(double known_s, double unknown_s)
+{
+	return known_s > 0 && known_s >= KNOWN_SHARE * (known_s + unknown_s);
 }
 
 void corun_figures(
@@ -80,11 +100,11 @@ void corun_figures(
 	f.solo_speed = solo;
 	if (s->seen.last.basis != PROVENANCE_NONE)
 		f.speed_unit = speed_unit(s);
-	if (isfinite(f.shared_speed)) {
+	if (isfinite(f.shared_speed))
 		f.ntt_full = solo / f.shared_speed;
-		f.ntt_share = speed_solo_share(m, s) / f.shared_speed;
-	}
-	if (t->known_s > 0 && t->known_s >= KNOWN_SHARE * (t->known_s + t->unknown_s)) {
+	if (t->share_solo_s > 0 && is_known(t->share_known_s, t->share_unknown_s))
+		f.ntt_share = t->share_known_s / t->share_solo_s;
+	if (is_known(t->known_s, t->unknown_s)) {
 		f.stp_full = t->stp_full / t->known_s;
 		f.stp_share = t->stp_share / t->known_s;
 		f.antt_full = t->antt_full;

@@ -134,9 +134,9 @@ int summary_of_job(struct record *r, uint32_t job_id, const char *node, char ret
 	put(ret, size, "rebinds", "%d", s.rebinds);
 	put_count(ret, size, "moves", s.moves);
 	put_count(ret, size, "phases", s.phases);
-	put_ratio(ret, size, "ntt", s.figures.ntt_share);
-	put_ratio(ret, size, "stp", s.figures.stp_share);
-	put_ratio(ret, size, "antt", s.figures.antt_share);
+	put_ratio(ret, size, "ntt", s.figures.ntt_full);
+	put_ratio(ret, size, "stp", s.figures.stp_full);
+	put_ratio(ret, size, "antt", s.figures.antt_full);
 	put_ratio(ret, size, "gain", s.figures.gain_placement);
 	put_ratio(ret, size, "gain_lo", s.figures.gain_placement_lo);
 	put_ratio(ret, size, "gain_hi", s.figures.gain_placement_hi);

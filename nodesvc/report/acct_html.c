@@ -521,7 +521,7 @@ static void write_tiles(FILE *f, const struct html_data *d)
 
 	for (int i = 0; i < d->n_steps; i++) {
 		rebinds += (long)fmax(0, html_number(d->step[i], "rebinds"));
-		best = fmax(best, html_number(d->step[i], "stp_share"));
+		best = fmax(best, html_number(d->step[i], "stp_full"));
 	}
 	fputs("<div class=tiles>", f);
 	snprintf(text, sizeof(text), "%ld", d->n_all);

@@ -74,7 +74,7 @@ static void count_step(
 	struct json_object *partners = html_get(row, "partners");
 	size_t n_partners = partners ? json_object_array_length(partners) : 0;
 	bool beside[PROGRAMS_MAX + 1] = {false};
-	double ntt = html_number(row, "ntt_share");
+	double ntt = html_number(row, "ntt_full");
 
 	for (size_t k = 0; k < n_partners; k++)
 		beside[find(known, n,
@@ -182,9 +182,8 @@ int html_heat_write(FILE *f, const struct html_data *d)
 	}
 	last = h->has_others ? PROGRAMS_MAX : h->n - 1;
 	fputs("<p class=dim>Each row: a program, and how many times as long its steps took as "
-	      "alone "
-	      "on their share (NTT, mean of so many steps) while the column's program was on the "
-	      "node. A step counts for each of its partners; without a known speed only the steps "
+	      "alone (NTT, mean of so many steps) while the column's program was on the node. "
+	      "A step counts for each of its partners; without a known speed only the steps "
 	      "are counted.</p><div class=scroll tabindex=0 role=region aria-label=\"Slow-down "
 	      "beside others\"><table class=heat><thead><tr><td></td>",
 		f);

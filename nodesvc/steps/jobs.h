@@ -204,7 +204,9 @@ struct step_seen {
 	struct seen_home home;
 
 	/* co-run */
-	double known_s, unknown_s;    /* in company, with and without everybody's speed */
+	double known_s, unknown_s; /* in company, with and without everybody's speed */
+	/* The same of its own speed alone on the cores that it had; seconds of its work by that. */
+	double share_known_s, share_unknown_s, share_solo_s;
 	double stp_full, stp_share;   /* solo seconds of work done by all in known_s; NAN unknown */
 	double antt_full, antt_share; /* newest */
 

@@ -234,8 +234,8 @@ static const struct {
 	{"csv", "-S 2023-11-14 --csv"},
 	{"csv-none", "-j 99 --csv"},
 	{"figures",
-		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTT,NTTFull,STP,"
-		"STPFull,ANTT,ANTTFull,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"
+		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTTShare,NTT,STPShare,"
+		"STP,ANTTShare,ANTT,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"
 		"Launch,Launches,Unmeasured,UnmeasuredFrom,UnmeasuredTo"},
 	{"units-small", "-j 50.0 -P --units=m -o SoloSpeed"},
 	{"units", "-j 50.0 -P --noconvert --units=k -o SoloSpeed,SharedSpeed"},
@@ -385,7 +385,7 @@ START_TEST(html_has_slow_down_by_partner)
 	static const char *const WANTED[] = {"<table class=heat>",
 		"<th scope=col>pagerank</th><th scope=col>others</th></tr>",
 		"<tr><th scope=row>pagerank</th><td class=r></td><td class=\"r v\" "
-		"style=\"--v:50\">1.25 <span class=dim>of 1</span></td></tr>"};
+		"style=\"--v:100\">2.50 <span class=dim>of 1</span></td></tr>"};
 
 	ck_assert_int_eq(run_store("-j 50 --html"), 0);
 	for (size_t i = 0; i < sizeof(WANTED) / sizeof(WANTED[0]); i++)

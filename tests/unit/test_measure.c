@@ -592,6 +592,28 @@ START_TEST(corun_is_worth_the_solo_time_of_its_work)
 }
 END_TEST
 
+/* However many it has at its end, when the others have gone. */
+START_TEST(slow_down_of_a_share_is_of_the_cores_it_had)
+{
+	struct step *a = add(1, "app", "0-1");
+	struct step_figures f;
+
+	add(2, "other", "0");
+	memcpy(a->seen.base,
+		(struct seen_base[]){{.cores = 2, .speed = 100, .unit = "sweeps"},
+			{.cores = 1, .speed = 50, .unit = "sweeps"}},
+		2 * sizeof(a->seen.base[0]));
+	a->seen.n_bases = 2;
+	coreset_parse(&a->coreset, "0", NULL);
+	for (int i = 0; i < 400; i++, pass())
+		interval(a, 5, 0.9); /* 25/s */
+	coreset_zero(&a->coreset);
+	corun_figures(d.measure, a, false, &f);
+	ck_assert_double_eq_tol(f.ntt_full, 4, 0.05);
+	ck_assert_double_eq_tol(f.ntt_share, 2, 0.03);
+}
+END_TEST
+
 START_TEST(company_of_unknown_speed_leaves_blanks)
 {
 	struct step *a = add(1, "app", "0-1"), *b;
@@ -1288,6 +1310,7 @@ int main(void)
 	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
+	tcase_add_test(t, slow_down_of_a_share_is_of_the_cores_it_had);
 	tcase_add_test(t, a_stored_profile_tells_the_speed_alone_of_a_whole_run);
 	tcase_add_loop_test(t, what_a_step_waits_for_is_told_apart, 0, 4);
 	tcase_add_test(t, who_only_waits_for_those_that_nobody_sees_is_not_called_idle);

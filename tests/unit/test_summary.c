@@ -48,7 +48,7 @@ START_TEST(one_step_tells_all_that_is_known)
 	struct step_figures f = STEP_FIGURES_NONE;
 	char part[SUMMARY_PART_MAX];
 
-	f.ntt_share = 1.25;
+	f.ntt_full = 1.25;
 	f.gain_placement = 1.5;
 	f.gain_placement_lo = 1.4;
 	f.gain_placement_hi = 1.6;
@@ -69,7 +69,7 @@ START_TEST(several_steps_are_summed_and_differences_left_out)
 	struct step_figures f = STEP_FIGURES_NONE;
 	char part[SUMMARY_PART_MAX];
 
-	f.ntt_share = 1.25;
+	f.ntt_full = 1.25;
 	put(0, "n1", &f);
 	put(1, "n1", NULL);
 	put(2, "n2", NULL); /* several nodes of one host share a store */

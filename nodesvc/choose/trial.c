@@ -20,11 +20,15 @@
 #define SETTLE_MS 100
 /* A stretch of a window: some hundred reports of a program that reports each millisecond, and
  * five of one that does so each 100 ms. */
-#define STRETCH_MS 500
-/* Under the plan's placement a stretch costs nobody anything: twice as long, its noise adds half
- * as much to a window's. */
-#define PLACED_MS       1000
+#define STRETCH_MS      500
 #define STRETCH_REPORTS 5
+/* Longer, where counted calls are rare: so many tell a speed to a few per cent, less than half of
+ * that do not. */
+#define STRETCH_CALLS   20
+#define STRETCH_MOST_MS 2000
+/* Under the plan's placement a stretch costs nobody anything: so much longer, its noise adds half
+ * as much to a window's. */
+#define PLACED_TIMES 2
 /* An experiment whose program has not reported twice is given this much longer, times over. */
 #define EXPERIMENT_TRIES 8
 /* ... then it is not asked again for so long. */
@@ -103,7 +107,15 @@ static void mark_all(struct choose *ch)
 				&ch->jobs->step[i]->trial_mark);
 }
 
-/* What each made of the stretch that ends now; NAN: it has no speed to tell. */
+/* NAN: it has no speed to tell. */
+static double speed_of_stretch(const struct seen_work *a, const struct seen_work *b)
+{
+	if (b->basis == PROVENANCE_CALLS && b->total - a->total < STRETCH_CALLS / 2)
+		return NAN;
+	return speed_between(a, b, STRETCH_REPORTS);
+}
+
+/* What each made of the stretch that ends now. */
 static void measure_all(struct choose *ch, int stretch)
 {
 	for (int i = 0; i < ch->jobs->n; i++) {
@@ -113,7 +125,7 @@ static void measure_all(struct choose *ch, int stretch)
 		if (!is_placed(s))
 			continue;
 		speed_read_now(ch->measure, s, ipc_now_ns(), &now);
-		s->seen.stretch[stretch] = speed_between(&s->trial_mark, &now, STRETCH_REPORTS);
+		s->seen.stretch[stretch] = speed_of_stretch(&s->trial_mark, &now);
 		s->trial_mark = now;
 	}
 }
@@ -144,17 +156,30 @@ static bool take_windows(struct choose *ch)
 	return quarantine_window(ch, &all);
 }
 
+static int stretch_ms(const struct choose *ch)
+{
+	double ms = STRETCH_MS;
+
+	for (int i = 0; i < ch->jobs->n; i++) {
+		const struct step *s = ch->jobs->step[i];
+
+		if (is_placed(s) && s->seen.last.basis == PROVENANCE_CALLS && s->seen.rate > 0)
+			ms = fmax(ms, 1e3 * STRETCH_CALLS / s->seen.rate);
+	}
+	return (int)fmin(ms, STRETCH_MOST_MS);
+}
+
 /* The time under Slurm's placement is what is rationed. */
 static int64_t window_pause_ns(const struct choose *ch)
 {
-	double cost_s = (2 * STRETCH_MS + SETTLE_MS) / 1e3;
+	double cost_s = (2 * ch->trial.stretch_ms + SETTLE_MS) / 1e3;
 
 	return (int64_t)(cost_s / ch->conf->baseline_fraction * 1e9);
 }
 
 static void step_window(struct choose *ch)
 {
-	int next_ms = STRETCH_MS;
+	int next_ms = ch->trial.stretch_ms;
 	bool decide;
 
 	switch (ch->trial.stage++) {
@@ -178,7 +203,7 @@ static void step_window(struct choose *ch)
 		break;
 	case 4:
 		mark_all(ch);
-		next_ms = PLACED_MS;
+		next_ms = PLACED_TIMES * ch->trial.stretch_ms;
 		break;
 	default:
 		measure_all(ch, A2);
@@ -186,7 +211,8 @@ static void step_window(struct choose *ch)
 		finish(ch);
 		ch->trial.next_window_ns =
 			ipc_now_ns() + window_pause_ns(ch) -
-			INT64_C(1000000) * (2 * PLACED_MS + 2 * STRETCH_MS + 2 * SETTLE_MS);
+			INT64_C(1000000) *
+				((2 + 2 * PLACED_TIMES) * ch->trial.stretch_ms + 2 * SETTLE_MS);
 		if (decide)
 			tell(ch);
 		return;
@@ -223,6 +249,7 @@ void trial_consider(struct choose *ch, int64_t now_ns)
 	/* Before it goes through all steps. */
 	if (now_ns < ch->trial.next_window_ns || !is_quiet(ch, now_ns))
 		return;
+	ch->trial.stretch_ms = stretch_ms(ch);
 	if (!ch->trial.next_window_ns) {
 		/* The first one has to wait its share too; not at the same distance from each
 		 * start. */
@@ -234,7 +261,7 @@ void trial_consider(struct choose *ch, int64_t now_ns)
 	measure_attend(ch->measure, true);
 	ch->trial.stage = 0;
 	mark_all(ch);
-	loop_set_timer(ch->trial.timer, PLACED_MS, 0);
+	loop_set_timer(ch->trial.timer, PLACED_TIMES * ch->trial.stretch_ms, 0);
 }
 
 /* ---- experiments ---- */

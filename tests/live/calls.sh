@@ -130,6 +130,52 @@ else
 fi
 like "$(cat "$tmp/exact.out")" '^400 regions' "and it runs as it would"
 
+# Programs that are linked, kept or begun in other ways: counted, or it is said why not.
+# unknown NAME WHY SRUN-ARGUMENTS...
+unknown() {
+  local name=$1 why=$2
+  shift 2
+  srun -J "$name" --coloc=on "$@" >"$tmp/$name.out" 2>&1 &
+  started_pids+=("$!")
+  wait_for 20 job_known "$name"
+  says_why() { [[ $(figure "$name" calls) =~ $why ]]; }
+  ok "$name: it is said why its calls are not counted" wait_for 20 says_why || diag "$(figure "$name" calls)" "$(cat "$tmp/$name.out")"
+  is "$(figure "$name" speed_source)" null "$name: no speed is told"
+  end_job "$name"
+}
+forever=(100000000 200000)
+strip -o "$tmp/stripped" "$tmp/regions.gcc"
+speed_of stripped GOMP_ -n1 -c2 "$tmp/stripped" "${forever[@]}"
+if gcc -static -fopenmp -O1 -o "$tmp/static" "$tmp/regions.c" 2>"$tmp/cc.out"; then
+  speed_of static GOMP_ -n1 -c2 "$tmp/static" "${forever[@]}"
+  strip -o "$tmp/static-stripped" "$tmp/static"
+  unknown static-stripped 'no symbols|none' -n1 -c2 "$tmp/static-stripped" "${forever[@]}"
+else
+  skipped "a static program" "$(head -1 "$tmp/cc.out")"
+fi
+# A container has libraries of its own, under a root of its own.
+mkdir "$tmp/root"
+ldd "$tmp/regions.gcc" | grep -o '/[^ ]*' | xargs -I{} cp --parents {} "$tmp/root"
+cp "$tmp/regions.gcc" "$tmp/root/regions"
+speed_of other-root GOMP_ -n1 -c2 chroot "$tmp/root" /regions "${forever[@]}"
+# Its executable and its library are replaced, as by an upgrade, while it runs.
+cp "$tmp/regions.gcc" "$tmp/replaced"
+cp "$tmp/root$(ldd "$tmp/regions.gcc" | grep -o '/[^ ]*libgomp[^ ]*')" "$tmp/libgomp.so.1"
+cat >"$tmp/replace.sh" <<'SH'
+LD_LIBRARY_PATH=$1 "$1/replaced" 100000000 200000 &
+sleep 0.2
+for f in replaced libgomp.so.1; do cp "$1/$f" "$1/new" && mv "$1/new" "$1/$f"; done
+wait
+SH
+speed_of replaced GOMP_ -n1 -c2 bash "$tmp/replace.sh" "$tmp"
+# Of one that begins others, theirs are counted.
+speed_of child GOMP_ -n1 -c2 bash -c '"$@"; true' - "$tmp/regions.gcc" "${forever[@]}"
+# Not readable to its user, nor to be traced: the kernel counts, and who reads it is refused.
+cp "$tmp/regions.gcc" "$tmp/setuid"
+chown 65533 "$tmp/setuid"
+chmod 4711 "$tmp/setuid"
+unknown setuid 'may not|cannot|refuse' -n1 -c2 setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/setuid" "${forever[@]}"
+
 # Counted or not, what a program does works.
 srun -J harmless --coloc=on -n1 -c2 sh -c '
   taskset -c 0 true && taskset -c 1 true && setpriv --reuid=65534 --regid=65534 --clear-groups id -u &&

@@ -207,6 +207,21 @@ START_TEST(what_varies_is_left_for_what_is_steady)
 }
 END_TEST
 
+/* As LAMMPS: each 20 steps a line of output, told by collectives. Beside neighbours half a second
+ * has one of them, or two. */
+START_TEST(what_is_so_rare_that_it_tells_little_is_left)
+{
+	const struct function f[] = {{.class = CALL_SEND, .per_s = 900, .jitter = 0.6},
+		{.class = CALL_COLLECTIVE, .per_s = 10, .from_s = -0.09}};
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	r.callers = 2;
+	choose(&r, 60);
+	ck_assert_int_eq(r.pick.chosen, 0);
+}
+END_TEST
+
 /* As GROMACS: 10 000 regions a second would take a tenth of its time. */
 START_TEST(what_is_called_often_is_counted_in_windows_within_the_budget)
 {
@@ -545,6 +560,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tc = tcase_create("counting has a budget");
 	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, what_is_so_rare_that_it_tells_little_is_left);
 	tcase_add_test(tc, what_is_called_often_is_counted_in_windows_within_the_budget);
 	tcase_add_test(tc, what_one_of_a_team_calls_costs_the_time_of_all);
 	tcase_add_test(tc, what_can_be_counted_always_is_looked_for_first);

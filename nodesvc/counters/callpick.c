@@ -57,6 +57,9 @@
  * in many belonged to the program's start. */
 #define SILENT_MAX   20
 #define SILENT_EARLY 3
+/* So many windows are for the one of earlier runs alone, until it calls: while a program reads its
+ * input others do, or none. */
+#define PREFERRED_TRIES 12
 /* Looking for it may cost the budget of so many seconds ahead. */
 #define AHEAD_S 4.0
 /* Nothing is known of how many cores it runs on. */
@@ -547,6 +550,25 @@ static int64_t gap(struct callpick *p, const struct callpick_cfg *cfg, int64_t m
 	return (int64_t)((double)mean_ns * (0.5 + draw(p)) + (over_s > 0 ? over_s * 1e9 : 0));
 }
 
+/* The one of earlier runs has not called yet, and may still. */
+static bool awaits_preferred(const struct callpick *p)
+{
+	const struct callpick_candidate *c = p->preferred < 0 ? NULL : &p->candidate[p->preferred];
+
+	return c && c->glanced && !c->refused && !calls_at_all(c) && p->windows < PREFERRED_TRIES;
+}
+
+static void plan_preferred(
+	struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	ret->what = CALLPICK_TRY;
+	ret->n = 1;
+	ret->candidate[0] = p->preferred;
+	ret->length_ns = TRY_MIN_NS;
+	ret->gap_ns = p->windows ? gap(p, cfg, TRY_GAP_NS) : 0;
+	ret->max_hits = WINDOW_CALLS;
+}
+
 static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
 {
 	double allowed, payers = INFINITY;
@@ -655,10 +677,12 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 		begin_anew(p);
 	if (p->chosen < 0 && p->preferred >= 0 && is_usable(p, cfg, p->preferred))
 		p->chosen = p->preferred;
-	if (p->chosen < 0)
+	if (p->chosen < 0 && !awaits_preferred(p))
 		p->chosen = best(p, cfg);
 	if (p->chosen >= 0)
 		plan_chosen(p, cfg, ret);
+	else if (awaits_preferred(p))
+		plan_preferred(p, cfg, ret);
 	else
 		plan_try(p, cfg, ret);
 }

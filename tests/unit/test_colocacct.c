@@ -233,10 +233,10 @@ static const struct {
 	{"json-none", "-j 99 --json"},
 	{"csv", "-S 2023-11-14 --csv"},
 	{"csv-none", "-j 99 --csv"},
-	{"figures",
-		"-j 50.0 -P -o JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTTShare,NTT,STPShare,"
-		"STP,ANTTShare,ANTT,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"
-		"Launch,Launches,Unmeasured,UnmeasuredFrom,UnmeasuredTo"},
+	{"figures", "-j 50.0 -P -o "
+		    "JobID,SoloSpeed,SharedSpeed,SpeedUnit,SpeedBasis,NTTShare,NTT,STPShare,"
+		    "STP,ANTTShare,ANTT,Gain,GainLaunch,GainBasis,Windows,Moves,Phases,"
+		    "Launch,Launches,Unmeasured,UnmeasuredFrom,UnmeasuredTo"},
 	{"units-small", "-j 50.0 -P --units=m -o SoloSpeed"},
 	{"units", "-j 50.0 -P --noconvert --units=k -o SoloSpeed,SharedSpeed"},
 	{"noconvert", "-j 50.0 -P --noconvert -o SoloSpeed,SharedSpeed"},

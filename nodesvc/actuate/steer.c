@@ -2,8 +2,8 @@
 /*
  * steer.c - a step is placed by its threads' masks, inside the cpuset that Slurm gave it. Nothing
  * that a program may know from its start or from Slurm goes away from under it: whatever mask it
- * sets for itself, the kernel takes. At the next look it is put where the plan has it, and its own
- * is in the ledger, for the end.
+ * sets for itself, the kernel takes. When it has run with that for a moment, it is put where the
+ * plan has it, and its own is in the ledger, for the end.
  *
  * Whose is a mask? We know what we gave to each, so what differs is the program's choice. A thread
  * or process that is new has inherited: from its leader, its parent, or (a clone that was under way

@@ -196,7 +196,7 @@ void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t re
 
 /* ---- who is on his way ----------------------------------------------------------------------- */
 
-/* Run with one mask on end: that was chosen. Looking at 256 CPUs so takes some tens of ms. */
+/* Run with one mask on end: that was chosen. */
 #define CHOICE_RAN_NS INT64_C(20000000)
 /* One who does not run, or changes all the time. */
 #define CHOICE_MOST_NS INT64_C(2000000000)

@@ -57,8 +57,8 @@
  * in many belonged to the program's start. */
 #define SILENT_MAX   20
 #define SILENT_EARLY 3
-/* So many windows are for the one of earlier runs alone, until it calls: while a program reads its
- * input others do, or none. */
+/* Of so many windows, its first, those after the glances are for the one of earlier runs alone,
+ * until it calls: while a program reads its input others do, or none. */
 #define PREFERRED_TRIES 12
 /* Looking for it may cost the budget of so many seconds ahead. */
 #define AHEAD_S 4.0

@@ -9,7 +9,7 @@ int64_t turn_frozen_ns(const struct turn *t, int64_t at_ns)
 
 	if (t->frozen_since_ns && at_ns > t->frozen_since_ns)
 		ns += at_ns - t->frozen_since_ns;
-	/* From the newest on: for now none. */
+	/* From the newest on: none ended later than now. */
 	for (uint32_t i = 1; i <= TURN_FREEZES && i <= t->freezes; i++) {
 		int64_t from_ns = t->freeze[(t->freezes - i) % TURN_FREEZES].from_ns;
 		int64_t until_ns = t->freeze[(t->freezes - i) % TURN_FREEZES].until_ns;

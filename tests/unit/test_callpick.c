@@ -482,35 +482,26 @@ START_TEST(what_was_chosen_before_is_taken_as_soon_as_it_calls)
 }
 END_TEST
 
+/* As LAMMPS: its input is told by collectives, and its first sends come after that; or it sends no
+ * more, with another input. */
+START_TEST(what_was_chosen_before_is_waited_for_a_while)
+{
+	static const struct {
+		double from_s, known_s;
+		int chosen;
+	} cases[] = {{1.2, 2, 0}, {1000, 5, 1}};
+	const struct function f[] = {{.class = CALL_SEND, .per_s = 200, .from_s = cases[_i].from_s},
+		{.class = CALL_COLLECTIVE, .per_s = 20}};
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	callpick_prefer(&r.pick, 0);
+	ck_assert(choose(&r, 60) < cases[_i].known_s);
+	ck_assert_int_eq(r.pick.chosen, cases[_i].chosen);
+}
+END_TEST
+
 /* A neighbour halves what it runs, now and then: its calls per second of processor time stay. */
-/* As LAMMPS: its input is told by collectives, and its first sends come after that. */
-START_TEST(what_was_chosen_before_is_waited_for)
-{
-	const struct function f[] = {{.class = CALL_SEND, .per_s = 200, .from_s = 1.2},
-		{.class = CALL_COLLECTIVE, .per_s = 20}};
-	struct run r;
-
-	begin(&r, f, 2, 2);
-	callpick_prefer(&r.pick, 0);
-	ck_assert(choose(&r, 60) < 2);
-	ck_assert_int_eq(r.pick.chosen, 0);
-}
-END_TEST
-
-/* It calls no more, as with another input. */
-START_TEST(what_was_chosen_before_is_not_waited_for_long)
-{
-	const struct function f[] = {{.class = CALL_SEND, .per_s = 200, .from_s = 1000},
-		{.class = CALL_COLLECTIVE, .per_s = 20}};
-	struct run r;
-
-	begin(&r, f, 2, 2);
-	callpick_prefer(&r.pick, 0);
-	ck_assert(choose(&r, 60) < 5);
-	ck_assert_int_eq(r.pick.chosen, 1);
-}
-END_TEST
-
 START_TEST(neighbours_do_not_make_a_function_unsteady)
 {
 	struct callpick p;
@@ -583,8 +574,7 @@ int main(void)
 	tcase_add_test(tc, a_function_that_begins_later_is_found);
 	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);
 	tcase_add_test(tc, what_was_chosen_before_is_taken_as_soon_as_it_calls);
-	tcase_add_test(tc, what_was_chosen_before_is_waited_for);
-	tcase_add_test(tc, what_was_chosen_before_is_not_waited_for_long);
+	tcase_add_loop_test(tc, what_was_chosen_before_is_waited_for_a_while, 0, 2);
 	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
 	tcase_add_test(tc, there_is_an_end_to_candidates);
 	suite_add_tcase(s, tc);

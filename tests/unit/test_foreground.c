@@ -250,8 +250,8 @@ START_TEST(who_follows_one_that_ended_does_not_wait_for_his_slice_to_end)
 }
 END_TEST
 
-/* Beside the first one's 98 % and the second's 2 the geometric mean is far below equal turns'. */
-START_TEST(no_speeds_are_compared_while_one_goes_first)
+/* Windows are due, and one has a speed to compare. */
+static void begin_windows(void)
 {
 	static struct choose choose;
 	struct errbuf err;
@@ -267,16 +267,50 @@ START_TEST(no_speeds_are_compared_while_one_goes_first)
 		.levers = d.levers};
 	d.choose = &choose;
 	ck_assert_int_eq(trial_open(d.choose, &err), 0);
-	d.jobs->step[0]->seen.has_last = true; /* a speed to compare */
+	d.jobs->step[0]->seen.has_last = true;
 	d.choose->trial.next_window_ns = 1;
+}
+
+static void end_windows(void)
+{
+	trial_abort(d.choose);
+	loop_remove(d.loop, d.choose->trial.timer);
+}
+
+/* Beside the first one's 98 % and the second's 2 the geometric mean is far below equal turns'. */
+START_TEST(no_speeds_are_compared_while_one_goes_first)
+{
+	begin_windows();
 	trial_consider(d.choose, now);
 	ck_assert(!trial_is_on(d.choose));
 	plan.slice[0].ms = 100;
 	rotate_plan(d.levers, &plan, d.jobs->step);
 	trial_consider(d.choose, now);
 	ck_assert(trial_is_on(d.choose));
-	trial_abort(d.choose);
-	loop_remove(d.loop, d.choose->trial.timer);
+	end_windows();
+}
+END_TEST
+
+/* As long as twenty calls of the slowest take, between half a second and two. */
+START_TEST(stretches_are_as_long_as_calls_are_rare)
+{
+	static const struct {
+		enum provenance basis;
+		double rate;
+		int ms;
+	} cases[] = {{PROVENANCE_CALLS, 200, 500}, {PROVENANCE_CALLS, 20, 1000},
+		{PROVENANCE_CALLS, 2, 2000}, {PROVENANCE_CALLS, NAN, 500},
+		{PROVENANCE_APP, 2, 500}};
+
+	begin_windows();
+	plan.slice[0].ms = 100;
+	rotate_plan(d.levers, &plan, d.jobs->step);
+	d.jobs->step[0]->seen.last.basis = cases[_i].basis;
+	d.jobs->step[0]->seen.rate = cases[_i].rate;
+	trial_consider(d.choose, now);
+	ck_assert(trial_is_on(d.choose));
+	ck_assert_int_eq(d.choose->trial.stretch_ms, cases[_i].ms);
+	end_windows();
 }
 END_TEST
 
@@ -374,6 +408,7 @@ int main(void)
 	tcase_add_test(tc, slice_that_another_plan_shortens_ends_by_it);
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
 	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
+	tcase_add_loop_test(tc, stretches_are_as_long_as_calls_are_rare, 0, 5);
 	tcase_add_test(tc, who_has_no_thread_left_yields);
 	tcase_add_test(tc, another_thread_that_computes_keeps_the_slice);
 	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);

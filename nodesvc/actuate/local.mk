@@ -10,7 +10,7 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/guard.c \
 	nodesvc/actuate/hierarchies.c \
 	nodesvc/actuate/idle.c \
-	nodesvc/actuate/internal.h \
+	nodesvc/actuate/internal.h nodesvc/actuate/steer.h \
 	nodesvc/actuate/locate.c \
 	nodesvc/actuate/locate_pid.c \
 	nodesvc/actuate/masks.c \
@@ -21,8 +21,9 @@ libactuate_la_SOURCES = \
 	nodesvc/actuate/resctrl.c \
 	nodesvc/actuate/ranks.c \
 	nodesvc/actuate/rows.c \
-	nodesvc/actuate/steer.c \
-	nodesvc/actuate/steer_members.c nodesvc/actuate/steer_rules.c \
+	nodesvc/actuate/steer.c nodesvc/actuate/steer_members.c \
+	nodesvc/actuate/steer_pass.c nodesvc/actuate/steer_rest.c \
+	nodesvc/actuate/steer_rules.c nodesvc/actuate/steer_whose.c \
 	nodesvc/actuate/thread_list.c \
 	nodesvc/actuate/tree.c \
 	nodesvc/actuate/v1.c \

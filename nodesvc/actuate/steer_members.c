@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/steer.h"
 
 static int compare_pids(const void *a, const void *b)
 {

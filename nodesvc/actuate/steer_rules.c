@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/steer.h"
 
 static bool is_all(const struct steer *st, const struct coreset *mask)
 {

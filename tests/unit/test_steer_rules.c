@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodesvc/actuate/internal.h"
+#include "nodesvc/actuate/steer.h"
 
 #define MEMBERS 8
 

@@ -32,6 +32,7 @@ struct steered {
 	/* The same before its last change: who follows him may still have that. */
 	struct own past_own;
 	struct coreset past;
+	int64_t given_ns;     /* of that change, ipc_now_ns() */
 	uint64_t start_ticks; /* 0 not read */
 	bool saved;           /* own is in the ledger, or told by who is there */
 	struct rest rest;     /* of who leads a process */
@@ -111,6 +112,8 @@ int steer_list(struct actuate *a, struct steer *st);
 /* Whose thread it is: 0, or -ESRCH gone. */
 int steer_learn(struct actuate *a, struct steer *st, struct member *t);
 struct member *steer_find(struct steer *st, pid_t tid);
+/* Who leads @t's process, if its masks are noted; NULL: @t itself does, or he has gone. */
+struct member *steer_leader(struct steer *st, const struct member *t);
 /* NULL: out of memory. */
 struct steered *steer_add_row(struct member *t);
 void steer_members_done(struct steer *st);
@@ -143,6 +146,12 @@ bool steer_rest_works(const struct rest *p, int64_t now_ns, int64_t cpu_ns);
 void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t reaped);
 
 /*
+ * A thread shows @mask, which we did not give it last: does it put back what it read before we
+ * moved it? Who binds himself for a moment does (hwloc, for each rank of Open MPI), some time after
+ * he was moved. A single CPU that comes late may as well be a choice.
+ */
+bool steer_puts_back(const struct steered *row, const struct coreset *mask, int64_t now_ns);
+/*
  * A thread shows @mask, which we did not give it, and has run for @ran_ns (-1: not known). @p has
  * since_ns 0 at the first such look. True: it has made a choice; else it may be on its way.
  */
@@ -150,8 +159,6 @@ bool steer_stray_chose(struct stray *p, const struct coreset *mask, int64_t now_
 
 /* ---- steer_whose.c: whose a mask is --------------------------------------------------------- */
 
-/* Who leads @t's process, if its masks are noted; NULL: @t itself does, or he has gone. */
-struct member *steer_leader(struct steer *st, const struct member *t);
 /* Notes @t's own mask, and what it has of us. @saved: it is in the ledger, or need not be. -ENOMEM.
  */
 int steer_give_row(

@@ -34,6 +34,13 @@ struct member *steer_find(struct steer *st, pid_t tid)
 		     : NULL;
 }
 
+struct member *steer_leader(struct steer *st, const struct member *t)
+{
+	struct member *leader = t->tid == t->tgid ? NULL : steer_find(st, t->tgid);
+
+	return leader && leader->row ? leader : NULL;
+}
+
 struct steered *steer_add_row(struct member *t)
 {
 	if (!t->row)

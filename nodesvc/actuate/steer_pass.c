@@ -151,8 +151,10 @@ static int note_given(
 	if (!t->row || rc < 0)
 		return rc;
 	t->row->past_own = t->row->own;
-	if (!coreset_is_equal(&t->row->given, got))
+	if (!coreset_is_equal(&t->row->given, got)) {
 		t->row->past = t->row->given;
+		t->row->given_ns = ipc_now_ns();
+	}
 	t->row->asked = *want;
 	t->row->given = *got;
 	return coreset_is_equal(got, want) ? 0 : steer_hand(st, got, &t->row->own);

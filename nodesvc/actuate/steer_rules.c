@@ -201,6 +201,15 @@ void steer_rest_tell(struct rest *p, int64_t now_ns, int64_t cpu_ns, uint64_t re
 /* One who does not run, or changes all the time. */
 #define CHOICE_MOST_NS INT64_C(2000000000)
 
+/* What reads the machine binds itself to each of its CPUs in turn meanwhile. */
+#define PUTS_BACK_NS INT64_C(10000000000)
+
+bool steer_puts_back(const struct steered *row, const struct coreset *mask, int64_t now_ns)
+{
+	return row->given_ns && coreset_is_equal(mask, &row->past) &&
+	       (coreset_count(mask) > 1 || now_ns - row->given_ns < PUTS_BACK_NS);
+}
+
 bool steer_stray_chose(struct stray *p, const struct coreset *mask, int64_t now_ns, int64_t ran_ns)
 {
 	if (!p->since_ns || !coreset_is_equal(mask, &p->mask)) {

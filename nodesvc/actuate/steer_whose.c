@@ -19,13 +19,6 @@
 /* Levels of fork that are followed. */
 #define DEPTH_MAX 16
 
-struct member *steer_leader(struct steer *st, const struct member *t)
-{
-	struct member *leader = t->tid == t->tgid ? NULL : steer_find(st, t->tgid);
-
-	return leader && leader->row ? leader : NULL;
-}
-
 /* The kernel's doing, when the cpuset was changed or the task moved to another. */
 static bool is_wiped(const struct steer *st, const struct coreset *now, const struct coreset *given)
 {
@@ -248,8 +241,9 @@ static int tell_whose(
 		rc = wait_for_choice(a, t, now);
 		if (rc)
 			return rc;
-		/* Back to what it had from Slurm. */
-		if (t->row && !t->row->own.program && coreset_is_equal(now, &t->row->own.mask))
+		/* Back to what it had from Slurm, or of us when it read that. */
+		if (t->row && ((!t->row->own.program && coreset_is_equal(now, &t->row->own.mask)) ||
+				      steer_puts_back(t->row, now, ipc_now_ns())))
 			return 0;
 	}
 	if (rc > 0) {

@@ -71,6 +71,9 @@ is "$(mask_of two)" $((1 - place)) "where they went for a moment they are left"
 for p in $(pids_of two); do taskset -cp "$place" "$p" >/dev/null; done
 end_job one
 ok "both cores again: each rank has its part, not where it went for a moment" wait_for 10 masks_are two "0 1"
+# What it read before it was moved.
+for p in $(pids_of two); do taskset -cp "$place" "$p" >/dev/null; done
+ok "... nor what it puts back after that" wait_for 5 masks_are two "0 1"
 end_job two
 
 # --- a step of one task, displaced from every CPU it had ------------------------------------------

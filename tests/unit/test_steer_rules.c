@@ -144,6 +144,31 @@ START_TEST(mask_that_stays_is_a_choice)
 }
 END_TEST
 
+/* Moved at 1 s from @past; it shows @mask at @at_ms. */
+static const struct back_case {
+	const char *name, *past, *mask;
+	int64_t moved_ms, at_ms;
+	bool back;
+} backs[] = {
+	{"a rank reads its CPU, is moved, and puts it back", "0", "0", 1000, 1100, true},
+	{"another CPU is a choice", "0", "1", 1000, 1100, false},
+	{"so is that one, if it comes late", "0", "0", 1000, 11000, false},
+	{"all of what it had is none, whenever", "0-1", "0-1", 1000, 60000, true},
+	{"it was never moved", "0-1", "0-1", 0, 60000, false},
+};
+
+START_TEST(mask_of_before_a_move_is_put_back)
+{
+	const struct back_case *c = &backs[_i];
+	struct steered row = {.given_ns = c->moved_ms * MS};
+	struct coreset mask;
+
+	ck_assert_int_eq(coreset_parse(&row.past, c->past, NULL), 0);
+	ck_assert_int_eq(coreset_parse(&mask, c->mask, NULL), 0);
+	ck_assert_msg(steer_puts_back(&row, &mask, c->at_ms * MS) == c->back, "%s", c->name);
+}
+END_TEST
+
 /* ---- who runs ---- */
 
 /* Looks each @every_ms, in each of which so many ms of processor time were used. */
@@ -234,6 +259,8 @@ int main(void)
 	tcase_add_test(t, pins_stay_in_their_ranks_part);
 	suite_add_tcase(s, t);
 	t = tcase_create("who is on his way has made no choice");
+	tcase_add_loop_test(
+		t, mask_of_before_a_move_is_put_back, 0, sizeof(backs) / sizeof(backs[0]));
 	tcase_add_loop_test(t, mask_that_stays_is_a_choice, 0, sizeof(strays) / sizeof(strays[0]));
 	suite_add_tcase(s, t);
 	t = tcase_create("who does not run is not moved");

@@ -40,8 +40,15 @@
 #define STEADY_BEST   0.05
 #define STEADY_EARLY  0.15
 #define STEADY        0.30
-/* One that would take so many budgets is looked at after the others. */
-#define COSTLY 4
+/* One that would take so many budgets is looked at after the others. Where its windows would be so
+ * far apart, all that were silent are looked at so often before: programs begin with what goes with
+ * their input, and call what goes with their work some seconds later. */
+#define COSTLY      4
+#define DEAREST_S   1.0
+#define SILENT_LOOK 3
+#define AGAIN_GAP   (200 * MS)
+/* And while it is counted, between its windows, so often at most. */
+#define LOOKS_MOST 200
 /* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
 #define UNSURE 0.5
 /* What is called rarely may be called by exception: for output, or when a list is due to be
@@ -65,6 +72,7 @@
 /* Nothing is known of how many cores it runs on. */
 #define CORES_UNKNOWN 1.0
 #define CORES_MIN     0.05
+#define CORES_WINDOWS 4 /* of which it is a mean */
 
 void callpick_init(struct callpick *p, uint64_t seed)
 {
@@ -163,7 +171,22 @@ double callpick_spread(const struct callpick *p, int candidate)
 
 double callpick_payers(const struct callpick *p, int callers)
 {
-	return fmin(callers > 1 ? callers : 1, p->cores > CORES_MIN ? p->cores : CORES_MIN);
+	return fmin(callers > 1 ? callers : 1, fmax(p->cores, CORES_MIN));
+}
+
+/* The share of the time in which it runs at all. */
+static double presence(const struct callpick *p)
+{
+	return fmin(fmax(p->cores, CORES_MIN), 1);
+}
+
+/* A program's first windows are of its start, in which it waits for files: their mean, until there
+ * are enough for one of late. */
+static void note_cores(struct callpick *p, double cores)
+{
+	int of = p->windows < CORES_WINDOWS ? p->windows + 1 : CORES_WINDOWS;
+
+	p->cores += (cores - p->cores) / of;
 }
 
 static double payers_of(const struct callpick *p, int k)
@@ -179,17 +202,26 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 	if (!(seconds > 0))
 		return;
 	if (cpu_s >= 0)
-		p->cores = p->windows ? 0.75 * p->cores + 0.25 * cpu_s / seconds : cpu_s / seconds;
+		note_cores(p, cpu_s / seconds);
 	p->windows++;
 	for (int i = 0; i < n; i++) {
 		struct callpick_candidate *c = &p->candidate[counted[i].candidate];
 		double calls = (double)counted[i].calls;
 		double per_s = isnan(counted[i].per_s) ? calls / seconds : counted[i].per_s;
+		bool bursts;
 
 		if (counted[i].callers > c->callers)
 			c->callers = counted[i].callers;
-		paid_s += calls * cfg->hit_cost_s / payers_of(p, counted[i].candidate);
-		if (!c->glanced) {
+		/* Of the time in which it runs: how much that is of all is not known at its start.
+		 */
+		paid_s +=
+			calls * cfg->hit_cost_s / payers_of(p, counted[i].candidate) * presence(p);
+		bursts = calls > 0 && seconds * 1e9 < GLANCE_NS && !(c->glance_per_s > 0);
+		/* It begins to call: what was before is not how it does. */
+		if (calls > 0 && c->n == c->silent)
+			c->n = c->silent = 0;
+		/* What has ended its first window by a burst tells no more than a glance. */
+		if (!c->glanced || (bursts && c->n == 0)) {
 			c->glanced = true;
 			c->glance_per_s = per_s;
 			continue;
@@ -201,7 +233,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 			.per_cpu_s = (float)(cpu_s > 0 ? calls / cpu_s : per_s),
 		};
 	}
-	p->ahead_s += paid_s - cfg->budget * since_s;
+	p->ahead_s += paid_s - cfg->budget * since_s * presence(p);
 	if (p->ahead_s < 0)
 		p->ahead_s = 0;
 }
@@ -268,6 +300,42 @@ static bool is_usable(const struct callpick *p, const struct callpick_cfg *cfg, 
 	int most = c->n - c->silent < WINDOWS_ALL ? SILENT_EARLY : SILENT_MAX;
 
 	return calls_at_all(c) && c->silent < most && !too_dear(p, cfg, k);
+}
+
+/* It can be counted in windows that are far apart, at most. */
+static bool is_dearest(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return period_s(p, cfg, k) >= DEAREST_S;
+}
+
+/* All that call are. */
+static bool all_dearest(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	bool any = false;
+
+	for (int k = 0; k < p->n; k++) {
+		if (!calls_at_all(&p->candidate[k]))
+			continue;
+		if (!is_dearest(p, cfg, k))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* It has called in no window, and there were few. */
+static bool is_new_to_us(const struct callpick_candidate *c)
+{
+	return c->called && !c->refused && c->glanced && c->n == c->silent && c->n < SILENT_LOOK &&
+	       !(c->glance_per_s > 0);
+}
+
+static bool any_new_to_us(const struct callpick *p)
+{
+	for (int k = 0; k < p->n; k++)
+		if (is_new_to_us(&p->candidate[k]))
+			return true;
+	return false;
 }
 
 /* Calls per second of the steady one that is called most, of those that are not costly. */
@@ -451,12 +519,15 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 		found = least_costly(p, cfg);
 	/* What can only be counted in windows is held up while it is. One that is called rarely, as
 	 * once in each step of a solver, was most likely missed by a glance. */
-	return found >= 0 && is_costly(p, cfg, found) && any_unseen(p) ? -1 : found;
+	if (found >= 0 && is_costly(p, cfg, found) &&
+		(any_unseen(p) || (all_dearest(p, cfg) && any_new_to_us(p))))
+		return -1;
+	return found;
 }
 
 /* ---- when ---- */
 
-enum round { GLANCES, WINDOWS, UNSEEN, COSTLY_WINDOWS, SILENT_ONES, ROUNDS };
+enum round { GLANCES, WINDOWS, UNSEEN, AGAIN, COSTLY_WINDOWS, SILENT_ONES, ROUNDS };
 
 static bool is_of_round(
 	const struct callpick *p, const struct callpick_cfg *cfg, int k, enum round round)
@@ -469,6 +540,8 @@ static bool is_of_round(
 		return !c->glanced && !is_aside(p, k);
 	if (round == UNSEEN)
 		return is_unseen(c);
+	if (round == AGAIN)
+		return is_new_to_us(c);
 	return round == SILENT_ONES ? !calls_at_all(c) : !is_judged(p, cfg, k, WINDOWS_ALL);
 }
 
@@ -534,6 +607,8 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
 		       (look_longer(p, cfg) && fill_with(p, cfg, round, false, ret));
 	case UNSEEN: /* while all are silent it has not begun */
 		return any_calls(p, false) && fill_with(p, cfg, round, false, ret);
+	case AGAIN:
+		return all_dearest(p, cfg) && fill_with(p, cfg, round, false, ret);
 	case COSTLY_WINDOWS:
 		return fill_with(p, cfg, round, true, ret);
 	default:
@@ -545,7 +620,7 @@ static int fill(struct callpick *p, const struct callpick_cfg *cfg, enum round r
  * budget is spent nothing is counted. */
 static int64_t gap(struct callpick *p, const struct callpick_cfg *cfg, int64_t mean_ns)
 {
-	double over_s = p->ahead_s / cfg->budget - AHEAD_S;
+	double over_s = p->ahead_s / cfg->budget / presence(p) - AHEAD_S;
 
 	return (int64_t)((double)mean_ns * (0.5 + draw(p)) + (over_s > 0 ? over_s * 1e9 : 0));
 }
@@ -569,25 +644,22 @@ static void plan_preferred(
 	ret->max_hits = WINDOW_CALLS;
 }
 
-static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+/* One window of those that were filled in. */
+static void plan_round(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
+	struct callpick_plan *ret)
 {
 	double allowed, payers = INFINITY;
 	int64_t gap_ns = TRY_GAP_NS;
-	enum round round = GLANCES;
 	double least = INFINITY;
 
-	while (round < ROUNDS && !fill(p, cfg, round, ret))
-		round++;
-	if (round == ROUNDS) {
-		p->none = true;
-		return;
-	}
 	for (int i = 0; i < ret->n; i++)
 		payers = fmin(payers, payers_of(p, ret->candidate[i]));
 	allowed = AHEAD_S / 4 * cfg->budget * payers / cfg->hit_cost_s;
 	ret->length_ns = round == GLANCES ? GLANCE_NS : TRY_MIN_NS;
 	if (round == SILENT_ONES)
 		gap_ns = p->windows < SILENT_TRIES * p->n ? SILENT_GAP : NONE_GAP_NS;
+	else if (round == AGAIN)
+		gap_ns = AGAIN_GAP;
 	for (int i = 0; i < ret->n; i++)
 		least = fmin(least, callpick_rate(p, ret->candidate[i]));
 	/* For half of what one try may cost. */
@@ -601,8 +673,45 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 	ret->max_hits = allowed > 100 ? (uint64_t)allowed : 100;
 }
 
-static void plan_chosen(
+static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	enum round round = GLANCES;
+
+	while (round < ROUNDS && !fill(p, cfg, round, ret))
+		round++;
+	if (round == ROUNDS)
+		p->none = true;
+	else
+		plan_round(p, cfg, round, ret);
+}
+
+/* Between two windows of a chosen one that are far apart others are looked at that cost less, or
+ * nothing. False: there is none, or no time. */
+static bool plan_between(
 	struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	enum round round = WINDOWS;
+	double s;
+
+	if (!is_dearest(p, cfg, p->chosen) || p->looks == LOOKS_MOST)
+		return false;
+	if (!fill_with(p, cfg, round, false, ret) &&
+		!fill_with(p, cfg, round = SILENT_ONES, false, ret))
+		return false;
+	plan_round(p, cfg, round, ret);
+	s = (double)(ret->gap_ns + ret->length_ns) * 1e-9;
+	if (p->between_s + s > period_s(p, cfg, p->chosen)) {
+		*ret = (struct callpick_plan){.n = 0};
+		return false;
+	}
+	p->between_s += s;
+	p->looks++;
+	return true;
+}
+
+/* @is_new: no speed is known by it yet. */
+static void plan_chosen(
+	struct callpick *p, const struct callpick_cfg *cfg, bool is_new, struct callpick_plan *ret)
 {
 	int k = p->chosen;
 	double rate = callpick_rate(p, k), period = period_s(p, cfg, k);
@@ -616,7 +725,10 @@ static void plan_chosen(
 		return;
 	ret->length_ns = length_ns(p, cfg, k);
 	ret->max_hits = (uint64_t)(4 * rate * (double)ret->length_ns * 1e-9) + WINDOW_CALLS;
-	between = (int64_t)(period * 1e9) - ret->length_ns;
+	between = (int64_t)((period - p->between_s) * 1e9) - ret->length_ns;
+	p->between_s = 0;
+	if (is_new && between > TRY_GAP_NS)
+		between = TRY_GAP_NS;
 	ret->gap_ns = gap(p, cfg, between > 0 ? between : 0);
 }
 
@@ -629,7 +741,8 @@ static void begin_anew(struct callpick *p)
 		p->candidate[k].glance_per_s = 0;
 	}
 	p->chosen = -1;
-	p->longer = p->stretch = 0;
+	p->longer = p->stretch = p->looks = 0;
+	p->between_s = 0;
 	p->stretched = false;
 	p->none = false;
 }
@@ -667,8 +780,27 @@ static void look_at_chosen(struct callpick *p)
 	p->chosen = -1;
 }
 
+/* In place of the chosen one. */
+static int one_that_costs_less(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	double least = INFINITY;
+	int found = p->chosen;
+
+	for (int k = 0; k < p->n; k++) {
+		double bad = is_costly(p, cfg, k) ? INFINITY : badness(p, cfg, k);
+
+		if (p->candidate[k].n < WINDOWS_ALL || bad >= least)
+			continue;
+		least = bad;
+		found = k;
+	}
+	return found;
+}
+
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
 {
+	int before = p->chosen;
+
 	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
 	look_at_chosen(p);
 	look_longer_at_chosen(p, cfg);
@@ -679,12 +811,19 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 		p->chosen = p->preferred;
 	if (p->chosen < 0 && !awaits_preferred(p))
 		p->chosen = best(p, cfg);
-	if (p->chosen >= 0)
-		plan_chosen(p, cfg, ret);
-	else if (awaits_preferred(p))
+	if (p->chosen >= 0 && is_dearest(p, cfg, p->chosen))
+		p->chosen = one_that_costs_less(p, cfg);
+	if (p->chosen >= 0 && (p->chosen != before || !plan_between(p, cfg, ret)))
+		plan_chosen(p, cfg, p->chosen != before, ret);
+	else if (p->chosen < 0 && awaits_preferred(p))
 		plan_preferred(p, cfg, ret);
-	else
+	else if (p->chosen < 0)
 		plan_try(p, cfg, ret);
+}
+
+bool callpick_bears_attention(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	return p->chosen >= 0 && !is_dearest(p, cfg, p->chosen);
 }
 
 const char *callpick_why(

@@ -13,6 +13,8 @@
  * distance is drawn, half to one and a half of its mean, so that no period of the program beats
  * with them. Programs call in bursts, once in each of their steps: where all windows differ, longer
  * ones follow. While the function is looked for, some seconds' worth of the budget is spent ahead.
+ * Where nothing that calls can be counted but in windows a second or more apart, others are looked
+ * at first and between those windows: the chosen one is left for one that costs less.
  */
 #ifndef COLOC_COUNTERS_CALLPICK_H
 #define COLOC_COUNTERS_CALLPICK_H
@@ -57,11 +59,14 @@ struct callpick {
 	int stretch;           /* those of the chosen one so often */
 	bool stretched;        /* no more often */
 	double stretch_spread; /* how much they differed before the last time */
+	int looks;             /* at others, while the chosen one's windows are far apart */
+	double between_s;      /* the time of those since its last window */
 	bool none;             /* it was said that none is; the next look begins anew */
 	double often;   /* most_often() at the last callpick_next(): asked for each by each */
 	int windows;    /* in all */
 	double cores;   /* on which it runs, mean of late */
-	double ahead_s; /* of the callers' time, what counting has cost beyond the budget so far */
+	double ahead_s; /* of the time in which callers run, what counting has cost beyond the
+			   budget so far */
 	uint64_t seed;
 	struct callpick_candidate candidate[CALLPICK_MAX];
 };
@@ -107,6 +112,9 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 	double since_s, double cpu_s, const struct callpick_counted *counted, int n);
 
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret);
+/* The chosen one can be counted all the time for a moment: that takes some of its callers' time.
+ * False too: none is. */
+bool callpick_bears_attention(const struct callpick *p, const struct callpick_cfg *cfg);
 
 /* Mean calls per second of its kept windows, 0 without; and how much they differ: the standard
  * deviation over the mean, NAN: too few. */

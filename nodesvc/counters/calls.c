@@ -805,7 +805,9 @@ static void look_at_open(struct calls_step *s, const struct calls_look *l)
 
 static void open_planned(struct calls_step *s, const struct calls_look *l)
 {
-	bool attend = s->plan.what == CALLPICK_WINDOWS && l->attend;
+	struct callpick_cfg c = cfg(s);
+	bool attend = s->plan.what == CALLPICK_WINDOWS && l->attend &&
+		      callpick_bears_attention(&s->pick, &c);
 
 	if ((!attend && l->now_ns < s->next_ns) || !add_planned(s, l->now_ns))
 		return;
@@ -845,7 +847,8 @@ static void go_on(struct calls_step *s, const struct calls_look *l)
 		look_at_open(s, l);
 		return;
 	}
-	if (l->n_tids == 0)
+	/* Traps that nobody meets are put in and taken out for nothing, and who runs waits for that. */
+	if (l->n_tids == 0 || l->frozen)
 		return;
 	if (l->n_tids > THREADS_MAX) {
 		snprintf(s->why, sizeof(s->why), "it has too many threads to be counted: %d",
@@ -912,6 +915,30 @@ bool calls_step_is_trying(const struct calls_step *s)
 const char *calls_step_unit(const struct calls_step *s)
 {
 	return s->unit;
+}
+
+const char *calls_step_counted(
+	const struct calls_step *s, const struct call_answer *a, char *ret, size_t size)
+{
+	size_t at = 0;
+	uint64_t calls = 0;
+
+	*ret = '\0';
+	for (int i = 0; i < a->n_probes && i < s->n_open; i++) {
+		int k = s->open_candidate[i];
+		int n;
+
+		calls += a->count[i].calls;
+		if (i + 1 < s->n_open && s->open_candidate[i + 1] == k)
+			continue;
+		n = snprintf(ret + at, size - at, "%s%s %llu", at ? " " : "", s->name[k],
+			(unsigned long long)calls);
+		if (n < 0 || (size_t)n >= size - at)
+			break;
+		at += (size_t)n;
+		calls = 0;
+	}
+	return ret;
 }
 
 const char *calls_step_why(const struct calls_step *s)

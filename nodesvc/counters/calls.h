@@ -75,6 +75,7 @@ struct calls_look {
 	const pid_t *tid; /* its threads */
 	int n_tids;
 	bool threads_changed; /* since the look before */
+	bool frozen;          /* now: nothing is opened */
 	bool attend; /* its speed of just now is wanted: counted all the time for a while */
 };
 /*
@@ -118,6 +119,10 @@ bool calls_step_is_trying(const struct calls_step *s);
 const char *calls_step_unit(const struct calls_step *s);
 /* Why its speed is not known by calls, or how it is counted. */
 const char *calls_step_why(const struct calls_step *s);
+/* What @a, its newest answer, has of each function, for a log: "MPI_Send 91 MPI_Recv 90"; cut to
+ * @size. */
+const char *calls_step_counted(
+	const struct calls_step *s, const struct call_answer *a, char *ret, size_t size);
 /* When the worker last said what it has of it, CLOCK_MONOTONIC; 0 never. */
 int64_t calls_step_told_ns(const struct calls_step *s);
 /* Asks for a figure of now; true: one will come soon (calls_take()). */

@@ -473,6 +473,7 @@ static int64_t look_at_sets(struct counting *c)
 		if (!over && s->look_ns && now_ns >= s->look_ns) {
 			struct call_answer a;
 			uint64_t hits = 0;
+			int64_t began_ns = ipc_now_ns();
 
 			read_set(s, &a);
 			for (int k = 0; k < a.n_probes; k++)
@@ -481,7 +482,7 @@ static int64_t look_at_sets(struct counting *c)
 			/* The more there is to read, the less often. */
 			now_ns = ipc_now_ns();
 			s->gap_ns = 2 * s->gap_ns < LOOK_NS ? 2 * s->gap_ns : LOOK_NS;
-			s->look_ns = now_ns + s->gap_ns + 4 * (now_ns - s->look_ns);
+			s->look_ns = now_ns + s->gap_ns + 4 * (now_ns - began_ns);
 		}
 		if (over) {
 			tell_set(c, s, true);

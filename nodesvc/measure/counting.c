@@ -309,6 +309,7 @@ static void look(struct counting *c, struct step *s, int64_t now_ns)
 		.tid = list->tid,
 		.n_tids = list->n,
 		.threads_changed = k->mark != list->mark || k->n_tids != list->n,
+		.frozen = s->turn.frozen_since_ns != 0,
 		.attend = c->m->attending,
 	};
 
@@ -503,15 +504,15 @@ static void look_at_worker(struct counting *c)
 	lose_worker(c);
 }
 
-static void note_counts(const struct step *s, const struct call_answer *a)
+static void note_counts(const struct calls_step *step, const struct call_answer *a)
 {
-	uint64_t calls = 0;
+	const struct step *s = step ? calls_step_arg(step) : NULL;
+	char counted[256];
 
-	for (int i = 0; i < a->n_probes; i++)
-		calls += a->count[i].calls;
-	log_debug("step %s: %llu calls at %d places in %.3f s, %d threads%s%s", s ? s->id : "?",
-		(unsigned long long)calls, a->n_probes, (double)(a->t_ns - a->began_ns) / 1e9,
-		a->tasks, a->failed ? ", not all: " : "", a->failed ? a->text : "");
+	log_debug("step %s: %s in %.3f s, %d threads%s%s", s ? s->id : "?",
+		step ? calls_step_counted(step, a, counted, sizeof(counted)) : "not awaited",
+		(double)(a->t_ns - a->began_ns) / 1e9, a->tasks, a->failed ? ", not all: " : "",
+		a->failed ? a->text : "");
 }
 
 static void take_answers(struct counting *c)
@@ -523,7 +524,7 @@ static void take_answers(struct counting *c)
 	while (c->worker && (rc = callworker_take(c->worker, &a)) == 1) {
 		step = calls_take(c->calls, &a);
 		if (a.kind == CALL_COUNTS)
-			note_counts(step ? calls_step_arg(step) : NULL, &a);
+			note_counts(step, &a);
 		if (step)
 			look(c, calls_step_arg(step), ipc_now_ns());
 		if (a.kind == CALL_READY && a.rc)

@@ -53,6 +53,7 @@ struct run {
 	const struct function *f;
 	int n, callers;
 	double cores, t, last_t;
+	double start_s; /* so long it waits for files */
 	struct callpick pick;
 	struct callpick_plan plan;
 	double hits, windows_calls, windows_s;
@@ -115,10 +116,10 @@ static void step(struct run *r)
 				(uint64_t)(calls_until(f, from + end) - calls_until(f, from));
 			all += counted[i].calls;
 		}
-		/* The kernel's side closes it then. */
-		if (r->plan.what == CALLPICK_ALWAYS || all <= r->plan.max_hits || length < 1e-6)
+		/* The worker sees it then, at its first look after some ms. */
+		if (r->plan.what == CALLPICK_ALWAYS || all <= r->plan.max_hits || length <= 0.002)
 			break;
-		length *= 0.9 * (double)r->plan.max_hits / (double)all;
+		length = fmax(0.002, length * 0.9 * (double)r->plan.max_hits / (double)all);
 	}
 	r->t = from + length;
 	r->hits += (double)all;
@@ -127,8 +128,8 @@ static void step(struct run *r)
 		r->windows_calls += (double)all;
 		r->windows_s += length;
 	}
-	callpick_add(
-		&r->pick, &cfg, length, r->t - r->last_t, length * r->cores, counted, r->plan.n);
+	callpick_add(&r->pick, &cfg, length, r->t - r->last_t,
+		length * (r->t < r->start_s ? 0.1 : r->cores), counted, r->plan.n);
 	r->last_t = r->t;
 }
 
@@ -308,6 +309,34 @@ START_TEST(a_rare_one_that_the_glance_missed_is_taken_before_a_dear_one)
 	ck_assert(choose(&r, 60) < 3);
 	ck_assert_int_eq(r.pick.chosen, 1);
 	ck_assert_int_eq(r.plan.what, CALLPICK_ALWAYS);
+}
+END_TEST
+
+/* As ScaLAPACK's LU: it deals out its matrix by sends, which go on; what goes with its work, and
+ * costs little, begins after that. What the first windows have of its start is not how it runs. */
+START_TEST(sends_of_the_start_do_not_take_the_budget_of_what_follows)
+{
+	static const struct {
+		double from_s, known_s;
+	} cases[] = {{0.5, 3}, {1.5, 6}, {6, 12}};
+	const double from_s = cases[_i].from_s;
+	const struct function f[] = {{.class = CALL_SEND, .per_s = 100000, .from_s = 0.05},
+		{.class = CALL_RECEIVE, .per_s = 100000, .from_s = 0.05},
+		{.class = CALL_COLLECTIVE, .per_s = 2500, .from_s = from_s},
+		{.class = CALL_BARRIER, .per_s = 900, .from_s = from_s}, {.class = CALL_COLLECTIVE},
+		{.class = CALL_COLLECTIVE}, {.class = CALL_WAIT}, {.class = CALL_WAIT},
+		{.class = CALL_ONESIDED}, {.class = CALL_SEND}, {.class = CALL_RECEIVE}};
+	struct run r;
+
+	begin(&r, f, 11, 2);
+	r.callers = 2;
+	r.start_s = 0.3;
+	while (r.t < 60 && r.pick.chosen != 2 && r.pick.chosen != 3)
+		step(&r);
+	ck_assert_msg(r.t < cases[_i].known_s, "known after %.1f s", r.t);
+	run_until(&r, 60);
+	ck_assert(r.pick.chosen == 2 || r.pick.chosen == 3);
+	ck_assert(beyond(&r) < 6 * cfg.budget * payers(&r));
 }
 END_TEST
 
@@ -588,6 +617,7 @@ int main(void)
 	tcase_add_test(tc, no_period_of_the_program_beats_with_the_windows);
 	tcase_add_test(tc, of_what_is_called_often_the_rarest_is_looked_at);
 	tcase_add_test(tc, a_rare_one_that_the_glance_missed_is_taken_before_a_dear_one);
+	tcase_add_loop_test(tc, sends_of_the_start_do_not_take_the_budget_of_what_follows, 0, 3);
 	tcase_add_test(tc, windows_that_differ_grow_and_cost_no_more);
 	tcase_add_test(tc, whatever_the_program_the_budget_holds);
 	suite_add_tcase(s, tc);

@@ -34,7 +34,7 @@ static int64_t now_ns, frozen_ns;
 static int64_t own_ns[100000]; /* its own clock, by steps */
 static struct open_set set[SETS];
 static uint64_t place[CALLS_PROBES_ALL];
-static int refuse_offset, drops, messages, started;
+static int refuse_offset, drops, messages, started, opened;
 static struct calls *calls;
 static struct calls_step *step;
 static struct calls_look at;
@@ -139,6 +139,7 @@ static void serve(const struct call_request *r)
 				break;
 			}
 		ck_assert_ptr_nonnull(o);
+		opened++;
 		*o = (struct open_set){.r = *r, .since_ns = now_ns, .on = true};
 		for (int i = 0; i < r->n_probes; i++)
 			o->before[i] = done[(int)(place[r->probe[i]] / 0x1000) - 1];
@@ -181,6 +182,7 @@ static void run(double seconds)
 			at.cpu_ns += (int64_t)(gets * STEP);
 		for (int f = 0; f < 4 && !frozen; f++)
 			done[f] += per_s[f] * gets * STEP / 1e9;
+		at.frozen = frozen;
 		at.now_ns = now_ns;
 		at.own_ns = own_ns[now_ns / STEP] = now_ns - frozen_ns;
 		for (int i = 0; i < SETS; i++)
@@ -318,6 +320,27 @@ START_TEST(speed_of_a_frozen_program_is_of_its_own_time)
 	b = work();
 	ck_assert_double_eq_tol(
 		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 50000 / 0.9, 4000);
+}
+END_TEST
+
+/* In others' turns, before a function is chosen and after. */
+START_TEST(nothing_is_opened_while_it_is_frozen)
+{
+	int before;
+
+	per_s[0] = 100000;
+	know(two, 2);
+	for (int i = 0; i < 2; i++) {
+		run(0.2 + 20 * i);
+		frozen = true;
+		run(1);
+		before = opened;
+		run(30);
+		ck_assert_int_eq(opened, before);
+		frozen = false;
+		run(5);
+		ck_assert_int_gt(opened, before);
+	}
 }
 END_TEST
 
@@ -634,7 +657,8 @@ int main(void)
 
 	ADD("work is the calls of the function that marks it", rare_calls_are_counted_all_of_them,
 		frequent_calls_are_counted_in_windows_within_the_budget,
-		speed_of_a_frozen_program_is_of_its_own_time, attended_one_is_counted_without_a_gap,
+		speed_of_a_frozen_program_is_of_its_own_time, nothing_is_opened_while_it_is_frozen,
+		attended_one_is_counted_without_a_gap,
 		rate_is_of_the_window_however_late_the_answer,
 		another_function_is_counted_by_its_own_calls);
 	ADD("what cannot be known is not told, and why",

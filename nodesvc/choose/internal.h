@@ -110,6 +110,8 @@ struct trial {
 };
 
 int trial_open(struct choose *ch, struct errbuf *err);
+/* The speed of a window's stretch from @a to @b; NAN: it has none to tell, or too few calls. */
+double trial_speed(const struct seen_work *a, const struct seen_work *b);
 void trial_close(struct choose *ch);
 /* Why the plan's experiments cannot be carried out; NULL they can. */
 const char *trial_refuses(struct choose *ch, const struct plan *p, char *buf, size_t size);

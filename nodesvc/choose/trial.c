@@ -107,8 +107,7 @@ static void mark_all(struct choose *ch)
 				&ch->jobs->step[i]->trial_mark);
 }
 
-/* NAN: it has no speed to tell. */
-static double speed_of_stretch(const struct seen_work *a, const struct seen_work *b)
+double trial_speed(const struct seen_work *a, const struct seen_work *b)
 {
 	if (b->basis == PROVENANCE_CALLS && b->total - a->total < STRETCH_CALLS / 2)
 		return NAN;
@@ -125,7 +124,7 @@ static void measure_all(struct choose *ch, int stretch)
 		if (!is_placed(s))
 			continue;
 		speed_read_now(ch->measure, s, ipc_now_ns(), &now);
-		s->seen.stretch[stretch] = speed_of_stretch(&s->trial_mark, &now);
+		s->seen.stretch[stretch] = trial_speed(&s->trial_mark, &now);
 		s->trial_mark = now;
 	}
 }

@@ -5,6 +5,7 @@
  */
 #include <check.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -314,6 +315,24 @@ START_TEST(stretches_are_as_long_as_calls_are_rare)
 }
 END_TEST
 
+/* Nine calls of half a second are eight or ten in the next; what a program publishes is no count.
+ */
+START_TEST(a_stretch_of_few_calls_tells_nothing)
+{
+	struct seen_work a = {.basis = PROVENANCE_CALLS, .total = 100, .count = 1},
+			 b = {.basis = PROVENANCE_CALLS, .total = 109, .count = 7};
+
+	a.t_ns = 1000 * MS;
+	b.t_ns = 3000 * MS;
+	ck_assert(isnan(trial_speed(&a, &b)));
+	b.total = 110;
+	ck_assert_double_eq_tol(trial_speed(&a, &b), 5, 1e-9);
+	a.basis = b.basis = PROVENANCE_APP;
+	b.total = 109;
+	ck_assert_double_eq_tol(trial_speed(&a, &b), 4.5, 1e-9);
+}
+END_TEST
+
 /* Its only task has ended; Slurm has yet to tell so. */
 static void end_task(uint32_t job)
 {
@@ -409,6 +428,7 @@ int main(void)
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
 	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
 	tcase_add_loop_test(tc, stretches_are_as_long_as_calls_are_rare, 0, 5);
+	tcase_add_test(tc, a_stretch_of_few_calls_tells_nothing);
 	tcase_add_test(tc, who_has_no_thread_left_yields);
 	tcase_add_test(tc, another_thread_that_computes_keeps_the_slice);
 	tcase_add_test(tc, the_end_of_the_last_task_ends_the_slice);

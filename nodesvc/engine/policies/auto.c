@@ -548,12 +548,13 @@ static void say_why(struct policy *p, const int *slot, struct plan *ret)
 /* --- the decision ------------------------------------------------------------------------ */
 
 /* Jobs that outnumber cores: each as a whole, if each has something for all of them to do. One
- * that began on few has not: in its turn the others' cores would idle. */
+ * that began on few has not: in its turn the others' cores would idle. The last ones go on so when
+ * they do not outnumber them any more, for their threads are as many as before. */
 static bool takes_turns(const struct shares *c, bool now)
 {
 	double least = (now ? TURNS_TO : TURNS_FROM) * c->total;
 
-	if (!c->shared || !c->uniform || c->n > PLAN_SLICES_MAX)
+	if ((!c->shared && !now) || !c->uniform || c->n < 2 || c->n > PLAN_SLICES_MAX)
 		return false;
 	for (int k = 0; k < c->n; k++) {
 		const struct view_job *j = &c->v->job[c->job[k]];
@@ -569,7 +570,7 @@ static bool takes_turns(const struct shares *c, bool now)
 static int by_rule(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	bool turns = p->turning = takes_turns(&p->shares, p->turning);
+	bool turns = p->turning;
 	const struct auto_other *o = turns ? &p->gang : &p->other[AUTO_FAIR];
 	struct explain x;
 	int rc = plan_reset(ret, v, p->shares.t, err);
@@ -582,7 +583,7 @@ static int by_rule(struct policy *p, const struct view *v, const int *slot, stru
 	explain_open(&x, ret);
 	explain_text(&x, "chosen", o->ops->name);
 	explain_text(&x, "why",
-		turns ? "more jobs than cores, each with threads for all of them"
+		turns ? "jobs that outnumber cores, or did, each with threads for all of them"
 		      : "nothing to choose by: equal parts");
 	explain_close(&x);
 	return 0;
@@ -601,7 +602,8 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	for (int k = 0; k < c->n; k++)
 		auto_model_meet(&p->model, &v->job[c->job[k]], slot[c->job[k]], v->now_s);
 	hear_phases(p, v, slot);
-	if (c->n == 1 || c->shared || !c->uniform || c->n_pieces)
+	p->turning = takes_turns(c, p->turning);
+	if (c->n == 1 || c->shared || !c->uniform || c->n_pieces || p->turning)
 		return by_rule(p, v, slot, ret, err);
 	p->search.slot = slot;
 	changed = look(p, v, slot);

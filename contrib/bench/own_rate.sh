@@ -18,24 +18,30 @@ while time.time() - start < float(sys.argv[1]):
         print("done", n, flush=True)
 PY
 # What a program prints of what it has done, by the clock of who reads it: its rate between the moment
-# FILE is there, or the first such line, and the last one. Lines that bear no figure are counted.
+# FILE was written last, or the first such line, and the last one. Lines that bear no figure are
+# counted; those of pw.x are added up: in each of its cycles the Hamiltonian is applied once at first,
+# and in each iteration. When each line came, and what had been done by then, goes into a file.
 cat >"$dir/rate.py" <<'PY'
 import os, re, sys, time
 since, pattern = sys.argv[1], re.compile(sys.argv[2].encode())
-seen, n, rest = [], 0, b""
+seen, n, rest, began = [], 0, b"", 0
+lines_file = open(sys.argv[3], "w", buffering=1)
 while chunk := os.read(0, 65536):
     now = time.monotonic()
     *lines, rest = re.split(rb"[\r\n]", rest + chunk)
     for line in lines:
         if m := pattern.search(line):
-            n = int(m[1]) if pattern.groups else n + 1
-            if not since or os.path.exists(since):
+            n = n + 1 if not pattern.groups else n + float(m[1]) + 1 if sys.argv[4] else int(m[1])
+            print(time.time(), n, file=lines_file)
+            if since and os.path.exists(since) and os.stat(since).st_mtime_ns != began:
+                began, seen = os.stat(since).st_mtime_ns, []
+            if not since or began:
                 seen.append((now, n))
     sys.stderr.buffer.write(b"\n".join(lines) + b"\n")
 if len(seen) > 2:
     print((seen[-1][1] - seen[0][1]) / (seen[-1][0] - seen[0][0]))
 PY
-declare -gA told=([numpy]='^done ([0-9]+)' [gnu]='^done ([0-9]+)' [llvm]='^done ([0-9]+)' [pwscf]='iteration #'
+declare -gA told=([numpy]='^done ([0-9]+)' [gnu]='^done ([0-9]+)' [llvm]='^done ([0-9]+)' [pwscf]='avg # of iterations = *([0-9.]+)'
   [scalapack]='^WALL .* PASSED' [lammps]='^ +([0-9]+) +[-0-9.]+ +' [gromacs]='^step ([0-9]+)')
 printf '%s\n' 'units lj' 'atom_style atomic' 'lattice fcc 0.8442' 'region box block 0 20 0 20 0 20' \
   'create_box 1 box' 'create_atoms 1 box' 'mass 1 1.0' 'velocity all create 3.0 87287 loop geom' \
@@ -130,7 +136,7 @@ is_there() {
   esac
 }
 # start NAME [FILE [COPY [OPTION]...]]: in the background, as job NAMECOPY, in a folder of its own; its
-# rate from when FILE is there comes in $dir/rateCOPY. Sets started.
+# rate from when FILE is there comes in $dir/rateCOPY, its lines in $dir/linesCOPY. Sets started.
 start() {
   # shellcheck disable=SC2178 # the array of that name
   local -n command=$1
@@ -139,7 +145,8 @@ start() {
   mkdir -p "$in"
   ln -sf "$dir/LU.dat" "$in"
   srun -u -J "$name$copy" --chdir="$in" "${@:---coloc=on}" "${command[@]}" 2>&1 |
-    python3 "$dir/rate.py" "$file" "${told[$name]}" >"$dir/rate$copy" 2>"$dir/out$copy" &
+    python3 "$dir/rate.py" "$file" "${told[$name]}" "$dir/lines$copy" \
+      "$([ "$name" != pwscf ] || echo adds)" >"$dir/rate$copy" 2>"$dir/out$copy" &
   started=$!
 }
 # ended NAME PID [COPY [known]]: sets rate. It may be blank where the fourth is there and blank: the

@@ -78,10 +78,10 @@ K_POINTS automatic
 PW
 # shellcheck disable=SC2034
 pwscf=(-n2 -c1 --mpi=pmix pw.x -in "$dir/si.in")
-# Of one size, so many as take the time where a second has eighty: 20 by blocks by grids.
+# Of one size, so many as take the time where a second has eighty, up to 100 s: 20 by blocks by grids.
 list() { printf "$1 %.0s" $(seq "$2"); }
-grids=$(((seconds + 4) / 5))
-blocks=$(((seconds * 80 / grids + 19) / 20))
+grids=$(((seconds + 4) / 5 < 20 ? (seconds + 4) / 5 : 20)) # it takes no more of anything
+blocks=$(((seconds * 80 / grids + 19) / 20 < 20 ? (seconds * 80 / grids + 19) / 20 : 20))
 printf '%s\n' title - "'LU.out'" 6 20 "$(list 600 20)" "$(list 600 20)" "$blocks" "$(list 32 "$blocks")" \
   1 1 1 1 "$grids" "$(list 2 "$grids")" "$(list 1 "$grids")" 1.0 F >"$dir/LU.dat"
 xdlu=/usr/lib/$(gcc -print-multiarch)/scalapack/mpich-tests/xdlu

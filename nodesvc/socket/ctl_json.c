@@ -76,6 +76,9 @@ static struct json_object *figures(const struct socket *k, struct step *s)
 	ADD(o, "speed_source",
 		s->seen.has_last ? json_object_new_string(provenance_name(s->seen.last.basis))
 				 : NULL);
+	/* Done so far, and when that was known, CLOCK_MONOTONIC. */
+	ADD(o, "work", s->seen.has_last ? number(s->seen.last.total) : NULL);
+	ADD(o, "work_s", s->seen.has_last ? number((double)s->seen.last.t_ns / 1e9) : NULL);
 	ADD(o, "calls", known_text(measure_calls_why(k->measure, s)));
 	ADD(o, "shared_speed", number(f.shared_speed));
 	ADD(o, "solo_speed", number(f.solo_speed));

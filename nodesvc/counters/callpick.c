@@ -44,7 +44,7 @@
  * far apart, all that were silent are looked at so often before: programs begin with what goes with
  * their input, and call what goes with their work some seconds later. */
 #define COSTLY      4
-#define DEAREST_S   1.0
+#define DEAREST_S   2.0
 #define SILENT_LOOK 3
 #define AGAIN_GAP   (200 * MS)
 /* And while it is counted, between its windows, so often at most. */

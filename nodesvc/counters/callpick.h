@@ -13,8 +13,8 @@
  * distance is drawn, half to one and a half of its mean, so that no period of the program beats
  * with them. Programs call in bursts, once in each of their steps: where all windows differ, longer
  * ones follow. While the function is looked for, some seconds' worth of the budget is spent ahead.
- * Where nothing that calls can be counted but in windows a second or more apart, others are looked
- * at first and between those windows: the chosen one is left for one that costs less.
+ * Where nothing that calls can be counted but in windows two seconds or more apart, others are
+ * looked at first and between those windows: the chosen one is left for one that costs less.
  */
 #ifndef COLOC_COUNTERS_CALLPICK_H
 #define COLOC_COUNTERS_CALLPICK_H

@@ -847,7 +847,8 @@ static void go_on(struct calls_step *s, const struct calls_look *l)
 		look_at_open(s, l);
 		return;
 	}
-	/* Traps that nobody meets are put in and taken out for nothing, and who runs waits for that. */
+	/* Traps that nobody meets are put in and taken out for nothing, and who runs waits for
+	 * that. */
 	if (l->n_tids == 0 || l->frozen)
 		return;
 	if (l->n_tids > THREADS_MAX) {

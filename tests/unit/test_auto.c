@@ -659,7 +659,8 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 	small_node_decide(&w.x);
 	ck_assert_int_eq(w.x.plan.n_slices, 0);
 	small_node_close(&w.x);
-	/* The last two have as many threads as before; two that never were more have their cores. */
+	/* The last two have as many threads as before; two that never were more have their cores.
+	 */
 	for (int n = 4; n >= 2; n -= 2) {
 		open_world(&w, "core:2", "auto", n);
 		small_node_decide(&w.x);

@@ -237,8 +237,8 @@ static int tell_whose(
 		rc = inherit(a, st, t, now, &own, &start, depth);
 		if (rc < 0)
 			return rc;
-	} else if (was_seen && !st->leaving) {
-		rc = wait_for_choice(a, t, now);
+	} else if (was_seen) {
+		rc = st->leaving ? 0 : wait_for_choice(a, t, now);
 		if (rc)
 			return rc;
 		/* Back to what it had from Slurm, or of us when it read that. */

@@ -74,6 +74,9 @@ ok "both cores again: each rank has its part, not where it went for a moment" wa
 # What it read before it was moved.
 for p in $(pids_of two); do taskset -cp "$place" "$p" >/dev/null; done
 ok "... nor what it puts back after that" wait_for 5 masks_are two "0 1"
+for p in $(pids_of two); do taskset -cp "$place" "$p" >/dev/null; done
+ctl release "$(job_id two)" >/dev/null
+ok "... nor when it is given back at just that time" wait_for 5 masks_are two "0 1"
 end_job two
 
 # --- a step of one task, displaced from every CPU it had ------------------------------------------

@@ -323,17 +323,19 @@ static bool all_dearest(const struct callpick *p, const struct callpick_cfg *cfg
 	return any;
 }
 
-/* It has called in no window, and there were few. */
-static bool is_new_to_us(const struct callpick_candidate *c)
+/* The program asks for it; neither a glance nor a window saw a call of it, and there were fewer
+ * than
+ * @windows. */
+static bool is_silent(const struct callpick_candidate *c, int windows)
 {
-	return c->called && !c->refused && c->glanced && c->n == c->silent && c->n < SILENT_LOOK &&
+	return c->called && !c->refused && c->glanced && c->n == c->silent && c->n < windows &&
 	       !(c->glance_per_s > 0);
 }
 
-static bool any_new_to_us(const struct callpick *p)
+static bool any_silent(const struct callpick *p, int windows)
 {
 	for (int k = 0; k < p->n; k++)
-		if (is_new_to_us(&p->candidate[k]))
+		if (is_silent(&p->candidate[k], windows))
 			return true;
 	return false;
 }
@@ -393,20 +395,6 @@ static bool is_aside(const struct callpick *p, int k)
 	const struct callpick_candidate *c = &p->candidate[k];
 
 	return !c->called && !c->glanced && any_calls(p, true);
-}
-
-/* A glance saw no call of it, and nothing has looked longer. */
-static bool is_unseen(const struct callpick_candidate *c)
-{
-	return c->called && !c->refused && c->glanced && c->n == 0 && !(c->glance_per_s > 0);
-}
-
-static bool any_unseen(const struct callpick *p)
-{
-	for (int k = 0; k < p->n; k++)
-		if (is_unseen(&p->candidate[k]))
-			return true;
-	return false;
 }
 
 /* A costly one, where another, not known to be unsteady, costs less than half as much, or one that
@@ -520,7 +508,7 @@ static int best(const struct callpick *p, const struct callpick_cfg *cfg)
 	/* What can only be counted in windows is held up while it is. One that is called rarely, as
 	 * once in each step of a solver, was most likely missed by a glance. */
 	if (found >= 0 && is_costly(p, cfg, found) &&
-		(any_unseen(p) || (all_dearest(p, cfg) && any_new_to_us(p))))
+		any_silent(p, all_dearest(p, cfg) ? SILENT_LOOK : 1))
 		return -1;
 	return found;
 }
@@ -539,9 +527,9 @@ static bool is_of_round(
 	if (round == GLANCES)
 		return !c->glanced && !is_aside(p, k);
 	if (round == UNSEEN)
-		return is_unseen(c);
+		return is_silent(c, 1);
 	if (round == AGAIN)
-		return is_new_to_us(c);
+		return is_silent(c, SILENT_LOOK);
 	return round == SILENT_ONES ? !calls_at_all(c) : !is_judged(p, cfg, k, WINDOWS_ALL);
 }
 

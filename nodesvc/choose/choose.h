@@ -97,6 +97,8 @@ int decide_place(struct choose *ch, struct step *s, struct errbuf *err);
 /* Cores that are a step's by right under the last plan, 1 at least: its coreset's, dealt to all who
  * are on it at the same time; 0 it has none. */
 int decide_granted(const struct choose *ch, const struct step *s);
+/* Notes that, and what of it is its own where others share it, as of now (step_note_cores()). */
+void decide_note_cores(const struct choose *ch, struct step *s, int64_t now_ns);
 /* It has done all its work: a policy may learn of it. */
 void decide_note_done(struct choose *ch, const struct step *s);
 

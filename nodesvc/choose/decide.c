@@ -217,7 +217,7 @@ static void adopt_plan(struct choose *ch, const struct view *v, struct view_job 
 		if (!step_is_managed(s))
 			continue;
 		if (s->granted)
-			step_note_cores(s, decide_granted(ch, s), ipc_now_ns());
+			decide_note_cores(ch, s, ipc_now_ns());
 		if (fallback_why)
 			snprintf(s->why, sizeof(s->why), "%s (fallback: %.80s)",
 				ch->plan.job[i].why, fallback_why);
@@ -418,21 +418,37 @@ void decide_run(struct choose *ch, enum event_type type, const char *about_id, s
 		trial_experiments(ch, &ch->plan);
 }
 
-int decide_granted(const struct choose *ch, const struct step *s)
+/* On a step's cores, itself too. */
+static int count_sharers(const struct choose *ch, const struct step *s)
 {
-	int cores = topo_count_cores(ch->node->topo, &s->coreset), n = 0;
+	int n = 0;
 
-	if (cores == 0)
-		return 0;
 	for (int i = 0; i < ch->jobs->n; i++) {
 		const struct step *o = ch->jobs->step[i];
 
 		n += step_is_managed(o) && coreset_intersects(&o->coreset, &s->coreset);
 	}
+	return n > 1 ? n : 1;
+}
+
+int decide_granted(const struct choose *ch, const struct step *s)
+{
+	int cores = topo_count_cores(ch->node->topo, &s->coreset), n;
+
+	if (cores == 0)
+		return 0;
+	n = count_sharers(ch, s);
 	/* Who takes turns has all of them in its own. */
-	if (n <= 1 || s->turn.slices)
+	if (n == 1 || s->turn.slices)
 		return cores;
-	return cores >= 2 * n ? cores / n : 1; /* NOLINT(clang-analyzer-core.DivideZero): > 1 */
+	return cores >= 2 * n ? cores / n : 1;
+}
+
+void decide_note_cores(const struct choose *ch, struct step *s, int64_t now_ns)
+{
+	int cores = topo_count_cores(ch->node->topo, &s->coreset);
+
+	step_note_cores(s, decide_granted(ch, s), (double)cores / count_sharers(ch, s), now_ns);
 }
 
 int decide_place(struct choose *ch, struct step *s, struct errbuf *err)

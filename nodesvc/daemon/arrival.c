@@ -188,6 +188,17 @@ static int granted(const struct daemon *d, const struct step *s)
 	return decide_granted(d->choose, s);
 }
 
+/* Fewer threads than Slurm has cores for, or all the same: as its earlier runs tell. */
+static void choose_width(struct daemon *d, struct step *s)
+{
+	int all = envelope_cores(d, s);
+
+	s->takes_all = s->narrow && learned_takes_all(linkage_learned(d->linkage), s->uid,
+					    s->program_key, s->granted, s->width, all);
+	if (s->takes_all)
+		launch_regrant(s, s->granted, all);
+}
+
 /*
  * Who came since its own plan was made, and before its program begins, shares the cores as well: of
  * four that are submitted at once the first had all of them by its plan, and begins with its
@@ -196,14 +207,18 @@ static int granted(const struct daemon *d, const struct step *s)
 static void grant_anew(struct daemon *d, struct step *s, struct msg *reply)
 {
 	int before = s->granted, now = decide_granted(d->choose, s);
-	bool narrow = s->narrow;
+	bool narrow = s->narrow, took_all = s->takes_all;
 
 	if (!s->counts_granted)
 		return;
 	if (now > 0 && now != before) {
+		s->takes_all = false;
 		launch_regrant(s, now, envelope_cores(d, s));
-		if (s->narrow != narrow && !launches_change_width(d->choose, s))
+		choose_width(d, s);
+		if (s->narrow != narrow && !launches_change_width(d->choose, s)) {
+			s->takes_all = took_all;
 			launch_regrant(s, before, envelope_cores(d, s));
+		}
 	}
 	for (int i = 0; i < s->n_env; i++)
 		if (launch_counts_threads(s, &s->env[i]))
@@ -221,9 +236,10 @@ static void set_environment(struct daemon *d, struct step *s, const struct msg *
 	if (s->granted) {
 		s->usual_cores =
 			learned_cores_of(linkage_learned(d->linkage), s->uid, s->program_key);
-		step_note_cores(s, s->granted, s->start_mono_ns);
+		decide_note_cores(d->choose, s, s->start_mono_ns);
 	}
 	decide_launch(d, s, m);
+	choose_width(d, s);
 	if (!has_settings(s))
 		return;
 	draw = launches_draw(d->choose, s, why, sizeof(why));

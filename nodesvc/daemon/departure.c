@@ -2,7 +2,9 @@
 /*
  * departure.c - tasks end (task_exit), and steps (step_end, or reconcile.c found it so).
  */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/ipc.h"
 #include "common/msg.h"
@@ -28,13 +30,22 @@ static int64_t end_of(const struct step *s, int64_t end_unix_ns)
 		       : end_unix_ns;
 }
 
-/* Who begins on fewer cores than its envelope may get more: the next launch is to know. */
+/* Who begins on fewer cores than its envelope may get more: the next launch is to know, and what
+ * the threads that it began with made of them. */
 static void learn_cores(struct daemon *d, const struct step *s)
 {
-	if (s->granted && s->granted < topo_count_cores(d->node->topo, &s->envelope) &&
-		step_final_state(s) == STEP_COMPLETED)
-		learned_note_cores(linkage_learned(d->linkage), s->uid, s->program_key,
-			step_mean_cores(s, ipc_now_ns()));
+	int64_t now_ns = ipc_now_ns();
+	struct learned_run run = {
+		.cores = step_mean_cores(s, now_ns),
+		.all = !s->narrow,
+	};
+
+	if (!s->granted || s->granted >= topo_count_cores(d->node->topo, &s->envelope) ||
+		step_final_state(s) != STEP_COMPLETED)
+		return;
+	if (s->counts_granted && s->seen.launch && strcmp(s->seen.launch, "lever") == 0)
+		run.took_s = fmax(step_fair_s(s, now_ns), s->seen.waits.sum.s[WAIT_RAN]);
+	learned_note_run(linkage_learned(d->linkage), s->uid, s->program_key, &run);
 }
 
 void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)

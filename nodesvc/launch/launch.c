@@ -11,6 +11,7 @@
  */
 #include "nodesvc/launch/launch.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -240,21 +241,38 @@ static bool add_blas(struct step *s, const struct msg *m, int threads)
 	return any;
 }
 
+/* Threads that Slurm's count has of a core: more than one where it counts hardware threads. */
+static int64_t threads_of_core(int count, int ranks, int envelope_cores)
+{
+	int64_t all = (int64_t)count * ranks;
+
+	return envelope_cores > 0 && all > envelope_cores
+		       ? (all + envelope_cores - 1) / envelope_cores
+		       : 1;
+}
+
 /*
  * Threads of each rank on the cores that its plan gives it, or that earlier runs which began so had
  * in the mean, if those are more: they were born narrow on a node that emptied. At most @count,
- * which is Slurm's; it counts hardware threads where it says more than there are cores.
+ * which is Slurm's.
  */
 static int granted_threads(const struct step *s, int count, int ranks, int envelope_cores)
 {
-	int64_t of_core = 1, n = s->granted;
+	int64_t n = s->granted;
 
-	if (envelope_cores > 0)
-		of_core = ((int64_t)count * ranks + envelope_cores - 1) / envelope_cores;
+	if (s->takes_all)
+		return count;
 	if (s->usual_cores > s->granted)
 		n = lrint(s->usual_cores);
-	n = n * (of_core > 1 ? of_core : 1) / ranks;
+	n = n * threads_of_core(count, ranks, envelope_cores) / ranks;
 	return n >= count ? count : n > 1 ? (int)n : 1;
+}
+
+static int width_of(int threads, int count, int ranks, int envelope_cores)
+{
+	int64_t cores = (int64_t)threads * ranks / threads_of_core(count, ranks, envelope_cores);
+
+	return cores > 1 ? (int)(cores < INT_MAX ? cores : INT_MAX) : 1;
 }
 
 static void say_granted(struct step *s, int envelope_cores, bool follows)
@@ -268,7 +286,8 @@ static void say_granted(struct step *s, int envelope_cores, bool follows)
 			"; libcoloc_omp starts as many threads of OpenMP as that is now");
 	else if (s->usual_cores > s->granted)
 		snprintf(s->threads_why + len, size - len,
-			"; runs that began so had %.1f in the mean", s->usual_cores);
+			"; runs that began so had %.1f in the mean%s", s->usual_cores,
+			s->takes_all ? ": begins with all threads" : "");
 }
 
 static void add_threads(
@@ -292,6 +311,7 @@ static void add_threads(
 		say_granted(s, envelope_cores, follows && sets);
 	s->counts_granted = s->granted > 0 && ((sets && !follows) || sets_blas);
 	s->narrow = s->counts_granted && blas < count;
+	s->width = s->counts_granted ? width_of(blas, count, ranks, envelope_cores) : 0;
 }
 
 static int count_ranks(const struct step *s)
@@ -336,6 +356,7 @@ void launch_regrant(struct step *s, int granted, int envelope_cores)
 	s->granted = granted;
 	n = granted_threads(s, count, count_ranks(s), envelope_cores);
 	s->narrow = n < count;
+	s->width = width_of(n, count, count_ranks(s), envelope_cores);
 	for (int i = 0; i < s->n_env; i++)
 		if (launch_counts_threads(s, &s->env[i]))
 			snprintf(s->env[i].value, sizeof(s->env[i].value), "%d", n);
@@ -356,7 +377,8 @@ void launch_decide(const struct conf *c, struct step *s, const struct msg *m, in
 
 	_Static_assert(sizeof(c->launch_env.omp_library) <= sizeof(v->value), "it fits");
 	s->n_env = 0;
-	s->short_spins = s->narrow = s->counts_granted = false;
+	s->short_spins = s->narrow = s->counts_granted = s->takes_all = false;
+	s->width = 0;
 	*s->threads_why = '\0';
 	if (!c->launch_env.enabled)
 		return;

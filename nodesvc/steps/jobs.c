@@ -264,23 +264,40 @@ bool status_is_managed(enum step_status status)
 	return status == STATUS_PENDING || status == STATUS_PLACED || status == STATUS_OBSERVED;
 }
 
-void step_note_cores(struct step *s, int cores, int64_t now_ns)
+static void add_grant(struct step_grants *g, int width, int64_t now_ns)
 {
-	if (s->cores_since_ns)
-		s->core_ns += (double)s->cores_now * (double)(now_ns - s->cores_since_ns);
-	else
-		s->cores_first_ns = now_ns;
-	s->cores_now = cores;
-	s->cores_since_ns = now_ns;
+	double ns = (double)(now_ns - g->since_ns);
+	double filled = width > 0 && width < g->cores ? width : g->cores;
+
+	if (!g->since_ns || !(ns > 0))
+		return;
+	g->work += filled * ns;
+	g->work_core += filled * ns * g->cores;
+	g->fair_ns += g->part * ns;
+}
+
+void step_note_cores(struct step *s, int cores, double part, int64_t now_ns)
+{
+	add_grant(&s->grants, s->width, now_ns);
+	s->grants.cores = cores;
+	s->grants.part = part;
+	s->grants.since_ns = now_ns;
 }
 
 double step_mean_cores(const struct step *s, int64_t now_ns)
 {
-	double ns = (double)(now_ns - s->cores_first_ns);
+	struct step_grants g = s->grants;
 
-	if (!s->cores_since_ns || ns <= 0)
-		return 0;
-	return (s->core_ns + (double)s->cores_now * (double)(now_ns - s->cores_since_ns)) / ns;
+	add_grant(&g, s->width, now_ns);
+	return g.work > 0 ? g.work_core / g.work : 0;
+}
+
+double step_fair_s(const struct step *s, int64_t now_ns)
+{
+	struct step_grants g = s->grants;
+
+	add_grant(&g, s->width, now_ns);
+	return g.fair_ns / 1e9;
 }
 
 bool step_is_launched(const struct step *s)

@@ -119,6 +119,15 @@ struct seen_home {
 	double bytes;    /* that no file backs; -1 unknown */
 };
 
+/* The cores of its plans, since its program began. */
+struct step_grants {
+	int64_t since_ns; /* of the newest; 0 none */
+	int cores;
+	double part;            /* of them, where others share them */
+	double work, work_core; /* what it filled of them, core ns; times how many it had */
+	double fair_ns;         /* part, over time */
+};
+
 /* What its time went into: measure/waits.c. */
 struct seen_waits {
 	struct waits sum;
@@ -470,11 +479,11 @@ struct step {
 	int granted;
 	double usual_cores;
 	bool counts_granted;   /* some number of its threads goes by that */
+	bool takes_all;        /* ... which is Slurm's, however few are granted */
 	bool narrow;           /* it began with fewer threads than Slurm has cores for */
+	int width;             /* cores that its threads fill; 0: all it is given */
 	char threads_why[160]; /* why so many; "" it was not Coloc's to say */
-	int cores_now;         /* of its plans, since; and what it had before, core ns */
-	int64_t cores_since_ns, cores_first_ns;
-	double core_ns;
+	struct step_grants grants;
 
 	int rebinds, reapplied;
 	int64_t move_window_ns; /* start of the minute in which moves are counted */
@@ -533,9 +542,12 @@ int step_add_task(struct step *s, uint32_t lid, pid_t pid);
 void step_note(char *list, size_t size, const char *sep, const char *text, bool last);
 /* Where its threads may run: its own cores, those lent to it, and those it fills. */
 struct coreset step_cpus(const struct step *s);
-/* Its plan gives it so many cores from now on; and the mean of all so far, 0 unknown. */
-void step_note_cores(struct step *s, int cores, int64_t now_ns);
+/* From now on its plan gives it so many cores, of which @part is its by right. */
+void step_note_cores(struct step *s, int cores, double part, int64_t now_ns);
+/* Mean of its cores so far, each as long as it takes it to do as much: another number of threads
+ * has the same. And what was its by right, core seconds. 0 unknown. */
 double step_mean_cores(const struct step *s, int64_t now_ns);
+double step_fair_s(const struct step *s, int64_t now_ns);
 /* Why it is where it is, or not where it was asked to be; "" nothing to say. */
 const char *step_reason(const struct step *s);
 /* What the guard last said of its set; NULL nothing. */

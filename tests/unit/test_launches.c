@@ -550,6 +550,15 @@ START_TEST(whose_threads_are_slurms_are_not_counted_anew)
 }
 END_TEST
 
+/* It had what it was granted for @first seconds, and both cores for @then. */
+static void run_for(struct step *s, double first, double then)
+{
+	s->grants.since_ns -= (int64_t)((first + then) * 1e9);
+	if (then > 0)
+		step_note_cores(s, 2, 2, s->grants.since_ns + (int64_t)(first * 1e9));
+	finish(s, first + then);
+}
+
 START_TEST(who_was_born_narrow_and_got_more_begins_wider)
 {
 	struct step *s;
@@ -559,24 +568,70 @@ START_TEST(who_was_born_narrow_and_got_more_begins_wider)
 	start_neighbour();
 	s = start("app");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
-	/* One core for a second, two for nine. */
-	s->cores_first_ns -= INT64_C(10000000000);
-	s->core_ns += 1e9;
-	s->cores_since_ns -= INT64_C(9000000000);
-	s->cores_now = 2;
-	finish(s, 10);
+	run_for(s, 1, 9);
 	s = start("app");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
 	ck_assert_str_eq(
 		s->threads_why, "1 of 2 cores granted; runs that began so had 1.9 in the mean");
-	/* It had one to its end: (1.9 + 1) / 2. */
-	finish(s, 10);
-	s = start("app");
+	/* It had one to its end, now and again: (1.9 + 1) / 2, and so on. */
+	for (int i = 0; i < 3; i++) {
+		run_for(s, 40, 0);
+		s = start("app");
+	}
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	ck_assert_str_eq(
+		s->threads_why, "1 of 2 cores granted; runs that began so had 1.1 in the mean");
 	finish(s, 10);
 	/* Another user's is another. */
 	ck_assert_ptr_nonnull(start_as("app", 1, NULL));
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	linkage_free(d.linkage);
+	d.linkage = NULL;
+}
+END_TEST
+
+/* Alone at its end for a third of its time: with both threads for a sixth, if they do not keep each
+ * other waiting before. */
+static const struct {
+	double many_first, many_then;
+	const char *at_last;
+} widths[] = {
+	{8, 2, "2"},
+	{16, 2, "1"},
+	{8.6, 2.6, "2"},
+};
+
+START_TEST(all_threads_are_tried_and_stay_where_a_run_takes_less)
+{
+	struct step *s;
+
+	d.conf->control_fraction = 0;
+	d.linkage = linkage_new();
+	start_neighbour();
+	s = start("app");
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	ck_assert_int_eq(s->width, 1);
+	run_for(s, 8, 4);
+	for (int i = 0; i < 6; i++) {
+		bool all;
+
+		s = start("app");
+		all = strcmp(value_of("OMP_NUM_THREADS"), "2") == 0;
+		ck_assert_int_eq(s->width, all ? 2 : 1);
+		ck_assert_int_eq(s->narrow, !all);
+		if (i == 0) {
+			ck_assert(all);
+			ck_assert_str_eq(s->threads_why,
+				"1 of 2 cores granted; runs that began so had 1.3 in the mean: "
+				"begins with all threads");
+		}
+		if (all)
+			run_for(s, widths[_i].many_first, widths[_i].many_then);
+		else
+			run_for(s, 8, 4);
+	}
+	ck_assert_ptr_nonnull(start("app"));
+	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), widths[_i].at_last);
 	linkage_free(d.linkage);
 	d.linkage = NULL;
 }
@@ -803,6 +858,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, threads_are_counted_by_the_plan_with_the_newcomer, 0, 2);
 	tcase_add_test(tc, who_was_born_narrow_and_got_more_begins_wider);
+	tcase_add_loop_test(tc, all_threads_are_tried_and_stay_where_a_run_takes_less, 0,
+		sizeof(widths) / sizeof(widths[0]));
 	tcase_add_test(tc, gromacs_says_its_threads_on_the_command_line);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -311,14 +311,73 @@ START_TEST(the_next_daemon_knows_what_programs_load)
 }
 END_TEST
 
+static void had(struct learned *l, uint64_t key, double cores)
+{
+	learned_note_run(l, 7, key, &(struct learned_run){.cores = cores});
+}
+
+static void took(struct learned *l, double cores, double seconds, bool all)
+{
+	learned_note_run(
+		l, 7, 5, &(struct learned_run){.cores = cores, .took_s = seconds, .all = all});
+}
+
+START_TEST(all_threads_are_tried_where_they_save_time)
+{
+	struct learned *l = learned_new();
+
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 1, 2));
+	took(l, 1.19, 10, false); /* 19 % of it on both: half of that */
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 1, 2));
+	took(l, 1.4, 10, false);
+	ck_assert(learned_takes_all(l, 7, 5, 1, 1, 2));
+	/* What it is granted, or begins with, is all there is; or not known. */
+	ck_assert(!learned_takes_all(l, 7, 5, 2, 2, 2));
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 2, 2));
+	ck_assert(!learned_takes_all(l, 7, 5, 0, 0, 2));
+	ck_assert(!learned_takes_all(l, 8, 5, 1, 1, 2));
+	ck_assert(!learned_takes_all(NULL, 7, 5, 1, 1, 2));
+	/* Of eight, four of which it begins with, one being its own: more of it goes on two. */
+	took(l, 6, 10, false);
+	ck_assert(learned_takes_all(l, 7, 5, 1, 2, 8));
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 7, 8));
+	learned_free(l);
+}
+END_TEST
+
+START_TEST(all_threads_go_where_they_take_longer)
+{
+	struct record *r = open_store();
+	struct learned *l = learned_new();
+
+	took(l, 1.5, 10, false);
+	took(l, 1.5, 14, true);
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 1, 2));
+	l = after_restart(l, r);
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 1, 2));
+	/* Those with few were lucky. */
+	for (int i = 0; i < 40; i++)
+		took(l, 1.5, 20, false);
+	ck_assert(learned_takes_all(l, 7, 5, 1, 1, 2));
+	l = after_restart(l, r);
+	ck_assert(learned_takes_all(l, 7, 5, 1, 1, 2));
+	/* What is no time is none. */
+	for (int i = 0; i < 40; i++)
+		took(l, 1.5, i % 2 ? NAN : 0, false);
+	ck_assert(learned_takes_all(l, 7, 5, 1, 1, 2));
+	learned_free(l);
+	record_close(r);
+}
+END_TEST
+
 START_TEST(the_next_daemon_knows_what_cores_programs_had)
 {
 	struct record *r = open_store();
 	struct learned *l = learned_new();
 
 	ck_assert_double_eq(learned_cores_of(l, 7, 5), 0);
-	learned_note_cores(l, 7, 5, 8);
-	learned_note_cores(l, 7, 5, 4);
+	had(l, 5, 8);
+	had(l, 5, 4);
 	ck_assert_double_eq(learned_cores_of(l, 7, 5), 6);
 	ck_assert_double_eq(learned_cores_of(l, 8, 5), 0);
 	learned_note(l, 7, 6, RUNTIME_LIBGOMP);
@@ -327,17 +386,17 @@ START_TEST(the_next_daemon_knows_what_cores_programs_had)
 	ck_assert_uint_eq(learned_of(l, 7, 5), 0);
 	ck_assert_double_eq(learned_cores_of(l, 7, 6), 0);
 	/* Beside what it loads. */
-	learned_note_cores(l, 7, 6, 3.5);
+	had(l, 6, 3.5);
 	l = after_restart(l, r);
 	ck_assert_double_eq(learned_cores_of(l, 7, 6), 3.5);
 	ck_assert_uint_eq(learned_of(l, 7, 6), RUNTIME_LIBGOMP);
 	ck_assert_int_eq(rows(r), 2);
 	/* What is no number of cores is none. */
-	learned_note_cores(l, 7, 9, 0);
-	learned_note_cores(l, 7, 9, NAN);
-	learned_note_cores(l, 7, 9, 1e9);
+	had(l, 9, 0);
+	had(l, 9, NAN);
+	had(l, 9, 1e9);
 	ck_assert_double_eq(learned_cores_of(l, 7, 9), 0);
-	learned_note_cores(NULL, 7, 9, 1);
+	had(NULL, 9, 1);
 	ck_assert_double_eq(learned_cores_of(NULL, 7, 9), 0);
 	learned_free(l);
 	record_close(r);
@@ -411,6 +470,8 @@ int main(void)
 	tcase_add_test(t, a_users_many_programs_take_nobodys_place);
 	tcase_add_test(t, the_next_daemon_knows_what_programs_load);
 	tcase_add_test(t, the_next_daemon_knows_what_cores_programs_had);
+	tcase_add_test(t, all_threads_are_tried_where_they_save_time);
+	tcase_add_test(t, all_threads_go_where_they_take_longer);
 	tcase_add_test(t, the_store_has_as_many_programs_as_are_known);
 	tcase_add_test(t, rows_that_cannot_be_are_passed_over);
 	suite_add_tcase(s, t);

@@ -27,6 +27,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/policies/auto_deal.c \
 	nodesvc/engine/policies/auto_model.c \
 	nodesvc/engine/policies/auto_search.c \
+	nodesvc/engine/policies/auto_loans.c \
 	nodesvc/engine/policies/auto_walls.c \
 	nodesvc/engine/policies/callisto.c \
 	nodesvc/engine/policies/das.c \

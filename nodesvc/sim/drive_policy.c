@@ -324,7 +324,7 @@ static void tell_waits(const struct run_job *j, struct view_job *ret)
 	const struct phase *f = &j->spec.program->phase[j->phase];
 
 	ret->bursty = f->bursty;
-	ret->coupled = f->coupled >= 0.5 && j->threads > 1;
+	ret->coupled = f->coupled >= PHASE_COUPLED && j->threads > 1;
 	ret->polling = ret->coupled && f->waits == WAITS_POLLING ? j->threads : 0;
 }
 

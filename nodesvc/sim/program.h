@@ -17,6 +17,8 @@
 #define PROGRAM_NAME_MAX   32
 #define PROGRAM_PHASES_MAX 16
 #define PROGRAM_POINTS_MAX 8
+/* From here on a node finds a phase coupled. */
+#define PHASE_COUPLED 0.5
 
 /* What its threads do while they wait for one another; measured: machine.c. */
 enum waits {

@@ -279,9 +279,12 @@ static void share_siblings(
 			s->cpi[i] *= slower;
 }
 
+/* Threads that wait for one another are no faster by a part of a core (machine.c). */
 static bool can_take(const struct layout *l, const struct solve_in *in, int i)
 {
-	return l->job[i].active && !in[i].program->phase[in[i].phase].io;
+	const struct phase *f = &in[i].program->phase[in[i].phase];
+
+	return l->job[i].active && !f->io && f->coupled < PHASE_COUPLED;
 }
 
 static void lend(struct solver *s, int donee, double cores, const double *share)

@@ -104,6 +104,8 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 	p->fair_job = arena_alloc(cfg->memory, n, sizeof(*p->fair_job));
 	p->heat = arena_alloc(cfg->memory, n, sizeof(double));
 	p->borrowed = arena_alloc(cfg->memory, n, sizeof(double));
+	p->idle = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(double));
+	p->borrows = arena_alloc(cfg->memory, n, sizeof(*p->borrows));
 	p->domains = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(int));
 	p->takes = arena_alloc(cfg->memory, n, sizeof(*p->takes));
 	p->dwell_s = p->cfg.dwell_s;

@@ -45,8 +45,8 @@
  * time, and 3.6 s in advance; floors are not looked at meanwhile. Then what ran before runs again,
  * unless the trial is better.
  *
- * Loans. Who is under 70 % utilisation lends to those of its domains who are busy, else
- * to all who are (callisto's bounds).
+ * Loans. Who is under 95 % utilisation lends to those of its domains who are busy, else
+ * to all who are; but to nobody whose threads wait for one another.
  *
  * Cache clusters, where the driver can set them (view.cache_ways): clusters.c says which. What they
  * do to a job is in no model, so it is seen: where all who compute were seen without, as they are
@@ -301,7 +301,11 @@ struct policy {
 	short *before; /* [max_jobs * n_domains] by slot: what ran before the last move */
 	int *size;
 	double *heat, *borrowed; /* [max_jobs] by competing job; by slot */
-	int *domains;            /* [n_domains] a donor's */
+	/* auto_loans.c: [n_domains] idle cores, and who borrows or where a donor is; [max_jobs] by
+	 * competing job. */
+	double *idle;
+	int *domains;
+	bool *borrows;
 	/* [max_jobs] by competing job: what it may take of that donor. */
 	enum { TAKES_NOTHING, TAKES_NEAR, TAKES_FAR } * takes;
 	uint64_t set;

@@ -7,13 +7,6 @@
 
 #include "nodesvc/engine/policies/auto.h"
 
-#define LEND_BELOW   0.70 /* callisto's, as all of loans */
-#define LEND_UNTIL   0.80
-#define LEND_DWELL_S 2.0
-#define LEND_WEIGHT  1
-#define LEND_FILL    0.65  /* of what is idle; the part that a donee was seen to get is not known */
-#define LEND_GAINS   0.002 /* ln speed by one core more */
-
 int auto_open_other(struct auto_other *o, const struct policy_ops *ops,
 	const struct policy_cfg *cfg, struct errbuf *err)
 {
@@ -230,96 +223,4 @@ void auto_deal_out(struct policy *p, const struct auto_deal *d, struct plan *ret
 				list[n++] = c->core[i];
 		shares_give(c, k, list, n, ret);
 	}
-}
-
-static void look_idle(struct auto_job *j, double utilization, double now_s)
-{
-	bool lends = utilization < (j->lends ? LEND_UNTIL : LEND_BELOW);
-
-	if (lends == j->lends || now_s - j->lends_s < LEND_DWELL_S)
-		return;
-	j->lends = lends;
-	j->lends_s = now_s;
-}
-
-/* Is it busy, and faster by more? */
-static bool may_borrow(const struct policy *p, const int *slot, int k, int cores)
-{
-	int s = slot[p->shares.job[k]];
-	const float *curve = p->model.curve + (size_t)s * (size_t)p->model.stride;
-
-	if (p->model.job[s].lends || auto_phase_of(&p->model, s)->idle)
-		return false;
-	return cores >= p->model.most || curve[cores + 1] - curve[cores] > LEND_GAINS;
-}
-
-/* Domains of which @set has cores; how many. */
-static int domains_of(const struct shares *c, const struct coreset *set, int *ret)
-{
-	int n = 0;
-
-	for (int d = 0; d < c->n_domains; d++)
-		if (coreset_intersects(set, &c->t->domain[c->domain[d]].pus))
-			ret[n++] = d;
-	return n;
-}
-
-static bool is_in_one(const struct shares *c, const int *domain, int n, const struct coreset *set)
-{
-	for (int i = 0; i < n; i++)
-		if (coreset_intersects(set, &c->t->domain[c->domain[domain[i]]].pus))
-			return true;
-	return false;
-}
-
-/* To those of its domains who are busy, else to all who are. */
-static void lend_of(struct policy *p, const int *slot, int donor, struct plan *ret)
-{
-	struct shares *c = &p->shares;
-	struct plan_job *dj = &ret->job[c->job[donor]];
-	const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[donor]]);
-	double idle = p->size[donor] * (1 - (f->idle ? 0 : f->utilization));
-	int n_own = domains_of(c, &dj->coreset, p->domains), near = 0, far = 0;
-
-	for (int k = 0; k < c->n; k++) {
-		const struct plan_job *j = &ret->job[c->job[k]];
-
-		p->takes[k] = TAKES_NOTHING;
-		if (k == donor || j->n_lent == PLAN_LENT_MAX || !may_borrow(p, slot, k, p->size[k]))
-			continue;
-		p->takes[k] = is_in_one(c, p->domains, n_own, &j->coreset) ? TAKES_NEAR : TAKES_FAR;
-		*(p->takes[k] == TAKES_NEAR ? &near : &far) += 1;
-	}
-	for (int k = 0; k < c->n; k++) {
-		struct plan_job *j = &ret->job[c->job[k]];
-
-		if (p->takes[k] != (near ? TAKES_NEAR : TAKES_FAR))
-			continue;
-		dj->role = ROLE_DONOR;
-		j->role = ROLE_DONEE;
-		j->lent[j->n_lent++] = (struct plan_lent){
-			.coreset = dj->coreset,
-			.donor = c->job[donor],
-			.weight = LEND_WEIGHT,
-		};
-		p->borrowed[slot[c->job[k]]] += LEND_FILL * idle / (near ? near : far);
-	}
-}
-
-void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
-{
-	struct shares *c = &p->shares;
-
-	for (int k = 0; k < c->n; k++) {
-		int i = c->job[k];
-		const struct auto_phase *f = auto_phase_of(&p->model, slot[i]);
-		double u = f->idle ? 0 : f->utilization;
-
-		p->borrowed[slot[i]] = 0;
-		p->size[k] = topo_count_cores(c->t, &ret->job[i].coreset);
-		look_idle(&p->model.job[slot[i]], isfinite(u) ? u : 1, v->now_s);
-	}
-	for (int k = 0; k < c->n && p->cfg.lend; k++)
-		if (p->model.job[slot[c->job[k]]].lends)
-			lend_of(p, slot, k, ret);
 }

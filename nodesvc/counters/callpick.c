@@ -46,7 +46,9 @@
 #define COSTLY      4
 #define DEAREST_S   2.0
 #define SILENT_LOOK 3
-#define AGAIN_GAP   (200 * MS)
+/* So many budgets may all take that are looked at in one window. */
+#define TOGETHER  4
+#define AGAIN_GAP (200 * MS)
 /* And while it is counted, between its windows, so often at most. */
 #define LOOKS_MOST 200
 /* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
@@ -547,8 +549,9 @@ static int fill_with(struct callpick *p, const struct callpick_cfg *cfg, enum ro
 		if (!is_of_round(p, cfg, k, round) || is_costly(p, cfg, k) != costly ||
 			places + c->places > CALLPICK_AT_ONCE)
 			continue;
-		/* One that is called often is looked at alone. */
-		if (ret->n && cost + cost_of(p, cfg, k) > cfg->budget)
+		/* One that is called often is looked at alone; of others so many that a tenth of a
+		 * second with all of them hardly shows. */
+		if (ret->n && cost + cost_of(p, cfg, k) > TOGETHER * cfg->budget)
 			continue;
 		cost += cost_of(p, cfg, k);
 		places += c->places;

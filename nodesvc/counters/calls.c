@@ -612,11 +612,22 @@ static void count_of(struct calls_step *s, int k)
 	s->rate = NAN;
 }
 
+/* The windows by which it was chosen tell how fast it is: its work is counted from there on. */
 static void take_chosen(struct calls_step *s)
 {
+	const struct callpick_candidate *c;
+
 	if (s->pick.chosen < 0 || s->pick.chosen == s->chosen)
 		return;
 	count_of(s, s->pick.chosen);
+	c = &s->pick.candidate[s->chosen];
+	if (c->n == 0 || c->silent || !s->added_own_ns)
+		return;
+	s->rate = undisturbed(s, c->window[(c->n - 1) % CALLPICK_KEPT].per_s, c->callers);
+	s->t_ns = s->news.t_ns;
+	s->own_ns = s->added_own_ns;
+	s->figures++;
+	s->has_work = true;
 }
 
 /* What a figure is of: from when to when by the program's own clock, and how long that was. */

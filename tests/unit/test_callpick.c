@@ -312,6 +312,25 @@ START_TEST(a_rare_one_that_the_glance_missed_is_taken_before_a_dear_one)
 }
 END_TEST
 
+/* As LAMMPS of two ranks: none of them can be counted always with another, all can for a while. */
+START_TEST(some_hundred_calls_a_second_each_are_looked_at_together)
+{
+	const struct function f[] = {{.class = CALL_SEND, .per_s = 900, .jitter = 0.1},
+		{.class = CALL_RECEIVE, .per_s = 900, .jitter = 0.1},
+		{.class = CALL_WAIT, .per_s = 900, .jitter = 0.1},
+		{.class = CALL_COLLECTIVE, .per_s = 40, .jitter = 0.3}, {.class = CALL_COLLECTIVE},
+		{.class = CALL_BARRIER}};
+	struct run r;
+
+	begin(&r, f, 6, 2);
+	r.callers = 2;
+	ck_assert(choose(&r, 60) < 1.2);
+	ck_assert_int_le(r.pick.chosen, 2);
+	run_until(&r, 20);
+	ck_assert(beyond(&r) < 6 * cfg.budget * payers(&r));
+}
+END_TEST
+
 /* As ScaLAPACK's LU: it deals out its matrix by sends, which go on; what goes with its work, and
  * costs little, begins after that. What the first windows have of its start is not how it runs. */
 START_TEST(sends_of_the_start_do_not_take_the_budget_of_what_follows)
@@ -603,6 +622,7 @@ int main(void)
 	tcase_add_test(tc, a_function_that_begins_later_is_found);
 	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);
 	tcase_add_test(tc, what_was_chosen_before_is_taken_as_soon_as_it_calls);
+	tcase_add_test(tc, some_hundred_calls_a_second_each_are_looked_at_together);
 	tcase_add_loop_test(tc, what_was_chosen_before_is_waited_for_a_while, 0, 2);
 	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
 	tcase_add_test(tc, there_is_an_end_to_candidates);

@@ -283,6 +283,20 @@ START_TEST(rare_calls_are_counted_all_of_them)
 }
 END_TEST
 
+/* The windows by which it was chosen tell it. */
+START_TEST(speed_is_known_as_soon_as_the_function_is)
+{
+	per_s[1] = 20000;
+	know(two, 2);
+	while (now_ns < 30 * SECOND && !*calls_step_unit(step))
+		run(0.01);
+	ck_assert_str_eq(calls_step_unit(step), "calls of MPI_Allreduce");
+	ck_assert_double_eq_tol(calls_step_rate(step), 20000 / 0.98, 500);
+	ck_assert_int_eq((int)work().figures, 1);
+	ck_assert_double_eq(work().total, 0);
+}
+END_TEST
+
 START_TEST(frequent_calls_are_counted_in_windows_within_the_budget)
 {
 	struct calls_work a, b;
@@ -656,6 +670,7 @@ int main(void)
 	int failed;
 
 	ADD("work is the calls of the function that marks it", rare_calls_are_counted_all_of_them,
+		speed_is_known_as_soon_as_the_function_is,
 		frequent_calls_are_counted_in_windows_within_the_budget,
 		speed_of_a_frozen_program_is_of_its_own_time, nothing_is_opened_while_it_is_frozen,
 		attended_one_is_counted_without_a_gap,

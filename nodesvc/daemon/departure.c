@@ -40,9 +40,13 @@ static void learn_cores(struct daemon *d, const struct step *s)
 		.all = !s->narrow,
 	};
 
-	if (!s->granted || s->granted >= topo_count_cores(d->node->topo, &s->envelope) ||
-		step_final_state(s) != STEP_COMPLETED)
+	if (!s->granted || s->granted >= topo_count_cores(d->node->topo, &s->envelope))
 		return;
+	if (step_final_state(s) != STEP_COMPLETED) {
+		if (s->takes_all)
+			learned_note_lost(linkage_learned(d->linkage), s->uid, s->program_key);
+		return;
+	}
 	if (s->counts_granted && s->seen.launch && strcmp(s->seen.launch, "lever") == 0)
 		run.took_s = fmax(step_fair_s(s, now_ns), s->seen.waits.sum.s[WAIT_RAN]);
 	learned_note_run(linkage_learned(d->linkage), s->uid, s->program_key, &run);

@@ -25,6 +25,7 @@
 #define DOUBT     0.15
 #define TOOK_KEPT 16
 #define LOG_S_MAX 40.0
+#define LOST_MOST 3
 
 struct learned {
 	struct {
@@ -38,6 +39,7 @@ struct learned {
 			int n;
 			double log_s;
 		} took[2];
+		int lost; /* runs with all in a row that did not complete; the store has it not */
 		uint64_t used;
 		uint32_t saved; /* what of them the store has */
 		int64_t saved_unix_s;
@@ -120,6 +122,7 @@ static int entry_of(struct learned *l, uid_t uid, uint64_t key)
 		l->entry[at].runtimes = l->entry[at].saved = 0;
 		l->entry[at].cores = 0;
 		memset(l->entry[at].took, 0, sizeof(l->entry[at].took));
+		l->entry[at].lost = 0;
 		l->entry[at].unsaved = false;
 		l->entry[at].saved_unix_s = 0;
 	}
@@ -172,7 +175,17 @@ void learned_note_run(struct learned *l, uid_t uid, uint64_t key, const struct l
 	cores = &l->entry[at].cores;
 	*cores = *cores > 0 ? (*cores + run->cores) / 2 : run->cores;
 	note_took(&l->entry[at].took[run->all], run->took_s);
+	if (run->all)
+		l->entry[at].lost = 0;
 	l->entry[at].unsaved = l->unsaved = true;
+}
+
+void learned_note_lost(struct learned *l, uid_t uid, uint64_t key)
+{
+	int i = l && key ? find(l, uid, key) : -1;
+
+	if (i >= 0)
+		l->entry[i].lost++;
 }
 
 double learned_cores_of(struct learned *l, uid_t uid, uint64_t key)
@@ -202,12 +215,16 @@ bool learned_takes_all(struct learned *l, uid_t uid, uint64_t key, int granted, 
 {
 	double cores = fmin(learned_cores_of(l, uid, key), all);
 	const struct learned_took *few, *many;
+	int i;
 
 	if (!(cores > granted) || granted < 1 || width < granted || width >= all ||
 		saved_by_all(cores, granted, width, all) < SAVES)
 		return false;
-	few = &l->entry[find(l, uid, key)].took[false];
-	many = &l->entry[find(l, uid, key)].took[true];
+	i = find(l, uid, key);
+	if (l->entry[i].lost >= LOST_MOST)
+		return false;
+	few = &l->entry[i].took[false];
+	many = &l->entry[i].took[true];
 	return !many->n || (few->n && at_least(many) < at_least(few));
 }
 

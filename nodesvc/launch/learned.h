@@ -39,6 +39,9 @@ struct learned_run {
 /* Its cores count as much as those of all runs before it. Nothing where they are not above 0. NULL
  * is fine. */
 void learned_note_run(struct learned *l, uid_t uid, uint64_t key, const struct learned_run *run);
+/* One that began with all threads, as learned_takes_all() had it, did not complete: that tells
+ * nothing of them, but three in a row are enough. NULL is fine. */
+void learned_note_lost(struct learned *l, uid_t uid, uint64_t key);
 /* What those runs had; 0 there was none. */
 double learned_cores_of(struct learned *l, uid_t uid, uint64_t key);
 /*

@@ -345,6 +345,25 @@ START_TEST(all_threads_are_tried_where_they_save_time)
 }
 END_TEST
 
+START_TEST(all_threads_are_not_tried_for_good_where_no_run_completes)
+{
+	struct learned *l = learned_new();
+
+	took(l, 1.5, 10, false);
+	for (int i = 0; i < 3; i++) {
+		ck_assert(learned_takes_all(l, 7, 5, 1, 1, 2));
+		learned_note_lost(l, 7, 5);
+	}
+	ck_assert(!learned_takes_all(l, 7, 5, 1, 1, 2));
+	/* One that does, if it is begun so by the user, is heard. */
+	took(l, 1.5, 8, true);
+	ck_assert(learned_takes_all(l, 7, 5, 1, 1, 2));
+	learned_note_lost(l, 8, 5);
+	learned_note_lost(NULL, 7, 5);
+	learned_free(l);
+}
+END_TEST
+
 START_TEST(all_threads_go_where_they_take_longer)
 {
 	struct record *r = open_store();
@@ -472,6 +491,7 @@ int main(void)
 	tcase_add_test(t, the_next_daemon_knows_what_cores_programs_had);
 	tcase_add_test(t, all_threads_are_tried_where_they_save_time);
 	tcase_add_test(t, all_threads_go_where_they_take_longer);
+	tcase_add_test(t, all_threads_are_not_tried_for_good_where_no_run_completes);
 	tcase_add_test(t, the_store_has_as_many_programs_as_are_known);
 	tcase_add_test(t, rows_that_cannot_be_are_passed_over);
 	suite_add_tcase(s, t);

@@ -341,7 +341,9 @@ void auto_ask_other(struct policy *p, int which, const int *slot);
 void auto_allocate(struct policy *p, const int *slot);
 /* Current cores first, then the lowest free ones of each domain. */
 void auto_deal_out(struct policy *p, const struct auto_deal *d, struct plan *ret);
-/* Idle time of who is not busy, to all who are. */
+
+/* --- auto_loans.c: idle time, to whom that is worth most */
+
 void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret);
 
 /* --- auto_walls.c: clusters of the cache, where they were seen to pay */

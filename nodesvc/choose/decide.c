@@ -431,24 +431,25 @@ static int count_sharers(const struct choose *ch, const struct step *s)
 	return n > 1 ? n : 1;
 }
 
-int decide_granted(const struct choose *ch, const struct step *s)
+/* Of @cores that @n share, itself too. */
+static int granted_of(const struct step *s, int cores, int n)
 {
-	int cores = topo_count_cores(ch->node->topo, &s->coreset), n;
-
-	if (cores == 0)
-		return 0;
-	n = count_sharers(ch, s);
 	/* Who takes turns has all of them in its own. */
-	if (n == 1 || s->turn.slices)
+	if (n == 1 || s->turn.slices || cores == 0)
 		return cores;
 	return cores >= 2 * n ? cores / n : 1;
 }
 
+int decide_granted(const struct choose *ch, const struct step *s)
+{
+	return granted_of(s, topo_count_cores(ch->node->topo, &s->coreset), count_sharers(ch, s));
+}
+
 void decide_note_cores(const struct choose *ch, struct step *s, int64_t now_ns)
 {
-	int cores = topo_count_cores(ch->node->topo, &s->coreset);
+	int cores = topo_count_cores(ch->node->topo, &s->coreset), n = count_sharers(ch, s);
 
-	step_note_cores(s, decide_granted(ch, s), (double)cores / count_sharers(ch, s), now_ns);
+	step_note_cores(s, granted_of(s, cores, n), (double)cores / n, now_ns);
 }
 
 int decide_place(struct choose *ch, struct step *s, struct errbuf *err)

@@ -325,9 +325,7 @@ static bool all_dearest(const struct callpick *p, const struct callpick_cfg *cfg
 	return any;
 }
 
-/* The program asks for it; neither a glance nor a window saw a call of it, and there were fewer
- * than
- * @windows. */
+/* The program asks for it; no glance saw a call of it and no window, fewer than @windows so far. */
 static bool is_silent(const struct callpick_candidate *c, int windows)
 {
 	return c->called && !c->refused && c->glanced && c->n == c->silent && c->n < windows &&

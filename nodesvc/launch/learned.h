@@ -31,7 +31,7 @@ void learned_note(struct learned *l, uid_t uid, uint64_t key, uint32_t runtimes)
 uint32_t learned_of(struct learned *l, uid_t uid, uint64_t key);
 /* A run that began on fewer cores than its envelope has. */
 struct learned_run {
-	double cores;  /* in the mean of its life */
+	double cores;  /* in the mean of its work */
 	double took_s; /* core seconds that were its own by right, or that it ran, if those are
 			  more; 0 not known */
 	bool all;      /* it began with Slurm's count of threads all the same */

@@ -559,7 +559,8 @@ static void run_for(struct step *s, double first, double then)
 	finish(s, first + then);
 }
 
-START_TEST(who_was_born_narrow_and_got_more_begins_wider)
+/* Its first run beside the neighbour, with what earlier runs had at hand, and nothing drawn. */
+static struct step *start_first(void)
 {
 	struct step *s;
 
@@ -568,6 +569,13 @@ START_TEST(who_was_born_narrow_and_got_more_begins_wider)
 	start_neighbour();
 	s = start("app");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
+	return s;
+}
+
+START_TEST(who_was_born_narrow_and_got_more_begins_wider)
+{
+	struct step *s = start_first();
+
 	run_for(s, 1, 9);
 	s = start("app");
 	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "2");
@@ -603,13 +611,8 @@ static const struct {
 
 START_TEST(all_threads_are_tried_and_stay_where_a_run_takes_less)
 {
-	struct step *s;
+	struct step *s = start_first();
 
-	d.conf->control_fraction = 0;
-	d.linkage = linkage_new();
-	start_neighbour();
-	s = start("app");
-	ck_assert_str_eq(value_of("OMP_NUM_THREADS"), "1");
 	ck_assert_int_eq(s->width, 1);
 	run_for(s, 8, 4);
 	for (int i = 0; i < 6; i++) {

@@ -62,6 +62,7 @@ ENGINE_TEST_LIBS = libviewjson.la libengine.la libtopo.la libcommon.la $(CHECK_L
 	$(JSON_LIBS) -lm
 engine_tests = \
 	tests/unit/test_auto \
+	tests/unit/test_auto_model \
 	tests/unit/test_callisto \
 	tests/unit/test_das \
 	tests/unit/test_decide_alloc \
@@ -103,6 +104,9 @@ tests_unit_test_decide_alloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_decide_alloc_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_decide_alloc_LDFLAGS = $(AM_LDFLAGS) $(COUNT_ALLOC_WRAP)
 SMALL_NODE = tests/unit/small_node.c tests/unit/small_node.h
+tests_unit_test_auto_model_SOURCES = tests/unit/test_auto_model.c
+tests_unit_test_auto_model_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_auto_model_LDADD = $(ENGINE_TEST_LIBS)
 tests_unit_test_auto_SOURCES = tests/unit/test_auto.c $(SMALL_NODE)
 tests_unit_test_auto_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_auto_LDADD = $(ENGINE_TEST_LIBS)

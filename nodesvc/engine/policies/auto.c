@@ -148,6 +148,28 @@ static void read_loads(struct policy *p, const struct auto_deal *now)
 	}
 }
 
+/* ln: of what is inserted into the caches of its domains, what job @k inserts. NAN unknown. */
+static double held_by(const struct policy *p, const struct auto_deal *now, int k)
+{
+	const struct shares *c = &p->shares;
+	double own = auto_traffic(&c->v->job[c->job[k]]), part = 0;
+
+	if (!(own > 0))
+		return NAN;
+	for (int d = 0; d < c->n_domains; d++) {
+		double cores = auto_cell(p, now, k)[d] / (double)auto_size(p, now, k), sum = 0;
+
+		for (int o = 0; o < c->n && cores > 0; o++) {
+			double bytes = auto_traffic(&c->v->job[c->job[o]]);
+
+			if (isfinite(bytes) && auto_cell(p, now, o)[d])
+				sum += bytes * auto_cell(p, now, o)[d] / auto_size(p, now, o);
+		}
+		part += cores > 0 ? cores * cores * own / sum : 0;
+	}
+	return log(part);
+}
+
 /* Curves of before a phase that nothing else tells of are of no use. */
 static void hear_phases(struct policy *p, const struct view *v, const int *slot)
 {
@@ -182,7 +204,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 	settled = v->now_s - fmax(p->moved_s, p->walls.changed_s) > SETTLE_S + 1.5 * p->interval_s;
 	for (int k = 0; k < c->n; k++) {
 		int i = c->job[k], s = slot[i];
-		struct auto_context x = {.cores = 0};
+		struct auto_context x = {.held = NAN};
 
 		if (now->there && !coreset_is_empty(&v->job[i].current))
 			x = (struct auto_context){
@@ -191,6 +213,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 				.latency = auto_search_latency(&p->search, now->n, k),
 				.beside = auto_search_beside(&p->search, now->n, k),
 				.span = auto_search_span(&p->search, now->n, k),
+				.held = held_by(p, now, k),
 				.settled = settled,
 				.walled = p->walls.on,
 			};

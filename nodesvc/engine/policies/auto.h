@@ -15,7 +15,9 @@
  * alpha + beta/n + gamma n), x the part of its time that it waits for memory which answers at once,
  * l the latency there over that. l = 1 + r / (2 (1 - r)), the wait in a queue of even service
  * (M/D/1), r the domain's traffic over the most it can carry: 4 GB/s a core, or the most that was
- * ever seen. S and x are never known, so a grid of both is weighed: by what utilisation tells of S
+ * ever seen. x is by misses per instruction, which fall with the part of a cache that is held as
+ * was seen (theta); that part follows from what each inserts there. S and the cost of a miss are
+ * never known, so a grid of both is weighed: by what utilisation tells of S
  * (how well it scales at the most: who polls, or waits for memory, is busy) and misses per
  * instruction of x before anything else, then by how well each explains the speeds
  * seen (Bayes; the level falls out). What was seen on as many cores beside the same company counts
@@ -23,7 +25,8 @@
  *
  * Proposals. What runs; what fair, lira and dio would do, as far as their signals are there; the
  * exact allocation by the curves, as sbmp has it (allocate.c); and from the best of them the best
- * transfers of cores inside a domain and exchanges of places, as long as they gain. The worth of
+ * transfers of cores inside a domain and exchanges of places, or one of each at once, as long as
+ * they gain. The worth of
  * one is the objective over what fair's is predicted to give; fair's is where fair would have them,
  * had nobody else ever moved them. No job below its floor, `q' and 2 % of what it would have alone
  * on its fair share, which is at least the most that was seen on no more cores, unless it is so
@@ -84,6 +87,9 @@ struct auto_seen {
 	uint64_t beside; /* who was in its domains, on how many cores */
 	double n;        /* samples; 0 unused */
 	double speed;    /* mean of logarithms, as if in one domain */
+	/* Means of logarithms, of n_held samples: misses per instruction, and the part of the
+	 * domain's cache that it held. */
+	double miss, held, n_held;
 };
 
 /* What clusters of the cache did to a phase: ln of its speed with them over that without. */
@@ -100,6 +106,8 @@ struct auto_phase {
 	double cores;       /* on which that was */
 	double bytes;       /* smoothed, per unit of speed */
 	double stall0;      /* x by misses per instruction */
+	double held;        /* ln, of which part of a cache these two are; NAN unknown */
+	double theta;       /* ln of misses falls by so much of ln of the part it holds */
 	double fitted;      /* samples when it was fitted; < 0 never */
 	double samples;
 	double level;  /* ln speed of one core, memory idle */
@@ -157,6 +165,7 @@ struct auto_context {
 	double cores; /* with what it borrows */
 	double own, latency;
 	double span; /* ln: what its threads lose by being in several domains */
+	double held; /* ln: its part of what is inserted into the caches of its domains; NAN */
 	uint64_t beside;
 	bool settled; /* nobody was moved lately, so that the sample is of this placement */
 	bool walled;  /* and of clusters of the cache */
@@ -215,6 +224,7 @@ struct auto_search {
 	int *size;            /* [max_jobs] */
 	double *speed, *flow; /* [max_jobs] ln; bytes/s */
 	double *latency;      /* [n_domains] of memory, over that unloaded */
+	float *miss;          /* [max_jobs * n_domains] misses there, over those that stall is of */
 	uint64_t *sum;        /* [n_domains] */
 	double *most;         /* [n_domains] bytes/s that are asked for at the most ... */
 	int *members;         /* [n_domains] ... by so many jobs */
@@ -222,7 +232,9 @@ struct auto_search {
 	double *fair, *floor, *alone; /* [max_jobs] ln speed */
 	bool *fixed;                  /* [max_jobs] neither gives nor takes */
 	/* Room: */
-	double *asks, *waits, *was_speed, *was_latency;
+	double *asks, *waits, *idle_wait, *was_speed, *was_latency;
+	int *member;
+	float *was_miss, *held, *theta; /* of a domain's members */
 	uint64_t *was_sum;
 	short *trial, *first;
 	/* Of what runs, while trials are looked for: */

@@ -8,16 +8,17 @@
 
 #include "nodesvc/engine/policies/auto.h"
 
-#define SPAN        0.05  /* lost where threads talk across domains only; ours */
-#define FLOOR_SLACK 0.005 /* ln: what rounding and smoothing may be off */
-#define FLOOR_SPARE 0.02  /* ln: above what was asked for, for what the model may be off */
-#define SEEN_SURE   3     /* samples: a speed that it surely can have */
-#define CACHE_OFF   0.05  /* ln: of who only waits for memory, what company may do to it */
-#define TRIAL_SEEN  2     /* samples: no trial for what was seen so often */
-#define FLOOR_COST  3     /* of the objective, for each part that a job is below its floor */
-#define PAIR_PRIOR  1     /* samples that the model counts for beside what was seen */
-#define LEAST_GAIN  1e-4
-#define STEPS       20000 /* of one decision; some 10 ns each */
+#define SPAN         0.05  /* lost where threads talk across domains only; ours */
+#define FLOOR_SLACK  0.005 /* ln: what rounding and smoothing may be off */
+#define FLOOR_SPARE  0.02  /* ln: above what was asked for, for what the model may be off */
+#define SEEN_SURE    3     /* samples: a speed that it surely can have */
+#define CACHE_OFF    0.05  /* ln: of who only waits for memory, what company may do to it */
+#define TRIAL_SEEN   2     /* samples: no trial for what was seen so often */
+#define FLOOR_COST   3     /* of the objective, for each part that a job is below its floor */
+#define PAIR_PRIOR   1     /* samples that the model counts for beside what was seen */
+#define LEAST_GAIN   1e-4
+#define CACHE_ROUNDS 3
+#define STEPS        20000 /* of one decision; some 10 ns each */
 
 void auto_search_init(
 	struct auto_search *s, struct auto_model *m, struct shares *c, const struct policy_cfg *cfg)
@@ -35,11 +36,17 @@ void auto_search_init(
 	s->fair = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->floor = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->alone = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->miss = arena_alloc(cfg->memory, jobs * domains, sizeof(float));
+	s->was_miss = arena_alloc(cfg->memory, jobs * domains, sizeof(float));
+	s->held = arena_alloc(cfg->memory, jobs, sizeof(float));
+	s->theta = arena_alloc(cfg->memory, jobs, sizeof(float));
 	s->sum = arena_alloc(cfg->memory, domains, sizeof(uint64_t));
 	s->most = arena_alloc(cfg->memory, domains, sizeof(double));
 	s->members = arena_alloc(cfg->memory, domains, sizeof(int));
 	s->asks = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->waits = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->idle_wait = arena_alloc(cfg->memory, jobs, sizeof(double));
+	s->member = arena_alloc(cfg->memory, jobs, sizeof(int));
 	s->was_speed = arena_alloc(cfg->memory, jobs, sizeof(double));
 	s->was_latency = arena_alloc(cfg->memory, domains, sizeof(double));
 	s->was_sum = arena_alloc(cfg->memory, domains, sizeof(uint64_t));
@@ -111,6 +118,51 @@ static void add_member(struct auto_search *s, const short *n, int k, int d)
 	s->members[d]++;
 }
 
+/*
+ * Who holds how much of the domain's cache: in proportion to what each inserts, which is what it
+ * misses, which falls with what it holds. A job that asks for nothing holds nothing.
+ */
+static void solve_cache(struct auto_search *s, const short *n, int d)
+{
+	const struct shares *c = s->c;
+	int members = 0;
+	bool any = false;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct auto_phase *f;
+
+		if (!n[k * c->n_domains + d])
+			continue;
+		s->miss[k * c->n_domains + d] = 1;
+		if (s->flow[k] <= 0)
+			continue;
+		f = phase_of(s, k);
+		s->member[members] = k;
+		s->asks[members] = ask_of(s, n, k, d);
+		s->theta[members] = (float)f->theta;
+		s->held[members++] = isfinite(f->held) ? (float)f->held : 0;
+		any |= f->theta > 0;
+	}
+	if (!any)
+		return;
+	s->steps += 6 * (long)members * CACHE_ROUNDS;
+	for (int round = 0; round < CACHE_ROUNDS; round++) {
+		double sum = 0;
+
+		for (int m = 0; m < members; m++)
+			sum += s->asks[m] * s->miss[s->member[m] * c->n_domains + d];
+		for (int m = 0; m < members; m++) {
+			float *miss = &s->miss[s->member[m] * c->n_domains + d];
+			float part = (float)(s->asks[m] * *miss / sum);
+
+			if (s->theta[m] <= 0)
+				continue;
+			/* Half of the way, for the law may be steep. */
+			*miss = sqrtf(*miss * expf(s->theta[m] * (s->held[m] - logf(part))));
+		}
+	}
+}
+
 /* The load at which what is asked for, by all who were added, is what that latency lets through. */
 static double solve_load(struct auto_search *s, const short *n, int d)
 {
@@ -119,21 +171,24 @@ static double solve_load(struct auto_search *s, const short *n, int d)
 	int members = 0;
 
 	s->steps += 8 + s->members[d];
-	high = s->most[d] / capacity;
-	if (high < 0.02)
-		return high;
+	if (s->most[d] < 0.02 * capacity)
+		return s->most[d] / capacity;
+	high = 0;
 	for (int k = 0; k < c->n; k++) {
 		if (!n[k * c->n_domains + d] || s->flow[k] <= 0)
 			continue;
-		s->asks[members] = ask_of(s, n, k, d);
-		s->waits[members++] = phase_of(s, k)->stall;
+		s->asks[members] = ask_of(s, n, k, d) * s->miss[k * c->n_domains + d];
+		s->idle_wait[members] = 1 + phase_of(s, k)->stall;
+		s->waits[members++] = phase_of(s, k)->stall * s->miss[k * c->n_domains + d];
 	}
+	for (int m = 0; m < members; m++)
+		high += s->asks[m] / capacity * s->idle_wait[m] / (1 + s->waits[m]);
 	s->steps += 8 * (long)members;
 	for (int i = 0; i < 8; i++) {
 		double r = 0.5 * (low + high), l = auto_latency(r), asked = 0;
 
 		for (int m = 0; m < members; m++)
-			asked += s->asks[m] * (1 + s->waits[m]) / (1 + s->waits[m] * l);
+			asked += s->asks[m] * s->idle_wait[m] / (1 + s->waits[m] * l);
 		if (asked / capacity > r)
 			low = r;
 		else
@@ -142,26 +197,37 @@ static double solve_load(struct auto_search *s, const short *n, int d)
 	return 0.5 * (low + high);
 }
 
+static void solve_domain(struct auto_search *s, const short *n, int d)
+{
+	solve_cache(s, n, d);
+	s->latency[d] = auto_latency(solve_load(s, n, d));
+}
+
 struct where {
-	double latency, span;
+	double latency; /* of its memory */
+	double wait;    /* the same times how much it misses there */
+	double span;
 };
 
 /* Of job @k; its cores are no more than @most, so that the rest need not be looked at. */
 static struct where where_is(const struct auto_search *s, const short *n, int k, int most)
 {
 	const short *own = n + (ptrdiff_t)k * s->c->n_domains;
-	double l = 0;
+	const float *miss = s->miss + (ptrdiff_t)k * s->c->n_domains;
+	double l = 0, wait = 0;
 	int size = 0, main = 0;
 
 	for (int d = 0; d < s->c->n_domains && size < most; d++) {
 		if (!own[d])
 			continue;
 		l += own[d] * s->latency[d];
+		wait += own[d] * miss[d] * s->latency[d];
 		size += own[d];
 		main = own[d] > main ? own[d] : main;
 	}
 	return (struct where){
 		.latency = size > 0 ? l / size : 1,
+		.wait = size > 0 ? wait / size : 1,
 		.span = main == size ? 0 : log1p(SPAN * (1 - (double)main / size)),
 	};
 }
@@ -188,7 +254,7 @@ static double predict(const struct auto_search *s, const short *n, int k, uint64
 		return 0;
 	at = where_is(s, n, k, s->size[k]);
 	speed = f->level + curve_of(s, k, s->size[k]) -
-		log((1 + f->stall * at.latency) / (1 + f->stall));
+		log((1 + f->stall * at.wait) / (1 + f->stall));
 	if (s->m->pairs)
 		seen = auto_seen_find(f, s->size[k], beside);
 	if (seen)
@@ -251,7 +317,7 @@ static void read_domain(struct auto_search *s, const short *n, int d)
 	for (int k = 0; k < s->c->n; k++)
 		if (n[k * s->c->n_domains + d])
 			add_member(s, n, k, d);
-	s->latency[d] = auto_latency(solve_load(s, n, d));
+	solve_domain(s, n, d);
 }
 
 /* The same of all domains: by jobs, as they lie in memory. */
@@ -266,7 +332,7 @@ static void read_domains(struct auto_search *s, const short *n)
 			if (n[k * domains + d])
 				add_member(s, n, k, d);
 	for (int d = 0; d < domains; d++)
-		s->latency[d] = auto_latency(solve_load(s, n, d));
+		solve_domain(s, n, d);
 }
 
 /* Who is in job @k's domains, by what was last looked at. */
@@ -334,7 +400,7 @@ void auto_search_base(struct auto_search *s, const short *fair)
 				continue;
 			clear_domain(s, d);
 			add_member(s, s->trial, k, d);
-			s->latency[d] = auto_latency(solve_load(s, s->trial, d));
+			solve_domain(s, s->trial, d);
 		}
 		s->alone[k] = fmax(predict(s, s->trial, k, 0),
 			best_seen(phase_of(s, k), s->size[k]) - auto_search_span(s, s->trial, k));
@@ -438,6 +504,7 @@ static void try_step(struct auto_search *s, struct auto_deal *d, const struct st
 {
 	size_t jobs = (size_t)s->c->n * sizeof(double);
 	size_t domains = (size_t)s->c->n_domains * sizeof(double);
+	size_t cells = (size_t)s->c->n * (size_t)s->c->n_domains * sizeof(float);
 	struct step back = {x->to, x->from, x->domain, x->cores};
 	double worth;
 
@@ -446,6 +513,7 @@ static void try_step(struct auto_search *s, struct auto_deal *d, const struct st
 	memcpy(s->was_speed, s->speed, jobs);
 	memcpy(s->was_latency, s->latency, domains);
 	memcpy(s->was_sum, s->sum, domains);
+	memcpy(s->was_miss, s->miss, cells);
 	take_step(s, x, d->n);
 	worth = step_worth(s, x, d->n);
 	take_step(s, &back, d->n);
@@ -454,10 +522,66 @@ static void try_step(struct auto_search *s, struct auto_deal *d, const struct st
 	memcpy(s->speed, s->was_speed, jobs);
 	memcpy(s->latency, s->was_latency, domains);
 	memcpy(s->sum, s->was_sum, domains);
+	memcpy(s->miss, s->was_miss, cells);
 	if (worth > *best_worth + LEAST_GAIN) {
 		*best_worth = worth;
 		*best = *x;
 	}
+}
+
+/* The best that one of @x and @y gives to a third or takes from it, where they are. */
+static void try_beside(struct auto_search *s, struct auto_deal *d, int x, int y, struct step *best,
+	double *best_worth)
+{
+	const struct shares *c = s->c;
+
+	for (int k = 0; k < c->n && s->steps < s->most_steps; k++) {
+		if (k == x || k == y)
+			continue;
+		for (int e = 0; e < c->n_domains; e++)
+			for (int cores = 1; cores <= 4; cores *= 2)
+				for (int way = 0; way < 4; way++) {
+					int me = way < 2 ? x : y;
+
+					try_step(s, d,
+						way % 2 ? &(struct step){me, k, e, cores}
+							: &(struct step){k, me, e, cores},
+						best, best_worth);
+				}
+	}
+}
+
+/*
+ * Two exchange their places, and one of them gives or takes cores there, where no step gains
+ * anything by itself: cores go from one domain's jobs to another's only so. True: it gains.
+ */
+static bool improve_by_two(struct auto_search *s, struct auto_deal *d, double worth)
+{
+	const struct shares *c = s->c;
+	struct step first = {.from = -1}, second = {.from = -1};
+	int start = s->next;
+
+	for (int i = 0; i < c->n * c->n && s->steps < s->most_steps; i++) {
+		int at = (start + i) % (c->n * c->n);
+		struct step swap = {at / c->n, at % c->n, -1, 0}, found = {.from = -1};
+
+		if (swap.from >= swap.to || !is_allowed(s, &swap, d->n))
+			continue;
+		take_step(s, &swap, d->n);
+		auto_search_worth(s, d->n);
+		try_beside(s, d, swap.from, swap.to, &found, &worth);
+		take_step(s, &swap, d->n);
+		if (found.from >= 0) {
+			first = swap;
+			second = found;
+		}
+	}
+	if (first.from < 0)
+		return false;
+	take_step(s, &first, d->n);
+	take_step(s, &second, d->n);
+	d->worth = worth;
+	return true;
 }
 
 void auto_search_improve(struct auto_search *s, struct auto_deal *d)
@@ -481,8 +605,11 @@ void auto_search_improve(struct auto_search *s, struct auto_deal *d)
 			if (a < b)
 				try_step(s, d, &(struct step){a, b, -1, 0}, &best, &worth);
 		}
-		if (best.from < 0)
-			break;
+		if (best.from < 0) {
+			if (!improve_by_two(s, d, worth))
+				break;
+			continue;
+		}
 		take_step(s, &best, d->n);
 		d->worth = worth;
 	}

@@ -38,6 +38,9 @@ struct world {
 	double moved_s, shortest_s;
 	double done[SMALL_NODE_JOBS], would[SMALL_NODE_JOBS]; /* work; on half of the cores */
 	double walled_s;                                      /* with clusters */
+	/* Of who was moved, samples at half its speed; of these, how many are left. */
+	int cold, left[SMALL_NODE_JOBS];
+	struct coreset was[SMALL_NODE_JOBS];
 };
 
 static double speed_of(const struct program *p, double cores)
@@ -99,6 +102,13 @@ static void sample(struct world *w)
 		if (p.period_s > 0 && fmod(w->x.v.now_s, 2 * p.period_s) >= p.period_s)
 			p.serial = p.other_serial;
 		speed = speed_of(&p, cores) * (walled && p.walled > 0 ? p.walled : 1);
+		if (!coreset_is_equal(&j->current, &w->was[i]))
+			w->left[i] = w->cold;
+		w->was[i] = j->current;
+		if (w->left[i] > 0) {
+			w->left[i]--;
+			speed *= 0.5;
+		}
 		w->done[i] += speed;
 		w->would[i] += speed_of(&p, 8);
 		shown = p.claims > 0 ? pow(cores_of(w, i), p.claims) : speed;
@@ -403,6 +413,24 @@ START_TEST(phases_are_told_apart_by_how_busy_they_are)
 }
 END_TEST
 
+/* Caches are cold after a move: nobody is below his floor for that. */
+START_TEST(what_was_just_moved_is_no_reason_to_move_back)
+{
+	struct world w;
+
+	two_unlike(&w, "auto,trials=no");
+	w.cold = 2;
+	/* Floors are looked at by now. */
+	w.program[0].shows_speed = w.program[1].shows_speed = false;
+	go_on(&w, 3);
+	w.program[0].shows_speed = w.program[1].shows_speed = true;
+	go_on(&w, 60);
+	ck_assert_int_ge(cores_of(&w, 0), 10);
+	ck_assert_int_le(w.moves, 2);
+	small_node_close(&w.x);
+}
+END_TEST
+
 /* --- clusters of the cache */
 
 /* Two that are alike but for what the cache does for them, and ways of their own. */
@@ -434,6 +462,31 @@ START_TEST(clusters_are_set_where_they_are_seen_to_pay)
 	ck_assert_int_eq(w.x.plan.job[0].cluster, 0);
 	ck_assert_int_eq(w.x.plan.job[1].cluster, 1);
 	ck_assert_double_ge(w.walled_s, 50);
+	ck_assert_ptr_nonnull(strstr(w.x.plan.explain, "they pay"));
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* The next job has the place of the one before, and its own clusters. */
+START_TEST(clusters_are_set_again_when_a_program_is_run_again)
+{
+	struct world w;
+
+	two_in_clusters(&w, "auto,trials=no", 1.08, 0.99);
+	go_on(&w, 30);
+	ck_assert_int_eq(w.x.plan.n_clusters, 2);
+	snprintf(w.x.id[1], sizeof(w.x.id[1]), "again");
+	w.x.job[1].order = 7;
+	w.x.job[1].sample_no = 0;
+	memset(w.x.job[1].signal, 0, sizeof(w.x.job[1].signal));
+	coreset_zero(&w.x.job[1].current);
+	small_node_decide(&w.x);
+	for (int i = 0; i < 150; i++) {
+		go_on(&w, SAMPLE_S);
+		/* What they are worth is always a number. */
+		ck_assert_ptr_null(strstr(w.x.plan.explain, "\"gain\": null"));
+	}
+	ck_assert_int_eq(w.x.plan.n_clusters, 2);
 	ck_assert_ptr_nonnull(strstr(w.x.plan.explain, "they pay"));
 	small_node_close(&w.x);
 }
@@ -785,6 +838,7 @@ int main(void)
 	tcase_set_timeout(stays, 60);
 	tcase_add_test(stays, alike_stay_where_they_are);
 	tcase_add_test(stays, a_gain_that_is_not_sure_moves_nobody);
+	tcase_add_test(stays, what_was_just_moved_is_no_reason_to_move_back);
 	tcase_add_test(stays, moves_are_as_far_apart_as_was_asked_for);
 	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
 	tcase_add_test(blind, jobs_that_outnumber_cores_take_turns_if_each_needs_all);
@@ -796,6 +850,7 @@ int main(void)
 	suite_add_tcase(suite, blind);
 	tcase_set_timeout(walls, 60);
 	tcase_add_test(walls, clusters_are_set_where_they_are_seen_to_pay);
+	tcase_add_test(walls, clusters_are_set_again_when_a_program_is_run_again);
 	tcase_add_test(walls, clusters_that_cost_are_taken_back);
 	tcase_add_test(walls, clusters_leave_nobody_below_its_floor);
 	tcase_add_test(walls, no_clusters_where_the_node_has_none_to_give);

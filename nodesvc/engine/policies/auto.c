@@ -148,9 +148,13 @@ static void read_loads(struct policy *p, const struct auto_deal *now)
 	}
 }
 
-/* ln: of what is inserted into the caches of its domains, what job @k inserts. NAN unknown. */
-static double held_by(const struct policy *p, const struct auto_deal *now, int k)
+/*
+ * ln: of what is inserted into the caches of its domains, what job @k inserts; with clusters, the
+ * same of its cluster's part. NAN unknown.
+ */
+static double held_by(const struct policy *p, const struct auto_deal *now, const int *slot, int k)
 {
+	int side = p->walls.on ? p->model.job[slot[p->shares.job[k]]].side : AUTO_NO_SIDE;
 	const struct shares *c = &p->shares;
 	double own = auto_traffic(&c->v->job[c->job[k]]), part = 0;
 
@@ -162,12 +166,14 @@ static double held_by(const struct policy *p, const struct auto_deal *now, int k
 		for (int o = 0; o < c->n && cores > 0; o++) {
 			double bytes = auto_traffic(&c->v->job[c->job[o]]);
 
+			if (side != AUTO_NO_SIDE && p->model.job[slot[c->job[o]]].side != side)
+				continue;
 			if (isfinite(bytes) && auto_cell(p, now, o)[d])
 				sum += bytes * auto_cell(p, now, o)[d] / auto_size(p, now, o);
 		}
 		part += cores > 0 ? cores * cores * own / sum : 0;
 	}
-	return log(part);
+	return log(side != AUTO_NO_SIDE ? part * p->walls.ways[side] : part);
 }
 
 /* Curves of before a phase that nothing else tells of are of no use. */
@@ -187,6 +193,12 @@ static void hear_phases(struct policy *p, const struct view *v, const int *slot)
 	}
 }
 
+/* What is seen now is of what runs. */
+static bool is_settled(const struct policy *p, const struct view *v)
+{
+	return v->now_s - fmax(p->moved_s, p->walls.changed_s) > SETTLE_S + 1.5 * p->interval_s;
+}
+
 /* True: a job has changed phase. */
 static bool look(struct policy *p, const struct view *v, const int *slot)
 {
@@ -201,7 +213,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 		fresh |= p->model.job[slot[c->job[k]]].sample_no != v->job[c->job[k]].sample_no;
 	if (fresh && isfinite(p->sample_s))
 		p->interval_s = v->now_s - p->sample_s;
-	settled = v->now_s - fmax(p->moved_s, p->walls.changed_s) > SETTLE_S + 1.5 * p->interval_s;
+	settled = is_settled(p, v);
 	for (int k = 0; k < c->n; k++) {
 		int i = c->job[k], s = slot[i];
 		struct auto_context x = {.held = NAN};
@@ -213,7 +225,9 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 				.latency = auto_search_latency(&p->search, now->n, k),
 				.beside = auto_search_beside(&p->search, now->n, k),
 				.span = auto_search_span(&p->search, now->n, k),
-				.held = held_by(p, now, k),
+				.held = p->walls.on && p->walls.ways[0] <= 0
+						? NAN
+						: held_by(p, now, slot, k),
 				.settled = settled,
 				.walled = p->walls.on,
 			};
@@ -252,7 +266,11 @@ static bool is_under(struct policy *p, int slot, int k)
 		j->below = 0;
 		return false;
 	}
-	j->below = log(live) < p->search.floor[k] - BELOW_SLACK ? j->below + 1 : 0;
+	/* What was just moved has cold caches. */
+	if (!is_settled(p, p->shares.v))
+		j->below = 0;
+	else
+		j->below = log(live) < p->search.floor[k] - BELOW_SLACK ? j->below + 1 : 0;
 	if (j->below >= BELOW)
 		return true;
 	return o && o->n >= BELOW_SEEN && !p->walls.on &&

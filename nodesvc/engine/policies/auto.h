@@ -51,11 +51,13 @@
  * Loans. Who is under 95 % utilisation lends to those of its domains who are busy, else
  * to all who are; but to nobody whose threads wait for one another.
  *
- * Cache clusters, where the driver can set them (view.cache_ways): clusters.c says which. What they
- * do to a job is in no model, so it is seen: where all who compute were seen without, as they are
- * now, clusters are set for 1.6 s if they may gain 1 % by one deviation, and stay where they are
- * sure to gain. What they did to a phase is remembered, for other company with more doubt. Whoever
- * moves or changes phase ends them, and what was seen under them is not in the model above.
+ * Cache clusters, where the driver can set them (view.cache_ways): clusters.c says which, first.
+ * What they do to a job is not known before it is seen: where all who compute were seen without, as
+ * they are now, clusters are set for 1.6 s if they may gain anything by one deviation, and stay
+ * where they are sure to gain. What is missed meanwhile tells more of theta; by that, of up to six
+ * jobs, every two clusters at a quarter, a half and three quarters are weighed, and better ones are
+ * tried, three times at most. Whoever moves or changes phase ends them, and speeds that were seen
+ * under them are not in the model above.
  *
  * Never worse. The windows against Slurm's placement that the daemon makes (choose/quarantine.c)
  * judge this policy as any other, by set of programs, and outlive it.
@@ -92,11 +94,13 @@ struct auto_seen {
 	double miss, held, n_held;
 };
 
-/* What clusters of the cache did to a phase: ln of its speed with them over that without. */
+/* Under clusters of the cache, means of n samples: ln of its speed over that without; as auto_seen
+ * has them. */
 struct auto_walled {
-	double n, mean;
+	double n, mean, miss, held;
 };
-enum { AUTO_SIDES = 3 }; /* in the cluster that misses least, in the other, in none of them */
+#define AUTO_WALLED 4 /* parts of the cache that clusters left a phase */
+enum { AUTO_SIDES = 2, AUTO_NO_SIDE = AUTO_SIDES }; /* clusters; a job that is in none */
 
 struct auto_phase {
 	bool used, idle;
@@ -117,7 +121,7 @@ struct auto_phase {
 	struct auto_seen seen[AUTO_SEEN];
 	/* Without clusters: per thread and second, smoothed. */
 	double llc_refs, llc_misses, llc_samples;
-	struct auto_walled walled[AUTO_SIDES];
+	struct auto_walled walled[AUTO_WALLED];
 };
 
 struct auto_program {
@@ -142,6 +146,8 @@ struct auto_job {
 	int side;                              /* of the clusters that are set or thought of */
 	struct auto_walled walled;             /* under just these */
 	double walled_prior, walled_deviation; /* of what they do, before */
+	int old_side;                          /* the same of those before */
+	struct auto_walled old_walled;
 	/* Of the curve below: */
 	int curve_program, curve_phase;
 	double curve_fitted;
@@ -240,6 +246,10 @@ struct auto_search {
 	/* Of what runs, while trials are looked for: */
 	double base, base_broken;
 	uint64_t *company; /* [max_jobs] */
+	/* Clusters of the cache that are thought of: [max_jobs] sides, and their parts; NULL none.
+	 */
+	const signed char *side;
+	double ways[AUTO_SIDES];
 };
 
 void auto_search_init(struct auto_search *s, struct auto_model *m, struct shares *c,
@@ -286,6 +296,12 @@ struct auto_walls {
 	double changed_s, try_until_s; /* < 0: not tried yet */
 	double gain, sd;
 	const char *why;
+	double ways[AUTO_SIDES];   /* parts of the cache; [0] 0: no clusters to be had */
+	int tries;                 /* others, by the model */
+	bool has_old;              /* those before were worth old_gain */
+	double old_gain, old_ways; /* [0] */
+	double looked_s;
+	signed char *side, *best; /* [max_jobs] by competing job */
 };
 
 enum { AUTO_RUNS, AUTO_FAIR, AUTO_LIRA, AUTO_DIO, AUTO_EXACT, AUTO_BEST, AUTO_TRIAL, AUTO_DEALS };

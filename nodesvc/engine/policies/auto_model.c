@@ -29,6 +29,7 @@
 #define THETA_OFF   0.8
 #define THETA_MOST  2.0
 #define MISS_OFF    0.05 /* ln: of misses beside one company */
+#define WALLED_NEAR 0.15 /* ln: parts of the cache that count as one */
 #define BYTES_PER_S 4e9  /* of memory for each core, until more was seen */
 #define LINE_BYTES  64
 #define BLOCK       8 /* widths of a curve that are summed at once: the compiler's vectors */
@@ -350,18 +351,60 @@ const struct auto_seen *auto_seen_own(const struct auto_phase *f, double own, ui
 	return best;
 }
 
+/* True: what it misses is known, and how much of the cache it holds. */
+static bool read_misses(const struct view_job *j, const struct auto_context *x, double *ret_ln)
+{
+	double instr = j->signal[SIGNAL_INSTRUCTIONS].value;
+	double misses = j->signal[SIGNAL_LLC_MISSES].value;
+
+	if (!isfinite(x->held) || !is_known(j, SIGNAL_INSTRUCTIONS) ||
+		!is_known(j, SIGNAL_LLC_MISSES) || !(instr > 0) || !(misses > 0))
+		return false;
+	*ret_ln = log(misses / instr);
+	return true;
+}
+
+/* Where it holds about as much of the cache; else the least seen. */
+static struct auto_walled *find_walled(struct auto_phase *f, double held)
+{
+	struct auto_walled *least = &f->walled[0];
+
+	for (int i = 0; i < AUTO_WALLED; i++) {
+		if (f->walled[i].n > 0 && fabs(f->walled[i].held - held) < WALLED_NEAR)
+			return &f->walled[i];
+		if (f->walled[i].n < least->n)
+			least = &f->walled[i];
+	}
+	*least = (struct auto_walled){0};
+	return least;
+}
+
+static void add_walled(struct auto_walled *w, double mean, double miss, double held)
+{
+	if (w->n < SEEN_MOST)
+		w->n++;
+	w->mean += (mean - w->mean) / w->n;
+	w->miss += (miss - w->miss) / w->n;
+	w->held += (held - w->held) / w->n;
+}
+
 /* Beside what was seen without clusters. */
-static void learn_walled(
-	struct auto_phase *f, struct auto_job *j, double speed, const struct auto_context *x)
+static void learn_walled(struct auto_phase *f, struct auto_job *s, const struct view_job *j,
+	const struct auto_context *x)
 {
 	const struct auto_seen *without = auto_seen_own(f, x->own, x->beside);
-	struct auto_walled *both[] = {&f->walled[j->side], &j->walled};
+	double mean, miss;
 
-	for (int i = 0; i < 2 && without; i++) {
-		if (both[i]->n < SEEN_MOST)
-			both[i]->n++;
-		both[i]->mean +=
-			(log(speed) + x->span - without->speed - both[i]->mean) / both[i]->n;
+	if (without) {
+		mean = log(auto_live_speed(j)) + x->span - without->speed;
+		add_walled(&s->walled, mean, 0, 0);
+	}
+	if (s->side != AUTO_NO_SIDE && read_misses(j, x, &miss)) {
+		struct auto_walled *w = find_walled(f, x->held);
+
+		add_walled(w, 0, miss, x->held);
+		if (w->n < 4)
+			f->fitted = -1;
 	}
 }
 
@@ -381,15 +424,13 @@ static void learn_cache(struct auto_phase *f, const struct view_job *j)
 /* How much it misses on the part of the cache that it holds there. */
 static void learn_held(struct auto_seen *o, const struct view_job *j, const struct auto_context *x)
 {
-	double instr = j->signal[SIGNAL_INSTRUCTIONS].value;
-	double misses = j->signal[SIGNAL_LLC_MISSES].value;
+	double miss;
 
-	if (!isfinite(x->held) || !is_known(j, SIGNAL_INSTRUCTIONS) ||
-		!is_known(j, SIGNAL_LLC_MISSES) || !(instr > 0) || !(misses > 0))
+	if (!read_misses(j, x, &miss))
 		return;
 	if (o->n_held < SEEN_MOST)
 		o->n_held++;
-	o->miss += (log(misses / instr) - o->miss) / o->n_held;
+	o->miss += (miss - o->miss) / o->n_held;
 	o->held += (x->held - o->held) / o->n_held;
 }
 
@@ -437,7 +478,7 @@ bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
 	if (!x->walled)
 		learn_cache(f, j);
 	if (s->has_speed && x->walled)
-		learn_walled(f, s, auto_live_speed(j), x);
+		learn_walled(f, s, j, x);
 	else if (s->has_speed)
 		learn_speed(f, j, auto_live_speed(j), sample.utilization, x);
 	return changed;
@@ -526,32 +567,35 @@ static double likelihood(
  * over what was seen. Nothing, until it was seen to: that a program misses does not say that it
  * would hit with more.
  */
-static double fit_theta(const struct auto_phase *f)
+static void fit_theta(struct auto_phase *f)
 {
-	double square = 1 / (THETA_OFF * THETA_OFF), product = 0;
-	double sum = 0, held = 0, miss = 0;
+	double n[AUTO_SEEN + AUTO_WALLED], held[AUTO_SEEN + AUTO_WALLED];
+	double miss[AUTO_SEEN + AUTO_WALLED], square = 1 / (THETA_OFF * THETA_OFF), product = 0;
+	double sum = 0, mean_held = 0, mean_miss = 0;
+	int all = 0;
 
-	for (int i = 0; i < AUTO_SEEN; i++) {
-		const struct auto_seen *o = &f->seen[i];
-		double w = o->n_held / (o->n_held + 1);
+	for (int i = 0; i < AUTO_SEEN + AUTO_WALLED; i++) {
+		const struct auto_seen *o = i < AUTO_SEEN ? &f->seen[i] : NULL;
+		const struct auto_walled *w = o ? NULL : &f->walled[i - AUTO_SEEN];
+		double samples = o ? fmin(o->n, o->n_held) : w->n;
 
-		if (o->n == 0 || o->n_held == 0)
+		if (samples == 0)
 			continue;
-		sum += w;
-		held += w * o->held;
-		miss += w * o->miss;
+		n[all] = samples / (samples + 1);
+		held[all] = o ? o->held : w->held;
+		miss[all] = o ? o->miss : w->miss;
+		sum += n[all];
+		mean_held += n[all] * held[all];
+		mean_miss += n[all] * miss[all];
+		all++;
 	}
-	for (int i = 0; i < AUTO_SEEN && sum > 0; i++) {
-		const struct auto_seen *o = &f->seen[i];
-		double w = o->n_held / (o->n_held + 1) / (MISS_OFF * MISS_OFF);
-		double off = o->held - held / sum;
+	for (int i = 0; i < all; i++) {
+		double w = n[i] / (MISS_OFF * MISS_OFF), off = held[i] - mean_held / sum;
 
-		if (o->n == 0 || o->n_held == 0)
-			continue;
 		square += w * off * off;
-		product -= w * off * (o->miss - miss / sum);
+		product -= w * off * (miss[i] - mean_miss / sum);
 	}
-	return fmin(fmax(product / square, 0), THETA_MOST);
+	f->theta = fmin(fmax(product / square, 0), THETA_MOST);
 }
 
 static void weigh(const struct auto_model *m, const struct auto_program *of, struct auto_phase *f)
@@ -560,7 +604,8 @@ static void weigh(const struct auto_model *m, const struct auto_program *of, str
 	double ln[AUTO_CURVES * AUTO_STALLS], levels[AUTO_CURVES * AUTO_STALLS];
 	struct evidence e;
 
-	f->theta = isfinite(f->held) ? fit_theta(f) : 0;
+	if (isfinite(f->held))
+		fit_theta(f);
 	read_evidence(f, &e);
 	for (int c = 0; c < AUTO_CURVES; c++) {
 		double p = log(prior(m, f, c)) + likelihood_stored(m, of, c);

@@ -120,7 +120,8 @@ static void add_member(struct auto_search *s, const short *n, int k, int d)
 
 /*
  * Who holds how much of the domain's cache: in proportion to what each inserts, which is what it
- * misses, which falls with what it holds. A job that asks for nothing holds nothing.
+ * misses, which falls with what it holds. A job that asks for nothing holds nothing. With clusters
+ * the same in each one's part.
  */
 static void solve_cache(struct auto_search *s, const short *n, int d)
 {
@@ -147,18 +148,27 @@ static void solve_cache(struct auto_search *s, const short *n, int d)
 		return;
 	s->steps += 6 * (long)members * CACHE_ROUNDS;
 	for (int round = 0; round < CACHE_ROUNDS; round++) {
-		double sum = 0;
+		double sum[AUTO_SIDES + 1] = {0};
 
-		for (int m = 0; m < members; m++)
-			sum += s->asks[m] * s->miss[s->member[m] * c->n_domains + d];
 		for (int m = 0; m < members; m++) {
-			float *miss = &s->miss[s->member[m] * c->n_domains + d];
-			float part = (float)(s->asks[m] * *miss / sum);
+			int k = s->member[m];
+			double inserts = s->asks[m] * s->miss[k * c->n_domains + d];
+
+			sum[AUTO_NO_SIDE] += inserts;
+			if (s->side && s->side[k] != AUTO_NO_SIDE)
+				sum[s->side[k]] += inserts;
+		}
+		for (int m = 0; m < members; m++) {
+			int k = s->member[m], side = s->side ? s->side[k] : AUTO_NO_SIDE;
+			float *miss = &s->miss[k * c->n_domains + d];
+			double part = s->asks[m] * *miss / sum[side];
 
 			if (s->theta[m] <= 0)
 				continue;
+			if (side != AUTO_NO_SIDE)
+				part *= s->ways[side];
 			/* Half of the way, for the law may be steep. */
-			*miss = sqrtf(*miss * expf(s->theta[m] * (s->held[m] - logf(part))));
+			*miss = sqrtf(*miss * expf(s->theta[m] * (s->held[m] - logf((float)part))));
 		}
 	}
 }

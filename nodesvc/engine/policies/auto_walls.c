@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * auto_walls.c - clusters of the last-level cache, as clusters.c makes them, where they were seen
- * to pay. What ways of its own do to a job is nowhere in the model: that takes curves of misses,
- * which nobody measures live. So it is seen instead.
+ * auto_walls.c - clusters of the last-level cache, where they were seen to pay. First as clusters.c
+ * makes them; what each job misses on its part of the cache then tells more of how that goes
+ * (auto_model.c), and of few jobs every two clusters are weighed by it: what is better by that is
+ * tried in their place.
  */
 #include <math.h>
+#include <string.h>
 
 #include "nodesvc/engine/policies/auto.h"
 
 #define REFERENCE 3     /* samples without them, of each job, before they are set */
 #define TRY_S     1.6   /* so long, where nobody knows */
-#define HOPE      0.01  /* ln: the least that a try must be able to gain */
+#define HOPE      0.001 /* ln: the least that a try must be able to gain */
 #define SURE      0.5   /* deviations of the gain that must be left */
 #define UNKNOWN   0.04  /* ln: what clusters may do to a phase ... */
-#define CONTEXT   0.02  /* ... whose like was seen in others */
+#define CONTEXT   0.02  /* ... that has been in some ... */
+#define MODEL_OFF 0.5   /* ... and so much of what is predicted */
 #define NOISE     0.02  /* of a sample */
 #define WRONG     0.004 /* of a mean of samples, however many */
+#define WEIGHED   6     /* jobs of which all clusters are weighed */
+#define TRIES     3     /* of clusters by the model, of jobs that stay where they are */
+#define AGAIN_S   2.0   /* between two looks for them */
 
 void auto_walls_init(struct policy *p, const struct policy_cfg *cfg)
 {
 	struct auto_walls *w = &p->walls;
 
 	clusters_init(&w->clusters, &(struct clusters_cfg){.most = p->cfg.clusters}, cfg);
+	w->side = arena_alloc(cfg->memory, (size_t)cfg->max_jobs, sizeof(*w->side));
+	w->best = arena_alloc(cfg->memory, (size_t)cfg->max_jobs, sizeof(*w->best));
 	w->changed_s = -INFINITY;
 	w->why = "";
 }
@@ -49,6 +57,8 @@ static uint64_t key_of(const struct policy *p, const int *slot)
 		int s = slot[c->job[k]];
 
 		h = mix(h, (uint64_t)s << 8 | (uint64_t)p->model.job[s].phase);
+		/* Slots are used again. */
+		h = mix(h, (uint64_t)c->v->job[c->job[k]].order);
 		for (int e = 0; e < c->n_domains; e++)
 			h = mix(h, (uint64_t)auto_cell(p, &p->deal[p->chosen], k)[e]);
 	}
@@ -76,6 +86,48 @@ static bool is_seen(const struct policy *p, const int *slot)
 	return true;
 }
 
+static struct auto_job *job_of(const struct policy *p, const int *slot, int k)
+{
+	return &p->model.job[slot[p->shares.job[k]]];
+}
+
+/* What the model says of w->side[]; speeds without are in p->heat[]. */
+static double worth(struct policy *p, bool with)
+{
+	struct auto_walls *w = &p->walls;
+	double value;
+
+	p->search.side = with ? w->side : NULL;
+	memcpy(p->search.ways, w->ways, sizeof(w->ways));
+	value = auto_search_worth(&p->search, p->deal[p->chosen].n);
+	p->search.side = NULL;
+	return value;
+}
+
+/* What is expected of the clusters at hand, before they are seen. */
+static void expect(struct policy *p, const int *slot)
+{
+	struct auto_walls *w = &p->walls;
+	struct shares *c = &p->shares;
+
+	for (int k = 0; k < c->n; k++)
+		w->side[k] = (signed char)job_of(p, slot, k)->side;
+	worth(p, false);
+	memcpy(p->heat, p->search.speed, (size_t)c->n * sizeof(double));
+	if (w->ways[0] > 0)
+		worth(p, true);
+	for (int k = 0; k < c->n; k++) {
+		struct auto_job *j = job_of(p, slot, k);
+		double mean = p->search.speed[k] - p->heat[k];
+		bool known = false;
+
+		for (int i = 0; i < AUTO_WALLED; i++)
+			known |= auto_phase_of(&p->model, slot[c->job[k]])->walled[i].n > 0;
+		j->walled_prior = mean;
+		j->walled_deviation = known ? hypot(CONTEXT, MODEL_OFF * mean) : UNKNOWN;
+	}
+}
+
 static void make(struct policy *p, const int *slot, const struct plan *plan)
 {
 	struct auto_walls *w = &p->walls;
@@ -88,19 +140,117 @@ static void make(struct policy *p, const int *slot, const struct plan *plan)
 		clusters_know(&w->clusters, s, f->idle ? -1 : f->llc_refs, f->llc_misses);
 	}
 	clusters_make(&w->clusters, c, slot, plan);
+	for (int x = 0; x < AUTO_SIDES; x++)
+		w->ways[x] = w->clusters.n == AUTO_SIDES ? w->clusters.part[x].ways : 0;
 	for (int k = 0; k < c->n; k++) {
-		struct auto_job *j = &p->model.job[slot[c->job[k]]];
-		const struct auto_walled *r;
-		int side = w->clusters.cluster[k];
+		struct auto_job *j = job_of(p, slot, k);
+		int side = w->clusters.n == AUTO_SIDES ? w->clusters.cluster[k] : -1;
 
-		j->side = side >= 0 && side < 2 ? side : 2;
-		r = &auto_phase_of(&p->model, slot[c->job[k]])->walled[j->side];
+		j->side = side >= 0 ? side : AUTO_NO_SIDE;
 		j->walled = (struct auto_walled){0};
-		j->walled_prior = r->n > 0 ? r->mean : 0;
-		j->walled_deviation = r->n > 0 ? hypot(CONTEXT, NOISE / sqrt(r->n)) : UNKNOWN;
 	}
+	expect(p, slot);
 	w->made = true;
 }
+
+/* --- clusters by the model */
+
+/* Who meets nobody of the other cluster is in none; false: nobody is in one of them. */
+static bool trim(struct policy *p)
+{
+	const struct shares *c = &p->shares;
+	const struct auto_deal *d = &p->deal[p->chosen];
+	signed char *side = p->walls.side;
+	bool any[AUTO_SIDES] = {false}, in[AUTO_SIDES];
+
+	for (int k = 0; k < c->n; k++) {
+		bool meets = false;
+
+		for (int e = 0; e < c->n_domains && side[k] != AUTO_NO_SIDE; e++) {
+			in[0] = in[1] = false;
+			for (int o = 0; o < c->n; o++)
+				if (auto_cell(p, d, o)[e] && side[o] != AUTO_NO_SIDE)
+					in[side[o]] = true;
+			meets |= auto_cell(p, d, k)[e] && in[0] && in[1];
+		}
+		if (side[k] != AUTO_NO_SIDE && meets)
+			any[side[k]] = true;
+		else if (side[k] != AUTO_NO_SIDE)
+			side[k] = (signed char)(-1 - side[k]);
+	}
+	for (int k = 0; k < c->n; k++)
+		if (side[k] < 0)
+			side[k] = AUTO_NO_SIDE;
+	return any[0] && any[1];
+}
+
+/* The two clusters that are predicted to be worth most; @least: over none, at least. */
+static bool pick(struct policy *p, const int *slot, double least)
+{
+	static const double part[] = {0.25, 0.5, 0.75};
+	struct auto_walls *w = &p->walls;
+	struct shares *c = &p->shares;
+	double none, best = least, ways = 0, kept = w->ways[0];
+	uint32_t computes = 0;
+
+	for (int k = 0; k < c->n; k++) {
+		const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[k]]);
+
+		if (!f->idle && isfinite(f->held))
+			computes |= UINT32_C(1) << k;
+	}
+	none = worth(p, false);
+	/* One of a pair is as good as the other: the first job is in the first. */
+	for (uint32_t set = 1; set < UINT32_C(1) << c->n; set += 2)
+		for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+			double gain;
+
+			for (int k = 0; k < c->n; k++)
+				w->side[k] = !(computes >> k & 1) ? AUTO_NO_SIDE : !(set >> k & 1);
+			w->ways[0] = part[i];
+			w->ways[1] = 1 - part[i];
+			if (!trim(p))
+				break;
+			gain = worth(p, true) - none;
+			if (gain <= best)
+				continue;
+			best = gain;
+			ways = part[i];
+			memcpy(w->best, w->side, (size_t)c->n * sizeof(*w->best));
+		}
+	w->ways[0] = kept;
+	w->ways[1] = kept > 0 ? 1 - kept : 0;
+	if (ways <= 0)
+		return false;
+	for (int k = 0; k < c->n; k++) {
+		struct auto_job *j = job_of(p, slot, k);
+
+		j->old_side = j->side;
+		j->old_walled = j->walled;
+		j->side = w->best[k];
+		j->walled = (struct auto_walled){0};
+	}
+	w->old_ways = kept;
+	w->ways[0] = ways;
+	w->ways[1] = 1 - ways;
+	return true;
+}
+
+static void take_old(struct policy *p, const int *slot)
+{
+	struct auto_walls *w = &p->walls;
+
+	for (int k = 0; k < p->shares.n; k++) {
+		struct auto_job *j = job_of(p, slot, k);
+
+		j->side = j->old_side;
+		j->walled = j->old_walled;
+	}
+	w->ways[0] = w->old_ways;
+	w->ways[1] = 1 - w->old_ways;
+}
+
+/* --- whether they are set */
 
 /* What they are worth by what was seen of each: gain and sd. True: nobody falls below his floor. */
 static bool weigh(struct policy *p, const int *slot)
@@ -145,7 +295,7 @@ static bool decide(struct policy *p, const struct view *v, const int *slot)
 		w->why = "not all have been seen without them";
 		return false;
 	}
-	if (w->clusters.n < 2) {
+	if (w->ways[0] <= 0 && w->clusters.n < 2) {
 		w->why = "the cache does as much for all";
 		return false;
 	}
@@ -167,6 +317,53 @@ static bool decide(struct policy *p, const struct view *v, const int *slot)
 	return false;
 }
 
+/* Better ones than those at hand, which were tried; or those before, if these are not. True: there
+ * are others now. */
+static bool change(struct policy *p, const struct view *v, const int *slot, bool on)
+{
+	struct auto_walls *w = &p->walls;
+	double gain = on ? w->gain : 0;
+
+	if (!w->made || (on && v->now_s < w->try_until_s) || w->tries == TRIES ||
+		w->clusters.n > AUTO_SIDES || p->shares.n > WEIGHED ||
+		v->now_s - w->looked_s < AGAIN_S)
+		return false;
+	w->looked_s = v->now_s;
+	if (w->has_old && w->old_gain > gain) {
+		take_old(p, slot);
+		w->has_old = false;
+		w->tries = TRIES;
+	} else if (pick(p, slot, gain + HOPE)) {
+		w->has_old = on;
+		w->old_gain = gain;
+		w->try_until_s = -1;
+		w->tries++;
+	} else {
+		return false;
+	}
+	w->hurts = false;
+	expect(p, slot);
+	return true;
+}
+
+static void put(const struct policy *p, const int *slot, struct plan *ret)
+{
+	const struct auto_walls *w = &p->walls;
+
+	if (w->ways[0] <= 0) {
+		clusters_put(&w->clusters, &p->shares, slot, ret);
+		return;
+	}
+	ret->n_clusters = AUTO_SIDES;
+	for (int x = 0; x < AUTO_SIDES; x++)
+		ret->cluster[x] = (struct plan_cluster){.ways = w->ways[x]};
+	for (int k = 0; k < p->shares.n; k++) {
+		int side = job_of(p, slot, k)->side;
+
+		ret->job[p->shares.job[k]].cluster = side != AUTO_NO_SIDE ? side : -1;
+	}
+}
+
 void auto_walls_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	struct auto_walls *w = &p->walls;
@@ -179,15 +376,21 @@ void auto_walls_decide(struct policy *p, const struct view *v, const int *slot, 
 	key = key_of(p, slot);
 	fresh = key != w->key;
 	if (fresh) {
-		w->made = w->on = w->hurts = false;
+		w->made = w->on = w->hurts = w->has_old = false;
+		w->tries = 0;
+		w->looked_s = -INFINITY;
 		w->try_until_s = -1;
 		w->key = key;
 	}
 	if (!w->made && is_seen(p, slot))
 		make(p, slot, ret);
 	w->on = decide(p, v, slot);
+	if (change(p, v, slot, w->on)) {
+		w->on = decide(p, v, slot);
+		fresh = true;
+	}
 	if (w->on != was || (w->on && fresh))
 		w->changed_s = v->now_s;
 	if (w->on)
-		clusters_put(&w->clusters, &p->shares, slot, ret);
+		put(p, slot, ret);
 }

@@ -39,6 +39,7 @@ void busy_node_init(struct busy_node *b, int n)
 	memset(b, 0, sizeof(*b));
 	b->random = 1;
 	b->view.seed = 1;
+	b->view.cache_ways = 16;
 	b->view.job = b->job;
 	b->view.n_jobs = n;
 	b->view.event = b->event;

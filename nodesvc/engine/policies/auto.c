@@ -318,6 +318,14 @@ static bool knows_speed(const struct policy *p, int slot)
 	return p->model.job[slot].has_speed;
 }
 
+/* What clusters add: of what runs, as was seen, if it is still they who run. */
+static double with_walls(struct policy *p, const struct view *v, const int *slot, int which)
+{
+	if (which == AUTO_RUNS && p->walls.made && p->set == shares_set(&p->shares))
+		return auto_walls_gain(p);
+	return auto_walls_promise(p, v, slot, &p->deal[which]);
+}
+
 static void rank(struct policy *p, const struct view *v, const int *slot)
 {
 	struct shares *c = &p->shares;
@@ -351,6 +359,14 @@ static void rank(struct policy *p, const struct view *v, const int *slot)
 	p->deal[AUTO_BEST].worth = p->deal[best].worth;
 	p->deal[AUTO_BEST].there = true;
 	auto_search_improve(&p->search, &p->deal[AUTO_BEST]);
+}
+
+/* What clusters of the cache are, or would be, worth counts, too. */
+static void add_walls(struct policy *p, const struct view *v, const int *slot)
+{
+	for (int i = 0; i < AUTO_TRIAL; i++)
+		if (p->deal[i].there && p->deal[i].worth > -INFINITY)
+			p->deal[i].worth += with_walls(p, v, slot, i);
 }
 
 /* Cores that a job would get which it has not, over those it would have. */
@@ -424,6 +440,8 @@ static bool ends_back(struct policy *p, const int *slot)
 			(size_t)c->n_domains * sizeof(short));
 	d->worth = auto_search_worth(&p->search, d->n);
 	d->there = d->worth > -INFINITY;
+	if (d->there)
+		d->worth += auto_walls_promise(p, p->shares.v, slot, d);
 	return d->there && d->worth >= p->deal[AUTO_RUNS].worth;
 }
 
@@ -662,6 +680,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (set != p->set || changed || below || tried || !p->deal[AUTO_RUNS].there ||
 		(p->trial_s < 0 && v->now_s - p->looked_s >= LOOK_S)) {
 		rank(p, v, slot);
+		add_walls(p, v, slot);
 		choose(p, v, slot, set != p->set || p->trial_s >= 0 || below,
 			p->trial_s >= 0 && set == p->set);
 		p->deal[AUTO_TRIAL].there = false;

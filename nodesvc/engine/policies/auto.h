@@ -56,7 +56,8 @@
  * they are now, clusters are set for 1.6 s if they may gain anything by one deviation, and stay
  * where they are sure to gain. What is missed meanwhile tells more of theta; by that, of up to six
  * jobs, every two clusters at a quarter, a half and three quarters are weighed, and better ones are
- * tried, three times at most. Whoever moves or changes phase ends them, and speeds that were seen
+ * tried, three times at most. Of up to four jobs what clusters promise is part of a proposal's
+ * worth. Whoever moves or changes phase ends them, and speeds that were seen
  * under them are not in the model above.
  *
  * Never worse. The windows against Slurm's placement that the daemon makes (choose/quarantine.c)
@@ -379,6 +380,11 @@ void auto_lend(struct policy *p, const struct view *v, const int *slot, struct p
 void auto_walls_init(struct policy *p, const struct policy_cfg *cfg);
 /* There are none now. */
 void auto_walls_drop(struct policy *p, const struct view *v);
+/* What clusters are expected to add to the worth of @d; and what those that are set were seen to.
+ */
+double auto_walls_promise(
+	struct policy *p, const struct view *v, const int *slot, const struct auto_deal *d);
+double auto_walls_gain(const struct policy *p);
 void auto_walls_decide(struct policy *p, const struct view *v, const int *slot, struct plan *ret);
 
 #endif

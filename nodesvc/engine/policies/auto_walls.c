@@ -20,6 +20,7 @@
 #define NOISE     0.02  /* of a sample */
 #define WRONG     0.004 /* of a mean of samples, however many */
 #define WEIGHED   6     /* jobs of which all clusters are weighed */
+#define PROMISED  4     /* jobs of which dealings are held against each other with clusters */
 #define TRIES     3     /* of clusters by the model, of jobs that stay where they are */
 #define AGAIN_S   2.0   /* between two looks for them */
 
@@ -91,15 +92,15 @@ static struct auto_job *job_of(const struct policy *p, const int *slot, int k)
 	return &p->model.job[slot[p->shares.job[k]]];
 }
 
-/* What the model says of w->side[]; speeds without are in p->heat[]. */
-static double worth(struct policy *p, bool with)
+/* What the model says of @d, with w->side[] or without. */
+static double worth(struct policy *p, const struct auto_deal *d, bool with)
 {
 	struct auto_walls *w = &p->walls;
 	double value;
 
 	p->search.side = with ? w->side : NULL;
 	memcpy(p->search.ways, w->ways, sizeof(w->ways));
-	value = auto_search_worth(&p->search, p->deal[p->chosen].n);
+	value = auto_search_worth(&p->search, d->n);
 	p->search.side = NULL;
 	return value;
 }
@@ -112,10 +113,10 @@ static void expect(struct policy *p, const int *slot)
 
 	for (int k = 0; k < c->n; k++)
 		w->side[k] = (signed char)job_of(p, slot, k)->side;
-	worth(p, false);
+	worth(p, &p->deal[p->chosen], false);
 	memcpy(p->heat, p->search.speed, (size_t)c->n * sizeof(double));
 	if (w->ways[0] > 0)
-		worth(p, true);
+		worth(p, &p->deal[p->chosen], true);
 	for (int k = 0; k < c->n; k++) {
 		struct auto_job *j = job_of(p, slot, k);
 		double mean = p->search.speed[k] - p->heat[k];
@@ -156,10 +157,9 @@ static void make(struct policy *p, const int *slot, const struct plan *plan)
 /* --- clusters by the model */
 
 /* Who meets nobody of the other cluster is in none; false: nobody is in one of them. */
-static bool trim(struct policy *p)
+static bool trim(struct policy *p, const struct auto_deal *d)
 {
 	const struct shares *c = &p->shares;
-	const struct auto_deal *d = &p->deal[p->chosen];
 	signed char *side = p->walls.side;
 	bool any[AUTO_SIDES] = {false}, in[AUTO_SIDES];
 
@@ -184,22 +184,28 @@ static bool trim(struct policy *p)
 	return any[0] && any[1];
 }
 
-/* The two clusters that are predicted to be worth most; @least: over none, at least. */
-static bool pick(struct policy *p, const int *slot, double least)
+/* The two clusters under @d that are predicted to gain most over none, and more than @least:
+ * w->best; the first one's part of the cache in *@ret_ways. Their gain; @least: there are none. */
+static double find_best(struct policy *p, const int *slot, const struct auto_deal *d, double least,
+	double *ret_ways)
 {
 	static const double part[] = {0.25, 0.5, 0.75};
 	struct auto_walls *w = &p->walls;
 	struct shares *c = &p->shares;
-	double none, best = least, ways = 0, kept = w->ways[0];
+	double none, best = least, kept = w->ways[0];
 	uint32_t computes = 0;
+	bool any = false;
 
 	for (int k = 0; k < c->n; k++) {
 		const struct auto_phase *f = auto_phase_of(&p->model, slot[c->job[k]]);
 
 		if (!f->idle && isfinite(f->held))
 			computes |= UINT32_C(1) << k;
+		any |= f->theta > 0;
 	}
-	none = worth(p, false);
+	if (!any)
+		return least;
+	none = worth(p, d, false);
 	/* One of a pair is as good as the other: the first job is in the first. */
 	for (uint32_t set = 1; set < UINT32_C(1) << c->n; set += 2)
 		for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
@@ -209,18 +215,42 @@ static bool pick(struct policy *p, const int *slot, double least)
 				w->side[k] = !(computes >> k & 1) ? AUTO_NO_SIDE : !(set >> k & 1);
 			w->ways[0] = part[i];
 			w->ways[1] = 1 - part[i];
-			if (!trim(p))
+			if (!trim(p, d))
 				break;
-			gain = worth(p, true) - none;
+			gain = worth(p, d, true) - none;
 			if (gain <= best)
 				continue;
 			best = gain;
-			ways = part[i];
+			*ret_ways = part[i];
 			memcpy(w->best, w->side, (size_t)c->n * sizeof(*w->best));
 		}
 	w->ways[0] = kept;
 	w->ways[1] = kept > 0 ? 1 - kept : 0;
-	if (ways <= 0)
+	return best;
+}
+
+double auto_walls_promise(
+	struct policy *p, const struct view *v, const int *slot, const struct auto_deal *d)
+{
+	double ways;
+
+	if (p->cfg.clusters < 2 || v->cache_ways < 2 || p->shares.n > PROMISED)
+		return 0;
+	return find_best(p, slot, d, 0, &ways);
+}
+
+double auto_walls_gain(const struct policy *p)
+{
+	return p->walls.on ? p->walls.gain : 0;
+}
+
+static bool pick(struct policy *p, const int *slot, double least)
+{
+	struct auto_walls *w = &p->walls;
+	struct shares *c = &p->shares;
+	double ways = 0;
+
+	if (find_best(p, slot, &p->deal[p->chosen], least, &ways) <= least)
 		return false;
 	for (int k = 0; k < c->n; k++) {
 		struct auto_job *j = job_of(p, slot, k);
@@ -230,7 +260,7 @@ static bool pick(struct policy *p, const int *slot, double least)
 		j->side = w->best[k];
 		j->walled = (struct auto_walled){0};
 	}
-	w->old_ways = kept;
+	w->old_ways = w->ways[0];
 	w->ways[0] = ways;
 	w->ways[1] = 1 - ways;
 	return true;
@@ -261,7 +291,7 @@ static bool weigh(struct policy *p, const int *slot)
 	bool kept = true;
 	int n = 0;
 
-	auto_search_worth(&p->search, p->deal[p->chosen].n);
+	worth(p, &p->deal[p->chosen], false);
 	for (int k = 0; k < c->n; k++) {
 		const struct auto_job *j = &p->model.job[slot[c->job[k]]];
 		double v = j->walled_deviation * j->walled_deviation, mean = j->walled_prior;

@@ -15,7 +15,7 @@
 #define CACHE_OFF    0.05  /* ln: of who only waits for memory, what company may do to it */
 #define TRIAL_SEEN   2     /* samples: no trial for what was seen so often */
 #define FLOOR_COST   3     /* of the objective, for each part that a job is below its floor */
-#define PAIR_PRIOR   1     /* samples that the model counts for beside what was seen */
+#define PAIR_PRIOR   8     /* samples that the model counts for beside what was seen */
 #define LEAST_GAIN   1e-4
 #define CACHE_ROUNDS 3
 #define STEPS        20000 /* of one decision; some 10 ns each */

@@ -21,6 +21,7 @@ struct program {
 	bool shows_speed;
 	double slows;                  /* and each core more costs that of the time on one */
 	double period_s, other_serial; /* every so long it is another program, as long; 0: never */
+	bool reads;                    /* that one reads a file: it computes nothing */
 	double misses;                 /* of its references */
 	double walled; /* as fast, over that, in a cluster of the cache; 0: as ever */
 	/* What it shows of its speed: of its cores so many, none of it below eight; 0: the truth.
@@ -96,10 +97,18 @@ static void sample(struct world *w)
 	for (int i = 0; i < w->x.v.n_jobs; i++) {
 		struct view_job *j = &w->x.job[i];
 		struct program p = w->program[i];
+		bool other = p.period_s > 0 && fmod(w->x.v.now_s, 2 * p.period_s) >= p.period_s;
 		bool walled = w->x.plan.n_clusters > 0 && w->x.plan.job[i].cluster >= 0;
 		double cores = cores_of(w, i) + borrowed(w, i), speed, shown;
 
-		if (p.period_s > 0 && fmod(w->x.v.now_s, 2 * p.period_s) >= p.period_s)
+		if (other && p.reads) {
+			j->sample_no++;
+			j->signal[SIGNAL_UTILIZATION] =
+				(struct signal){0.2 / cores_of(w, i), PROVENANCE_OS};
+			j->signal[SIGNAL_INSTRUCTIONS] = (struct signal){1e3, PROVENANCE_HW};
+			continue;
+		}
+		if (other)
 			p.serial = p.other_serial;
 		speed = speed_of(&p, cores) * (walled && p.walled > 0 ? p.walled : 1);
 		if (!coreset_is_equal(&j->current, &w->was[i]))
@@ -409,6 +418,50 @@ START_TEST(phases_are_told_apart_by_how_busy_they_are)
 			least = fmin(least, cores_of(&w, 1));
 	}
 	ck_assert_double_ge(least, 6);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* Who reads for long lends all but one of its cores for that time, and has them when it computes.
+ */
+START_TEST(who_reads_gives_its_cores_until_it_computes_again)
+{
+	struct world w;
+	double lent = 0;
+
+	open_world(&w, "core:16", "auto,trials=no,lend=no", 2);
+	w.program[0] = (struct program){.type = "reads",
+		.serial = 0.02,
+		.shows_speed = true,
+		.period_s = 20,
+		.reads = true};
+	w.program[1] = (struct program){.type = "computes", .serial = 0.02, .shows_speed = true};
+	go_on(&w, 60);
+	for (double until = w.x.v.now_s + 20; w.x.v.now_s < until;) {
+		go_on(&w, SAMPLE_S);
+		lent += (cores_of(&w, 1) - 8) * SAMPLE_S;
+	}
+	/* Of 7 cores for 20 s. */
+	ck_assert_double_ge(lent, 0.75 * 7 * 20);
+	go_on(&w, 1);
+	ck_assert_int_ge(cores_of(&w, 0), 7);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* A glance at a file is not worth the way. */
+START_TEST(who_reads_for_a_moment_keeps_its_cores)
+{
+	struct world w;
+
+	open_world(&w, "core:16", "auto,trials=no,lend=no", 2);
+	for (int i = 0; i < 2; i++)
+		w.program[i] = (struct program){
+			.type = i ? "computes" : "reads", .serial = 0.02, .shows_speed = true};
+	w.program[0].period_s = 0.8;
+	w.program[0].reads = true;
+	go_on(&w, 60);
+	ck_assert_int_le(w.moves, 4);
 	small_node_close(&w.x);
 }
 END_TEST
@@ -833,6 +886,8 @@ int main(void)
 	tcase_add_test(deals, what_earlier_runs_showed_is_not_learnt_again);
 	tcase_add_test(deals, a_trial_finds_what_nothing_else_shows);
 	tcase_add_test(deals, who_is_busy_need_not_scale);
+	tcase_add_test(deals, who_reads_gives_its_cores_until_it_computes_again);
+	tcase_add_test(deals, who_reads_for_a_moment_keeps_its_cores);
 	tcase_add_test(deals, phases_are_told_apart_by_how_busy_they_are);
 	tcase_add_test(stays, trials_take_no_more_than_their_part_of_the_time);
 	tcase_set_timeout(stays, 60);

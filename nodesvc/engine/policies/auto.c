@@ -307,15 +307,17 @@ static bool keeps_fixed(const struct policy *p, const struct auto_deal *d)
 	return true;
 }
 
-/* Its own, or that of another of its program. */
+/* Its own, or that of another of its program; of who is idle, that of any phase of it. */
 static bool knows_speed(const struct policy *p, int slot)
 {
-	const struct auto_phase *f = auto_phase_of(&p->model, slot);
+	const struct auto_job *j = &p->model.job[slot];
+	const struct auto_program *of = &p->model.program[j->program];
 
-	for (int i = 0; i < AUTO_SEEN; i++)
-		if (f->seen[i].n > 0)
-			return true;
-	return p->model.job[slot].has_speed;
+	for (int f = 0; f < AUTO_PHASES; f++)
+		for (int i = 0; i < AUTO_SEEN && (f == j->phase || of->phase[j->phase].idle); i++)
+			if (of->phase[f].seen[i].n > 0)
+				return true;
+	return j->has_speed;
 }
 
 /* What clusters add: of what runs, as was seen, if it is still they who run. */
@@ -334,8 +336,7 @@ static void rank(struct policy *p, const struct view *v, const int *slot)
 	for (int k = 0; k < c->n; k++) {
 		int s = slot[c->job[k]];
 
-		p->search.fixed[k] = !knows_speed(p, s) || auto_phase_of(&p->model, s)->idle ||
-				     v->job[c->job[k]].cores > 0;
+		p->search.fixed[k] = !knows_speed(p, s) || v->job[c->job[k]].cores > 0;
 	}
 	p->search.steps = 0;
 	auto_search_base(&p->search, p->deal[AUTO_FAIR].n);
@@ -396,11 +397,22 @@ static double left_s(const struct policy *p, const int *slot, int k)
 	return fmin(left, HORIZON_S);
 }
 
+/* What job @k loses when it computes again: it does so on few cores until that is seen, and others'
+ * have to go. */
+static double return_s(const struct policy *p, int slot, int k, int to)
+{
+	double part = (double)auto_size(p, &p->deal[to], k) / auto_size(p, &p->deal[AUTO_FAIR], k);
+
+	if (!auto_phase_of(&p->model, slot)->idle || part >= 1)
+		return 0;
+	return (1 - part) * (1.5 * p->interval_s + 2 * WARMUP_S);
+}
+
 /* Gain of @to over @from: sd, cost and for how long. */
 static void weigh_move(struct policy *p, const int *slot, int from, int to)
 {
 	struct shares *c = &p->shares;
-	double variance = 0, left = 0, parts = 0;
+	double variance = 0, left = 0, parts = 0, back = 0, awake = INFINITY;
 	int moved = 0;
 
 	auto_search_worth(&p->search, p->deal[from].n);
@@ -416,6 +428,9 @@ static void weigh_move(struct policy *p, const int *slot, int from, int to)
 
 		variance += memory * memory + (a != b ? auto_spread(&p->model, s, a, b) : 0);
 		parts += part;
+		back += return_s(p, s, k, to);
+		if (return_s(p, s, k, to) > 0)
+			awake = fmin(awake, left_s(p, slot, k));
 		if (part > 0 || a != b) {
 			left += left_s(p, slot, k);
 			moved++;
@@ -423,8 +438,8 @@ static void weigh_move(struct policy *p, const int *slot, int from, int to)
 	}
 	p->gain = p->deal[to].worth - p->deal[from].worth;
 	p->sd = sqrt(variance) / c->n;
-	p->cost = WARMUP_S * parts / c->n;
-	p->horizon_s = moved ? fmax(1, left / moved) : HORIZON_S;
+	p->cost = (WARMUP_S * parts + back) / c->n;
+	p->horizon_s = fmin(awake, moved ? fmax(1, left / moved) : HORIZON_S);
 }
 
 /* After a trial: what ran before it, unless what was tried is better. */
@@ -472,6 +487,16 @@ static bool begin_trial(struct policy *p, const struct view *v, const int *slot)
 	return true;
 }
 
+/* Somebody computes again whose cores others have. */
+static bool has_woken(const struct policy *p, const int *slot)
+{
+	for (int k = 0; k < p->shares.n && p->deal[AUTO_RUNS].there; k++)
+		if (p->model.job[slot[p->shares.job[k]]].woke &&
+			auto_size(p, &p->deal[AUTO_RUNS], k) < auto_size(p, &p->deal[AUTO_FAIR], k))
+			return true;
+	return false;
+}
+
 static void choose(struct policy *p, const struct view *v, const int *slot, bool again, bool tried)
 {
 	int best = AUTO_FAIR, from = p->deal[AUTO_RUNS].worth > -INFINITY ? AUTO_RUNS : AUTO_FAIR;
@@ -501,8 +526,9 @@ static void choose(struct policy *p, const struct view *v, const int *slot, bool
 	}
 }
 
-/* What ran becomes what ran before; who goes back on the last move waits longer. */
-static void note_move(struct policy *p, const struct view *v, const int *slot)
+/* What ran becomes what ran before; who goes back on the last move waits longer, unless phases
+ * changed. */
+static void note_move(struct policy *p, const struct view *v, const int *slot, bool changed)
 {
 	struct shares *c = &p->shares;
 	const struct auto_deal *now = &p->deal[AUTO_RUNS], *next = &p->deal[p->chosen];
@@ -522,7 +548,7 @@ static void note_move(struct policy *p, const struct view *v, const int *slot)
 			auto_cell(p, now, k), (size_t)c->n_domains * sizeof(short));
 	if (v->now_s - p->moved_s > REVERSAL_S)
 		p->dwell_s = p->cfg.dwell_s;
-	else if (back)
+	else if (back && !changed)
 		p->dwell_s = fmin(DWELL_MAX_S, 2 * p->dwell_s);
 	p->moved_s = v->now_s;
 }
@@ -655,7 +681,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 {
 	struct shares *c = &p->shares;
 	int rc = shares_build(c, v, ret, err);
-	bool changed, below, tried;
+	bool changed, below, tried, woke;
 	uint64_t set;
 
 	if (rc || c->n == 0)
@@ -674,6 +700,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	if (isnan(p->began_s))
 		p->began_s = v->now_s;
 	set = shares_set(c);
+	woke = has_woken(p, slot);
 	/* Whoever is below it in a trial was expected to be, and is not for long. */
 	below = set == p->set && p->trial_s < 0 && is_below(p, slot);
 	tried = p->trial_s >= 0 && v->now_s >= p->trial_s - 1e-6;
@@ -681,7 +708,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 		(p->trial_s < 0 && v->now_s - p->looked_s >= LOOK_S)) {
 		rank(p, v, slot);
 		add_walls(p, v, slot);
-		choose(p, v, slot, set != p->set || p->trial_s >= 0 || below,
+		choose(p, v, slot, set != p->set || p->trial_s >= 0 || below || woke,
 			p->trial_s >= 0 && set == p->set);
 		p->deal[AUTO_TRIAL].there = false;
 		p->trial_s = -1;
@@ -700,7 +727,7 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	}
 	p->set = set;
 	auto_deal_out(p, &p->deal[p->chosen], ret);
-	note_move(p, v, slot);
+	note_move(p, v, slot, changed);
 	ret->score = exp(p->deal[p->chosen].worth);
 	auto_lend(p, v, slot, ret);
 	auto_walls_decide(p, v, slot, ret);

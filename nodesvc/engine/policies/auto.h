@@ -40,6 +40,11 @@
  * fair, the others' samples choose anew at once, and fair where they choose what runs; clusters
  * end.
  *
+ * Who is idle, for it reads or writes, keeps its least number of cores where the others gain more
+ * by the rest, for as long as that phase is expected to last, than it loses until it is seen to
+ * compute again: a sample and a half, and two moves. One sample in which it is busy is enough, and
+ * its cores come back at once; that is no reversal.
+ *
  * Trials. Where nothing is to be moved, a quarter of one job's cores goes to another for 1.2 s, and
  * the same of two others at once; or two exchange their places, for what company does to a job's
  * cache is in no model. It is the one that is expected to gain most for as long as the phases last,
@@ -139,6 +144,7 @@ struct auto_program {
 /* A live job, by slot. */
 struct auto_job {
 	bool known, has_speed, lends;
+	bool woke; /* it was idle a sample ago */
 	int program, phase, next_phase, deviating;
 	uint64_t sample_no;
 	double since_s;                        /* of the phase */

@@ -13,6 +13,7 @@
 #define NEAR_LOADS  0.12
 #define DEVIATING   3    /* samples in a row */
 #define IDLE_BELOW  0.5  /* cores that it uses */
+#define AWAKE_FROM  0.8  /* utilisation */
 #define NEAR_BUSY   0.15 /* utilisation on as many cores */
 #define SEEN_MOST   64   /* samples that count; so that old ones fade */
 #define NOISE       0.02 /* of a sample; counters that take turns are good to that */
@@ -284,11 +285,14 @@ static bool follow_phase(
 	struct auto_phase *f = &p->phase[s->phase];
 	double lasted = now_s - s->since_s;
 
+	s->woke = false;
 	if (likeness(f, sample, cores) != UNLIKE) {
 		s->deviating = 0;
 		return false;
 	}
-	if (++s->deviating < DEVIATING)
+	/* Who waits for nothing any more on what it has needs no second look. */
+	s->woke = f->idle && !sample->idle && sample->utilization > AWAKE_FROM;
+	if (++s->deviating < DEVIATING && !s->woke)
 		return false;
 	f->mean_s = f->mean_s > 0 ? 0.5 * (f->mean_s + lasted) : lasted;
 	s->phase = pick_phase(p, sample, cores, s->phase);

@@ -18,7 +18,7 @@
 #define PAIR_PRIOR   8     /* samples that the model counts for beside what was seen */
 #define LEAST_GAIN   1e-4
 #define CACHE_ROUNDS 3
-#define STEPS        20000 /* of one decision; some 10 ns each */
+#define STEPS        16000 /* of one decision; some 10 ns each */
 
 void auto_search_init(
 	struct auto_search *s, struct auto_model *m, struct shares *c, const struct policy_cfg *cfg)
@@ -753,8 +753,9 @@ static bool best_transfer(struct auto_search *s, const short *from, const struct
 		struct trial x;
 		double pays;
 
-		if (a == b || s->fixed[a] || s->fixed[b] || a == but[0] || a == but[1] ||
-			b == but[0] || b == but[1] || !quarter(s, from, a, b, s->trial) ||
+		if (a == b || s->fixed[a] || s->fixed[b] || phase_of(s, a)->idle ||
+			phase_of(s, b)->idle || a == but[0] || a == but[1] || b == but[0] ||
+			b == but[1] || !quarter(s, from, a, b, s->trial) ||
 			!look_at_transfer(s, from, a, b, t->optimism, &x))
 			continue;
 		pays = trial_pays(s, t, &x);

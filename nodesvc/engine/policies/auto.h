@@ -28,7 +28,7 @@
  * transfers of cores inside a domain and exchanges of places, or one of each at once, as long as
  * they gain. The worth of
  * one is the objective over what fair's is predicted to give; fair's is where fair would have them,
- * had nobody else ever moved them. No job below its floor, `q' and 2 % of what it would have alone
+ * had nobody else ever moved them. No job below its floor, `q' and 3 % of what it would have alone
  * on its fair share, which is at least the most that was seen on no more cores, unless it is so
  * under fair, too, and then not below that.
  *

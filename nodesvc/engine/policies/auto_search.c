@@ -10,7 +10,7 @@
 
 #define SPAN         0.05  /* lost where threads talk across domains only; ours */
 #define FLOOR_SLACK  0.005 /* ln: what rounding and smoothing may be off */
-#define FLOOR_SPARE  0.02  /* ln: above what was asked for, for what the model may be off */
+#define FLOOR_SPARE  0.03  /* ln: above what was asked for, for what the model may be off */
 #define SEEN_SURE    3     /* samples: a speed that it surely can have */
 #define CACHE_OFF    0.05  /* ln: of who only waits for memory, what company may do to it */
 #define TRIAL_SEEN   2     /* samples: no trial for what was seen so often */

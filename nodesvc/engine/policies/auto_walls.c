@@ -169,14 +169,15 @@ static bool trim(struct policy *p, const struct auto_deal *d)
 		for (int e = 0; e < c->n_domains && side[k] != AUTO_NO_SIDE; e++) {
 			in[0] = in[1] = false;
 			for (int o = 0; o < c->n; o++)
-				if (auto_cell(p, d, o)[e] && side[o] != AUTO_NO_SIDE)
+				if (auto_cell(p, d, o)[e] && side[o] >= 0 &&
+					side[o] != AUTO_NO_SIDE)
 					in[side[o]] = true;
 			meets |= auto_cell(p, d, k)[e] && in[0] && in[1];
 		}
 		if (side[k] != AUTO_NO_SIDE && meets)
 			any[side[k]] = true;
 		else if (side[k] != AUTO_NO_SIDE)
-			side[k] = (signed char)(-1 - side[k]);
+			side[k] = -1; /* and is nobody's company below, for it met none */
 	}
 	for (int k = 0; k < c->n; k++)
 		if (side[k] < 0)

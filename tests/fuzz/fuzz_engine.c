@@ -274,6 +274,7 @@ static void begin(struct world *w, const struct topo *t)
 	}
 	w->v = (struct view){.seed = draw64(d),
 		.slice_ms = one_in(d, 3) ? 0 : below(d, 200),
+		.cache_ways = one_in(d, 3) ? 0 : below(d, 33),
 		.job = w->job,
 		.event = w->event,
 		.n_jobs = one_in(d, 8) ? 0 : 1 + below(d, most < JOBS ? most : JOBS)};

@@ -566,6 +566,28 @@ static double likelihood(
 	return -0.5 * chi;
 }
 
+/* Misses over the part of the cache that was held, as a line is put through them. */
+struct slope {
+	double n[AUTO_SEEN + AUTO_WALLED], held[AUTO_SEEN + AUTO_WALLED];
+	double miss[AUTO_SEEN + AUTO_WALLED];
+	double sum, mean_held, mean_miss; /* of n, and weighed by it */
+	int all;
+};
+
+static void add_point(struct slope *x, double samples, double held, double miss)
+{
+	double n = samples / (samples + 1);
+
+	if (samples <= 0)
+		return;
+	x->n[x->all] = n;
+	x->held[x->all] = held;
+	x->miss[x->all++] = miss;
+	x->sum += n;
+	x->mean_held += n * held;
+	x->mean_miss += n * miss;
+}
+
 /*
  * By how much misses fall with the part of the cache that is held, by a power law: least squares
  * over what was seen. Nothing, until it was seen to: that a program misses does not say that it
@@ -573,31 +595,21 @@ static double likelihood(
  */
 static void fit_theta(struct auto_phase *f)
 {
-	double n[AUTO_SEEN + AUTO_WALLED], held[AUTO_SEEN + AUTO_WALLED];
-	double miss[AUTO_SEEN + AUTO_WALLED], square = 1 / (THETA_OFF * THETA_OFF), product = 0;
-	double sum = 0, mean_held = 0, mean_miss = 0;
-	int all = 0;
+	double square = 1 / (THETA_OFF * THETA_OFF), product = 0;
+	struct slope x = {.all = 0};
 
-	for (int i = 0; i < AUTO_SEEN + AUTO_WALLED; i++) {
-		const struct auto_seen *o = i < AUTO_SEEN ? &f->seen[i] : NULL;
-		const struct auto_walled *w = o ? NULL : &f->walled[i - AUTO_SEEN];
-		double samples = o ? fmin(o->n, o->n_held) : w->n;
+	for (int i = 0; i < AUTO_SEEN; i++) {
+		const struct auto_seen *o = &f->seen[i];
 
-		if (samples == 0)
-			continue;
-		n[all] = samples / (samples + 1);
-		held[all] = o ? o->held : w->held;
-		miss[all] = o ? o->miss : w->miss;
-		sum += n[all];
-		mean_held += n[all] * held[all];
-		mean_miss += n[all] * miss[all];
-		all++;
+		add_point(&x, fmin(o->n, o->n_held), o->held, o->miss);
 	}
-	for (int i = 0; i < all; i++) {
-		double w = n[i] / (MISS_OFF * MISS_OFF), off = held[i] - mean_held / sum;
+	for (int i = 0; i < AUTO_WALLED; i++)
+		add_point(&x, f->walled[i].n, f->walled[i].held, f->walled[i].miss);
+	for (int i = 0; i < x.all; i++) {
+		double w = x.n[i] / (MISS_OFF * MISS_OFF), off = x.held[i] - x.mean_held / x.sum;
 
 		square += w * off * off;
-		product -= w * off * (miss[i] - mean_miss / sum);
+		product -= w * off * (x.miss[i] - x.mean_miss / x.sum);
 	}
 	f->theta = fmin(fmax(product / square, 0), THETA_MOST);
 }

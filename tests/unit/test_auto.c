@@ -422,29 +422,44 @@ START_TEST(phases_are_told_apart_by_how_busy_they_are)
 }
 END_TEST
 
-/* Who reads for long lends all but one of its cores for that time, and has them when it computes.
- */
-START_TEST(who_reads_gives_its_cores_until_it_computes_again)
+/* What job 0 leaves of its cores in 20 s in which it reads, core-seconds. */
+static double left_by_a_reader(struct world *w, double qos)
 {
-	struct world w;
-	double lent = 0;
+	double left = 0;
 
-	open_world(&w, "core:16", "auto,trials=no,lend=no", 2);
-	w.program[0] = (struct program){.type = "reads",
+	open_world(w, "core:16", "auto,trials=no,lend=no", 2);
+	w->program[0] = (struct program){.type = "reads",
 		.serial = 0.02,
 		.shows_speed = true,
 		.period_s = 20,
 		.reads = true};
-	w.program[1] = (struct program){.type = "computes", .serial = 0.02, .shows_speed = true};
-	go_on(&w, 60);
-	for (double until = w.x.v.now_s + 20; w.x.v.now_s < until;) {
-		go_on(&w, SAMPLE_S);
-		lent += (cores_of(&w, 1) - 8) * SAMPLE_S;
+	w->program[1] = (struct program){.type = "computes", .serial = 0.02, .shows_speed = true};
+	w->x.job[0].qos = qos;
+	go_on(w, 60);
+	for (double until = w->x.v.now_s + 20; w->x.v.now_s < until;) {
+		go_on(w, SAMPLE_S);
+		left += (cores_of(w, 1) - 8) * SAMPLE_S;
 	}
+	return left;
+}
+
+START_TEST(who_reads_gives_its_cores_until_it_computes_again)
+{
+	struct world w;
+
 	/* Of 7 cores for 20 s. */
-	ck_assert_double_ge(lent, 0.75 * 7 * 20);
+	ck_assert_double_ge(left_by_a_reader(&w, 0), 0.75 * 7 * 20);
 	go_on(&w, 1);
 	ck_assert_int_ge(cores_of(&w, 0), 7);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(who_asked_for_a_floor_keeps_its_cores_while_it_reads)
+{
+	struct world w;
+
+	ck_assert_double_le(left_by_a_reader(&w, 0.9), 20);
 	small_node_close(&w.x);
 }
 END_TEST
@@ -887,6 +902,7 @@ int main(void)
 	tcase_add_test(deals, a_trial_finds_what_nothing_else_shows);
 	tcase_add_test(deals, who_is_busy_need_not_scale);
 	tcase_add_test(deals, who_reads_gives_its_cores_until_it_computes_again);
+	tcase_add_test(deals, who_asked_for_a_floor_keeps_its_cores_while_it_reads);
 	tcase_add_test(deals, who_reads_for_a_moment_keeps_its_cores);
 	tcase_add_test(deals, phases_are_told_apart_by_how_busy_they_are);
 	tcase_add_test(stays, trials_take_no_more_than_their_part_of_the_time);

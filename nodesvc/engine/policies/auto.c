@@ -336,7 +336,10 @@ static void rank(struct policy *p, const struct view *v, const int *slot)
 	for (int k = 0; k < c->n; k++) {
 		int s = slot[c->job[k]];
 
-		p->search.fixed[k] = !knows_speed(p, s) || v->job[c->job[k]].cores > 0;
+		/* What a user asked for is there at once. */
+		p->search.fixed[k] =
+			!knows_speed(p, s) || v->job[c->job[k]].cores > 0 ||
+			(auto_phase_of(&p->model, s)->idle && v->job[c->job[k]].qos > 0);
 	}
 	p->search.steps = 0;
 	auto_search_base(&p->search, p->deal[AUTO_FAIR].n);
@@ -460,7 +463,6 @@ static bool ends_back(struct policy *p, const int *slot)
 	return d->there && d->worth >= p->deal[AUTO_RUNS].worth;
 }
 
-/* Sets chosen and why. */
 /* Something to learn, as long as that takes less than 1 % of the time. */
 static bool begin_trial(struct policy *p, const struct view *v, const int *slot)
 {
@@ -497,6 +499,7 @@ static bool has_woken(const struct policy *p, const int *slot)
 	return false;
 }
 
+/* Sets chosen and why. */
 static void choose(struct policy *p, const struct view *v, const int *slot, bool again, bool tried)
 {
 	int best = AUTO_FAIR, from = p->deal[AUTO_RUNS].worth > -INFINITY ? AUTO_RUNS : AUTO_FAIR;

@@ -104,6 +104,8 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 	p->fair_job = arena_alloc(cfg->memory, n, sizeof(*p->fair_job));
 	p->heat = arena_alloc(cfg->memory, n, sizeof(double));
 	p->borrowed = arena_alloc(cfg->memory, n, sizeof(double));
+	p->inserts = arena_alloc(
+		cfg->memory, (size_t)cfg->topo->n_domains * (AUTO_SIDES + 1), sizeof(double));
 	p->idle = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(double));
 	p->borrows = arena_alloc(cfg->memory, n, sizeof(*p->borrows));
 	p->domains = arena_alloc(cfg->memory, (size_t)cfg->topo->n_domains, sizeof(int));
@@ -129,22 +131,35 @@ static void auto_forget(struct policy *p, int slot)
 
 /* --- what is seen ------------------------------------------------------------------------ */
 
-/* Traffic of each domain, and the most that was ever seen of it. */
-static void read_loads(struct policy *p, const struct auto_deal *now)
+/* The cluster of job @k that is set; AUTO_NO_SIDE: none. */
+static int side_of(const struct policy *p, const int *slot, int k)
+{
+	return p->walls.on ? p->model.job[slot[p->shares.job[k]]].side : AUTO_NO_SIDE;
+}
+
+/* Traffic of each domain, of all and by clusters, and the most that was ever seen of it. */
+static void read_loads(struct policy *p, const struct auto_deal *now, const int *slot)
 {
 	struct shares *c = &p->shares;
 
 	for (int d = 0; d < c->n_domains; d++) {
-		double sum = 0, *capacity = &p->model.capacity[c->domain[d]];
+		double *sum = p->inserts + (ptrdiff_t)d * (AUTO_SIDES + 1);
+		double *capacity = &p->model.capacity[c->domain[d]];
 
+		memset(sum, 0, (AUTO_SIDES + 1) * sizeof(*sum));
 		for (int k = 0; k < c->n; k++) {
 			double bytes = auto_traffic(&c->v->job[c->job[k]]);
+			int side = side_of(p, slot, k);
 
-			if (isfinite(bytes) && auto_cell(p, now, k)[d])
-				sum += bytes * auto_cell(p, now, k)[d] / auto_size(p, now, k);
+			if (!isfinite(bytes) || !auto_cell(p, now, k)[d])
+				continue;
+			bytes = bytes * auto_cell(p, now, k)[d] / auto_size(p, now, k);
+			sum[AUTO_NO_SIDE] += bytes;
+			if (side != AUTO_NO_SIDE)
+				sum[side] += bytes;
 		}
-		*capacity = fmax(*capacity, sum);
-		p->search.latency[d] = auto_latency(sum / *capacity);
+		*capacity = fmax(*capacity, sum[AUTO_NO_SIDE]);
+		p->search.latency[d] = auto_latency(sum[AUTO_NO_SIDE] / *capacity);
 	}
 }
 
@@ -154,24 +169,17 @@ static void read_loads(struct policy *p, const struct auto_deal *now)
  */
 static double held_by(const struct policy *p, const struct auto_deal *now, const int *slot, int k)
 {
-	int side = p->walls.on ? p->model.job[slot[p->shares.job[k]]].side : AUTO_NO_SIDE;
 	const struct shares *c = &p->shares;
 	double own = auto_traffic(&c->v->job[c->job[k]]), part = 0;
+	int side = side_of(p, slot, k), size = auto_size(p, now, k);
 
 	if (!(own > 0))
 		return NAN;
 	for (int d = 0; d < c->n_domains; d++) {
-		double cores = auto_cell(p, now, k)[d] / (double)auto_size(p, now, k), sum = 0;
+		double cores = auto_cell(p, now, k)[d] / (double)size;
 
-		for (int o = 0; o < c->n && cores > 0; o++) {
-			double bytes = auto_traffic(&c->v->job[c->job[o]]);
-
-			if (side != AUTO_NO_SIDE && p->model.job[slot[c->job[o]]].side != side)
-				continue;
-			if (isfinite(bytes) && auto_cell(p, now, o)[d])
-				sum += bytes * auto_cell(p, now, o)[d] / auto_size(p, now, o);
-		}
-		part += cores > 0 ? cores * cores * own / sum : 0;
+		if (cores > 0)
+			part += cores * cores * own / p->inserts[d * (AUTO_SIDES + 1) + side];
 	}
 	return log(side != AUTO_NO_SIDE ? part * p->walls.ways[side] : part);
 }
@@ -208,7 +216,7 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 
 	auto_read_current(p, &p->deal[AUTO_RUNS]);
 	if (now->there)
-		read_loads(p, now);
+		read_loads(p, now, slot);
 	for (int k = 0; k < c->n; k++)
 		fresh |= p->model.job[slot[c->job[k]]].sample_no != v->job[c->job[k]].sample_no;
 	if (fresh && isfinite(p->sample_s))

@@ -17,20 +17,19 @@
  * (M/D/1), r the domain's traffic over the most it can carry: 4 GB/s a core, or the most that was
  * ever seen. x is by misses per instruction, which fall with the part of a cache that is held as
  * was seen (theta); that part follows from what each inserts there. S and the cost of a miss are
- * never known, so a grid of both is weighed: by what utilisation tells of S
- * (how well it scales at the most: who polls, or waits for memory, is busy) and misses per
- * instruction of x before anything else, then by how well each explains the speeds
- * seen (Bayes; the level falls out). What was seen on as many cores beside the same company counts
- * for itself, in place of the model, the more often the more (the pair table).
+ * never known, so a grid of both is weighed: by what utilisation tells of S (how well it scales at
+ * the most: who polls, or waits for memory, is busy) and misses per instruction of x before
+ * anything else, then by how well each explains the speeds seen (Bayes; the level falls out). What
+ * was seen on as many cores beside the same company counts for itself, in place of the model, the
+ * more often the more (the pair table).
  *
  * Proposals. What runs; what fair, lira and dio would do, as far as their signals are there; the
  * exact allocation by the curves, as sbmp has it (allocate.c); and from the best of them the best
  * transfers of cores inside a domain and exchanges of places, or one of each at once, as long as
- * they gain. The worth of
- * one is the objective over what fair's is predicted to give; fair's is where fair would have them,
- * had nobody else ever moved them. No job below its floor, `q' and 3 % of what it would have alone
- * on its fair share, which is at least the most that was seen on no more cores, unless it is so
- * under fair, too, and then not below that.
+ * they gain. The worth of one is the objective over what fair's is predicted to give; fair's is
+ * where fair would have them, had nobody else ever moved them. No job below its floor, `q' and 3 %
+ * of what it would have alone on its fair share, which is at least the most that was seen on no
+ * more cores, unless it is so under fair, too, and then not below that.
  *
  * Acting. What runs stays, unless the gain less `sure' times its standard deviation, for as long as
  * the phases at hand are expected to last, is above what moving costs (75 ms of each moved part:
@@ -43,15 +42,15 @@
  * Who is idle, for it reads or writes, keeps its least number of cores where the others gain more
  * by the rest, for as long as that phase is expected to last, than it loses until it is seen to
  * compute again: a sample and a half, and two moves. One sample in which it is busy is enough, and
- * its cores come back at once; that is no reversal.
+ * its cores come back at once; that is no reversal. Who asked for a floor keeps all.
  *
  * Trials. Where nothing is to be moved, a quarter of one job's cores goes to another for 1.2 s, and
  * the same of two others at once; or two exchange their places, for what company does to a job's
- * cache is in no model. It is the one that is expected to gain most for as long as the phases last,
- * less what it costs, if by two standard deviations it may be `h' better with whoever gives still
- * above his floor, and by its mean is not 3 % worse; none of widths that were seen. In 1 % of the
- * time, and 3.6 s in advance; floors are not looked at meanwhile. Then what ran before runs again,
- * unless the trial is better.
+ * cache is not known before it was seen beside two. It is the one that is expected to gain most for
+ * as long as the phases last, less what it costs, if by two standard deviations it may be `h'
+ * better with whoever gives still above his floor, and by its mean is not 3 % worse; none of widths
+ * that were seen. In 1 % of the time, and 3.6 s in advance; floors are not looked at meanwhile.
+ * Then what ran before runs again, unless the trial is better.
  *
  * Loans. Who is under 95 % utilisation lends to those of its domains who are busy, else
  * to all who are; but to nobody whose threads wait for one another.
@@ -62,8 +61,8 @@
  * where they are sure to gain. What is missed meanwhile tells more of theta; by that, of up to six
  * jobs, every two clusters at a quarter, a half and three quarters are weighed, and better ones are
  * tried, three times at most. Of up to four jobs what clusters promise is part of a proposal's
- * worth. Whoever moves or changes phase ends them, and speeds that were seen
- * under them are not in the model above.
+ * worth. Whoever moves or changes phase ends them, and speeds that were seen under them are not in
+ * the model above.
  *
  * Never worse. The windows against Slurm's placement that the daemon makes (choose/quarantine.c)
  * judge this policy as any other, by set of programs, and outlive it.
@@ -335,6 +334,8 @@ struct policy {
 	struct view_job *fair_job;
 	short *before; /* [max_jobs * n_domains] by slot: what ran before the last move */
 	int *size;
+	/* [n_domains][AUTO_SIDES + 1] bytes/s, by cluster; the last of all. */
+	double *inserts;
 	double *heat, *borrowed; /* [max_jobs] by competing job; by slot */
 	/* auto_loans.c: [n_domains] idle cores, and who borrows or where a donor is; [max_jobs] by
 	 * competing job. */

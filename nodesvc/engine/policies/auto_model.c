@@ -47,7 +47,7 @@ static const double stall_prior[AUTO_STALLS] = {0.6, 1, 1, 0.4};
 #define EFFICIENCY_TAIL 0.02
 /*
  * The same of curves below what is seen: threads that spin, or wait for memory, are busy. Of nine
- * real programs, all busy, five had an alpha of 0.3 to 0.5 (nodesvc/sim/models).
+ * real programs, all busy, five had an alpha of 0.3 or more (nodesvc/sim/models).
  */
 #define BUSY_TAIL 1.0
 

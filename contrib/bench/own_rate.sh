@@ -3,8 +3,10 @@
 #
 # own_rate.sh - unmodified programs that print what they have done, and the rates that follow. For
 # benches to source, after contrib/lib.sh, with: dir (of their own), seconds (of a run), cores, build;
-# and SLURM_CONF in the environment.
+# and SLURM_CONF in the environment. With often they print as often as they can: tens of times a second.
+: "${often:=}"
 
+every_s=$([ -n "$often" ] && echo 0.02 || echo 0.2)
 cat >"$dir/products.py" <<'PY'
 import numpy, sys, time
 a = numpy.random.rand(300, 300)
@@ -13,14 +15,14 @@ while time.time() - start < float(sys.argv[1]):
     a = a @ a
     a /= abs(a).max()
     n += 1
-    if time.time() - told > 0.2:
+    if time.time() - told > float(sys.argv[2]):
         told = time.time()
         print("done", n, flush=True)
 PY
 # What a program prints of what it has done, by the clock of who reads it: its rate between the moment
 # FILE was written last, or the first such line, and the last one. Lines that bear no figure are
 # counted; those of pw.x are added up: in each of its cycles the Hamiltonian is applied once at first,
-# and in each iteration. When each line came, and what had been done by then, goes into a file.
+# and in each iteration. When each line came (CLOCK_MONOTONIC), and what had been done by then, goes into a file.
 cat >"$dir/rate.py" <<'PY'
 import os, re, sys, time
 since, pattern = sys.argv[1], re.compile(sys.argv[2].encode())
@@ -32,7 +34,7 @@ while chunk := os.read(0, 65536):
     for line in lines:
         if m := pattern.search(line):
             n = n + 1 if not pattern.groups else n + float(m[1]) + 1 if sys.argv[4] else int(m[1])
-            print(time.time(), n, file=lines_file)
+            print(now, n, file=lines_file)
             if since and os.path.exists(since) and os.stat(since).st_mtime_ns != began:
                 began, seen = os.stat(since).st_mtime_ns, []
             if not since or began:
@@ -45,14 +47,14 @@ declare -gA told=([numpy]='^done ([0-9]+)' [gnu]='^done ([0-9]+)' [llvm]='^done 
   [scalapack]='^WALL .* PASSED' [lammps]='^ +([0-9]+) +[-0-9.]+ +' [gromacs]='^step ([0-9]+)')
 printf '%s\n' 'units lj' 'atom_style atomic' 'lattice fcc 0.8442' 'region box block 0 20 0 20 0 20' \
   'create_box 1 box' 'create_atoms 1 box' 'mass 1 1.0' 'velocity all create 3.0 87287 loop geom' \
-  'pair_style lj/cut 2.5' 'pair_coeff 1 1 1.0 1.0 2.5' 'fix 1 all nve' 'thermo 20' \
+  'pair_style lj/cut 2.5' 'pair_coeff 1 1 1.0 1.0 2.5' 'fix 1 all nve' "thermo $([ -n "$often" ] && echo 2 || echo 20)" \
   "timer timeout 0:0:$seconds every 20" 'run 100000000' >"$dir/melt.in"
 # shellcheck disable=SC2034 # by name
-numpy=(-n1 -c"$cores" /usr/bin/python3 "$dir/products.py" "$seconds")
+numpy=(-n1 -c"$cores" /usr/bin/python3 "$dir/products.py" "$seconds" "$every_s")
 # shellcheck disable=SC2034
 lammps=(-n"$cores" -c1 --mpi=pmix lmp -in "$dir/melt.in" -log none)
 # shellcheck disable=SC2034
-gromacs=(-n1 -c"$cores" gmx -quiet mdrun -s "$dir/water.tpr" -ntmpi 1 -ntomp "$cores" -pin off -nobackup -noconfout -v -stepout 50
+gromacs=(-n1 -c"$cores" gmx -quiet mdrun -s "$dir/water.tpr" -ntmpi 1 -ntomp "$cores" -pin off -nobackup -noconfout -v -stepout "$([ -n "$often" ] && echo 5 || echo 50)"
   -deffnm gmx -nsteps -1 -maxh "$(awk -v s="$seconds" 'BEGIN { print s / 3600 / 0.99 }')")
 # Silicon that moves, until its time is over: self-consistent steps a second.
 cat >"$dir/si.in" <<PW
@@ -101,7 +103,7 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < n; i++)
 		a[i] = b[i] = 1;
-	while (argc > 1 && omp_get_wtime() - start < atof(argv[1])) {
+	while (argc > 2 && omp_get_wtime() - start < atof(argv[1])) {
 		double *t = a;
 #pragma omp parallel for
 		for (int i = 1; i < n - 1; i++)
@@ -111,7 +113,7 @@ int main(int argc, char **argv)
 		a = b;
 		b = t;
 		sweeps++;
-		if (omp_get_wtime() - told < 0.2)
+		if (omp_get_wtime() - told < atof(argv[2]))
 			continue;
 		told = omp_get_wtime();
 		printf("done %ld\n", sweeps);
@@ -123,7 +125,7 @@ C
 gcc -O2 -fopenmp -o "$dir/gnu" "$dir/stencil.c"
 ! command -v clang >/dev/null || clang -O2 -fopenmp -o "$dir/llvm" "$dir/stencil.c" 2>/dev/null || true
 # shellcheck disable=SC2034
-gnu=(-n1 -c"$cores" "$dir/gnu" "$seconds") llvm=(-n1 -c"$cores" "$dir/llvm" "$seconds")
+gnu=(-n1 -c"$cores" "$dir/gnu" "$seconds" "$every_s") llvm=(-n1 -c"$cores" "$dir/llvm" "$seconds" "$every_s")
 is_there() {
   case $1 in
   numpy) /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;

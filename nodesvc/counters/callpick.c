@@ -16,13 +16,16 @@
 #define SILENT_GAP   (400 * MS) /* nothing has called yet; later NONE_GAP_NS */
 #define SILENT_TRIES 40
 #define NONE_GAP_NS  (10000 * MS)
-/* Of a function that is called too often to be counted always: 300 calls tell its rate to some
- * percent, if it is called evenly. Programs have short steps and long ones: where the budget has
- * it, a window is longer, and the next one later. */
-#define WINDOW_CALLS  300
+/* Of a function that is called too often to be counted always: 30 calls tell its rate to some
+ * percent, if it is called evenly, and how fast a program is differs more than that from one moment
+ * to the next, so that many windows tell more than long ones. Programs have short steps and long
+ * ones: where the budget has it, a window is longer, and the next one later. Before one is chosen
+ * there are few. */
+#define WINDOW_CALLS  30
+#define TRY_MANY      300
 #define WINDOW_MIN_NS (30 * MS)
 #define WINDOW_MAX_NS (500 * MS)
-#define PERIOD_S      0.4
+#define PERIOD_S      0.8
 #define TRY_LONG_NS   (100 * MS)
 /* Where so many windows differ more than that they catch a different share of the program's steps:
  * the next ones are twice as long, and as far apart, at most so often. Half as many are as good if
@@ -53,6 +56,14 @@
 #define LOOKS_MOST 200
 /* Counting holds its callers up, for longer or shorter than is known: by such a share of it. */
 #define UNSURE 0.5
+/* One that traps holds others up, by so many times what it costs itself: a team whose master is
+ * late goes to sleep and has to be woken, and who calls with others traps beside them. A window
+ * holds its program up besides, while its traps are put in and taken out. Measured on two cores of
+ * a virtual machine (Linux 6.18, 20 us a trap), programs' own rates within windows and beside them:
+ * libgomp's regions 25 to 55 us, its barriers 19 us for each of two callers, a window 1 to 3 ms. */
+#define HOLDS_TEAM   3
+#define HOLDS_OTHERS 2
+#define WINDOW_S     0.002
 /* What is called rarely may be called by exception: for output, or when a list is due to be
  * rebuilt. So it is worth less, by tenth of the rate of the steady one that is called most of those
  * that are not costly, and is looked at no more where that one is called so many times as often. */
@@ -191,9 +202,17 @@ static void note_cores(struct callpick *p, double cores)
 	p->cores += (cores - p->cores) / of;
 }
 
-static double payers_of(const struct callpick *p, int k)
+/* Time that a counted call takes of those who call it, s. */
+static double held_s(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return callpick_payers(p, p->candidate[k].callers);
+	static const double times[] = {[CALL_REGION] = HOLDS_TEAM,
+		[CALL_BARRIER] = HOLDS_OTHERS,
+		[CALL_WORKSHARE] = HOLDS_OTHERS,
+		[CALL_TASK] = HOLDS_OTHERS};
+	const struct callpick_candidate *c = &p->candidate[k];
+	double holds = c->class < sizeof(times) / sizeof(*times) ? times[c->class] : 0;
+
+	return cfg->hit_cost_s * fmax(holds, 1) / callpick_payers(p, c->callers);
 }
 
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
@@ -216,8 +235,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 			c->callers = counted[i].callers;
 		/* Of the time in which it runs: how much that is of all is not known at its start.
 		 */
-		paid_s +=
-			calls * cfg->hit_cost_s / payers_of(p, counted[i].candidate) * presence(p);
+		paid_s += calls * held_s(p, cfg, counted[i].candidate) * presence(p);
 		bursts = calls > 0 && seconds * 1e9 < GLANCE_NS && !(c->glance_per_s > 0);
 		/* It begins to call: what was before is not how it does. */
 		if (calls > 0 && c->n == c->silent)
@@ -245,7 +263,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 /* The share of its callers' time that counting all its calls takes. */
 static double cost_of(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return callpick_rate(p, k) * cfg->hit_cost_s / payers_of(p, k);
+	return callpick_rate(p, k) * held_s(p, cfg, k);
 }
 
 /* It can be counted in windows only. */
@@ -270,7 +288,9 @@ static int64_t window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 /* Of a window of one that cannot be counted always. */
 static int64_t length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	double affordable = PERIOD_S * (1 << p->stretch) * 1e9 * cfg->budget / cost_of(p, cfg, k);
+	/* For its calls at least as much as for the window. */
+	double spent_s = fmax(PERIOD_S * (1 << p->stretch) * cfg->budget - WINDOW_S, WINDOW_S);
+	double affordable = spent_s * 1e9 / cost_of(p, cfg, k);
 	int64_t least = window_ns(callpick_rate(p, k), WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
 
 	return affordable > (double)least ? (int64_t)fmin(affordable, WINDOW_MAX_NS) : least;
@@ -281,7 +301,7 @@ static double period_s(const struct callpick *p, const struct callpick_cfg *cfg,
 {
 	if (!is_dear(p, cfg, k))
 		return 0;
-	return (double)length_ns(p, cfg, k) * 1e-9 * cost_of(p, cfg, k) / cfg->budget;
+	return ((double)length_ns(p, cfg, k) * 1e-9 * cost_of(p, cfg, k) + WINDOW_S) / cfg->budget;
 }
 
 static bool too_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
@@ -630,20 +650,20 @@ static void plan_preferred(
 	ret->candidate[0] = p->preferred;
 	ret->length_ns = TRY_MIN_NS;
 	ret->gap_ns = p->windows ? gap(p, cfg, TRY_GAP_NS) : 0;
-	ret->max_hits = WINDOW_CALLS;
+	ret->max_hits = TRY_MANY;
 }
 
 /* One window of those that were filled in. */
 static void plan_round(struct callpick *p, const struct callpick_cfg *cfg, enum round round,
 	struct callpick_plan *ret)
 {
-	double allowed, payers = INFINITY;
+	double allowed, held = 0;
 	int64_t gap_ns = TRY_GAP_NS;
 	double least = INFINITY;
 
 	for (int i = 0; i < ret->n; i++)
-		payers = fmin(payers, payers_of(p, ret->candidate[i]));
-	allowed = AHEAD_S / 4 * cfg->budget * payers / cfg->hit_cost_s;
+		held = fmax(held, held_s(p, cfg, ret->candidate[i]));
+	allowed = AHEAD_S / 4 * cfg->budget / held;
 	ret->length_ns = round == GLANCES ? GLANCE_NS : TRY_MIN_NS;
 	if (round == SILENT_ONES)
 		gap_ns = p->windows < SILENT_TRIES * p->n ? SILENT_GAP : NONE_GAP_NS;
@@ -654,7 +674,7 @@ static void plan_round(struct callpick *p, const struct callpick_cfg *cfg, enum 
 	/* For half of what one try may cost. */
 	if (round == COSTLY_WINDOWS)
 		ret->length_ns = window_ns(
-			least, (int)fmax(WINDOW_CALLS, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
+			least, (int)fmax(TRY_MANY, allowed / 2), WINDOW_MIN_NS, TRY_LONG_NS);
 	else if (round == WINDOWS)
 		ret->length_ns = window_ns(least, TRY_CALLS, TRY_MIN_NS << p->longer, TRY_MAX_NS);
 	ret->what = CALLPICK_TRY;
@@ -713,7 +733,7 @@ static void plan_chosen(
 	if (!(period > 0))
 		return;
 	ret->length_ns = length_ns(p, cfg, k);
-	ret->max_hits = (uint64_t)(4 * rate * (double)ret->length_ns * 1e-9) + WINDOW_CALLS;
+	ret->max_hits = (uint64_t)(4 * rate * (double)ret->length_ns * 1e-9) + TRY_MANY;
 	between = (int64_t)((period - p->between_s) * 1e9) - ret->length_ns;
 	p->between_s = 0;
 	if (is_new && between > TRY_GAP_NS)

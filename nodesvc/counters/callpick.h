@@ -7,14 +7,15 @@
  * program: its rate is steady. Of those that are, regions and collectives are taken before sends,
  * waits and tasks, and what can be counted all the time before what cannot.
  *
- * A call that is counted takes its caller @hit_cost_s. A team waits for its master meanwhile, so
- * what only one calls costs all of them that time; ranks that all call pay at once. Over time it is
- * kept below @budget of the callers' time: what is called more often is counted in windows. Their
- * distance is drawn, half to one and a half of its mean, so that no period of the program beats
- * with them. Programs call in bursts, once in each of their steps: where all windows differ, longer
- * ones follow. While the function is looked for, some seconds' worth of the budget is spent ahead.
- * Where nothing that calls can be counted but in windows two seconds or more apart, others are
- * looked at first and between those windows: the chosen one is left for one that costs less.
+ * A call that is counted takes its caller @hit_cost_s. A team waits for its master meanwhile, and
+ * goes to sleep over that: what only one calls costs all of them more than that time; ranks that
+ * all call pay at once. Over time it is kept below @budget of the callers' time: what is called
+ * more often is counted in windows. Their distance is drawn, half to one and a half of its mean, so
+ * that no period of the program beats with them. Programs call in bursts, once in each of their
+ * steps: where all windows differ, longer ones follow. While the function is looked for, some
+ * seconds' worth of the budget is spent ahead. Where nothing that calls can be counted but in
+ * windows two seconds or more apart, others are looked at first and between those windows: the
+ * chosen one is left for one that costs less.
  */
 #ifndef COLOC_COUNTERS_CALLPICK_H
 #define COLOC_COUNTERS_CALLPICK_H

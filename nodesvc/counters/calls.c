@@ -89,8 +89,9 @@ struct calls_step {
 	int64_t open_ns, open_own_ns, until_ns, read_ns;
 	/* of its last figures, of this set, and of any */
 	int64_t told_ns, read_own_ns, added_own_ns;
-	int64_t cpu_ns;   /* its processor time then; -1 unknown */
-	uint64_t counted; /* of it so far */
+	int64_t cpu_ns;      /* its processor time then; -1 unknown */
+	uint64_t counted;    /* of it so far */
+	int64_t work_cpu_ns; /* its processor time at the newest figure; -1 unknown */
 
 	/* what is known */
 	bool has_work, exact, has_news;
@@ -626,6 +627,7 @@ static void take_chosen(struct calls_step *s)
 	s->rate = undisturbed(s, c->window[(c->n - 1) % CALLPICK_KEPT].per_s, c->callers);
 	s->t_ns = s->news.t_ns;
 	s->own_ns = s->added_own_ns;
+	s->work_cpu_ns = s->cpu_ns;
 	s->figures++;
 	s->has_work = true;
 }
@@ -655,18 +657,21 @@ static struct span span_of(const struct calls_step *s, const struct calls_look *
 	return ret;
 }
 
-static void note(struct calls_step *s, double units, double rate, const struct span *of)
+static void note(struct calls_step *s, const struct calls_look *l, double units, double rate,
+	const struct span *of)
 {
 	s->total += units;
 	s->rate = rate;
 	s->t_ns = s->news.t_ns;
 	s->own_ns = of->to_own_ns;
+	s->work_cpu_ns = l->cpu_ns;
 	s->figures++;
 	s->has_work = true;
 }
 
 /* What is counted all the time, since it was read last. */
-static void take_reading(struct calls_step *s, const struct span *of, uint64_t calls, int callers)
+static void take_reading(struct calls_step *s, const struct calls_look *l, const struct span *of,
+	uint64_t calls, int callers)
 {
 	double rate = (double)(calls - s->counted) / of->seconds;
 	double free = s->attended ? undisturbed(s, rate, callers) : rate;
@@ -674,15 +679,28 @@ static void take_reading(struct calls_step *s, const struct span *of, uint64_t c
 	/* What it did before it was opened. */
 	if (s->t_ns && s->own_ns < of->from_own_ns && s->rate > 0)
 		s->total += s->rate * (double)(of->from_own_ns - s->own_ns) / 1e9;
-	note(s, free * of->seconds, free, of);
+	note(s, l, free * of->seconds, free, of);
 }
 
-/* What it did between two windows is taken to have gone as in the second. */
-static void take_window(struct calls_step *s, const struct span *of, double per_s, int callers)
+/*
+ * What it did between two windows is taken to have gone as in the second, by processor time: a team
+ * sleeps when its master traps, so by the clock less is done in a window than beside it, but not in
+ * the time in which threads run, less that of the traps. By the clock where that is not known.
+ */
+static void take_window(struct calls_step *s, const struct calls_look *l, const struct span *of,
+	double per_s, int callers)
 {
-	double rate = undisturbed(s, per_s, callers);
+	double rate = undisturbed(s, per_s, callers), calls = 0, traps_s;
+	double units = rate * (double)(of->to_own_ns - s->own_ns) / 1e9;
+	double cpu_s = s->news.count[0].cpu_s;
 
-	note(s, s->t_ns ? rate * (double)(of->to_own_ns - s->own_ns) / 1e9 : 0, rate, of);
+	for (int i = 0; i < s->n_open; i++)
+		calls += (double)s->news.count[i].calls;
+	traps_s = calls * s->c->cost_ns / 1e9;
+	if (cpu_s > 2 * traps_s && s->work_cpu_ns >= 0 && l->cpu_ns > s->work_cpu_ns)
+		units = fmax(0, (double)(l->cpu_ns - s->work_cpu_ns) / 1e9 - traps_s) * calls /
+			(cpu_s - traps_s);
+	note(s, l, s->t_ns ? units : 0, rate, of);
 }
 
 /* The news, by function. */
@@ -702,10 +720,13 @@ static int sum_up(const struct calls_step *s, double stretch, struct callpick_co
 	return n;
 }
 
-/* Processor time since its last figures, s. A process that ended has taken its own with it. */
+/* Processor time since its last figures, s; the kernel's where it is of a window. A process that
+ * ended has taken its own with it. */
 static double cpu_since(
 	const struct calls_step *s, const struct calls_look *l, const struct span *of)
 {
+	if (s->window && s->news.count[0].cpu_s > 0)
+		return s->news.count[0].cpu_s;
 	return s->cpu_ns >= 0 && l->cpu_ns >= s->cpu_ns
 		       ? (double)(l->cpu_ns - s->cpu_ns) / 1e9 * of->of_look
 		       : l->running * of->seconds;
@@ -752,9 +773,9 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 		s->added_own_ns = of.to_own_ns;
 		/* Else another has been chosen meanwhile. */
 		if (!s->window && s->open_candidate[0] == s->chosen)
-			take_reading(s, &of, calls, callers);
+			take_reading(s, l, &of, calls, callers);
 		else if (s->window && s->plan.what == CALLPICK_WINDOWS)
-			take_window(s, &of, counted[0].per_s, callers);
+			take_window(s, l, &of, counted[0].per_s, callers);
 		if (!s->window)
 			s->counted = calls;
 		s->read_own_ns = of.to_own_ns;
@@ -877,6 +898,9 @@ void calls_step_look(struct calls_step *s, const struct calls_look *l)
 {
 	s->waits = false;
 	s->others |= l->threads_changed;
+	/* Who has ended has taken his processor time with him. */
+	if (l->threads_changed)
+		s->work_cpu_ns = -1;
 	if (!*s->c->why_not && s->n_sites)
 		go_on(s, l);
 	s->due_ns = l->now_ns + READ_NS;

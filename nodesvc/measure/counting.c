@@ -509,10 +509,10 @@ static void note_counts(const struct calls_step *step, const struct call_answer 
 	const struct step *s = step ? calls_step_arg(step) : NULL;
 	char counted[256];
 
-	log_debug("step %s: %s in %.3f s, %d threads%s%s", s ? s->id : "?",
+	log_debug("step %s: %s in %.3f s from %.3f s on, %d threads%s%s", s ? s->id : "?",
 		step ? calls_step_counted(step, a, counted, sizeof(counted)) : "not awaited",
-		(double)(a->t_ns - a->began_ns) / 1e9, a->tasks, a->failed ? ", not all: " : "",
-		a->failed ? a->text : "");
+		(double)(a->t_ns - a->began_ns) / 1e9, (double)a->began_ns / 1e9, a->tasks,
+		a->failed ? ", not all: " : "", a->failed ? a->text : "");
 }
 
 static void take_answers(struct counting *c)

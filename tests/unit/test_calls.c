@@ -21,6 +21,7 @@
 struct open_set {
 	struct call_request r;
 	double before[CALLS_PROBES]; /* calls when it was opened */
+	int64_t cpu_ns;              /* processor time then */
 	int64_t since_ns;
 	bool on;
 };
@@ -40,6 +41,8 @@ static struct calls_step *step;
 static struct calls_look at;
 static const pid_t tid[2] = {100, 101};
 static double hits, cost_ns = 1000;
+/* While it traps, its team sleeps for such a part of the time. */
+static double sleeps;
 
 /* The worker takes its time: to open what it is told to, and to say what it has counted. */
 static int64_t late_ns;
@@ -78,6 +81,7 @@ static void answer(struct open_set *o, bool end)
 
 		a.count[i] = (struct call_counts){.calls = (uint64_t)n,
 			.per_s = seconds > 0 ? n / seconds : 0,
+			.cpu_s = at.cpu_ns >= 0 ? (double)(at.cpu_ns - o->cpu_ns) / 1e9 : 0,
 			.callers = n > 0};
 	}
 	if (end)
@@ -140,7 +144,8 @@ static void serve(const struct call_request *r)
 			}
 		ck_assert_ptr_nonnull(o);
 		opened++;
-		*o = (struct open_set){.r = *r, .since_ns = now_ns, .on = true};
+		*o = (struct open_set){
+			.r = *r, .cpu_ns = at.cpu_ns, .since_ns = now_ns, .on = true};
 		for (int i = 0; i < r->n_probes; i++)
 			o->before[i] = done[(int)(place[r->probe[i]] / 0x1000) - 1];
 		break;
@@ -178,6 +183,9 @@ static void run(double seconds)
 		if (frozen)
 			frozen_ns += STEP;
 		gets = crowded && now_ns / (SECOND / 3) % 2 ? 0.05 : 1;
+		for (int i = 0; i < SETS; i++)
+			if (set[i].on)
+				gets *= 1 - sleeps;
 		if (at.cpu_ns >= 0 && !frozen)
 			at.cpu_ns += (int64_t)(gets * STEP);
 		for (int f = 0; f < 4 && !frozen; f++)
@@ -231,6 +239,7 @@ static void setup(void)
 	now_ns = SECOND;
 	frozen_ns = 0;
 	frozen = crowded = false;
+	sleeps = 0;
 	refuse_offset = -1;
 	drops = queued = messages = n_said = 0;
 	late_ns = 0;
@@ -319,11 +328,41 @@ START_TEST(frequent_calls_are_counted_in_windows_within_the_budget)
 }
 END_TEST
 
+/* A team that sleeps whenever its master traps does less in windows than beside them. */
+START_TEST(what_is_done_between_windows_goes_by_processor_time)
+{
+	struct calls_work a, b;
+	double did;
+
+	per_s[0] = 25000;
+	sleeps = 0.2;
+	at.cpu_ns = 0;
+	know(two, 2);
+	run(30);
+	ck_assert_str_eq(calls_step_unit(step), "calls of GOMP_parallel");
+	a = work();
+	did = done[0];
+	run(60);
+	b = work();
+	did = done[0] - did;
+	/* Less what the traps take, which hold nobody up here. */
+	ck_assert_double_eq_tol((b.total - a.total) / did, 1 / 0.975, 0.01);
+	/* By the clock, where it is not known. */
+	at.cpu_ns = -1;
+	run(30);
+	a = work();
+	run(60);
+	b = work();
+	ck_assert_double_eq_tol(
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 25000 * 0.8 / 0.98, 300);
+}
+END_TEST
+
 START_TEST(speed_of_a_frozen_program_is_of_its_own_time)
 {
 	struct calls_work a, b;
 
-	per_s[0] = 100000;
+	per_s[0] = 25000;
 	know(two, 2);
 	run(30);
 	a = work();
@@ -333,7 +372,7 @@ START_TEST(speed_of_a_frozen_program_is_of_its_own_time)
 	}
 	b = work();
 	ck_assert_double_eq_tol(
-		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 50000 / 0.9, 4000);
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 12500 / 0.975, 1000);
 }
 END_TEST
 
@@ -416,7 +455,7 @@ START_TEST(attended_one_is_counted_without_a_gap)
 {
 	struct calls_work a, b;
 
-	per_s[0] = 100000;
+	per_s[0] = 25000;
 	know(two, 2);
 	run(30);
 	at.attend = true;
@@ -426,13 +465,13 @@ START_TEST(attended_one_is_counted_without_a_gap)
 	serve_all();
 	a = work();
 	ck_assert_int_eq(a.t_ns, now_ns);
-	per_s[0] = 50000;
+	per_s[0] = 12500;
 	run(0.5);
 	ck_assert(calls_step_ask(step));
 	serve_all();
 	b = work();
 	ck_assert_double_eq_tol(
-		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 50000 / 0.95, 500);
+		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 12500 / 0.9875, 125);
 	at.attend = false;
 	run(2);
 	ck_assert(!calls_step_ask(step));
@@ -672,6 +711,7 @@ int main(void)
 	ADD("work is the calls of the function that marks it", rare_calls_are_counted_all_of_them,
 		speed_is_known_as_soon_as_the_function_is,
 		frequent_calls_are_counted_in_windows_within_the_budget,
+		what_is_done_between_windows_goes_by_processor_time,
 		speed_of_a_frozen_program_is_of_its_own_time, nothing_is_opened_while_it_is_frozen,
 		attended_one_is_counted_without_a_gap,
 		rate_is_of_the_window_however_late_the_answer,

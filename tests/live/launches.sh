@@ -38,14 +38,23 @@ launch() { # TYPE MEETINGS
 }
 explained() { ctl explain "$(job_id "$1")" >/dev/null 2>&1; }
 found() { grep -o 'guard: the launch environment makes.*' "$tmp/colocd.out"; }
-srun -J company --coloc=on "$programs/spin" --work=100000000000 >/dev/null 2>&1 &
-started_pids+=("$!")
-ok "company runs" wait_for 20 job_known company
-meetings=300 # later as many digits: the same class of arguments
+# One that begins where it has one core has no more threads running than that, and libgomp then spins
+# for less, whatever it is told: so company comes when it has begun.
+accompany() {
+  srun -J company --coloc=on "$programs/spin" --work=100000000000 >/dev/null 2>&1 &
+  company_pid=$!
+}
+meetings=3000 # later as many digits: the same class of arguments
 fraction 0.2
 n=0
 while [ "$n" -lt 30 ] && ! found >/dev/null; do
-  launch victim "$meetings"
+  launch victim "$meetings" &
+  victim_pid=$!
+  wait_for 20 explained victim
+  accompany
+  wait "$victim_pid"
+  scancel -n company
+  wait "$company_pid" || true
   n=$((n + 1))
 done
 diag "$n launches of $meetings meetings: $(acct -n -P -S now-1hour -o JobName,Launch,ElapsedRaw | sed -n 's/^victim|//p' | paste -sd" ")"
@@ -60,12 +69,12 @@ like "$(acct -n -P -j "$victim" -o GainLaunch,GainBasis)" '^0\.[0-9]+ \(.*\)\|el
 stop "$colocd_pid" KILL
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
-launch victim 999 &
+launch victim 9999 &
 started_pids+=("$!")
 ok "after a restart it runs again" wait_for 20 explained victim
 like "$(ctl explain "$(job_id victim)")" 'GOMP_SPINCOUNT: guard: with it the program was 0\.' \
   "still without them, and explain says why"
-launch other 999 &
+launch other 9999 &
 started_pids+=("$!")
 ok "another program starts" wait_for 20 explained other
 like "$(ctl explain "$(job_id other)")" 'GOMP_SPINCOUNT=' "with the settings"

@@ -210,9 +210,8 @@ static double held_s(const struct callpick *p, const struct callpick_cfg *cfg, i
 		[CALL_WORKSHARE] = HOLDS_OTHERS,
 		[CALL_TASK] = HOLDS_OTHERS};
 	const struct callpick_candidate *c = &p->candidate[k];
-	double holds = c->class < sizeof(times) / sizeof(*times) ? times[c->class] : 0;
 
-	return cfg->hit_cost_s * fmax(holds, 1) / callpick_payers(p, c->callers);
+	return cfg->hit_cost_s * fmax(times[c->class], 1) / callpick_payers(p, c->callers);
 }
 
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,

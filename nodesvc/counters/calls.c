@@ -688,15 +688,12 @@ static void take_reading(struct calls_step *s, const struct calls_look *l, const
  * the time in which threads run, less that of the traps. By the clock where that is not known.
  */
 static void take_window(struct calls_step *s, const struct calls_look *l, const struct span *of,
-	double per_s, int callers)
+	double calls, double per_s, int callers)
 {
-	double rate = undisturbed(s, per_s, callers), calls = 0, traps_s;
+	double rate = undisturbed(s, per_s, callers), traps_s = calls * s->c->cost_ns / 1e9;
 	double units = rate * (double)(of->to_own_ns - s->own_ns) / 1e9;
 	double cpu_s = s->news.count[0].cpu_s;
 
-	for (int i = 0; i < s->n_open; i++)
-		calls += (double)s->news.count[i].calls;
-	traps_s = calls * s->c->cost_ns / 1e9;
 	if (cpu_s > 2 * traps_s && s->work_cpu_ns >= 0 && l->cpu_ns > s->work_cpu_ns)
 		units = fmax(0, (double)(l->cpu_ns - s->work_cpu_ns) / 1e9 - traps_s) * calls /
 			(cpu_s - traps_s);
@@ -775,7 +772,7 @@ static void take_news(struct calls_step *s, const struct calls_look *l)
 		if (!s->window && s->open_candidate[0] == s->chosen)
 			take_reading(s, l, &of, calls, callers);
 		else if (s->window && s->plan.what == CALLPICK_WINDOWS)
-			take_window(s, l, &of, counted[0].per_s, callers);
+			take_window(s, l, &of, (double)calls, counted[0].per_s, callers);
 		if (!s->window)
 			s->counted = calls;
 		s->read_own_ns = of.to_own_ns;

@@ -7,8 +7,8 @@
  *
  * A call that is counted costs its program up to some microseconds (a trap). So it is counted all
  * the time only where that is within the budget, a share of the step's processor time; else in
- * windows, and the work between two of them is taken to have gone as in the second. What is told is
- * for ratios, of one step at two times, or of one program in two runs.
+ * windows, and the work between two of them is taken to have gone as in the second, by processor
+ * time. What is told is for ratios, of one step at two times, or of one program in two runs.
  *
  * Steps are known by handles. Nothing here waits, looks at processes or knows what a step is: who
  * uses it says when, and which threads there are. Loop thread only.

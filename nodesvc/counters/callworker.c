@@ -89,9 +89,7 @@ struct counting {
 	struct set *set[SETS_MAX];
 	int n_sets, n_fds;
 	struct doing *doing;
-	uint64_t own; /* the event of called() below; 0 none. Kept by one of the daemon, who never
-		       * calls it: the keeper of a place is of the process that opens others. */
-	int own_keeper;
+	struct place own; /* called() below; its keeper is an event on the daemon */
 	int parent; /* a pidfd: somebody else may hold the daemon's end of the socket for a while */
 };
 
@@ -124,10 +122,8 @@ static void name_of(uint32_t probe, char ret[16])
 }
 
 /* -EBUSY: a thread that ends at this moment still holds its event of it; it stays made. */
-static int drop_place(struct counting *c, uint32_t probe)
+static int drop(struct counting *c, struct place *p, const char *name)
 {
-	struct place *p = &c->place[probe];
-	char name[16];
 	int rc;
 
 	if (!p->made)
@@ -135,25 +131,17 @@ static int drop_place(struct counting *c, uint32_t probe)
 	if (p->keeper >= 0)
 		close(p->keeper);
 	p->keeper = -1;
-	name_of(probe, name);
 	rc = tracefs_remove(&c->fs, name);
 	p->made = rc == -EBUSY;
 	return rc;
 }
 
-static int drop_own(struct counting *c)
+static int drop_place(struct counting *c, uint32_t probe)
 {
-	int rc;
+	char name[16];
 
-	if (!c->own)
-		return 0;
-	if (c->own_keeper >= 0)
-		close(c->own_keeper);
-	c->own_keeper = -1;
-	rc = tracefs_remove(&c->fs, OWN_NAME);
-	if (rc != -EBUSY)
-		c->own = 0;
-	return rc;
+	name_of(probe, name);
+	return drop(c, &c->place[probe], name);
 }
 
 static void drop_all(struct counting *c)
@@ -166,7 +154,7 @@ static void drop_all(struct counting *c)
 		again = false;
 		for (uint32_t i = 0; i < CALLS_PROBES_ALL; i++)
 			again |= drop_place(c, i) == -EBUSY;
-		again |= drop_own(c) == -EBUSY;
+		again |= drop(c, &c->own, OWN_NAME) == -EBUSY;
 	}
 }
 
@@ -351,8 +339,18 @@ static void read_set(const struct set *s, struct call_answer *ret)
 	ret->t_ns = now_ns ? now_ns : ipc_now_ns();
 }
 
-static void close_set(struct counting *c, struct set *s)
+/*
+ * close_set - takes the traps out, and says in *@ret (NULL: nobody asks) what it has. The kernel
+ * (seen with 6.18) holds up who comes by a trap while it takes it out, some ms, unless it has just
+ * waited for another: an event on ourselves, whom nobody waits for, comes first. The team of a
+ * program of 2 000 regions a second stood for 7 ms at each window's end.
+ */
+static void close_set(struct counting *c, struct set *s, struct call_answer *ret)
 {
+	int fd = c->own.made ? open_event(c->own.id, 0, false, false) : -1;
+
+	if (ret)
+		read_set(s, ret);
 	for (int t = 0; t < s->n_tasks; t++)
 		close_task(c, s, t);
 	for (int i = 0; i < c->n_sets; i++)
@@ -361,33 +359,20 @@ static void close_set(struct counting *c, struct set *s)
 	free(s->fd);
 	free(s->since_ns);
 	free(s);
-}
-
-/*
- * Before a trap is taken out of a program: a descriptor to be closed afterwards, -1 none. The
- * kernel (6.18) decides first that the program is counted no more, then waits some ms for all CPUs
- * to pass a point, then takes the trap out; who comes by the trap meanwhile stands until that is
- * done. It need not wait a second time within some ms: an event on ourselves, whom nobody waits
- * for, takes that on it. The team of a program of 2 000 regions a second stood for 7 ms at each
- * window's end.
- */
-static int wait_instead(const struct counting *c)
-{
-	return c->own ? open_event(c->own, 0, false, false) : -1;
+	if (fd >= 0)
+		close(fd);
 }
 
 static void tell_set(struct counting *c, struct set *s, bool end)
 {
 	struct call_answer a;
-	int fd = end ? wait_instead(c) : -1;
 
-	read_set(s, &a);
-	a.ended = end;
 	/* First the trap goes, then the news. */
 	if (end)
-		close_set(c, s);
-	if (fd >= 0)
-		close(fd);
+		close_set(c, s, &a);
+	else
+		read_set(s, &a);
+	a.ended = end;
 	answer(&a);
 }
 
@@ -396,7 +381,7 @@ static void open_set(struct counting *c, const struct call_request *r)
 	struct set *s = find_set(c, r->set);
 
 	if (s)
-		close_set(c, s);
+		close_set(c, s, NULL);
 	s = c->n_sets < SETS_MAX ? calloc(1, sizeof(*s)) : NULL;
 	if (!s) {
 		answer(&(struct call_answer){.kind = CALL_COUNTS,
@@ -631,13 +616,14 @@ static int try_out(struct counting *c, double *ret_cost_ns, struct errbuf *err)
 	exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (exe < 0)
 		return err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-	rc = tracefs_add(&c->fs, OWN_NAME, exe, own.offset, &c->own, err);
+	rc = tracefs_add(&c->fs, OWN_NAME, exe, own.offset, &c->own.id, err);
 	close(exe);
 	if (rc < 0)
 		return rc;
-	fd = open_event(c->own, 0, true, false);
+	c->own.made = true;
+	fd = open_event(c->own.id, 0, true, false);
 	rc = fd < 0 ? err_set(err, -errno, "perf: %s", strerror(errno)) : 0;
-	c->own_keeper = open_event(c->own, getppid(), false, true);
+	c->own.keeper = open_event(c->own.id, getppid(), false, true);
 	start_ns = cpu_ns();
 	for (int i = 0; rc == 0 && i < COST_CALLS; i++)
 		called(i);
@@ -649,8 +635,8 @@ static int try_out(struct counting *c, double *ret_cost_ns, struct errbuf *err)
 	for (int i = 0; i < COST_CALLS; i++)
 		called(i);
 	plain_ns = cpu_ns() - start_ns;
-	if (rc < 0 || c->own_keeper < 0)
-		drop_own(c);
+	if (rc < 0 || c->own.keeper < 0)
+		drop(c, &c->own, OWN_NAME);
 	if (rc < 0)
 		return rc;
 	if (n != COST_CALLS)
@@ -712,13 +698,8 @@ __attribute__((noreturn)) static void child(
 	doing->since_ns = 0;
 	if (ready.rc == 0)
 		serve(&c);
-	while (c.n_sets) {
-		int fd = wait_instead(&c);
-
-		close_set(&c, c.set[0]);
-		if (fd >= 0)
-			close(fd);
-	}
+	while (c.n_sets)
+		close_set(&c, c.set[0], NULL);
 	drop_all(&c);
 	_exit(0);
 }

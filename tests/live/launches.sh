@@ -52,6 +52,7 @@ while [ "$n" -lt 30 ] && ! found >/dev/null; do
   victim_pid=$!
   wait_for 20 explained victim
   accompany
+  [ "$n" -gt 0 ] || ok "company runs" wait_for 20 job_known company
   wait "$victim_pid"
   scancel -n company
   wait "$company_pid" || true

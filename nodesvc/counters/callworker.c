@@ -156,6 +156,8 @@ static void drop_all(struct counting *c)
 			again |= drop_place(c, i) == -EBUSY;
 		again |= drop(c, &c->own, OWN_NAME) == -EBUSY;
 	}
+	/* Of one before us that was killed and still waited for a file when we began. */
+	tracefs_sweep(&c->fs);
 }
 
 static void make_place(struct counting *c, const struct call_request *r, int fd)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static int read_id(const struct tracefs *t, const char *name, uint64_t *ret)
 	cleanup_close int fd = -1;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "events/%s/%s/id", t->group, name);
+	snprintf(path, sizeof(path), "events/%s/%s_%d/id", t->group, name, (int)getpid());
 	fd = openat(t->dir, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -102,10 +103,10 @@ int tracefs_add(struct tracefs *t, const char *name, int fd, uint64_t offset, ui
 {
 	char line[160];
 	uint64_t id = 0;
-	int rc, n = snprintf(line, sizeof(line), "p:%s/%s /proc/self/fd/%d:0x%" PRIx64 "\n",
-			t->group, name, fd, offset);
+	int rc, n = snprintf(line, sizeof(line), "p:%s/%s_%d /proc/self/fd/%d:0x%" PRIx64 "\n",
+			t->group, name, (int)getpid(), fd, offset);
 
-	/* One of that name is what a killed owner left. */
+	/* One of that name is what a killed process left that had our number. */
 	tracefs_remove(t, name);
 	if (write(t->events, line, (size_t)n) != n)
 		return err_set(
@@ -119,12 +120,29 @@ int tracefs_add(struct tracefs *t, const char *name, int fd, uint64_t offset, ui
 	return 0;
 }
 
-int tracefs_remove(struct tracefs *t, const char *name)
+static int remove_name(struct tracefs *t, const char *name)
 {
-	char line[80];
+	char line[112];
 	int n = snprintf(line, sizeof(line), "-:%s/%s\n", t->group, name);
 
 	return write(t->events, line, (size_t)n) == n ? 0 : -errno;
+}
+
+int tracefs_remove(struct tracefs *t, const char *name)
+{
+	char own[64];
+
+	snprintf(own, sizeof(own), "%s_%d", name, (int)getpid());
+	return remove_name(t, own);
+}
+
+/* Does another process that lives have it? */
+static bool is_anothers(const char *name)
+{
+	const char *number = strrchr(name, '_');
+	pid_t maker = number ? (pid_t)strtol(number + 1, NULL, 10) : 0;
+
+	return maker > 0 && maker != getpid() && (kill(maker, 0) == 0 || errno == EPERM);
 }
 
 int tracefs_sweep(struct tracefs *t)
@@ -160,7 +178,7 @@ int tracefs_sweep(struct tracefs *t)
 	}
 	fclose(f);
 	for (int i = 0; i < names; i++)
-		gone += tracefs_remove(t, name[i]) == 0;
+		gone += !is_anothers(name[i]) && remove_name(t, name[i]) == 0;
 	free(name);
 	return gone;
 }

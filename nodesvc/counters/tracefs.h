@@ -29,13 +29,16 @@ void tracefs_close(struct tracefs *t);
 
 /*
  * tracefs_add - the place @offset bytes into the file that the descriptor @fd of this process has.
- * @name: letters, digits, "_". *@ret_id: what perf_event_attr.config wants.
+ * @name: letters, digits, "_"; this process's number follows it in tracefs, for the kernel lets
+ * nobody have a name again while an event of it is open, and who was killed may still wait, with
+ * all its descriptors, for a file system that does not answer. *@ret_id: what
+ * perf_event_attr.config wants.
  */
 int tracefs_add(struct tracefs *t, const char *name, int fd, uint64_t offset, uint64_t *ret_id,
 	struct errbuf *err);
 /* -EBUSY: somebody still has it open; -ENOENT. */
 int tracefs_remove(struct tracefs *t, const char *name);
-/* All names of our group, of an owner who was killed too; how many went. */
+/* All names of our group but those of other processes that live; how many went. */
 int tracefs_sweep(struct tracefs *t);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nodesvc/counters/tracefs.h"
@@ -69,12 +70,13 @@ START_TEST(add_writes_the_place_and_reads_its_number)
 
 	fstree_put(&tree, EVENTS, "");
 	ck_assert_int_eq(tracefs_open(&t, &tree.root, "/run/a", &err), 0);
-	snprintf(path, sizeof(path), "sys/kernel/tracing/events/%s/p1/id", t.group);
+	snprintf(path, sizeof(path), "sys/kernel/tracing/events/%s/p1_%d/id", t.group,
+		(int)getpid());
 	fstree_put(&tree, path, "1234\n");
 	ck_assert_int_eq(tracefs_add(&t, "p1", 0, 0x14070, &id, &err), 0);
 	ck_assert_uint_eq(id, 1234);
-	snprintf(
-		want, sizeof(want), "-:%s/p1\np:%s/p1 /proc/self/fd/0:0x14070\n", t.group, t.group);
+	snprintf(want, sizeof(want), "-:%s/p1_%d\np:%s/p1_%d /proc/self/fd/0:0x14070\n", t.group,
+		(int)getpid(), t.group, (int)getpid());
 	ck_assert_str_eq(told(), want);
 	tracefs_close(&t);
 }
@@ -91,30 +93,44 @@ START_TEST(add_without_a_number_takes_the_name_back)
 	ck_assert_int_eq(tracefs_open(&t, &tree.root, "/run/a", &err), 0);
 	ck_assert_int_eq(tracefs_add(&t, "p1", 0, 16, &id, &err), -ENOENT);
 	ck_assert_uint_eq(id, 7);
-	snprintf(want, sizeof(want), "-:%s/p1\n", t.group);
+	snprintf(want, sizeof(want), "-:%s/p1_%d\n", t.group, (int)getpid());
 	told();
 	ck_assert_str_eq(text + strlen(text) - strlen(want), want);
 	tracefs_close(&t);
 }
 END_TEST
 
+/* The number of a process that has ended. */
+static int nobody(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return (int)pid;
+}
+
 START_TEST(sweep_takes_the_names_of_its_own_group_only)
 {
 	struct tracefs t;
 	struct errbuf err;
 	char list[512], want[256];
+	int killed = nobody();
 
 	fstree_put(&tree, EVENTS, "");
 	ck_assert_int_eq(tracefs_open(&t, &tree.root, "/run/a", &err), 0);
 	snprintf(list, sizeof(list),
-		"p:%s/p0 /usr/lib/libgomp.so.1:0x00014070\n"
-		"p:coloc_00000000/p0 /usr/lib/libgomp.so.1:0x00014070\n"
+		"p:%s/p0_%d /usr/lib/libgomp.so.1:0x00014070\n"
+		"p:coloc_00000000/p0_%d /usr/lib/libgomp.so.1:0x00014070\n"
 		"p:perf/malloc /usr/lib/libc.so.6:0x1000\n"
-		"r:%s/p33 /usr/lib/libmpi.so:0x20\n",
-		t.group, t.group);
+		"p:%s/p0_%d /usr/lib/libgomp.so.1:0x00014070\n"
+		"r:%s/p33_%d /usr/lib/libmpi.so:0x20\n",
+		t.group, killed, killed, t.group, (int)getppid(), t.group, (int)getpid());
 	fstree_put(&tree, EVENTS, list);
 	ck_assert_int_eq(tracefs_sweep(&t), 2);
-	snprintf(want, sizeof(want), "-:%s/p0\n-:%s/p33\n", t.group, t.group);
+	snprintf(want, sizeof(want), "-:%s/p0_%d\n-:%s/p33_%d\n", t.group, killed, t.group,
+		(int)getpid());
 	ck_assert_str_eq(told() + strlen(list), want);
 	tracefs_close(&t);
 }

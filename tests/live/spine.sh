@@ -62,8 +62,12 @@ find_layout() {
 # SLUID, "s" and 13 digits or capitals, which squeue has and other releases know nothing of.
 sluid_glob=s$(printf '[0-9A-Z]%.0s' {1..13})
 job_dirs() {
-  local name=$sluid_glob
-  [ $# = 0 ] || name=$(sluids | sed -n "s/^$1 //p")
+  local name=''
+  if [ $# = 0 ]; then
+    name=$sluid_glob
+  elif compgen -G "$cgroup/$sluid_glob" >/dev/null || compgen -G "$cgroup/*/$sluid_glob" >/dev/null; then
+    name=$(sluids | sed -n "s/^$1 //p")
+  fi
   find "$cgroup" -maxdepth 2 -type d \( -name "job_${1:-*}" -o -name "${name:-job_$1}" \) 2>/dev/null
 }
 sluids() { squeue -h -O jobid,sluid 2>/dev/null | awk '{ print $1, $2 }'; }
@@ -75,15 +79,19 @@ job_name_of() {
   esac
 }
 step_dir() { echo "$(job_dirs "$1")/step_$2$step_below"; }
-# step_threads DIR: all thread ids, also of levels below.
+# step_threads DIR: all thread ids, also of levels below. threads_status DIR: their status, one after
+# another; of one that has gone meanwhile, nothing.
 step_threads() { find "$1" -name "$threads_file" -exec cat {} + 2>/dev/null; }
+threads_status() { step_threads "$1" | sed 's,.*,/proc/&/status,' | xargs -r cat 2>/dev/null || true; }
 
 ctl() { "$colocctl" --socket="$socket" "$@"; }
 acct() { "$colocacct" --store="$tmp/store" -S 2000-01-01 "$@"; }
 log() { cat "$tmp/colocd.out"; }
 
 # What has hardly run is not placed, nor is a shell that waits: in a step's shell, before its exec.
-has_run='for ((i = 0; i < 100000; i++)); do :; done'
+# Without a loop: once it has had a child, bash makes two system calls a turn, which take a kernel
+# that is a process a third of a millisecond.
+has_run=': {1..80000}'
 # Background steps that stay until stop_steps; a step says its own mask, as its first act, in
 # $tmp/born.NAME, runs for a moment, and is where it was placed when spawn returns.
 spawn() {
@@ -100,12 +108,13 @@ spawn() {
 }
 # Of steps that are not placed: whether they have run.
 as_planned() {
-  local state set
-  ! grep -qx bash < <(step_threads "$(step_dir "$(job_id "$1")" 0)" | sed 's,.*,/proc/&/comm,' | xargs cat 2>/dev/null) ||
-    return 1
-  read -r state set < <(ctl jobs 2>/dev/null | awk -v step="$(job_id "$1").0" '
+  local id dir state set
+  id=$(job_id "$1")
+  dir=$(step_dir "$id" 0)
+  ! threads_status "$dir" | grep -qx 'Name:[[:space:]]*bash' || return 1
+  read -r state set < <(ctl jobs 2>/dev/null | awk -v step="$id.0" '
     $1 == step { for (i = 2; i < NF; i++) if ($i == "placed") print $i, $(i + 2) }')
-  [ "${state:-}" != placed ] || cpuset_is "$1" "$set"
+  [ "${state:-}" != placed ] || [ "$(placed_in "$dir")" = "$set" ]
 }
 born() { cat "$tmp/born.$1"; }
 job_id() { squeue -h -n "$1" -o %i; }
@@ -126,17 +135,16 @@ job_gone() { [ -z "$(job_id "$1")" ]; }
 
 # What the kernel holds: "STEP CPUSET" and "STEP COMM MASK" of every thread, sorted.
 kernel_state() {
-  local s t name
+  local s name
   for s in $(job_dirs | sed 's,$,/step_*,'); do
     [ -d "$s" ] || continue
     name=$(job_name_of "${s%/*}")/${s##*/}
     s=$s$step_below
     echo "$name cpuset $(cat "$s/cpuset.cpus" "$s/$cpus_file" 2>/dev/null | sort -u | paste -sd' ')"
-    while read -r t; do
-      # slurmstepd's helper threads come and go: they count by mask, not by number.
-      sed -n 's/^Name:[[:space:]]*//p; s/^Cpus_allowed_list:[[:space:]]*//p' \
-        "/proc/$t/status" 2>/dev/null | paste -sd' ' | sed "s|^|$name |"
-    done < <(step_threads "$s")
+    # slurmstepd's helper threads come and go: they count by mask, not by number.
+    threads_status "$s" | awk -v step="$name" '
+      sub(/^Name:[[:space:]]*/, "") { comm = $0 }
+      sub(/^Cpus_allowed_list:[[:space:]]*/, "") { print step, comm, $0 }'
   done | sort -u
 }
 # wall_of NAME: the cpuset of a step, which is Slurm's. cpuset_of NAME: where it was placed, that is,
@@ -146,9 +154,7 @@ wall_of() { cat "$(step_dir "$(job_id "$1")" 0)/$cpus_file"; }
 cpuset_of() { placed_in "$(step_dir "$(job_id "$1")" 0)"; }
 # placed_in DIR: the same for a step's directory.
 placed_in() {
-  local t
-  # A process that has gone meanwhile is no error.
-  while read -r t; do cat "/proc/$t/status" 2>/dev/null; done < <(step_threads "$1") | awk '
+  threads_status "$1" | awk '
     $1 == "Name:" { name = $2 }
     $1 == "Tgid:" { tgid = $2 }
     $1 == "Pid:" && $2 == tgid { comm[tgid] = name }
@@ -173,10 +179,7 @@ placed_in() {
     }'
 }
 mask_of() {
-  local t
-  while read -r t; do
-    grep -qx sleep "/proc/$t/comm" 2>/dev/null &&
-      sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$t/status"
-  done < <(step_threads "$(step_dir "$(job_id "$1")" 0)") | sort -u | paste -sd' '
+  threads_status "$(step_dir "$(job_id "$1")" 0)" |
+    awk '$1 == "Name:" { name = $2 } $1 == "Cpus_allowed_list:" && name == "sleep" { print $2 }' | sort -u | paste -sd' '
 }
 cpuset_is() { [ "$(cpuset_of "$1")" = "$2" ]; }

@@ -94,10 +94,10 @@ diag "$outside has $(allocated "$outside"), runs on $(cpus "$outside")"
 like "$(cpus "$outside")" '^[0-9]' "it has CPUs"
 [ -n "$kept" ] || is "$(wall "$outside")" "0-$(($(nproc) - 1))" "its cpuset is as wide as the node"
 # A child lives for a second: long enough to be looked at on a busy machine.
-childs() { pgrep -P "$(pid "$outside")" | head -1; }
-childs_mask() { [ "$(mask "$(childs)")" = "$(cpus "$outside")" ]; }
+child() { pgrep -P "$(pid "$outside")" | head -1; }
+childs_mask() { [ "$(mask "$(child)")" = "$(cpus "$outside")" ]; }
 ok "its children's too" wait_for 10 childs_mask
-childs_mask || diag "$(cpus "$outside"), its child $(mask "$(childs)"), of: $(pgrep -lP "$(pid "$outside")" | paste -sd,)"
+childs_mask || diag "$(cpus "$outside"), its child $(mask "$(child)"), of: $(pgrep -lP "$(pid "$outside")" | paste -sd,)"
 like "$(scontrol listpids "$(cat "$tmp/id.$outside")" "$node" 2>&1)" "^$(pid "$outside") " "Slurm still knows its process"
 
 # --- a crash, in between: the next colocd takes it over

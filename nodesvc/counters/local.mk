@@ -5,7 +5,11 @@ libcounters_la_SOURCES = \
 	nodesvc/counters/cachegrind.c nodesvc/counters/cachegrind.h \
 	nodesvc/counters/callnames.c nodesvc/counters/callnames.h \
 	nodesvc/counters/callpick.c nodesvc/counters/callpick.h \
+	nodesvc/counters/callpick_best.c nodesvc/counters/callpick_next.c \
+	nodesvc/counters/callpick_internal.h \
 	nodesvc/counters/calls.c nodesvc/counters/calls.h \
+	nodesvc/counters/calls_figures.c nodesvc/counters/calls_places.c \
+	nodesvc/counters/calls_internal.h \
 	nodesvc/counters/callworker.c nodesvc/counters/callworker.h \
 	nodesvc/counters/choose.c nodesvc/counters/counters.h \
 	nodesvc/counters/clocks.c nodesvc/counters/clocks.h \

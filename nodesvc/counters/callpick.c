@@ -160,6 +160,8 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 	if (cpu_s >= 0)
 		note_cores(p, cpu_s / seconds);
 	p->windows++;
+	p->watched_s += seconds;
+	p->away_s += since_s;
 	for (int i = 0; i < n; i++) {
 		struct callpick_candidate *c = &p->candidate[counted[i].candidate];
 		double calls = (double)counted[i].calls;

@@ -63,11 +63,14 @@ struct callpick {
 	int looks;             /* at others, while the chosen one's windows are far apart */
 	double between_s;      /* the time of those since its last window */
 	bool none;             /* it was said that none is; the next look begins anew */
-	double often;   /* most_often() at the last callpick_next(): asked for each by each */
-	int windows;    /* in all */
-	double cores;   /* on which it runs, mean of late */
-	double ahead_s; /* of the time in which callers run, what counting has cost beyond the
-			   budget so far */
+	double often;     /* most_often() at the last callpick_next(): asked for each by each */
+	int windows;      /* in all */
+	double watched_s; /* their length, without the time in which it was frozen */
+	double away_s;    /* since the preferred one was looked at while another is chosen */
+	int returns;      /* such looks */
+	double cores;     /* on which it runs, mean of late */
+	double ahead_s;   /* of the time in which callers run, what counting has cost beyond the
+			     budget so far */
 	uint64_t seed;
 	struct callpick_candidate candidate[CALLPICK_MAX];
 };

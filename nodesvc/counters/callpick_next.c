@@ -27,9 +27,16 @@
 #define AGAIN_GAP (200 * MS)
 /* Others are looked at between the windows of the chosen one so often at most. */
 #define LOOKS_MOST 200
-/* Of so many windows, its first, those after the glances are for the one of earlier runs alone,
- * until it calls: while a program reads its input others do, or none. */
-#define PREFERRED_TRIES 12
+/* For so long of its own time in windows, from its start, those after the glances are for the one
+ * of earlier runs alone, until it calls: while a program reads its input others do, or none. Who
+ * takes turns is frozen for most of a window; after so many it has been waited for anyway. */
+#define PREFERRED_S    0.9
+#define PREFERRED_MOST 96
+/* Later, where another was chosen for want of it, it is looked at when so much has passed, each
+ * time by half of that more, and so often at most: figures of one program's runs are compared, so
+ * they are to be of one function. */
+#define RETURN_S    1.0
+#define RETURN_MOST 30
 /* Looking for it may cost the budget of so many seconds ahead. */
 #define AHEAD_S 4.0
 
@@ -150,7 +157,7 @@ static bool awaits_preferred(const struct callpick *p)
 	const struct callpick_candidate *c = p->preferred < 0 ? NULL : &p->candidate[p->preferred];
 
 	return c && c->glanced && !c->refused && !pick_calls_at_all(c) &&
-	       p->windows < PREFERRED_TRIES;
+	       p->watched_s < PREFERRED_S && p->windows < PREFERRED_MOST;
 }
 
 static void plan_preferred(
@@ -162,6 +169,27 @@ static void plan_preferred(
 	ret->length_ns = TRY_MIN_NS;
 	ret->gap_ns = p->windows ? gap(p, cfg, TRY_GAP_NS) : 0;
 	ret->max_hits = TRY_MANY;
+}
+
+/* Another stands for it, since it did not call. */
+static bool is_away(const struct callpick *p)
+{
+	return p->chosen >= 0 && p->preferred >= 0 && p->chosen != p->preferred &&
+	       !p->candidate[p->preferred].refused;
+}
+
+/* False: it is not due. */
+static bool plan_return(
+	struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	if (!is_away(p) || pick_calls_at_all(&p->candidate[p->preferred]) ||
+		p->away_s < RETURN_S * (1 + 0.5 * p->returns) || p->returns == RETURN_MOST)
+		return false;
+	p->away_s = 0;
+	p->returns++;
+	plan_preferred(p, cfg, ret);
+	ret->gap_ns = 0;
+	return true;
 }
 
 /* One window of those that were filled in. */
@@ -328,12 +356,16 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 	p->often = pick_most_often(p, cfg);
 	if (p->none || (p->chosen >= 0 && !pick_is_usable(p, cfg, p->chosen)))
 		begin_anew(p);
-	if (p->chosen < 0 && p->preferred >= 0 && pick_is_usable(p, cfg, p->preferred))
+	if (is_away(p) ? pick_is_usable(p, cfg, p->preferred) &&
+				 !pick_is_dearest(p, cfg, p->preferred)
+		       : p->chosen < 0 && p->preferred >= 0 && pick_is_usable(p, cfg, p->preferred))
 		p->chosen = p->preferred;
 	if (p->chosen < 0 && !awaits_preferred(p))
 		p->chosen = pick_best(p, cfg);
 	if (p->chosen >= 0 && pick_is_dearest(p, cfg, p->chosen))
 		p->chosen = one_that_costs_less(p, cfg);
+	if (p->chosen == before && plan_return(p, cfg, ret))
+		return;
 	if (p->chosen >= 0 && (p->chosen != before || !plan_between(p, cfg, ret)))
 		plan_chosen(p, cfg, p->chosen != before, ret);
 	else if (p->chosen < 0 && awaits_preferred(p))

@@ -58,6 +58,7 @@ struct run {
 	int n, callers;
 	double cores, t, last_t;
 	double start_s; /* so long it waits for files */
+	double awake;   /* the share of the time in which it is not frozen; 0: all */
 	struct callpick pick;
 	struct callpick_plan plan;
 	double hits, windows_calls, windows_s;
@@ -98,16 +99,16 @@ static void check_plan(const struct run *r)
 static void step(struct run *r)
 {
 	struct callpick_counted counted[CALLPICK_AT_ONCE];
-	double from, length;
+	double from, length, awake = r->awake > 0 ? r->awake : 1;
 	uint64_t all = 0;
 
 	callpick_next(&r->pick, &cfg, &r->plan);
 	check_plan(r);
-	r->t += (double)r->plan.gap_ns * 1e-9;
+	r->t += (double)r->plan.gap_ns * 1e-9 * awake;
 	if (r->plan.what == CALLPICK_NONE)
 		return;
 	from = r->t;
-	length = r->plan.what == CALLPICK_ALWAYS ? 0.2 : (double)r->plan.length_ns * 1e-9;
+	length = r->plan.what == CALLPICK_ALWAYS ? 0.2 : (double)r->plan.length_ns * 1e-9 * awake;
 	for (double end = length;; end = length) {
 		all = 0;
 		for (int i = 0; i < r->plan.n; i++) {
@@ -540,17 +541,63 @@ END_TEST
 START_TEST(what_was_chosen_before_is_waited_for_a_while)
 {
 	static const struct {
-		double from_s, known_s;
+		double awake, from_s, known_s; /* of its own time */
 		int chosen;
-	} cases[] = {{1.2, 2, 0}, {1000, 5, 1}};
+	} cases[] = {{1, 1.2, 2, 0}, {1, 1000, 5, 1}, {0.25, 1.2, 2, 0}, {0.25, 1000, 5, 1}};
 	const struct function f[] = {{.class = CALL_SEND, .per_s = 200, .from_s = cases[_i].from_s},
 		{.class = CALL_COLLECTIVE, .per_s = 20}};
 	struct run r;
 
 	begin(&r, f, 2, 2);
+	r.awake = cases[_i].awake;
 	callpick_prefer(&r.pick, 0);
 	ck_assert(choose(&r, 60) < cases[_i].known_s);
 	ck_assert_int_eq(r.pick.chosen, cases[_i].chosen);
+}
+END_TEST
+
+/* As pw.x: broadcasts tell its input, and come again with its work, seconds later. */
+START_TEST(what_was_chosen_before_is_taken_again_when_it_calls_again)
+{
+	const struct function f[] = {{.class = CALL_COLLECTIVE, .per_s = 100, .from_s = 9},
+		{.class = CALL_REGION, .per_s = 50}};
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	callpick_prefer(&r.pick, 0);
+	choose(&r, 60);
+	ck_assert_int_eq(r.pick.chosen, 1);
+	run_until(&r, 9);
+	ck_assert_int_eq(r.pick.chosen, 1);
+	run_until(&r, 15);
+	ck_assert_int_eq(r.pick.chosen, 0);
+	run_until(&r, 60);
+	ck_assert_int_eq(r.pick.chosen, 0);
+}
+END_TEST
+
+/* It is no reason to leave off counting the other. */
+START_TEST(who_never_calls_is_looked_for_less_and_less)
+{
+	const struct function f[] = {{.class = CALL_COLLECTIVE, .per_s = 100, .from_s = 1e6},
+		{.class = CALL_REGION, .per_s = 50}};
+	double looked_s[2] = {0}; /* in the first minute; later */
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	callpick_prefer(&r.pick, 0);
+	choose(&r, 60);
+	while (r.t < 600) {
+		double from = r.t;
+
+		step(&r);
+		if (r.plan.candidate[0] == 0)
+			looked_s[from > 60] += r.t - from;
+		ck_assert(r.t < 400 || r.plan.candidate[0] == 1);
+		ck_assert_int_eq(r.pick.chosen, 1);
+	}
+	ck_assert_msg(looked_s[0] > 1 && looked_s[0] < 2 && looked_s[1] < 2, "%.1f s, %.1f s",
+		looked_s[0], looked_s[1]);
 }
 END_TEST
 
@@ -628,7 +675,9 @@ int main(void)
 	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);
 	tcase_add_test(tc, what_was_chosen_before_is_taken_as_soon_as_it_calls);
 	tcase_add_test(tc, some_hundred_calls_a_second_each_are_looked_at_together);
-	tcase_add_loop_test(tc, what_was_chosen_before_is_waited_for_a_while, 0, 2);
+	tcase_add_loop_test(tc, what_was_chosen_before_is_waited_for_a_while, 0, 4);
+	tcase_add_test(tc, what_was_chosen_before_is_taken_again_when_it_calls_again);
+	tcase_add_test(tc, who_never_calls_is_looked_for_less_and_less);
 	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
 	tcase_add_test(tc, there_is_an_end_to_candidates);
 	suite_add_tcase(s, tc);

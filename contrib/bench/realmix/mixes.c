@@ -172,6 +172,7 @@ static const struct arm arms[] = {
 	POLICY("fair-apart", "fair,turns=no"),              /* ... never, also who is coupled */
 	{.name = "granted", .option = {"--coloc-policy=fair"}, .conf = "granted"},
 	POLICY("auto", "auto"),
+	POLICY("none", "none"), /* Slurm's own placement, with the launch environment */
 	POLICY("spread", "spread"),
 	POLICY("callisto", "callisto"),
 	POLICY("lira", "lira"),
@@ -179,11 +180,19 @@ static const struct arm arms[] = {
 	POLICY("llc-complex", "llc-complex"),
 	POLICY("dio", "dio"),
 	POLICY("sbmp", "sbmp"),
+	POLICY("sbmp-pp", "sbmp-pp"),
 	POLICY("sbmp-cd", "sbmp-cd"),
 	POLICY("gang", "gang"),
 	POLICY("gang-rr", "gang,foreground_ms=0"), /* equal turns from the first moment */
 	POLICY("mapper", "mapper"),
 	POLICY("hillclimb", "hillclimb"),
+	POLICY("das-rws", "das-rws"),
+	POLICY("das-rwsm-c", "das-rwsm-c"),
+	POLICY("das-fa", "das-fa"),
+	POLICY("das-fam-c", "das-fam-c"),
+	POLICY("das-da", "das-da"),
+	POLICY("das-dam-c", "das-dam-c"),
+	POLICY("das-dam-p", "das-dam-p"),
 	{.name = "omp", .option = {"--coloc-policy=fair", "--coloc-omp"}},
 	/* GROMACS asks once how many threads there may be. */
 	{.name = "omp-keep",

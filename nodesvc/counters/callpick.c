@@ -222,11 +222,12 @@ int64_t pick_window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 	return ns < (double)lo ? lo : ns > (double)hi ? hi : (int64_t)ns;
 }
 
-/* Of a window of one that cannot be counted always. */
-int64_t pick_length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+/* Of a window that was made twice as long @stretch times, as what is spent on it. */
+static int64_t length_at(
+	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch)
 {
 	/* For its calls at least as much as for the window. */
-	double spent_s = fmax(PERIOD_S * (1 << p->stretch) * cfg->budget - WINDOW_S, WINDOW_S);
+	double spent_s = fmax(PERIOD_S * (1 << stretch) * cfg->budget - WINDOW_S, WINDOW_S);
 	double affordable = spent_s * 1e9 / pick_cost_of(p, cfg, k);
 	int64_t least =
 		pick_window_ns(callpick_rate(p, k), WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
@@ -234,13 +235,24 @@ int64_t pick_length_ns(const struct callpick *p, const struct callpick_cfg *cfg,
 	return affordable > (double)least ? (int64_t)fmin(affordable, WINDOW_MAX_NS) : least;
 }
 
-/* Mean distance between two windows' ends; 0: it is counted always. */
+static double period_at(
+	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch)
+{
+	double length_s = (double)length_at(p, cfg, k, stretch) * 1e-9;
+
+	return pick_is_dear(p, cfg, k)
+		       ? (length_s * pick_cost_of(p, cfg, k) + WINDOW_S) / cfg->budget
+		       : 0;
+}
+
+int64_t pick_length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return length_at(p, cfg, k, p->stretch);
+}
+
 double pick_period_s(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	if (!pick_is_dear(p, cfg, k))
-		return 0;
-	return ((double)pick_length_ns(p, cfg, k) * 1e-9 * pick_cost_of(p, cfg, k) + WINDOW_S) /
-	       cfg->budget;
+	return period_at(p, cfg, k, p->stretch);
 }
 
 bool pick_too_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
@@ -248,10 +260,10 @@ bool pick_too_dear(const struct callpick *p, const struct callpick_cfg *cfg, int
 	return pick_period_s(p, cfg, k) * 1e9 > (double)GAP_MAX_NS;
 }
 
-/* It can be counted in windows that are far apart, at most. */
+/* That windows are longer than they need be, and further apart, is no reason. */
 bool pick_is_dearest(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return pick_period_s(p, cfg, k) >= DEAREST_S;
+	return period_at(p, cfg, k, 0) >= DEAREST_S;
 }
 
 /* ---- is it called? ---- */

@@ -601,6 +601,30 @@ START_TEST(who_never_calls_is_looked_for_less_and_less)
 }
 END_TEST
 
+/* As pw.x: steps that last longer than a window. A gain is told by what is attended, an NTT by the
+ * same function as alone. */
+START_TEST(windows_made_longer_are_no_reason_to_leave_it)
+{
+	const struct function f[] = {
+		{.class = CALL_COLLECTIVE, .per_s = 8000, .period_s = 1.3, .duty = 0.8},
+		{.class = CALL_WAIT, .per_s = 20}};
+	int longest = 0;
+	struct run r;
+
+	begin(&r, f, 2, 2);
+	r.callers = 2;
+	callpick_prefer(&r.pick, 0);
+	choose(&r, 60);
+	while (r.t < 200) {
+		step(&r);
+		longest = r.pick.stretch > longest ? r.pick.stretch : longest;
+		ck_assert_int_eq(r.pick.chosen, 0);
+		ck_assert(callpick_bears_attention(&r.pick, &cfg));
+	}
+	ck_assert_int_eq(longest, 2);
+}
+END_TEST
+
 /* A neighbour halves what it runs, now and then: its calls per second of processor time stay. */
 START_TEST(neighbours_do_not_make_a_function_unsteady)
 {
@@ -678,6 +702,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_was_chosen_before_is_waited_for_a_while, 0, 4);
 	tcase_add_test(tc, what_was_chosen_before_is_taken_again_when_it_calls_again);
 	tcase_add_test(tc, who_never_calls_is_looked_for_less_and_less);
+	tcase_add_test(tc, windows_made_longer_are_no_reason_to_leave_it);
 	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
 	tcase_add_test(tc, there_is_an_end_to_candidates);
 	suite_add_tcase(s, tc);

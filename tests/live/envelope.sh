@@ -33,7 +33,7 @@ job() {
   shift
   cat >"$tmp/$name.sh" <<X
 #!/bin/bash
-srun --overlap -n1 $tmp/app -c '$has_run; echo \$\$ >$tmp/pid.$name.new; mv $tmp/pid.$name.new $tmp/pid.$name; trap "exit 4" USR1; while :; do sleep 1; done' &
+srun --overlap -n1 $tmp/app -c '$has_run; echo \$\$ >$tmp/pid.$name.new; mv $tmp/pid.$name.new $tmp/pid.$name; trap "exit 4" USR1; while :; do $tmp/app -c "$has_run; exec sleep 2"; done' &
 step=\$!
 until [ -e $tmp/next ]; do sleep 0.1; done
 srun --overlap -n1 bash -c 'sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status; exit 3' >$tmp/next.$name 2>&1
@@ -93,7 +93,8 @@ fi
 diag "$outside has $(allocated "$outside"), runs on $(cpus "$outside")"
 like "$(cpus "$outside")" '^[0-9]' "it has CPUs"
 [ -n "$kept" ] || is "$(wall "$outside")" "0-$(($(nproc) - 1))" "its cpuset is as wide as the node"
-# A child lives for a second: long enough to be looked at on a busy machine.
+# A child that only waits keeps Slurm's mask; this one has run. It lives for two seconds: long enough
+# to be looked at on a busy machine.
 child() { pgrep -P "$(pid "$outside")" | head -1; }
 childs_mask() { [ "$(mask "$(child)")" = "$(cpus "$outside")" ]; }
 ok "its children's too" wait_for 10 childs_mask

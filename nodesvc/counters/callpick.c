@@ -238,11 +238,10 @@ static int64_t length_at(
 static double period_at(
 	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch)
 {
-	double length_s = (double)length_at(p, cfg, k, stretch) * 1e-9;
-
-	return pick_is_dear(p, cfg, k)
-		       ? (length_s * pick_cost_of(p, cfg, k) + WINDOW_S) / cfg->budget
-		       : 0;
+	if (!pick_is_dear(p, cfg, k))
+		return 0;
+	return ((double)length_at(p, cfg, k, stretch) * 1e-9 * pick_cost_of(p, cfg, k) + WINDOW_S) /
+	       cfg->budget;
 }
 
 int64_t pick_length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)

@@ -68,6 +68,7 @@ struct callpick {
 	double watched_s; /* their length, without the time in which it was frozen */
 	double away_s;    /* since the preferred one was looked at while another is chosen */
 	int returns;      /* such looks */
+	bool sought;      /* the last window was one */
 	double cores;     /* on which it runs, mean of late */
 	double ahead_s;   /* of the time in which callers run, what counting has cost beyond the
 			     budget so far */

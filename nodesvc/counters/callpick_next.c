@@ -187,6 +187,7 @@ static bool plan_return(
 		return false;
 	p->away_s = 0;
 	p->returns++;
+	p->sought = true;
 	plan_preferred(p, cfg, ret);
 	ret->gap_ns = 0;
 	return true;
@@ -349,16 +350,19 @@ static int one_that_costs_less(const struct callpick *p, const struct callpick_c
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
 {
 	int before = p->chosen;
+	bool sought = p->sought;
 
+	p->sought = false;
 	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
 	look_at_chosen(p);
 	look_longer_at_chosen(p, cfg);
 	p->often = pick_most_often(p, cfg);
 	if (p->none || (p->chosen >= 0 && !pick_is_usable(p, cfg, p->chosen)))
 		begin_anew(p);
-	if (is_away(p) ? pick_is_usable(p, cfg, p->preferred) &&
-				 !pick_is_dearest(p, cfg, p->preferred)
-		       : p->chosen < 0 && p->preferred >= 0 && pick_is_usable(p, cfg, p->preferred))
+	/* One that was left since it costs too much is not taken again. */
+	if ((p->chosen < 0 && p->preferred >= 0 && pick_is_usable(p, cfg, p->preferred)) ||
+		(sought && is_away(p) && pick_is_usable(p, cfg, p->preferred) &&
+			!pick_is_dearest(p, cfg, p->preferred)))
 		p->chosen = p->preferred;
 	if (p->chosen < 0 && !awaits_preferred(p))
 		p->chosen = pick_best(p, cfg);

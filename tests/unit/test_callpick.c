@@ -625,6 +625,28 @@ START_TEST(windows_made_longer_are_no_reason_to_leave_it)
 }
 END_TEST
 
+/* On one core or two: what its calls cost is now below, now above what is far apart. */
+START_TEST(one_that_was_left_for_its_cost_is_not_taken_again)
+{
+	const struct function f[] = {
+		{.class = CALL_COLLECTIVE, .per_s = 40000}, {.class = CALL_WAIT, .per_s = 20}};
+	struct run r;
+	int changes = 0;
+
+	begin(&r, f, 2, 1);
+	r.callers = 2;
+	callpick_prefer(&r.pick, 0);
+	while (r.t < 300) {
+		int before = r.pick.chosen;
+
+		r.cores = fmod(r.t, 40) < 20 ? 1 : 2;
+		step(&r);
+		changes += before >= 0 && r.pick.chosen != before;
+	}
+	ck_assert_int_le(changes, 1);
+}
+END_TEST
+
 /* A neighbour halves what it runs, now and then: its calls per second of processor time stay. */
 START_TEST(neighbours_do_not_make_a_function_unsteady)
 {
@@ -703,6 +725,7 @@ int main(void)
 	tcase_add_test(tc, what_was_chosen_before_is_taken_again_when_it_calls_again);
 	tcase_add_test(tc, who_never_calls_is_looked_for_less_and_less);
 	tcase_add_test(tc, windows_made_longer_are_no_reason_to_leave_it);
+	tcase_add_test(tc, one_that_was_left_for_its_cost_is_not_taken_again);
 	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
 	tcase_add_test(tc, there_is_an_end_to_candidates);
 	suite_add_tcase(s, tc);

@@ -172,7 +172,7 @@ static const struct arm arms[] = {
 	POLICY("fair-apart", "fair,turns=no"),              /* ... never, also who is coupled */
 	{.name = "granted", .option = {"--coloc-policy=fair"}, .conf = "granted"},
 	POLICY("auto", "auto"),
-	POLICY("none", "none"), /* Slurm's own placement, with the launch environment */
+	POLICY("none", "none"), /* Slurm's own placement, observed */
 	POLICY("spread", "spread"),
 	POLICY("callisto", "callisto"),
 	POLICY("lira", "lira"),

@@ -87,13 +87,6 @@ void *calls_step_arg(const struct calls_step *s)
 	return s->arg;
 }
 
-void calls_forget_open(struct calls_step *s)
-{
-	for (int i = 0; s->open && i < s->n_open; i++)
-		s->c->place[s->open_place[i]].open--;
-	s->open = s->closing = s->attended = false;
-}
-
 static void close_now(struct calls_step *s)
 {
 	struct call_request r = {.op = CALL_CLOSE, .set = s->set};
@@ -298,11 +291,6 @@ struct calls_step *calls_take(struct calls *c, const struct call_answer *a)
 }
 
 /* ---- what is opened ---- */
-
-struct callpick_cfg calls_cfg(const struct calls_step *s)
-{
-	return (struct callpick_cfg){.budget = s->c->budget, .hit_cost_s = s->c->cost_ns / 1e9};
-}
 
 /* The places of candidate @k. 1: they can be counted; 0: not yet; -1: never. */
 static int add_candidate(struct calls_step *s, int k, int64_t now_ns)

@@ -4,6 +4,11 @@
 
 #include "nodesvc/counters/calls_internal.h"
 
+struct callpick_cfg calls_cfg(const struct calls_step *s)
+{
+	return (struct callpick_cfg){.budget = s->c->budget, .hit_cost_s = s->c->cost_ns / 1e9};
+}
+
 /* Each call that is counted held up its task by so much: without that it would have done more. */
 static double undisturbed(const struct calls_step *s, double rate, int callers)
 {

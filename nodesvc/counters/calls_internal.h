@@ -100,14 +100,13 @@ void calls_release_file(struct calls *c, int file);
 /* Its index; -1: there is none free. The worker has it when it says so. */
 int calls_get_place(struct calls_step *s, int file, uint64_t offset, int64_t now_ns);
 
-/* ---- calls.c ---- */
-
-struct callpick_cfg calls_cfg(const struct calls_step *s);
 /* What is open is no more, or is another's. */
 void calls_forget_open(struct calls_step *s);
 
 /* ---- calls_figures.c ---- */
 
+/* By what callpick judges it. */
+struct callpick_cfg calls_cfg(const struct calls_step *s);
 /* Its work is the calls of candidate @k, from now on. */
 void calls_count_of(struct calls_step *s, int k);
 /* What callpick has chosen, if that is another. */

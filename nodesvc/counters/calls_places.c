@@ -117,3 +117,10 @@ int calls_get_place(struct calls_step *s, int file, uint64_t offset, int64_t now
 	c->place[i].used_ns = now_ns;
 	return i;
 }
+
+void calls_forget_open(struct calls_step *s)
+{
+	for (int i = 0; s->open && i < s->n_open; i++)
+		s->c->place[s->open_place[i]].open--;
+	s->open = s->closing = s->attended = false;
+}

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -136,13 +136,20 @@ int tracefs_remove(struct tracefs *t, const char *name)
 	return remove_name(t, own);
 }
 
-/* Does another process that lives have it? */
+/* Does another process of our program have it? That number may have gone to one of any other since.
+ */
 static bool is_anothers(const char *name)
 {
 	const char *number = strrchr(name, '_');
 	pid_t maker = number ? (pid_t)strtol(number + 1, NULL, 10) : 0;
+	struct stat own, its;
+	char path[32];
 
-	return maker > 0 && maker != getpid() && (kill(maker, 0) == 0 || errno == EPERM);
+	if (maker <= 0 || maker == getpid())
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)maker);
+	return stat("/proc/self/exe", &own) == 0 && stat(path, &its) == 0 &&
+	       its.st_dev == own.st_dev && its.st_ino == own.st_ino;
 }
 
 int tracefs_sweep(struct tracefs *t)

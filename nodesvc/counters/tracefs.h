@@ -38,7 +38,8 @@ int tracefs_add(struct tracefs *t, const char *name, int fd, uint64_t offset, ui
 	struct errbuf *err);
 /* -EBUSY: somebody still has it open; -ENOENT. */
 int tracefs_remove(struct tracefs *t, const char *name);
-/* All names of our group but those of other processes that live; how many went. */
+/* All names of our group but those of other processes of our program; how many went. What one of
+ * them has open stays in any case: the kernel refuses. */
 int tracefs_sweep(struct tracefs *t);
 
 #endif

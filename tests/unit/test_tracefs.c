@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,45 @@ START_TEST(sweep_takes_the_names_of_its_own_group_only)
 }
 END_TEST
 
+/* A process of another program. */
+static int another(void)
+{
+	int fd[2], pid;
+	char c;
+
+	ck_assert_int_eq(pipe2(fd, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		execl("/bin/sleep", "sleep", "60", (char *)NULL);
+		_exit(1);
+	}
+	close(fd[1]);
+	/* It has executed it: nobody has the other end any more. */
+	ck_assert_int_eq(read(fd[0], &c, 1), 0);
+	close(fd[0]);
+	return pid;
+}
+
+START_TEST(sweep_takes_names_whose_maker_another_program_follows)
+{
+	struct tracefs t;
+	struct errbuf err;
+	char list[128], want[256];
+	int pid = another();
+
+	fstree_put(&tree, EVENTS, "");
+	ck_assert_int_eq(tracefs_open(&t, &tree.root, "/run/a", &err), 0);
+	snprintf(list, sizeof(list), "p:%s/p0_%d /usr/lib/libgomp.so.1:0x00014070\n", t.group, pid);
+	fstree_put(&tree, EVENTS, list);
+	ck_assert_int_eq(tracefs_sweep(&t), 1);
+	snprintf(want, sizeof(want), "-:%s/p0_%d\n", t.group, pid);
+	ck_assert_str_eq(told() + strlen(list), want);
+	tracefs_close(&t);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("tracefs");
@@ -146,6 +186,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, owners_have_groups_of_their_own);
 	tcase_add_test(t, sweep_takes_the_names_of_its_own_group_only);
+	tcase_add_test(t, sweep_takes_names_whose_maker_another_program_follows);
 	suite_add_tcase(s, t);
 	t = tcase_create("a place is told to the kernel whole, or not at all");
 	tcase_add_checked_fixture(t, setup, teardown);

@@ -27,7 +27,8 @@
 #define STRETCH_CALLS   20
 #define STRETCH_MOST_MS 2000
 /* Under the plan's placement a stretch costs nobody anything: so much longer, its noise adds half
- * as much to a window's. */
+ * as much to a window's. Of turns it has whole rounds: a second of four slices of 0.1 s has two of
+ * some and three of others, the same ones each time. */
 #define PLACED_TIMES 2
 /* An experiment whose program has not reported twice is given this much longer, times over. */
 #define EXPERIMENT_TRIES 8
@@ -168,6 +169,13 @@ static int stretch_ms(const struct choose *ch)
 	return (int)fmin(ms, STRETCH_MOST_MS);
 }
 
+static int placed_ms(const struct choose *ch)
+{
+	int ms = PLACED_TIMES * ch->trial.stretch_ms, round_ms = rotate_round_ms(ch->levers);
+
+	return round_ms > 0 ? (ms + round_ms - 1) / round_ms * round_ms : ms;
+}
+
 /* The time under Slurm's placement is what is rationed. */
 static int64_t window_pause_ns(const struct choose *ch)
 {
@@ -202,7 +210,7 @@ static void step_window(struct choose *ch)
 		break;
 	case 4:
 		mark_all(ch);
-		next_ms = PLACED_TIMES * ch->trial.stretch_ms;
+		next_ms = ch->trial.placed_ms;
 		break;
 	default:
 		measure_all(ch, A2);
@@ -210,8 +218,7 @@ static void step_window(struct choose *ch)
 		finish(ch);
 		ch->trial.next_window_ns =
 			ipc_now_ns() + window_pause_ns(ch) -
-			INT64_C(1000000) *
-				((2 + 2 * PLACED_TIMES) * ch->trial.stretch_ms + 2 * SETTLE_MS);
+			INT64_C(2000000) * (ch->trial.stretch_ms + ch->trial.placed_ms + SETTLE_MS);
 		if (decide)
 			tell(ch);
 		return;
@@ -256,11 +263,12 @@ void trial_consider(struct choose *ch, int64_t now_ns)
 			now_ns + (int64_t)((double)window_pause_ns(ch) * (0.5 + drand48() / 2));
 		return;
 	}
+	ch->trial.placed_ms = placed_ms(ch);
 	ch->trial.kind = TRIAL_WINDOW;
 	measure_attend(ch->measure, true);
 	ch->trial.stage = 0;
 	mark_all(ch);
-	loop_set_timer(ch->trial.timer, PLACED_TIMES * ch->trial.stretch_ms, 0);
+	loop_set_timer(ch->trial.timer, ch->trial.placed_ms, 0);
 }
 
 /* ---- experiments ---- */

@@ -101,6 +101,8 @@ int rotate_end(struct levers *lv, struct step *s, bool ended);
 void rotate_task_exited(struct levers *lv, struct step *s);
 /* One step goes before the others for a while: how fast each is now says little. */
 bool rotate_has_foreground(const struct levers *lv);
+/* So long until all have had their turn, if nobody gives up any of it; 0: nobody takes turns. */
+int rotate_round_ms(const struct levers *lv);
 
 /* A step's part in the turns, for who looks at it. */
 struct turn_told {

@@ -158,6 +158,16 @@ bool rotate_has_foreground(const struct levers *lv)
 	return lv->rotate && lv->rotate->on && turns_have_foreground(lv->rotate);
 }
 
+int rotate_round_ms(const struct levers *lv)
+{
+	const struct rotate *r = lv->rotate;
+	int sum = 0;
+
+	for (int k = 0; r && r->on && k < r->n_slices; k++)
+		sum += r->ms[k];
+	return sum;
+}
+
 bool rotate_tell(
 	const struct levers *lv, const struct step *s, int64_t now_ns, struct turn_told *ret)
 {

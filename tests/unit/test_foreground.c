@@ -315,6 +315,24 @@ START_TEST(stretches_are_as_long_as_calls_are_rare)
 }
 END_TEST
 
+/* Each has his share of the turns in it. */
+START_TEST(stretches_in_turns_are_of_whole_rounds)
+{
+	static const struct {
+		int slice_ms[2], ms;
+	} cases[] = {{{100, 100}, 1000}, {{100, 140}, 1200}, {{600, 800}, 1400}};
+
+	begin_windows();
+	for (int k = 0; k < 2; k++)
+		plan.slice[k].ms = cases[_i].slice_ms[k];
+	rotate_plan(d.levers, &plan, d.jobs->step);
+	trial_consider(d.choose, now);
+	ck_assert(trial_is_on(d.choose));
+	ck_assert_int_eq(d.choose->trial.placed_ms, cases[_i].ms);
+	end_windows();
+}
+END_TEST
+
 /* Nine calls of half a second are eight or ten in the next; what a program publishes is no count.
  */
 START_TEST(a_stretch_of_few_calls_tells_nothing)
@@ -428,6 +446,7 @@ int main(void)
 	tcase_add_test(tc, who_follows_one_that_ended_does_not_wait_for_his_slice_to_end);
 	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
 	tcase_add_loop_test(tc, stretches_are_as_long_as_calls_are_rare, 0, 5);
+	tcase_add_loop_test(tc, stretches_in_turns_are_of_whole_rounds, 0, 3);
 	tcase_add_test(tc, a_stretch_of_few_calls_tells_nothing);
 	tcase_add_test(tc, who_has_no_thread_left_yields);
 	tcase_add_test(tc, another_thread_that_computes_keeps_the_slice);

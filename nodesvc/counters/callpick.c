@@ -215,6 +215,12 @@ bool pick_is_costly(const struct callpick *p, const struct callpick_cfg *cfg, in
 	return pick_cost_of(p, cfg, k) > COSTLY * cfg->budget;
 }
 
+bool callpick_is_costly_at(
+	const struct callpick *p, const struct callpick_cfg *cfg, int candidate, double per_s)
+{
+	return per_s * pick_held_s(p, cfg, candidate) > COSTLY * cfg->budget;
+}
+
 int64_t pick_window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 {
 	double ns = per_s > 0 ? calls / per_s * 1e9 : (double)hi;

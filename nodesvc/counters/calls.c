@@ -234,8 +234,9 @@ void calls_step_know(struct calls_step *s, const struct symbols *sym,
 					      : "too many files are counted on this node");
 }
 
-void calls_step_prefer(struct calls_step *s, const char *name)
+void calls_step_prefer(struct calls_step *s, const char *name, double per_s)
 {
+	s->prefer_per_s = per_s;
 	snprintf(s->prefer, sizeof(s->prefer), "%s", name);
 }
 
@@ -448,11 +449,15 @@ static void open_planned(struct calls_step *s, const struct calls_look *l)
 
 bool calls_step_begin(struct calls_step *s, const struct calls_look *l)
 {
+	struct callpick_cfg c = calls_cfg(s);
 	int k = s->pick.preferred;
 
 	s->n_open = 0;
 	if (*s->c->why_not || s->open || !s->n_sites || k < 0 || l->n_tids == 0 ||
-		l->n_tids > THREADS_MAX || add_candidate(s, k, l->now_ns) <= 0)
+		l->n_tids > THREADS_MAX)
+		return false;
+	if (callpick_is_costly_at(&s->pick, &c, k, s->prefer_per_s) ||
+		add_candidate(s, k, l->now_ns) <= 0)
 		return false;
 	open_set(s, l, 0, 0, true);
 	if (!s->open)

@@ -55,8 +55,9 @@ struct calls_step *calls_step_new(struct calls *c, uint32_t uid, void *arg);
 void *calls_step_arg(const struct calls_step *s);
 /* NULL is fine. What is counted of it is counted no more. */
 void calls_step_free(struct calls_step *s);
-/* Before calls_step_know(): the function that marked its program's work in earlier runs. */
-void calls_step_prefer(struct calls_step *s, const char *name);
+/* Before calls_step_know(): the function that marked its program's work in earlier runs, and how
+ * often it was called, alone; 0 not known. */
+void calls_step_prefer(struct calls_step *s, const char *name, double per_s);
 /* Where its functions are; more than once, the last one holds. Takes the files it wants from @sym,
  * which stays the caller's. */
 void calls_step_know(struct calls_step *s, const struct symbols *sym,
@@ -80,7 +81,8 @@ struct calls_look {
 };
 /*
  * calls_step_begin - its tasks (@l->tid) have not begun: that function, if it can be counted now,
- * is counted from their first call on, in all that they will start. False: it is not.
+ * is counted from their first call on, in all that they will start. False: it is not, as where it
+ * was called so often in earlier runs that it would be counted in windows soon.
  */
 bool calls_step_begin(struct calls_step *s, const struct calls_look *l);
 /* It was begun, and had called nothing when it was read last: it reads its input, or executes

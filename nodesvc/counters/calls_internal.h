@@ -61,6 +61,7 @@ struct calls_step {
 	char unit[CALLS_UNIT_MAX];
 
 	char prefer[CALLNAME_MAX]; /* "" none */
+	double prefer_per_s;       /* in earlier runs, alone; 0 not known */
 	struct callpick pick;
 	struct callpick_plan plan;
 	bool planned;            /* it is not carried out yet */

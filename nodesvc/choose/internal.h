@@ -106,8 +106,8 @@ struct trial {
 	int n, at;
 	struct trial_experiment x[PLAN_EXPERIMENTS_MAX];
 	int64_t next_window_ns; /* 0: none considered yet */
-	int stretch_ms;         /* of this window: how long all are under Slurm's placement, once, */
-	int placed_ms;          /* and under the plan's */
+	int stretch_ms; /* of this window: how long all are under Slurm's placement, once, */
+	int placed_ms;  /* and under the plan's */
 };
 
 int trial_open(struct choose *ch, struct errbuf *err);

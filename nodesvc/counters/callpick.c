@@ -209,16 +209,16 @@ bool pick_is_dear(const struct callpick *p, const struct callpick_cfg *cfg, int 
 	return pick_cost_of(p, cfg, k) > cfg->budget;
 }
 
-/* In few of them. */
-bool pick_is_costly(const struct callpick *p, const struct callpick_cfg *cfg, int k)
-{
-	return pick_cost_of(p, cfg, k) > COSTLY * cfg->budget;
-}
-
 bool callpick_is_costly_at(
 	const struct callpick *p, const struct callpick_cfg *cfg, int candidate, double per_s)
 {
 	return per_s * pick_held_s(p, cfg, candidate) > COSTLY * cfg->budget;
+}
+
+/* In few of them. */
+bool pick_is_costly(const struct callpick *p, const struct callpick_cfg *cfg, int k)
+{
+	return callpick_is_costly_at(p, cfg, k, callpick_rate(p, k));
 }
 
 int64_t pick_window_ns(double per_s, int calls, int64_t lo, int64_t hi)

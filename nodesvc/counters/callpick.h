@@ -118,7 +118,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret);
 /* A candidate that is called @per_s times a second costs several times the budget if it is counted
- * all the time: half a second of that is paid for by many without a window. */
+ * all the time: half a second of that takes what is due for many. */
 bool callpick_is_costly_at(
 	const struct callpick *p, const struct callpick_cfg *cfg, int candidate, double per_s);
 /* The chosen one can be counted all the time for a moment: that takes some of its callers' time.

@@ -61,9 +61,11 @@ void callpick_refuse(struct callpick *p, int candidate)
 		p->chosen = -1;
 }
 
-void callpick_prefer(struct callpick *p, int candidate)
+void callpick_prefer(struct callpick *p, int candidate, double per_s)
 {
 	p->preferred = candidate;
+	if (candidate >= 0)
+		p->candidate[candidate].known_per_s = per_s;
 }
 
 static int kept(const struct callpick_candidate *c)
@@ -184,6 +186,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 			continue;
 		}
 		c->silent = counted[i].calls ? 0 : c->silent + 1;
+		c->seen += counted[i].calls && c->seen < WINDOWS_EARLY;
 		c->window[c->n++ % CALLPICK_KEPT] = (struct callpick_window){
 			.calls = (float)calls,
 			.per_s = (float)per_s,
@@ -197,10 +200,15 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 
 /* ---- what counting one costs ---- */
 
-/* The share of its callers' time that counting all its calls takes. */
+/* The share of its callers' time that counting all of @per_s calls a second takes. */
+static double cost_at(const struct callpick *p, const struct callpick_cfg *cfg, int k, double per_s)
+{
+	return per_s * pick_held_s(p, cfg, k);
+}
+
 double pick_cost_of(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return callpick_rate(p, k) * pick_held_s(p, cfg, k);
+	return cost_at(p, cfg, k, callpick_rate(p, k));
 }
 
 /* It can be counted in windows only. */
@@ -209,16 +217,21 @@ bool pick_is_dear(const struct callpick *p, const struct callpick_cfg *cfg, int 
 	return pick_cost_of(p, cfg, k) > cfg->budget;
 }
 
-bool callpick_is_costly_at(
-	const struct callpick *p, const struct callpick_cfg *cfg, int candidate, double per_s)
+/* In few of them. */
+static bool is_costly_at(
+	const struct callpick *p, const struct callpick_cfg *cfg, int k, double per_s)
 {
-	return per_s * pick_held_s(p, cfg, candidate) > COSTLY * cfg->budget;
+	return cost_at(p, cfg, k, per_s) > COSTLY * cfg->budget;
 }
 
-/* In few of them. */
 bool pick_is_costly(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return callpick_is_costly_at(p, cfg, k, callpick_rate(p, k));
+	return is_costly_at(p, cfg, k, callpick_rate(p, k));
+}
+
+bool callpick_was_costly(const struct callpick *p, const struct callpick_cfg *cfg, int candidate)
+{
+	return is_costly_at(p, cfg, candidate, p->candidate[candidate].known_per_s);
 }
 
 int64_t pick_window_ns(double per_s, int calls, int64_t lo, int64_t hi)
@@ -228,47 +241,59 @@ int64_t pick_window_ns(double per_s, int calls, int64_t lo, int64_t hi)
 	return ns < (double)lo ? lo : ns > (double)hi ? hi : (int64_t)ns;
 }
 
-/* Of a window that was made twice as long @stretch times, as what is spent on it. */
+/* Of a window of @per_s calls a second that was made twice as long @stretch times, as what is spent
+ * on it. */
 static int64_t length_at(
-	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch)
+	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch, double per_s)
 {
 	/* For its calls at least as much as for the window. */
 	double spent_s = fmax(PERIOD_S * (1 << stretch) * cfg->budget - WINDOW_S, WINDOW_S);
-	double affordable = spent_s * 1e9 / pick_cost_of(p, cfg, k);
-	int64_t least =
-		pick_window_ns(callpick_rate(p, k), WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
+	double affordable = spent_s * 1e9 / cost_at(p, cfg, k, per_s);
+	int64_t least = pick_window_ns(per_s, WINDOW_CALLS, WINDOW_MIN_NS, WINDOW_MAX_NS);
 
 	return affordable > (double)least ? (int64_t)fmin(affordable, WINDOW_MAX_NS) : least;
 }
 
 static double period_at(
-	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch)
+	const struct callpick *p, const struct callpick_cfg *cfg, int k, int stretch, double per_s)
 {
-	if (!pick_is_dear(p, cfg, k))
+	double cost = cost_at(p, cfg, k, per_s);
+
+	if (!(cost > cfg->budget))
 		return 0;
-	return ((double)length_at(p, cfg, k, stretch) * 1e-9 * pick_cost_of(p, cfg, k) + WINDOW_S) /
+	return ((double)length_at(p, cfg, k, stretch, per_s) * 1e-9 * cost + WINDOW_S) /
 	       cfg->budget;
+}
+
+/* Calls per second that the next window has to be ready for: a start says little of what follows.
+ */
+static double rate_ahead(const struct callpick *p, int k)
+{
+	const struct callpick_candidate *c = &p->candidate[k];
+	double rate = callpick_rate(p, k);
+
+	return c->seen < WINDOWS_EARLY ? fmax(rate, c->known_per_s) : rate;
 }
 
 int64_t pick_length_ns(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return length_at(p, cfg, k, p->stretch);
+	return length_at(p, cfg, k, p->stretch, rate_ahead(p, k));
 }
 
 double pick_period_s(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return period_at(p, cfg, k, p->stretch);
+	return period_at(p, cfg, k, p->stretch, rate_ahead(p, k));
 }
 
 bool pick_too_dear(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return pick_period_s(p, cfg, k) * 1e9 > (double)GAP_MAX_NS;
+	return period_at(p, cfg, k, p->stretch, callpick_rate(p, k)) * 1e9 > (double)GAP_MAX_NS;
 }
 
 /* That windows are longer than they need be, and further apart, is no reason. */
 bool pick_is_dearest(const struct callpick *p, const struct callpick_cfg *cfg, int k)
 {
-	return period_at(p, cfg, k, 0) >= DEAREST_S;
+	return period_at(p, cfg, k, 0, callpick_rate(p, k)) >= DEAREST_S;
 }
 
 /* ---- is it called? ---- */

@@ -47,9 +47,11 @@ struct callpick_candidate {
 	int places;   /* in how many functions of files that is */
 	bool glanced; /* a first, short window told how often it is called: */
 	double glance_per_s;
-	int n;       /* windows since, the newest in window[(n - 1) % KEPT] */
-	int silent;  /* windows without a call, one after the other */
-	int callers; /* at once, the most of its windows; 0 not known */
+	double known_per_s; /* in earlier runs, alone; 0 not known */
+	int seen;           /* windows with calls, as long as they are few */
+	int n;              /* windows since, the newest in window[(n - 1) % KEPT] */
+	int silent;         /* windows without a call, one after the other */
+	int callers;        /* at once, the most of its windows; 0 not known */
 	struct callpick_window window[CALLPICK_KEPT];
 };
 
@@ -98,8 +100,13 @@ void callpick_init(struct callpick *p, uint64_t seed);
 int callpick_candidate(struct callpick *p, enum call_class class, bool called, int places);
 /* It cannot be counted here. */
 void callpick_refuse(struct callpick *p, int candidate);
-/* What was chosen for this program the last time: taken again as soon as it calls. */
-void callpick_prefer(struct callpick *p, int candidate);
+/*
+ * callpick_prefer - what was chosen for this program the last time: taken again as soon as it
+ * calls.
+ * @per_s: how often it was called then, alone; 0: not known. Programs call it now and then while
+ * they start: its first windows are no longer, and no closer, than that allows.
+ */
+void callpick_prefer(struct callpick *p, int candidate, double per_s);
 
 struct callpick_counted {
 	int candidate;
@@ -117,10 +124,9 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 	double since_s, double cpu_s, const struct callpick_counted *counted, int n);
 
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret);
-/* A candidate that is called @per_s times a second costs several times the budget if it is counted
- * all the time: half a second of that takes what is due for many. */
-bool callpick_is_costly_at(
-	const struct callpick *p, const struct callpick_cfg *cfg, int candidate, double per_s);
+/* In earlier runs a candidate was called so often that to count it all the time takes several times
+ * the budget: half a second of that takes what is due for many. */
+bool callpick_was_costly(const struct callpick *p, const struct callpick_cfg *cfg, int candidate);
 /* The chosen one can be counted all the time for a moment: that takes some of its callers' time.
  * False too: none is. */
 bool callpick_bears_attention(const struct callpick *p, const struct callpick_cfg *cfg);

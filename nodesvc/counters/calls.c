@@ -211,7 +211,7 @@ void calls_step_know(struct calls_step *s, const struct symbols *sym,
 		return;
 	add_candidates(s, sym, own);
 	if (*s->prefer)
-		callpick_prefer(&s->pick, candidate_of(s, s->prefer));
+		callpick_prefer(&s->pick, candidate_of(s, s->prefer), s->prefer_per_s);
 	for (int i = 0; i < sym->n_sites; i++) {
 		const struct symbol_site *from = &sym->site[i];
 		struct callname name = callnames_get(from->call, own);
@@ -456,8 +456,7 @@ bool calls_step_begin(struct calls_step *s, const struct calls_look *l)
 	if (*s->c->why_not || s->open || !s->n_sites || k < 0 || l->n_tids == 0 ||
 		l->n_tids > THREADS_MAX)
 		return false;
-	if (callpick_is_costly_at(&s->pick, &c, k, s->prefer_per_s) ||
-		add_candidate(s, k, l->now_ns) <= 0)
+	if (callpick_was_costly(&s->pick, &c, k) || add_candidate(s, k, l->now_ns) <= 0)
 		return false;
 	open_set(s, l, 0, 0, true);
 	if (!s->open)

@@ -21,7 +21,8 @@ struct function {
 	enum call_class class;
 	double per_s, period_s, duty;
 	double from_s, until_s;
-	double jitter; /* of how many calls there are in each second, by its number */
+	double before_per_s; /* before @from_s */
+	double jitter;       /* of how many calls there are in each second, by its number */
 };
 
 static double noise(double second)
@@ -34,23 +35,24 @@ static double noise(double second)
 /* Its calls up to @t. */
 static double calls_until(const struct function *f, double t)
 {
-	double until = f->until_s > 0 ? f->until_s : INFINITY, calls = 0, whole;
+	double until = f->until_s > 0 ? f->until_s : INFINITY, calls = 0, whole, before;
 
+	before = floor(fmin(t, f->from_s) * f->before_per_s);
 	t = fmin(t, until) - f->from_s;
 	if (t <= 0)
-		return 0;
+		return before;
 	if (f->period_s > 0) {
 		whole = floor(t / f->period_s);
 		t = whole * f->period_s * f->duty +
 		    fmin(t - whole * f->period_s, f->duty * f->period_s);
-		return floor(t * f->per_s);
+		return before + floor(t * f->per_s);
 	}
 	if (f->jitter > 0) {
 		for (double s = 0; s < t; s += 0.05)
 			calls += f->per_s * fmin(0.05, t - s) * (1 + 2 * f->jitter * noise(s));
-		return floor(calls);
+		return before + floor(calls);
 	}
-	return floor(t * f->per_s);
+	return before + floor(t * f->per_s);
 }
 
 struct run {
@@ -417,7 +419,7 @@ START_TEST(no_period_of_the_program_beats_with_the_windows)
 		struct run r;
 
 		begin(&r, f, 1, 2);
-		callpick_prefer(&r.pick, 0);
+		callpick_prefer(&r.pick, 0, 0);
 		run_until(&r, 2000);
 		ck_assert_int_gt(r.windows, 500);
 		ck_assert_msg(fabs(r.windows_calls / r.windows_s / 2500 - 1) < 0.12,
@@ -526,12 +528,42 @@ START_TEST(what_was_chosen_before_is_taken_as_soon_as_it_calls)
 	struct run r;
 
 	begin(&r, f, 2, 1);
-	callpick_prefer(&r.pick, 1);
+	callpick_prefer(&r.pick, 1, 0);
 	ck_assert(choose(&r, 60) < 0.5);
 	ck_assert_int_eq(r.pick.chosen, 1);
 	/* It cannot be counted any more. */
 	callpick_refuse(&r.pick, 1);
 	ck_assert(choose(&r, 60) < 3);
+	ck_assert_int_eq(r.pick.chosen, 0);
+}
+END_TEST
+
+/* A fifth of a second of all its calls takes the budget of ten seconds: a program's start says
+ * little of how often it is called. */
+START_TEST(what_was_called_often_before_is_not_counted_for_long_at_a_start)
+{
+	static const double before_per_s[] = {0, 4, 40, 120};
+	const struct function f[] = {{.class = CALL_REGION,
+					     .per_s = 8000,
+					     .from_s = 0.6,
+					     .before_per_s = before_per_s[_i]},
+		{.class = CALL_WAIT, .per_s = 2}};
+	double last = 1, apart = 0;
+	struct run r;
+
+	begin(&r, f, 2, 1);
+	callpick_prefer(&r.pick, 0, 8000);
+	while (r.t < 20) {
+		int windows = r.windows;
+
+		step(&r);
+		ck_assert_int_ne(r.plan.what, CALLPICK_ALWAYS);
+		if (r.windows == windows || r.t < 1)
+			continue;
+		apart = fmax(apart, r.t - last);
+		last = r.t;
+	}
+	ck_assert_msg(apart < 4, "%.1f s without a window", apart);
 	ck_assert_int_eq(r.pick.chosen, 0);
 }
 END_TEST
@@ -550,7 +582,7 @@ START_TEST(what_was_chosen_before_is_waited_for_a_while)
 
 	begin(&r, f, 2, 2);
 	r.awake = cases[_i].awake;
-	callpick_prefer(&r.pick, 0);
+	callpick_prefer(&r.pick, 0, 0);
 	ck_assert(choose(&r, 60) < cases[_i].known_s);
 	ck_assert_int_eq(r.pick.chosen, cases[_i].chosen);
 }
@@ -564,7 +596,7 @@ START_TEST(what_was_chosen_before_is_taken_again_when_it_calls_again)
 	struct run r;
 
 	begin(&r, f, 2, 2);
-	callpick_prefer(&r.pick, 0);
+	callpick_prefer(&r.pick, 0, 0);
 	choose(&r, 60);
 	ck_assert_int_eq(r.pick.chosen, 1);
 	run_until(&r, 9);
@@ -585,7 +617,7 @@ START_TEST(who_never_calls_is_looked_for_less_and_less)
 	struct run r;
 
 	begin(&r, f, 2, 2);
-	callpick_prefer(&r.pick, 0);
+	callpick_prefer(&r.pick, 0, 0);
 	choose(&r, 60);
 	while (r.t < 600) {
 		double from = r.t;
@@ -613,7 +645,7 @@ START_TEST(windows_made_longer_are_no_reason_to_leave_it)
 
 	begin(&r, f, 2, 2);
 	r.callers = 2;
-	callpick_prefer(&r.pick, 0);
+	callpick_prefer(&r.pick, 0, 0);
 	choose(&r, 60);
 	while (r.t < 200) {
 		step(&r);
@@ -635,7 +667,7 @@ START_TEST(one_that_was_left_for_its_cost_is_not_taken_again)
 
 	begin(&r, f, 2, 1);
 	r.callers = 2;
-	callpick_prefer(&r.pick, 0);
+	callpick_prefer(&r.pick, 0, 0);
 	while (r.t < 300) {
 		int before = r.pick.chosen;
 
@@ -728,6 +760,8 @@ int main(void)
 	tcase_add_test(tc, one_that_was_left_for_its_cost_is_not_taken_again);
 	tcase_add_test(tc, neighbours_do_not_make_a_function_unsteady);
 	tcase_add_test(tc, there_is_an_end_to_candidates);
+	tcase_add_loop_test(
+		tc, what_was_called_often_before_is_not_counted_for_long_at_a_start, 0, 4);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("counting has a budget");
 	tcase_set_timeout(tc, 60);

@@ -61,11 +61,12 @@ void callpick_refuse(struct callpick *p, int candidate)
 		p->chosen = -1;
 }
 
-void callpick_prefer(struct callpick *p, int candidate, double per_s)
+void callpick_prefer(struct callpick *p, int candidate, double per_s, double spread)
 {
+	if (candidate < 0 || spread > STEADY)
+		return;
 	p->preferred = candidate;
-	if (candidate >= 0)
-		p->candidate[candidate].known_per_s = per_s;
+	p->candidate[candidate].known_per_s = per_s;
 }
 
 static int kept(const struct callpick_candidate *c)
@@ -183,6 +184,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 		if (!c->glanced || (bursts && c->n == 0)) {
 			c->glanced = true;
 			c->glance_per_s = per_s;
+			c->glance = p->windows;
 			continue;
 		}
 		c->silent = counted[i].calls ? 0 : c->silent + 1;

@@ -47,6 +47,7 @@ struct callpick_candidate {
 	int places;   /* in how many functions of files that is */
 	bool glanced; /* a first, short window told how often it is called: */
 	double glance_per_s;
+	int glance;         /* which window that was, from 1; 0 none */
 	double known_per_s; /* in earlier runs, alone; 0 not known */
 	int seen;           /* windows with calls, as long as they are few */
 	int n;              /* windows since, the newest in window[(n - 1) % KEPT] */
@@ -104,9 +105,11 @@ void callpick_refuse(struct callpick *p, int candidate);
  * callpick_prefer - what was chosen for this program the last time: taken again as soon as it
  * calls.
  * @per_s: how often it was called then, alone; 0: not known. Programs call it now and then while
- * they start: its first windows are no longer, and no closer, than that allows.
+ * they start: its first windows are no longer, and no closer, than that allows. @spread: how much
+ * its windows differed; NAN: not known. One that was called unsteadily marks no work: it is not
+ * preferred.
  */
-void callpick_prefer(struct callpick *p, int candidate, double per_s);
+void callpick_prefer(struct callpick *p, int candidate, double per_s, double spread);
 
 struct callpick_counted {
 	int candidate;

@@ -159,11 +159,22 @@ static int steadiest(const struct callpick *p, const struct callpick_cfg *cfg)
 	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
 }
 
+/* One costs less than another: by a glance that saw both, where there was one. Windows of a program
+ * whose steps are as long as they are catch much of one, or little. */
+static bool costs_less(const struct callpick *p, const struct callpick_cfg *cfg, int k, int than)
+{
+	const struct callpick_candidate *a = &p->candidate[k], *b = &p->candidate[than];
+
+	if (a->glance && a->glance == b->glance && a->glance_per_s > 0 && b->glance_per_s > 0)
+		return a->glance_per_s * pick_held_s(p, cfg, k) <
+		       b->glance_per_s * pick_held_s(p, cfg, than);
+	return pick_cost_of(p, cfg, k) < pick_cost_of(p, cfg, than);
+}
+
 /* Where all are costly: the one that costs least, after its first window. They are called thousands
  * of times a second, so most likely with the work; if not, look_at_chosen() sees it. */
 static int least_costly(const struct callpick *p, const struct callpick_cfg *cfg)
 {
-	double least = INFINITY;
 	int found = -1;
 
 	for (int k = 0; k < p->n; k++) {
@@ -176,11 +187,9 @@ static int least_costly(const struct callpick *p, const struct callpick_cfg *cfg
 		if (!pick_is_judged(p, cfg, k, pick_is_costly(p, cfg, k) ? 1 : WINDOWS_ALL) ||
 			(!pick_is_costly(p, cfg, k) && p->longer < LONGER_MOST))
 			return -1;
-		if (!pick_is_costly(p, cfg, k) || c->n == 0 || c->silent || c->uneven ||
-			pick_cost_of(p, cfg, k) >= least)
-			continue;
-		least = pick_cost_of(p, cfg, k);
-		found = k;
+		if (pick_is_costly(p, cfg, k) && c->n > 0 && !c->silent && !c->uneven &&
+			(found < 0 || costs_less(p, cfg, k, found)))
+			found = k;
 	}
 	return found;
 }

@@ -116,7 +116,7 @@ static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
 			!(callpick_spread(p, k) > most))
 			continue;
 		c->glance_per_s = callpick_rate(p, k);
-		c->n = c->silent = 0;
+		c->n = c->silent = c->glance = 0;
 		any = true;
 	}
 	p->longer += any;
@@ -315,7 +315,7 @@ static void look_longer_at_chosen(struct callpick *p, const struct callpick_cfg 
 	p->stretch++;
 	p->stretch_spread = spread;
 	c->glance_per_s = callpick_rate(p, p->chosen);
-	c->n = c->silent = 0;
+	c->n = c->silent = c->glance = 0;
 }
 
 /* One that was chosen before it had as many windows as others. */

@@ -211,7 +211,8 @@ void calls_step_know(struct calls_step *s, const struct symbols *sym,
 		return;
 	add_candidates(s, sym, own);
 	if (*s->prefer)
-		callpick_prefer(&s->pick, candidate_of(s, s->prefer), s->prefer_per_s);
+		callpick_prefer(
+			&s->pick, candidate_of(s, s->prefer), s->prefer_per_s, s->prefer_spread);
 	for (int i = 0; i < sym->n_sites; i++) {
 		const struct symbol_site *from = &sym->site[i];
 		struct callname name = callnames_get(from->call, own);
@@ -234,9 +235,10 @@ void calls_step_know(struct calls_step *s, const struct symbols *sym,
 					      : "too many files are counted on this node");
 }
 
-void calls_step_prefer(struct calls_step *s, const char *name, double per_s)
+void calls_step_prefer(struct calls_step *s, const char *name, double per_s, double spread)
 {
 	s->prefer_per_s = per_s;
+	s->prefer_spread = spread;
 	snprintf(s->prefer, sizeof(s->prefer), "%s", name);
 }
 

@@ -55,9 +55,9 @@ struct calls_step *calls_step_new(struct calls *c, uint32_t uid, void *arg);
 void *calls_step_arg(const struct calls_step *s);
 /* NULL is fine. What is counted of it is counted no more. */
 void calls_step_free(struct calls_step *s);
-/* Before calls_step_know(): the function that marked its program's work in earlier runs, and how
- * often it was called, alone; 0 not known. */
-void calls_step_prefer(struct calls_step *s, const char *name, double per_s);
+/* Before calls_step_know(): the function that marked its program's work in earlier runs; callpick.h
+ * has the rest. */
+void calls_step_prefer(struct calls_step *s, const char *name, double per_s, double spread);
 /* Where its functions are; more than once, the last one holds. Takes the files it wants from @sym,
  * which stays the caller's. */
 void calls_step_know(struct calls_step *s, const struct symbols *sym,

@@ -62,6 +62,7 @@ struct calls_step {
 
 	char prefer[CALLNAME_MAX]; /* "" none */
 	double prefer_per_s;       /* in earlier runs, alone; 0 not known */
+	double prefer_spread;      /* of its windows then; NAN not known */
 	struct callpick pick;
 	struct callpick_plan plan;
 	bool planned;            /* it is not carried out yet */

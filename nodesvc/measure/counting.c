@@ -201,7 +201,8 @@ static bool has_step(struct counting *c, struct step *s, int64_t now_ns)
 	k->step = calls_step_new(c->calls, s->uid, s);
 	k->ask_ns = now_ns + FIRST_ASK_NS;
 	if (k->step && *k->mark_before.name)
-		calls_step_prefer(k->step, k->mark_before.name, k->mark_before.alone_per_s);
+		calls_step_prefer(k->step, k->mark_before.name, k->mark_before.alone_per_s,
+			k->mark_before.spread);
 	return k->step != NULL;
 }
 

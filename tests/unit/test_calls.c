@@ -482,7 +482,7 @@ START_TEST(known_function_is_counted_from_the_first_call)
 {
 	struct calls_work w;
 
-	calls_step_prefer(step, "MPI_Allreduce", 0);
+	calls_step_prefer(step, "MPI_Allreduce", 0, NAN);
 	know(two, 2);
 	serve_all();
 	ck_assert(calls_step_begin(step, &at));
@@ -505,7 +505,7 @@ END_TEST
 
 START_TEST(program_that_had_begun_has_not_all_calls)
 {
-	calls_step_prefer(step, "MPI_Allreduce", 0);
+	calls_step_prefer(step, "MPI_Allreduce", 0, NAN);
 	know(two, 2);
 	serve_all();
 	started = 1;
@@ -521,7 +521,7 @@ END_TEST
 
 START_TEST(known_function_that_is_called_too_often_by_now_is_counted_in_windows)
 {
-	calls_step_prefer(step, "GOMP_parallel", 0);
+	calls_step_prefer(step, "GOMP_parallel", 0, NAN);
 	know(two, 2);
 	serve_all();
 	ck_assert(calls_step_begin(step, &at));
@@ -538,7 +538,7 @@ END_TEST
 /* Counting it from its start would take the budget of tens of seconds. */
 START_TEST(one_called_too_often_is_counted_in_windows_at_once)
 {
-	calls_step_prefer(step, "GOMP_parallel", 30000);
+	calls_step_prefer(step, "GOMP_parallel", 30000, NAN);
 	know(two, 2);
 	serve_all();
 	ck_assert(!calls_step_begin(step, &at));
@@ -556,7 +556,7 @@ START_TEST(unknown_function_does_not_begin)
 	know(two, 2);
 	serve_all();
 	ck_assert(!calls_step_begin(step, &at));
-	calls_step_prefer(step, "MPI_Send", 0);
+	calls_step_prefer(step, "MPI_Send", 0, NAN);
 	know(two, 2);
 	ck_assert(!calls_step_begin(step, &at));
 }

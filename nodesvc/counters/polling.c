@@ -63,6 +63,11 @@ static void look(void *arg)
 	}
 }
 
+bool polling_is_unsure(const struct polling *p)
+{
+	return p->on ? p->idle > 0 : p->busy > 0;
+}
+
 void polling_go_on(struct polling *p)
 {
 	if (!p->look || !look_go_on(p->look))

@@ -36,6 +36,8 @@ struct polling {
 #define POLLING_LOOK_MAX 512
 bool polling_sample(
 	struct polling *p, const struct fsroot *root, const pid_t *tid, int n, double runnable);
+/* The next samples may change @p->on: it takes some in a row. */
+bool polling_is_unsure(const struct polling *p);
 /* Between two samples: goes on with a look for a moment. */
 void polling_go_on(struct polling *p);
 

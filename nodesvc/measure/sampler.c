@@ -85,11 +85,12 @@ static bool reading_is_due(const struct measure *m, const struct step *s, int64_
 	return since_ms >= ms || (since_ms >= ms / 2 && is_turn(m, s, ms));
 }
 
-/* Hardware counters and reported work tell of phases that no clock shows; whether MPI ranks poll is
- * told by samples in a row (polling.h). */
+/* Hardware counters and reported work tell of phases that no clock shows; that MPI ranks poll, or
+ * do not any more, is told by samples in a row (polling.h). */
 static bool is_always_read(const struct measure *m, const struct step *s)
 {
-	return m->use.node->counters.ops != &counters_none || s->pages || s->polling.ranks > 1;
+	return m->use.node->counters.ops != &counters_none || s->pages ||
+	       polling_is_unsure(&s->polling);
 }
 
 /* Nobody waits for seconds to be told the first figure, or that there are none any more. */

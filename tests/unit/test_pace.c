@@ -29,7 +29,8 @@ static struct errbuf err;
 static struct fstree tree;
 static int64_t now_ns;
 static pid_t child;
-static uint64_t run_ns;
+static uint64_t run_ns, wait_ns;
+static double waiting; /* how much of the time each of its threads waits for a core */
 
 int64_t __wrap_ipc_now_ns(void);
 int64_t __wrap_ipc_now_ns(void)
@@ -49,9 +50,12 @@ static void pass_ms(int ms, double running)
 
 	now_ns += ms * MS;
 	run_ns += (uint64_t)(running * ms * (double)MS);
+	wait_ns += (uint64_t)(waiting * ms * (double)MS);
 	snprintf(path, sizeof(path), "proc/%d/schedstat", (int)child);
-	snprintf(text, sizeof(text), "%llu 0 5\n", (unsigned long long)run_ns);
+	snprintf(text, sizeof(text), "%llu %llu 5\n", (unsigned long long)run_ns,
+		(unsigned long long)wait_ns);
 	put(path, text);
+	put("proc/1234567/schedstat", text); /* another thread, where a test has one */
 }
 
 static void list_tasks(const char *more)
@@ -92,6 +96,7 @@ static void setup(void)
 	put(path, text);
 	list_tasks("");
 	now_ns = INT64_C(1000000000000);
+	waiting = 0;
 	pass_ms(0, 0);
 	ck_assert_int_eq(topo_load(&d.node->topo, "core:2 pu:1", &err), 0);
 	ck_assert_int_eq(ledger_open(&d.ledger, ":memory:", "boot", &err), 0);
@@ -121,6 +126,15 @@ static void teardown(void)
 	ledger_close(d.ledger);
 	topo_free(d.node->topo);
 	fstree_remove(&tree);
+}
+
+static void put_another(void)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "proc/%d/task/1234567/stat", (int)child);
+	put(path, "1234567 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n");
+	list_tasks("1234567\n");
 }
 
 /* Rounds at the interval with so many cores run on; how many of them read the step. */
@@ -196,15 +210,10 @@ END_TEST
 
 START_TEST(new_thread_is_found_at_the_next_reading)
 {
-	char path[96];
-
 	reading_unsettle(s);
 	rounds(30, 0);
 	ck_assert_int_eq(s->threads, 1);
-	snprintf(path, sizeof(path), "proc/%d/task/%d/stat", (int)child, 1234567);
-	put(path, "1234567 (app) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n");
-	put("proc/1234567/schedstat", "0 0 1\n");
-	list_tasks("1234567\n");
+	put_another();
 	rounds(21, 0);
 	ck_assert_int_eq(s->threads, 2);
 }
@@ -228,6 +237,34 @@ START_TEST(step_that_runs_otherwise_is_read_at_its_next_look)
 	/* What its clock showed is less than what it will show: as if it had run since. */
 	s->pace.run_ns -= 1000 * MS;
 	ck_assert_int_ge(rounds(3, 0), 1);
+}
+END_TEST
+
+/* Whether they poll is not asked of /proc here: what maps an MPI library is known. */
+START_TEST(ranks_that_poll_as_before_are_read_like_others)
+{
+	put_another();
+	s->polling = (struct polling){.ranks = 2, .wait = 1000, .n_tids = 2};
+	waiting = 1;
+	reading_unsettle(s);
+	rounds(30, 0);
+	ck_assert(s->polling.on);
+	ck_assert_int_le(rounds(100, 0), 6);
+	/* What no clock shows is seen at its next reading, and is told by 20 in a row. */
+	waiting = 0;
+	for (int i = 0; i < 80 && !polling_is_unsure(&s->polling); i++)
+		rounds(1, 0);
+	ck_assert(s->polling.on);
+	ck_assert_int_eq(rounds(19, 0), 19);
+	ck_assert(!s->polling.on);
+	rounds(80, 0);
+	ck_assert_int_le(rounds(100, 0), 4);
+	/* And by three in a row, when they poll again. */
+	waiting = 1;
+	for (int i = 0; i < 80 && !polling_is_unsure(&s->polling); i++)
+		rounds(1, 0);
+	ck_assert_int_eq(rounds(2, 0), 2);
+	ck_assert(s->polling.on);
 }
 END_TEST
 
@@ -353,6 +390,7 @@ int main(void)
 	tcase_add_test(t, new_thread_is_found_at_the_next_reading);
 	tcase_add_test(t, ended_process_has_the_step_read_at_once);
 	tcase_add_test(t, step_that_runs_otherwise_is_read_at_its_next_look);
+	tcase_add_test(t, ranks_that_poll_as_before_are_read_like_others);
 	tcase_add_test(t, short_turns_are_no_phases);
 	tcase_add_test(t, step_that_comes_before_the_tick_has_stopped_is_sampled);
 	tcase_add_test(t, a_step_that_grows_faster_than_it_is_read_leaves_the_others_theirs);

@@ -61,14 +61,6 @@ void callpick_refuse(struct callpick *p, int candidate)
 		p->chosen = -1;
 }
 
-void callpick_prefer(struct callpick *p, int candidate, double per_s, double spread)
-{
-	if (candidate < 0 || spread > STEADY)
-		return;
-	p->preferred = candidate;
-	p->candidate[candidate].known_per_s = per_s;
-}
-
 static int kept(const struct callpick_candidate *c)
 {
 	return c->n < CALLPICK_KEPT ? c->n : CALLPICK_KEPT;
@@ -234,6 +226,15 @@ bool pick_is_costly(const struct callpick *p, const struct callpick_cfg *cfg, in
 bool callpick_was_costly(const struct callpick *p, const struct callpick_cfg *cfg, int candidate)
 {
 	return is_costly_at(p, cfg, candidate, p->candidate[candidate].known_per_s);
+}
+
+void callpick_prefer(struct callpick *p, const struct callpick_cfg *cfg, int candidate,
+	double per_s, double spread)
+{
+	if (candidate < 0 || (spread > STEADY && is_costly_at(p, cfg, candidate, per_s)))
+		return;
+	p->preferred = candidate;
+	p->candidate[candidate].known_per_s = per_s;
 }
 
 int64_t pick_window_ns(double per_s, int calls, int64_t lo, int64_t hi)

@@ -106,10 +106,11 @@ void callpick_refuse(struct callpick *p, int candidate);
  * calls.
  * @per_s: how often it was called then, alone; 0: not known. Programs call it now and then while
  * they start: its first windows are no longer, and no closer, than that allows. @spread: how much
- * its windows differed; NAN: not known. One that was called unsteadily marks no work: it is not
- * preferred.
+ * its windows differed; NAN: not known. A costly one may have been chosen before that was known: if
+ * they differed too much for a function that marks the work it is not preferred.
  */
-void callpick_prefer(struct callpick *p, int candidate, double per_s, double spread);
+void callpick_prefer(struct callpick *p, const struct callpick_cfg *cfg, int candidate,
+	double per_s, double spread);
 
 struct callpick_counted {
 	int candidate;

@@ -198,6 +198,8 @@ bool calls_step_counts_in(const struct calls_step *s, const struct symbols *sym)
 void calls_step_know(struct calls_step *s, const struct symbols *sym,
 	const struct callnames_own *own, int64_t now_ns)
 {
+	struct callpick_cfg cfg = calls_cfg(s);
+
 	if (is_known(s, sym, own))
 		return;
 	close_now(s);
@@ -211,8 +213,8 @@ void calls_step_know(struct calls_step *s, const struct symbols *sym,
 		return;
 	add_candidates(s, sym, own);
 	if (*s->prefer)
-		callpick_prefer(
-			&s->pick, candidate_of(s, s->prefer), s->prefer_per_s, s->prefer_spread);
+		callpick_prefer(&s->pick, &cfg, candidate_of(s, s->prefer), s->prefer_per_s,
+			s->prefer_spread);
 	for (int i = 0; i < sym->n_sites; i++) {
 		const struct symbol_site *from = &sym->site[i];
 		struct callname name = callnames_get(from->call, own);

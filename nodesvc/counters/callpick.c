@@ -168,6 +168,10 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 		/* Of the time in which it runs: how much that is of all is not known at its start.
 		 */
 		paid_s += calls * pick_held_s(p, cfg, counted[i].candidate) * pick_presence(p);
+		if (calls > 0 && n > 1) {
+			c->joint = p->windows;
+			c->joint_per_s = per_s;
+		}
 		bursts = calls > 0 && seconds * 1e9 < GLANCE_NS && !(c->glance_per_s > 0);
 		/* It begins to call: what was before is not how it does. */
 		if (calls > 0 && c->n == c->silent)
@@ -176,7 +180,6 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 		if (!c->glanced || (bursts && c->n == 0)) {
 			c->glanced = true;
 			c->glance_per_s = per_s;
-			c->glance = p->windows;
 			continue;
 		}
 		c->silent = counted[i].calls ? 0 : c->silent + 1;

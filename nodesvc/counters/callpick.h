@@ -47,7 +47,8 @@ struct callpick_candidate {
 	int places;   /* in how many functions of files that is */
 	bool glanced; /* a first, short window told how often it is called: */
 	double glance_per_s;
-	int glance;         /* which window that was, from 1; 0 none */
+	int joint;          /* the last window in which others were counted, too, from 1; 0 none */
+	double joint_per_s; /* in that */
 	double known_per_s; /* in earlier runs, alone; 0 not known */
 	int seen;           /* windows with calls, as long as they are few */
 	int n;              /* windows since, the newest in window[(n - 1) % KEPT] */

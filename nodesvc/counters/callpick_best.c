@@ -159,15 +159,15 @@ static int steadiest(const struct callpick *p, const struct callpick_cfg *cfg)
 	return all || least <= STEADY_BEST || (some && least <= STEADY_EARLY) ? found : -1;
 }
 
-/* One costs less than another: by a glance that saw both, where there was one. Windows of a program
- * whose steps are as long as they are catch much of one, or little. */
+/* One costs less than another: by the window that saw both, where there was one. Two windows of a
+ * program whose steps are as long as they are catch much of one, or little. */
 static bool costs_less(const struct callpick *p, const struct callpick_cfg *cfg, int k, int than)
 {
 	const struct callpick_candidate *a = &p->candidate[k], *b = &p->candidate[than];
 
-	if (a->glance && a->glance == b->glance && a->glance_per_s > 0 && b->glance_per_s > 0)
-		return a->glance_per_s * pick_held_s(p, cfg, k) <
-		       b->glance_per_s * pick_held_s(p, cfg, than);
+	if (a->joint && a->joint == b->joint)
+		return a->joint_per_s * pick_held_s(p, cfg, k) <
+		       b->joint_per_s * pick_held_s(p, cfg, than);
 	return pick_cost_of(p, cfg, k) < pick_cost_of(p, cfg, than);
 }
 

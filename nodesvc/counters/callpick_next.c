@@ -116,7 +116,7 @@ static bool look_longer(struct callpick *p, const struct callpick_cfg *cfg)
 			!(callpick_spread(p, k) > most))
 			continue;
 		c->glance_per_s = callpick_rate(p, k);
-		c->n = c->silent = c->glance = 0;
+		c->n = c->silent = 0;
 		any = true;
 	}
 	p->longer += any;
@@ -287,6 +287,7 @@ static void begin_anew(struct callpick *p)
 {
 	for (int k = 0; k < p->n; k++) {
 		p->candidate[k].n = p->candidate[k].silent = p->candidate[k].callers = 0;
+		p->candidate[k].joint = 0;
 		p->candidate[k].glanced = false;
 		p->candidate[k].glance_per_s = 0;
 	}
@@ -315,7 +316,7 @@ static void look_longer_at_chosen(struct callpick *p, const struct callpick_cfg 
 	p->stretch++;
 	p->stretch_spread = spread;
 	c->glance_per_s = callpick_rate(p, p->chosen);
-	c->n = c->silent = c->glance = 0;
+	c->n = c->silent = 0;
 }
 
 /* One that was chosen before it had as many windows as others. */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -71,12 +72,19 @@ struct place {
 		     * closing others is quick meanwhile */
 };
 
+/* One that is counted: since when, and its processor time then, if it is a process (@ran_ns -1: a
+ * further thread of one). */
+struct task {
+	int64_t since_ns, ran_ns;
+	clockid_t clock;
+};
+
 struct set {
 	uint32_t id, ask;
 	int n_probes, n_tasks, room, failed, started;
 	uint32_t probe[CALLS_PROBES];
 	int *fd; /* n_probes of each task; -1 none */
-	int64_t *since_ns;
+	struct task *task;
 	int64_t began_ns, until_ns, look_ns, gap_ns; /* until: 0 it is told */
 	uint64_t max_hits;
 	int first_errno;
@@ -205,17 +213,17 @@ static bool make_room(struct set *s, int more)
 {
 	int room = s->n_tasks + more;
 	int *fd;
-	int64_t *since;
+	struct task *task;
 
 	if (room <= s->room)
 		return true;
 	fd = realloc(s->fd, (size_t)(room * s->n_probes) * sizeof(*fd));
 	if (fd)
 		s->fd = fd;
-	since = realloc(s->since_ns, (size_t)room * sizeof(*since));
-	if (since)
-		s->since_ns = since;
-	if (!fd || !since)
+	task = realloc(s->task, (size_t)room * sizeof(*task));
+	if (task)
+		s->task = task;
+	if (!fd || !task)
 		return false;
 	s->room = room;
 	return true;
@@ -232,10 +240,18 @@ static bool has_executed(const struct fsroot *root, pid_t tid)
 	       !(flags & PF_FORKNOEXEC);
 }
 
+static int64_t ran_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	return clock_gettime(clock, &ts) == 0 ? ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec : -1;
+}
+
 /* One task; 0, or what kept all of its events from being opened. */
 static int open_task(struct counting *c, struct set *s, pid_t tid, bool at_exec)
 {
 	int *fd = s->fd + (ptrdiff_t)s->n_tasks * s->n_probes, opened = 0, why = 0;
+	clockid_t clock = 0;
 
 	for (int i = 0; i < s->n_probes; i++) {
 		const struct place *p = &c->place[s->probe[i]];
@@ -254,7 +270,9 @@ static int open_task(struct counting *c, struct set *s, pid_t tid, bool at_exec)
 	}
 	if (!opened)
 		return why;
-	s->since_ns[s->n_tasks++] = ipc_now_ns();
+	s->task[s->n_tasks].ran_ns = clock_getcpuclockid(tid, &clock) == 0 ? ran_ns(clock) : -1;
+	s->task[s->n_tasks].clock = clock;
+	s->task[s->n_tasks++].since_ns = ipc_now_ns();
 	return 0;
 }
 
@@ -296,11 +314,12 @@ static void add_tasks(struct counting *c, struct set *s, const struct call_reque
 	}
 	/* The first one takes the kernel ms to open, and counts when it is. */
 	if (!s->began_ns && s->n_tasks)
-		s->began_ns = s->since_ns[0];
+		s->began_ns = s->task[0].since_ns;
 }
 
 /* What an event has: its hits, and the time in which its task and those it started ran, ns: a
- * task's events are enabled only while it runs. */
+ * task's events are enabled only while it runs. Not what a switch to another task takes: half of
+ * the time of two that do nothing but yield to each other. */
 struct reading {
 	uint64_t hits, ran_ns;
 };
@@ -312,9 +331,25 @@ static struct reading read_event(int fd)
 	return fd >= 0 && read(fd, &r, sizeof(r)) == (ssize_t)sizeof(r) ? r : (struct reading){0};
 }
 
+/* Processor time of its processes, with all their threads, since they are counted, s. Without those
+ * that have ended, and those that were started since: of these only their events tell. */
+static double ran_by_clocks(const struct set *s)
+{
+	int64_t sum_ns = 0;
+
+	for (int t = 0; t < s->n_tasks; t++) {
+		int64_t now_ns = s->task[t].ran_ns < 0 ? -1 : ran_ns(s->task[t].clock);
+
+		if (now_ns >= 0)
+			sum_ns += now_ns - s->task[t].ran_ns;
+	}
+	return (double)sum_ns / 1e9;
+}
+
 static void read_set(const struct set *s, struct call_answer *ret)
 {
 	int64_t now_ns = 0;
+	double ran_s;
 
 	*ret = (struct call_answer){.kind = CALL_COUNTS,
 		.set = s->id,
@@ -334,10 +369,14 @@ static void read_set(const struct set *s, struct call_answer *ret)
 			ret->count[i].calls += r.hits;
 			ret->count[i].callers += r.hits > 0;
 			ret->count[i].cpu_s += (double)r.ran_ns / 1e9;
-			if (now_ns > s->since_ns[t])
-				ret->count[i].per_s +=
-					(double)r.hits * 1e9 / (double)(now_ns - s->since_ns[t]);
+			if (now_ns > s->task[t].since_ns)
+				ret->count[i].per_s += (double)r.hits * 1e9 /
+						       (double)(now_ns - s->task[t].since_ns);
 		}
+	/* Of what is counted all the time nobody asks it. */
+	ran_s = s->until_ns ? ran_by_clocks(s) : 0;
+	for (int i = 0; i < s->n_probes; i++)
+		ret->count[i].cpu_s = fmax(ret->count[i].cpu_s, ran_s);
 	ret->t_ns = now_ns ? now_ns : ipc_now_ns();
 }
 
@@ -359,7 +398,7 @@ static void close_set(struct counting *c, struct set *s, struct call_answer *ret
 		if (c->set[i] == s)
 			c->set[i] = c->set[--c->n_sets];
 	free(s->fd);
-	free(s->since_ns);
+	free(s->task);
 	free(s);
 	if (fd >= 0)
 		close(fd);

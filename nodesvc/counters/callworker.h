@@ -65,7 +65,8 @@ struct call_request {
 struct call_counts {
 	uint64_t calls;
 	double per_s; /* sum over the tasks, each by its own time */
-	double cpu_s; /* processor time of the tasks and who they started, while it was counted */
+	double cpu_s; /* processor time of the tasks and who they started, while it was counted; of
+			 a window with that of switching between them */
 	int callers;  /* tasks that made any */
 };
 

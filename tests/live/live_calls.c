@@ -9,12 +9,14 @@
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/ipc.h"
@@ -304,6 +306,69 @@ START_TEST(window_ends_by_itself)
 }
 END_TEST
 
+static int first_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(set), &set), 0);
+	while (!CPU_ISSET(cpu, &set))
+		cpu++;
+	return cpu;
+}
+
+static int64_t ran_ns(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	ck_assert_int_eq(clock_getcpuclockid(pid, &clock), 0);
+	ck_assert_int_eq(clock_gettime(clock, &ts), 0);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* As ranks that wait for each other on one CPU: the time that their events tell has no switch in
+ * it, their clocks have. */
+START_TEST(window_has_the_processor_time_of_those_who_yield)
+{
+	struct call_request r;
+	pid_t pid[2];
+	int64_t before_ns = 0, after_ns = 0;
+
+	make_probe();
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			cpu_set_t set;
+
+			CPU_ZERO(&set);
+			CPU_SET(first_cpu(), &set);
+			sched_setaffinity(0, sizeof(set), &set);
+			for (;;)
+				sched_yield();
+		}
+		ck_assert_int_gt(pid[i], 0);
+	}
+	r = request(CALL_OPEN, pid[0]);
+	r.tid[r.n_tids++] = pid[1];
+	r.length_ns = INT64_C(300000000);
+	for (int i = 0; i < 2; i++)
+		before_ns += ran_ns(pid[i]);
+	ask(r, -1);
+	take();
+	for (int i = 0; i < 2; i++)
+		after_ns += ran_ns(pid[i]);
+	for (int i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	ck_assert(got.ended);
+	ck_assert_int_eq(got.tasks, 2);
+	ck_assert_msg(got.count[0].cpu_s > 0.7 * (double)(after_ns - before_ns) / 1e9,
+		"%.3f s of %.3f", got.count[0].cpu_s, (double)(after_ns - before_ns) / 1e9);
+}
+END_TEST
+
 START_TEST(window_ends_with_its_hits)
 {
 	struct call_request r;
@@ -580,6 +645,7 @@ int main(int argc, char **argv)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, window_ends_by_itself);
 	tcase_add_test(t, window_ends_with_its_hits);
+	tcase_add_test(t, window_has_the_processor_time_of_those_who_yield);
 	suite_add_tcase(s, t);
 	t = tcase_create("counting is seen by nobody, and leaves nothing");
 	tcase_add_checked_fixture(t, setup, teardown);

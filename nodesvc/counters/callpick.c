@@ -145,6 +145,38 @@ double pick_held_s(const struct callpick *p, const struct callpick_cfg *cfg, int
 	return cfg->hit_cost_s * fmax(times[c->class], 1) / callpick_payers(p, c->callers);
 }
 
+static double per_s_of(const struct callpick_counted *c, double seconds)
+{
+	return isnan(c->per_s) ? (double)c->calls / seconds : c->per_s;
+}
+
+/* A window of all that are costly, unless the program calls little for a while: between two bursts,
+ * or since it reads. */
+static void note_compared(
+	struct callpick *p, double seconds, const struct callpick_counted *counted, int n)
+{
+	uint64_t all = 0;
+
+	for (int i = 0; i < n; i++)
+		all += counted[i].calls;
+	if (all < COMPARE_CALLS) {
+		p->compares_few++;
+		return;
+	}
+	p->compares++;
+	for (int i = 0; i < n; i++) {
+		struct callpick_candidate *c = &p->candidate[counted[i].candidate];
+
+		c->joint = counted[i].calls >= COMPARE_EACH ? p->windows : 0;
+		c->joint_per_s = c->compared_per_s = per_s_of(&counted[i], seconds);
+		/* It calls again. */
+		if (c->joint && c->silent) {
+			c->n = c->silent = 0;
+			c->glance_per_s = c->joint_per_s;
+		}
+	}
+}
+
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
 	double since_s, double cpu_s, const struct callpick_counted *counted, int n)
 {
@@ -160,7 +192,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 	for (int i = 0; i < n; i++) {
 		struct callpick_candidate *c = &p->candidate[counted[i].candidate];
 		double calls = (double)counted[i].calls;
-		double per_s = isnan(counted[i].per_s) ? calls / seconds : counted[i].per_s;
+		double per_s = per_s_of(&counted[i], seconds);
 		bool bursts;
 
 		if (counted[i].callers > c->callers)
@@ -168,6 +200,8 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 		/* Of the time in which it runs: how much that is of all is not known at its start.
 		 */
 		paid_s += calls * pick_held_s(p, cfg, counted[i].candidate) * pick_presence(p);
+		if (p->comparing)
+			continue;
 		if (calls > 0 && n > 1) {
 			c->joint = p->windows;
 			c->joint_per_s = per_s;
@@ -190,6 +224,8 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 			.per_cpu_s = (float)(cpu_s > 0 ? calls / cpu_s : per_s),
 		};
 	}
+	if (p->comparing)
+		note_compared(p, seconds, counted, n);
 	p->ahead_s += paid_s - cfg->budget * since_s * pick_presence(p);
 	if (p->ahead_s < 0)
 		p->ahead_s = 0;

@@ -13,9 +13,10 @@
  * more often is counted in windows. Their distance is drawn, half to one and a half of its mean, so
  * that no period of the program beats with them. Programs call in bursts, once in each of their
  * steps: where all windows differ, longer ones follow. While the function is looked for, some
- * seconds' worth of the budget is spent ahead. Where nothing that calls can be counted but in
- * windows two seconds or more apart, others are looked at first and between those windows: the
- * chosen one is left for one that costs less.
+ * seconds' worth of the budget is spent ahead. A costly one that was chosen is compared with the
+ * others in a window of all: what it was chosen by may have been the program's start. Where nothing
+ * that calls can be counted but in windows two seconds or more apart, others are looked at first
+ * and between those windows: the chosen one is left for one that costs less.
  */
 #ifndef COLOC_COUNTERS_CALLPICK_H
 #define COLOC_COUNTERS_CALLPICK_H
@@ -49,11 +50,12 @@ struct callpick_candidate {
 	double glance_per_s;
 	int joint;          /* the last window in which others were counted, too, from 1; 0 none */
 	double joint_per_s; /* in that */
-	double known_per_s; /* in earlier runs, alone; 0 not known */
-	int seen;           /* windows with calls, as long as they are few */
-	int n;              /* windows since, the newest in window[(n - 1) % KEPT] */
-	int silent;         /* windows without a call, one after the other */
-	int callers;        /* at once, the most of its windows; 0 not known */
+	double compared_per_s; /* in the last window that compared, of all that are costly */
+	double known_per_s;    /* in earlier runs, alone; 0 not known */
+	int seen;              /* windows with calls, as long as they are few */
+	int n;                 /* windows since, the newest in window[(n - 1) % KEPT] */
+	int silent;            /* windows without a call, one after the other */
+	int callers;           /* at once, the most of its windows; 0 not known */
 	struct callpick_window window[CALLPICK_KEPT];
 };
 
@@ -73,6 +75,9 @@ struct callpick {
 	double away_s;    /* since the preferred one was looked at while another is chosen */
 	int returns;      /* such looks */
 	bool sought;      /* the last window was one */
+	int compares;     /* windows of all that are costly, that told how they compare */
+	int compares_few; /* without enough calls */
+	bool comparing;   /* the last window was one of these */
 	double cores;     /* on which it runs, mean of late */
 	double ahead_s;   /* of the time in which callers run, what counting has cost beyond the
 			     budget so far */
@@ -140,6 +145,9 @@ bool callpick_bears_attention(const struct callpick *p, const struct callpick_cf
  * deviation over the mean, NAN: too few. */
 double callpick_rate(const struct callpick *p, int candidate);
 double callpick_spread(const struct callpick *p, int candidate);
+/* That of the chosen one, for later runs. NAN, too: they are to become longer, since short windows
+ * of a program that calls in bursts differ whatever it is. */
+double callpick_chosen_spread(const struct callpick *p, const struct callpick_cfg *cfg);
 /* How many of @callers, tasks that call, are held up by their calls at the same time: no more than
  * run. */
 double callpick_payers(const struct callpick *p, int callers);

@@ -17,6 +17,10 @@
  * quarter of its speed, tells that to 3/n. */
 #define COARSE      3.0
 #define COARSE_MOST 0.5
+/* A costly one that is called so many times as often as when it was compared, or as rarely, is
+ * compared again; it is left for one that costs so many times less. */
+#define CHANGES 2
+#define LESS    2
 
 static bool any_silent(const struct callpick *p, int windows)
 {
@@ -190,6 +194,62 @@ static int least_costly(const struct callpick *p, const struct callpick_cfg *cfg
 		if (pick_is_costly(p, cfg, k) && c->n > 0 && !c->silent && !c->uneven &&
 			(found < 0 || costs_less(p, cfg, k, found)))
 			found = k;
+	}
+	return found;
+}
+
+/* By what is known of it now it was compared when it did something else. */
+static bool has_changed(const struct callpick *p, int k)
+{
+	double rate = callpick_rate(p, k), then = p->candidate[k].compared_per_s;
+
+	return rate > CHANGES * then || then > CHANGES * rate;
+}
+
+int pick_compared(const struct callpick *p, const struct callpick_cfg *cfg, int *ret)
+{
+	const struct callpick_candidate *chosen = &p->candidate[p->chosen];
+	int n = 0, places = chosen->places;
+
+	/* What earlier runs were told by stays, and what the site names; who is silent now says
+	 * nothing of the others; and those that cost nothing are not to wait until the budget has
+	 * it. */
+	if (p->chosen == p->preferred || chosen->class == CALL_OWN || chosen->n == 0 ||
+		chosen->silent || !pick_is_costly(p, cfg, p->chosen) ||
+		pick_is_dearest(p, cfg, p->chosen))
+		return 0;
+	if (p->compares == COMPARES_MOST || p->compares_few == COMPARES_FEW ||
+		(p->compares && !has_changed(p, p->chosen)))
+		return 0;
+	ret[n++] = p->chosen;
+	for (int k = 0; k < p->n; k++) {
+		const struct callpick_candidate *c = &p->candidate[k];
+
+		if (k == p->chosen || c->uneven || !pick_calls_at_all(c) ||
+			places + c->places > CALLPICK_AT_ONCE)
+			continue;
+		places += c->places;
+		ret[n++] = k;
+	}
+	return n > 1 ? n : 0;
+}
+
+int pick_cheaper(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	int found = p->chosen;
+	double least = p->candidate[found].joint == p->windows ? p->candidate[found].joint_per_s
+							       : callpick_rate(p, found);
+
+	least *= pick_held_s(p, cfg, found) / LESS;
+	for (int k = 0; k < p->n; k++) {
+		const struct callpick_candidate *c = &p->candidate[k];
+		double cost = c->joint_per_s * pick_held_s(p, cfg, k);
+
+		if (k == p->chosen || c->joint != p->windows || cost >= least ||
+			!pick_is_usable(p, cfg, k) || callpick_spread(p, k) > STEADY)
+			continue;
+		least = cost;
+		found = k;
 	}
 	return found;
 }

@@ -24,6 +24,13 @@
  * with what goes with their input, and call what goes with their work some seconds later. */
 #define SILENT_LOOK 3
 
+/* A window that compares has so many calls at least, and so many of each that is compared; so many
+ * such windows at most, and so many with fewer. */
+#define COMPARES_MOST 3
+#define COMPARE_CALLS 300
+#define COMPARE_EACH  20
+#define COMPARES_FEW  20
+
 /* The share of the time in which it runs at all. */
 double pick_presence(const struct callpick *p);
 /* Time that a counted call takes of those who call it, s. */
@@ -61,6 +68,11 @@ bool pick_any_calls(const struct callpick *p, bool called);
 bool pick_is_aside(const struct callpick *p, int k);
 /* After so many windows nothing is missing to tell what it is worth. */
 bool pick_is_judged(const struct callpick *p, const struct callpick_cfg *cfg, int k, int windows);
+/* Those with which the chosen one, a costly one, is to be compared, itself among them, in one
+ * window: how many, 0 or two at least. @ret has room for CALLPICK_AT_ONCE. */
+int pick_compared(const struct callpick *p, const struct callpick_cfg *cfg, int *ret);
+/* The one that costs least by that window, if that is much less than the chosen one; else that. */
+int pick_cheaper(const struct callpick *p, const struct callpick_cfg *cfg);
 /* The one to choose; -1 none, or not yet. */
 int pick_best(const struct callpick *p, const struct callpick_cfg *cfg);
 

@@ -259,6 +259,28 @@ static bool plan_between(
 	return true;
 }
 
+/* False: there is nothing to compare. */
+static bool plan_compare(
+	struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
+{
+	double all = 0, held = 0, allowed;
+
+	ret->n = pick_compared(p, cfg, ret->candidate);
+	if (!ret->n)
+		return false;
+	for (int i = 0; i < ret->n; i++) {
+		all += callpick_rate(p, ret->candidate[i]);
+		held = fmax(held, pick_held_s(p, cfg, ret->candidate[i]));
+	}
+	allowed = AHEAD_S / 2 * cfg->budget / held;
+	ret->what = CALLPICK_TRY;
+	ret->length_ns = pick_window_ns(all, (int)allowed, GLANCE_NS, TRY_LONG_NS);
+	ret->max_hits = (uint64_t)fmax(allowed, COMPARE_CALLS);
+	ret->gap_ns = gap(p, cfg, TRY_GAP_NS);
+	p->comparing = true;
+	return true;
+}
+
 /* @is_new: no speed is known by it yet. */
 static void plan_chosen(
 	struct callpick *p, const struct callpick_cfg *cfg, bool is_new, struct callpick_plan *ret)
@@ -292,10 +314,20 @@ static void begin_anew(struct callpick *p)
 		p->candidate[k].glance_per_s = 0;
 	}
 	p->chosen = -1;
-	p->longer = p->stretch = p->looks = 0;
+	p->longer = p->stretch = p->looks = p->compares = p->compares_few = 0;
 	p->between_s = 0;
 	p->stretched = false;
 	p->none = false;
+}
+
+/* The chosen one's windows are twice as long from now on. */
+static void stretch(struct callpick *p)
+{
+	struct callpick_candidate *c = &p->candidate[p->chosen];
+
+	p->stretch++;
+	c->glance_per_s = callpick_rate(p, p->chosen);
+	c->n = c->silent = 0;
 }
 
 static void look_longer_at_chosen(struct callpick *p, const struct callpick_cfg *cfg)
@@ -313,20 +345,35 @@ static void look_longer_at_chosen(struct callpick *p, const struct callpick_cfg 
 	}
 	if (p->stretched)
 		return;
-	p->stretch++;
 	p->stretch_spread = spread;
-	c->glance_per_s = callpick_rate(p, p->chosen);
-	c->n = c->silent = 0;
+	stretch(p);
 }
 
-/* One that was chosen before it had as many windows as others. */
-static void look_at_chosen(struct callpick *p)
+/* They differ too much, and may become longer. */
+static bool is_too_short(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	return callpick_spread(p, p->chosen) > STEADY && pick_is_dear(p, cfg, p->chosen) &&
+	       p->stretch < STRETCH_MOST;
+}
+
+double callpick_chosen_spread(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	return is_too_short(p, cfg) ? NAN : callpick_spread(p, p->chosen);
+}
+
+/* One that was chosen before it had as many windows as others. Short ones of a program that calls
+ * in bursts differ whatever it is. */
+static void look_at_chosen(struct callpick *p, const struct callpick_cfg *cfg)
 {
 	struct callpick_candidate *c = p->chosen >= 0 ? &p->candidate[p->chosen] : NULL;
 
 	if (!c || c->n != CALLPICK_KEPT || callpick_spread(p, p->chosen) <= STEADY ||
 		p->chosen == p->preferred)
 		return;
+	if (is_too_short(p, cfg)) {
+		stretch(p);
+		return;
+	}
 	c->uneven = true;
 	p->chosen = -1;
 }
@@ -351,11 +398,11 @@ static int one_that_costs_less(const struct callpick *p, const struct callpick_c
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret)
 {
 	int before = p->chosen;
-	bool sought = p->sought;
+	bool sought = p->sought, compared = p->comparing;
 
-	p->sought = false;
+	p->sought = p->comparing = false;
 	*ret = (struct callpick_plan){.what = CALLPICK_NONE, .gap_ns = NONE_GAP_NS};
-	look_at_chosen(p);
+	look_at_chosen(p, cfg);
 	look_longer_at_chosen(p, cfg);
 	p->often = pick_most_often(p, cfg);
 	if (p->none || (p->chosen >= 0 && !pick_is_usable(p, cfg, p->chosen)))
@@ -367,8 +414,12 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 		p->chosen = p->preferred;
 	if (p->chosen < 0 && !awaits_preferred(p))
 		p->chosen = pick_best(p, cfg);
+	if (p->chosen >= 0 && p->chosen == before && compared && p->compares)
+		p->chosen = pick_cheaper(p, cfg);
 	if (p->chosen >= 0 && pick_is_dearest(p, cfg, p->chosen))
 		p->chosen = one_that_costs_less(p, cfg);
+	if (p->chosen == before && p->chosen >= 0 && plan_compare(p, cfg, ret))
+		return;
 	if (p->chosen == before && plan_return(p, cfg, ret))
 		return;
 	if (p->chosen >= 0 && (p->chosen != before || !plan_between(p, cfg, ret)))

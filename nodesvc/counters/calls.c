@@ -539,10 +539,12 @@ double calls_step_rate(const struct calls_step *s)
 
 bool calls_step_choice(const struct calls_step *s, struct calls_choice *ret)
 {
+	struct callpick_cfg cfg = calls_cfg(s);
+
 	if (s->pick.chosen < 0)
 		return false;
 	*ret = (struct calls_choice){.name = s->name[s->pick.chosen],
-		.spread = callpick_spread(&s->pick, s->pick.chosen),
+		.spread = callpick_chosen_spread(&s->pick, &cfg),
 		.per_s = callpick_rate(&s->pick, s->pick.chosen)};
 	return true;
 }

@@ -628,6 +628,57 @@ START_TEST(of_bursts_that_are_called_often_the_rarest_is_chosen)
 }
 END_TEST
 
+/* What a program reads its input by is not what it works by. */
+START_TEST(of_what_is_called_often_the_rarest_of_the_work_is_chosen)
+{
+	const struct function f[] = {
+		{.class = CALL_COLLECTIVE, .per_s = 18000, .from_s = 1.5, .before_per_s = 5000},
+		{.class = CALL_COLLECTIVE, .per_s = 5000, .from_s = 1.5, .before_per_s = 15000}};
+
+	for (int seed = 1; seed <= 20; seed++) {
+		struct run r;
+
+		begin(&r, f, 2, 2);
+		r.pick.seed = (uint64_t)seed;
+		r.callers = 2;
+		run_until(&r, 30);
+		ck_assert_msg(r.pick.chosen == 1, "seed %d: %d", seed, r.pick.chosen);
+		run_until(&r, 120);
+		ck_assert_int_eq(r.pick.chosen, 1);
+		ck_assert(beyond(&r) < 6 * cfg.budget * payers(&r));
+	}
+}
+END_TEST
+
+/* Short windows have a burst, or two, or hardly any: longer ones tell whether it is steady. */
+START_TEST(bursts_are_no_reason_to_leave_it_before_its_windows_are_long)
+{
+	const struct function f[] = {
+		{.class = CALL_COLLECTIVE, .per_s = 20000, .period_s = 0.2, .duty = 0.6},
+		{.class = CALL_COLLECTIVE, .per_s = 36000, .period_s = 0.2, .duty = 0.6}};
+	int left = 0, told = 0;
+
+	for (int seed = 1; seed <= 40; seed++) {
+		struct run r;
+		int was = -1, changes = 0;
+
+		begin(&r, f, 2, 2);
+		r.pick.seed = (uint64_t)seed;
+		r.callers = 2;
+		while (r.t < 200) {
+			step(&r);
+			changes += r.pick.chosen != was;
+			was = r.pick.chosen;
+			told += was >= 0 && callpick_chosen_spread(&r.pick, &cfg) > 0.3;
+		}
+		left += changes > 1;
+	}
+	ck_assert_int_le(left, 4);
+	/* So that a later run takes it over. */
+	ck_assert_int_eq(told, 0);
+}
+END_TEST
+
 /* As pw.x: broadcasts tell its input, and come again with its work, seconds later. */
 START_TEST(what_was_chosen_before_is_taken_again_when_it_calls_again)
 {
@@ -802,6 +853,8 @@ int main(void)
 	tcase_add_test(tc, there_is_an_end_to_candidates);
 	tcase_add_loop_test(tc, what_was_called_often_and_unsteadily_before_is_not_preferred, 0, 2);
 	tcase_add_test(tc, of_bursts_that_are_called_often_the_rarest_is_chosen);
+	tcase_add_test(tc, of_what_is_called_often_the_rarest_of_the_work_is_chosen);
+	tcase_add_test(tc, bursts_are_no_reason_to_leave_it_before_its_windows_are_long);
 	tcase_add_loop_test(
 		tc, what_was_called_often_before_is_not_counted_for_long_at_a_start, 0, 4);
 	suite_add_tcase(s, tc);

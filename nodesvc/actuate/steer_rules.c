@@ -157,6 +157,10 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 #define LOOK_MIN_NS INT64_C(50000000)
 /* Who starts others runs now and then itself: so long on end is work. */
 #define PATIENCE_NS INT64_C(1000000000)
+/* Who has worked so many times as long without an end is not looked at before; at least so often.
+ */
+#define WORK_TIMES  20
+#define LOOK_MAX_NS INT64_C(1000000000)
 /* Parts of the time: at most this is rest, at least this is work. */
 #define REST_PART 10
 #define WORK_PART 2
@@ -165,8 +169,14 @@ bool steer_rest_asks(struct rest *p, int64_t now_ns, int64_t cpu_ns)
 {
 	if (p->settled)
 		return false;
-	if (cpu_ns >= YOUNG_NS)
-		return !p->at_ns || now_ns - p->at_ns >= LOOK_MIN_NS;
+	if (cpu_ns >= YOUNG_NS) {
+		int64_t after_ns = p->busy_ns / WORK_TIMES;
+
+		after_ns = after_ns < LOOK_MIN_NS   ? LOOK_MIN_NS
+			   : after_ns > LOOK_MAX_NS ? LOOK_MAX_NS
+						    : after_ns;
+		return !p->at_ns || now_ns - p->at_ns >= after_ns;
+	}
 	p->rests = true;
 	return false;
 }

@@ -39,6 +39,8 @@
 /* Which step is due is looked for so often in the mean, half to one and a half of it: windows that
  * began every so often would beat with the programs' steps. */
 #define LOOK_NS INT64_C(50000000)
+/* Where the work of all is known nobody is looked for before he is due, but so often. */
+#define QUIET_NS INT64_C(200000000)
 /* A step of so many tasks at most is counted from its start. */
 #define BEGIN_TASKS 512
 /* Clocks that are read in one go, 0.4 us each. */
@@ -81,7 +83,8 @@ struct counting {
 	} shunned[SHUNNED_MAX];
 	bool on, attended; /* the timer; all have seen that they are */
 	int64_t asked_ns, restart_ns;
-	int64_t next; /* order of the step that is looked at next */
+	int64_t timer_ns; /* when the timer goes */
+	int64_t next;     /* order of the step that is looked at next */
 	uint32_t draws;
 };
 
@@ -429,12 +432,49 @@ static void start_worker(struct counting *c);
 
 static void look_at_worker(struct counting *c);
 
-static void set_timer(struct counting *c)
+/* Nothing is to be done for any step before that; 0: that is not known. */
+static int64_t quiet_until_ns(const struct counting *c, int64_t now_ns)
+{
+	const struct jobs *jobs = c->m->use.jobs;
+	int64_t until_ns = now_ns + QUIET_NS;
+	struct calls_work work;
+
+	for (int i = 0; i < jobs->n; i++) {
+		const struct seen_calls *k = &jobs->step[i]->seen.calls;
+
+		if (!is_counted(c->m, jobs->step[i]))
+			continue;
+		if (!k->step || k->fd > 0 || !calls_step_work(k->step, &work))
+			return 0;
+		if (calls_step_due_ns(k->step) < until_ns)
+			until_ns = calls_step_due_ns(k->step);
+	}
+	return until_ns;
+}
+
+static int64_t next_look_ns(struct counting *c, int64_t now_ns)
 {
 	/* The golden ratio's multiples are spread evenly, and repeat with no period. */
 	uint64_t x = (uint32_t)(++c->draws * UINT32_C(2654435769));
+	int64_t next_ns = now_ns + LOOK_NS / 2 + (int64_t)(x * LOOK_NS >> 32);
+	int64_t quiet_ns = quiet_until_ns(c, now_ns);
 
-	loop_set_timer_at(c->timer, ipc_now_ns() + LOOK_NS / 2 + (int64_t)(x * LOOK_NS >> 32));
+	return quiet_ns > next_ns ? quiet_ns : next_ns;
+}
+
+static void set_timer(struct counting *c, int64_t at_ns)
+{
+	c->timer_ns = at_ns;
+	loop_set_timer_at(c->timer, at_ns);
+}
+
+/* A step may be due before that by now. */
+static void bring_forward(struct counting *c)
+{
+	int64_t next_ns = next_look_ns(c, ipc_now_ns());
+
+	if (c->on && next_ns < c->timer_ns)
+		set_timer(c, next_ns);
 }
 
 static void on_timer(void *arg)
@@ -448,7 +488,8 @@ static void on_timer(void *arg)
 		c->on = false;
 		return;
 	}
-	set_timer(c);
+	/* Again when that is known: what comes first may fail. */
+	set_timer(c, now_ns + LOOK_NS);
 	look_at_worker(c);
 	if (!c->worker && c->m->use.conf->calls.enabled && now_ns >= c->restart_ns)
 		start_worker(c);
@@ -473,6 +514,7 @@ static void on_timer(void *arg)
 	}
 	tidy_programs(c, now_ns);
 	calls_tidy(c->calls, now_ns);
+	set_timer(c, all ? next_look_ns(c, ipc_now_ns()) : ipc_now_ns() + LOOK_NS / 2);
 }
 
 static void lose_worker(struct counting *c)
@@ -539,6 +581,7 @@ static void take_answers(struct counting *c)
 		log_warning("calls are not counted: the process that does has ended");
 		lose_worker(c);
 	}
+	bring_forward(c);
 }
 
 static void on_answer(int fd, uint32_t events, void *arg)
@@ -600,10 +643,14 @@ void counting_start(struct measure *m)
 {
 	struct counting *c = m->counting;
 
-	if (!c || c->on)
+	if (!c)
 		return;
+	if (c->on) {
+		bring_forward(c);
+		return;
+	}
 	c->on = true;
-	set_timer(c);
+	set_timer(c, next_look_ns(c, ipc_now_ns()));
 }
 
 void counting_forget(struct step *s)
@@ -684,6 +731,9 @@ const char *measure_calls_why(const struct measure *m, const struct step *s)
 
 void measure_attend(struct measure *m, bool on)
 {
-	if (m) /* a trial where nothing is measured (test_lend) */
-		m->attending = on;
+	if (!m) /* a trial where nothing is measured (test_lend) */
+		return;
+	if (m->counting && m->counting->on && m->attending != on)
+		set_timer(m->counting, ipc_now_ns());
+	m->attending = on;
 }

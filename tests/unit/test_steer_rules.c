@@ -228,6 +228,33 @@ START_TEST(who_runs_is_told_by_processor_time)
 }
 END_TEST
 
+/* A look reads three files. That it has ended to work is seen a second later, and one look. */
+START_TEST(who_works_on_is_looked_at_less_and_less)
+{
+	int64_t at_ns = 1000 * MS, cpu_ns = 0, rested_ns = 0;
+	struct rest p = {.at_ns = 0};
+	int asked = 0;
+
+	for (int i = 0; i < 600; i++) {
+		at_ns += 100 * MS;
+		cpu_ns += 100 * MS;
+		if (!steer_rest_asks(&p, at_ns, cpu_ns))
+			continue;
+		steer_rest_tell(&p, at_ns, cpu_ns, 0);
+		asked++;
+	}
+	ck_assert_int_ge(asked, 60);
+	ck_assert_int_lt(asked, 150);
+	ck_assert(!p.rests);
+	for (; !p.rests && rested_ns < 10000 * MS; rested_ns += 100 * MS) {
+		at_ns += 100 * MS;
+		if (steer_rest_asks(&p, at_ns, cpu_ns))
+			steer_rest_tell(&p, at_ns, cpu_ns, 0);
+	}
+	ck_assert_int_le(rested_ns, 2000 * MS);
+}
+END_TEST
+
 START_TEST(who_rests_has_his_own)
 {
 	struct steer st = {.slurm = {{0xf}}, .wall = {{0xf}}, .set = {{0xc}}};
@@ -265,6 +292,7 @@ int main(void)
 	suite_add_tcase(s, t);
 	t = tcase_create("who does not run is not moved");
 	tcase_add_loop_test(t, who_runs_is_told_by_processor_time, 0, PACES);
+	tcase_add_test(t, who_works_on_is_looked_at_less_and_less);
 	tcase_add_test(t, who_rests_has_his_own);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

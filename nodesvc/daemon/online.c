@@ -75,7 +75,7 @@ void online_look(struct daemon *d)
 	char now[sizeof(d->node->online)], cpus[CORESET_STR_MAX];
 	struct errbuf err;
 
-	if (fsroot_read(&d->node->root, NODE_ONLINE, now, sizeof(now)) <= 0)
+	if (fsroot_read_once(&d->node->root, NODE_ONLINE, now, sizeof(now)) <= 0)
 		return; /* one CPU, or an emulation: nothing goes */
 	now[strcspn(now, "\n")] = '\0';
 	if (strcmp(now, d->node->online) == 0)

@@ -61,9 +61,9 @@ void daemon_tick(void *daemon)
 	if (d->course->finish_put_off)
 		decide_finish(d->choose);
 	d->course->finish_put_off = false;
+	online_look(d);
 	if (now_ns - d->course->reconciled_ns >= INT64_C(1000000000)) {
 		d->course->reconciled_ns = now_ns;
-		online_look(d);
 		reconcile_look(d, now_ns);
 		attach_beat(d->jobs, now_ns);
 	}

@@ -157,8 +157,8 @@ int steer_hand(struct steer *st, const struct coreset *mask, const struct own *o
 #define LOOK_MIN_NS INT64_C(50000000)
 /* Who starts others runs now and then itself: so long on end is work. */
 #define PATIENCE_NS INT64_C(1000000000)
-/* Who has worked so many times as long without an end is not looked at before; at least so often.
- */
+/* Who works without an end is looked at after such a part of the time for which he has; at least
+ * so often. */
 #define WORK_TIMES  20
 #define LOOK_MAX_NS INT64_C(1000000000)
 /* Parts of the time: at most this is rest, at least this is work. */

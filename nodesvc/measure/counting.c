@@ -452,14 +452,14 @@ static int64_t quiet_until_ns(const struct counting *c, int64_t now_ns)
 	return until_ns;
 }
 
-static int64_t next_look_ns(struct counting *c, int64_t now_ns)
+/* When somebody is due then. */
+static int64_t next_look_ns(struct counting *c, int64_t due_ns)
 {
 	/* The golden ratio's multiples are spread evenly, and repeat with no period. */
 	uint64_t x = (uint32_t)(++c->draws * UINT32_C(2654435769));
-	int64_t next_ns = now_ns + LOOK_NS / 2 + (int64_t)(x * LOOK_NS >> 32);
-	int64_t quiet_ns = quiet_until_ns(c, now_ns);
+	int64_t next_ns = ipc_now_ns() + LOOK_NS / 2 + (int64_t)(x * LOOK_NS >> 32);
 
-	return quiet_ns > next_ns ? quiet_ns : next_ns;
+	return due_ns > next_ns ? due_ns : next_ns;
 }
 
 static void set_timer(struct counting *c, int64_t at_ns)
@@ -468,12 +468,12 @@ static void set_timer(struct counting *c, int64_t at_ns)
 	loop_set_timer_at(c->timer, at_ns);
 }
 
-/* A step may be due before that by now. */
-static void bring_forward(struct counting *c)
+/* One step is due then by now. */
+static void bring_forward(struct counting *c, int64_t due_ns)
 {
-	int64_t next_ns = next_look_ns(c, ipc_now_ns());
+	int64_t next_ns = c->on ? next_look_ns(c, due_ns) : INT64_MAX;
 
-	if (c->on && next_ns < c->timer_ns)
+	if (next_ns < c->timer_ns)
 		set_timer(c, next_ns);
 }
 
@@ -514,7 +514,7 @@ static void on_timer(void *arg)
 	}
 	tidy_programs(c, now_ns);
 	calls_tidy(c->calls, now_ns);
-	set_timer(c, all ? next_look_ns(c, ipc_now_ns()) : ipc_now_ns() + LOOK_NS / 2);
+	set_timer(c, next_look_ns(c, all ? quiet_until_ns(c, now_ns) : 0));
 }
 
 static void lose_worker(struct counting *c)
@@ -568,8 +568,10 @@ static void take_answers(struct counting *c)
 		step = calls_take(c->calls, &a);
 		if (a.kind == CALL_COUNTS)
 			note_counts(step, &a);
-		if (step)
+		if (step) {
 			look(c, calls_step_arg(step), ipc_now_ns());
+			bring_forward(c, calls_step_due_ns(step));
+		}
 		if (a.kind == CALL_READY && a.rc)
 			log_warning("calls are not counted: %s", a.text);
 		else if (a.kind == CALL_READY)
@@ -581,7 +583,6 @@ static void take_answers(struct counting *c)
 		log_warning("calls are not counted: the process that does has ended");
 		lose_worker(c);
 	}
-	bring_forward(c);
 }
 
 static void on_answer(int fd, uint32_t events, void *arg)
@@ -646,11 +647,11 @@ void counting_start(struct measure *m)
 	if (!c)
 		return;
 	if (c->on) {
-		bring_forward(c);
+		bring_forward(c, 0);
 		return;
 	}
 	c->on = true;
-	set_timer(c, next_look_ns(c, ipc_now_ns()));
+	set_timer(c, next_look_ns(c, 0));
 }
 
 void counting_forget(struct step *s)

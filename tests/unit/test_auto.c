@@ -24,6 +24,7 @@ struct program {
 	bool reads;                    /* that one reads a file: it computes nothing */
 	double misses;                 /* of its references */
 	double walled; /* as fast, over that, in a cluster of the cache; 0: as ever */
+	double lent;   /* the same while others borrow of it */
 	/* What it shows of its speed: of its cores so many, none of it below eight; 0: the truth.
 	 */
 	double claims, collapses;
@@ -39,6 +40,7 @@ struct world {
 	double moved_s, shortest_s;
 	double done[SMALL_NODE_JOBS], would[SMALL_NODE_JOBS]; /* work; on half of the cores */
 	double walled_s;                                      /* with clusters */
+	double lent_s[SMALL_NODE_JOBS];                       /* while others borrowed of it */
 	/* Of who was moved, samples at half its speed; of these, how many are left. */
 	int cold, left[SMALL_NODE_JOBS];
 	struct coreset was[SMALL_NODE_JOBS];
@@ -91,6 +93,15 @@ static double borrowed(const struct world *w, int i)
 	return cores;
 }
 
+static bool is_lent(const struct world *w, int i)
+{
+	for (int k = 0; k < w->x.v.n_jobs; k++)
+		for (int l = 0; l < w->x.plan.job[k].n_lent; l++)
+			if (w->x.plan.job[k].lent[l].donor == i)
+				return true;
+	return false;
+}
+
 /* What counters show of a stretch in which each ran where it is. */
 static void sample(struct world *w)
 {
@@ -111,6 +122,10 @@ static void sample(struct world *w)
 		if (other)
 			p.serial = p.other_serial;
 		speed = speed_of(&p, cores) * (walled && p.walled > 0 ? p.walled : 1);
+		if (is_lent(w, i)) {
+			speed *= p.lent > 0 ? p.lent : 1;
+			w->lent_s[i] += SAMPLE_S;
+		}
 		if (!coreset_is_equal(&j->current, &w->was[i]))
 			w->left[i] = w->cold;
 		w->was[i] = j->current;
@@ -188,6 +203,33 @@ START_TEST(nobody_is_dealt_less_than_its_floor)
 	w.x.job[1].qos = 0.97;
 	go_on(&w, 60);
 	ck_assert_double_ge(speed_of(&w.program[1], cores_of(&w, 1)), 0.96 * before);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* One has work for all cores, the other sleeps for a third of the time and is @lent times as fast
+ * while the first has that. */
+static void one_that_lends(struct world *w, double lent)
+{
+	open_world(w, "pack:2 core:8", "auto,trials=no", 2);
+	w->noise = 0.02;
+	w->program[0] = (struct program){.type = "scales", .shows_speed = true};
+	w->program[1] = (struct program){
+		.type = "lends", .serial = 0.06, .shows_speed = true, .lent = lent};
+	go_on(w, 60);
+}
+
+START_TEST(whom_a_loan_takes_below_its_floor_lends_no_more)
+{
+	struct world w;
+
+	one_that_lends(&w, 0.7);
+	ck_assert_double_gt(w.lent_s[1], 0);
+	ck_assert_double_le(w.lent_s[1], 6);
+	ck_assert_double_ge(w.done[1], 0.85 * w.would[1]);
+	small_node_close(&w.x);
+	one_that_lends(&w, 0.99);
+	ck_assert_double_ge(w.lent_s[1], 50);
 	small_node_close(&w.x);
 }
 END_TEST
@@ -896,6 +938,7 @@ int main(void)
 	tcase_set_timeout(pure, 60);
 	tcase_add_test(deals, cores_go_where_they_are_worth_something);
 	tcase_add_test(deals, nobody_is_dealt_less_than_its_floor);
+	tcase_add_test(deals, whom_a_loan_takes_below_its_floor_lends_no_more);
 	tcase_add_test(deals, a_minimum_of_cores_is_kept);
 	tcase_add_test(deals, the_next_of_a_program_begins_where_the_last_was);
 	tcase_add_test(deals, what_earlier_runs_showed_is_not_learnt_again);

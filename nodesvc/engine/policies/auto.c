@@ -207,6 +207,12 @@ static bool is_settled(const struct policy *p, const struct view *v)
 	return v->now_s - fmax(p->moved_s, p->walls.changed_s) > SETTLE_S + 1.5 * p->interval_s;
 }
 
+/* Nor has a loan of its cores begun or ended. */
+static bool is_settled_there(const struct policy *p, const struct auto_job *j, double now_s)
+{
+	return now_s - j->lent_s > SETTLE_S + 1.5 * p->interval_s;
+}
+
 /* True: a job has changed phase. */
 static bool look(struct policy *p, const struct view *v, const int *slot)
 {
@@ -231,12 +237,14 @@ static bool look(struct policy *p, const struct view *v, const int *slot)
 				.cores = auto_size(p, now, k) + p->borrowed[s],
 				.own = auto_size(p, now, k),
 				.latency = auto_search_latency(&p->search, now->n, k),
-				.beside = auto_search_beside(&p->search, now->n, k),
+				.beside = auto_search_beside(&p->search, now->n, k) ^
+					  (p->model.job[s].lent ? AUTO_LENT : 0),
 				.span = auto_search_span(&p->search, now->n, k),
 				.held = p->walls.on && p->walls.ways[0] <= 0
 						? NAN
 						: held_by(p, now, slot, k),
-				.settled = settled,
+				.settled =
+					settled && is_settled_there(p, &p->model.job[s], v->now_s),
 				.walled = p->walls.on,
 			};
 		changed |= auto_model_look(&p->model, &v->job[i], s, &x, v->now_s);
@@ -286,7 +294,8 @@ static bool is_under(struct policy *p, int slot, int k)
 		       p->search.floor[k] - BELOW_SEEN_SLACK;
 }
 
-/* A job that is seen below its floor, and need not be: it would not be so under fair. */
+/* A job that is seen below its floor, and need not be: it would not be so under fair. Of whom
+ * others borrow, that ends first (auto_loans.c). */
 static bool is_below(struct policy *p, const int *slot)
 {
 	const struct shares *c = &p->shares;
@@ -296,7 +305,7 @@ static bool is_below(struct policy *p, const int *slot)
 		if (!is_under(p, slot[c->job[k]], k))
 			continue;
 		p->walls.hurts |= p->walls.on;
-		any |= is_unlike_fair(p, k);
+		any |= is_unlike_fair(p, k) && !p->model.job[slot[c->job[k]]].lent;
 	}
 	return any;
 }

@@ -85,6 +85,8 @@ extern const struct policy_ops policy_fair, policy_lira, policy_dio, policy_gang
 #define AUTO_SEEN   16 /* of a phase: widths and companies, the least seen is forgotten */
 #define AUTO_PHASES 4  /* of a program */
 #define AUTO_STORED 8  /* widths of earlier runs */
+/* Company that borrows of it is other company: what is seen then is not how fast it is there. */
+#define AUTO_LENT   UINT64_C(0x9e3779b97f4a7c15)
 
 struct auto_seen {
 	double cores; /* with what it borrowed */
@@ -92,6 +94,7 @@ struct auto_seen {
 	double utilization;
 	double latency;
 	uint64_t beside; /* who was in its domains, on how many cores */
+	bool lent;       /* some of them in its idle time, ^ AUTO_LENT: not in the model's curve */
 	double n;        /* samples; 0 unused */
 	double speed;    /* mean of logarithms, as if in one domain */
 	/* Means of logarithms, of n_held samples: misses per instruction, and the part of the
@@ -143,11 +146,13 @@ struct auto_program {
 /* A live job, by slot. */
 struct auto_job {
 	bool known, has_speed, lends;
+	bool lent; /* and somebody borrows of it */
 	bool woke; /* it was idle a sample ago */
 	int program, phase, next_phase, deviating;
 	uint64_t sample_no;
 	double since_s;                        /* of the phase */
 	double lends_s;                        /* since it began or stopped lending */
+	double lent_s;                         /* since somebody, or nobody any more, borrows of it */
 	int below;                             /* samples in a row under its floor */
 	int side;                              /* of the clusters that are set or thought of */
 	struct auto_walled walled;             /* under just these */
@@ -178,7 +183,7 @@ struct auto_context {
 	double own, latency;
 	double span; /* ln: what its threads lose by being in several domains */
 	double held; /* ln: its part of what is inserted into the caches of its domains; NAN */
-	uint64_t beside;
+	uint64_t beside; /* ^ AUTO_LENT where somebody borrows of it */
 	bool settled; /* nobody was moved lately, so that the sample is of this placement */
 	bool walled;  /* and of clusters of the cache */
 };

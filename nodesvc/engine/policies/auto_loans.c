@@ -17,6 +17,8 @@
 #define LEND_FILL    0.65  /* of what is idle; the part that a donee was seen to get is not known */
 #define LEND_FAR     0.5   /* of what that is worth elsewhere: its caches are not the borrower's */
 #define LEND_GAINS   0.002 /* ln speed by one core more */
+#define LENT_SEEN    2     /* samples of a lender ... */
+#define LENT_SLACK   0.01  /* ln: ... that may be off by that; a floor has 3 % to spare */
 
 static const struct auto_phase *phase_of(const struct policy *p, const int *slot, int k)
 {
@@ -88,6 +90,33 @@ static double worth(struct policy *p, const int *slot, const bool *borrows)
 	return sum;
 }
 
+/* Was it seen below its floor while others borrowed of it? Their threads fill its caches. */
+static bool is_hurt(const struct policy *p, const int *slot, int k)
+{
+	const struct auto_deal *d = &p->deal[p->chosen];
+	const struct auto_phase *f = phase_of(p, slot, k);
+	const struct auto_seen *lent =
+		auto_seen_own(f, p->size[k], auto_search_beside(&p->search, d->n, k) ^ AUTO_LENT);
+
+	return !f->idle && lent && lent->n >= LENT_SEEN &&
+	       lent->speed - auto_search_span(&p->search, d->n, k) <
+		       p->search.floor[k] - LENT_SLACK;
+}
+
+/* Has it been seen there while nobody did? Its floor follows from that. Who has no speed has none,
+ * and under clusters nothing counts as seen. */
+static bool may_lend(const struct policy *p, const int *slot, int k)
+{
+	const struct auto_deal *d = &p->deal[p->chosen];
+	const struct auto_phase *f = phase_of(p, slot, k);
+	const struct auto_seen *own;
+
+	if (f->idle || p->walls.on || !p->model.job[slot[p->shares.job[k]]].has_speed)
+		return true;
+	own = auto_seen_own(f, p->size[k], auto_search_beside(&p->search, d->n, k));
+	return own && own->n >= LENT_SEEN;
+}
+
 /* Who has nothing to lend borrows; of the others whoever gains most by a core first, as long as
  * that is worth more than what he lends. */
 static void choose(struct policy *p, const int *slot, bool *borrows)
@@ -129,9 +158,11 @@ static void look(struct policy *p, const int *slot, double now_s)
 	choose(p, slot, p->borrows);
 	for (int k = 0; k < c->n; k++) {
 		struct auto_job *j = &p->model.job[slot[c->job[k]]];
-		bool lends = !p->borrows[k] && idle_part(phase_of(p, slot, k)) > 0;
+		bool hurt = is_hurt(p, slot, k);
+		bool lends = !p->borrows[k] && idle_part(phase_of(p, slot, k)) > 0 && !hurt &&
+			     may_lend(p, slot, k);
 
-		if (lends == j->lends || now_s - j->lends_s < LEND_DWELL_S)
+		if (lends == j->lends || (now_s - j->lends_s < LEND_DWELL_S && !hurt))
 			continue;
 		j->lends = lends;
 		j->lends_s = now_s;
@@ -157,8 +188,8 @@ static bool is_in_one(const struct shares *c, const int *domain, int n, const st
 	return false;
 }
 
-/* To those of its domains who borrow, else to all who do. */
-static void lend_of(struct policy *p, const int *slot, int donor, struct plan *ret)
+/* To those of its domains who borrow, else to all who do; false: there is nobody. */
+static bool lend_of(struct policy *p, const int *slot, int donor, struct plan *ret)
 {
 	struct shares *c = &p->shares;
 	struct plan_job *dj = &ret->job[c->job[donor]];
@@ -189,6 +220,7 @@ static void lend_of(struct policy *p, const int *slot, int donor, struct plan *r
 		};
 		p->borrowed[slot[c->job[k]]] += LEND_FILL * idle / (near ? near : far);
 	}
+	return near || far;
 }
 
 void auto_lend(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
@@ -204,7 +236,12 @@ void auto_lend(struct policy *p, const struct view *v, const int *slot, struct p
 	if (!p->cfg.lend)
 		return;
 	look(p, slot, v->now_s);
-	for (int k = 0; k < c->n; k++)
-		if (p->model.job[slot[c->job[k]]].lends)
-			lend_of(p, slot, k, ret);
+	for (int k = 0; k < c->n; k++) {
+		struct auto_job *j = &p->model.job[slot[c->job[k]]];
+		bool lent = j->lends && lend_of(p, slot, k, ret);
+
+		if (lent != j->lent)
+			j->lent_s = v->now_s;
+		j->lent = lent;
+	}
 }

@@ -187,6 +187,7 @@ void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, d
 			.next_phase = -1,
 			.curve_program = -1,
 			.since_s = now_s,
+			.lent_s = -INFINITY,
 			.program = find_program(m, hash_name(j), j->owner, now_s),
 		};
 		p = &m->program[s->program];
@@ -438,7 +439,7 @@ static void learn_held(struct auto_seen *o, const struct view_job *j, const stru
 	o->held += (x->held - o->held) / o->n_held;
 }
 
-static void learn_speed(struct auto_phase *f, const struct view_job *j, double speed,
+static void learn_speed(struct auto_phase *f, const struct auto_job *s, const struct view_job *j,
 	double utilization, const struct auto_context *x)
 {
 	struct auto_seen *o = (struct auto_seen *)auto_seen_find(f, x->cores, x->beside);
@@ -448,12 +449,13 @@ static void learn_speed(struct auto_phase *f, const struct view_job *j, double s
 		for (int i = 1; i < AUTO_SEEN; i++)
 			if (f->seen[i].n < o->n)
 				o = &f->seen[i];
-		*o = (struct auto_seen){.cores = x->cores, .own = x->own, .beside = x->beside};
+		*o = (struct auto_seen){
+			.cores = x->cores, .own = x->own, .beside = x->beside, .lent = s->lent};
 		f->fitted = -1;
 	}
 	if (o->n < SEEN_MOST)
 		o->n++;
-	o->speed += (log(speed) + x->span - o->speed) / o->n;
+	o->speed += (log(auto_live_speed(j)) + x->span - o->speed) / o->n;
 	o->latency += (x->latency - o->latency) / o->n;
 	if (isfinite(utilization))
 		o->utilization += (utilization - o->utilization) / o->n;
@@ -484,7 +486,7 @@ bool auto_model_look(struct auto_model *m, const struct view_job *j, int slot,
 	if (s->has_speed && x->walled)
 		learn_walled(f, s, j, x);
 	else if (s->has_speed)
-		learn_speed(f, j, auto_live_speed(j), sample.utilization, x);
+		learn_speed(f, s, j, sample.utilization, x);
 	return changed;
 }
 
@@ -531,7 +533,7 @@ static void read_evidence(const struct auto_phase *f, struct evidence *ret)
 		const struct auto_seen *o = &f->seen[i];
 		int n = ret->n;
 
-		if (o->n == 0)
+		if (o->n == 0 || o->lent)
 			continue;
 		ret->weight[n] = 1 / (NOISE * NOISE / o->n + MISFIT * MISFIT);
 		ret->cores[n] = o->cores;

@@ -83,8 +83,10 @@ struct counting {
 	} shunned[SHUNNED_MAX];
 	bool on, attended; /* the timer; all have seen that they are */
 	int64_t asked_ns, restart_ns;
-	int64_t timer_ns; /* when the timer goes */
-	int64_t next;     /* order of the step that is looked at next */
+	char refused[160]; /* why this kernel does not count; empty: it does */
+	bool for_good;     /* it never will: no other process is started */
+	int64_t timer_ns;  /* when the timer goes */
+	int64_t next;      /* order of the step that is looked at next */
 	uint32_t draws;
 };
 
@@ -491,7 +493,7 @@ static void on_timer(void *arg)
 	/* Again when that is known: what comes first may fail. */
 	set_timer(c, now_ns + LOOK_NS);
 	look_at_worker(c);
-	if (!c->worker && c->m->use.conf->calls.enabled && now_ns >= c->restart_ns)
+	if (!c->worker && !c->for_good && c->m->use.conf->calls.enabled && now_ns >= c->restart_ns)
 		start_worker(c);
 	if (calls_why_not(c->calls))
 		return;
@@ -524,7 +526,9 @@ static void lose_worker(struct counting *c)
 	callworker_stop(c->worker);
 	c->worker = NULL;
 	c->restart_ns = ipc_now_ns() + RESTART_NS;
-	calls_lost(c->calls, "the process that counts has ended; it is started again");
+	calls_lost(c->calls, c->refused[0]
+				     ? c->refused
+				     : "the process that counts has ended; it is started again");
 }
 
 /* Counting goes on for all others, without the files of who holds it up. */
@@ -558,6 +562,17 @@ static void note_counts(const struct calls_step *step, const struct call_answer 
 		a->failed ? ", not all: " : "", a->failed ? a->text : "");
 }
 
+/* It ends after that; the same reason is told once, however often it is started. */
+static void take_ready(struct counting *c, const struct call_answer *a)
+{
+	if (a->rc == 0)
+		log_info("calls are counted, %.1f us each", a->cost_ns / 1e3);
+	else if (strcmp(c->refused, a->text) != 0)
+		log_warning("calls are not counted: %s", a->text);
+	snprintf(c->refused, sizeof(c->refused), "%s", a->rc ? a->text : "");
+	c->for_good = a->rc == -ENOTSUP;
+}
+
 static void take_answers(struct counting *c)
 {
 	struct call_answer a;
@@ -572,15 +587,14 @@ static void take_answers(struct counting *c)
 			look(c, calls_step_arg(step), ipc_now_ns());
 			bring_forward(c, calls_step_due_ns(step));
 		}
-		if (a.kind == CALL_READY && a.rc)
-			log_warning("calls are not counted: %s", a.text);
-		else if (a.kind == CALL_READY)
-			log_info("calls are counted, %.1f us each", a.cost_ns / 1e3);
+		if (a.kind == CALL_READY)
+			take_ready(c, &a);
 		else if (a.kind == CALL_MADE && a.rc)
 			log_debug("calls: %s", a.text);
 	}
 	if (rc < 0) {
-		log_warning("calls are not counted: the process that does has ended");
+		if (!c->refused[0])
+			log_warning("calls are not counted: the process that does has ended");
 		lose_worker(c);
 	}
 }

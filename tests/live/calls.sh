@@ -14,8 +14,22 @@ probes() {
 }
 no_probes() { [ -z "$(probes)" ]; }
 works() { log | grep -q 'calls are counted, '; }
-wait_for 20 works ||
-  skip_all "UPROBES: $(log | sed -n 's/.*calls are not counted: //p' | head -1)"
+refused() { log | sed -n 's/.*calls are not counted: //p'; }
+if ! wait_for 20 works; then
+  why=$(refused | head -1)
+  case $why in *'this kernel has no'*) ;; *) skip_all "UPROBES: $why" ;; esac
+  srun -J none -c1 --coloc=on sleep 20 >"$tmp/srun.none" 2>&1 &
+  started_pids+=("$!")
+  id=$(new_job_id none)
+  tells_why() { ctl explain "$id" | grep -q "^Calls .*$why"; }
+  ok "explain says that this kernel does not count" wait_for 10 tells_why
+  # What has ended otherwise is started again after 30 s.
+  sleep 20
+  is "$(refused)" "$why" "... and the log, once"
+  stop_steps
+  stop "$colocd_pid"
+  done_testing
+fi
 
 cat >"$tmp/regions.c" <<'C'
 #include <stdio.h>

@@ -59,7 +59,7 @@ speed_scripts = \
 LIVE_TESTS = $(live_scripts)
 dist_check_SCRIPTS += $(live_scripts) $(full_scripts) $(speed_scripts)
 include tests/live/actuate.mk
-EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c tests/live/pair.c tests/live/hold.c tests/live/live_regions.c \
+EXTRA_DIST += tests/live/lib.sh tests/live/spine.sh tests/live/turns.sh tests/live/pollers.c tests/live/pair.c tests/live/hold.c tests/live/starter.c tests/live/live_regions.c \
 	.shellcheckrc tests/security-removal.sh tests/chaos/chaos tests/chaos/faults.sh tests/chaos/clock.c tests/chaos/sum
 
 # Stands where colocd would.

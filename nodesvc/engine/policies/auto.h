@@ -54,6 +54,8 @@
  *
  * Loans. Who is under 95 % utilisation lends to those of its domains who are busy, else
  * to all who are; but to nobody whose threads wait for one another.
+ * Who has a speed lends once it was seen there without, and no more where it was below its floor
+ * while others borrowed. What is seen meanwhile counts as beside other company.
  *
  * Cache clusters, where the driver can set them (view.cache_ways): clusters.c says which, first.
  * What they do to a job is not known before it is seen: where all who compute were seen without, as
@@ -86,7 +88,7 @@ extern const struct policy_ops policy_fair, policy_lira, policy_dio, policy_gang
 #define AUTO_PHASES 4  /* of a program */
 #define AUTO_STORED 8  /* widths of earlier runs */
 /* Company that borrows of it is other company: what is seen then is not how fast it is there. */
-#define AUTO_LENT   UINT64_C(0x9e3779b97f4a7c15)
+#define AUTO_LENT UINT64_C(0x9e3779b97f4a7c15)
 
 struct auto_seen {
 	double cores; /* with what it borrowed */
@@ -150,12 +152,12 @@ struct auto_job {
 	bool woke; /* it was idle a sample ago */
 	int program, phase, next_phase, deviating;
 	uint64_t sample_no;
-	double since_s;                        /* of the phase */
-	double lends_s;                        /* since it began or stopped lending */
-	double lent_s;                         /* since somebody, or nobody any more, borrows of it */
-	int below;                             /* samples in a row under its floor */
-	int side;                              /* of the clusters that are set or thought of */
-	struct auto_walled walled;             /* under just these */
+	double since_s;            /* of the phase */
+	double lends_s;            /* since it began or stopped lending */
+	double lent_s;             /* since somebody, or nobody any more, borrows of it */
+	int below;                 /* samples in a row under its floor */
+	int side;                  /* of the clusters that are set or thought of */
+	struct auto_walled walled; /* under just these */
 	double walled_prior, walled_deviation; /* of what they do, before */
 	int old_side;                          /* the same of those before */
 	struct auto_walled old_walled;
@@ -181,11 +183,11 @@ struct auto_model {
 struct auto_context {
 	double cores; /* with what it borrows */
 	double own, latency;
-	double span; /* ln: what its threads lose by being in several domains */
-	double held; /* ln: its part of what is inserted into the caches of its domains; NAN */
+	double span;     /* ln: what its threads lose by being in several domains */
+	double held;     /* ln: its part of what is inserted into the caches of its domains; NAN */
 	uint64_t beside; /* ^ AUTO_LENT where somebody borrows of it */
-	bool settled; /* nobody was moved lately, so that the sample is of this placement */
-	bool walled;  /* and of clusters of the cache */
+	bool settled;    /* nobody was moved lately, so that the sample is of this placement */
+	bool walled;     /* and of clusters of the cache */
 };
 
 void auto_model_init(struct auto_model *m, const struct policy_cfg *cfg);

@@ -682,6 +682,8 @@ static int by_rule(struct policy *p, const struct view *v, const int *slot, stru
 	struct explain x;
 	int rc = plan_reset(ret, v, p->shares.t, err);
 
+	for (int k = 0; k < p->shares.n; k++)
+		p->model.job[slot[p->shares.job[k]]].lent = false;
 	auto_walls_drop(p, v);
 	if (!rc)
 		rc = o->ops->decide(o->state, v, slot, ret, err);

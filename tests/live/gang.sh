@@ -61,11 +61,12 @@ for _ in {1..5}; do
   scancel "$zero"
   wait_for 20 job_gone g0
 done
-if [ -n "$shown" ]; then
+if [ -z "$shown" ] && [ -n "${COLOC_GUEST:-}" ]; then
+  skipped "a step is not frozen while it starts" "this machine lets nobody look often enough"
+else
+  [ "$n" -gt 10 ] || frozen="$n looks"
   is "$frozen" 0 "a step is not frozen while it starts"
   ok "... and takes turns when it computes" rotates "$zero"
-else
-  skipped "a step is not frozen while it starts" "this machine lets nobody look often enough"
 fi
 ok "... the others had theirs all along" rotates "$one"
 scancel "$zero"
@@ -199,24 +200,18 @@ fi
 stop_steps
 
 # --- a foreground, without asking for it ---------------------------------------------------------
-spin_step first --coloc-policy=gang
-spin_step second --coloc-policy=gang
+# In a machine within this one its 10 s are over before two steps have started and been looked at.
+longer=${COLOC_GUEST:+,foreground_ms=60000}
+spin_step first --coloc-policy="gang$longer"
+spin_step second --coloc-policy="gang$longer"
 one=$(job_id first) two=$(job_id second)
-# On a slow machine the first has had its 10 s by now.
-one_is_frozen() { is_frozen "$one" || is_frozen "$two"; }
-ok "one of them has the node" wait_for 5 one_is_frozen
-like "$(ctl explain "$one"; ctl explain "$two")" 'another goes first' "explain says why"
-stop_steps
-# Its time is longer now, for it has to last until the looks have ended.
-spin_step first --coloc-policy=gang,foreground_ms=60000
-spin_step second --coloc-policy=gang,foreground_ms=60000
-one=$(job_id first) two=$(job_id second)
-wait_for 5 is_frozen "$two"
+ok "one of them has the node" wait_for 5 is_frozen "$two"
 before=$(cpu_ms "$two")
 looks "$two" "$one" 4
 # 10 ms of 1800, with five times slack.
 at_most $((100 * only_one / (only_one + only_two))) 3 "the other's share in percent"
 ok "... who has turns, too" test "$(cpu_ms "$two")" -gt "$before"
+like "$(ctl explain "$two")" 'another goes first' "explain says why"
 end_job first
 ok "it has the node when the other has ended" wait_for 5 all_thawed
 stop_steps

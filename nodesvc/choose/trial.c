@@ -58,18 +58,27 @@ static bool is_placed(const struct step *s)
 	return s->located && s->status == STATUS_PLACED && !coreset_is_empty(&s->coreset);
 }
 
+static void tell_apart(struct choose *ch, bool apart)
+{
+	for (int i = 0; i < ch->jobs->n; i++)
+		if (is_placed(ch->jobs->step[i]))
+			reading_displace(ch->measure, ch->jobs->step[i], apart);
+}
+
 static void put_all(struct choose *ch, bool planned)
 {
+	if (!planned)
+		tell_apart(ch, true);
 	for (int i = 0; i < ch->jobs->n; i++) {
 		struct step *s = ch->jobs->step[i];
 
-		if (!is_placed(s))
-			continue;
-		levers_displace(ch->levers, s, planned ? &s->coreset : NULL);
-		reading_displace(s);
+		if (is_placed(s))
+			levers_displace(ch->levers, s, planned ? &s->coreset : NULL);
 	}
-	if (planned)
-		levers_apply(ch->levers, true);
+	if (!planned)
+		return;
+	levers_apply(ch->levers, true);
+	tell_apart(ch, false);
 }
 
 static void finish(struct choose *ch)
@@ -288,10 +297,9 @@ static void place_experiment(struct choose *ch)
 	ch->trial.displaced = true;
 	ch->trial.in_company = ch->trial.unmoved = false;
 	ch->trial.stage = ch->trial.tries = 0;
-	if (of && is_placed(of)) {
-		reading_displace(of);
+	tell_apart(ch, true);
+	if (of && is_placed(of))
 		ch->trial.unmoved = !levers_displace(ch->levers, of, own);
-	}
 	/* Nobody makes room for nothing. */
 	for (int i = 0; i < ch->jobs->n && !ch->trial.unmoved; i++) {
 		struct step *s = ch->jobs->step[i];
@@ -299,7 +307,6 @@ static void place_experiment(struct choose *ch)
 
 		if (s == of || !is_placed(s))
 			continue;
-		reading_displace(s);
 		coreset_andnot(&rest, &s->coreset, own);
 		if (coreset_is_empty(&rest))
 			ch->trial.in_company = true;

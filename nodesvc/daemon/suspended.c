@@ -89,6 +89,7 @@ static bool is_planned(const struct step *s)
 void suspended_change(struct daemon *d, struct step *const *gone, int n_gone,
 	struct step *const *back, int n_back)
 {
+	corun_settle(d->measure);
 	for (int i = 0; i < n_gone; i++)
 		take_out(d, gone[i], gone[i]->stop.kind);
 	for (int i = 0; i < n_back; i++)

@@ -10,12 +10,14 @@
 
 /* A co-run's figures need the speeds of all for this share of its time; so does one of its own. */
 #define KNOWN_SHARE 0.8
+/* Of the loop, when a step ends. */
+#define SETTLE_NS INT64_C(5000000)
 
 /* What a step did, in seconds alone on as many cores as it has now. */
 static void note_share(const struct measure *m, struct step *s, double elapsed_s)
 {
 	struct step_seen *t = &s->seen;
-	double alone_s = t->done / speed_solo_share(m, s);
+	double alone_s = (t->done + t->owed) / speed_solo_share(m, s);
 
 	if (isnan(alone_s)) {
 		t->share_unknown_s += elapsed_s;
@@ -25,7 +27,12 @@ static void note_share(const struct measure *m, struct step *s, double elapsed_s
 	t->share_solo_s += alone_s;
 }
 
-void corun_round(const struct measure *m, double elapsed_s)
+static bool is_displaced(const struct measure *m)
+{
+	return m->tell.displaces && m->tell.displaces(m->tell.arg);
+}
+
+static void add_time(const struct measure *m, double elapsed_s)
 {
 	double full = 0, share = 0, ntt_full = 0, ntt_share = 0, solo, solo_on_share;
 	int n = 0;
@@ -46,11 +53,13 @@ void corun_round(const struct measure *m, double elapsed_s)
 		solo_on_share = speed_solo_share(m, s);
 		/* Work done, not the rate of the moment: a program that loads its next input
 		 * publishes nothing, and that is part of its speed. */
-		full += s->seen.done / solo;
-		share += s->seen.done / solo_on_share;
+		full += (s->seen.done + s->seen.owed) / solo;
+		share += (s->seen.done + s->seen.owed) / solo_on_share;
 		ntt_full += solo / speed_shared(s);
 		ntt_share += solo_on_share / speed_shared(s);
 	}
+	for (int i = 0; n < 2 && i < m->use.jobs->n; i++)
+		m->use.jobs->step[i]->seen.owed = 0; /* it was in no co-run */
 	if (n < 2)
 		return;
 	for (int i = 0; i < m->use.jobs->n; i++) {
@@ -59,6 +68,7 @@ void corun_round(const struct measure *m, double elapsed_s)
 		if (!step_is_company(m->use.jobs->step[i]))
 			continue;
 		note_share(m, m->use.jobs->step[i], elapsed_s);
+		t->owed = 0;
 		/* NAN of one is NAN of all. */
 		if (isnan(full)) {
 			t->unknown_s += elapsed_s;
@@ -70,6 +80,31 @@ void corun_round(const struct measure *m, double elapsed_s)
 		t->antt_full = ntt_full / n;
 		t->antt_share = ntt_share / n;
 	}
+}
+
+void corun_round(const struct measure *m, double elapsed_s)
+{
+	if (!is_displaced(m))
+		add_time(m, elapsed_s);
+}
+
+void corun_settle(struct measure *m)
+{
+	int64_t now_ns = ipc_now_ns();
+	double elapsed_s = m->on && !is_displaced(m) ? (double)(now_ns - m->last_ns) / 1e9 : 0;
+
+	for (int i = 0; i < m->use.jobs->n && ipc_now_ns() - now_ns < SETTLE_NS; i++) {
+		struct step *s = m->use.jobs->step[i];
+
+		/* Of a round that has not got to its end, and so to nobody's sum. */
+		if (m->round.on && s->order < m->round.next && isfinite(s->seen.done))
+			s->seen.owed += s->seen.done;
+		s->seen.done = 0;
+		reading_close_span(m, s);
+	}
+	add_time(m, elapsed_s);
+	if (m->on)
+		m->last_ns = now_ns;
 }
 
 static bool is_known(double known_s, double unknown_s)

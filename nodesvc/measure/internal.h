@@ -45,6 +45,8 @@ bool threads_are_one(const struct step *s);
 
 /* reading.c. True: the step entered another phase. */
 bool reading_take(struct measure *m, struct step *s, int64_t now_ns);
+/* What it did since it was read, as if it were read now: for who changes what that counts for. */
+void reading_close_span(const struct measure *m, struct step *s);
 /* What its clocks show, to compare the next look with. */
 void reading_note_clocks(struct measure *m, struct step *s, int64_t own_ns);
 

@@ -81,9 +81,9 @@ void reading_pause(const struct measure *m, struct step *s);
 void reading_disturb(struct step *s);
 /* The same, or its neighbours were moved: it is read at every interval for a while. */
 void reading_unsettle(struct step *s);
-/* A trial put it where the plan does not have it, or back: what it does until the next sample does
- * not count. */
-void reading_displace(struct step *s);
+/* A trial is about to put it where the plan does not have it (@apart), or has put it back: what it
+ * does in between does not count, what it did before does. */
+void reading_displace(const struct measure *m, struct step *s, bool apart);
 /* What a reading is taken for, after the signals of @s were set: its speed, first interval, phase.
  * @elapsed_s: since the reading before. True: another phase. */
 bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double elapsed_s);
@@ -127,7 +127,7 @@ void speed_read_work(
  * milliseconds at most. */
 void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret);
 /* The last figures of @s, which ends. */
-void speed_end(const struct measure *m, struct step *s);
+void speed_end(struct measure *m, struct step *s);
 /* Units/s between two readings with at least @min_count reports between, if it is reports they are
  * of; NAN unknown. */
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count);
@@ -158,6 +158,9 @@ bool phases_are_suspect(const struct step *s);
 
 /* After all steps' samples: what the co-run is worth. */
 void corun_round(const struct measure *m, double elapsed_s);
+/* Who runs together is about to change: what all did since they were read is the co-run's of
+ * before. Some milliseconds at most; who is not reached then has it with its next reading. */
+void corun_settle(struct measure *m);
 /* Everything known; texts are the step's or static. @complete: it did all its work, so that a
  * stored profile's time tells its speed alone. */
 void corun_figures(

@@ -132,9 +132,48 @@ void reading_unsettle(struct step *s)
 	s->pace.calm = 0;
 }
 
-void reading_displace(struct step *s)
+/* Work of @seconds, on what the plan gives it. */
+static void add_span(const struct measure *m, struct step *s, double units, double seconds)
 {
-	s->seen.displaced = true;
+	struct step_seen *t = &s->seen;
+	bool alone = jobs_is_alone(m->use.jobs, s);
+
+	if (seconds > 0 && !alone) {
+		t->shared.units += units;
+		t->shared.seconds += seconds;
+	} else if (seconds > 0 && topo_count_cores(m->use.node->topo, speed_cores(s)) ==
+					  topo_count_cores(m->use.node->topo, &s->envelope)) {
+		t->alone.units += units;
+		t->alone.seconds += seconds;
+	}
+}
+
+/*
+ * A step that runs steadily is read every 8 s: where it changes what its work counts for, what it
+ * did since is taken first, or it would be lost while the time stayed in the co-run's.
+ */
+void reading_close_span(const struct measure *m, struct step *s)
+{
+	struct step_seen *t = &s->seen;
+	struct seen_work work;
+
+	if (!t->has_last || t->gap.open_ns)
+		return;
+	speed_read_work(m, s, ipc_now_ns(), &work);
+	if (!t->is_apart && strcmp(t->unit, speed_unit(s)) == 0 &&
+		isfinite(speed_between(&t->last, &work, 1))) {
+		t->owed += work.total - t->last.total;
+		add_span(
+			m, s, work.total - t->last.total, (double)(work.t_ns - t->last.t_ns) / 1e9);
+	}
+	if (work.basis == t->last.basis && work.total >= t->last.total)
+		t->last = work;
+}
+
+void reading_displace(const struct measure *m, struct step *s, bool apart)
+{
+	reading_close_span(m, s);
+	s->seen.is_apart = apart;
 	reading_disturb(s);
 }
 
@@ -156,6 +195,7 @@ static double per_cpu_second(const struct step *s, double units, double speed, u
 static void begin_unit(struct step_seen *t)
 {
 	t->alone = t->shared = (struct seen_span){0};
+	t->owed = 0;
 	t->first_ns = 0;
 	t->rate = NAN;
 }
@@ -166,6 +206,7 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 	struct seen_work work;
 	bool alone = jobs_is_alone(m->use.jobs, s);
 	int cores = topo_count_cores(m->use.node->topo, speed_cores(s));
+	bool was_apart = t->is_apart;
 	double units = 0, seconds = 0, intensity = NAN;
 
 	speed_read_work(m, s, now_ns, &work);
@@ -198,21 +239,14 @@ bool reading_judge(struct measure *m, struct step *s, int64_t now_ns, double ela
 	if (work.basis == PROVENANCE_CALLS && s->seen.calls.step &&
 		(isnan(t->rate) || isnan(speed_by_calls(s))))
 		t->rate = speed_by_calls(s);
-	t->is_apart = t->displaced || (m->tell.displaces && m->tell.displaces(m->tell.arg));
-	t->displaced = false;
-	if (t->is_apart) {
+	t->is_apart = m->tell.displaces && m->tell.displaces(m->tell.arg);
+	if (t->is_apart || was_apart) {
 		reading_disturb(s);
 		return false;
 	}
 	if (!t->gap.open_ns)
 		t->done = units;
-	if (seconds > 0 && !alone) {
-		t->shared.units += units;
-		t->shared.seconds += seconds;
-	} else if (seconds > 0 && cores == topo_count_cores(m->use.node->topo, &s->envelope)) {
-		t->alone.units += units;
-		t->alone.seconds += seconds;
-	}
+	add_span(m, s, units, seconds);
 	priors_note_mark(m, s);
 	priors_first(m, s, now_ns, cores, alone, units, seconds);
 	return phases_sample(m, s, now_ns, elapsed_s, cores, intensity);
@@ -224,7 +258,7 @@ static void pause_figures(struct step *s)
 
 	t->has_last = false;
 	t->rate = NAN;
-	t->done = 0;
+	t->done = t->owed = 0;
 	t->first_ns = 0;
 	t->busy.started = t->intensity.started = false;
 }

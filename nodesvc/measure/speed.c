@@ -88,16 +88,16 @@ void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, str
 	speed_read_work(m, s, now_ns, ret);
 }
 
-void speed_end(const struct measure *m, struct step *s)
+void speed_end(struct measure *m, struct step *s)
 {
 	int64_t now_ns = ipc_now_ns();
-	struct seen_work work;
+	struct seen_work work = {.basis = PROVENANCE_NONE};
 
 	/* One that ends before its first reading was counted, too. */
-	if (!s->seen.calls.step)
-		return;
-	speed_read_now(m, s, now_ns, &work);
-	if (work.basis != PROVENANCE_CALLS)
+	if (s->seen.calls.step)
+		speed_read_now(m, s, now_ns, &work);
+	corun_settle(m);
+	if (!s->seen.calls.step || work.basis != PROVENANCE_CALLS)
 		return;
 	/* The last calls may be missing. */
 	work.whole = work.whole && work.t_ns >= now_ns;

@@ -179,8 +179,8 @@ struct step_seen {
 	bool has_last;
 	double rate;              /* units/s now; NAN unknown */
 	double done;              /* units of the last interval; NAN unknown */
-	bool displaced;           /* since the last sample */
-	bool is_apart;            /* the last sample was of a trial's placement, in part at least */
+	double owed;              /* units before a trial that no interval has had */
+	bool is_apart;            /* a trial has it elsewhere, or the last sample was of that */
 	char unit[SEEN_UNIT_MAX]; /* as speed_unit() had it last */
 	struct seen_gap gap;
 	struct seen_calls calls;

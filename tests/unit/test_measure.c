@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/ipc.h"
+#include "nodesvc/choose/internal.h"
 #include "nodesvc/counters/calls.h"
 #include "nodesvc/daemon/daemon.h"
 #include "nodesvc/base/log.h"
@@ -81,16 +82,22 @@ static struct step *add(uint32_t job, const char *type, const char *cores)
 	return s;
 }
 
-/* One interval in which @s did @units in two reports and wanted its cores so much. */
-static bool interval(struct step *s, double units, double busy)
+/* @s did @units, in two reports. */
+static void work(struct step *s, double units)
 {
 	struct coloc_slot *slot = &s->pages->report->slot[0];
 
-	if (units > 0) {
-		slot->progress = coloc_bits(coloc_double(slot->progress) + units);
-		slot->updated_ns = now_ns;
-		slot->updates += 2;
-	}
+	if (units <= 0)
+		return;
+	slot->progress = coloc_bits(coloc_double(slot->progress) + units);
+	slot->updated_ns = now_ns;
+	slot->updates += 2;
+}
+
+/* One interval in which @s did @units in two reports and wanted its cores so much. */
+static bool interval(struct step *s, double units, double busy)
+{
+	work(s, units);
 	s->signal[SIGNAL_UTILIZATION] = (struct signal){busy, PROVENANCE_OS};
 	s->sample_no++;
 	return reading_judge(d.measure, s, now_ns, STEP_NS / 1e9);
@@ -545,6 +552,7 @@ END_TEST
 
 START_TEST(a_trials_placement_is_nobodys_speed)
 {
+	static struct choose ch;
 	struct step *a = add(1, "app", "0-1");
 	double units;
 
@@ -552,10 +560,17 @@ START_TEST(a_trials_placement_is_nobodys_speed)
 	for (int i = 0; i < 10; i++, pass())
 		interval(a, 10, 0.9);
 	units = a->seen.shared.units;
-	reading_displace(a);
+	reading_displace(d.measure, a, true);
+	d.choose = &ch;
+	ch.trial.kind = TRIAL_WINDOW;
+	ch.trial.displaced = true;
 	interval(a, 1000, 0.9);
 	pass();
 	ck_assert_double_eq_tol(a->seen.shared.units, units, 1e-9);
+	work(a, 1000);
+	d.choose = NULL;
+	reading_displace(d.measure, a, false);
+	pass();
 	interval(a, 10, 0.9);
 	ck_assert_double_eq_tol(a->seen.shared.units, units + 10, 1e-9);
 }
@@ -589,6 +604,79 @@ START_TEST(corun_is_worth_the_solo_time_of_its_work)
 	/* Nobody ever saw it on one core. */
 	ck_assert(isnan(f.ntt_share));
 	ck_assert(isnan(f.gain_placement));
+}
+END_TEST
+
+/* A step that runs steadily is read every eight seconds, and windows begin when they are due. */
+START_TEST(corun_counts_what_was_done_before_a_trial)
+{
+	static struct choose ch;
+	struct step *s[] = {add(1, "app", "0-1"), add(2, "app", "0")};
+	struct step_figures f;
+
+	for (int i = 0; i < 2; i++) {
+		s[i]->seen.base[0] = (struct seen_base){.cores = 2, .speed = 50, .unit = "sweeps"};
+		s[i]->seen.n_bases = 1;
+		interval(s[i], 5, 0.9);
+	}
+	pass();
+	d.choose = &ch;
+	ch.trial.kind = TRIAL_WINDOW;
+	for (int window = 0; window < 20; window++) {
+		for (int k = 0; k < 40; k++, pass())
+			for (int i = 0; i < 2; i++) {
+				work(s[i], 5);
+				reading_skip(s[i]);
+			}
+		for (int i = 0; i < 2; i++)
+			reading_displace(d.measure, s[i], true);
+		ch.trial.displaced = true;
+		for (int k = 0; k < 10; k++, pass())
+			for (int i = 0; i < 2; i++)
+				interval(s[i], 10, 0.9);
+		ch.trial.displaced = false;
+		for (int i = 0; i < 2; i++)
+			reading_displace(d.measure, s[i], false);
+		for (int k = 0; k < 5; k++, pass())
+			for (int i = 0; i < 2; i++)
+				interval(s[i], 5, 0.9);
+	}
+	d.choose = NULL;
+	corun_figures(d.measure, s[0], false, &f);
+	ck_assert_double_eq_tol(f.ntt_full, 2, 0.02);
+	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);
+	ck_assert_double_eq_tol(f.antt_full, 2, 0.04);
+}
+END_TEST
+
+/* Its last reading may be eight seconds old. */
+START_TEST(corun_counts_what_was_done_until_a_step_ends)
+{
+	struct step *s[] = {add(1, "app", "0-1"), add(2, "app", "0")};
+	struct step_figures f;
+
+	for (int i = 0; i < 2; i++) {
+		s[i]->seen.base[0] = (struct seen_base){.cores = 2, .speed = 50, .unit = "sweeps"};
+		s[i]->seen.n_bases = 1;
+		interval(s[i], 5, 0.9);
+	}
+	for (int k = 0; k < 80; k++, pass())
+		for (int i = 0; i < 2; i++) {
+			if (k == 40) {
+				interval(s[i], 5, 0.9);
+				continue;
+			}
+			work(s[i], 5);
+			reading_skip(s[i]);
+		}
+	speed_end(d.measure, s[0]);
+	corun_figures(d.measure, s[0], true, &f);
+	ck_assert_double_eq_tol(f.ntt_full, 2, 0.04);
+	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);
+	/* Not twice. */
+	corun_settle(d.measure);
+	corun_figures(d.measure, s[1], true, &f);
+	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);
 }
 END_TEST
 
@@ -1308,6 +1396,8 @@ int main(void)
 	tcase_add_test(t, a_user_is_told_of_his_own_programs_functions);
 	tcase_add_test(t, a_prior_is_of_the_same_width_and_alone);
 	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
+	tcase_add_test(t, corun_counts_what_was_done_before_a_trial);
+	tcase_add_test(t, corun_counts_what_was_done_until_a_step_ends);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, slow_down_of_a_share_is_of_the_cores_it_had);

@@ -108,7 +108,7 @@ static void from_place(const struct joint *x, const struct place *p, struct way 
 
 /* --- from the best on -------------------------------------------------------------------- */
 
-static void try_levers(struct joint *x, const struct way *from, struct way *best)
+void joint_levers(struct joint *x, const struct way *from, struct way *best)
 {
 	uint32_t clusters = x->d->n_jobs <= 6 ? UINT32_C(1) << (x->d->n_jobs - 1) : 1;
 	struct way w = *from;
@@ -204,11 +204,13 @@ bool joint_find(struct joint *x, const struct statics *s, struct way *ret)
 		}
 	*ret = x->best[0];
 	for (int i = 0; i < x->n_best; i++)
-		try_levers(x, &x->best[i], ret);
+		joint_levers(x, &x->best[i], ret);
 	climb(x, ret);
 	try_turns(x, ret);
 	exact = x->exact && exact_search(x->exact, ret);
-	if (exact && ret->n_turns == 0)
+	if (!exact)
+		joint_search(x, ret);
+	else if (ret->n_turns == 0)
 		climb(x, ret);
 	return exact;
 }

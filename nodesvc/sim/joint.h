@@ -41,6 +41,8 @@
 #define JOINT_DOMAINS 16
 #define JOINT_LOOKS   4000
 #define JOINT_BEST    8
+#define JOINT_STARTS  3
+#define JOINT_SEARCH  20000
 #define JOINT_EXACT   4
 #define JOINT_CORES   128
 

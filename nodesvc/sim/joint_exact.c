@@ -354,6 +354,7 @@ static void try_levers(struct exact *e, double bound)
 		if (can_win(e, levers_bound(e, idle)))
 			try_clusters(e, idle);
 	}
+	e->w.loans = 0;
 	memset(e->w.lent, 0, sizeof(e->w.lent));
 }
 
@@ -513,6 +514,17 @@ static bool try_turns(struct exact *e)
 	return g != NULL;
 }
 
+/* Are there more rows alone than may be looked at? */
+static bool are_too_many(const struct exact *e)
+{
+	double rows = e->n;
+
+	/* Orders, times the ways to part the cores: e->n! (cores - 1 over e->n - 1). */
+	for (int k = 1; k < e->n; k++)
+		rows *= e->cores - k;
+	return rows > SOLVES_MAX;
+}
+
 /* --- all of it --------------------------------------------------------------------------- */
 
 static void begin(struct exact *e, struct way *best)
@@ -548,6 +560,8 @@ bool exact_search(struct exact *e, struct way *best)
 	for (int k = 0; k < e->n; k++)
 		if (e->x->r->in[e->job[k]].program->phase[e->x->r->in[e->job[k]].phase].bursty)
 			return false;
+	if (are_too_many(e))
+		return false;
 	e->leaf = try_levers;
 	deal_row(e, (UINT32_C(1) << e->n) - 1, 0, 0);
 	if (t->n_domains <= 2 && e->all[0] <= EVERY_MAX && e->all[t->n_domains - 1] <= EVERY_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * joint_internal.h - between joint.c (the bounded search), joint_exact.c (every way of a set) and
- * joint_way.c (what a way is worth); tests look at them.
+ * joint_internal.h - between joint.c (the bounded search), joint_search.c (its last part),
+ * joint_exact.c (every way of a set) and joint_way.c (what a way is worth); tests look at them.
  */
 #ifndef COLOC_SIM_JOINT_INTERNAL_H
 #define COLOC_SIM_JOINT_INTERNAL_H
@@ -16,6 +16,7 @@ struct way {
 	short n[JOINT_JOBS][JOINT_DOMAINS]; /* cores of a job in a domain; where more are given in
 					       all than it has, those jobs share its first ones */
 	uint32_t lent[JOINT_JOBS];          /* whose idle time a job gets, one bit each */
+	signed char loans;                  /* which of joint_lend() these are, or part of them */
 	uint32_t cluster;                   /* jobs of the first cluster; 0: no clusters */
 	int quarters;                       /* of the ways, the first cluster's */
 	int n_turns;                        /* equal slices; 0: all run at once */
@@ -46,6 +47,10 @@ void joint_free(struct joint *x);
 bool joint_find(struct joint *x, const struct statics *s, struct way *ret);
 /* x->place as @w has it; @turn: whose slice it is, where there are any. */
 void joint_set_places(struct joint *x, const struct way *w, int turn);
+/* Takes into @best what is better than it of @from with any loans and clusters. */
+void joint_levers(struct joint *x, const struct way *from, struct way *best);
+/* Takes into @best what is better, from x->best[] on; JOINT_SEARCH solutions. */
+void joint_search(struct joint *x, struct way *best);
 /* What @w is worth in these phases; x->out has the rates. */
 double joint_worth(struct joint *x, const struct way *w);
 /* The same for one job at so many times its speed alone on its share; joint_worth() sums it up. */

@@ -72,6 +72,7 @@ void joint_lend(const struct joint *x, int how, struct way *ret)
 {
 	bool all = how > 2, anywhere = how == 2 || how == 4;
 
+	ret->loans = (signed char)how;
 	memset(ret->lent, 0, sizeof(ret->lent));
 	for (int i = 0; i < x->d->n_jobs && how > 0; i++)
 		for (int o = 0; o < x->d->n_jobs; o++) {

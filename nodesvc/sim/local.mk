@@ -14,6 +14,7 @@ libsim_la_SOURCES = \
 	nodesvc/sim/exec_policy.c nodesvc/sim/exec_policy.h \
 	nodesvc/sim/joint.c nodesvc/sim/joint.h \
 	nodesvc/sim/joint_exact.c nodesvc/sim/joint_internal.h \
+	nodesvc/sim/joint_search.c \
 	nodesvc/sim/joint_way.c \
 	nodesvc/sim/keys.c nodesvc/sim/keys.h \
 	nodesvc/sim/layout.c nodesvc/sim/layout.h \

@@ -203,6 +203,34 @@ START_TEST(the_exact_search_is_the_best_of_all)
 }
 END_TEST
 
+/* Where each job has a domain of its own it begins with whole domains. */
+START_TEST(the_bounded_search_comes_near_the_exact_one)
+{
+	static const struct {
+		const char *topology;
+		int jobs;
+	} all[] = {{"pack:2 core:6 pu:1", 2}, {"pack:3 core:4 pu:1", 3}, {"pack:4 core:3 pu:1", 4}};
+	struct errbuf err = {""};
+
+	for (int seed = 1; seed <= 4; seed++) {
+		struct way exact, bounded;
+		struct statics s = {0};
+
+		set_up(all[_i].topology, TOPO_PACKAGE, all[_i].jobs, (uint64_t)seed);
+		ck_assert_msg(joint_create(&x, &d, &err) == 0, "%s", err.text);
+		ck_assert_int_eq(statics_list(&s, d.m->topo, d.n_jobs, &err), 0);
+		run_place(x->r, s.place, NULL, 0);
+		ck_assert(joint_find(x, &s, &exact));
+		exact_free(x->exact);
+		x->exact = NULL;
+		ck_assert(!joint_find(x, &s, &bounded));
+		ck_assert_double_ge(bounded.value, 0.999 * exact.value);
+		statics_done(&s);
+		tear_down();
+	}
+}
+END_TEST
+
 /* Not even by a thousandth, whatever the others gain by it: dgemm gets what pagerank leaves. */
 START_TEST(nobody_is_below_the_floor_that_can_be_kept)
 {
@@ -268,6 +296,10 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, the_exact_search_is_the_best_of_all, 0,
 		(int)(sizeof(small) / sizeof(small[0])));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("bounded");
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, the_bounded_search_comes_near_the_exact_one, 0, 3);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("floors are kept");
 	tcase_set_timeout(tc, 120);

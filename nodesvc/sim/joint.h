@@ -4,7 +4,8 @@
  * turns, cache clusters and loans together, by the machine's own equations.
  *
  * Exact, up to JOINT_EXACT jobs on at most JOINT_CORES cores, no fewer than jobs, where pages
- * follow, each domain is in one cache and no phase is bursty. It is then the best of all these
+ * follow, each domain is in one cache, no phase is bursty and there are no more than 200000 rows
+ * (four jobs: up to 38 cores). It is then the best of all these
  * ways:
  * - rows: the jobs in any order along the cores, in the order of the domains, each with one core at
  *   least and all cores dealt. With each row each loan (idle time of jobs that use less than 0.70
@@ -25,7 +26,10 @@
  *   domains: every way to deal whole domains in a row.
  * - from the best JOINT_BEST of them: these loans and, up to six jobs, these clusters.
  * - from the best of those: single cores from one job to another, as long as that gains.
- * - and turns: the whole machine to each in equal slices.
+ * - turns: the whole machine to each in equal slices.
+ * - up to JOINT_SEARCH ways more: from each of the best JOINT_STARTS dealings of the first list,
+ * with each loan, the first that gains of: cores of a domain from one job to another, all, half and
+ * so on; as many for cores of another domain; then loans and clusters.
  *
  * Nobody is slowed below 0.85 of its speed alone on its share, or, where the best equal placement
  * has it below that, below what it has there. Each set of phases is searched once, for itself. What

@@ -281,6 +281,8 @@ START_TEST(it_says_whether_it_was_exact)
 	ck_assert_int_eq(search_of("pack:2 core:3 pu:1", 5, NUMA_FOLLOW), SEARCH_BOUNDED);
 	/* Fewer cores than jobs. */
 	ck_assert_int_eq(search_of("pack:1 core:2 pu:1", 4, NUMA_FOLLOW), SEARCH_BOUNDED);
+	/* Too many rows. */
+	ck_assert_int_eq(search_of("pack:3 core:13 pu:1", 4, NUMA_FOLLOW), SEARCH_BOUNDED);
 	/* A domain of two caches. */
 	ck_assert_int_eq(search_of("pack:2 l3:2 core:2 pu:1", 3, NUMA_FOLLOW), SEARCH_BOUNDED);
 }

@@ -57,7 +57,7 @@ void departure_end(struct daemon *d, struct step *s, int64_t end_unix_ns)
 	bool managed = step_is_managed(s);
 	char id[JOB_ID_MAX];
 
-	speed_end(d->measure, s);
+	corun_end(d->measure, s);
 	levers_end(d->levers, s);
 	trial_abort(d->choose);
 	end_unix_ns = end_of(s, end_unix_ns);

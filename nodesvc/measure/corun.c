@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/ipc.h"
+#include "nodesvc/base/log.h"
 #include "nodesvc/engine/engine.h"
 #include "nodesvc/measure/internal.h"
 
@@ -105,6 +106,24 @@ void corun_settle(struct measure *m)
 	add_time(m, elapsed_s);
 	if (m->on)
 		m->last_ns = now_ns;
+}
+
+void corun_end(struct measure *m, struct step *s)
+{
+	int64_t now_ns = ipc_now_ns();
+	struct seen_work work = {.basis = PROVENANCE_NONE};
+
+	/* One that ends before its first reading was counted, too. */
+	if (s->seen.calls.step)
+		speed_read_now(m, s, now_ns, &work);
+	corun_settle(m);
+	if (!s->seen.calls.step || work.basis != PROVENANCE_CALLS)
+		return;
+	/* The last calls may be missing. */
+	work.whole = work.whole && work.t_ns >= now_ns;
+	s->seen.last = work;
+	log_debug("step %s: %.0f %s in all%s", s->id, work.total, speed_unit(s),
+		work.whole ? "" : ", in part an estimate");
 }
 
 static bool is_known(double known_s, double unknown_s)

@@ -126,8 +126,6 @@ void speed_read_work(
 /* The same of a moment that is to be compared with another soon: what is counted is asked for, some
  * milliseconds at most. */
 void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, struct seen_work *ret);
-/* The last figures of @s, which ends. */
-void speed_end(struct measure *m, struct step *s);
 /* Units/s between two readings with at least @min_count reports between, if it is reports they are
  * of; NAN unknown. */
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count);
@@ -161,6 +159,8 @@ void corun_round(const struct measure *m, double elapsed_s);
 /* Who runs together is about to change: what all did since they were read is the co-run's of
  * before. Some milliseconds at most; who is not reached then has it with its next reading. */
 void corun_settle(struct measure *m);
+/* The last figures of @s, which ends. */
+void corun_end(struct measure *m, struct step *s);
 /* Everything known; texts are the step's or static. @complete: it did all its work, so that a
  * stored profile's time tells its speed alone. */
 void corun_figures(

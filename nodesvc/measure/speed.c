@@ -88,24 +88,6 @@ void speed_read_now(const struct measure *m, struct step *s, int64_t now_ns, str
 	speed_read_work(m, s, now_ns, ret);
 }
 
-void speed_end(struct measure *m, struct step *s)
-{
-	int64_t now_ns = ipc_now_ns();
-	struct seen_work work = {.basis = PROVENANCE_NONE};
-
-	/* One that ends before its first reading was counted, too. */
-	if (s->seen.calls.step)
-		speed_read_now(m, s, now_ns, &work);
-	corun_settle(m);
-	if (!s->seen.calls.step || work.basis != PROVENANCE_CALLS)
-		return;
-	/* The last calls may be missing. */
-	work.whole = work.whole && work.t_ns >= now_ns;
-	s->seen.last = work;
-	log_debug("step %s: %.0f %s in all%s", s->id, work.total, speed_unit(s),
-		work.whole ? "" : ", in part an estimate");
-}
-
 double speed_between(const struct seen_work *a, const struct seen_work *b, uint64_t min_count)
 {
 	double seconds = (double)(b->t_ns - a->t_ns) / 1e9;

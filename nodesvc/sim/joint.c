@@ -108,24 +108,6 @@ static void from_place(const struct joint *x, const struct place *p, struct way 
 
 /* --- from the best on -------------------------------------------------------------------- */
 
-void joint_levers(struct joint *x, const struct way *from, struct way *best)
-{
-	uint32_t clusters = x->d->n_jobs <= 6 ? UINT32_C(1) << (x->d->n_jobs - 1) : 1;
-	struct way w = *from;
-
-	for (int loans = 0; loans < JOINT_LOANS; loans++) {
-		joint_lend(x, loans, &w);
-		for (uint32_t c = 0; c < clusters; c++)
-			for (int quarters = 1; quarters <= (c ? 3 : 1); quarters++) {
-				w.cluster = c;
-				w.quarters = quarters;
-				w.value = joint_worth(x, &w);
-				if (w.value > best->value)
-					*best = w;
-			}
-	}
-}
-
 static int size_of(const struct joint *x, const struct way *w, int i)
 {
 	int n = 0;

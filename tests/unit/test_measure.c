@@ -607,18 +607,26 @@ START_TEST(corun_is_worth_the_solo_time_of_its_work)
 }
 END_TEST
 
+/* Two that share, and do half of what each does alone. */
+static void add_pair(struct step *ret[2])
+{
+	for (int i = 0; i < 2; i++) {
+		ret[i] = add((uint32_t)i + 1, "app", i ? "0" : "0-1");
+		ret[i]->seen.base[0] =
+			(struct seen_base){.cores = 2, .speed = 50, .unit = "sweeps"};
+		ret[i]->seen.n_bases = 1;
+		interval(ret[i], 5, 0.9);
+	}
+}
+
 /* A step that runs steadily is read every eight seconds, and windows begin when they are due. */
 START_TEST(corun_counts_what_was_done_before_a_trial)
 {
 	static struct choose ch;
-	struct step *s[] = {add(1, "app", "0-1"), add(2, "app", "0")};
+	struct step *s[2];
 	struct step_figures f;
 
-	for (int i = 0; i < 2; i++) {
-		s[i]->seen.base[0] = (struct seen_base){.cores = 2, .speed = 50, .unit = "sweeps"};
-		s[i]->seen.n_bases = 1;
-		interval(s[i], 5, 0.9);
-	}
+	add_pair(s);
 	pass();
 	d.choose = &ch;
 	ch.trial.kind = TRIAL_WINDOW;
@@ -652,14 +660,10 @@ END_TEST
 /* Its last reading may be eight seconds old. */
 START_TEST(corun_counts_what_was_done_until_a_step_ends)
 {
-	struct step *s[] = {add(1, "app", "0-1"), add(2, "app", "0")};
+	struct step *s[2];
 	struct step_figures f;
 
-	for (int i = 0; i < 2; i++) {
-		s[i]->seen.base[0] = (struct seen_base){.cores = 2, .speed = 50, .unit = "sweeps"};
-		s[i]->seen.n_bases = 1;
-		interval(s[i], 5, 0.9);
-	}
+	add_pair(s);
 	for (int k = 0; k < 80; k++, pass())
 		for (int i = 0; i < 2; i++) {
 			if (k == 40) {
@@ -669,7 +673,7 @@ START_TEST(corun_counts_what_was_done_until_a_step_ends)
 			work(s[i], 5);
 			reading_skip(s[i]);
 		}
-	speed_end(d.measure, s[0]);
+	corun_end(d.measure, s[0]);
 	corun_figures(d.measure, s[0], true, &f);
 	ck_assert_double_eq_tol(f.ntt_full, 2, 0.04);
 	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);

@@ -94,14 +94,17 @@ void corun_settle(struct measure *m)
 	int64_t now_ns = ipc_now_ns();
 	double elapsed_s = m->on && !is_displaced(m) ? (double)(now_ns - m->last_ns) / 1e9 : 0;
 
-	for (int i = 0; i < m->use.jobs->n && ipc_now_ns() - now_ns < SETTLE_NS; i++) {
+	for (int i = 0; i < m->use.jobs->n; i++) {
 		struct step *s = m->use.jobs->step[i];
 
-		/* Of a round that has not got to its end, and so to nobody's sum. */
-		if (m->round.on && s->order < m->round.next && isfinite(s->seen.done))
-			s->seen.owed += s->seen.done;
-		s->seen.done = 0;
-		reading_close_span(m, s);
+		if (isfinite(s->seen.done)) {
+			/* Of a round that has not got to its end, and so to nobody's sum. */
+			if (m->round.on && s->order < m->round.next)
+				s->seen.owed += s->seen.done;
+			s->seen.done = 0;
+		}
+		if (ipc_now_ns() - now_ns < SETTLE_NS)
+			reading_close_span(m, s);
 	}
 	add_time(m, elapsed_s);
 	if (m->on)

@@ -44,7 +44,8 @@ static void add_time(const struct measure *m, double elapsed_s)
 
 		if (!step_is_company(s))
 			continue;
-		if (s->seen.is_apart)
+		/* Of its time nothing is known; what is owed was done before. */
+		if (s->seen.is_apart && elapsed_s > 0)
 			return;
 		n++;
 		/* One that nobody knows the speed of, and all that follows is known. */

@@ -108,15 +108,6 @@ static void from_place(const struct joint *x, const struct place *p, struct way 
 
 /* --- from the best on -------------------------------------------------------------------- */
 
-static int size_of(const struct joint *x, const struct way *w, int i)
-{
-	int n = 0;
-
-	for (int k = 0; k < x->t->n_domains; k++)
-		n += w->n[i][k];
-	return n;
-}
-
 static void climb(struct joint *x, struct way *best)
 {
 	for (int step = 0; step < STEPS_MAX; step++) {
@@ -125,7 +116,8 @@ static void climb(struct joint *x, struct way *best)
 		for (int a = 0; a < x->d->n_jobs; a++)
 			for (int b = 0; b < x->d->n_jobs; b++)
 				for (int k = 0; k < x->t->n_domains; k++) {
-					if (a == b || from.n[a][k] < 1 || size_of(x, &from, a) < 2)
+					if (a == b || from.n[a][k] < 1 ||
+						joint_size(x, &from, a) < 2)
 						continue;
 					w = from;
 					w.n[a][k]--;

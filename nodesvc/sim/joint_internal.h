@@ -45,6 +45,8 @@ int joint_create(struct joint **ret, const struct drive *d, struct errbuf *err);
 void joint_free(struct joint *x);
 /* The best for the phases at hand of x->r. Returns whether it is the best of the set. */
 bool joint_find(struct joint *x, const struct statics *s, struct way *ret);
+/* Cores of job @i in all. */
+int joint_size(const struct joint *x, const struct way *w, int i);
 /* x->place as @w has it; @turn: whose slice it is, where there are any. */
 void joint_set_places(struct joint *x, const struct way *w, int turn);
 /* Takes into @best what is better than it of @from with any loans and clusters. */

@@ -29,15 +29,6 @@ void joint_levers(struct joint *x, const struct way *from, struct way *best)
 	}
 }
 
-static int size_of(const struct joint *x, const struct way *w, int i)
-{
-	int n = 0;
-
-	for (int k = 0; k < x->t->n_domains; k++)
-		n += w->n[i][k];
-	return n;
-}
-
 static bool is_there(const struct joint *x, int i)
 {
 	return x->r->job[i].present;
@@ -59,7 +50,7 @@ static bool try_gift(struct joint *x, struct way *best, int a, int b, int k)
 {
 	int most = best->n[a][k];
 
-	if (size_of(x, best, a) == most)
+	if (joint_size(x, best, a) == most)
 		most--;
 	for (int n = most; n > 0; n /= 2) {
 		struct way w = *best;

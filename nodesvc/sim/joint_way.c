@@ -59,13 +59,19 @@ static bool are_near(const struct joint *x, const struct way *w, int a, int b)
 	return false;
 }
 
-static double busy(const struct joint *x, const struct way *w, int i)
+int joint_size(const struct joint *x, const struct way *w, int i)
 {
 	int n = 0;
 
 	for (int k = 0; k < x->t->n_domains; k++)
 		n += w->n[i][k];
-	return program_utilization(x->r->job[i].spec.program, x->r->job[i].phase, n);
+	return n;
+}
+
+static double busy(const struct joint *x, const struct way *w, int i)
+{
+	return program_utilization(
+		x->r->job[i].spec.program, x->r->job[i].phase, joint_size(x, w, i));
 }
 
 void joint_lend(const struct joint *x, int how, struct way *ret)

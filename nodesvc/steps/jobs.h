@@ -179,7 +179,7 @@ struct step_seen {
 	bool has_last;
 	double rate;              /* units/s now; NAN unknown */
 	double done;              /* units of the last interval; NAN unknown */
-	double owed;              /* units before a trial that no interval has had */
+	double owed;              /* units that were taken between intervals */
 	bool is_apart;            /* a trial has it elsewhere, or the last sample was of that */
 	char unit[SEEN_UNIT_MAX]; /* as speed_unit() had it last */
 	struct seen_gap gap;

@@ -660,6 +660,7 @@ END_TEST
 /* Its last reading may be eight seconds old. */
 START_TEST(corun_counts_what_was_done_until_a_step_ends)
 {
+	static struct choose ch = {.trial = {.kind = TRIAL_WINDOW, .displaced = true}};
 	struct step *s[2];
 	struct step_figures f;
 
@@ -673,7 +674,14 @@ START_TEST(corun_counts_what_was_done_until_a_step_ends)
 			work(s[i], 5);
 			reading_skip(s[i]);
 		}
+	/* Also in the middle of a window. */
+	if (_i) {
+		d.choose = &ch;
+		for (int i = 0; i < 2; i++)
+			reading_displace(d.measure, s[i], true);
+	}
 	corun_end(d.measure, s[0]);
+	d.choose = NULL;
 	corun_figures(d.measure, s[0], true, &f);
 	ck_assert_double_eq_tol(f.ntt_full, 2, 0.04);
 	ck_assert_double_eq_tol(f.stp_full, 1, 0.02);
@@ -1401,7 +1409,7 @@ int main(void)
 	tcase_add_test(t, a_prior_is_of_the_same_width_and_alone);
 	tcase_add_test(t, a_trials_placement_is_nobodys_speed);
 	tcase_add_test(t, corun_counts_what_was_done_before_a_trial);
-	tcase_add_test(t, corun_counts_what_was_done_until_a_step_ends);
+	tcase_add_loop_test(t, corun_counts_what_was_done_until_a_step_ends, 0, 2);
 	tcase_add_test(t, corun_is_worth_the_solo_time_of_its_work);
 	tcase_add_test(t, company_of_unknown_speed_leaves_blanks);
 	tcase_add_test(t, slow_down_of_a_share_is_of_the_cores_it_had);

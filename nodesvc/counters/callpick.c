@@ -178,7 +178,7 @@ static void note_compared(
 }
 
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
-	double since_s, double cpu_s, const struct callpick_counted *counted, int n)
+	double since_s, double cpu_s, bool asked, const struct callpick_counted *counted, int n)
 {
 	double paid_s = 0;
 
@@ -226,7 +226,7 @@ void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double sec
 	}
 	if (p->comparing)
 		note_compared(p, seconds, counted, n);
-	p->ahead_s += paid_s - cfg->budget * since_s * pick_presence(p);
+	p->ahead_s += (asked ? 0 : paid_s) - cfg->budget * since_s * pick_presence(p);
 	if (p->ahead_s < 0)
 		p->ahead_s = 0;
 }

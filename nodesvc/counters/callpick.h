@@ -128,17 +128,18 @@ struct callpick_counted {
  * callpick_add - a window is over, or what is counted all the time was read, of the time since it
  * was read last. @seconds: it lasted; @since_s: since the last one was over, its own included. Both
  * without the time in which the program was frozen. @cpu_s: processor time of the program in the
- * window; NAN: not known.
+ * window; NAN: not known. @asked: its speed of just then was asked for, which has a share of the
+ * time of its own (baseline_fraction): the budget is for windows, which would not come for minutes.
  */
 void callpick_add(struct callpick *p, const struct callpick_cfg *cfg, double seconds,
-	double since_s, double cpu_s, const struct callpick_counted *counted, int n);
+	double since_s, double cpu_s, bool asked, const struct callpick_counted *counted, int n);
 
 void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct callpick_plan *ret);
 /* In earlier runs a candidate was called so often that to count it all the time takes several times
  * the budget: half a second of that takes what is due for many. */
 bool callpick_was_costly(const struct callpick *p, const struct callpick_cfg *cfg, int candidate);
-/* The chosen one can be counted all the time for a moment: that takes some of its callers' time.
- * False too: none is. */
+/* The chosen one can be counted all the time for a moment: that takes less than half of its
+ * callers' time. False too: none is. */
 bool callpick_bears_attention(const struct callpick *p, const struct callpick_cfg *cfg);
 
 /* Mean calls per second of its kept windows, 0 without; and how much they differ: the standard

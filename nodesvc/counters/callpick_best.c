@@ -21,6 +21,9 @@
  * compared again; it is left for one that costs so many times less. */
 #define CHANGES 2
 #define LESS    2
+/* One whose windows are far apart is compared once, for some seconds' budget, when so many windows
+ * have looked for others that cost little. */
+#define LOOKS_FIRST 4
 
 static bool any_silent(const struct callpick *p, int windows)
 {
@@ -206,6 +209,18 @@ static bool has_changed(const struct callpick *p, int k)
 	return rate > CHANGES * then || then > CHANGES * rate;
 }
 
+/* By windows of its own another costly one costs less than the chosen one; they may be of other
+ * times. */
+static bool may_cost_less(const struct callpick *p, const struct callpick_cfg *cfg)
+{
+	for (int k = 0; k < p->n; k++)
+		if (k != p->chosen && pick_is_usable(p, cfg, k) && !p->candidate[k].uneven &&
+			pick_is_costly(p, cfg, k) &&
+			LESS * pick_cost_of(p, cfg, k) < pick_cost_of(p, cfg, p->chosen))
+			return true;
+	return false;
+}
+
 int pick_compared(const struct callpick *p, const struct callpick_cfg *cfg, int *ret)
 {
 	const struct callpick_candidate *chosen = &p->candidate[p->chosen];
@@ -215,8 +230,10 @@ int pick_compared(const struct callpick *p, const struct callpick_cfg *cfg, int 
 	 * nothing of the others; and those that cost nothing are not to wait until the budget has
 	 * it. */
 	if (p->chosen == p->preferred || chosen->class == CALL_OWN || chosen->n == 0 ||
-		chosen->silent || !pick_is_costly(p, cfg, p->chosen) ||
-		pick_is_dearest(p, cfg, p->chosen))
+		chosen->silent || !pick_is_costly(p, cfg, p->chosen))
+		return 0;
+	if (pick_is_dearest(p, cfg, p->chosen) &&
+		(p->compares || p->looks < LOOKS_FIRST || !may_cost_less(p, cfg)))
 		return 0;
 	if (p->compares == COMPARES_MOST || p->compares_few == COMPARES_FEW ||
 		(p->compares && !has_changed(p, p->chosen)))

@@ -24,10 +24,11 @@
  * with what goes with their input, and call what goes with their work some seconds later. */
 #define SILENT_LOOK 3
 
-/* A window that compares has so many calls at least, and so many of each that is compared; so many
- * such windows at most, and so many with fewer. */
+/* A window that compares has so many calls at least, for which it is made for some more, and so
+ * many of each that is compared; so many such windows at most, and so many with fewer. */
 #define COMPARES_MOST 3
 #define COMPARE_CALLS 300
+#define COMPARE_SURE  400
 #define COMPARE_EACH  20
 #define COMPARES_FEW  20
 

@@ -37,6 +37,8 @@
  * they are to be of one function. */
 #define RETURN_S    1.0
 #define RETURN_MOST 30
+/* What may be counted all the time for a moment takes less of its callers' time. */
+#define ASKED_MOST 0.5
 /* Looking for it may cost the budget of so many seconds ahead. */
 #define AHEAD_S 4.0
 
@@ -272,10 +274,11 @@ static bool plan_compare(
 		all += callpick_rate(p, ret->candidate[i]);
 		held = fmax(held, pick_held_s(p, cfg, ret->candidate[i]));
 	}
-	allowed = AHEAD_S / 2 * cfg->budget / held;
+	/* Where a trap costs much more than that, too: with fewer it would tell nothing. */
+	allowed = fmax(AHEAD_S / 2 * cfg->budget / held, COMPARE_SURE);
 	ret->what = CALLPICK_TRY;
 	ret->length_ns = pick_window_ns(all, (int)allowed, GLANCE_NS, TRY_LONG_NS);
-	ret->max_hits = (uint64_t)fmax(allowed, COMPARE_CALLS);
+	ret->max_hits = (uint64_t)allowed;
 	ret->gap_ns = gap(p, cfg, TRY_GAP_NS);
 	p->comparing = true;
 	return true;
@@ -432,5 +435,5 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 
 bool callpick_bears_attention(const struct callpick *p, const struct callpick_cfg *cfg)
 {
-	return p->chosen >= 0 && !pick_is_dearest(p, cfg, p->chosen);
+	return p->chosen >= 0 && pick_cost_of(p, cfg, p->chosen) < ASKED_MOST;
 }

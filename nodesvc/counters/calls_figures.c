@@ -4,17 +4,23 @@
 
 #include "nodesvc/counters/calls_internal.h"
 
+#define HELD_MOST 0.5 /* of the time: the rest is not believed */
+
 struct callpick_cfg calls_cfg(const struct calls_step *s)
 {
 	return (struct callpick_cfg){.budget = s->c->budget, .hit_cost_s = s->c->cost_ns / 1e9};
 }
 
-/* Each call that is counted held up its task by so much: without that it would have done more. */
-static double undisturbed(const struct calls_step *s, double rate, int callers)
+/* Each call that is counted holds up its task: by so much of the time, where @per_s are. */
+static double held_share(const struct calls_step *s, double per_s, int callers)
 {
-	double share = rate / callpick_payers(&s->pick, callers) * s->c->cost_ns / 1e9;
+	return per_s / callpick_payers(&s->pick, callers) * s->c->cost_ns / 1e9;
+}
 
-	return rate / (1 - fmin(share, 0.5));
+/* Without that it would have done more. */
+static double undisturbed(double rate, double share)
+{
+	return rate / (1 - fmin(share, HELD_MOST));
 }
 
 /* Its work is the calls of @k, from now on. */
@@ -39,7 +45,8 @@ void calls_take_chosen(struct calls_step *s)
 	c = &s->pick.candidate[s->chosen];
 	if (c->n == 0 || c->silent || !s->added_own_ns)
 		return;
-	s->rate = undisturbed(s, c->window[(c->n - 1) % CALLPICK_KEPT].per_s, c->callers);
+	s->rate = c->window[(c->n - 1) % CALLPICK_KEPT].per_s;
+	s->rate = undisturbed(s->rate, held_share(s, s->rate, c->callers));
 	s->t_ns = s->news.t_ns;
 	s->own_ns = s->added_own_ns;
 	s->work_cpu_ns = s->cpu_ns;
@@ -89,7 +96,7 @@ static void take_reading(struct calls_step *s, const struct calls_look *l, const
 	uint64_t calls, int callers)
 {
 	double rate = (double)(calls - s->counted) / of->seconds;
-	double free = s->attended ? undisturbed(s, rate, callers) : rate;
+	double free = s->attended ? undisturbed(rate, held_share(s, rate, callers)) : rate;
 
 	/* What it did before it was opened. */
 	if (s->t_ns && s->own_ns < of->from_own_ns && s->rate > 0)
@@ -97,21 +104,55 @@ static void take_reading(struct calls_step *s, const struct calls_look *l, const
 	note(s, l, free * of->seconds, free, of);
 }
 
+/* What the traps of a window took from the program: of the time, and of its processor time. */
+struct held {
+	double share, cpu_s;
+};
+
 /*
- * What it did between two windows is taken to have gone as in the second, by processor time: a team
- * sleeps when its master traps, so by the clock less is done in a window than beside it, but not in
- * the time in which threads run, less that of the traps. By the clock where that is not known.
+ * A task that traps loses the trap's time, and so do the others of its team, which wait for it.
+ * They sleep meanwhile, or spin. Where they spin the window has as much processor time as the time
+ * beside it (@busy cores), and more of that was for nothing. @counted: all @n functions, for all
+ * trap, not only the one that marks the work.
+ */
+static struct held held_by_traps(const struct calls_step *s, double seconds, double cpu_s,
+	double busy, const struct callpick_counted *counted, int n)
+{
+	struct held ret = {0};
+	double traps_s = 0, spun_s;
+
+	for (int i = 0; i < n; i++) {
+		ret.share += held_share(s, counted[i].per_s, counted[i].callers);
+		traps_s += (double)counted[i].calls * s->c->cost_ns / 1e9;
+	}
+	ret.share = fmin(ret.share, HELD_MOST);
+	spun_s = fmin(cpu_s - busy * (1 - ret.share) * seconds, busy * ret.share * seconds);
+	ret.cpu_s = fmax(traps_s, spun_s);
+	return ret;
+}
+
+/*
+ * What it did between two windows is taken to have gone as in the second, by processor time: where
+ * a team sleeps when its master traps, less is done by the clock in a window than beside it, but
+ * not in the time in which threads run, less what the traps took of it. By the clock where that is
+ * not known.
  */
 static void take_window(struct calls_step *s, const struct calls_look *l, const struct span *of,
-	double calls, double per_s, int callers)
+	const struct callpick_counted *counted, int n)
 {
-	double rate = undisturbed(s, per_s, callers), traps_s = calls * s->c->cost_ns / 1e9;
-	double units = rate * (double)(of->to_own_ns - s->own_ns) / 1e9;
-	double cpu_s = s->news.count[0].cpu_s;
+	double passed_s = (double)(of->to_own_ns - s->own_ns) / 1e9;
+	double cpu_s = s->news.count[0].cpu_s, between_s = 0, rate, units;
+	struct held held;
 
-	if (cpu_s > 2 * traps_s && s->work_cpu_ns >= 0 && l->cpu_ns > s->work_cpu_ns)
-		units = fmax(0, (double)(l->cpu_ns - s->work_cpu_ns) / 1e9 - traps_s) * calls /
-			(cpu_s - traps_s);
+	if (s->work_cpu_ns >= 0 && l->cpu_ns > s->work_cpu_ns)
+		between_s = (double)(l->cpu_ns - s->work_cpu_ns) / 1e9;
+	held = held_by_traps(
+		s, of->seconds, cpu_s, passed_s > 0 ? between_s / passed_s : 0, counted, n);
+	rate = undisturbed(counted[0].per_s, held.share);
+	units = rate * passed_s;
+	if (cpu_s > 2 * held.cpu_s && between_s > 0)
+		units = fmax(0, between_s - held.cpu_s) * (double)counted[0].calls /
+			(cpu_s - held.cpu_s);
 	note(s, l, s->t_ns ? units : 0, rate, of);
 }
 
@@ -181,13 +222,14 @@ void calls_take_news(struct calls_step *s, const struct calls_look *l)
 			counted[0].calls -= s->counted;
 			counted[0].per_s = NAN;
 		}
-		callpick_add(&s->pick, &c, of.seconds, since_s, cpu_since(s, l, &of), counted, n);
+		callpick_add(&s->pick, &c, of.seconds, since_s, cpu_since(s, l, &of), s->attended,
+			counted, n);
 		s->added_own_ns = of.to_own_ns;
 		/* Else another has been chosen meanwhile. */
 		if (!s->window && s->open_candidate[0] == s->chosen)
 			take_reading(s, l, &of, calls, callers);
 		else if (s->window && s->plan.what == CALLPICK_WINDOWS)
-			take_window(s, l, &of, (double)calls, counted[0].per_s, callers);
+			take_window(s, l, &of, counted, n);
 		if (!s->window)
 			s->counted = calls;
 		s->read_own_ns = of.to_own_ns;

@@ -136,7 +136,7 @@ static void step(struct run *r)
 		r->windows_s += length;
 	}
 	callpick_add(&r->pick, &cfg, length, r->t - r->last_t,
-		length * (r->t < r->start_s ? 0.1 : r->cores), counted, r->plan.n);
+		length * (r->t < r->start_s ? 0.1 : r->cores), false, counted, r->plan.n);
 	r->last_t = r->t;
 }
 
@@ -651,6 +651,27 @@ START_TEST(of_what_is_called_often_the_rarest_of_the_work_is_chosen)
 END_TEST
 
 /* Short windows have a burst, or two, or hardly any: longer ones tell whether it is steady. */
+/* The window that saw both of them was of its start. One that takes two thirds of its callers' time
+ * while it is counted is compared, too. */
+START_TEST(dearest_one_is_left_for_a_cheaper_one)
+{
+	for (int i = 0; i < 40; i++) {
+		struct function f[10] = {{.class = CALL_REGION,
+						 .per_s = 22000,
+						 .from_s = 0.1 + 0.01 * i,
+						 .before_per_s = 600},
+			{.class = CALL_BARRIER, .per_s = 6000}};
+		struct run r;
+
+		for (int k = 2; k < 10; k++)
+			f[k].class = CALL_REGION;
+		begin(&r, f, 10, 2);
+		run_until(&r, 20);
+		ck_assert_int_eq(r.pick.chosen, 1);
+	}
+}
+END_TEST
+
 START_TEST(bursts_are_no_reason_to_leave_it_before_its_windows_are_long)
 {
 	const struct function f[] = {
@@ -782,7 +803,7 @@ START_TEST(neighbours_do_not_make_a_function_unsteady)
 	for (int i = 0; i < CALLPICK_KEPT + 5; i++) {
 		callpick_next(&p, &cfg, &plan);
 		share = i % 2 ? 0.3 : 1;
-		callpick_add(&p, &cfg, 0.1, 0.15, 0.1 * share,
+		callpick_add(&p, &cfg, 0.1, 0.15, 0.1 * share, false,
 			&(struct callpick_counted){0, (uint64_t)(40 * share), NAN, 1}, 1);
 	}
 	ck_assert_int_eq(p.chosen, 0);
@@ -854,6 +875,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_was_called_often_and_unsteadily_before_is_not_preferred, 0, 2);
 	tcase_add_test(tc, of_bursts_that_are_called_often_the_rarest_is_chosen);
 	tcase_add_test(tc, of_what_is_called_often_the_rarest_of_the_work_is_chosen);
+	tcase_add_test(tc, dearest_one_is_left_for_a_cheaper_one);
 	tcase_add_test(tc, bursts_are_no_reason_to_leave_it_before_its_windows_are_long);
 	tcase_add_loop_test(
 		tc, what_was_called_often_before_is_not_counted_for_long_at_a_start, 0, 4);

@@ -43,6 +43,8 @@ static const pid_t tid[2] = {100, 101};
 static double hits, cost_ns = 1000;
 /* While it traps, its team sleeps for such a part of the time. */
 static double sleeps;
+/* Or a trap of its master holds up all of them, who spin. */
+static bool spins;
 
 /* The worker takes its time: to open what it is told to, and to say what it has counted. */
 static int64_t late_ns;
@@ -174,6 +176,16 @@ static void serve_all(void)
 	}
 }
 
+/* What it is left by the traps of one set. */
+static double left_by(const struct open_set *o)
+{
+	double held = 0; /* over the time it computes */
+
+	for (int k = 0; spins && k < o->r.n_probes; k++)
+		held += per_s[place[o->r.probe[k]] / 0x1000 - 1] * cost_ns / 1e9;
+	return (1 - sleeps) / (1 + held);
+}
+
 static void run(double seconds)
 {
 	int64_t until_ns = now_ns + (int64_t)(seconds * 1e9);
@@ -185,9 +197,9 @@ static void run(double seconds)
 		gets = crowded && now_ns / (SECOND / 3) % 2 ? 0.05 : 1;
 		for (int i = 0; i < SETS; i++)
 			if (set[i].on)
-				gets *= 1 - sleeps;
+				gets *= left_by(&set[i]);
 		if (at.cpu_ns >= 0 && !frozen)
-			at.cpu_ns += (int64_t)(gets * STEP);
+			at.cpu_ns += (int64_t)((spins ? 2 : gets) * STEP);
 		for (int f = 0; f < 4 && !frozen; f++)
 			done[f] += per_s[f] * gets * STEP / 1e9;
 		at.frozen = frozen;
@@ -240,6 +252,7 @@ static void setup(void)
 	frozen_ns = 0;
 	frozen = crowded = false;
 	sleeps = 0;
+	spins = false;
 	refuse_offset = -1;
 	drops = queued = messages = n_said = 0;
 	late_ns = 0;
@@ -355,6 +368,34 @@ START_TEST(what_is_done_between_windows_goes_by_processor_time)
 	b = work();
 	ck_assert_double_eq_tol(
 		(b.total - a.total) / ((double)(b.t_ns - a.t_ns) / 1e9), 25000 * 0.8 / 0.98, 300);
+}
+END_TEST
+
+/* A window of two functions has the traps of both, and while their master is held up by one the
+ * others compute nothing. */
+START_TEST(team_that_spins_while_its_master_traps_is_held_up_with_it)
+{
+	struct calls_work a, b;
+	double did;
+
+	per_s[0] = 60000;
+	per_s[1] = 90000;
+	spins = true;
+	at.cpu_ns = 0;
+	know(two, 2);
+	/* At first, in windows of both; and later. */
+	for (int i = 0; i < 2; i++) {
+		int f;
+
+		run(i ? 60 : 3);
+		f = strcmp(calls_step_unit(step), "calls of MPI_Allreduce") == 0;
+		a = work();
+		did = done[f];
+		run(20);
+		b = work();
+		did = (done[f] - did) * (double)(b.t_ns - a.t_ns) / 20e9;
+		ck_assert_double_eq_tol((b.total - a.total) / did, 1, 0.02);
+	}
 }
 END_TEST
 
@@ -475,6 +516,25 @@ START_TEST(attended_one_is_counted_without_a_gap)
 	at.attend = false;
 	run(2);
 	ck_assert(!calls_step_ask(step));
+}
+END_TEST
+
+/* What is asked for takes nothing of the budget of windows, which go on as before. */
+START_TEST(windows_go_on_after_attention)
+{
+	uint64_t before;
+
+	per_s[0] = 25000;
+	know(two, 2);
+	run(30);
+	at.attend = true;
+	calls_step_look(step, &at);
+	run(10);
+	at.attend = false;
+	run(1);
+	before = work().figures;
+	run(20);
+	ck_assert_int_ge((int)(work().figures - before), 8);
 }
 END_TEST
 
@@ -728,8 +788,9 @@ int main(void)
 		speed_is_known_as_soon_as_the_function_is,
 		frequent_calls_are_counted_in_windows_within_the_budget,
 		what_is_done_between_windows_goes_by_processor_time,
+		team_that_spins_while_its_master_traps_is_held_up_with_it,
 		speed_of_a_frozen_program_is_of_its_own_time, nothing_is_opened_while_it_is_frozen,
-		attended_one_is_counted_without_a_gap,
+		attended_one_is_counted_without_a_gap, windows_go_on_after_attention,
 		rate_is_of_the_window_however_late_the_answer,
 		another_function_is_counted_by_its_own_calls);
 	ADD("what cannot be known is not told, and why",

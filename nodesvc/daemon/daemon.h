@@ -28,6 +28,7 @@ struct course {
 	/* tick.c */
 	struct loop_source *timer;
 	bool on;
+	int tick_ms; /* between two ticks, as the timer is set */
 	int put_off; /* so many times, by a launch */
 	int64_t reconciled_ns;
 	struct work work; /* what ticks and rounds cost */
@@ -74,6 +75,8 @@ void daemon_close_choose(struct daemon *d);
 /* tick.c */
 /* A step is there: tick and sampler run, until the last has gone. */
 void daemon_start_ticking(struct daemon *d);
+/* How far apart ticks are, as things are now. */
+int daemon_pace_ms(const struct daemon *d);
 /* A launch is a message for each task, one after another: ticks and rounds, milliseconds on a full
  * node, wait until none has come for LAUNCH_PAUSE_NS, but not longer in all than LAUNCH_MAX_NS, of
  * which @late_ns have passed. */

@@ -40,7 +40,7 @@
  * began every so often would beat with the programs' steps. */
 #define LOOK_NS INT64_C(50000000)
 /* Where the work of all is known nobody is looked for before he is due, but so often. */
-#define QUIET_NS INT64_C(200000000)
+#define QUIET_NS INT64_C(1000000000)
 /* A step of so many tasks at most is counted from its start. */
 #define BEGIN_TASKS 512
 /* Clocks that are read in one go, 0.4 us each. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/runtimes.h"
+#include "common/ipc.h"
 #include "nodesvc/books/internal.h"
 #include "nodesvc/choose/internal.h"
 #include "nodesvc/levers/internal.h"
@@ -44,6 +45,12 @@ static void put_online(const char *cpus, const char *machine)
 	setenv("HWLOC_SYNTHETIC", machine, 1);
 }
 
+static void tick_after_a_second(void)
+{
+	d.course->reconciled_ns -= INT64_C(1000000000);
+	daemon_tick(&d);
+}
+
 /* The topology is read again, and everybody placed on what there is; also when it comes back. */
 START_TEST(cpus_go_offline_and_come_back)
 {
@@ -54,7 +61,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "1");
 	put_online("0", "core:1 pu:1");
-	daemon_tick(&d);
+	tick_after_a_second();
 	ck_assert_int_eq(d.node->topo->n_cores, 1);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "0");
@@ -62,7 +69,7 @@ START_TEST(cpus_go_offline_and_come_back)
 	ck_assert_str_eq(coreset_of(3), "0");
 	finish(3, 0);
 	put_online("0-1", "core:2 pu:1");
-	daemon_tick(&d);
+	tick_after_a_second();
 	ck_assert_int_eq(d.node->topo->n_cores, 2);
 	ck_assert_str_eq(coreset_of(1), "0");
 	ck_assert_str_eq(coreset_of(2), "1");
@@ -82,12 +89,57 @@ START_TEST(without_other_cpus_the_reserved_are_used)
 	run(1, "");
 	ck_assert_str_eq(coreset_of(1), "1");
 	put_online("0", "core:1 pu:1");
-	daemon_tick(&d);
+	tick_after_a_second();
 	ck_assert(coreset_has(&d.node->usable, 0));
 	put_online("0-1", "core:2 pu:1");
-	daemon_tick(&d);
+	tick_after_a_second();
 	ck_assert_str_eq(coreset_of(1), "1");
 	unsetenv("HWLOC_SYNTHETIC");
+}
+END_TEST
+
+/* Nothing is to be decided for a step that has the node for itself; until somebody comes. */
+START_TEST(one_that_is_alone_for_a_while_needs_fewer_ticks)
+{
+	const int64_t while_ns = INT64_C(10000000000);
+	struct step *s;
+
+	run(1, "");
+	d.course->last_ns = ipc_now_ns();
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 100);
+	d.course->last_ns -= while_ns;
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 400);
+	/* A tick of its own length. */
+	d.conf->tick_ms = 200;
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 500);
+	d.conf->tick_ms = 1000;
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 1000);
+	d.conf->tick_ms = 100;
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 400);
+	run(2, "");
+	d.course->last_ns = ipc_now_ns();
+	ck_assert_int_eq(d.course->tick_ms, 100);
+	d.course->last_ns -= while_ns;
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 100);
+	finish(2, 0);
+	d.course->last_ns = ipc_now_ns();
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 100);
+	d.course->last_ns -= while_ns;
+	daemon_tick(&d);
+	ck_assert_int_eq(d.course->tick_ms, 400);
+	/* Who is told at each tick what to do. */
+	s = jobs_find(d.jobs, 1, 0, 0);
+	s->pages = calloc(1, sizeof(*s->pages));
+	ck_assert_int_eq(daemon_pace_ms(&d), 100);
+	free(s->pages);
+	s->pages = NULL;
 }
 END_TEST
 
@@ -739,6 +791,7 @@ int main(void)
 	tcase_add_test(tc, steps_share_the_node_from_their_start);
 	tcase_add_test(tc, cpus_go_offline_and_come_back);
 	tcase_add_test(tc, without_other_cpus_the_reserved_are_used);
+	tcase_add_test(tc, one_that_is_alone_for_a_while_needs_fewer_ticks);
 	tcase_add_test(tc, the_rest_of_a_decision_waits_for_the_launch_or_the_tick);
 	tcase_add_test(tc, what_was_measured_asks_nobody_anew);
 	tcase_add_test(tc, who_decides_is_told_also_if_nothing_moves);

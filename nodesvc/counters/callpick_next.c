@@ -421,7 +421,8 @@ void callpick_next(struct callpick *p, const struct callpick_cfg *cfg, struct ca
 		p->chosen = pick_cheaper(p, cfg);
 	if (p->chosen >= 0 && pick_is_dearest(p, cfg, p->chosen))
 		p->chosen = one_that_costs_less(p, cfg);
-	if (p->chosen == before && p->chosen >= 0 && plan_compare(p, cfg, ret))
+	/* One that told nothing is not followed by another: the work goes by the chosen one's. */
+	if (p->chosen == before && p->chosen >= 0 && !compared && plan_compare(p, cfg, ret))
 		return;
 	if (p->chosen == before && plan_return(p, cfg, ret))
 		return;

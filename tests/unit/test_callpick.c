@@ -672,6 +672,38 @@ START_TEST(dearest_one_is_left_for_a_cheaper_one)
 }
 END_TEST
 
+/* A window that compares and catches too little of the bursts is not followed by another: the work
+ * goes by those of the chosen one. */
+START_TEST(what_is_compared_in_vain_has_its_windows_meanwhile)
+{
+	struct callpick p;
+	struct callpick_plan plan;
+	int compared = 0, in_a_row = 0;
+
+	callpick_init(&p, 1);
+	callpick_candidate(&p, CALL_COLLECTIVE, true, 1);
+	callpick_candidate(&p, CALL_SEND, true, 1);
+	for (int i = 0; i < 80; i++) {
+		struct callpick_counted counted[CALLPICK_AT_ONCE];
+		double length;
+		bool compares;
+
+		callpick_next(&p, &cfg, &plan);
+		length = (double)plan.length_ns * 1e-9;
+		compares = p.chosen >= 0 && plan.what == CALLPICK_TRY && plan.n == 2;
+		compared += compares;
+		in_a_row = compares ? in_a_row + 1 : 0;
+		ck_assert_int_le(in_a_row, 1);
+		for (int k = 0; k < plan.n; k++)
+			counted[k] = (struct callpick_counted){plan.candidate[k],
+				compares ? 5 : (uint64_t)(8000 * length), NAN, 2};
+		callpick_add(&p, &cfg, length, (double)plan.gap_ns * 1e-9 + length, 2 * length,
+			false, counted, plan.n);
+	}
+	ck_assert_int_ge(compared, 5);
+}
+END_TEST
+
 START_TEST(bursts_are_no_reason_to_leave_it_before_its_windows_are_long)
 {
 	const struct function f[] = {
@@ -876,6 +908,7 @@ int main(void)
 	tcase_add_test(tc, of_bursts_that_are_called_often_the_rarest_is_chosen);
 	tcase_add_test(tc, of_what_is_called_often_the_rarest_of_the_work_is_chosen);
 	tcase_add_test(tc, dearest_one_is_left_for_a_cheaper_one);
+	tcase_add_test(tc, what_is_compared_in_vain_has_its_windows_meanwhile);
 	tcase_add_test(tc, bursts_are_no_reason_to_leave_it_before_its_windows_are_long);
 	tcase_add_loop_test(
 		tc, what_was_called_often_before_is_not_counted_for_long_at_a_start, 0, 4);

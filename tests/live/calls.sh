@@ -9,7 +9,7 @@ start_spine 'policy: fair' 'baseline_fraction: 0' 'profile_interval_s: 0.5'
 
 # The kernel's list of probes, by a mount of its own.
 probes() {
-  unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && cat /sys/kernel/tracing/uprobe_events' 2>/dev/null |
+  unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing; cat /sys/kernel/tracing/uprobe_events' 2>/dev/null |
     grep ":coloc_"
 }
 no_probes() { [ -z "$(probes)" ]; }

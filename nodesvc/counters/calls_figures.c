@@ -192,7 +192,7 @@ void calls_take_news(struct calls_step *s, const struct calls_look *l)
 	int64_t before_ns = s->added_own_ns;
 	struct span of;
 	double since_s;
-	int n, callers = 0;
+	int n;
 
 	s->has_news = false;
 	if (s->news.rc < 0) {
@@ -206,8 +206,6 @@ void calls_take_news(struct calls_step *s, const struct calls_look *l)
 	since_s = before_ns ? (double)(of.to_own_ns - before_ns) / 1e9 : of.seconds;
 	/* Of a window: by the time in which it was not frozen. */
 	n = sum_up(s, of.seconds > 0 ? of.wall_s / of.seconds : 0, counted);
-	for (int i = 0; i < s->n_open; i++)
-		callers += s->news.count[i].callers;
 	/* It has not come to its work yet. */
 	if (s->begun && s->news.count[0].calls == 0) {
 		s->read_own_ns = s->added_own_ns = of.to_own_ns;
@@ -227,7 +225,7 @@ void calls_take_news(struct calls_step *s, const struct calls_look *l)
 		s->added_own_ns = of.to_own_ns;
 		/* Else another has been chosen meanwhile. */
 		if (!s->window && s->open_candidate[0] == s->chosen)
-			take_reading(s, l, &of, calls, callers);
+			take_reading(s, l, &of, calls, counted[0].callers);
 		else if (s->window && s->plan.what == CALLPICK_WINDOWS)
 			take_window(s, l, &of, counted, n);
 		if (!s->window)

@@ -21,8 +21,6 @@
 #define ALONE_NS    INT64_C(10000000000)
 #define ALONE_TIMES 4
 #define ALONE_MS    500
-/* Between two looks at what hardly ever changes. */
-#define SECOND_NS INT64_C(1000000000)
 
 static void tick_every(struct daemon *d, int first_ms, int ms)
 {
@@ -87,9 +85,9 @@ void daemon_tick(void *daemon)
 	if (d->course->finish_put_off)
 		decide_finish(d->choose);
 	d->course->finish_put_off = false;
-	if (now_ns - d->course->reconciled_ns >= SECOND_NS) {
+	online_look(d);
+	if (now_ns - d->course->reconciled_ns >= INT64_C(1000000000)) {
 		d->course->reconciled_ns = now_ns;
-		online_look(d);
 		reconcile_look(d, now_ns);
 		attach_beat(d->jobs, now_ns);
 	}

@@ -650,7 +650,6 @@ START_TEST(of_what_is_called_often_the_rarest_of_the_work_is_chosen)
 }
 END_TEST
 
-/* Short windows have a burst, or two, or hardly any: longer ones tell whether it is steady. */
 /* The window that saw both of them was of its start. One that takes two thirds of its callers' time
  * while it is counted is compared, too. */
 START_TEST(dearest_one_is_left_for_a_cheaper_one)
@@ -704,6 +703,7 @@ START_TEST(what_is_compared_in_vain_has_its_windows_meanwhile)
 }
 END_TEST
 
+/* Short windows have a burst, or two, or hardly any: longer ones tell whether it is steady. */
 START_TEST(bursts_are_no_reason_to_leave_it_before_its_windows_are_long)
 {
 	const struct function f[] = {

@@ -333,6 +333,36 @@ START_TEST(stretches_in_turns_are_of_whole_rounds)
 }
 END_TEST
 
+static void stop(void *loop)
+{
+	loop_stop(loop);
+}
+
+/* They are there some tens of milliseconds later: an older figure ends elsewhere in a round. */
+START_TEST(a_window_begins_when_calls_are_counted)
+{
+	struct loop_source *timer;
+	struct seen_work *mark;
+	struct errbuf err;
+
+	begin_windows();
+	plan.slice[0].ms = 100;
+	rotate_plan(d.levers, &plan, d.jobs->step);
+	mark = &d.jobs->step[0]->trial_mark;
+	mark->count = 7;
+	trial_consider(d.choose, now);
+	ck_assert(trial_is_on(d.choose));
+	ck_assert_uint_eq(mark->count, 7);
+	ck_assert_int_eq(loop_add_timer(d.loop, stop, d.loop, &timer, &err), 0);
+	loop_set_timer(timer, 200, 0);
+	ck_assert_int_eq(loop_run(d.loop), 0);
+	loop_remove(d.loop, timer);
+	ck_assert_uint_ne(mark->count, 7);
+	ck_assert(!trial_displaces(d.choose));
+	end_windows();
+}
+END_TEST
+
 /* Nine calls of half a second are eight or ten in the next; what a program publishes is no count.
  */
 START_TEST(a_stretch_of_few_calls_tells_nothing)
@@ -447,6 +477,7 @@ int main(void)
 	tcase_add_test(tc, no_speeds_are_compared_while_one_goes_first);
 	tcase_add_loop_test(tc, stretches_are_as_long_as_calls_are_rare, 0, 5);
 	tcase_add_loop_test(tc, stretches_in_turns_are_of_whole_rounds, 0, 3);
+	tcase_add_test(tc, a_window_begins_when_calls_are_counted);
 	tcase_add_test(tc, a_stretch_of_few_calls_tells_nothing);
 	tcase_add_test(tc, who_has_no_thread_left_yields);
 	tcase_add_test(tc, another_thread_that_computes_keeps_the_slice);

@@ -263,6 +263,25 @@ START_TEST(alike_stay_where_they_are)
 }
 END_TEST
 
+/* What two gain by a core that goes from one to the other is the same beside fourteen others. */
+START_TEST(two_of_many_exchange_cores_as_two_alone_do)
+{
+	struct world w;
+
+	open_world(&w, "core:64", "auto,trials=no,lend=no", 16);
+	w.noise = 0.02;
+	w.program[0] = (struct program){.type = "scales", .shows_speed = true};
+	w.program[1] = (struct program){.type = "hardly", .serial = 0.4, .shows_speed = true};
+	for (int i = 2; i < 16; i++)
+		w.program[i] = (struct program){.type = "unknown", .serial = 0.08};
+	go_on(&w, 60);
+	ck_assert_int_ge(cores_of(&w, 0), 5);
+	for (int i = 2; i < 16; i++)
+		ck_assert_int_eq(cores_of(&w, i), 4);
+	small_node_close(&w.x);
+}
+END_TEST
+
 /* As unlike as above, but no gain is sure enough for a sceptic. */
 START_TEST(a_gain_that_is_not_sure_moves_nobody)
 {
@@ -951,6 +970,7 @@ int main(void)
 	tcase_add_test(stays, trials_take_no_more_than_their_part_of_the_time);
 	tcase_set_timeout(stays, 60);
 	tcase_add_test(stays, alike_stay_where_they_are);
+	tcase_add_test(stays, two_of_many_exchange_cores_as_two_alone_do);
 	tcase_add_test(stays, a_gain_that_is_not_sure_moves_nobody);
 	tcase_add_test(stays, what_was_just_moved_is_no_reason_to_move_back);
 	tcase_add_test(stays, moves_are_as_far_apart_as_was_asked_for);

@@ -33,11 +33,11 @@
  *
  * Acting. What runs stays, unless the gain less `sure' times its standard deviation, for as long as
  * the phases at hand are expected to last, is above what moving costs (75 ms of each moved part:
- * SBMP has 150 ms of warm-up, at half speed), and the gain above `h'. Not before `dwell_s' after
- * the last move, twice that after each one that went back on it within a minute. A job that comes
- * is placed at once. Where one is seen below its floor, with other cores or company than under
- * fair, the others' samples choose anew at once, and fair where they choose what runs; clusters
- * end.
+ * SBMP has 150 ms of warm-up, at half speed), and the gain, as a mean of those whose cores change,
+ * above `h'. Not before `dwell_s' after the last move, twice that after each one that went back on
+ * it within a minute. A job that comes is placed at once. Where one is seen below its floor, with
+ * other cores or company than under fair, the others' samples choose anew at once, and fair where
+ * they choose what runs; clusters end.
  *
  * Who is idle, for it reads or writes, keeps its least number of cores where the others gain more
  * by the rest, for as long as that phase is expected to last, than it loses until it is seen to
@@ -360,6 +360,7 @@ struct policy {
 	bool turning;    /* jobs that outnumber cores take turns */
 	const char *why; /* and why */
 	double gain, sd, cost, horizon_s;
+	int moved; /* jobs whose cores change by that */
 };
 
 /* --- auto_deal.c: dealings from plans, and plans from dealings */

@@ -679,7 +679,9 @@ struct trial {
 static double trial_pays(
 	const struct auto_search *s, const struct auto_try *t, const struct trial *x)
 {
-	if (x->worth < -t->most_loss || x->worth + t->optimism * x->sd <= t->least)
+	double least = t->least * fmin(1, 2.0 / s->c->n); /* two are moved */
+
+	if (x->worth < -t->most_loss || x->worth + t->optimism * x->sd <= least)
 		return 0;
 	return expected_gain(x->worth, x->sd) * t->horizon_s - t->lasts_s * fmax(0, -x->worth) -
 	       2 * t->move_s * x->parts / s->c->n;

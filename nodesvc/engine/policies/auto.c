@@ -457,7 +457,7 @@ static void weigh_move(struct policy *p, const int *slot, int from, int to)
 		}
 	}
 	p->gain = p->deal[to].worth - p->deal[from].worth;
-	p->moved = moved ? moved : c->n;
+	p->moved = moved && p->search.objective != AUTO_WORST ? moved : c->n;
 	p->sd = sqrt(variance) / c->n;
 	p->cost = (WARMUP_S * parts + back) / c->n;
 	p->horizon_s = fmin(awake, moved ? fmax(1, left / moved) : HORIZON_S);
@@ -535,7 +535,7 @@ static void choose(struct policy *p, const struct view *v, const int *slot, bool
 		return;
 	}
 	weigh_move(p, slot, from, best);
-	/* What others have of it is the same however many they are. */
+	/* Of a mean: what others have of it is the same however many they are. */
 	if (p->gain * p->shares.n <= p->cfg.h * p->moved)
 		p->why = "nothing is enough better";
 	else if ((p->gain - p->cfg.sure * p->sd) * p->horizon_s <= p->cost)

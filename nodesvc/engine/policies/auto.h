@@ -360,7 +360,7 @@ struct policy {
 	bool turning;    /* jobs that outnumber cores take turns */
 	const char *why; /* and why */
 	double gain, sd, cost, horizon_s;
-	int moved; /* jobs whose cores change by that */
+	int moved; /* jobs whose mean gain is held against h */
 };
 
 /* --- auto_deal.c: dealings from plans, and plans from dealings */

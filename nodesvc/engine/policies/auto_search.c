@@ -679,8 +679,11 @@ struct trial {
 static double trial_pays(
 	const struct auto_search *s, const struct auto_try *t, const struct trial *x)
 {
-	double least = t->least * fmin(1, 2.0 / s->c->n); /* two are moved */
+	double least = t->least;
 
+	/* Two are moved. */
+	if (s->objective != AUTO_WORST)
+		least *= fmin(1, 2.0 / s->c->n);
 	if (x->worth < -t->most_loss || x->worth + t->optimism * x->sd <= least)
 		return 0;
 	return expected_gain(x->worth, x->sd) * t->horizon_s - t->lasts_s * fmax(0, -x->worth) -

@@ -244,7 +244,7 @@ tests_unit_test_counting_SOURCES = tests/unit/test_counting.c
 tests_unit_test_counting_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_counting_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ipc_now_ns,--wrap=loop_add_timer,--wrap=loop_set_timer,--wrap=loop_set_timer_at \
 	-Wl,--wrap=loop_add_fd,--wrap=loop_remove,--wrap=thread_list_update \
-	-Wl,--wrap=symbols_ask_command,--wrap=symbols_ask_thread,--wrap=symbols_take \
+	-Wl,--wrap=symbols_ask_command,--wrap=symbols_ask_thread,--wrap=symbols_take,--wrap=mapped_code \
 	-Wl,--wrap=callworker_start,--wrap=callworker_stop,--wrap=callworker_fd,--wrap=callworker_send,--wrap=callworker_take,--wrap=callworker_hangs,--wrap=callworker_kill
 tests_unit_test_counting_LDADD = $(NODESVC_LIBS) $(CHECK_LIBS)
 

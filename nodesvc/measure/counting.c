@@ -675,6 +675,11 @@ void counting_forget(struct step *s)
 	calls_step_free(k->step);
 	k->step = NULL;
 	stop_asking(k);
+	/* What was known of its functions has gone with it: whoever is counted again is read again.
+	 */
+	k->knows = false;
+	k->asks = 0;
+	k->asked_code = 0;
 }
 
 void counting_now(const struct measure *m, struct step *s)

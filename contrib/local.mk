@@ -25,6 +25,9 @@ EXTRA_DIST += contrib/bench/calls contrib/bench/gains contrib/bench/idlepoll con
 noinst_PROGRAMS += contrib/bench/bin/launchpairs
 contrib_bench_bin_launchpairs_SOURCES = contrib/bench/launchpairs.c contrib/bench/number.h
 contrib_bench_bin_launchpairs_LDADD = libcommon.la -lm
+noinst_PROGRAMS += contrib/bench/bin/callturns
+contrib_bench_bin_callturns_SOURCES = contrib/bench/callturns.c contrib/bench/number.h
+contrib_bench_bin_callturns_LDADD = $(NODESVC_LIBS)
 include contrib/bench/realmix/local.mk
 
 # Programs for libcoloc and libcoloc_tasks.

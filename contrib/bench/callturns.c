@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * callturns - counts the calls of a function in programs that run, as colocd does (callworker.h),
- * for 0.4 s and then not for as long, in turn: what counting costs is what they do less meanwhile.
- * Prints of each turn whether it was counted, its begin and its end (CLOCK_MONOTONIC): from before
- * the first trap goes in until the last is out. contrib/bench/calls runs it.
+ * for 0.2 s and then not for as long, in turn: what counting costs is what they do less meanwhile.
+ * Prints of each turn whether it was counted, its begin and its end (CLOCK_MONOTONIC), from before
+ * the first trap goes in until the last is out; and where it was counted both again, from when all
+ * traps are in until the first goes out. contrib/bench/calls runs it.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -20,7 +21,10 @@
 #include "nodesvc/counters/callworker.h"
 #include "nodesvc/counters/symbols.h"
 
-#define TURN_NS INT64_C(400000000)
+#define TURN_NS INT64_C(200000000)
+/* After the first task is counted, so are all; the process that counts is as late as that. */
+#define ALL_NS  INT64_C(20000000)
+#define LATE_NS INT64_C(2000000)
 #define WAIT_MS 10000
 
 static struct callworker *worker;
@@ -100,10 +104,22 @@ static void add_threads(int pid)
 	closedir(d);
 }
 
-static void note_turn(bool counted, int64_t from_ns)
+/* Returns how many calls were counted. */
+static uint64_t count(void)
 {
-	printf("%s %.6f %.6f\n", counted ? "yes" : "no", (double)from_ns / 1e9,
-		(double)ipc_now_ns() / 1e9);
+	int64_t from_ns = ipc_now_ns();
+	uint64_t calls = 0;
+	struct call_answer a;
+
+	set.op = CALL_OPEN;
+	ask(&set, -1);
+	a = take();
+	for (int i = 0; i < a.n_probes; i++)
+		calls += a.count[i].calls;
+	printf("yes %.6f %.6f %.6f %.6f\n", (double)from_ns / 1e9, (double)ipc_now_ns() / 1e9,
+		(double)(a.began_ns + ALL_NS) / 1e9,
+		(double)(a.began_ns + TURN_NS - LATE_NS) / 1e9);
+	return calls;
 }
 
 int main(int argc, char **argv)
@@ -128,21 +144,12 @@ int main(int argc, char **argv)
 	if (!set.n_probes)
 		die("%s: process %s has no such function", argv[1], argv[3]);
 	until_ns = ipc_now_ns() + (int64_t)(number_real("SECONDS", argv[2]) * 1e9);
-	for (bool counted = false; ipc_now_ns() < until_ns; counted = !counted) {
+	while (ipc_now_ns() < until_ns) {
 		int64_t from_ns = ipc_now_ns();
 
-		if (!counted) {
-			usleep(TURN_NS / 1000);
-		} else {
-			struct call_answer a;
-
-			set.op = CALL_OPEN;
-			ask(&set, -1);
-			a = take();
-			for (int i = 0; i < a.n_probes; i++)
-				calls += a.count[i].calls;
-		}
-		note_turn(counted, from_ns);
+		usleep(TURN_NS / 1000);
+		printf("no %.6f %.6f\n", (double)from_ns / 1e9, (double)ipc_now_ns() / 1e9);
+		calls += count();
 	}
 	pid = callworker_pid(worker);
 	callworker_stop(worker);

@@ -49,8 +49,9 @@ explains() { ctl explain "$(job_id "$1")" | grep -q "$2"; }
     finish "next$1"
     [ "$(set_for "next$1")" = "$gomp" ]
   }
-  for ((i = 0; i < 8; i++)); do knows $i && break; done
-  is "$(set_for "next$((i < 8 ? i : 7))")" "$gomp" "its next launch: those of the runtime that it loaded"
+  # As many launches as it takes: they are short, and the service looks in its own time.
+  for ((i = 0, until = SECONDS + 60; SECONDS < until; i++)); do knows "$i" && break; done
+  is "$(set_for "next$((SECONDS < until ? i : i - 1))")" "$gomp" "its next launch: those of the runtime that it loaded"
   launch told $(loads told libgomp.so.1)
   like "$(ctl explain "$(job_id told)")" 'seen to load libgomp' "explain says why others are not set"
   finish told

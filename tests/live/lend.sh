@@ -57,12 +57,15 @@ stop "$colocd_pid" KILL
 ok "killed: the loan stays" borrows
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
-like "$(log)" 'put back the priorities of 1 steps' "the next daemon puts priorities back first"
+# Of two, where the other borrowed while it was awake and not all of its threads are back yet.
+like "$(log)" 'put back the priorities of [12] steps' "the next daemon puts priorities back first"
 ok "... and lends again" wait_for 20 borrows
 ctl release >/dev/null
 is "$(cpuset_of busy)" 0-1 "release: Slurm's cpuset"
 ok "... and priority" is_usual
-is "$(rows)" 0 "the ledger is empty"
+# A thread that was in a fork is looked at once more.
+is_restored() { [ "$(rows)" = 0 ]; }
+ok "the ledger is empty" wait_for 20 is_restored
 stop_steps
 
 start_lazy

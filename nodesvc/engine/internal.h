@@ -711,4 +711,32 @@ void shared_turns_init(struct shared_turns *c, const struct policy_cfg *cfg);
 void shared_turns_plan(
 	struct shared_turns *c, const struct topo *t, const struct view *v, struct plan *p);
 
+/* --- foreground.c: of jobs that take turns, who came first goes first for a while */
+
+#define FOREGROUND_MS        10000 /* ours, as the other */
+#define FOREGROUND_BEHIND_MS 10000
+
+struct served;
+
+struct foreground {
+	int first_ms, behind_ms;
+	struct served *served; /* [max_jobs] by slot; NULL: nobody goes first */
+	double last_s;
+};
+
+/* @first_ms: a job goes first until it has had so much; 0: nobody does. While another is @behind_ms
+ * behind equal turns, nobody does either. */
+void foreground_init(
+	struct foreground *f, int first_ms, int behind_ms, const struct policy_cfg *cfg);
+void foreground_forget(struct foreground *f, int slot);
+/* The time since the last decision; before each plan, with turns or without. */
+void foreground_account(struct foreground *f, const struct view *v, const int *slot);
+/* The slice of @p that goes first is made longer: its number, -1 none. Then *@ret_behind is who
+ * does not let anybody go first, by @c; -1 nobody. To be asked after each foreground_account(). */
+int foreground_take(struct foreground *f, const struct shares *c, const int *slot, struct plan *p,
+	int *ret_behind);
+/* Tells each job: @what it has before the others, and @it as a pronoun. */
+void foreground_say(
+	const struct foreground *f, struct plan *p, int first, const char *what, const char *it);
+
 #endif

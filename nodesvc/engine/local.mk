@@ -18,6 +18,7 @@ libengine_la_SOURCES = \
 	nodesvc/engine/gain.c nodesvc/engine/internal.h \
 	nodesvc/engine/grouping.c \
 	nodesvc/engine/grouping_search.c \
+	nodesvc/engine/foreground.c \
 	nodesvc/engine/option.c \
 	nodesvc/engine/launch_pairs.c nodesvc/engine/launch_pairs.h \
 	nodesvc/engine/waits.c nodesvc/engine/waits.h \

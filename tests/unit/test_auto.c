@@ -835,6 +835,9 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 
 	open_world(&w, "core:2", "auto", 4);
 	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0); /* how they wait is not known yet */
+	w.x.v.now_s += 3;
+	small_node_decide(&w.x);
 	ck_assert_int_eq(w.x.plan.n_slices, 4);
 	for (int i = 0; i < 4; i++)
 		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
@@ -843,6 +846,8 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 	open_world(&w, "core:2", "auto", 4);
 	for (int i = 0; i < 4; i++)
 		w.x.job[i].runnable = i == 2 ? 1.1 : 1.6;
+	small_node_decide(&w.x);
+	w.x.v.now_s += 3;
 	small_node_decide(&w.x);
 	ck_assert_int_eq(w.x.plan.n_slices, 0);
 	w.x.job[2].runnable = 1.6;
@@ -864,6 +869,8 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 	for (int n = 4; n >= 2; n -= 2) {
 		open_world(&w, "core:2", "auto", n);
 		small_node_decide(&w.x);
+		w.x.v.now_s += 3;
+		small_node_decide(&w.x);
 		w.x.v.n_jobs = 2;
 		w.x.v.now_s += 1;
 		small_node_decide(&w.x);
@@ -878,7 +885,95 @@ START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
 	open_world(&w, "core:2", "auto", 4);
 	w.x.job[2].threads = 1;
 	small_node_decide(&w.x);
+	w.x.v.now_s += 3;
+	small_node_decide(&w.x);
 	ck_assert_int_eq(w.x.plan.n_slices, 0);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* Slices that job @i is in. */
+static int slices_of(const struct plan *p, int i)
+{
+	int n = 0;
+
+	for (int s = 0; s < p->n_slices; s++)
+		for (int k = 0; k < p->slice[s].n_jobs; k++)
+			n += p->slice[s].job[k] == i;
+	return n;
+}
+
+/* Whose threads leave a core while they wait: two go at once, with a core each. */
+START_TEST(who_waits_by_leaving_its_core_takes_turns_in_place)
+{
+	struct world w;
+	const struct plan *p = &w.x.plan;
+	int first_ms = 0;
+
+	open_world(&w, "core:2", "auto", 4);
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].coupled = i < 3;
+	w.x.plan.want_explain = true;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 2); /* as fair, which lets one pair take turns */
+	ck_assert_int_eq(p->slice[0].ms, p->slice[1].ms);
+	w.x.v.now_s += 3;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 4); /* not all do */
+	w.x.job[3].coupled = true;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 2);
+	for (int s = 0; s < 2; s++) {
+		ck_assert_int_eq(p->slice[s].n_jobs, 2);
+		ck_assert(!coreset_intersects(
+			&p->job[p->slice[s].job[0]].coreset, &p->job[p->slice[s].job[1]].coreset));
+	}
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(p->job[i].cores, 1);
+		ck_assert_int_eq(p->job[i].role, ROLE_GANG);
+	}
+	/* Who came first goes first. */
+	ck_assert_int_eq(p->slice[0].ms, 10000);
+	ck_assert_int_lt(p->slice[1].ms, 1000);
+	ck_assert_int_eq(slices_of(p, 0), 1);
+	ck_assert(p->slice[0].job[0] == 0 || p->slice[0].job[1] == 0);
+	ck_assert(strstr(p->job[0].why, "its cores before the others"));
+	/* It was seen to once, and is such a program. */
+	w.x.job[1].coupled = false;
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].current = p->job[i].coreset;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 2);
+	ck_assert_int_eq(p->moves, 0);
+	/* Only gang has longer slices for some. */
+	w.x.job[2].priority_high = true;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 4);
+	w.x.job[2].priority_high = false;
+	/* Then the others do, and then nobody. */
+	for (int t = 0; t < 40; t++) {
+		w.x.v.now_s += 1;
+		small_node_decide(&w.x);
+		if (p->slice[1].ms == 10000)
+			first_ms++;
+	}
+	ck_assert_int_gt(first_ms, 5);
+	ck_assert_int_lt(p->slice[0].ms, 1000);
+	ck_assert_int_lt(p->slice[1].ms, 1000);
+	/* Of three one has a core to itself. */
+	w.x.v.n_jobs = 3;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 2);
+	ck_assert_int_eq(slices_of(p, 0) + slices_of(p, 1) + slices_of(p, 2), 2);
+	/* Two have a core each, and take no turns. */
+	w.x.v.n_jobs = 2;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(p->n_slices, 0);
+	ck_assert(!coreset_intersects(&p->job[0].coreset, &p->job[1].coreset));
 	small_node_close(&w.x);
 }
 END_TEST
@@ -976,6 +1071,7 @@ int main(void)
 	tcase_add_test(stays, moves_are_as_far_apart_as_was_asked_for);
 	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
 	tcase_add_test(blind, jobs_that_outnumber_cores_take_turns_if_each_needs_all);
+	tcase_add_test(blind, who_waits_by_leaving_its_core_takes_turns_in_place);
 	tcase_add_test(pure, the_same_is_decided_again_and_under_other_names);
 	tcase_add_test(pure, what_is_learnt_of_a_program_is_its_owners);
 	tcase_add_test(pure, explain_ranks_the_proposals);

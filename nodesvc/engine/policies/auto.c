@@ -29,6 +29,7 @@
 #define BELOW_SEEN_SLACK 0.02 /* ... that may be off by that, all together */
 #define TURNS_FROM       0.75 /* of the cores, as threads that are runnable on average ... */
 #define TURNS_TO         0.55 /* ... until so few are */
+#define WAITS_S          3.0  /* as long as it is seen whether threads leave their core to wait */
 #define MEMORY_OFF       0.5  /* what is predicted of memory may be off by so much of it */
 
 static const char *const deal_name[AUTO_DEALS] = {
@@ -88,6 +89,8 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 	if (rc)
 		return rc;
 	shares_init(&p->shares, cfg);
+	shared_turns_init(&p->turns, cfg);
+	foreground_init(&p->first, FOREGROUND_MS, FOREGROUND_BEHIND_MS, cfg);
 	auto_model_init(&p->model, cfg);
 	p->model.pairs = p->cfg.pair;
 	auto_search_init(&p->search, &p->model, &p->shares, cfg);
@@ -123,6 +126,7 @@ static void auto_forget(struct policy *p, int slot)
 		if (p->other[i].ops->forget)
 			p->other[i].ops->forget(p->other[i].state, slot);
 	p->gang.ops->forget(p->gang.state, slot);
+	foreground_forget(&p->first, slot);
 	auto_model_forget(&p->model, slot, p->sample_s);
 	clusters_forget(&p->walls.clusters, slot);
 	p->borrowed[slot] = 0;
@@ -675,11 +679,74 @@ static bool takes_turns(const struct shares *c, bool now)
 	return true;
 }
 
+/* How each waits, where it shows: not in turns of the whole node, where no core is wanted by two.
+ */
+static void watch_waits(struct policy *p, const int *slot)
+{
+	const struct shares *c = &p->shares;
+
+	for (int k = 0; k < c->n && c->shared; k++) {
+		const struct auto_job *j = &p->model.job[slot[c->job[k]]];
+		struct auto_program *of = &p->model.program[j->program];
+
+		if (c->v->job[c->job[k]].coupled)
+			of->waits = AUTO_WAITS_LEAVING;
+		else if (of->waits == AUTO_WAITS_UNKNOWN && c->v->now_s - j->met_s >= WAITS_S)
+			of->waits = AUTO_WAITS_KEEPING;
+	}
+}
+
+/* So many of the jobs wait like that. */
+static int count_waits(const struct policy *p, const int *slot, int how)
+{
+	const struct shares *c = &p->shares;
+	int n = 0;
+
+	for (int k = 0; k < c->n; k++)
+		n += (int)p->model.program[p->model.job[slot[c->job[k]]].program].waits == how;
+	return n;
+}
+
+/* Longer slices for those only gang has. */
+static bool any_priority(const struct shares *c)
+{
+	for (int k = 0; k < c->n; k++)
+		if (c->v->job[c->job[k]].priority_high)
+			return true;
+	return false;
+}
+
+/* Whether, and where: see auto.h. */
+static void choose_turns(struct policy *p, const int *slot)
+{
+	const struct shares *c = &p->shares;
+
+	watch_waits(p, slot);
+	p->turning = takes_turns(c, p->turning) && count_waits(p, slot, AUTO_WAITS_UNKNOWN) == 0;
+	p->in_place =
+		p->turning && count_waits(p, slot, AUTO_WAITS_LEAVING) == c->n && !any_priority(c);
+	/* The last ones have cores of their own. */
+	if (p->in_place && !c->shared)
+		p->turning = p->in_place = false;
+}
+
+/* Who shares cores, by the plan that fair made, takes turns there. */
+static void turn_in_place(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
+{
+	int first, behind;
+
+	ret->all_turn = true;
+	shared_turns_plan(&p->turns, p->shares.t, v, ret);
+	first = foreground_take(&p->first, &p->shares, slot, ret, &behind);
+	if (first >= 0)
+		foreground_say(&p->first, ret, first, "its cores", "them");
+}
+
 /* What there is no model for. */
 static int by_rule(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	bool turns = p->turning;
+	bool turns = p->turning && !p->in_place;
 	const struct auto_other *o = turns ? &p->gang : &p->other[AUTO_FAIR];
 	struct explain x;
 	int rc = plan_reset(ret, v, p->shares.t, err);
@@ -691,11 +758,15 @@ static int by_rule(struct policy *p, const struct view *v, const int *slot, stru
 		rc = o->ops->decide(o->state, v, slot, ret, err);
 	if (rc)
 		return rc;
+	if (p->in_place)
+		turn_in_place(p, v, slot, ret);
 	explain_open(&x, ret);
 	explain_text(&x, "chosen", o->ops->name);
 	explain_text(&x, "why",
 		turns ? "jobs that outnumber cores, or did, each with threads for all of them"
-		      : "nothing to choose by: equal parts");
+		: p->in_place ? "jobs that outnumber cores, whose threads wait for one another: "
+				"who came first goes first"
+			      : "nothing to choose by: equal parts");
 	explain_close(&x);
 	return 0;
 }
@@ -713,7 +784,8 @@ static int auto_decide(struct policy *p, const struct view *v, const int *slot, 
 	for (int k = 0; k < c->n; k++)
 		auto_model_meet(&p->model, &v->job[c->job[k]], slot[c->job[k]], v->now_s);
 	hear_phases(p, v, slot);
-	p->turning = takes_turns(c, p->turning);
+	foreground_account(&p->first, v, slot);
+	choose_turns(p, slot);
 	if (c->n == 1 || c->shared || !c->uniform || c->n_pieces || p->turning)
 		return by_rule(p, v, slot, ret, err);
 	p->search.slot = slot;

@@ -70,8 +70,10 @@
  * judge this policy as any other, by set of programs, and outlive it.
  *
  * Without a speed. No core is taken from a job whose speed nobody knows, nor given to one: it has
- * its fair share. Where jobs outnumber cores: turns (gang) if each has threads for all cores, since
- * half of them would wait for the other half; else fair.
+ * its fair share. Where jobs outnumber cores: turns if each has threads for all cores, since half
+ * of them would wait for the other half; else fair. Whose threads leave a core while they wait lose
+ * nothing by being all on one: where all are such, as many go at once as there are cores, and who
+ * came first has them first (foreground.c). Else each has the whole node in its turn (gang).
  */
 #ifndef COLOC_ENGINE_AUTO_H
 #define COLOC_ENGINE_AUTO_H
@@ -138,6 +140,8 @@ struct auto_program {
 	uint64_t name; /* hash of owner and type, of the id without one; 0 free */
 	int64_t owner; /* beside it: users choose types, so hashes, too */
 	double used_s;
+	/* What its threads do with a core while they wait, seen where jobs share cores. */
+	enum { AUTO_WAITS_UNKNOWN, AUTO_WAITS_LEAVING, AUTO_WAITS_KEEPING } waits;
 	/* What the first of its jobs was told of earlier runs: ln speed in a unit of their own, so
 	 * the shape of the curve and nothing else. */
 	int n_stored;
@@ -152,6 +156,7 @@ struct auto_job {
 	bool woke; /* it was idle a sample ago */
 	int program, phase, next_phase, deviating;
 	uint64_t sample_no;
+	double met_s;
 	double since_s;            /* of the phase */
 	double lends_s;            /* since it began or stopped lending */
 	double lent_s;             /* since somebody, or nobody any more, borrows of it */
@@ -333,6 +338,8 @@ struct policy {
 	struct allocate allocate;
 	struct auto_walls walls;
 	struct auto_other other[AUTO_DEALS], gang;
+	struct shared_turns turns;
+	struct foreground first;
 	struct plan scratch;
 	struct auto_deal deal[AUTO_DEALS];
 	/* Where fair would have them, had nobody else ever moved them: [max_jobs] by slot; and a
@@ -358,6 +365,7 @@ struct policy {
 	double looked_s, moved_s, dwell_s, sample_s, interval_s;
 	int chosen;      /* of the last ranking */
 	bool turning;    /* jobs that outnumber cores take turns */
+	bool in_place;   /* ... on the cores that fair gives them */
 	const char *why; /* and why */
 	double gain, sd, cost, horizon_s;
 	int moved; /* jobs whose mean gain is held against h */

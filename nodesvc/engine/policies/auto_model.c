@@ -186,6 +186,7 @@ void auto_model_meet(struct auto_model *m, const struct view_job *j, int slot, d
 			.known = true,
 			.next_phase = -1,
 			.curve_program = -1,
+			.met_s = now_s,
 			.since_s = now_s,
 			.lent_s = -INFINITY,
 			.program = find_program(m, hash_name(j), j->owner, now_s),

@@ -6,25 +6,9 @@
  * Source: Feitelson & Rudolph, J. Parallel Distrib. Comput. 16(4), 1992 (gang scheduling); the
  * slice was measured on a two-core node: 100 ms costs under 5 %.
  *
- * Among n jobs of one length equal turns end all of them last: each takes n times its time alone,
- * where one after another would take (n + 1) / 2 times on average. foreground_ms= is the way
- * between the two for lengths nobody knows: a job goes before the others until it has had so much
- * of the node, then takes its turns in the background. Source: multilevel processor sharing,
- * Kleinrock, Queueing Systems vol. 2, 1976, chapter 4, with two levels: first come first served,
- * then round robin. The others keep a short slice in each round (ours: no job stands still longer
- * than the driver allows).
- *
- * Alone, that rule starves: beside short jobs that come one after another a long one would be in
- * the background for as long as they come. So each has an account of what it had less than equal
- * turns would have given it, since it came; while another than the one in front is behind_ms=
- * behind, all take equal turns (ours). Whatever comes, nobody loses more than that by others'
- * foregrounds.
- *
- * Who computes in bursts goes before nobody (ours): what he leaves while he waits the others get
- * anyway, and where all are such the last to come would be left to wait alone at the end.
+ * Who came first goes first for a while (foreground.c).
  */
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 
 #include "nodesvc/engine/internal.h"
@@ -41,24 +25,10 @@ static const struct option_spec options[] = {
 	{0},
 };
 
-/*
- * What a job has had of the node: by the driver's sums where it knows them, else by the plans that
- * were made for it. What it leaves while it waits is then neither had nor owed.
- */
-struct served {
-	double s;        /* seconds of slices */
-	double behind_s; /* what equal turns would have given it more; less than 0: it is ahead */
-	double part;     /* of the time, under the last plan; 0: it had no turn */
-	double equal;    /* what equal turns, by weight, would have given it then */
-	bool seen;       /* and the driver's sums then */
-	double wanted_s, served_s;
-};
-
 struct policy {
 	struct config cfg;
 	struct shares shares;
-	struct served *served; /* [max_jobs] by slot; only where there is a foreground */
-	double last_s;
+	struct foreground first;
 };
 
 static int gang_create(struct policy *p, const struct policy_cfg *cfg, struct errbuf *err)
@@ -67,147 +37,18 @@ static int gang_create(struct policy *p, const struct policy_cfg *cfg, struct er
 
 	p->cfg.slice_ms = 100;
 	p->cfg.high_weight = 2; /* ours, as the two below */
-	p->cfg.foreground_ms = 10000;
-	p->cfg.behind_ms = 10000;
+	p->cfg.foreground_ms = FOREGROUND_MS;
+	p->cfg.behind_ms = FOREGROUND_BEHIND_MS;
 	rc = option_read(cfg, "gang", options, &p->cfg, err);
 	shares_init(&p->shares, cfg);
 	p->shares.in_place = true; /* all take turns here */
-	if (p->cfg.foreground_ms > 0)
-		p->served = arena_alloc(cfg->memory, (size_t)cfg->max_jobs, sizeof(*p->served));
+	foreground_init(&p->first, p->cfg.foreground_ms, p->cfg.behind_ms, cfg);
 	return rc;
 }
 
 static void gang_forget(struct policy *p, int slot)
 {
-	if (p->served)
-		p->served[slot] = (struct served){.s = 0};
-}
-
-/* Are the sums those of turns since the last decision? Alone it is in no rotation. */
-static bool is_measured(const struct served *s, const struct view_job *j)
-{
-	return s->seen && s->part < 1 && j->in_turns;
-}
-
-/* The part of @dt in which it wanted a core. */
-static double wanted_part(const struct served *s, const struct view_job *j, double dt)
-{
-	if (!is_measured(s, j) || dt <= 0)
-		return 1;
-	return fmin(1, fmax(0, (j->wanted_s - s->wanted_s) / dt));
-}
-
-/*
- * The time since the last decision, to those who had it. Equal turns would have given what one did
- * not want to the others, as if each had waited whatever the others did.
- */
-static void account(struct policy *p, const struct view *v, const int *slot)
-{
-	double dt = fmax(0, v->now_s - p->last_s), all = 0, in_line = 0;
-
-	for (int i = 0; i < v->n_jobs; i++) {
-		const struct served *s = &p->served[slot[i]];
-
-		all += s->equal;
-		in_line += s->equal * wanted_part(s, &v->job[i], dt);
-	}
-	for (int i = 0; i < v->n_jobs; i++) {
-		const struct view_job *j = &v->job[i];
-		struct served *s = &p->served[slot[i]];
-		double wanted = wanted_part(s, j, dt), had = dt * s->part, rivals;
-
-		if (is_measured(s, j))
-			had = fmax(0, j->served_s - s->served_s);
-		rivals = in_line + s->equal * (1 - wanted);
-		s->s += had;
-		if (s->equal > 0)
-			s->behind_s += dt * wanted * fmin(1, s->equal * all / rivals) - had;
-		s->part = s->equal = 0;
-		s->seen = true;
-		s->wanted_s = j->wanted_s;
-		s->served_s = j->served_s;
-	}
-	p->last_s = v->now_s;
-}
-
-/* All compute in bursts: one before the other, the last would wait alone at the end. */
-static bool all_are_bursty(const struct shares *c, const struct view *v)
-{
-	for (int k = 0; k < c->n; k++)
-		if (!v->job[c->job[k]].bursty)
-			return false;
-	return true;
-}
-
-/* The first to come of those who have not had enough; -1 none. */
-static int first_unserved(const struct policy *p, const struct view *v, const int *slot)
-{
-	const struct shares *c = &p->shares;
-
-	if (all_are_bursty(c, v))
-		return -1;
-	for (int k = 0; k < c->n; k++)
-		if (p->served[slot[c->job[k]]].s * 1e3 < p->cfg.foreground_ms)
-			return k;
-	return -1;
-}
-
-/* Who may not be kept waiting for @first any longer; -1 nobody. */
-static int held_up(const struct policy *p, const int *slot, int first)
-{
-	const struct shares *c = &p->shares;
-
-	for (int k = 0; k < c->n; k++)
-		if (k != first && p->served[slot[c->job[k]]].behind_s * 1e3 >= p->cfg.behind_ms)
-			return k;
-	return -1;
-}
-
-/* The parts of the time that the slices of @plan are. */
-static double part_of(const struct plan *plan, int slice)
-{
-	int round_ms = 0;
-
-	for (int s = 0; s < plan->n_slices; s++)
-		round_ms += plan->slice[s].ms;
-	return plan->n_slices ? (double)plan->slice[slice].ms / round_ms : 1;
-}
-
-/* Returns its slice, -1 none; then *@ret_behind has who does not let anybody go first, -1 nobody.
- */
-static int take_foreground(
-	struct policy *p, const struct view *v, const int *slot, struct plan *ret, int *ret_behind)
-{
-	const struct shares *c = &p->shares;
-	int k = c->n > 1 ? first_unserved(p, v, slot) : -1, first = -1;
-
-	*ret_behind = k >= 0 ? held_up(p, slot, k) : -1;
-	if (k >= 0 && *ret_behind < 0)
-		first = k % PLAN_SLICES_MAX;
-	for (k = 0; k < c->n; k++)
-		p->served[slot[c->job[k]]].equal = part_of(ret, k % PLAN_SLICES_MAX);
-	if (first >= 0 && ret->slice[first].ms < p->cfg.foreground_ms)
-		ret->slice[first].ms = p->cfg.foreground_ms;
-	for (k = 0; k < c->n; k++)
-		p->served[slot[c->job[k]]].part = part_of(ret, k % PLAN_SLICES_MAX);
-	return first;
-}
-
-static void say_foreground(struct plan *p, int first, int ms)
-{
-	for (int s = 0; s < p->n_slices; s++)
-		for (int k = 0; k < p->slice[s].n_jobs; k++) {
-			int i = p->slice[s].job[k];
-
-			if (s == first)
-				plan_why(p, i,
-					"the whole node before the others until it has had it for "
-					"%d ms, then in turns",
-					ms);
-			else
-				plan_why(p, i, "now and then a turn of %d ms: another goes first",
-					p->slice[s].ms);
-		}
+	foreground_forget(&p->first, slot);
 }
 
 /* @behind: the id of who lets nobody go first any more, NULL nobody. */
@@ -233,8 +74,7 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 
 	if (rc)
 		return rc;
-	if (p->served)
-		account(p, v, slot);
+	foreground_account(&p->first, v, slot);
 	if (c->n == 0)
 		return 0;
 	if (c->n > PLAN_SLICES_MAX && !c->uniform)
@@ -267,10 +107,9 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 		if (c->n > PLAN_SLICES_MAX)
 			j->group = s;
 	}
-	if (p->served)
-		first = take_foreground(p, v, slot, ret, &behind);
+	first = foreground_take(&p->first, c, slot, ret, &behind);
 	if (first >= 0)
-		say_foreground(ret, first, p->cfg.foreground_ms);
+		foreground_say(&p->first, ret, first, "the whole node", "it");
 	else
 		say_why(ret, behind >= 0 ? v->job[c->job[behind]].id : NULL);
 	return 0;

@@ -61,6 +61,27 @@ for name in c2 c3 c4; do end_job $name; done
 ok "one alone takes no turns" wait_for 10 turning_are 0
 stop_steps
 
+# Each with as many threads as there are cores: in turns, too, but who came first goes first.
+conf[0]='policy: auto'
+set_conf
+n_first() {
+  local name n=0
+  for name in "${names[@]}"; do ! why "$name" | grep -q 'its cores before the others' || n=$((n + 1)); done
+  echo $n
+}
+first_are() { [ "$(n_first)" = "$1" ]; }
+OMP_NUM_THREADS=2 start "$stencil" ${emulated:+--size=128} --work=1000000000
+ok "auto: two go first, each with a core" wait_for 30 first_are 2
+like "$(why c1)" 'its cores before the others until it has had them for 10000 ms' \
+  "... of whom one is who came first"
+is "$(cpuset_of c1 | tr -d 01)" "" "... on its own core"
+for name in c3 c4; do
+  ok "step $(job_id "$name").0 waits, frozen" wait_for 10 is_frozen "$(job_id "$name")"
+done
+stop_steps
+conf[0]='policy: lira'
+set_conf
+
 before=$(n_seen)
 start "$spin" --work=100000000000
 sleep 5

@@ -97,8 +97,7 @@ void foreground_account(struct foreground *f, const struct view *v, const int *s
 	f->last_s = v->now_s;
 }
 
-/* All compute in bursts: one before the other, the last would wait alone at the end. */
-static bool all_are_bursty(const struct shares *c)
+bool foreground_has_none(const struct shares *c)
 {
 	for (int k = 0; k < c->n; k++)
 		if (!c->v->job[c->job[k]].bursty)
@@ -107,25 +106,17 @@ static bool all_are_bursty(const struct shares *c)
 }
 
 /* The first to come of those in slices who have not had enough; -1 none. */
-static int first_unserved(const struct foreground *f, const struct shares *c, const int *slot)
+static int first_unserved(
+	const struct foreground *f, const struct shares *c, const int *slot, int parts)
 {
-	if (all_are_bursty(c))
+	if (foreground_has_none(c))
 		return -1;
 	for (int k = 0; k < c->n; k++) {
 		const struct served *s = &f->served[slot[c->job[k]]];
 
-		if (s->equal > 0 && s->s * 1e3 < f->first_ms)
+		if (s->equal > 0 && s->s * 1e3 < (double)f->first_ms * parts)
 			return k;
 	}
-	return -1;
-}
-
-/* Who may not be kept waiting for @first any longer; -1 nobody. */
-static int held_up(const struct foreground *f, const struct shares *c, const int *slot, int first)
-{
-	for (int k = 0; k < c->n; k++)
-		if (k != first && f->served[slot[c->job[k]]].behind_s * 1e3 >= f->behind_ms)
-			return k;
 	return -1;
 }
 
@@ -152,17 +143,35 @@ static void note_parts(struct foreground *f, const struct shares *c, const int *
 	}
 }
 
-static int slice_of(const struct plan *p, int job)
+static bool is_in(const struct plan_slice *s, int job)
 {
-	for (int s = 0; s < p->n_slices; s++)
-		for (int k = 0; k < p->slice[s].n_jobs; k++)
-			if (p->slice[s].job[k] == job)
-				return s;
+	for (int k = 0; k < s->n_jobs; k++)
+		if (s->job[k] == job)
+			return true;
+	return false;
+}
+
+/* Who is not in slice @first and may not be kept waiting for it any longer; -1 nobody. */
+static int held_up(const struct foreground *f, const struct shares *c, const int *slot,
+	const struct plan *p, int first)
+{
+	for (int k = 0; k < c->n; k++)
+		if (f->served[slot[c->job[k]]].behind_s * 1e3 >= f->behind_ms &&
+			!is_in(&p->slice[first], c->job[k]))
+			return k;
 	return -1;
 }
 
-int foreground_take(struct foreground *f, const struct shares *c, const int *slot, struct plan *p,
-	int *ret_behind)
+static int slice_of(const struct plan *p, int job)
+{
+	for (int s = 0; s < p->n_slices; s++)
+		if (is_in(&p->slice[s], job))
+			return s;
+	return -1;
+}
+
+int foreground_take(struct foreground *f, const struct shares *c, const int *slot, int parts,
+	struct plan *p, int *ret_behind)
 {
 	int k, first = -1;
 
@@ -170,19 +179,21 @@ int foreground_take(struct foreground *f, const struct shares *c, const int *slo
 	if (!f->served)
 		return -1;
 	note_parts(f, c, slot, p, true);
-	k = p->n_slices > 1 ? first_unserved(f, c, slot) : -1;
-	if (k >= 0)
-		*ret_behind = held_up(f, c, slot, k);
-	if (k >= 0 && *ret_behind < 0)
+	k = p->n_slices > 1 ? first_unserved(f, c, slot, parts) : -1;
+	if (k >= 0) {
 		first = slice_of(p, c->job[k]);
+		*ret_behind = held_up(f, c, slot, p, first);
+		if (*ret_behind >= 0)
+			first = -1;
+	}
 	if (first >= 0 && p->slice[first].ms < f->first_ms)
 		p->slice[first].ms = f->first_ms;
 	note_parts(f, c, slot, p, false);
 	return first;
 }
 
-void foreground_say(
-	const struct foreground *f, struct plan *p, int first, const char *what, const char *it)
+void foreground_say(const struct foreground *f, struct plan *p, int first, int parts,
+	const char *what, const char *it)
 {
 	for (int s = 0; s < p->n_slices; s++)
 		for (int k = 0; k < p->slice[s].n_jobs; k++) {
@@ -192,7 +203,7 @@ void foreground_say(
 				plan_why(p, i,
 					"%s before the others until it has had %s for %d ms, then "
 					"in turns",
-					what, it, f->first_ms);
+					what, it, f->first_ms * parts);
 			else if (slice_of(p, i) != first)
 				plan_why(p, i, "now and then a turn of %d ms: another goes first",
 					p->slice[s].ms);

@@ -724,19 +724,25 @@ struct foreground {
 	double last_s;
 };
 
-/* @first_ms: a job goes first until it has had so much; 0: nobody does. While another is @behind_ms
- * behind equal turns, nobody does either. */
+/* @first_ms: a job goes first until it has had so much of the node; 0: nobody does. While another
+ * is @behind_ms behind equal turns, nobody does either. */
 void foreground_init(
 	struct foreground *f, int first_ms, int behind_ms, const struct policy_cfg *cfg);
 void foreground_forget(struct foreground *f, int slot);
 /* The time since the last decision; before each plan, with turns or without. */
 void foreground_account(struct foreground *f, const struct view *v, const int *slot);
-/* The slice of @p that goes first is made longer: its number, -1 none. Then *@ret_behind is who
- * does not let anybody go first, by @c; -1 nobody. To be asked after each foreground_account(). */
-int foreground_take(struct foreground *f, const struct shares *c, const int *slot, struct plan *p,
-	int *ret_behind);
+/* All compute in bursts: one before the other, the last would wait alone at the end. */
+bool foreground_has_none(const struct shares *c);
+/*
+ * foreground_take - the slice of @p that goes first is made longer: its number, -1 none. Then
+ * *@ret_behind is who does not let anybody go first, by @c; -1 nobody. @parts: of the node that go
+ * to a job each at a time, so that it needs so many times as long for as much of the node. To be
+ * asked after each foreground_account().
+ */
+int foreground_take(struct foreground *f, const struct shares *c, const int *slot, int parts,
+	struct plan *p, int *ret_behind);
 /* Tells each job: @what it has before the others, and @it as a pronoun. */
-void foreground_say(
-	const struct foreground *f, struct plan *p, int first, const char *what, const char *it);
+void foreground_say(const struct foreground *f, struct plan *p, int first, int parts,
+	const char *what, const char *it);
 
 #endif

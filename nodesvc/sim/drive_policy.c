@@ -322,10 +322,12 @@ static void tell_memory(const struct world *w, int i, struct view_job *ret)
 static void tell_waits(const struct run_job *j, struct view_job *ret)
 {
 	const struct phase *f = &j->spec.program->phase[j->phase];
+	bool wait = f->coupled >= PHASE_COUPLED && j->threads > 1;
 
 	ret->bursty = f->bursty;
-	ret->coupled = f->coupled >= PHASE_COUPLED && j->threads > 1;
-	ret->polling = ret->coupled && f->waits == WAITS_POLLING ? j->threads : 0;
+	/* Who never leaves a core runs there until the kernel takes it. */
+	ret->coupled = wait && f->waits < WAITS_POLLING;
+	ret->polling = wait && f->waits == WAITS_POLLING ? j->threads : 0;
 }
 
 static int decide(struct world *w, struct errbuf *err)

@@ -67,12 +67,12 @@ set_conf
 n_first() {
   local name n=0
   for name in "${names[@]}"; do ! why "$name" | grep -q 'its cores before the others' || n=$((n + 1)); done
-  echo $n
+  echo "$n"
 }
 first_are() { [ "$(n_first)" = "$1" ]; }
 OMP_NUM_THREADS=2 start "$stencil" ${emulated:+--size=128} --work=1000000000
 ok "auto: two go first, each with a core" wait_for 30 first_are 2
-like "$(why c1)" 'its cores before the others until it has had them for 10000 ms' \
+like "$(why c1)" 'its cores before the others until it has had them for 20000 ms' \
   "... of whom one is who came first"
 is "$(cpuset_of c1 | tr -d 01)" "" "... on its own core"
 for name in c3 c4; do

@@ -829,69 +829,6 @@ START_TEST(what_is_learnt_of_a_program_is_its_owners)
 }
 END_TEST
 
-START_TEST(jobs_that_outnumber_cores_take_turns_if_each_needs_all)
-{
-	struct world w;
-
-	open_world(&w, "core:2", "auto", 4);
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 0); /* how they wait is not known yet */
-	w.x.v.now_s += 3;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 4);
-	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
-	small_node_close(&w.x);
-	/* Nor one that has other threads, but something to do for one only. */
-	open_world(&w, "core:2", "auto", 4);
-	for (int i = 0; i < 4; i++)
-		w.x.job[i].runnable = i == 2 ? 1.1 : 1.6;
-	small_node_decide(&w.x);
-	w.x.v.now_s += 3;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 0);
-	w.x.job[2].runnable = 1.6;
-	w.x.v.now_s += 1;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 4);
-	/* A moment of less ends none. */
-	w.x.job[2].runnable = 1.2;
-	w.x.v.now_s += 1;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 4);
-	w.x.job[2].runnable = 1;
-	w.x.v.now_s += 1;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 0);
-	small_node_close(&w.x);
-	/* The last two have as many threads as before; two that never were more have their cores.
-	 */
-	for (int n = 4; n >= 2; n -= 2) {
-		open_world(&w, "core:2", "auto", n);
-		small_node_decide(&w.x);
-		w.x.v.now_s += 3;
-		small_node_decide(&w.x);
-		w.x.v.n_jobs = 2;
-		w.x.v.now_s += 1;
-		small_node_decide(&w.x);
-		ck_assert_int_eq(w.x.plan.n_slices, n == 4 ? 2 : 0);
-		w.x.v.n_jobs = 1;
-		w.x.v.now_s += 1;
-		small_node_decide(&w.x);
-		ck_assert_int_eq(w.x.plan.n_slices, 0);
-		small_node_close(&w.x);
-	}
-	/* One that has a single thread would leave a core idle in its turn. */
-	open_world(&w, "core:2", "auto", 4);
-	w.x.job[2].threads = 1;
-	small_node_decide(&w.x);
-	w.x.v.now_s += 3;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(w.x.plan.n_slices, 0);
-	small_node_close(&w.x);
-}
-END_TEST
-
 /* Slices that job @i is in. */
 static int slices_of(const struct plan *p, int i)
 {
@@ -903,25 +840,19 @@ static int slices_of(const struct plan *p, int i)
 	return n;
 }
 
-/* Whose threads leave a core while they wait: two go at once, with a core each. */
-START_TEST(who_waits_by_leaving_its_core_takes_turns_in_place)
+START_TEST(of_jobs_that_outnumber_cores_who_came_first_goes_first)
 {
 	struct world w;
 	const struct plan *p = &w.x.plan;
-	int first_ms = 0;
+	int first = 0;
 
 	open_world(&w, "core:2", "auto", 4);
-	for (int i = 0; i < 4; i++)
-		w.x.job[i].coupled = i < 3;
 	w.x.plan.want_explain = true;
+	/* How they wait is not known yet. */
 	small_node_decide(&w.x);
-	ck_assert_int_eq(p->n_slices, 2); /* as fair, which lets one pair take turns */
-	ck_assert_int_eq(p->slice[0].ms, p->slice[1].ms);
-	w.x.v.now_s += 3;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(p->n_slices, 4); /* not all do */
-	w.x.job[3].coupled = true;
-	w.x.v.now_s += 1;
+	ck_assert_int_eq(p->n_slices, 0);
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].coupled = true;
 	small_node_decide(&w.x);
 	ck_assert_int_eq(p->n_slices, 2);
 	for (int s = 0; s < 2; s++) {
@@ -932,41 +863,43 @@ START_TEST(who_waits_by_leaving_its_core_takes_turns_in_place)
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(p->job[i].cores, 1);
 		ck_assert_int_eq(p->job[i].role, ROLE_GANG);
+		ck_assert_int_eq(slices_of(p, i), 1);
 	}
-	/* Who came first goes first. */
 	ck_assert_int_eq(p->slice[0].ms, 10000);
 	ck_assert_int_lt(p->slice[1].ms, 1000);
-	ck_assert_int_eq(slices_of(p, 0), 1);
 	ck_assert(p->slice[0].job[0] == 0 || p->slice[0].job[1] == 0);
 	ck_assert(strstr(p->job[0].why, "its cores before the others"));
-	/* It was seen to once, and is such a program. */
-	w.x.job[1].coupled = false;
-	for (int i = 0; i < 4; i++)
-		w.x.job[i].current = p->job[i].coreset;
-	w.x.v.now_s += 1;
-	small_node_decide(&w.x);
-	ck_assert_int_eq(p->n_slices, 2);
-	ck_assert_int_eq(p->moves, 0);
 	/* Only gang has longer slices for some. */
 	w.x.job[2].priority_high = true;
 	small_node_decide(&w.x);
 	ck_assert_int_eq(p->n_slices, 4);
 	w.x.job[2].priority_high = false;
-	/* Then the others do, and then nobody. */
-	for (int t = 0; t < 40; t++) {
+	/* What they were seen to be once they are. */
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].coupled = false;
+	/* Half a node twice as long; then the others do, and then nobody. */
+	for (int t = 0; t < 60; t++) {
 		w.x.v.now_s += 1;
 		small_node_decide(&w.x);
-		if (p->slice[1].ms == 10000)
-			first_ms++;
+		if (t < 15)
+			ck_assert_int_eq(p->slice[0].ms, 10000);
+		if (p->n_slices == 2 && p->slice[1].ms == 10000)
+			first++;
 	}
-	ck_assert_int_gt(first_ms, 5);
-	ck_assert_int_lt(p->slice[0].ms, 1000);
-	ck_assert_int_lt(p->slice[1].ms, 1000);
-	/* Of three one has a core to itself. */
-	w.x.v.n_jobs = 3;
+	ck_assert_int_gt(first, 10);
+	ck_assert_int_eq(p->n_slices, 0);
+	ck_assert_int_eq(p->job[0].role, ROLE_OWNER);
+	/* One who comes finds those before it served. Of three, one has a core to itself. */
+	w.x.job[3].id = "late";
+	w.x.job[3].coupled = true;
 	w.x.v.now_s += 1;
 	small_node_decide(&w.x);
 	ck_assert_int_eq(p->n_slices, 2);
+	ck_assert_int_eq(p->slice[p->slice[0].ms == 10000 ? 0 : 1].ms, 10000);
+	w.x.job[1] = w.x.job[3];
+	w.x.v.n_jobs = 3;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
 	ck_assert_int_eq(slices_of(p, 0) + slices_of(p, 1) + slices_of(p, 2), 2);
 	/* Two have a core each, and take no turns. */
 	w.x.v.n_jobs = 2;
@@ -974,6 +907,91 @@ START_TEST(who_waits_by_leaving_its_core_takes_turns_in_place)
 	small_node_decide(&w.x);
 	ck_assert_int_eq(p->n_slices, 0);
 	ck_assert(!coreset_intersects(&p->job[0].coreset, &p->job[1].coreset));
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* Of programs that nobody knows the speed of, or who all have one. */
+static void open_many(struct world *w, bool speed)
+{
+	open_world(w, "core:2", "auto", 4);
+	for (int i = 0; speed && i < 4; i++)
+		w->x.job[i].signal[SIGNAL_PROGRESS] = (struct signal){100, PROVENANCE_CALLS};
+	small_node_decide(&w->x);
+	ck_assert_int_eq(w->x.plan.n_slices, 0);
+	w->x.v.now_s += 3;
+	small_node_decide(&w->x);
+}
+
+START_TEST(who_may_keep_a_core_while_it_waits_has_the_whole_node)
+{
+	struct world w;
+
+	/* Nothing says that its threads wait for one another. */
+	open_many(&w, false);
+	ck_assert_int_eq(w.x.plan.n_slices, 2);
+	ck_assert_int_eq(w.x.plan.job[0].cores, 1);
+	small_node_close(&w.x);
+	open_many(&w, true);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
+		ck_assert_int_eq(w.x.plan.job[i].cores, 2);
+	}
+	/* The last two have as many threads as before. */
+	w.x.v.n_jobs = 2;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 2);
+	ck_assert_int_eq(w.x.plan.job[1].cores, 2);
+	w.x.v.n_jobs = 1;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0);
+	small_node_close(&w.x);
+	/* So have those who all compute in bursts, and nobody goes first. */
+	open_world(&w, "core:2", "auto", 4);
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].bursty = true;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
+	ck_assert_int_eq(w.x.plan.slice[0].ms, w.x.plan.slice[3].ms);
+	small_node_close(&w.x);
+}
+END_TEST
+
+START_TEST(who_has_little_to_do_takes_no_turns)
+{
+	struct world w;
+
+	/* One that has other threads, but something to do for one only. */
+	open_world(&w, "core:2", "auto", 4);
+	for (int i = 0; i < 4; i++) {
+		w.x.job[i].runnable = i == 2 ? 1.1 : 1.6;
+		w.x.job[i].coupled = true;
+	}
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.slice[0].ms, w.x.plan.slice[1].ms); /* fair's turns */
+	w.x.job[2].runnable = 1.6;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.slice[0].ms, 10000);
+	/* A moment of less ends none. */
+	w.x.job[2].runnable = 1.2;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.slice[0].ms, 10000);
+	w.x.job[2].runnable = 1;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_lt(w.x.plan.slice[0].ms, 10000);
+	small_node_close(&w.x);
+	/* One that has a single thread. */
+	open_many(&w, false);
+	w.x.job[2].threads = 1;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0);
 	small_node_close(&w.x);
 }
 END_TEST
@@ -1070,8 +1088,9 @@ int main(void)
 	tcase_add_test(stays, what_was_just_moved_is_no_reason_to_move_back);
 	tcase_add_test(stays, moves_are_as_far_apart_as_was_asked_for);
 	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
-	tcase_add_test(blind, jobs_that_outnumber_cores_take_turns_if_each_needs_all);
-	tcase_add_test(blind, who_waits_by_leaving_its_core_takes_turns_in_place);
+	tcase_add_test(blind, of_jobs_that_outnumber_cores_who_came_first_goes_first);
+	tcase_add_test(blind, who_may_keep_a_core_while_it_waits_has_the_whole_node);
+	tcase_add_test(blind, who_has_little_to_do_takes_no_turns);
 	tcase_add_test(pure, the_same_is_decided_again_and_under_other_names);
 	tcase_add_test(pure, what_is_learnt_of_a_program_is_its_owners);
 	tcase_add_test(pure, explain_ranks_the_proposals);

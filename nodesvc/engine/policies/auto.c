@@ -660,9 +660,9 @@ static void say_why(struct policy *p, const int *slot, struct plan *ret)
 
 /* --- the decision ------------------------------------------------------------------------ */
 
-/* Jobs that outnumber cores: each as a whole, if each has something for all of them to do. One
- * that began on few has not: in its turn the others' cores would idle. The last ones go on so when
- * they do not outnumber them any more, for their threads are as many as before. */
+/* Jobs that outnumber cores, if each has something for all of them to do. One that began on few has
+ * not: in a turn of the whole node the others' cores would idle. The last ones go on so when they
+ * do not outnumber them any more, for their threads are as many as before. */
 static bool takes_turns(const struct shares *c, bool now)
 {
 	double least = (now ? TURNS_TO : TURNS_FROM) * c->total;
@@ -691,8 +691,8 @@ static void watch_waits(struct policy *p, const int *slot)
 
 		if (c->v->job[c->job[k]].coupled)
 			of->waits = AUTO_WAITS_LEAVING;
-		else if (of->waits == AUTO_WAITS_UNKNOWN && c->v->now_s - j->met_s >= WAITS_S)
-			of->waits = AUTO_WAITS_KEEPING;
+		else if (of->waits != AUTO_WAITS_LEAVING && c->v->now_s - j->met_s >= WAITS_S)
+			of->waits = j->has_speed ? AUTO_WAITS_KEEPING : AUTO_WAITS_NOT;
 	}
 }
 
@@ -722,51 +722,64 @@ static void choose_turns(struct policy *p, const int *slot)
 	const struct shares *c = &p->shares;
 
 	watch_waits(p, slot);
-	p->turning = takes_turns(c, p->turning) && count_waits(p, slot, AUTO_WAITS_UNKNOWN) == 0;
-	p->in_place =
-		p->turning && count_waits(p, slot, AUTO_WAITS_LEAVING) == c->n && !any_priority(c);
+	p->turning = takes_turns(c, p->turning) &&
+		     (foreground_has_none(c) || count_waits(p, slot, AUTO_WAITS_UNKNOWN) == 0);
+	p->in_place = p->turning && count_waits(p, slot, AUTO_WAITS_KEEPING) == 0 &&
+		      !any_priority(c) && !foreground_has_none(c);
 	/* The last ones have cores of their own. */
 	if (p->in_place && !c->shared)
 		p->turning = p->in_place = false;
 }
 
-/* Who shares cores, by the plan that fair made, takes turns there. */
-static void turn_in_place(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
+/* Who shares cores, by the plan that fair made, takes turns there; false: nobody goes first, so
+ * that turns gain nothing but what fair has them for. */
+static bool turn_in_place(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	int first, behind;
 
 	ret->all_turn = true;
 	shared_turns_plan(&p->turns, p->shares.t, v, ret);
-	first = foreground_take(&p->first, &p->shares, slot, ret, &behind);
+	first = foreground_take(&p->first, &p->shares, slot, p->shares.total, ret, &behind);
 	if (first >= 0)
-		foreground_say(&p->first, ret, first, "its cores", "them");
+		foreground_say(&p->first, ret, first, p->shares.total, "its cores", "them");
+	return first >= 0;
+}
+
+static int ask(const struct auto_other *o, const struct policy *p, const struct view *v,
+	const int *slot, struct plan *ret, struct errbuf *err)
+{
+	int rc = plan_reset(ret, v, p->shares.t, err);
+
+	return rc ? rc : o->ops->decide(o->state, v, slot, ret, err);
 }
 
 /* What there is no model for. */
 static int by_rule(struct policy *p, const struct view *v, const int *slot, struct plan *ret,
 	struct errbuf *err)
 {
-	bool turns = p->turning && !p->in_place;
+	bool turns = p->turning && !p->in_place, first = false;
 	const struct auto_other *o = turns ? &p->gang : &p->other[AUTO_FAIR];
 	struct explain x;
-	int rc = plan_reset(ret, v, p->shares.t, err);
+	int rc;
 
 	for (int k = 0; k < p->shares.n; k++)
 		p->model.job[slot[p->shares.job[k]]].lent = false;
 	auto_walls_drop(p, v);
-	if (!rc)
-		rc = o->ops->decide(o->state, v, slot, ret, err);
+	rc = ask(o, p, v, slot, ret, err);
+	if (!rc && p->in_place) {
+		first = turn_in_place(p, v, slot, ret);
+		if (!first)
+			rc = ask(o, p, v, slot, ret, err);
+	}
 	if (rc)
 		return rc;
-	if (p->in_place)
-		turn_in_place(p, v, slot, ret);
 	explain_open(&x, ret);
 	explain_text(&x, "chosen", o->ops->name);
 	explain_text(&x, "why",
-		turns ? "jobs that outnumber cores, or did, each with threads for all of them"
-		: p->in_place ? "jobs that outnumber cores, whose threads wait for one another: "
-				"who came first goes first"
-			      : "nothing to choose by: equal parts");
+		turns   ? "jobs that outnumber cores, or did, each with threads for all of them"
+		: first ? "jobs that outnumber cores, each with threads for all of them: "
+			  "who came first goes first"
+			: "nothing to choose by: equal parts");
 	explain_close(&x);
 	return 0;
 }

@@ -70,10 +70,14 @@
  * judge this policy as any other, by set of programs, and outlive it.
  *
  * Without a speed. No core is taken from a job whose speed nobody knows, nor given to one: it has
- * its fair share. Where jobs outnumber cores: turns if each has threads for all cores, since half
- * of them would wait for the other half; else fair. Whose threads leave a core while they wait lose
- * nothing by being all on one: where all are such, as many go at once as there are cores, and who
- * came first has them first (foreground.c). Else each has the whole node in its turn (gang).
+ * its fair share. Where jobs outnumber cores: turns if each has threads for all cores, else fair.
+ * Whose threads leave a core while they wait (coupled), or do not wait for one another (no calls of
+ * a runtime that make a speed), lose nothing by being all on one: where all are such, they have
+ * fair's cores, as many at once as there are cores, and who came first has them first
+ * (foreground.c). Else half of the threads would wait for the other half, on a core that they do
+ * not leave: each has the whole node in its turn (gang), also where all compute in bursts, or one
+ * has high priority. Which it is shows while they share cores as under fair, in three seconds, and
+ * is kept for the next job of the program; in turns of the whole node it would not show.
  */
 #ifndef COLOC_ENGINE_AUTO_H
 #define COLOC_ENGINE_AUTO_H
@@ -140,8 +144,9 @@ struct auto_program {
 	uint64_t name; /* hash of owner and type, of the id without one; 0 free */
 	int64_t owner; /* beside it: users choose types, so hashes, too */
 	double used_s;
-	/* What its threads do with a core while they wait, seen where jobs share cores. */
-	enum { AUTO_WAITS_UNKNOWN, AUTO_WAITS_LEAVING, AUTO_WAITS_KEEPING } waits;
+	/* What its threads do with a core while they wait, as was seen where jobs share cores:
+	 * leave it; maybe not; or nothing says that they wait for one another at all. */
+	enum { AUTO_WAITS_UNKNOWN, AUTO_WAITS_LEAVING, AUTO_WAITS_KEEPING, AUTO_WAITS_NOT } waits;
 	/* What the first of its jobs was told of earlier runs: ln speed in a unit of their own, so
 	 * the shape of the curve and nothing else. */
 	int n_stored;

@@ -107,9 +107,9 @@ static int gang_decide(struct policy *p, const struct view *v, const int *slot, 
 		if (c->n > PLAN_SLICES_MAX)
 			j->group = s;
 	}
-	first = foreground_take(&p->first, c, slot, ret, &behind);
+	first = foreground_take(&p->first, c, slot, 1, ret, &behind);
 	if (first >= 0)
-		foreground_say(&p->first, ret, first, "the whole node", "it");
+		foreground_say(&p->first, ret, first, 1, "the whole node", "it");
 	else
 		say_why(ret, behind >= 0 ? v->job[c->job[behind]].id : NULL);
 	return 0;

@@ -3,7 +3,7 @@
  * foreground.c - of jobs that take turns, who came first goes first for a while.
  *
  * Among n jobs of one length equal turns end all of them last: each takes n times its time alone,
- * where one after another would take (n + 1) / 2 times on average. a foreground is the way
+ * where one after another would take (n + 1) / 2 times on average. A foreground is the way
  * between the two for lengths nobody knows: a job goes before the others until it has had so much
  * of the node, then takes its turns in the background. Source: multilevel processor sharing,
  * Kleinrock, Queueing Systems vol. 2, 1976, chapter 4, with two levels: first come first served,

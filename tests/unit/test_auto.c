@@ -938,6 +938,12 @@ START_TEST(who_may_keep_a_core_while_it_waits_has_the_whole_node)
 		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
 		ck_assert_int_eq(w.x.plan.job[i].cores, 2);
 	}
+	/* It is what it was seen to be, also while it is frozen and nothing is counted. */
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].signal[SIGNAL_PROGRESS].provenance = PROVENANCE_NONE;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
 	/* The last two have as many threads as before. */
 	w.x.v.n_jobs = 2;
 	w.x.v.now_s += 1;
@@ -956,6 +962,24 @@ START_TEST(who_may_keep_a_core_while_it_waits_has_the_whole_node)
 	small_node_decide(&w.x);
 	ck_assert_int_eq(w.x.plan.n_slices, 4);
 	ck_assert_int_eq(w.x.plan.slice[0].ms, w.x.plan.slice[3].ms);
+	small_node_close(&w.x);
+}
+END_TEST
+
+/* Their slices are theirs: nobody is before them. */
+START_TEST(beside_who_polls_nobody_goes_first)
+{
+	struct world w;
+
+	open_world(&w, "core:2", "auto", 4);
+	for (int i = 0; i < 4; i++) {
+		w.x.job[i].coupled = true;
+		w.x.job[i].polling = i == 0 ? 2 : 0;
+	}
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 2);
+	for (int s = 0; s < 2; s++)
+		ck_assert_int_lt(w.x.plan.slice[s].ms, 1000);
 	small_node_close(&w.x);
 }
 END_TEST
@@ -1090,6 +1114,7 @@ int main(void)
 	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
 	tcase_add_test(blind, of_jobs_that_outnumber_cores_who_came_first_goes_first);
 	tcase_add_test(blind, who_may_keep_a_core_while_it_waits_has_the_whole_node);
+	tcase_add_test(blind, beside_who_polls_nobody_goes_first);
 	tcase_add_test(blind, who_has_little_to_do_takes_no_turns);
 	tcase_add_test(pure, the_same_is_decided_again_and_under_other_names);
 	tcase_add_test(pure, what_is_learnt_of_a_program_is_its_owners);

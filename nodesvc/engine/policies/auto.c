@@ -691,8 +691,11 @@ static void watch_waits(struct policy *p, const int *slot)
 
 		if (c->v->job[c->job[k]].coupled)
 			of->waits = AUTO_WAITS_LEAVING;
-		else if (of->waits != AUTO_WAITS_LEAVING && c->v->now_s - j->met_s >= WAITS_S)
-			of->waits = j->has_speed ? AUTO_WAITS_KEEPING : AUTO_WAITS_NOT;
+		else if (of->waits != AUTO_WAITS_LEAVING && j->has_speed &&
+			 c->v->now_s - j->met_s >= WAITS_S)
+			of->waits = AUTO_WAITS_KEEPING; /* also when it is frozen and has none */
+		else if (of->waits == AUTO_WAITS_UNKNOWN && c->v->now_s - j->met_s >= WAITS_S)
+			of->waits = AUTO_WAITS_NOT;
 	}
 }
 
@@ -732,11 +735,13 @@ static void choose_turns(struct policy *p, const int *slot)
 }
 
 /* Who shares cores, by the plan that fair made, takes turns there; false: nobody goes first, so
- * that turns gain nothing but what fair has them for. */
+ * that turns gain nothing but what fair has them for, or polling jobs have them. */
 static bool turn_in_place(struct policy *p, const struct view *v, const int *slot, struct plan *ret)
 {
 	int first, behind;
 
+	if (ret->n_slices > 0)
+		return false;
 	ret->all_turn = true;
 	shared_turns_plan(&p->turns, p->shares.t, v, ret);
 	first = foreground_take(&p->first, &p->shares, slot, p->shares.total, ret, &behind);

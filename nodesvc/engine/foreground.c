@@ -195,7 +195,7 @@ int foreground_take(struct foreground *f, const struct shares *c, const int *slo
 void foreground_say(const struct foreground *f, struct plan *p, int first, int parts,
 	const char *what, const char *it)
 {
-	for (int s = 0; s < p->n_slices; s++)
+	for (int s = 0; s < p->n_slices && p->want_explain; s++)
 		for (int k = 0; k < p->slice[s].n_jobs; k++) {
 			int i = p->slice[s].job[k];
 

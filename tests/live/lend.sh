@@ -54,11 +54,12 @@ ok "the donor sleeps: lent again" wait_for 20 borrows
 like "$(log)" 'borrows [01]' "the log says so"
 
 stop "$colocd_pid" KILL
+n_borrowed=$(log | sed -n 's/.* step \([0-9.]*\): borrows .*/\1/p' | sort -u | wc -l)
 ok "killed: the loan stays" borrows
 start_colocd "$tmp/coloc.yaml" "$socket"
 colocd_pid=$pid
-# Of two, where the other borrowed while it was awake and not all of its threads are back yet.
-like "$(log)" 'put back the priorities of [12] steps' "the next daemon puts priorities back first"
+# Of another, too, that borrowed while it was awake: not all of its threads may be back yet.
+like "$(log)" "put back the priorities of [1-$n_borrowed] steps" "the next daemon puts priorities back first"
 ok "... and lends again" wait_for 20 borrows
 ctl release >/dev/null
 is "$(cpuset_of busy)" 0-1 "release: Slurm's cpuset"

@@ -938,6 +938,22 @@ START_TEST(who_may_keep_a_core_while_it_waits_has_the_whole_node)
 		ck_assert_int_eq(w.x.plan.job[i].role, ROLE_GANG);
 		ck_assert_int_eq(w.x.plan.job[i].cores, 2);
 	}
+	/* Known for long, but not where cores are shared. */
+	small_node_close(&w.x);
+	open_world(&w, "core:2", "auto", 4);
+	w.x.v.n_jobs = 1;
+	for (int i = 0; i < 4; i++) {
+		w.x.job[i].type = "same";
+		w.x.job[i].signal[SIGNAL_PROGRESS] = (struct signal){100, PROVENANCE_CALLS};
+	}
+	small_node_decide(&w.x);
+	w.x.v.now_s += 60;
+	w.x.v.n_jobs = 4;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 0);
+	w.x.v.now_s += 3;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
 	/* It is what it was seen to be, also while it is frozen and nothing is counted. */
 	for (int i = 0; i < 4; i++)
 		w.x.job[i].signal[SIGNAL_PROGRESS].provenance = PROVENANCE_NONE;

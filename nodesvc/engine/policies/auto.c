@@ -80,7 +80,7 @@ static int auto_create(struct policy *p, const struct policy_cfg *cfg, struct er
 		.search = true,
 		.trials = true};
 	p->trial_s = -1;
-	p->began_s = NAN;
+	p->began_s = p->shared_s = NAN;
 	rc = option_read(cfg, "auto", options, &p->cfg, err);
 	for (int i = AUTO_FAIR; i <= AUTO_DIO && !rc; i++)
 		rc = auto_open_other(&p->other[i], other[i - AUTO_FAIR], cfg, err);
@@ -685,16 +685,18 @@ static void watch_waits(struct policy *p, const int *slot)
 {
 	const struct shares *c = &p->shares;
 
+	if (!c->shared || isnan(p->shared_s))
+		p->shared_s = c->shared ? c->v->now_s : NAN;
 	for (int k = 0; k < c->n && c->shared; k++) {
 		const struct auto_job *j = &p->model.job[slot[c->job[k]]];
 		struct auto_program *of = &p->model.program[j->program];
+		bool seen = c->v->now_s - fmax(j->met_s, p->shared_s) >= WAITS_S;
 
 		if (c->v->job[c->job[k]].coupled)
 			of->waits = AUTO_WAITS_LEAVING;
-		else if (of->waits != AUTO_WAITS_LEAVING && j->has_speed &&
-			 c->v->now_s - j->met_s >= WAITS_S)
+		else if (of->waits != AUTO_WAITS_LEAVING && seen && j->has_speed)
 			of->waits = AUTO_WAITS_KEEPING; /* also when it is frozen and has none */
-		else if (of->waits == AUTO_WAITS_UNKNOWN && c->v->now_s - j->met_s >= WAITS_S)
+		else if (of->waits == AUTO_WAITS_UNKNOWN && seen)
 			of->waits = AUTO_WAITS_NOT;
 	}
 }

@@ -369,6 +369,7 @@ struct policy {
 	double began_s;
 	double looked_s, moved_s, dwell_s, sample_s, interval_s;
 	int chosen;      /* of the last ranking */
+	double shared_s; /* since then jobs outnumber cores; NAN: they do not */
 	bool turning;    /* jobs that outnumber cores take turns */
 	bool in_place;   /* ... on the cores that fair gives them */
 	const char *why; /* and why */

@@ -100,6 +100,7 @@ static int build_view(struct choose *ch, struct view *v, struct view_job *jobs, 
 		j->qos = s->qos;
 		j->nodes = s->nnodes;
 		add_reasons_for_turns(ch, s, j);
+		j->yielding = s->polling.yields ? s->polling.ranks : 0;
 		j->bursty = s->turn.burst.known;
 		j->in_turns = s->turn.hold;
 		j->wanted_s = (double)turn_wanted_ns(&s->turn, now_ns) / 1e9;

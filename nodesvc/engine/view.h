@@ -168,6 +168,9 @@ struct view_job {
 	 * they take turns with the others (shares.c). A driver that cannot freeze it says 0.
 	 */
 	int polling;
+	/* Processes of an MPI that was told to give their core away while they wait for one
+	 * another; 0 none known. Threads beside them were not. */
+	int yielding;
 	/* Computes for a while, waits for long, and again: what it leaves the others get. Where all
 	 * do, none of them goes before the others (gang). false: it was not seen to. */
 	bool bursty;

@@ -328,6 +328,7 @@ static void tell_waits(const struct run_job *j, struct view_job *ret)
 	/* Who never leaves a core runs there until the kernel takes it. */
 	ret->coupled = wait && f->waits < WAITS_POLLING;
 	ret->polling = wait && f->waits == WAITS_POLLING ? j->threads : 0;
+	ret->yielding = wait && f->waits == WAITS_YIELDING ? j->threads : 0;
 }
 
 static int decide(struct world *w, struct errbuf *err)

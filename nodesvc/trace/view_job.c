@@ -156,6 +156,7 @@ static int parse_job_key(const struct where *w, struct view_job *j, bool *has_cu
 		{"served_s", MEMBER_REAL, AT(served_s), 0, INFINITY},
 		{"nodes", MEMBER_INT, AT(nodes), 1, 1 << 20},
 		{"polling", MEMBER_INT, AT(polling), 0, 1 << 20},
+		{"yielding", MEMBER_INT, AT(yielding), 0, 1 << 20},
 		{"bursty", MEMBER_BOOL, AT(bursty), 0, 0},
 		{"coupled", MEMBER_BOOL, AT(coupled), 0, 0},
 		{"executed", MEMBER_REAL, AT(executed), 0, 1},

@@ -118,6 +118,8 @@ static json_object *job_to_json(const struct view_job *j)
 		ADD(o, "nodes", json_object_new_int(j->nodes));
 	if (j->polling > 0)
 		ADD(o, "polling", json_object_new_int(j->polling));
+	if (j->yielding > 0)
+		ADD(o, "yielding", json_object_new_int(j->yielding));
 	if (j->bursty)
 		ADD(o, "bursty", json_object_new_boolean(true));
 	if (j->coupled)

@@ -982,6 +982,34 @@ START_TEST(who_may_keep_a_core_while_it_waits_has_the_whole_node)
 }
 END_TEST
 
+START_TEST(mpi_that_was_told_to_yield_has_its_part_of_the_cores)
+{
+	struct world w;
+
+	open_world(&w, "core:2", "auto", 4);
+	for (int i = 0; i < 4; i++) {
+		w.x.job[i].type = "same";
+		w.x.job[i].signal[SIGNAL_PROGRESS] = (struct signal){100, PROVENANCE_CALLS};
+		w.x.job[i].yielding = 2;
+		/* Its ranks have threads of their own, nobody knows how those wait. */
+		w.x.job[i].threads = 4;
+		w.x.job[i].runnable = 3.2;
+	}
+	small_node_decide(&w.x);
+	w.x.v.now_s += 3;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 4);
+	for (int i = 0; i < 4; i++)
+		w.x.job[i].runnable = 2;
+	w.x.v.now_s += 1;
+	small_node_decide(&w.x);
+	ck_assert_int_eq(w.x.plan.n_slices, 2);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(w.x.plan.job[i].cores, 1);
+	small_node_close(&w.x);
+}
+END_TEST
+
 /* Their slices are theirs: nobody is before them. */
 START_TEST(beside_who_polls_nobody_goes_first)
 {
@@ -1130,6 +1158,7 @@ int main(void)
 	tcase_add_test(blind, without_a_speed_nobody_gives_or_takes);
 	tcase_add_test(blind, of_jobs_that_outnumber_cores_who_came_first_goes_first);
 	tcase_add_test(blind, who_may_keep_a_core_while_it_waits_has_the_whole_node);
+	tcase_add_test(blind, mpi_that_was_told_to_yield_has_its_part_of_the_cores);
 	tcase_add_test(blind, beside_who_polls_nobody_goes_first);
 	tcase_add_test(blind, who_has_little_to_do_takes_no_turns);
 	tcase_add_test(pure, the_same_is_decided_again_and_under_other_names);

@@ -85,6 +85,7 @@ static struct view full_view(struct view_job *jobs, struct event *events)
 			.qos = i ? 0.85 : 0,
 			.nodes = 1 + i,
 			.polling = i,
+			.yielding = 2 * i,
 			.bursty = i == 1,
 			.in_turns = i > 0,
 			.wanted_s = i / 3.0,
@@ -155,6 +156,7 @@ static void assert_same_job(const struct view_job *a, const struct view_job *b)
 	ck_assert(a->qos == b->qos);
 	ck_assert_int_eq(a->nodes, b->nodes);
 	ck_assert_int_eq(a->polling, b->polling);
+	ck_assert_int_eq(a->yielding, b->yielding);
 	ck_assert_int_eq(a->bursty, b->bursty);
 	ck_assert_int_eq(a->in_turns, b->in_turns);
 	ck_assert(a->wanted_s == b->wanted_s);

@@ -679,6 +679,12 @@ static bool takes_turns(const struct shares *c, bool now)
 	return true;
 }
 
+/* As many to run as processes: no others beside them, who might spin. */
+static bool is_all_yielding(const struct view_job *j)
+{
+	return j->yielding > 1 && j->polling == 0 && view_job_wants(j) < j->yielding + 0.5;
+}
+
 /* How each waits, where it shows: not in turns of the whole node, where no core is wanted by two.
  */
 static void watch_waits(struct policy *p, const int *slot)
@@ -689,13 +695,15 @@ static void watch_waits(struct policy *p, const int *slot)
 		p->shared_s = c->shared ? c->v->now_s : NAN;
 	for (int k = 0; k < c->n && c->shared; k++) {
 		const struct auto_job *j = &p->model.job[slot[c->job[k]]];
+		const struct view_job *v = &c->v->job[c->job[k]];
 		struct auto_program *of = &p->model.program[j->program];
 		bool seen = c->v->now_s - fmax(j->met_s, p->shared_s) >= WAITS_S;
 
-		if (c->v->job[c->job[k]].coupled)
+		/* What is known of its calls stays also when it is frozen and has no speed. */
+		if (v->coupled || (seen && j->has_speed && is_all_yielding(v)))
 			of->waits = AUTO_WAITS_LEAVING;
 		else if (of->waits != AUTO_WAITS_LEAVING && seen && j->has_speed)
-			of->waits = AUTO_WAITS_KEEPING; /* also when it is frozen and has none */
+			of->waits = AUTO_WAITS_KEEPING;
 		else if (of->waits == AUTO_WAITS_UNKNOWN && seen)
 			of->waits = AUTO_WAITS_NOT;
 	}

@@ -71,13 +71,14 @@
  *
  * Without a speed. No core is taken from a job whose speed nobody knows, nor given to one: it has
  * its fair share. Where jobs outnumber cores: turns if each has threads for all cores, else fair.
- * Whose threads leave a core while they wait (coupled), or do not wait for one another (no calls of
- * a runtime that make a speed), lose nothing by being all on one: where all are such, they have
- * fair's cores, as many at once as there are cores, and who came first has them first
- * (foreground.c). Else half of the threads would wait for the other half, on a core that they do
- * not leave: each has the whole node in its turn (gang), also where all compute in bursts, or one
- * has high priority. Which it is shows while they share cores as under fair, in three seconds, and
- * is kept for the next job of the program; in turns of the whole node it would not show.
+ * Whose threads leave a core while they wait (coupled; processes told to yield, and no threads
+ * beside them), or do not wait for one another (no calls of a runtime that make a speed), lose
+ * nothing by being all on one: where all are such, they have fair's cores, as many at once as there
+ * are cores, and who came first has them first (foreground.c). Else half of the threads would wait
+ * for the other half, on a core that they do not leave: each has the whole node in its turn (gang),
+ * also where all compute in bursts, or one has high priority. Which it is shows while they share
+ * cores as under fair, in three seconds, and is kept for the next job of the program; in turns of
+ * the whole node it would not show.
  */
 #ifndef COLOC_ENGINE_AUTO_H
 #define COLOC_ENGINE_AUTO_H

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # polling.sh - MPI ranks that poll, under a policy that partitions: two such steps on two cores take
-# turns, and say why; gang_polling: no ends that, and told to yield they are left where they are. How
-# much it gains is printed, not tested: the machine may be busy.
+# turns, and say why; gang_polling: no ends that, and told to yield they are left where they are, which
+# views say. How much it gains is printed, not tested: the machine may be busy.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/spine.sh"
 mpicc -O1 -o "$tmp/pollers" "$srcdir/tests/live/pollers.c" 2>/dev/null ||
@@ -77,6 +77,15 @@ start_ranks p1
 start_ranks p2
 sleep 3
 unlike "$(why p1)$(why p2)" 'in turns' "ranks that yield are left in their parts"
+# What policies know of it is in the view: the next one is made when somebody comes.
+ctl record start yields.trace >/dev/null
+views() { grep -oE '"yielding": *2' "$tmp/store/yields.trace" | head -2 | wc -l; }
+srun -J late -n1 -c2 --mpi=none --coloc=on "$spin" --work=100000000 >"$tmp/srun.late" 2>&1 &
+started_pids+=("$!")
+both_yield() { [ "$(views)" = 2 ]; }
+ok "... and policies are told that two processes of each were told to" wait_for 20 both_yield
+ctl record stop >/dev/null
+end_job late
 stop_steps
 
 # The example of contrib/examples: an unmodified MPI program tells its iterations.

@@ -16,17 +16,19 @@ conf=('policy: lira' 'counters:' '  source: none' 'min_dwell_s: 0' 'max_moves_pe
 start_spine "${conf[@]}"
 
 names=(c1 c2 c3 c4)
-# start PROGRAM ARG...: four of it.
+# start PROGRAM ARG...: four of it, c1 before the others, who come in any order.
 start() {
   local name
-  for name in "${names[@]}"; do
-    srun -J "$name" -n1 -c2 --coloc=on "$@" >"$tmp/srun.$name" 2>&1 &
-    started_pids+=("$!")
-  done
-  for name in "${names[@]}"; do
-    wait_for 30 placed "$name" || diag "$name did not start: $(cat "$tmp/srun.$name")"
-  done
+  start_one c1 "$@"
+  wait_placed c1
+  for name in c2 c3 c4; do start_one "$name" "$@"; done
+  for name in c2 c3 c4; do wait_placed "$name"; done
 }
+start_one() {
+  srun -J "$1" -n1 -c2 --coloc=on "${@:2}" >"$tmp/srun.$1" 2>&1 &
+  started_pids+=("$!")
+}
+wait_placed() { wait_for 30 placed "$1" || diag "$1 did not start: $(cat "$tmp/srun.$1")"; }
 placed() { [ -n "$(job_id "$1")" ] && [ -n "$(cpuset_of "$1")" ]; }
 why() { ctl explain "$(job_id "$1")" | sed -n '/newest first/{n;p}'; }
 n_turning() {
@@ -64,19 +66,24 @@ stop_steps
 # Each with as many threads as there are cores: in turns, too, but who came first goes first.
 conf[0]='policy: auto'
 set_conf
-n_first() {
-  local name n=0
-  for name in "${names[@]}"; do ! why "$name" | grep -q 'its cores before the others' || n=$((n + 1)); done
-  echo "$n"
+# Who that is, by explain.
+look_who_is_first() {
+  local name
+  first=()
+  for name in "${names[@]}"; do
+    ! why "$name" | grep -q 'its cores before the others until it has had them for 20000 ms' ||
+      first+=("$name")
+  done
 }
-first_are() { [ "$(n_first)" = "$1" ]; }
+two_are_first() { look_who_is_first && [ "${#first[@]}" = 2 ]; }
 OMP_NUM_THREADS=2 start "$stencil" ${emulated:+--size=128} --work=1000000000
-ok "auto: two go first, each with a core" wait_for 30 first_are 2
-like "$(why c1)" 'its cores before the others until it has had them for 20000 ms' \
-  "... of whom one is who came first"
-is "$(cpuset_of c1 | tr -d 01)" "" "... on its own core"
-for name in c3 c4; do
-  ok "step $(job_id "$name").0 waits, frozen" wait_for 10 is_frozen "$(job_id "$name")"
+ok "auto: two go first" wait_for 30 two_are_first
+is "${first[0]}" c1 "... of whom one is who came first"
+is "$(for name in "${first[@]}"; do cpuset_of "$name"; done | sort | paste -sd' ')" "0 1" \
+  "... each on a core of its own"
+for name in "${names[@]}"; do
+  [[ " ${first[*]} " = *" $name "* ]] ||
+    ok "step $(job_id "$name").0 waits, frozen" wait_for 10 is_frozen "$(job_id "$name")"
 done
 stop_steps
 conf[0]='policy: lira'

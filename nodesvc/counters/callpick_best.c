@@ -17,6 +17,9 @@
  * quarter of its speed, tells that to 3/n. */
 #define COARSE      3.0
 #define COARSE_MOST 0.5
+/* One that is called more rarely than that is not taken for the only one while others were glanced
+ * at alone: it may be what a program's start has in common with its work, as output. */
+#define RARE_PER_S 30.0
 /* A costly one that is called so many times as often as when it was compared, or as rarely, is
  * compared again; it is left for one that costs so many times less. */
 #define CHANGES 2
@@ -52,6 +55,19 @@ static double rarity(const struct callpick *p, int k)
 	if (p->candidate[k].class == CALL_OWN)
 		return 0;
 	return (rarer > 1 ? RARER * log10(rarer) : 0) + fmin(COARSE / rate, COARSE_MOST);
+}
+
+bool pick_is_rare(const struct callpick *p, int k)
+{
+	return p->candidate[k].class != CALL_OWN && callpick_rate(p, k) < RARE_PER_S;
+}
+
+bool pick_all_rare(const struct callpick *p)
+{
+	for (int k = 0; k < p->n; k++)
+		if (pick_calls_at_all(&p->candidate[k]) && !pick_is_rare(p, k))
+			return false;
+	return any_silent(p, 1);
 }
 
 /* What a candidate is worth less than one that is perfectly steady. */
@@ -281,7 +297,7 @@ int pick_best(const struct callpick *p, const struct callpick_cfg *cfg)
 		found = least_costly(p, cfg);
 	/* What can only be counted in windows is held up while it is. One that is called rarely, as
 	 * once in each step of a solver, was most likely missed by a glance. */
-	if (found >= 0 && pick_is_costly(p, cfg, found) &&
+	if (found >= 0 && (pick_is_costly(p, cfg, found) || pick_is_rare(p, found)) &&
 		any_silent(p, pick_all_dearest(p, cfg) ? SILENT_LOOK : 1))
 		return -1;
 	return found;

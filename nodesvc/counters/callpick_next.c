@@ -229,7 +229,10 @@ static void plan_try(struct callpick *p, const struct callpick_cfg *cfg, struct 
 {
 	enum round round = GLANCES;
 
-	while (round < ROUNDS && !fill(p, cfg, round, ret))
+	/* Windows of what is called rarely are long. */
+	if (!fill(p, cfg, GLANCES, ret))
+		round = pick_all_rare(p) && fill(p, cfg, UNSEEN, ret) ? UNSEEN : WINDOWS;
+	while (round < ROUNDS && ret->n == 0 && !fill(p, cfg, round, ret))
 		round++;
 	if (round == ROUNDS)
 		p->none = true;

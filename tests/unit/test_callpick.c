@@ -477,6 +477,32 @@ START_TEST(where_there_is_nothing_to_choose_it_is_chosen_at_once)
 }
 END_TEST
 
+/* Seen of LAMMPS in one of twelve starts: its setup sends its input around when the glances at what
+ * its work calls are over, and the same function is called at each output. */
+START_TEST(a_rare_one_is_not_taken_for_the_only_one)
+{
+	const struct function lammps[] = {{.class = CALL_COLLECTIVE, .per_s = 90, .from_s = 0.5},
+		{.class = CALL_COLLECTIVE, .per_s = 13}, {.class = CALL_REGION},
+		{.class = CALL_SEND, .per_s = 1000, .from_s = 0.5}};
+	const struct function alone[] = {
+		{.class = CALL_COLLECTIVE, .per_s = 13, .jitter = 0.1}, {.class = CALL_WAIT}};
+	struct run r;
+
+	for (int i = 0; i < 20; i++) {
+		begin(&r, lammps, 4, 2);
+		r.callers = 2;
+		r.t = 0.4 + 0.01 * i;
+		for (int k = 0; k < 4; k++)
+			r.pick.candidate[k].glanced = k != 1;
+		ck_assert(choose(&r, 60) < 5);
+		ck_assert(r.pick.chosen == 0 || r.pick.chosen == 3);
+	}
+	begin(&r, alone, 2, 2);
+	ck_assert(choose(&r, 60) < 2);
+	ck_assert_int_eq(r.pick.chosen, 0);
+}
+END_TEST
+
 /* Seen: a loop of a program's start, whose work begins half a second later. */
 START_TEST(what_only_the_start_calls_is_not_held_on_to)
 {
@@ -892,6 +918,7 @@ int main(void)
 	tcase_add_test(tc, what_varies_is_left_for_what_is_steady);
 	tcase_add_test(tc, without_a_steady_function_none_is_chosen_and_the_reason_told);
 	tcase_add_test(tc, where_there_is_nothing_to_choose_it_is_chosen_at_once);
+	tcase_add_test(tc, a_rare_one_is_not_taken_for_the_only_one);
 	tcase_add_test(tc, what_only_the_start_calls_is_not_held_on_to);
 	tcase_add_test(tc, a_function_that_begins_later_is_found);
 	tcase_add_test(tc, a_chosen_one_that_falls_silent_is_replaced);

@@ -57,7 +57,8 @@ static double rarity(const struct callpick *p, int k)
 	return (rarer > 1 ? RARER * log10(rarer) : 0) + fmin(COARSE / rate, COARSE_MOST);
 }
 
-bool pick_is_rare(const struct callpick *p, int k)
+/* It is called so rarely that others are looked at before it is chosen. */
+static bool is_rare(const struct callpick *p, int k)
 {
 	return p->candidate[k].class != CALL_OWN && callpick_rate(p, k) < RARE_PER_S;
 }
@@ -65,7 +66,7 @@ bool pick_is_rare(const struct callpick *p, int k)
 bool pick_all_rare(const struct callpick *p)
 {
 	for (int k = 0; k < p->n; k++)
-		if (pick_calls_at_all(&p->candidate[k]) && !pick_is_rare(p, k))
+		if (pick_calls_at_all(&p->candidate[k]) && !is_rare(p, k))
 			return false;
 	return any_silent(p, 1);
 }
@@ -297,7 +298,7 @@ int pick_best(const struct callpick *p, const struct callpick_cfg *cfg)
 		found = least_costly(p, cfg);
 	/* What can only be counted in windows is held up while it is. One that is called rarely, as
 	 * once in each step of a solver, was most likely missed by a glance. */
-	if (found >= 0 && (pick_is_costly(p, cfg, found) || pick_is_rare(p, found)) &&
+	if (found >= 0 && (pick_is_costly(p, cfg, found) || is_rare(p, found)) &&
 		any_silent(p, pick_all_dearest(p, cfg) ? SILENT_LOOK : 1))
 		return -1;
 	return found;

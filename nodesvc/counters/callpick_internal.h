@@ -67,10 +67,8 @@ double pick_badness(const struct callpick *p, const struct callpick_cfg *cfg, in
 bool pick_any_calls(const struct callpick *p, bool called);
 /* No file of the program asks for it, and there are others: nobody looks. */
 bool pick_is_aside(const struct callpick *p, int k);
-/* It is called so rarely that others are looked at before it is chosen. */
-bool pick_is_rare(const struct callpick *p, int k);
-/* All that call are, and there are others that only a glance, which may have been too early, told
- * not to call. */
+/* All that call do so rarely, and there are others that only a glance, which may have been too
+ * early, told not to call. */
 bool pick_all_rare(const struct callpick *p);
 /* After so many windows nothing is missing to tell what it is worth. */
 bool pick_is_judged(const struct callpick *p, const struct callpick_cfg *cfg, int k, int windows);
